@@ -65,7 +65,7 @@ halves vt-s ss.host.operator=0us:300us ss.kernel_latency=1us:20us
 # runs.csv as its odd rows are read in docs/design/validation.md.
 awk -F, -v OFS=, '
     FNR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; if (NR == 1) print; next }
-    FILENAME ~ /reread/ { $at["quality"] = "ok"; sub(/,$/, ""); if ($1 !~ /^(70b-18|mbridge)/) print; next }
+    FILENAME ~ /reread/ { $at["quality"] = "ok"; sub(/,$/, ""); if ($1 != "70b-18") print; next }
     $1 == "8b-06" || $1 == "70b-20" { next }
     $1 == "8b-05" || $1 == "8b-07" { $at["memory_mib"] = "" }
     { print }' validation/runs.csv validation/reread.csv > "$tmp/read.csv"
@@ -130,7 +130,7 @@ echo "|---|---|---|---|---|"
 "$program" validate reread --csv "$tmp/reread.csv" > /dev/null 2>&1
 awk -F, '
     FNR == 1 { for (i = 1; i <= NF; i++) at[FILENAME, $i] = i; next }
-    { key = $at[FILENAME, "id"]; sub(/-(vp2|pp4|tp2pp2)$/, "", key); sub(/25.11-gpt-oss-120b-mbs1/, "25.11-pretraining-gpt-oss-120b-64", key)
+    { key = $at[FILENAME, "id"]; sub(/-(vp2|pp4|tp2pp2)$/, "", key);
       t = $at[FILENAME, "error_pct"]; m = $at[FILENAME, "memory_error_pct"]; o = $at[FILENAME, "predicted_outcome"] }
     FILENAME ~ /reread/ { n++; name[n] = key; time[key] = t; memory[key] = m; outcome[key] = o; next }
     key in time { told_t[key] = t; told_m[key] = m; told_o[key] = o }
