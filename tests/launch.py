@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# usage: launch.py PROGRAM FOLDER
+# usage: launch.py PROGRAM FOLDER [TEST...]
 # `--launch`: jobs of launch scripts (FOLDER) as a shell starts them, and scripts that mean harm, which do none.
+import ctypes
+import errno
 import json
 import os
 import pathlib
+import platform
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -234,5 +238,40 @@ class Trusted(unittest.TestCase):
             self.assertEqual(os.listdir(folder), ["job.sh"])
 
 
+# The number of unshare(2).
+UNSHARE = {"x86_64": 272, "aarch64": 97}.get(platform.machine())
+
+
+def without_namespaces():
+    """From here on the kernel answers unshare(2) with EPERM, by a filter of four instructions."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    code = b"".join(struct.pack("=HBBI", *row) for row in (
+        (0x20, 0, 0, 0),                    # the number of the call
+        (0x15, 0, 1, UNSHARE),              # where it is another, the one behind the next
+        (0x06, 0, 0, 0x00050000 | errno.EPERM),
+        (0x06, 0, 0, 0x7fff0000)))          # is allowed
+    rows = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("HxxxxxxP", 4, ctypes.addressof(rows))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+@unittest.skipUnless(UNSHARE, "the number of unshare(2) is not known here")
+class NoNamespaces(unittest.TestCase):
+    def test_refused_or_trusted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "job.sh")
+            with open(path, "w") as f:
+                f.write(LAUNCH)
+            r = run(*HERE[:-1], "--launch", path, preexec_fn=without_namespaces)
+            self.assertEqual((r.returncode, r.stdout), (3, ""))
+            self.assertIn("job.sh: the kernel gives no namespaces to keep a script in: Operation not permitted: ", r.stderr)
+            self.assertIn("--trust", r.stderr)
+            r = run(*HERE, "--trust", "--launch", path, preexec_fn=without_namespaces)
+            self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+            r = subprocess.run([PROGRAM, "doctor"], capture_output=True, text=True, preexec_fn=without_namespaces)
+            self.assertIn("no namespaces for this user (Operation not permitted): --launch needs --trust", r.stdout)
+
+
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])
