@@ -108,6 +108,19 @@ static void test_many(void)
     CU_ASSERT_STRING_EQUAL(text(json_array_get(rows, 2), "verdict"), "refused");
     json_decref(o);
     CU_ASSERT(is_error(ASK(3, "compare", JOB, "--tp", "3", "--with", "--tp 8"), "config-error", "(3)"));
+    /* files first, then words that hold for all: each side is that file's job with these words */
+    static const char *const files[] = {SS_SOURCE_DIR "/workloads/jobs/8b-16.args",
+                                        SS_SOURCE_DIR "/workloads/jobs/8b-05.args"};
+    o = ASK(0, "compare", files[0], files[1], "--engine", "native", "--global-batch-size", "512");
+    rows = json_object_get(o, "sides");
+    CU_ASSERT_EQUAL(json_array_size(rows), 2);
+    for (size_t i = 0; i < 2; i++) {
+        json_t *alone = ASK(0, "run", "--job", files[i], "--engine", "native", "--global-batch-size", "512");
+        CU_ASSERT_EQUAL(json_real_value(json_object_get(json_array_get(rows, i), "iteration_ms")),
+                        json_real_value(json_object_get(alone, "iteration_ms")));
+        json_decref(alone);
+    }
+    json_decref(o);
     o = ASK(0, "capacity", JOB, "--tp", "4", "--tokens", "1B", "--layout", "given", "--nodes", "1..2");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "points")), 2);
     json_decref(o);
