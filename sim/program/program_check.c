@@ -336,7 +336,7 @@ static int check_names(const struct checker *c, const char *what, const char *fi
         if (!sorted[i][0])
             rc = FAIL(0, "a %s has no name", what);
         else if (i && !strcmp(sorted[i - 1], sorted[i]))
-            rc = FAIL(0, "two %ss are named '%s'", what, sorted[i]);
+            rc = FAIL(0, "a second %s is named '%s'", what, sorted[i]);
     }
     free(sorted);
     return rc;
