@@ -12,6 +12,9 @@
 
 /* Turns of the loop that an order must show before it counts as one: neither warm-up nor cool-down reaches into the middle. */
 #define TURNS 6
+/* Of an order of no more than dozens of turns: those of the middle, one before and one behind them that are the same, and two whose
+ * sends and receives warm-up and cool-down may change. */
+#define TURNS_SHORT 5
 
 static int same(const struct ss_slot *a, const struct ss_slot *b, int microbatches)
 {
@@ -22,7 +25,8 @@ static int same(const struct ss_slot *a, const struct ss_slot *b, int microbatch
 }
 
 /* Where a rank's slots repeat: `more` has one turn more than `s`. -1: they do not. */
-static int find_first(const struct ss_schedule *s, const struct ss_schedule *more, int rank, int step)
+static int find_first(const struct ss_schedule *s, const struct ss_schedule *more, int rank, int step,
+                      int enough)
 {
     const struct ss_slot *a = s->slots[rank], *b = more->slots[rank];
     int n = s->nslots[rank], length = more->nslots[rank] - n, common = 0, from = n;
@@ -33,7 +37,7 @@ static int find_first(const struct ss_schedule *s, const struct ss_schedule *mor
     while (from > 0 && same(&a[from - 1], &b[from - 1 + length], step))
         from--;
     /* from any slot in [from, common - length] on it is a turn, after which the rest follows */
-    if (common - from < TURNS * length)
+    if (common - from < enough * length)
         return -1;
     return from + (common - from) / (2 * length) * length;
 }
@@ -67,13 +71,13 @@ static int build_two(const char *name, struct ss_schedule_params params, int per
 }
 
 /* Makes *s the loop that takes `turns` turns more. 1: it is one. */
-static int make_loop(struct ss_schedule *s, const struct ss_schedule *more, int turns)
+static int make_loop(struct ss_schedule *s, const struct ss_schedule *more, int turns, int enough)
 {
     int step = more->microbatches - s->microbatches;
     if (!(s->loop_first = ss_calloc((size_t)s->stages, sizeof *s->loop_first)))
         return SS_ERR_NOMEM;
     for (int r = 0; r < s->stages; r++) {
-        s->loop_first[r] = find_first(s, more, r, step);
+        s->loop_first[r] = find_first(s, more, r, step, enough);
         if (s->loop_first[r] < 0 || more->nslots[r] - s->nslots[r] != more->nslots[0] - s->nslots[0])
             return 0;
     }
@@ -86,20 +90,60 @@ static int make_loop(struct ss_schedule *s, const struct ss_schedule *more, int 
 /* Whether the order is a loop, with so few microbatches and more turns. One that is refused with few is built as it is, for its
  * error. */
 static int try_loop(const char *name, const struct ss_schedule_params *params, int period, int few,
-                    struct ss_schedule **out)
+                    int enough, struct ss_schedule **out)
 {
     struct ss_schedule_params less = *params;
     struct ss_schedule *two[2] = {NULL, NULL};
     int looped = 0;
     less.microbatches = few;
     if (!build_two(name, less, period, two, NULL))
-        looped = make_loop(two[0], two[1], (params->microbatches - few) / period);
+        looped = make_loop(two[0], two[1], (params->microbatches - few) / period, enough);
     ss_schedule_free(two[1]);
     if (looped > 0)
         *out = two[0];
     else
         ss_schedule_free(two[0]);
     return looped > 0;
+}
+
+/* Whether a loop, slot by slot, is the whole order. */
+static int is_whole(const struct ss_schedule *loop, const struct ss_schedule *whole)
+{
+    for (int r = 0; r < whole->stages; r++) {
+        const int n = whole->nslots[r], first = loop->loop_first[r], length = loop->loop_length;
+        if (n != loop->nslots[r] + loop->loop_more * length)
+            return 0;
+        for (int i = 0, at = 0, turn = 0; i < n; i++, at++) {
+            if (at == first + length && turn < loop->loop_more) {
+                at = first;
+                turn++;
+            }
+            if (!same(&loop->slots[r][at], &whole->slots[r][i], turn * loop->loop_step))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* An order of no more than dozens of turns is made whole, and a loop of as few slots as that takes its place where it is the same.
+ * Megatron's are filled in a turn and a half; those of one chunk may repeat with each microbatch, and take two a stage. */
+static void shorten(const char *name, const struct ss_schedule_params *params, int period,
+                    struct ss_schedule **whole)
+{
+    struct ss_schedule *loop = NULL;
+    int m = params->microbatches, rest = m % period;
+    int few = rest + (TURNS_SHORT + 2 * params->stages + period - 1) / period * period;
+    int looped = params->chunks == 1 && few + 2 <= m && try_loop(name, params, 1, few, TURNS_SHORT, &loop);
+    few = rest + (TURNS_SHORT + 2) * period;
+    if (!looped && few + 2 * period <= m)
+        looped = try_loop(name, params, period, few, TURNS_SHORT, &loop);
+    if (!looped || !is_whole(loop, *whole)) {
+        ss_schedule_free(loop);
+        return;
+    }
+    loop->loop_short = 1;
+    ss_schedule_free(*whole);
+    *whole = loop;
 }
 
 int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
@@ -109,11 +153,15 @@ int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *pa
     if (rc)
         return rc;
     int period = period_of(params), most = most_fill(params, period);
-    if (few_of(params, period, most) >= params->microbatches / 2)
-        return ss_schedule_build(name, params, out, err);
+    if (few_of(params, period, most) >= params->microbatches / 2) {
+        rc = ss_schedule_build(name, params, out, err);
+        if (!rc)
+            shorten(name, params, period, out);
+        return rc;
+    }
     /* What comes later takes as long as its order is, so a short one is tried first. */
     for (int part = 3; part >= 1; part -= 2)
-        if (try_loop(name, params, period, few_of(params, period, most / part), out))
+        if (try_loop(name, params, period, few_of(params, period, most / part), TURNS, out))
             return SS_OK;
     return ss_schedule_build(name, params, out, err);
 }

@@ -159,7 +159,7 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
 static int find_spans(const struct timing *t, struct spans *x)
 {
     size_t p = (size_t)t->s->stages;
-    int more = t->s->loop_more ? lag_of(t->s) : 0, done = 0;
+    int more = t->s->loop_short ? t->s->loop_more : t->s->loop_more ? lag_of(t->s) : 0, done = 0;
     x->first = ss_calloc(3 * p, sizeof *x->first);
     if (!x->first)
         return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", t->s->stages);

@@ -50,6 +50,7 @@ struct ss_schedule {
      * microbatches higher by loop_step. slots, nslots and microbatches count them once. 0 and NULL: none. */
     int loop_more, loop_length, loop_step;
     int *loop_first; /* [stages] */
+    int loop_short;  /* 1: so few turns that what follows from their times is found with all of them */
     int sound;       /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
 };
