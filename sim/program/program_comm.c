@@ -329,7 +329,7 @@ static int same(const struct lowering *l, const struct ss_comm_variant *a, const
 static int intern(struct lowering *l, struct ss_comm_rank *out, struct ss_comm_variant v)
 {
     int *head = &l->chain[v.phase * l->s->chunks + v.chunk];
-    for (int i = *head, before = -1; i >= 0; before = i, i = out->variants[i].next)
+    for (int i = *head, before = -1; i >= 0; before = i, i = out->variants[i].next, v.nth++)
         if (same(l, &out->variants[i], &v)) {
             if (before >= 0) { /* to the front: the next one is mostly like it */
                 out->variants[before].next = out->variants[i].next;
@@ -370,8 +370,9 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
         struct ss_comm_variant v = {.phase = slot->phase, .chunk = slot->chunk, .chunk2 = slot->chunk2};
         v.first = forward_part(slot) && l->first_of[slot->chunk] == i;
         v.last = slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
-        out->variant_of[i] = intern(l, out, v);
-        if (out->variant_of[i] < 0 || l->before.failed || l->after.failed || l->held.failed)
+        int n = intern(l, out, v);
+        out->slots[i] = (struct ss_program_slot){n, slot->phase, slot->chunk, slot->microbatch};
+        if (n < 0 || l->before.failed || l->after.failed || l->held.failed)
             return SS_ERR_NOMEM;
     }
     l->after.n = 0;
@@ -402,8 +403,8 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     l->held.n = 0;
     for (int i = 0; i < SS_PHASE_COUNT * s->chunks; i++)
         l->chain[i] = -1;
-    out->variant_of = ss_calloc((size_t)s->nslots[rank], sizeof *out->variant_of);
-    int rc = out->variant_of ? fill_steps(l) : SS_ERR_NOMEM;
+    out->slots = ss_calloc((size_t)s->nslots[rank], sizeof *out->slots);
+    int rc = out->slots ? fill_steps(l) : SS_ERR_NOMEM;
     return rc ? rc : lower_slots(l, out);
 }
 
@@ -477,7 +478,7 @@ void ss_comm_free(struct ss_comm *comm)
         for (int i = 0; i < rank->nvariants; i++)
             free(rank->variants[i].op);
         free(rank->variants);
-        free(rank->variant_of);
+        free(rank->slots);
         free(rank->end);
     }
     free(comm->ranks);

@@ -21,8 +21,13 @@ static void mix_slots(struct ss_shelf_key *key, const struct ss_slot *slot, int 
 /* All of a schedule that ss_comm_build reads. */
 static struct ss_shelf_key key_of(const struct ss_schedule *s)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_SCHEDULE);
+    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_COMM);
     const int numbers[] = {s->stages, s->chunks, s->microbatches, s->pipelines, s->p2p, s->sound};
+    if (s->kept[0]) {
+        ss_shelf_mix(&key, s->kept[0]);
+        ss_shelf_mix(&key, s->kept[1]);
+        return key;
+    }
     ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
     ss_shelf_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
     ss_shelf_mix_ints(&key, s->virtual_chunk, s->stages * s->chunks);
@@ -37,7 +42,7 @@ static size_t bytes_of(const struct ss_comm *comm, const struct ss_schedule *s)
     size_t bytes = sizeof *comm + (size_t)comm->stages * sizeof *comm->ranks;
     for (int r = 0; r < comm->stages; r++) {
         const struct ss_comm_rank *rank = &comm->ranks[r];
-        bytes += (size_t)s->nslots[r] * sizeof *rank->variant_of + (size_t)rank->nend * sizeof *rank->end;
+        bytes += (size_t)s->nslots[r] * sizeof *rank->slots + (size_t)rank->nend * sizeof *rank->end;
         for (int i = 0; i < rank->nvariants; i++)
             bytes += sizeof *rank->variants +
                      (size_t)(rank->variants[i].nbefore + rank->variants[i].nafter) * sizeof *rank->end;

@@ -35,7 +35,8 @@ static int group_size(const struct ss_job *job, const struct ss_stack *stack)
     return asked || stack->pp_all_warmup > 0 ? asked : job->pp;
 }
 
-static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out, struct ss_error *err)
+static int build_schedule(const struct ss_scenario *s, struct ss_shelf *shelf, struct ss_schedule **out,
+                          struct ss_error *err)
 {
     const struct ss_job *job = s->job;
     struct ss_schedule_params params = {
@@ -51,7 +52,7 @@ static int build_schedule(const struct ss_scenario *s, struct ss_schedule **out,
         return ss_schedule_load(job->schedule, out, err);
     if (job->packed_law != SS_PACKED_NONE) /* microbatches differ */
         return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
-    return ss_schedule_build_loop(schedule_name(job, params.chunks), &params, out, err);
+    return ss_schedule_build_kept(schedule_name(job, params.chunks), &params, shelf, out, err);
 }
 
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */
@@ -212,7 +213,7 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     memset(out, 0, sizeof *out);
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
-                           : build_schedule(s, &out->schedule, err);
+                           : build_schedule(s, options->shelf, &out->schedule, err);
     if (!rc)
         rc = simulate_near(s, options, out, &spread, err);
     if (!rc && options->plan.draw_spread)

@@ -14,7 +14,7 @@ const char *ss_p2p_name(int p2p)
 
 void ss_schedule_free(struct ss_schedule *s)
 {
-    if (!s)
+    if (!s || s->sharers-- > 0)
         return;
     for (int r = 0; s->slots && r < s->stages; r++)
         free(s->slots[r]);

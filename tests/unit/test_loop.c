@@ -338,6 +338,39 @@ static void test_shelf(void)
     ss_shelf_close(NULL);
 }
 
+static struct ss_schedule *kept_schedule(struct ss_shelf *shelf, int microbatches, int overlap_p2p)
+{
+    const struct ss_schedule_params params = {
+        .stages = 4, .chunks = 2, .microbatches = microbatches, .overlap_p2p = overlap_p2p};
+    struct ss_schedule *s = NULL;
+    CU_ASSERT_FATAL(!ss_schedule_build_kept("interleaved", &params, shelf, &s, NULL));
+    return s;
+}
+
+/* One schedule of each name and parameters, which outlives the shelf; loops that differ in their turns alone have the same slots. */
+static void test_schedules_kept(void)
+{
+    struct ss_shelf *shelf;
+    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
+    struct ss_schedule *a = kept_schedule(shelf, 64, 1), *again = kept_schedule(shelf, 64, 1),
+                       *more = kept_schedule(shelf, 128, 1), *other = kept_schedule(shelf, 64, 0),
+                       *few = kept_schedule(shelf, 8, 1), *alone = kept_schedule(NULL, 64, 1);
+    CU_ASSERT_PTR_EQUAL(a, again);
+    CU_ASSERT(more != a && other != a && few != a);
+    CU_ASSERT(a->loop_more > 0 && more->loop_more > a->loop_more && few->loop_more == 0);
+    CU_ASSERT(!memcmp(a->kept, more->kept, sizeof a->kept));
+    CU_ASSERT(memcmp(a->kept, other->kept, sizeof a->kept) && memcmp(a->kept, few->kept, sizeof a->kept));
+    CU_ASSERT(!alone->kept[0] && same_schedule(a, alone));
+    ss_schedule_free(again);
+    ss_shelf_close(shelf);
+    CU_ASSERT(same_schedule(a, alone));
+    ss_schedule_free(a);
+    ss_schedule_free(more);
+    ss_schedule_free(other);
+    ss_schedule_free(few);
+    ss_schedule_free(alone);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"schedules", test_schedules},
@@ -346,6 +379,7 @@ int main(void)
                            {"a million microbatches", test_million},
                            {"slots one by one", test_unroll},
                            {"what a shelf keeps", test_shelf},
+                           {"schedules that a shelf keeps", test_schedules_kept},
                            CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("loop", NULL, NULL, tests);

@@ -51,7 +51,14 @@ static inline void ss_shelf_mix_bytes(struct ss_shelf_key *key, const void *byte
     ss_shelf_mix(key, word);
 }
 
-enum ss_shelf_kind { SS_SHELF_SCHEDULE, SS_SHELF_LAYOUT, SS_SHELF_GROUPS, SS_SHELF_BANDS };
+enum ss_shelf_kind {
+    SS_SHELF_SCHEDULE,
+    SS_SHELF_COMM,
+    SS_SHELF_LAYOUT,
+    SS_SHELF_GROUPS,
+    SS_SHELF_BANDS,
+    SS_SHELF_PACE
+};
 
 /* The thing of a key, which stays until it is given back as often as it was taken; NULL: it is not there. */
 void *ss_shelf_take(struct ss_shelf *shelf, struct ss_shelf_key key);

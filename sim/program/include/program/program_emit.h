@@ -13,6 +13,20 @@ struct ss_mix_table {
     size_t size, cap;
 };
 
+/* Work that bucket marks cut into parts. */
+struct ss_work {
+    double seconds;
+    int mix;
+    double done; /* fraction */
+};
+
+/* Work that was asked for: chunks of like layers take the same. */
+struct ss_known_work {
+    double by_label[SS_LABEL_COUNT];
+    struct ss_work work;
+};
+#define SS_KNOWN_WORKS 4
+
 /* Starts as {.p = ..., .err = ...}. After an error nothing more is collected. */
 struct ss_emitter {
     struct ss_program *p; /* gets mixes and templates */
@@ -20,7 +34,9 @@ struct ss_emitter {
     int failed;      /* first error code */
     int outstanding; /* posts on the data-parallel stream that are not waited for */
     struct ss_mix_table mixes;
-    struct ss_event *events; /* of the template to come */
+    struct ss_known_work known[SS_KNOWN_WORKS]; /* nothing but zeros: none */
+    unsigned nknown;                            /* so far */
+    struct ss_event *events;                    /* of the template to come */
     size_t nevents, cap, template_cap;
 };
 void ss_emitter_free(struct ss_emitter *e);
@@ -32,12 +48,6 @@ void ss_emit_wait(struct ss_emitter *e, int stream);
 void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes);
 void ss_emit_compute(struct ss_emitter *e, int label, double seconds);
 
-/* Work that bucket marks cut into parts. */
-struct ss_work {
-    double seconds;
-    int mix;
-    double done; /* fraction */
-};
 struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_COUNT]);
 /* The part of it up to this fraction. */
 void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction);

@@ -58,14 +58,15 @@ struct ss_comm_variant {
     int first, last;       /* first forward, last weight gradient of the chunk */
     int nbefore, nafter;   /* operations before and after the work */
     struct ss_comm_op *op; /* before, then after */
-    int next;              /* of the same phase and chunk, -1 = none */
+    int nth;               /* of the same phase and chunk, from 0 */
+    int next;              /* another one of these, -1 = none */
 };
 
 struct ss_comm_rank {
     int nvariants;
-    struct ss_comm_variant *variants;
-    int *variant_of; /* [nslots] */
-    int nend;        /* sends that are still to be waited for after the last slot */
+    struct ss_comm_variant *variants; /* in the order of their first slots */
+    struct ss_program_slot *slots;    /* [nslots] with the number of the variant as template_index */
+    int nend;                         /* sends that are still to be waited for after the last slot */
     struct ss_comm_op *end;
 };
 

@@ -3,9 +3,11 @@
 #ifndef STEPSIM_SCHEDULE_H
 #define STEPSIM_SCHEDULE_H
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "stepsim/error.h"
+#include "stepsim/shelf.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -53,6 +55,9 @@ struct ss_schedule {
     int loop_short;  /* 1: so few turns that what follows from their times is found with all of them */
     int sound;       /* 1: known to pass ss_schedule_check, which functions below then spare themselves */
     struct ss_schedule_source *source; /* where slots stand in the file they were read from, or NULL */
+    int sharers;                       /* owners beside the first one: each of them frees it */
+    uint64_t kept
+        [2]; /* of one that ss_schedule_build_kept made: what tells its slots from those of others; 0: unknown */
 };
 
 struct ss_schedule_params {
@@ -79,6 +84,10 @@ int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, stru
 /* Builds the same schedule as a loop where it repeats and microbatches are many, else as ss_schedule_build does: of a million
  * microbatches it then has as many slots as of some dozens. Arguments, owner and errors are those of ss_schedule_build. */
 int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
+                           struct ss_schedule **out, struct ss_error *err);
+/* Builds the same schedule as ss_schedule_build_loop, or takes it from a shelf (stepsim/shelf.h), where it stays; `shelf` NULL: without.
+ * It must not be changed. Owner and errors are the same. */
+int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_shelf *shelf,
                            struct ss_schedule **out, struct ss_error *err);
 /* Makes the schedule without a loop that runs the loop of `s` `more` times more, which need not be s->loop_more: that is the whole
  * one. The caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */

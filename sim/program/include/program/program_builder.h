@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program that is being built from a plan: what program_build.c and program_work.c share. */
+#ifndef SS_PROGRAM_BUILDER_H
+#define SS_PROGRAM_BUILDER_H
+
+#include "program/program_emit.h"
+#include "program/program_internal.h"
+#include "stepsim/plan.h"
+
+struct ss_program_builder {
+    const struct ss_plan *plan;
+    const struct ss_schedule *schedule;
+    struct ss_program *p;
+    struct ss_error *err;
+    struct ss_shelf *shelf; /* that has comm; NULL: the builder has it */
+    struct ss_comm comm;
+    struct ss_emitter e;
+    size_t channel_cap;
+    int *out_start, *out_entry; /* p2p entries by sender: out_entry[out_start[c] .. out_start[c + 1]) */
+    int *in_start, *in_entry;   /* by receiver */
+    int *channel_of;            /* [2 * p2p entry + backward]: channel + 1, or 0 */
+    struct ss_schedule
+        *whole; /* the schedule without its loop, where sends and receives do not repeat with it; or NULL */
+    /* of the class at hand */
+    int cls;
+    int *known; /* [4 * peer + 2 * sends + backward]: channel + 1, or 0: not asked for yet */
+};
+
+/* program_work.c: the events of a slot, without what it sends and receives. */
+void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v);
+
+#endif

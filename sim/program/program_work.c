@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a slot does between its receives and its sends: computation, memory, and the data-parallel collectives at bucket marks. */
+#include <string.h>
+
+#include "program/program_builder.h"
+
+/* Kernels of a step are the mean GPU's. */
+static void add_step(const struct ss_program_builder *b, const struct ss_step *step,
+                     double seconds[SS_LABEL_COUNT])
+{
+    double pace = b->plan->classes[b->cls].pace;
+    int kernels = step->label == SS_LABEL_COMPUTE || step->label == SS_LABEL_RECOMPUTE;
+    seconds[step->label] += step->seconds * (kernels && pace < 1 ? pace : 1);
+    if (kernels && pace > 1)
+        seconds[SS_LABEL_SPREAD] += step->seconds * (pace - 1);
+}
+
+/* Layer level: computations between two posts or waits become one event. */
+static void steps(struct ss_program_builder *b, const struct ss_step *list, int from, int to)
+{
+    double seconds[SS_LABEL_COUNT] = {0};
+    for (int i = from; i <= to; i++) {
+        const struct ss_step *step = &list[i];
+        if (i < to && step->kind == SS_STEP_COMPUTE) {
+            add_step(b, step, seconds);
+            continue;
+        }
+        struct ss_work w = ss_emit_work(&b->e, seconds);
+        ss_emit_work_until(&b->e, &w, 1);
+        memset(seconds, 0, sizeof seconds);
+        if (i < to)
+            ss_emit_event(&b->e, step->kind == SS_STEP_POST ? SS_EV_POST : SS_EV_WAIT,
+                          step->kind == SS_STEP_POST ? step->collective : 0, step->stream, 0);
+    }
+}
+
+static void forward_steps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int first)
+{
+    int done = 0;
+    for (int i = 0; first && i < chunk->ngather; i++) {
+        steps(b, chunk->steps[SS_PHASE_F], done, chunk->gather[i].step);
+        done = chunk->gather[i].step;
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+    }
+    steps(b, chunk->steps[SS_PHASE_F], done, chunk->nsteps[SS_PHASE_F]);
+}
+
+static void backward_steps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int phase,
+                           int last)
+{
+    int done = 0;
+    for (int i = 0; last && i < chunk->nreduce; i++) {
+        int at = phase == SS_PHASE_W ? chunk->reduce[i].weight_step : chunk->reduce[i].step;
+        steps(b, chunk->steps[phase], done, at);
+        done = at;
+        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
+    }
+    steps(b, chunk->steps[phase], done, chunk->nsteps[phase]);
+}
+
+static void forward_work(struct ss_program_builder *b, const struct ss_comm_variant *v,
+                         const double seconds[SS_LABEL_COUNT])
+{
+    const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        forward_steps(b, chunk, v->first);
+        return;
+    }
+    struct ss_work w = ss_emit_work(&b->e, seconds);
+    for (int i = 0; v->first && i < chunk->ngather; i++) {
+        ss_emit_work_until(&b->e, &w, chunk->gather[i].fraction);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+    }
+    ss_emit_work_until(&b->e, &w, 1);
+}
+
+static void backward_work(struct ss_program_builder *b, const struct ss_comm_variant *v, int chunk_index,
+                          const double seconds[SS_LABEL_COUNT])
+{
+    const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[chunk_index];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        backward_steps(b, chunk, v->phase, v->last);
+        return;
+    }
+    struct ss_work w = ss_emit_work(&b->e, seconds);
+    for (int i = 0; v->last && i < chunk->nreduce; i++) {
+        const struct ss_bucket_mark *mark = &chunk->reduce[i];
+        ss_emit_work_until(&b->e, &w, v->phase == SS_PHASE_W ? mark->weight_fraction : mark->fraction);
+        ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
+    }
+    ss_emit_work_until(&b->e, &w, 1);
+}
+
+static void forward(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, chunk->activation_bytes);
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_LOGITS, chunk->logits_bytes);
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, chunk->forward_extra_bytes);
+    forward_work(b, v, chunk->forward);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, chunk->forward_extra_bytes);
+}
+
+static void backward(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
+    int split = v->phase == SS_PHASE_I;
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, chunk->backward_extra_bytes);
+    backward_work(b, v, v->chunk, split ? chunk->input_grad : chunk->backward);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, chunk->backward_extra_bytes);
+    /* What W needs may be more than what the forward kept: after recompute, and with the gradients. */
+    double freed = chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0);
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, -freed);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, freed);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_LOGITS, chunk->logits_bytes);
+}
+
+static void weight_gradient(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_chunk_cost *chunk = &b->plan->classes[b->cls].chunks[v->chunk];
+    backward_work(b, v, v->chunk, chunk->weight_grad);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, chunk->weight_grad_bytes);
+}
+
+/* Forward and backward side by side: exchanges of one beside the other's kernels where the plan says so, else one after the
+ * other, for neither has SMs to spare. */
+static void paired_work(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_plan_class *c = &b->plan->classes[b->cls];
+    const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
+    const struct ss_pair_cost *pair = c->pairs ? &c->pairs[v->chunk * b->schedule->chunks + v->chunk2] : NULL;
+    double seconds[SS_LABEL_COUNT];
+    if (b->plan->level > SS_LEVEL_CHUNK) {
+        if (pair) {
+            steps(b, pair->steps, 0, pair->nsteps);
+            return;
+        }
+        forward_steps(b, f, 0);
+        backward_steps(b, g, SS_PHASE_B, 0);
+        return;
+    }
+    for (int i = 0; i < SS_LABEL_COUNT; i++)
+        seconds[i] = pair ? pair->seconds[i] : f->forward[i] + g->backward[i];
+    struct ss_work w = ss_emit_work(&b->e, seconds);
+    ss_emit_work_until(&b->e, &w, 1);
+}
+
+/* What a pair keeps. Layer by layer the forward's activations take the place of those that the backward lets go, where the
+ * two run in step; else the forward is done before the backward. */
+static void pair_keeps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int event)
+{
+    ss_emit_memory(&b->e, event, SS_MEM_ACTIVATIONS, chunk->activation_bytes);
+    ss_emit_memory(&b->e, event, SS_MEM_LOGITS, chunk->logits_bytes);
+}
+
+/* The parameters and gradients of the pair are handled at its ends. */
+static void paired(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    const struct ss_plan_class *c = &b->plan->classes[b->cls];
+    const struct ss_chunk_cost *f = &c->chunks[v->chunk], *g = &c->chunks[v->chunk2];
+    double extra = f->forward_extra_bytes + g->backward_extra_bytes;
+    int in_step = c->pairs != NULL;
+    for (int i = 0; v->first && i < f->ngather; i++)
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+    if (in_step)
+        pair_keeps(b, g, SS_EV_FREE);
+    pair_keeps(b, f, SS_EV_ALLOC);
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, extra);
+    paired_work(b, v);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, extra);
+    if (!in_step)
+        pair_keeps(b, g, SS_EV_FREE);
+    for (int i = 0; v->last && i < g->nreduce; i++)
+        ss_emit_post(&b->e, g->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
+}
+
+void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v)
+{
+    if (v->phase == SS_PHASE_F)
+        forward(b, v);
+    else if (v->phase == SS_PHASE_FB)
+        paired(b, v);
+    else if (v->phase == SS_PHASE_W)
+        weight_gradient(b, v);
+    else
+        backward(b, v);
+}

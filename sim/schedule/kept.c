@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Schedules kept by their names and parameters, from which all of them follows. */
+#include <string.h>
+
+#include "base/shelf.h"
+#include "stepsim/schedule.h"
+
+static struct ss_shelf_key key_of(const char *name, const struct ss_schedule_params *p, int microbatches)
+{
+    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_SCHEDULE);
+    const int numbers[] = {p->stages,      p->chunks, microbatches, p->microbatch_group_size,
+                           p->overlap_p2p, p->paired};
+    ss_shelf_mix_ints(&key, numbers, (int)(sizeof numbers / sizeof numbers[0]));
+    ss_shelf_mix_bytes(&key, name, strlen(name));
+    return key;
+}
+
+static size_t bytes_of(const struct ss_schedule *s)
+{
+    size_t stages = (size_t)s->stages, bytes = sizeof *s + 2 * stages * (size_t)s->chunks * sizeof(int);
+    bytes += stages * (sizeof *s->slots + sizeof *s->nslots + sizeof *s->warmup + sizeof *s->loop_first);
+    for (size_t r = 0; r < stages; r++)
+        bytes += (size_t)s->nslots[r] * sizeof **s->slots;
+    return bytes;
+}
+
+static void destroy(void *thing)
+{
+    ss_schedule_free(thing);
+}
+
+int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_shelf *shelf,
+                           struct ss_schedule **out, struct ss_error *err)
+{
+    if (!shelf)
+        return ss_schedule_build_loop(name, params, out, err);
+    const struct ss_shelf_key key = key_of(name, params, params->microbatches);
+    struct ss_schedule *s = ss_shelf_take(shelf, key);
+    if (!s) {
+        int rc = ss_schedule_build_loop(name, params, &s, err);
+        if (rc)
+            return rc;
+        *out = s;
+        if (ss_shelf_put(shelf, key, s, bytes_of(s), destroy))
+            return SS_OK; /* the next one is built again */
+        /* slots of a loop are those of as few microbatches */
+        const struct ss_shelf_key slots =
+            key_of(name, params, params->microbatches - s->loop_more * s->loop_step * s->pipelines);
+        s->kept[0] = slots.a;
+        s->kept[1] = slots.b;
+    }
+    s->sharers++;
+    ss_shelf_give_back(shelf, key);
+    *out = s;
+    return SS_OK;
+}
