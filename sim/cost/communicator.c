@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/communicator.h"
 
-#include <string.h>
-
 /* Bit s: stream s of a communicator for which `condition` holds. */
 #define STREAM_BIT(stream, condition) ((stream) >= 0 && (condition) ? 1u << ((stream)&31) : 0u)
 
@@ -27,11 +25,17 @@ const char *ss_axis_name(int axis)
     return axis >= 0 && axis < SS_AXIS_COUNT ? names[axis] : "unknown";
 }
 
+/* By hand: names are two letters, and every plan asks for them some hundred times. */
 int ss_axis_find(const char *name, size_t len)
 {
-    for (int i = 0; i < SS_AXIS_COUNT; i++)
-        if (strlen(ss_axis_name(i)) == len && strncmp(name, ss_axis_name(i), len) == 0)
+    for (int i = 0; i < SS_AXIS_COUNT; i++) {
+        const char *axis = ss_axis_name(i);
+        size_t n = 0;
+        while (n < len && axis[n] && axis[n] == name[n])
+            n++;
+        if (n == len && !axis[n])
             return i;
+    }
     return -1;
 }
 
@@ -39,7 +43,9 @@ unsigned ss_comm_axes(int comm)
 {
     unsigned axes = 0;
     for (const char *p = ss_comm_facts(comm)->axes; *p;) {
-        size_t len = strcspn(p, "-");
+        size_t len = 0;
+        while (p[len] && p[len] != '-')
+            len++;
         axes |= 1u << ss_axis_find(p, len);
         p += len;
         p += *p == '-';

@@ -218,6 +218,18 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
     return SS_OK;
 }
 
+int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err)
+{
+    const struct ss_layer_runs *from = &set->chunks[k - 1];
+    struct ss_layer_run *run = ss_calloc(from->n, sizeof *run);
+    if (!run)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layers of a chunk");
+    for (size_t i = 0; i < from->n; i++)
+        run[i] = from->run[i];
+    set->chunks[k] = (struct ss_layer_runs){from->n, from->n, run};
+    return SS_OK;
+}
+
 /* ---- parameters ---- */
 
 static struct ss_layer_params layer_params(const struct ss_layer_set *set, int kind)

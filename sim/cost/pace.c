@@ -7,6 +7,7 @@
 
 #include "base/draw.h"
 #include "base/map.h"
+#include "base/shelf.h"
 #include "base/stats.h"
 
 /* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.
@@ -17,6 +18,7 @@ struct ss_gpu_spread ss_pace_of(const struct ss_card *card, double times, int pe
 {
     return (struct ss_gpu_spread){.sigma = times * card->spread_gpu,
                                   .cut = WHISKER,
+                                  .within = erf(WHISKER * M_SQRT1_2),
                                   .slow_share = times > 0 ? card->spread_slow_share : 0,
                                   .slow_factor = 1 + times * (card->spread_slow_factor - 1),
                                   .per_machine = per_machine};
@@ -39,7 +41,7 @@ static double body(const struct ss_gpu_spread *p, double x)
         return 1;
     if (x < 1 - p->sigma * p->cut)
         return 0;
-    return (1 + erf((x - 1) / (p->sigma * M_SQRT2)) / erf(p->cut * M_SQRT1_2)) / 2;
+    return (1 + erf((x - 1) / (p->sigma * M_SQRT2)) / p->within) / 2;
 }
 
 static double power(double x, double n)
@@ -168,6 +170,26 @@ double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus)
 {
     struct ss_pace_part one = {0, 1, gpus};
     return gpus > 1 && ss_pace_differs(p) ? ss_pace_longest(p, &one, 1) : 1;
+}
+
+double ss_pace_slowest_kept(struct ss_shelf *shelf, const struct ss_gpu_spread *p, double gpus)
+{
+    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_PACE);
+    if (!shelf)
+        return ss_pace_slowest(p, gpus);
+    ss_shelf_mix_bytes(&key, p, sizeof *p);
+    ss_shelf_mix_bytes(&key, &gpus, sizeof gpus);
+    double *kept = ss_shelf_take(shelf, key), pace = kept ? *kept : ss_pace_slowest(p, gpus);
+    if (!kept && (kept = malloc(sizeof *kept)) != NULL) {
+        *kept = pace;
+        if (ss_shelf_put(shelf, key, kept, sizeof *kept, free)) {
+            free(kept);
+            return pace; /* the next one is worked out again */
+        }
+    }
+    if (kept)
+        ss_shelf_give_back(shelf, key);
+    return pace;
 }
 
 /* ---- draws ---- */

@@ -110,21 +110,28 @@ int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struc
     return SS_OK;
 }
 
+/* The same layers between the same borders. */
+static int places_alike(const struct ss_job *job, const struct ss_stage_place *a,
+                        const struct ss_stage_place *b)
+{
+    if (a->nlayers != b->nlayers || a->has_embedding != b->has_embedding || a->has_loss != b->has_loss)
+        return 0;
+    for (int i = 0; i < a->nlayers; i++)
+        if (ss_layer_kind_of(job, a->first_layer + i) != ss_layer_kind_of(job, b->first_layer + i))
+            return 0;
+    return 1;
+}
+
 /* Slots tell what pairs there are, and how much of what is offloaded is on the host. */
 int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
 {
     const struct ss_job *job = in->job;
     if (job->overlap_ep || job->offload_modules || ss_experts_loads_by_layer(job))
         return 0;
-    for (int k = 0; k < in->schedule->chunks; k++) {
-        const struct ss_stage_place *a = &in->places[stage * in->schedule->chunks + k],
-                                    *b = &in->places[other * in->schedule->chunks + k];
-        if (a->nlayers != b->nlayers || a->has_embedding != b->has_embedding || a->has_loss != b->has_loss)
+    for (int k = 0; k < in->schedule->chunks; k++)
+        if (!places_alike(job, &in->places[stage * in->schedule->chunks + k],
+                          &in->places[other * in->schedule->chunks + k]))
             return 0;
-        for (int i = 0; i < a->nlayers; i++)
-            if (ss_layer_kind_of(job, a->first_layer + i) != ss_layer_kind_of(job, b->first_layer + i))
-                return 0;
-    }
     return 1;
 }
 
@@ -269,12 +276,24 @@ static int waiting_label(const struct ss_rank_site *site)
     return site->cp.n <= 1 && (site->ep.n > 1 || site->etp.n > 1) ? SS_LABEL_EP : SS_LABEL_CP;
 }
 
-/* One chunk of a rank, and its parameters in the count of the rank's. */
+/* Of a chunk whose layers are those of the one before it: what they cost and hold is the same. */
+static int chunk_repeat(const struct ss_cost_input *in, const struct ss_rank_site *site,
+                        struct ss_rank_cost *out, int k, struct ss_error *err)
+{
+    out->chunks[k] = out->chunks[k - 1];
+    set_place(in, site->stage, k, &out->chunks[k]);
+    out->params[k] = out->params[k - 1];
+    return ss_layer_set_repeat(out->set, k, err);
+}
+
+/* One chunk of a rank. */
 static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
-                       const struct ss_rank_site *site, struct ss_rank_cost *out, int k,
-                       struct ss_param_count *count, struct ss_error *err)
+                       const struct ss_rank_site *site, struct ss_rank_cost *out, int k, struct ss_error *err)
 {
     struct ss_chunk_cost *chunk = &out->chunks[k];
+    const struct ss_stage_place *place = &in->places[site->stage * in->schedule->chunks + k];
+    if (k > 0 && places_alike(in->job, place, place - 1))
+        return chunk_repeat(in, site, out, k, err);
     chunk_place(in, c, site->stage, k, chunk);
     int status = ss_layer_set_chunk(out->set, k, chunk, err);
     if (status)
@@ -283,7 +302,6 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     ss_memory_chunk(c, out->set, k, chunk);
     out->params[k] = ss_layer_set_params(
         out->set, c, k, chunk->has_loss && ss_job_copies_embedding(in->job) && ends_apart(in->schedule));
-    ss_param_count_add(count, &out->params[k]);
     return SS_OK;
 }
 
@@ -346,8 +364,10 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->set->fixed += amax_seconds(in, &c);
     if (like && !ss_experts_loads_by_layer(in->job)) /* else each stage has its own loads */
         out->set->like = like->set;
-    for (int k = 0; k < in->schedule->chunks && !status; k++)
-        status = chunk_build(in, &c, site, out, k, &count, err);
+    for (int k = 0; k < in->schedule->chunks && !status; k++) {
+        status = chunk_build(in, &c, site, out, k, err);
+        ss_param_count_add(&count, &out->params[k]);
+    }
     if (!status)
         status = pairs_build(in, &c, site, out, err);
     out->set->c = NULL; /* which ends here */

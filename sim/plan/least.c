@@ -36,7 +36,8 @@ static double pace_of(const struct ss_plan_builder *b)
     int together = plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
     if (plan->world_size == 1 || !ss_pace_differs(&spread))
         return 1;
-    return ss_pace_slowest(&spread, plan->schedule->stages == 1 ? plan->world_size : together);
+    return ss_pace_slowest_kept(b->options->shelf, &spread,
+                                plan->schedule->stages == 1 ? plan->world_size : together);
 }
 
 /* Of slots whose exchanges may be hidden, or take less than the busiest rank says, the kernels. */

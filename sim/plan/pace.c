@@ -122,7 +122,8 @@ static void find_paces(const struct ss_plan_builder *b, struct ss_pace_part *par
     const struct ss_gpu_spread pace = pace_of(plan);
     int stages = plan->schedule->stages, per_replica = plan->job->tp * plan->job->cp;
     double usual =
-        ss_pace_slowest(&pace, stages == 1 ? plan->world_size : per_replica * ss_plan_lockstep_replicas(b));
+        ss_pace_slowest_kept(b->options->shelf, &pace,
+                             stages == 1 ? plan->world_size : per_replica * ss_plan_lockstep_replicas(b));
     for (int s = 0; s < stages; s++)
         paces[s] = usual;
     if (stages == 1)
@@ -184,35 +185,59 @@ static void stretch_all(struct ss_rank_cost *c, int chunks, double pace)
     }
 }
 
-static const double *slot_seconds(const struct ss_rank_cost *c, const struct ss_slot *slot, int chunks)
+static const double *pair_seconds(const struct ss_rank_cost *c, int chunks, int forward, int backward)
 {
-    if (slot->phase == SS_PHASE_FB && c->pairs)
-        return c->pairs[slot->chunk * chunks + slot->chunk2].seconds;
-    return ss_chunk_labels(&c->chunks[slot->chunk], slot->phase == SS_PHASE_FB ? SS_PHASE_F : slot->phase);
+    return c->pairs ? c->pairs[forward * chunks + backward].seconds : c->chunks[forward].forward;
+}
+
+/* Slots of a rank by phase and chunk, and pairs by both chunks. */
+struct slot_counts {
+    int *of;    /* [phase * chunks + chunk] */
+    int *pairs; /* [forward chunk * chunks + backward chunk]; behind `of` */
+    int paired; /* there are pairs */
+};
+
+/* Slots [from, to), which run so many times: there are thousands of them. */
+static void count_slots(const struct ss_slot *slots, int from, int to, int times, int chunks,
+                        struct slot_counts *counts)
+{
+    for (int i = from; i < to; i++) {
+        if (slots[i].phase == SS_PHASE_FB) {
+            counts->pairs[slots[i].chunk * chunks + slots[i].chunk2] += times;
+            counts->paired = 1;
+        } else {
+            counts->of[slots[i].phase * chunks + slots[i].chunk] += times;
+        }
+    }
+}
+
+static void add_hidden(struct ss_cost_entry *entry, int times, const double *before, const double *after)
+{
+    for (int l = 0; l < SS_LABEL_COUNT && times > 0; l++)
+        entry->hidden[l] += l == SS_LABEL_SPREAD ? 0 : times * (before[l] - after[l]);
 }
 
 /* By how much labels of an iteration are shorter because slower kernels hide more of them: of slots that are the same at once. */
-static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *even, int *count,
+static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *even, int *room,
                         struct ss_cost_entry *entry)
 {
-    const int stage = entry->site.stage, v = s->chunks, first = s->loop_more ? s->loop_first[stage] : 0;
-    memset(count, 0, SS_PHASE_COUNT * (size_t)(v * v) * sizeof *count);
-    for (int i = 0; i < s->nslots[stage]; i++) {
-        const struct ss_slot *slot = &s->slots[stage][i];
-        int times = s->loop_more && i >= first && i < first + s->loop_length ? 1 + s->loop_more : 1;
-        int pair = slot->phase == SS_PHASE_FB;
-        count[(slot->phase * v + slot->chunk) * v + (pair ? slot->chunk2 : 0)] += times;
-        if (pair && !even->pairs)
-            count[(SS_PHASE_B * v + slot->chunk2) * v] += times;
-    }
-    for (int i = 0; i < SS_PHASE_COUNT * v * v; i++) {
-        const struct ss_slot slot = {.phase = i / (v * v), .chunk = i / v % v, .chunk2 = i % v};
-        if (!count[i])
-            continue;
-        const double *before = slot_seconds(even, &slot, v), *after = slot_seconds(&entry->cost, &slot, v);
-        for (int l = 0; l < SS_LABEL_COUNT; l++)
-            entry->hidden[l] += l == SS_LABEL_SPREAD ? 0 : count[i] * (before[l] - after[l]);
-    }
+    const int stage = entry->site.stage, v = s->chunks, n = s->nslots[stage];
+    const int first = s->loop_more ? s->loop_first[stage] : n,
+              end = s->loop_more ? first + s->loop_length : n;
+    const struct ss_rank_cost *paced = &entry->cost;
+    struct slot_counts counts = {room, room + SS_PHASE_FB * v, 0};
+    count_slots(s->slots[stage], 0, first, 1, v, &counts);
+    count_slots(s->slots[stage], first, end, s->loop_more + 1, v, &counts);
+    count_slots(s->slots[stage], end, n, 1, v, &counts);
+    for (int i = 0; counts.paired && !even->pairs && i < v * v; i++) /* a pair is both, one after the other */
+        counts.of[SS_PHASE_B * v + i % v] += counts.pairs[i];
+    for (int phase = 0; phase < SS_PHASE_FB; phase++)
+        for (int k = 0; k < v; k++)
+            add_hidden(entry, counts.of[phase * v + k], ss_chunk_labels(&even->chunks[k], phase),
+                       ss_chunk_labels(&paced->chunks[k], phase));
+    for (int i = 0; counts.paired && i < v * v; i++)
+        add_hidden(entry, counts.pairs[i], pair_seconds(even, v, i / v, i % v),
+                   pair_seconds(paced, v, i / v, i % v));
 }
 
 /* An earlier account for the same paces, of all whose stages are alike; NULL: there is none. */
@@ -242,7 +267,7 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     const struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost even = entry->cost;
     size_t v = (size_t)b->plan->schedule->chunks;
-    int *count = ss_calloc(SS_PHASE_COUNT * v * v, sizeof *count);
+    int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
     if (!count)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", v);
     int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)

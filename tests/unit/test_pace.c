@@ -12,7 +12,8 @@
 /* A normal distribution that is cut where nothing is left of it. */
 static struct ss_gpu_spread normal(double sigma)
 {
-    return (struct ss_gpu_spread){.sigma = sigma, .cut = 5, .slow_factor = 1, .per_machine = 1};
+    return (struct ss_gpu_spread){
+        .sigma = sigma, .cut = 5, .within = erf(5 * M_SQRT1_2), .slow_factor = 1, .per_machine = 1};
 }
 
 /* Expected maxima of n standard normals: 1/sqrt(pi), 3/(2 sqrt(pi)), and tables (Harter 1961). */
@@ -41,8 +42,12 @@ static void test_machines(void)
  * 1/4 both usual (1 + 0.5642 s), 1/2 one of them slow (f), 1/4 both slow (f + 0.5642 f s). */
 static void test_mixture(void)
 {
-    const struct ss_gpu_spread p = {
-        .sigma = 0.001, .cut = 8, .slow_share = 0.5, .slow_factor = 1.5, .per_machine = 1};
+    const struct ss_gpu_spread p = {.sigma = 0.001,
+                                    .cut = 8,
+                                    .within = erf(8 * M_SQRT1_2),
+                                    .slow_share = 0.5,
+                                    .slow_factor = 1.5,
+                                    .per_machine = 1};
     const double more = 0.5641896 * 0.001;
     double expected = (1 + more) / 4 + 1.5 / 2 + 1.5 * (1 + more) / 4;
     CU_ASSERT_DOUBLE_EQUAL(ss_pace_slowest(&p, 2), expected / 1.25, 2e-6);
@@ -79,8 +84,12 @@ static void test_parts(void)
 /* Draws have mean 1, the deviation asked for, and slow machines as a whole. */
 static void test_draws(void)
 {
-    const struct ss_gpu_spread p = {
-        .sigma = 0.02, .cut = 2.698, .slow_share = 0.1, .slow_factor = 1.5, .per_machine = 4};
+    const struct ss_gpu_spread p = {.sigma = 0.02,
+                                    .cut = 2.698,
+                                    .within = erf(2.698 * M_SQRT1_2),
+                                    .slow_share = 0.1,
+                                    .slow_factor = 1.5,
+                                    .per_machine = 4};
     double sum = 0, slow = 0;
     const int n = 40000;
     for (int i = 0; i < n; i += 4) {

@@ -50,6 +50,8 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
                       struct ss_error *err);
 /* The layers of the k-th chunk, whose place (layers, embedding, loss, bytes at its borders) is filled. Fills its times. */
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
+/* The k-th chunk has the layers of the one before it. SS_ERR_NOMEM. */
+int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
 
 /* The steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c); steps of all layers are recorded. The caller frees
