@@ -165,7 +165,42 @@ static int owner_ok(const struct ss_program *p, const struct ss_event *e, int cl
     }
 }
 
-/* seen[t] = the last class (+ 1) whose use of template t was checked. */
+/* Of the first slot with this template. */
+static int bad_slot(const struct ss_program *p, int cls, int t, int event, struct ss_error *err)
+{
+    const struct ss_program_class *c = &p->classes[cls];
+    int slot = 0;
+    while (c->slots[slot].template_index != t)
+        slot++;
+    return bad(
+        err, "%s slot %d event %d (of template %s) uses a channel, stream or collective that is not its own",
+        c->name, slot, event, p->templates[t].name);
+}
+
+/* Slots are many: these loops do little. seen[t] = the last class (+ 1) that has a slot with template t. */
+static int check_slots(const struct ss_program *p, int cls, int *seen, struct ss_error *err)
+{
+    const struct ss_program_class *c = &p->classes[cls];
+    const struct ss_program_slot *slot = c->slots, *end = slot + ss_program_stored(c);
+    int lowest = p->ntemplates, highest = -1;
+    for (; slot < end; slot++) {
+        int t = slot->template_index;
+        if (!index_ok(t, p->ntemplates))
+            return bad(err, "%s slot %d names template %d of %d", c->name, (int)(slot - c->slots), t,
+                       p->ntemplates);
+        if (seen[t] == cls + 1)
+            continue;
+        seen[t] = cls + 1;
+        lowest = t < lowest ? t : lowest;
+        highest = t > highest ? t : highest;
+    }
+    for (int t = lowest; t <= highest; t++)
+        for (int e = 0; seen[t] == cls + 1 && e < p->templates[t].nevents; e++)
+            if (!owner_ok(p, &p->templates[t].events[e], cls))
+                return bad_slot(p, cls, t, e, err);
+    return 0;
+}
+
 static int check_class(const struct ss_program *p, int cls, int *seen, struct ss_error *err)
 {
     const struct ss_program_class *c = &p->classes[cls];
@@ -175,21 +210,7 @@ static int check_class(const struct ss_program *p, int cls, int *seen, struct ss
         (c->loop.more > 0 && (c->loop.length == 0 || (int64_t)c->loop.length * c->loop.more >
                                                          c->nslots - c->loop.first - c->loop.length)))
         return bad(err, "class %d has a loop of slots that it does not have", cls);
-    for (int i = 0; i < ss_program_stored(c); i++) {
-        int t = c->slots[i].template_index;
-        if (!index_ok(t, p->ntemplates))
-            return bad(err, "%s slot %d names template %d of %d", c->name, i, t, p->ntemplates);
-        if (seen[t] == cls + 1)
-            continue;
-        seen[t] = cls + 1;
-        for (int e = 0; e < p->templates[t].nevents; e++)
-            if (!owner_ok(p, &p->templates[t].events[e], cls))
-                return bad(err,
-                           "%s slot %d event %d (of template %s) uses a channel, stream or collective that "
-                           "is not its own",
-                           c->name, i, e, p->templates[t].name);
-    }
-    return 0;
+    return check_slots(p, cls, seen, err);
 }
 
 int ss_replay_precheck(const struct ss_program *p, struct ss_error *err)

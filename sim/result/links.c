@@ -40,27 +40,47 @@ static void add_template(const struct ss_program *p, int cls, const struct ss_te
     }
 }
 
+/* Templates as slots name them. */
+struct named {
+    int *times; /* [templates]: how often the class at hand runs it */
+    int *list;  /* those that it does, as they come */
+    int n;
+};
+
+/* Entries [from, to) of `slots`, which run so many times: there are thousands of them. */
+static void count_slots(const struct ss_program_slot *slots, int from, int to, int times, struct named *named)
+{
+    int n = named->n;
+    for (int i = from; i < to; i++) {
+        int t = slots[i].template_index;
+        if (!named->times[t])
+            named->list[n++] = t;
+        named->times[t] += times;
+    }
+    named->n = n;
+}
+
 static int add_all(const struct ss_program *p, struct load *load)
 {
-    int *times = ss_calloc(2 * (size_t)p->ntemplates + 2, sizeof *times);
-    int *used = times + p->ntemplates + 1; /* templates of the class at hand, as they come */
-    if (!times)
+    int *room = ss_calloc(2 * (size_t)p->ntemplates + 2, sizeof *room);
+    struct named named = {room, room + p->ntemplates + 1, 0};
+    if (!room)
         return SS_ERR_NOMEM;
     for (int c = 0; c < p->nclasses; c++) {
         const struct ss_program_class *pc = &p->classes[c];
-        int n = ss_program_stored(pc), nused = 0;
-        for (int i = 0; i < n; i++) {
-            int t = pc->slots[i].template_index;
-            if (!times[t])
-                used[nused++] = t;
-            times[t] += ss_program_times(pc, i);
+        const int n = ss_program_stored(pc), first = pc->loop.more ? pc->loop.first : n,
+                  end = pc->loop.more ? first + pc->loop.length : n;
+        count_slots(pc->slots, 0, first, 1, &named);
+        count_slots(pc->slots, first, end, pc->loop.more + 1, &named);
+        count_slots(pc->slots, end, n, 1, &named);
+        for (int i = 0; i < named.n; i++) {
+            int *times = &named.times[named.list[i]];
+            add_template(p, c, &p->templates[named.list[i]], *times, load);
+            *times = 0;
         }
-        for (int i = 0; i < nused; i++) {
-            add_template(p, c, &p->templates[used[i]], times[used[i]], load);
-            times[used[i]] = 0;
-        }
+        named.n = 0;
     }
-    free(times);
+    free(room);
     return SS_OK;
 }
 
