@@ -2,6 +2,7 @@
 #include "base/csv.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,13 @@
 
 #define MAX_COLUMNS 256
 #define MAX_BYTES ((size_t)64 << 20)
+
+struct reader {
+    struct ss_csv *csv;
+    char *in, *end, *out;
+    int line;
+    struct ss_error *err;
+};
 
 /* Fields lie row by row; their text is the file's, unquoted in place. */
 struct ss_csv {
@@ -19,13 +27,7 @@ struct ss_csv {
     int *line; /* of each row, the first included */
     size_t nlines, line_cap;
     size_t columns;
-};
-
-struct reader {
-    struct ss_csv *csv;
-    char *in, *end, *out;
-    int line;
-    struct ss_error *err;
+    struct reader at; /* behind the rows so far */
 };
 
 static int bad(struct reader *r, const char *message, const char *hint)
@@ -139,39 +141,46 @@ static int check_names(struct reader *r)
 {
     struct ss_csv *csv = r->csv;
 
-    r->line = csv->nlines ? csv->line[0] : 1;
-    if (!csv->nlines)
+    if (!csv->nlines) {
+        r->line = 1;
         return bad(r, "no line of column names", "the first line names the columns");
+    }
     for (size_t i = 0; i < csv->columns; i++)
         for (size_t k = 0; k < i; k++)
             if (!strcmp(csv->field[i], csv->field[k])) {
-                ss_fail(r->err, SS_ERR_INPUT, csv->file, r->line, "column \"%.80s\" stands twice",
+                ss_fail(r->err, SS_ERR_INPUT, csv->file, csv->line[0], "column \"%.80s\" stands twice",
                         csv->field[i]);
                 return ss_hint(r->err, SS_ERR_INPUT, "remove or rename one");
             }
     return SS_OK;
 }
 
-static int parse(struct reader *r, size_t len)
+/* Reads rows until there are `rows`, the first included, or no more. */
+static int read_rows(struct reader *r, size_t rows)
 {
     int rc = SS_OK;
 
+    while (!rc && r->in < r->end && r->csv->nlines < rows)
+        rc = read_row(r);
+    return rc;
+}
+
+static int read_names(struct reader *r, size_t len)
+{
     if (memchr(r->in, '\0', len)) {
         for (char *p = r->in; *p; p++)
             r->line += *p == '\n';
         return bad(r, "a NUL byte", "this is no text file; save it as UTF-8");
     }
     r->in += ss_byte_order_mark(r->in, len);
-    while (!rc && r->in < r->end)
-        rc = read_row(r);
+    int rc = read_rows(r, 1);
     return rc ? rc : check_names(r);
 }
 
 /* The text, behind which a NUL is, is the caller's no more. */
-static int parse_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
+static int open_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
 {
     struct ss_csv *csv = ss_calloc(1, sizeof *csv);
-    struct reader r = {.csv = csv, .line = 1, .err = err};
     int rc;
 
     if (!csv) {
@@ -180,15 +189,25 @@ static int parse_own(char *text, size_t len, const char *name, struct ss_csv **o
     }
     ss_copy(csv->file, sizeof csv->file, name);
     csv->text = text;
-    r.in = r.out = csv->text;
-    r.end = csv->text + len;
-    rc = parse(&r, len);
+    csv->at = (struct reader){.csv = csv, .in = text, .end = text + len, .out = text, .line = 1, .err = err};
+    rc = read_names(&csv->at, len);
     if (rc) {
         ss_csv_free(csv);
         return rc;
     }
     *out = csv;
     return SS_OK;
+}
+
+static int parse_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
+{
+    int rc = open_own(text, len, name, out, err);
+
+    if (!rc && (rc = read_rows(&(*out)->at, SIZE_MAX)) != SS_OK) {
+        ss_csv_free(*out);
+        *out = NULL;
+    }
+    return rc;
 }
 
 int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
@@ -210,6 +229,25 @@ int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err)
     int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
 
     return rc ? rc : parse_own(text, len, path, out, err);
+}
+
+int ss_csv_open(const char *path, struct ss_csv **out, struct ss_error *err)
+{
+    char *text;
+    size_t len;
+    int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
+
+    return rc ? rc : open_own(text, len, path, out, err);
+}
+
+int ss_csv_next(struct ss_csv *csv, int *more, struct ss_error *err)
+{
+    csv->nfields = csv->columns;
+    csv->nlines = 1;
+    csv->at.err = err;
+    int rc = read_rows(&csv->at, 2);
+    *more = csv->nlines == 2;
+    return rc;
 }
 
 void ss_csv_free(struct ss_csv *csv)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "report/common.h"
 
@@ -188,16 +189,16 @@ json_t *ss_json_platform(const struct ss_platform *p)
 
 int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 {
-    int whole = ss_json_is_whole(document), rc = -1;
+    char *text = NULL;
 
-    if (whole) /* else no half of it */
-        rc = json_dumpf(document, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+    if (ss_json_is_whole(document)) /* else no half of it */
+        text = json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
     ss_json_free(document);
-    if (!whole)
+    if (!text)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
-    if (rc && !ferror(out))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
+    fputs(text, out);
     fputc('\n', out);
+    free(text);
     return ss_report_done(out, err);
 }
 

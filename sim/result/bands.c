@@ -66,43 +66,38 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_err
     return SS_OK;
 }
 
+/* Cells that should hold a number or be empty. */
+static const struct {
+    int column;
+    double least, missing;
+} cells[] = {{TIME, -100, -100}, {MEMORY, -100, -100}, {EXPERTS, 0, 0}, {WEIGHT, 0, 1}};
+
+/* At a row of the table. */
 struct reader {
-    const struct ss_csv *csv;
+    struct ss_csv *csv;
     int at[COLUMNS];
+    double number[COLUMNS]; /* of the cells */
     struct ss_error *err;
 };
 
 /* A column that a table of an earlier version lacks is empty: all its runs are of one source. */
-static const char *field(const struct reader *r, size_t row, int column)
+static const char *field(const struct reader *r, int column)
 {
-    return r->at[column] < 0 ? "" : ss_csv_field(r->csv, row, r->at[column]);
+    return r->at[column] < 0 ? "" : ss_csv_field(r->csv, 0, r->at[column]);
 }
 
-static double number(const struct reader *r, size_t row, int column, double missing)
+static int read_numbers(struct reader *r)
 {
-    double value;
-
-    return ss_parse_double(field(r, row, column), &value) ? missing : value;
-}
-
-/* Whether every cell that should hold a number is empty or does. */
-static int check_numbers(const struct reader *r)
-{
-    static const struct {
-        int column;
-        double least;
-    } cells[] = {{TIME, -100}, {MEMORY, -100}, {EXPERTS, 0}, {WEIGHT, 0}};
-
-    for (size_t row = 0; row < ss_csv_rows(r->csv); row++)
-        for (size_t i = 0; i < SS_ARRAY_LEN(cells); i++) {
-            const char *text = field(r, row, cells[i].column);
-            double value;
-            if (!*text || (!ss_parse_double(text, &value) && value >= cells[i].least))
-                continue;
-            ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, row),
-                    "%s \"%.40s\" is no number of %g or more", names[cells[i].column], text, cells[i].least);
-            return ss_hint(r->err, SS_ERR_INPUT, "write it anew with validate --csv");
-        }
+    for (size_t i = 0; i < SS_ARRAY_LEN(cells); i++) {
+        const char *text = field(r, cells[i].column);
+        double *value = &r->number[cells[i].column];
+        *value = cells[i].missing;
+        if (!*text || (!ss_parse_double(text, value) && *value >= cells[i].least))
+            continue;
+        ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, 0),
+                "%s \"%.40s\" is no number of %g or more", names[cells[i].column], text, cells[i].least);
+        return ss_hint(r->err, SS_ERR_INPUT, "write it anew with validate --csv");
+    }
     return SS_OK;
 }
 
@@ -134,32 +129,30 @@ static int find_kind(struct ss_band_table *t, const struct ss_band_kind *like)
 }
 
 /* Is it a run that ran and whose column `what` says how far off, in percent, its prediction is? */
-static int tells(const struct reader *r, size_t row, int what, double *error, double *weight)
+static int tells(const struct reader *r, int what)
 {
-    int predicted =
-        what == TIME ? !strcmp(field(r, row, PREDICTED), "ok") : strcmp(field(r, row, KIND), "analytic") != 0;
-
-    return predicted && !strcmp(field(r, row, OUTCOME), "ok") && is_in_bands(field(r, row, QUALITY)) &&
-           (*error = number(r, row, what, -100)) > -100 && (*weight = number(r, row, WEIGHT, 1)) > 0;
+    return r->number[what] > -100 && r->number[WEIGHT] > 0 && !strcmp(field(r, OUTCOME), "ok") &&
+           (what == TIME ? !strcmp(field(r, PREDICTED), "ok") : strcmp(field(r, KIND), "analytic") != 0) &&
+           is_in_bands(field(r, QUALITY));
 }
 
-static int read_run(const struct reader *r, size_t row, double error, double weight, struct ss_band_table *t)
+static int read_run(const struct reader *r, double error, struct ss_band_table *t)
 {
     struct ss_band_run *run = &t->by_above[t->n];
-    struct ss_band_kind kind = {.experts = number(r, row, EXPERTS, 0) > 0};
+    struct ss_band_kind kind = {.experts = r->number[EXPERTS] > 0};
 
-    ss_copy(kind.card, sizeof kind.card, field(r, row, CARD));
-    ss_copy(kind.family, sizeof kind.family, field(r, row, FAMILY));
-    kind.source = find_source(t, field(r, row, SOURCE));
+    ss_copy(kind.card, sizeof kind.card, field(r, CARD));
+    ss_copy(kind.family, sizeof kind.family, field(r, FAMILY));
+    kind.source = find_source(t, field(r, SOURCE));
     run->above = -log1p(error);
     run->size = fabs(error);
-    run->weight = weight;
+    run->weight = r->number[WEIGHT];
     run->job = SS_HASH_INIT;
     for (int column = MODEL; column <= PRECISION; column++) /* with the final 0, which parts them */
-        run->job = ss_hash(run->job, field(r, row, column), strlen(field(r, row, column)) + 1);
+        run->job = ss_hash(run->job, field(r, column), strlen(field(r, column)) + 1);
     run->kind = kind.source < SS_BAND_SOURCES ? find_kind(t, &kind) : SS_BAND_KINDS;
     if (run->kind == SS_BAND_KINDS)
-        return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, row),
+        return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, 0),
                        "more than %d sources or %d kinds of runs", SS_BAND_SOURCES, SS_BAND_KINDS);
     t->kinds[run->kind].runs++;
     t->kinds[run->kind].weight += run->weight;
@@ -181,30 +174,47 @@ static int by_size(const void *pa, const void *pb)
     return a->size != b->size ? (a->size > b->size) - (a->size < b->size) : a->kind - b->kind;
 }
 
-/* Room for the two orders of a table is one block. */
-static int read_table(const struct reader *r, int what, struct ss_band_table *t)
+/* Room for n more runs. */
+static int make_room(struct reader *r, int n, struct ss_band_table *t)
 {
-    size_t rows = ss_csv_rows(r->csv);
-    double error, weight;
-    int rc = SS_OK;
-
-    t->by_above = ss_calloc(2 * rows + 1, sizeof *t->by_above);
-    if (!t->by_above)
+    if (ss_grow(&t->by_above, &t->cap, (size_t)(t->n + n), sizeof *t->by_above))
         return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    for (size_t row = 0; row < rows && !rc; row++)
-        if (tells(r, row, what, &error, &weight))
-            rc = read_run(r, row, error / 100, weight, t);
+    return SS_OK;
+}
+
+/* The two orders of a table are one block. */
+static int put_in_order(struct reader *r, struct ss_band_table *t)
+{
+    int rc = make_room(r, t->n + 1, t);
+
+    if (rc)
+        return rc;
     t->by_size = t->by_above + t->n;
     memcpy(t->by_size, t->by_above, (size_t)t->n * sizeof *t->by_size);
     qsort(t->by_above, (size_t)t->n, sizeof *t->by_above, by_above);
     qsort(t->by_size, (size_t)t->n, sizeof *t->by_size, by_size);
+    return SS_OK;
+}
+
+static int read_tables(struct reader *r, struct ss_bands *bands)
+{
+    struct ss_band_table *const tables[] = {[TIME] = &bands->time, [MEMORY] = &bands->memory};
+    int rc = find_columns(r->csv, r->at, r->err), more = 1;
+
+    while (!rc && !(rc = ss_csv_next(r->csv, &more, r->err)) && more) {
+        rc = read_numbers(r);
+        for (int what = TIME; what <= MEMORY && !rc; what++)
+            if (tells(r, what) && !(rc = make_room(r, 1, tables[what])))
+                rc = read_run(r, r->number[what] / 100, tables[what]);
+    }
+    for (int what = TIME; what <= MEMORY && !rc; what++)
+        rc = put_in_order(r, tables[what]);
     return rc;
 }
 
 int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands **out, struct ss_error *err)
 {
     struct ss_bands *bands = ss_calloc(1, sizeof *bands);
-    struct ss_csv *csv = NULL;
     struct reader r = {.err = err};
     char path[4096];
     bool found = false;
@@ -219,21 +229,14 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
         rc = ss_data_look("validation", "results", ".csv", path, sizeof path, &found, err);
     }
     if (!rc && found)
-        rc = ss_csv_load(path, &csv, err);
-    if (!rc && csv)
+        rc = ss_csv_open(path, &r.csv, err);
+    if (!rc && r.csv)
         rc = ss_files_add(files, path, err);
-    r.csv = csv;
-    if (!rc && csv)
-        rc = find_columns(csv, r.at, err);
-    if (!rc && csv)
-        rc = check_numbers(&r);
-    if (!rc && csv)
-        rc = read_table(&r, TIME, &bands->time);
-    if (!rc && csv)
-        rc = read_table(&r, MEMORY, &bands->memory);
+    if (!rc && r.csv)
+        rc = read_tables(&r, bands);
     if (!rc && csv_path && !bands->time.n && !bands->memory.n)
         rc = ss_fail(err, SS_ERR_INPUT, path, 1, "no row of a run that ran and whose prediction is told");
-    ss_csv_free(csv);
+    ss_csv_free(r.csv);
     if (rc)
         ss_bands_free(bands);
     else

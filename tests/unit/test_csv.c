@@ -2,6 +2,7 @@
 /* Comma-separated values: what is read, and where each mistake is said to be. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/csv.h"
 #include "suite.h"
@@ -46,6 +47,32 @@ static void test_only_names(void)
     CU_ASSERT_EQUAL_FATAL(parse("a,b", &csv, &err), 0);
     CU_ASSERT_EQUAL(ss_csv_rows(csv), 0);
     ss_csv_free(csv);
+}
+
+static void test_row_by_row(void)
+{
+    static const char text[] = "a,b\n1,2\n\n\"x\ny\",4\n5\n";
+    char path[] = "/tmp/test_csv-XXXXXX";
+    struct ss_error err;
+    struct ss_csv *csv;
+    int more;
+
+    int fd = mkstemp(path);
+    CU_ASSERT_FATAL(fd >= 0 && write(fd, text, sizeof text - 1) == (ssize_t)sizeof text - 1);
+    close(fd);
+    CU_ASSERT_EQUAL_FATAL(ss_csv_open(path, &csv, &err), 0);
+    CU_ASSERT_EQUAL(ss_csv_column(csv, "b"), 1);
+    CU_ASSERT(!ss_csv_next(csv, &more, &err) && more);
+    CU_ASSERT_STRING_EQUAL(ss_csv_field(csv, 0, 1), "2");
+    CU_ASSERT_EQUAL(ss_csv_line(csv, 0), 2);
+    CU_ASSERT(!ss_csv_next(csv, &more, &err) && more);
+    CU_ASSERT_STRING_EQUAL(ss_csv_field(csv, 0, 0), "x\ny");
+    CU_ASSERT_EQUAL(ss_csv_line(csv, 0), 4);
+    CU_ASSERT_STRING_EQUAL(ss_csv_column_name(csv, 0), "a");
+    CU_ASSERT_EQUAL(ss_csv_next(csv, &more, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 6);
+    ss_csv_free(csv);
+    unlink(path);
 }
 
 static void test_mistakes(void)
@@ -108,8 +135,12 @@ static void test_write(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"fields", test_fields},     {"only names", test_only_names},
-                           {"mistakes", test_mistakes}, {"bytes", test_bytes},
-                           {"write", test_write},       CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"fields", test_fields},
+                           {"only names", test_only_names},
+                           {"row by row", test_row_by_row},
+                           {"mistakes", test_mistakes},
+                           {"bytes", test_bytes},
+                           {"write", test_write},
+                           CU_TEST_INFO_NULL};
     return suite_run("csv", NULL, NULL, tests);
 }

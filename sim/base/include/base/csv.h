@@ -15,6 +15,10 @@ struct ss_csv;
 int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err);
 int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err);
 void ss_csv_free(struct ss_csv *csv);
+/* The same row by row: at first only the columns' names are there; ss_csv_next makes the next row row 0, in place of the one
+ * before, and sets *more, or 0 behind the last. A row that is wrong is an error when it is reached. */
+int ss_csv_open(const char *path, struct ss_csv **out, struct ss_error *err);
+int ss_csv_next(struct ss_csv *csv, int *more, struct ss_error *err);
 
 const char *ss_csv_file(const struct ss_csv *csv);
 size_t ss_csv_rows(const struct ss_csv *csv); /* without the first */

@@ -32,6 +32,7 @@ struct ss_band_run {
 /* The runs that tell about time, or about memory, in two orders. */
 struct ss_band_table {
     int n, nkinds, nsources;
+    size_t cap; /* of the block of both orders */
     struct ss_band_run *by_above, *by_size;
     struct ss_band_kind kinds[SS_BAND_KINDS];
     char sources[SS_BAND_SOURCES][SS_BAND_NAME];
