@@ -1,0 +1,1 @@
+STEPSIM_MODULE_DIR=none "$STEPSIM" serve --port 0
