@@ -7,12 +7,6 @@
 #include "import/import.h"
 #include "import/torchtitan.h"
 
-static int any_text(const char *text, size_t len)
-{
-    (void)text, (void)len;
-    return 1;
-}
-
 const struct ss_importer ss_importers[] = {
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
     {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
@@ -20,7 +14,7 @@ const struct ss_importer ss_importers[] = {
     {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
     {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
     {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
-    {"flags or a launch command", any_text, ss_args_read, NULL},
+    {"flags or a launch command", NULL, ss_args_read, NULL}, /* whatever is none of the others */
 };
 const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
 

@@ -20,8 +20,7 @@ static inline void ss_keep_counts(void)
 /* Ends the process with this status at once; the counts of a coverage build are kept. */
 _Noreturn static inline void ss_leave(int status)
 {
-    ss_keep_counts();
-    _exit(status);
+    ss_keep_counts(), _exit(status);
 }
 
 #endif

@@ -31,7 +31,7 @@ void ss_words_free(struct ss_words *words);
 /* A kind of file that asks for a job. */
 struct ss_importer {
     const char *name;
-    /* Whether text[0 .. len-1] is one. The first importer that says so reads it. */
+    /* Whether text[0 .. len-1] is one. The first importer that says so reads it; NULL: the last one, which reads what is left. */
     int (*sniff)(const char *text, size_t len);
     /* Text to words with their lines; `file` stands for it in messages. One of these two, the other is NULL. */
     int (*read)(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
