@@ -120,6 +120,7 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     int fused = c->shape.attention == SS_ATTENTION_FUSED, fp8 = c->shape.fp8_attention;
     double fused_fwd = st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1),
            fused_bwd = st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1);
+    fused_bwd *= ss_kernel_wide_backward(c->card, c->shape.d);
     double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
     *forward = op->forward_flops / attention_rate(c, op, fused ? fused_fwd : st->flash_fwd, 0) +
                ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);

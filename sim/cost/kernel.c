@@ -169,6 +169,11 @@ double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stac
     return ss_kernel_peak(card, precision) * saturation * share;
 }
 
+double ss_kernel_wide_backward(const struct ss_card *card, double d_qk)
+{
+    return d_qk > 128 ? card->attention_wide : 1;
+}
+
 /* Keys of a thread block of the backward: of flash attention 2 and 3 at heads up to 128, of cuDNN assumed. */
 #define BACKWARD_TILE 128
 
@@ -179,8 +184,9 @@ double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_atte
     /* When the last and longest block starts, blocks under way have mean(w^2) / (2 mean(w)) left: a third of the longest where work
      * grows from none, half of it where all are equal. The SMs wait for the difference. */
     double tail = 5. / 6 - 1 / (3 * call->spread);
-    /* The backward starts a head with its longest block, which is so much nearer to its end when the last one starts. */
+    /* The backward starts a head with its longest block, which is so much nearer to its end when the last one starts; with the longest
+     * of all heads first the last ones are short. */
     if (call->backward)
-        tail = fmax(0, tail - (call->spread - 1) * tiles / (2 * sms));
+        tail = card->attention_sorted > 0 ? 0 : fmax(0, tail - (call->spread - 1) * tiles / (2 * sms));
     return 1 / (blocks > sms ? fmax(1 + tail * longest, longest) : longest);
 }

@@ -176,10 +176,11 @@ void ss_bench_free(struct ss_bench *b)
     free(b);
 }
 
-static double attention_share(const struct ss_stack *s, const struct ss_bench_point *p)
+static double attention_share(const struct ss_card *card, const struct ss_stack *s,
+                              const struct ss_bench_point *p)
 {
     if (p->fused)
-        return p->backward ? s->fused_bwd : s->fused_fwd;
+        return p->backward ? s->fused_bwd * ss_kernel_wide_backward(card, p->head) : s->fused_fwd;
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 
@@ -234,7 +235,7 @@ static double attention_seconds(const struct ss_card *card, const struct ss_stac
     }
     struct ss_attention_call call = {
         .heads = p->heads, .queries = p->queries, .spread = 2, .backward = p->backward};
-    double rate = ss_kernel_attention_rate(card, stack, p->precision, attention_share(stack, p),
+    double rate = ss_kernel_attention_rate(card, stack, p->precision, attention_share(card, stack, p),
                                            stack->attention_half_dim, p->queries, p->head, p->values);
     double fill = p->heads > 0 ? ss_kernel_attention_fill(card, &call, p->sms) : 1;
 

@@ -19,6 +19,7 @@ static void make(struct ss_card *card, struct ss_stack *stack)
     card->gemm_tile_n = 256;
     card->gemm_small_tile = 0.9;
     card->attention_tile = 128;
+    card->attention_wide = 1;
     card->hbm_bandwidth = 1e12;
     card->hbm_efficiency = 1;
     stack->te_layers = stack->norm_passes = stack->fp8_cast_passes = 1;
@@ -120,6 +121,13 @@ static void test_attention_fill(void)
     call = (struct ss_attention_call){.heads = 8, .queries = 4096, .spread = 2, .backward = 1};
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / (1 + (2 / 3. - 0.16) * 200 / 256),
                            1e-12);
+    card.attention_sorted = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1, 1e-12);
+    call.backward = 0;
+    CU_ASSERT(ss_kernel_attention_fill(&card, &call, 100) < 0.8);
+    card.attention_wide = 0.8;
+    CU_ASSERT_EQUAL(ss_kernel_wide_backward(&card, 128), 1);
+    CU_ASSERT_EQUAL(ss_kernel_wide_backward(&card, 192), 0.8);
 }
 
 /* Against blocks that are run one by one: 2 to 64 heads of 2048 to 16384 tokens, causal and in a window. */

@@ -56,6 +56,8 @@ struct ss_attention_call {
 /* Part of its rate with all of `sms` SMs busy, 0 .. 1, that the call reaches: when no more blocks are left SMs run dry while the
  * longest blocks end. 1 for very many blocks. */
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms);
+/* Part of its rate that the backward of fused attention has with heads of d_qk channels. */
+double ss_kernel_wide_backward(const struct ss_card *card, double d_qk);
 /* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
 /* What PyTorch's kernels take beyond that for `elements` which they make of strided or broadcast operands, one in an instruction, each

@@ -68,6 +68,10 @@ extern "C" {
       "efficiency of a tile of half the largest size over the largest one's")                                \
     X(attention_tile, "ss.attention.tile", COUNT, 0, 128, 16, 1024,                                          \
       "queries of a thread block of flash and fused attention forward; one of the backward has 128 keys")    \
+    X(attention_sorted, "ss.attention.longest_first", COUNT, 0, 0, 0, 1,                                     \
+      "1: the backward of attention starts the longest blocks of all heads first, so that no SM waits")      \
+    X(attention_wide, "ss.attention.wide_backward", FRACTION, 0, 1, 0.1, 1,                                  \
+      "rate of fused attention's backward of heads of more than 128 channels over that of others")           \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
       "shortest time from one kernel's start to the next one's on one stream")                               \
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
