@@ -188,7 +188,7 @@ static int next_slot(struct ss_native *k, int cls)
     const struct ss_native_template *t;
     while (++c->slot < c->kind->nslots) {
         t = c->then;
-        ss_slots_look_up(c);
+        ss_slots_step(c);
         if (cls == k->anchor && c->slot >= k->anchor_slot)
             k->anchored = 1;
         if (t->first == t->end)

@@ -227,23 +227,28 @@ __attribute__((noinline)) static void make_heap(struct ss_timers *t)
 
 static inline int find_in_list(struct ss_timers *t, double time)
 {
-    int i = t->n;
-    while (i > 0 && t->heap[i - 1].time > time)
-        i--;
-    if (i > 0 && t->heap[i - 1].time == time)
-        return t->heap[i - 1].moment;
+    struct ss_timer_entry *from = t->heap, *e = from + t->n;
+    while (e > from && e[-1].time > time)
+        e--;
+    if (e > from && e[-1].time == time)
+        return e[-1].moment;
     if (t->n == FEW) {
         make_heap(t);
         return find_in_heap(t, time);
     }
-    if (t->heap + t->n == t->room + ROOM) {
-        memmove(t->room, t->heap, (size_t)t->n * sizeof *t->heap);
+    if (from + t->n == t->room + ROOM) {
+        memmove(t->room, from, (size_t)t->n * sizeof *from);
         t->heap = t->room;
+        e += t->room - from;
     }
-    for (int j = t->n++; j > i; j--)
-        t->heap[j] = t->heap[j - 1];
     int m = take_moment(t);
-    t->heap[i] = (struct ss_timer_entry){time, m};
+    struct ss_timer_entry put = {time, m};
+    for (struct ss_timer_entry *end = t->heap + t->n++; e < end; e++) { /* no memmove: they are few */
+        struct ss_timer_entry next = *e;
+        *e = put;
+        put = next;
+    }
+    *e = put;
     t->moments[m] = (struct ss_moment){.time = time, .head = -1, .tail = -1};
     return m;
 }

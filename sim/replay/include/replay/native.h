@@ -114,6 +114,7 @@ struct ss_native_class {
     double since;
     double left, rate, last; /* the COMPUTE under way */
     int hold0, nholds;       /* shares held, ascending */
+    int next;                /* of `then` in kind->order */
     char stale, dirty;       /* rate does not know the holds; is in the list of these */
 };
 
@@ -240,16 +241,29 @@ void ss_fluid_close(struct ss_native *k);
 /* 0, or -1 out of memory; call ss_slots_free in both cases. */
 int ss_slots_init(struct ss_native *k);
 void ss_slots_free(struct ss_native *k);
+static inline void ss_slots_find(struct ss_native_class *c)
+{
+    c->then = c->slot + 1 < c->kind->nslots ? c->kind->templates + c->kind->order[c->next] : NULL;
+}
 /* Finds the template of the slot behind the one at which a class is. */
 static inline void ss_slots_look_up(struct ss_native_class *c)
 {
-    const struct ss_native_kind *kind = c->kind;
-    int i = c->slot + 1;
-    if (kind->loop.more > 0 && i >= kind->loop.first + kind->loop.length) {
-        int turn = (i - kind->loop.first) / kind->loop.length;
-        i -= (turn < kind->loop.more ? turn : kind->loop.more) * kind->loop.length;
+    const struct ss_program_loop *l = &c->kind->loop;
+    c->next = c->slot + 1;
+    if (l->more > 0 && c->next >= l->first + l->length) {
+        int turn = (c->next - l->first) / l->length;
+        c->next -= (turn < l->more ? turn : l->more) * l->length;
     }
-    c->then = c->slot + 1 < kind->nslots ? kind->templates + kind->order[i] : NULL;
+    ss_slots_find(c);
+}
+/* The same for a class that was at the slot before: without a division. */
+static inline void ss_slots_step(struct ss_native_class *c)
+{
+    const struct ss_program_loop *l = &c->kind->loop;
+    c->next++;
+    if (l->more > 0 && c->next == l->first + l->length && c->slot + 1 < l->first + l->length * (l->more + 1))
+        c->next = l->first;
+    ss_slots_find(c);
 }
 
 /* ---- native_islands.c: what need not be run in the order of time ---- */
