@@ -5,51 +5,38 @@
 #include "report/common.h"
 #include "report/html.h"
 
-static int put_value(FILE *out, const json_t *value)
+/* Of a part of the inputs, which has no lists; null is an empty cell. */
+static void put_value(FILE *out, const json_t *value)
 {
-    char *text = NULL;
-
-    switch (json_typeof(value)) {
-    case JSON_STRING: ss_xml_escape(out, json_string_value(value)); return SS_OK;
-    case JSON_TRUE: fputs("yes", out); return SS_OK;
-    case JSON_FALSE: fputs("no", out); return SS_OK;
-    case JSON_INTEGER: fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); return SS_OK;
-    case JSON_REAL: fprintf(out, "%.6g", json_real_value(value)); return SS_OK;
-    case JSON_NULL: return SS_OK;
-    default: break;
-    }
-    text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(6) | JSON_ENCODE_ANY);
-    if (text)
-        ss_xml_escape(out, text);
-    free(text);
-    return text ? SS_OK : SS_ERR_NOMEM;
+    if (json_is_string(value))
+        ss_xml_escape(out, json_string_value(value));
+    else if (json_is_boolean(value))
+        fputs(json_is_true(value) ? "yes" : "no", out);
+    else if (json_is_integer(value))
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        fprintf(out, "%.6g", json_real_value(value));
 }
 
-static int put_rows(FILE *out, json_t *object, const char *prefix)
+static void put_rows(FILE *out, json_t *object, const char *prefix)
 {
     const char *key;
     json_t *value;
-    int rc = SS_OK;
 
     json_object_foreach(object, key, value)
     {
         char name[160];
         snprintf(name, sizeof name, "%s%s%s", prefix, prefix[0] ? "." : "", key);
         if (json_is_object(value)) {
-            rc = put_rows(out, value, name);
-            if (rc)
-                break;
+            put_rows(out, value, name);
             continue;
         }
         fputs("<tr><th scope=\"row\"><code>", out);
         ss_xml_escape(out, name);
         fputs("</code></th><td class=\"text\">", out);
-        rc = put_value(out, value);
-        if (rc)
-            break;
+        put_value(out, value);
         fputs("</td></tr>\n", out);
     }
-    return rc;
 }
 
 int ss_html_inputs(const struct ss_page *page)
@@ -69,11 +56,9 @@ int ss_html_inputs(const struct ss_page *page)
         fprintf(page->out,
                 "<details%s><summary>%s</summary><div class=\"wide\"><table class=\"kv\"><tbody>\n",
                 strcmp(key, "job") ? "" : " open", key);
-        rc = put_rows(page->out, part, "");
-        if (rc)
-            break;
+        put_rows(page->out, part, "");
         fputs("</tbody></table></div></details>\n", page->out);
     }
     json_decref(inputs);
-    return rc;
+    return SS_OK;
 }
