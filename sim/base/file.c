@@ -11,6 +11,8 @@
 
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum)
 {
+    if (errnum == ENOMEM)
+        return ss_fail(err, SS_ERR_NOMEM, path, 0, "cannot %s: %s", what, strerror(errnum));
     ss_fail(err, SS_ERR_IO, path, 0, "cannot %s: %s", what, strerror(errnum));
     if (errnum == ENOENT || errnum == ENOTDIR || errnum == ENAMETOOLONG)
         ss_hint(err, SS_ERR_IO, "check the path");

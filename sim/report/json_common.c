@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/common.h"
 
@@ -187,18 +188,41 @@ json_t *ss_json_platform(const struct ss_platform *p)
     return object;
 }
 
+struct json_text {
+    char *at;
+    size_t n, cap;
+    bool lost; /* jansson (2.14) goes on where a name found no memory */
+};
+
+static int add_text(const char *bytes, size_t n, void *to)
+{
+    struct json_text *text = to;
+
+    if (ss_grow(&text->at, &text->cap, text->n + n, 1)) {
+        text->lost = true;
+        return -1;
+    }
+    memcpy(text->at + text->n, bytes, n);
+    text->n += n;
+    return 0;
+}
+
 int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 {
-    char *text = NULL;
+    struct json_text text = {0};
 
-    if (ss_json_is_whole(document)) /* else no half of it */
-        text = json_dumps(document, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
+    text.lost = !ss_json_is_whole(document) || /* else no half of it */
+                json_dump_callback(document, add_text, &text,
+                                   JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10)) ||
+                text.lost;
     ss_json_free(document);
-    if (!text)
+    if (text.lost) {
+        free(text.at);
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
-    fputs(text, out);
+    }
+    fwrite(text.at, 1, text.n, out);
     fputc('\n', out);
-    free(text);
+    free(text.at);
     return ss_report_done(out, err);
 }
 

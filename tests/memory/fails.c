@@ -5,6 +5,7 @@
  * build writes its counts then.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -36,7 +37,10 @@ static int fails(void)
         const char *text = getenv("FAIL_AT");
         at = text ? strtol(text, NULL, 10) : 0;
     }
-    return ++number == at;
+    if (++number != at)
+        return 0;
+    errno = ENOMEM;
+    return 1;
 }
 
 void *malloc(size_t size)

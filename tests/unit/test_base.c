@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
@@ -342,6 +343,8 @@ static void test_file_read(void)
     CU_ASSERT_EQUAL(ss_file_read(dir, 9, &text, &len, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.message, "directory") != NULL);
     CU_ASSERT_EQUAL(ss_file_read("/dev/zero", 100000, &text, &len, &e), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_file_fail(&e, "it", "read", ENOMEM), SS_ERR_NOMEM);
+    CU_ASSERT(strstr(e.message, "cannot read: ") != NULL);
 }
 
 static int count_files(void)

@@ -35,7 +35,7 @@ bool ss_has_word(const char *list, const char *word);
 
 /* ---- file.c, data.c ---- */
 struct ss_files;
-/* SS_ERR_IO: "cannot WHAT: " and the system's words for errno's value, with what to do about it. */
+/* SS_ERR_IO, SS_ERR_NOMEM of ENOMEM: "cannot WHAT: " and the system's words for errno's value, with what to do about it. */
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum);
 /* errno's value of a stream that has ferror(): the error may be old, so it is asked for once more by a byte that nobody reads, for
  * what was written is incomplete. EIO where nothing says why. */
