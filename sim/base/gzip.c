@@ -59,14 +59,13 @@ FILE *ss_gzip_open(FILE *under)
     cookie_io_functions_t io = {.write = packer_write, .close = packer_close};
     struct packer *p = ss_calloc(1, sizeof *p);
 
-    if (!p)
-        return NULL;
-    p->under = under;
     /* 15 + 16: a gzip header, which without a call of deflateSetHeader has no name and no time. */
-    if (deflateInit2(&p->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    if (!p ||
+        deflateInit2(&p->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(p);
         return NULL;
     }
+    p->under = under;
     FILE *f = fopencookie(p, "wb", io);
     if (!f) {
         deflateEnd(&p->z);
@@ -148,13 +147,11 @@ FILE *ss_gunzip_open(FILE *under)
     cookie_io_functions_t io = {.read = unpacker_read, .close = unpacker_close};
     struct unpacker *u = ss_calloc(1, sizeof *u);
 
-    if (!u)
-        return NULL;
-    u->under = under;
-    if (inflateInit2(&u->z, 15 + 16) != Z_OK) {
+    if (!u || inflateInit2(&u->z, 15 + 16) != Z_OK) {
         free(u);
         return NULL;
     }
+    u->under = under;
     FILE *f = fopencookie(u, "rb", io);
     if (!f) {
         inflateEnd(&u->z);
