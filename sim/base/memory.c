@@ -33,6 +33,18 @@ int ss_grow(void *array, size_t *cap, size_t need, size_t size)
     return SS_OK;
 }
 
+char *ss_write_int(char *at, int n)
+{
+    char digits[12];
+    int used = 0;
+    do
+        digits[used++] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    while (used > 0)
+        *at++ = digits[--used];
+    return at;
+}
+
 bool ss_copy(char *dst, size_t size, const char *src)
 {
     if (!size)

@@ -55,15 +55,14 @@ unsigned ss_comm_axes(int comm)
 
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT])
 {
+    const int buffers = ss_comm_facts(comm)->buffers;
+    if (buffers == SS_BUFFERS_NONE)
+        return 0;
     unsigned axes = ss_comm_axes(comm), several = 0;
     for (int a = 0; a < SS_AXIS_COUNT; a++)
         if (size[a] > 1)
             several |= axes & 1u << a;
-    switch (ss_comm_facts(comm)->buffers) {
-    case SS_BUFFERS_ANY: return several != 0;
-    case SS_BUFFERS_ALL: return several == axes;
-    default: return 0;
-    }
+    return buffers == SS_BUFFERS_ALL ? several == axes : several != 0;
 }
 
 int ss_comm_in_grid(int comm)

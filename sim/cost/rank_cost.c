@@ -294,6 +294,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     const struct ss_stage_place *place = &in->places[site->stage * in->schedule->chunks + k];
     if (k > 0 && places_alike(in->job, place, place - 1))
         return chunk_repeat(in, site, out, k, err);
+    memset(chunk, 0, sizeof *chunk);
     chunk_place(in, c, site->stage, k, chunk);
     int status = ss_layer_set_chunk(out->set, k, chunk, err);
     if (status)
@@ -354,8 +355,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     int status;
     memset(out, 0, sizeof *out);
     out->set = ss_calloc(1, sizeof *out->set);
-    out->chunks = ss_calloc(chunks, sizeof *out->chunks);
-    out->params = ss_calloc(chunks, sizeof *out->params);
+    out->chunks = malloc(chunks * sizeof *out->chunks); /* each is filled when it is built */
+    out->params = malloc(chunks * sizeof *out->params);
     if (!out->set || !out->chunks || !out->params)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
     status = context_init(in, site, &c, err);
@@ -366,7 +367,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
         status = chunk_build(in, &c, site, out, k, err);
-        ss_param_count_add(&count, &out->params[k]);
+        if (!status)
+            ss_param_count_add(&count, &out->params[k]);
     }
     if (!status)
         status = pairs_build(in, &c, site, out, err);

@@ -290,6 +290,15 @@ static void write_split(const struct ss_find_cluster *c, int pp, int v, char *wo
         snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
 }
 
+/* Adds a text to words[size] behind the first `used`; without a format, for a search asks for millions. */
+static size_t add_text(char *words, size_t size, size_t used, const char *text)
+{
+    while (*text && used + 1 < size)
+        words[used++] = *text++;
+    words[used] = 0;
+    return used;
+}
+
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
                    size_t size)
 {
@@ -309,12 +318,16 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
                     sizeof more);
     if (a->kind == SS_FIND_FSDP && c->shards && !strcmp(value, "none"))
         ss_copy(more, sizeof more, " --use-distributed-optimizer");
-    if (!strcmp(value, "on"))
-        snprintf(words, size, "%s%s", a->flag, more);
-    else if (a->kind == SS_FIND_FSDP && !strcmp(value, "none"))
-        snprintf(words, size, "%s", more[0] ? more + 1 : "");
-    else
-        snprintf(words, size, "%s %s%s", a->flag, value, more);
+    if (a->kind == SS_FIND_FSDP && !strcmp(value, "none")) {
+        ss_copy(words, size, more[0] ? more + 1 : "");
+        return;
+    }
+    size_t used = add_text(words, size, 0, a->flag);
+    if (strcmp(value, "on") != 0) {
+        used = add_text(words, size, used, " ");
+        used = add_text(words, size, used, value);
+    }
+    add_text(words, size, used, more);
 }
 
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size)
@@ -324,35 +337,51 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
     for (int a = 0; a < c->naxes; a++) {
         char one[256];
         ss_find_words(c, at, a, one, sizeof one);
-        if (one[0] && used < size)
-            used += (size_t)snprintf(words + used, size - used, "%s%s", used ? " " : "", one);
+        if (one[0] && used)
+            used = add_text(words, size, used, " ");
+        used = add_text(words, size, used, one);
     }
+}
+
+/* The words of an axis, in a place of their own: they may contradict those of others no more than a later flag an earlier one. */
+static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *at, int axis,
+                          struct ss_request *r)
+{
+    char words[256];
+    ss_find_words(c, at, axis, words, sizeof words);
+    r->edited = 0;
+    return ss_study_add_words(r, words);
+}
+
+/* Sets the axes [from, to). */
+static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
+                    struct ss_job *job, struct ss_error *err)
+{
+    struct ss_request r;
+    int rc = SS_OK;
+
+    ss_request_init(&r);
+    for (int a = from; a < to && !rc; a++)
+        rc = add_axis_words(c, at, a, &r);
+    if (rc)
+        ss_fail(err, rc, NULL, 0, "out of memory");
+    else
+        rc = ss_job_parse(job, &r, NULL, NULL, err);
+    ss_request_free(&r);
+    return rc;
 }
 
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_job *job,
                 struct ss_error *err)
 {
-    struct ss_request r;
-    char words[256];
-
-    ss_find_words(c, at, axis, words, sizeof words);
-    ss_request_init(&r);
-    int rc = ss_study_add_words(&r, words);
-    if (rc)
-        ss_fail(err, rc, NULL, 0, "out of memory");
-    if (!rc)
-        rc = ss_job_parse(job, &r, NULL, NULL, err);
-    ss_request_free(&r);
-    return rc;
+    return set_axes(c, at, axis, axis + 1, job, err);
 }
 
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    int rc = SS_OK;
     *job = c->job;
-    for (int a = 0; a < c->naxes && !rc; a++)
-        rc = ss_find_set(c, leaf->at, a, job, err);
+    int rc = set_axes(c, leaf->at, 0, c->naxes, job, err);
     return rc ? rc : ss_loaded_finish(s->loaded, job, c->stack, c->world_size, c->gpus_per_node, NULL, err);
 }

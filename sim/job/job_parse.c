@@ -232,7 +232,9 @@ static int parse_flag(struct parser *p, size_t i, size_t *used)
     char name[128];
     size_t n = equal ? (size_t)(equal - text) : strlen(text);
 
-    snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : (int)sizeof(name) - 1, text);
+    size_t kept = n < sizeof(name) ? n : sizeof(name) - 1;
+    memcpy(name, text, kept);
+    name[kept] = '\0';
     if (!ss_flag_find(name, &f))
         return unknown_word(p, i, name);
     if (equal) {

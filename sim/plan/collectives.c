@@ -61,11 +61,14 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
                           struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    int n, *of = b->members;
+    int n, sorted = 1, *of = b->members;
     ss_comm_members(plan, comm, plan->classes[cls].representative, of, &n);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         of[i] = plan->class_of[of[i]];
-    ss_sort_int(of, (size_t)n);
+        sorted &= i == 0 || of[i] >= of[i - 1];
+    }
+    if (!sorted) /* mostly all are of one class */
+        ss_sort_int(of, (size_t)n);
     out->n = 0;
     for (int i = 0; i < n; i++)
         if (i == 0 || of[i] != of[out->n - 1])

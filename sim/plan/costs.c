@@ -120,7 +120,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     if (status)
         return status;
     const struct ss_rank_cost *cost = ss_plan_cost_of(b, cls);
-    pc->chunks = ss_calloc(chunks, sizeof *pc->chunks);
+    pc->chunks = malloc(chunks * sizeof *pc->chunks);
     if (!pc->chunks)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", chunks);
     memcpy(pc->chunks, cost->chunks, chunks * sizeof *pc->chunks);

@@ -71,9 +71,9 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, do
 {
     const struct ss_model *m = &job->model;
     for (int vs = 0; vs < ss_schedule_depth(s); vs++) {
-        int n = ss_recomputed_layers(job, ss_stage_layers(job, s, vs)), moe = 0,
-            first = ss_stage_first_layer(job, s, vs);
-        for (int i = 0; i < n; i++)
+        int n = ss_recomputed_layers(job, ss_stage_layers(job, s, vs)), moe = 0;
+        int first = m->num_experts > 0 ? ss_stage_first_layer(job, s, vs) : 0;
+        for (int i = 0; i < n && m->num_experts > 0; i++)
             moe += is_moe(m, first + i);
         share[0] += (n - moe) / layers;
         share[1] += moe / layers;

@@ -69,31 +69,44 @@ int ss_template_link_kind(const struct ss_platform *p, int index)
     return index % per_node / 2 >= nvlinks_per_node(p) ? SS_LINK_NIC : SS_LINK_NVLINK;
 }
 
+/* "nic-3-5.up": a word, some numbers >= 0, a direction. */
+static void name_link(struct ss_link *out, const char *word, const int *numbers, int n, int index)
+{
+    char *at = out->name;
+
+    while (*word)
+        *at++ = *word++;
+    for (int i = 0; i < n; i++) {
+        *at++ = '-';
+        at = ss_write_int(at, numbers[i]);
+    }
+    for (word = index % 2 == 0 ? ".up" : ".down"; *word;)
+        *at++ = *word++;
+    *at = '\0';
+}
+
 void ss_template_link(const struct ss_platform *p, int index, struct ss_link *out)
 {
     int per_node = links_per_node(p), in_nodes = p->nodes * per_node;
-    const char *dir = index % 2 == 0 ? "up" : "down";
     int node = index / per_node, k = index % per_node / 2;
 
     if (index >= in_nodes) {
         k = (index - in_nodes) / 2;
         out->kind = SS_LINK_UPLINK;
-        snprintf(out->name, sizeof(out->name), "uplink-%d-%d.%s", k / p->nics_per_node, k % p->nics_per_node,
-                 dir);
+        name_link(out, "uplink", (const int[]){k / p->nics_per_node, k % p->nics_per_node}, 2, index);
     } else if (k >= nvlinks_per_node(p)) {
         out->kind = SS_LINK_NIC;
-        snprintf(out->name, sizeof(out->name), "nic-%d-%d.%s", node, k - nvlinks_per_node(p), dir);
+        name_link(out, "nic", (const int[]){node, k - nvlinks_per_node(p)}, 2, index);
     } else if (p->template_kind == SS_TEMPLATE_MESH) {
         int a = 0;
 
         out->kind = SS_LINK_NVLINK;
         while (mesh_pair(p, a + 1, a + 2) <= k && a + 2 < p->gpus_per_node)
             a++;
-        snprintf(out->name, sizeof(out->name), "nvlink-%d-%d-%d.%s", node, a,
-                 a + 1 + k - mesh_pair(p, a, a + 1), dir);
+        name_link(out, "nvlink", (const int[]){node, a, a + 1 + k - mesh_pair(p, a, a + 1)}, 3, index);
     } else {
         out->kind = SS_LINK_NVLINK;
-        snprintf(out->name, sizeof(out->name), "nvlink-%d-%d.%s", node, k, dir);
+        name_link(out, "nvlink", (const int[]){node, k}, 2, index);
     }
     out->bandwidth = p->bandwidth[out->kind];
     out->latency = p->latency[out->kind];

@@ -49,7 +49,10 @@ void ss_program_free(struct ss_program *p)
         return;
     ss_program_source_free(p->source, p);
     for (int i = 0; p->templates && i < p->ntemplates; i++)
-        free(p->templates[i].events);
+        if (!p->events || p->templates[i].events < p->events ||
+            p->templates[i].events >= p->events + p->nevents)
+            free(p->templates[i].events);
+    free(p->events);
     for (int i = 0; p->collectives && i < p->ncollectives; i++)
         free_collective(&p->collectives[i]);
     for (int i = 0; p->classes && i < p->nclasses; i++)

@@ -302,7 +302,11 @@ static int build(struct ss_program_builder *b)
         rc = ss_shelf_comm(b->shelf, b->schedule, &b->comm, b->err);
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
-    return rc ? rc : lower_classes(b);
+    if (!rc)
+        rc = lower_classes(b);
+    if (!rc)
+        ss_emitter_end(&b->e);
+    return rc;
 }
 
 int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, struct ss_program **out,

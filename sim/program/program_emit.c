@@ -14,6 +14,17 @@ static void fail(struct ss_emitter *e)
     e->failed = ss_fail(e->err, SS_ERR_NOMEM, NULL, 0, "no memory for the events of the program");
 }
 
+void ss_emitter_end(struct ss_emitter *e)
+{
+    struct ss_program *p = e->p;
+    struct ss_event *fitting = realloc(e->events, (e->nevents + 1) * sizeof *fitting);
+    p->events = fitting ? fitting : e->events;
+    p->nevents = e->nevents;
+    e->events = NULL;
+    for (size_t i = 0, at = 0; i < (size_t)p->ntemplates; at += (size_t)p->templates[i++].nevents)
+        p->templates[i].events = p->events + at;
+}
+
 void ss_emitter_free(struct ss_emitter *e)
 {
     free(e->mixes.slot);
@@ -24,7 +35,7 @@ void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double am
 {
     if (e->failed)
         return;
-    if (ss_grow(&e->events, &e->cap, e->nevents + 1, sizeof *e->events)) {
+    if (e->nevents == e->cap && ss_grow(&e->events, &e->cap, e->nevents + 1, sizeof *e->events)) {
         fail(e);
         return;
     }
@@ -139,27 +150,15 @@ void ss_emit_compute(struct ss_emitter *e, int label, double seconds)
 
 /* ---- templates ---- */
 
-static char *write_number(char *at, int n)
-{
-    char digits[12];
-    int used = 0;
-    do
-        digits[used++] = (char)('0' + n % 10);
-    while ((n /= 10) > 0);
-    while (used > 0)
-        *at++ = digits[--used];
-    return at;
-}
-
 /* By hand: a search has a million of them. */
 void ss_emit_suffix(int phase, int chunk, int nth, char *out)
 {
     for (const char *c = ss_phase_name(phase); *c; c++)
         *out++ = *c;
-    out = write_number(out, chunk);
+    out = ss_write_int(out, chunk);
     if (nth) {
         *out++ = '.';
-        out = write_number(out, nth);
+        out = ss_write_int(out, nth);
     }
     *out = 0;
 }
@@ -167,23 +166,18 @@ void ss_emit_suffix(int phase, int chunk, int nth, char *out)
 int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix)
 {
     struct ss_program *p = e->p;
-    if (e->failed || !e->nevents)
+    if (e->failed || e->nevents == e->first)
         return -1;
     if (ss_grow(&p->templates, &e->template_cap, (size_t)p->ntemplates + 1, sizeof *p->templates)) {
         fail(e);
         return -1;
     }
     struct ss_template *t = &p->templates[p->ntemplates];
-    *t = (struct ss_template){.nevents = (int)e->nevents, .events = malloc(e->nevents * sizeof *t->events)};
-    if (!t->events) {
-        fail(e);
-        return -1;
-    }
-    memcpy(t->events, e->events, e->nevents * sizeof *t->events);
+    *t = (struct ss_template){.nevents = (int)(e->nevents - e->first)};
     size_t n = strnlen(cls, 23); /* by hand: unfolded ranks have a million */
     memcpy(t->name, cls, n);
     t->name[n++] = '.';
     ss_copy(t->name + n, 16, suffix);
-    e->nevents = 0;
+    e->first = e->nevents;
     return p->ntemplates++;
 }

@@ -236,9 +236,12 @@ int ss_study_add_words(struct ss_request *r, const char *words)
     char word[64];
     int rc = SS_OK;
 
-    for (const char *p = words; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
-        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " "), p);
+    for (const char *p = words; *p && !rc; p += *p == ' ') {
+        size_t length = strcspn(p, " "), n = length < sizeof word ? length : sizeof word - 1;
+        memcpy(word, p, n);
+        word[n] = '\0';
         rc = ss_request_set(r, word, NULL, NULL);
+        p += length;
     }
     return rc;
 }

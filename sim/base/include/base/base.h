@@ -30,6 +30,9 @@ void *ss_calloc(size_t n, size_t size);
 int ss_grow(void *array, size_t *cap, size_t need, size_t size);
 /* Bounded copy, always terminated; false when cut. */
 bool ss_copy(char *dst, size_t size, const char *src);
+/* Writes n >= 0 in decimal to *at, which has room for 11 characters, without a NUL; returns where it ends. A search has millions of
+ * names with numbers, for which formats take too long. */
+char *ss_write_int(char *at, int n);
 /* Is it one of the space separated words of the list? */
 bool ss_has_word(const char *list, const char *word);
 

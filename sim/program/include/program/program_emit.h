@@ -36,9 +36,11 @@ struct ss_emitter {
     struct ss_mix_table mixes;
     struct ss_known_work known[SS_KNOWN_WORKS]; /* nothing but zeros: none */
     unsigned nknown;                            /* so far */
-    struct ss_event *events;                    /* of the template to come */
-    size_t nevents, cap, template_cap;
+    struct ss_event *events; /* of all templates, those of the one to come from `first` on */
+    size_t nevents, first, cap, template_cap;
 };
+/* Gives the program its events, once all templates are made. */
+void ss_emitter_end(struct ss_emitter *e);
 void ss_emitter_free(struct ss_emitter *e);
 
 void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount);

@@ -131,6 +131,9 @@ struct ss_program {
     struct ss_jitter jitter;
     double memory_overhead_factor;    /* reserved = allocated dynamic peak x this, >= 1 */
     struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
+    struct ss_event *
+        events; /* [nevents]: of the templates that point into it, and theirs together; others have their own */
+    size_t nevents;
 };
 
 struct ss_plan;
