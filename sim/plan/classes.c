@@ -10,6 +10,7 @@
  * refinement: colours are hashes of what a rank, flow or link sees.
  */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,15 +70,15 @@ static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, con
 static int most_classes(const struct ss_plan_builder *b)
 {
     const struct ss_schedule *s = b->plan->schedule;
-    int slots = 1;
+    double slots = 1; /* those of a loop in every turn */
     if ((b->options->nstragglers == 0 && b->options->nslow_links == 0) || b->options->near == 0 ||
         b->options->apart)
         return INT_MAX;
     if (b->options->most_classes > 0)
         return b->options->most_classes;
     for (int stage = 0; stage < s->stages; stage++)
-        slots = s->nslots[stage] > slots ? s->nslots[stage] : slots;
-    return MOST_SLOTS / slots > 64 ? MOST_SLOTS / slots : 64;
+        slots = fmax(slots, s->nslots[stage] + (double)s->loop_more * s->loop_length);
+    return (int)fmax(MOST_SLOTS / slots, 64);
 }
 
 static int colour(struct ss_plan_builder *b, struct ss_colours *c, int *exact, struct ss_error *err)
