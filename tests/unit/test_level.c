@@ -449,7 +449,7 @@ static int64_t flows_expected(const struct ss_program *p)
     int64_t n = 0;
     for (int c = 0; c < p->nclasses; c++)
         for (int i = 0; i < p->classes[c].nslots; i++) {
-            const struct ss_template *t = &p->templates[p->classes[c].slots[i].template_index];
+            const struct ss_template *t = &p->templates[ss_program_template_at(&p->classes[c], i)];
             for (int e = 0; e < t->nevents; e++) {
                 const struct ss_event *ev = &t->events[e];
                 if (ev->kind == SS_EV_SEND)
