@@ -3,7 +3,7 @@
 """usage: fails.py PROGRAM LIBRARY SOURCE_ROOT [--runs N | --step N] [--from N] [--most N] [--beyond N] [--seed N] [COMMAND...]
 
 Runs commands with the allocation of number N failing, N = from, from + step, ... up to `most` or all that the command makes, and demands
-the full answer, or a message and exit status 3, no file, and no signal. Less content with exit status 0 is a failure. `--runs` takes the
+the full answer, or a message and exit status 3, no part of a file, and no signal. A file that was whole before the memory ran out stays. Less content with exit status 0 is a failure. `--runs` takes the
 stride that gives so many runs a command, which CI does. All numbers to 10,000, and of those beyond 5,000 drawn by a seed over all
 commands: `cmake --build build --target memory-all`, hours; --from 1..K --step K are K parts of it.
 """
@@ -74,7 +74,8 @@ def complaint(whole, got):
         return "exit status %d: %s" % (got[0], got[3][:200])
     if not got[3] and b'"error"' not in got[1]:
         return "exit status %d without a word" % got[0]
-    return "exit status %d, and files: %s" % (got[0], ", ".join(got[2])) if got[2] else None
+    parts = [name for name in got[2] if got[2][name] != whole[2].get(name)]
+    return "exit status %d, and what is not whole: %s" % (got[0], ", ".join(parts)) if parts else None
 
 
 def main():
