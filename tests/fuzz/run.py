@@ -215,7 +215,10 @@ def main():
     a.add_argument("--minutes", type=float)
     a.add_argument("--slice", type=int, default=1 << 30)
     a.add_argument("--merge", action="store_true")
-    o = a.parse_args()
+    o = a.parse_intermixed_args()
+    unknown = sorted(set(o.targets) - set(targets()))
+    if unknown:
+        a.error(f"no target {unknown[0]}: one of {', '.join(targets())}")
     os.makedirs(o.work, exist_ok=True)
     bad = 0
     for t in o.targets or targets():

@@ -13,6 +13,7 @@ import collections
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -40,7 +41,7 @@ def examine(args, job, index, folder):
             rows += source()
         except lab.Refused as why:
             rows.append(("refused half way", "differs", str(why)))
-        except (RuntimeError, OSError, ValueError, KeyError) as why:
+        except (RuntimeError, OSError, ValueError, KeyError, subprocess.TimeoutExpired) as why:
             rows.append(("broken", "differs", "%s: %s" % (type(why).__name__, str(why)[:300])))
     return dict(line, rows=rows)
 
