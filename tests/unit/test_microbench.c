@@ -317,6 +317,30 @@ static void test_clusters(void)
     remove(path);
 }
 
+/* Where no stack is named attention has the rates of one that knows the card: cuDNN forward at 8,192 tokens, 0.64 of a GB200's 2,500
+ * TFLOP/s and 0.581 of an H200's 989.4; a stack that is named is taken for both. The time is that of 1 TFLOP. */
+static void test_stack_of_card(void)
+{
+    static const char table[] = "kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n"
+                                "attention,GB200,cudnn fwd seq=8192 d=128 causal,1 GPU,bf16,1600,TFLOP/s,-\n"
+                                "attention,H200,cudnn fwd seq=8192 d=128 causal,1 GPU,bf16,500,TFLOP/s,-\n";
+    static const double share[2][2] = {{0.64, 0.581}, {0.581, 0.581}}, peak[] = {2500, 989.4};
+    char path[] = "microbench-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+    CU_ASSERT_FATAL(f != NULL);
+    CU_ASSERT(fputs(table, f) >= 0 && fclose(f) == 0);
+    for (int named = 0; named < 2; named++) {
+        struct ss_survey *s;
+        CU_ASSERT_EQUAL_FATAL(ss_survey_microbench(path, named ? SS_DEFAULT_STACK : NULL, NULL, &s, NULL), 0);
+        for (int i = 0; i < 2; i++)
+            CU_ASSERT_DOUBLE_EQUAL(s->rows[i].predicted, 1 / (share[named][i] * peak[i]), 1e-9);
+        ss_survey_free(s);
+    }
+    remove(path);
+}
+
 /* A product and both of its gradients, each over all groups; quantized, with casts of 6 M tokens' bytes. Sums of a grouped kernel
  * that has no main gradient are written in 16 bit. */
 static void test_both_passes(void)
@@ -571,11 +595,19 @@ static void test_profile(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"kinds", test_kinds},     {"words of GEMMs", test_gemm_words}, {"skipped", test_skipped},
-        {"words", test_words},     {"reasons", test_reasons},           {"survey", test_survey},
-        {"streams", test_streams}, {"clusters", test_clusters},         {"both passes", test_both_passes},
-        {"refused", test_refused}, {"finds hidden", test_finds_hidden}, {"profile", test_profile},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"kinds", test_kinds},
+                           {"words of GEMMs", test_gemm_words},
+                           {"skipped", test_skipped},
+                           {"words", test_words},
+                           {"reasons", test_reasons},
+                           {"survey", test_survey},
+                           {"streams", test_streams},
+                           {"clusters", test_clusters},
+                           {"stack of the card", test_stack_of_card},
+                           {"both passes", test_both_passes},
+                           {"refused", test_refused},
+                           {"finds hidden", test_finds_hidden},
+                           {"profile", test_profile},
+                           CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }
