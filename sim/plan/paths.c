@@ -15,6 +15,33 @@ static int no_memory(struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links and paths");
 }
 
+/* The number of the thing at `place` of `n`, which gets `fresh` where neither it nor one of its colour has any; -1 out of
+ * memory. */
+static int number_put(struct ss_numbers *numbers, const uint64_t *colour, size_t n, size_t place, int fresh)
+{
+    if (colour)
+        return ss_map_put(&numbers->by_colour, colour[place], fresh);
+    if (!numbers->by_place && !(numbers->by_place = ss_calloc(n, sizeof *numbers->by_place)))
+        return -1;
+    if (!numbers->by_place[place])
+        numbers->by_place[place] = fresh + 1;
+    return numbers->by_place[place] - 1;
+}
+
+/* -1: it has none. */
+static int number_get(const struct ss_numbers *numbers, const uint64_t *colour, size_t place)
+{
+    if (colour)
+        return ss_map_get(&numbers->by_colour, colour[place]);
+    return numbers->by_place ? numbers->by_place[place] - 1 : -1;
+}
+
+void ss_numbers_free(struct ss_numbers *numbers)
+{
+    ss_map_free(&numbers->by_colour);
+    free(numbers->by_place);
+}
+
 static uint64_t load_key(int link, uint64_t colour)
 {
     return ss_mix_in(colour, (uint64_t)link);
@@ -57,8 +84,7 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     if (!plan->link_count)
         return no_memory(err);
     for (int l = 0; l < r->nlinks; l++) {
-        int link =
-            b->link_colour ? ss_map_get(&b->links, b->link_colour[l]) : ss_map_get(&b->links, (uint64_t)l);
+        int link = number_get(&b->links, b->link_colour, (size_t)l);
         if (link >= 0)
             plan->link_count[link] += r->symmetry.shifts;
     }
@@ -69,9 +95,8 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
 static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    int link = b->routes.pool[j];
-    uint64_t key = b->link_colour ? b->link_colour[link] : (uint64_t)link;
-    *index = ss_map_put(&b->links, key, plan->nlinks);
+    *index = number_put(&b->links, b->link_colour, (size_t)b->routes.nlinks, (size_t)b->routes.pool[j],
+                        plan->nlinks);
     if (*index < 0 ||
         ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
         return no_memory(err);
@@ -125,7 +150,8 @@ int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *index, struct s
     *index = -1;
     if (b->routes.to[flow] < 0)
         return SS_OK;
-    *index = ss_map_put(&b->path_of, b->flow_colour ? b->flow_colour[flow] : (uint64_t)flow, plan->npaths);
+    *index = number_put(&b->path_of, b->flow_colour,
+                        (size_t)b->routes.symmetry.nranks * (size_t)b->routes.nkinds, flow, plan->npaths);
     if (*index < 0)
         return no_memory(err);
     if (*index < plan->npaths)

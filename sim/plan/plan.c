@@ -286,8 +286,8 @@ void ss_plan_end(struct ss_plan_builder *b)
         ss_rank_cost_free(&b->costs[i].cost);
     free(b->costs);
     free(b->cost_of);
-    ss_map_free(&b->links);
-    ss_map_free(&b->path_of);
+    ss_numbers_free(&b->links);
+    ss_numbers_free(&b->path_of);
     ss_map_free(&b->step_collectives);
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/map.h"
 #include "plan/routes.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
@@ -13,18 +12,16 @@ static int no_memory(const struct ss_plan *plan, struct ss_error *err)
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the flows of %d ranks", plan->world_size);
 }
 
-/* Whether this pair (link, end of a route that crosses it) is a new one; -1 out of memory. */
-static int add_pair(struct ss_map *pairs, int link, int end)
-{
-    size_t before = pairs->n;
-    if (ss_map_put(pairs, (uint64_t)(unsigned)link << 32 | (unsigned)end, 0) < 0)
-        return -1;
-    return pairs->n > before;
-}
+/* A route over a link inside the fabric: places in pool of the link itself and of the ends of the route beside it. */
+struct crossing {
+    int at, source, target;
+};
 
-/* What the ends of the routes that cross a link carry together: no more can come to it. */
-struct feed {
-    double sources, targets; /* bytes/s */
+/* All of them, those of one link together; what is told of many flows is looked up in the order of links. */
+struct crossings {
+    int *first; /* [nlinks + 1] */
+    struct crossing *all;
+    int *seen; /* [links of the platform, all]: the last link + 1 of which it was an end */
 };
 
 /* Whether any route has links between its first and its last. */
@@ -53,26 +50,64 @@ static int end_beside(const struct ss_routes *r, int end, int j)
     return ss_symmetry_link_beside(&r->symmetry, ss_routes_link_at(r, end), ss_routes_link_at(r, j));
 }
 
-/* Adds what the ends of all routes can bring to the inner links that they cross; each end of a link once. */
-static int sum_feeds(const struct ss_routes *r, struct ss_map *pairs, struct feed *feed)
+/* Counts the crossings of each link in `first`, or, where there is room for them, puts them in their places. */
+static void walk_crossings(const struct ss_routes *r, struct crossings *c)
 {
     size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
     for (size_t i = 0; i < flows; i++)
         for (int j = r->first[i] + 1; j < r->first[i + 1] - 1; j++) {
-            int link = r->pool[j];
-            if (!r->inner[link])
+            if (!r->inner[r->pool[j]])
                 continue;
-            int source = end_of(r, i, j, -1), target = end_of(r, i, j, 1);
-            int from = add_pair(pairs, link, end_beside(r, source, j));
-            if (from > 0)
-                feed[link].sources += r->bandwidth[r->pool[source]];
-            int to = from < 0 ? -1 : add_pair(pairs, link, end_beside(r, target, j));
-            if (to > 0)
-                feed[link].targets += r->bandwidth[r->pool[target]];
-            if (to < 0)
-                return -1;
+            int *place = &c->first[r->pool[j]];
+            if (c->all)
+                c->all[*place] = (struct crossing){j, end_of(r, i, j, -1), end_of(r, i, j, 1)};
+            ++*place;
         }
+}
+
+/* 0, or -1 out of memory. */
+static int find_crossings(const struct ss_plan *plan, const struct ss_routes *r, struct crossings *c)
+{
+    int n = 0;
+    c->first = ss_calloc((size_t)r->nlinks + 1, sizeof *c->first);
+    c->seen = ss_calloc((size_t)ss_routes_all_links(plan, r), sizeof *c->seen);
+    if (!c->first || !c->seen)
+        return -1;
+    walk_crossings(r, c);
+    for (int l = 0; l <= r->nlinks; l++) {
+        int count = c->first[l];
+        c->first[l] = n;
+        n += count;
+    }
+    c->all = malloc(((size_t)n + 1) * sizeof *c->all);
+    if (!c->all)
+        return -1;
+    walk_crossings(r, c);
+    memmove(c->first + 1, c->first, (size_t)r->nlinks * sizeof *c->first); /* each is at the next one's */
+    c->first[0] = 0;
     return 0;
+}
+
+/* Bandwidth of the end, or 0 where it was seen at this link. */
+static double new_end(const struct ss_routes *r, struct crossings *c, const struct crossing *x, int end)
+{
+    int *seen = &c->seen[end_beside(r, end, x->at)], link = r->pool[x->at];
+    if (*seen == link + 1)
+        return 0;
+    *seen = link + 1;
+    return r->bandwidth[r->pool[end]];
+}
+
+/* Whether the ends of the routes that cross a link, each counted once, bring no more to it, or take no more from it, than it
+ * carries. */
+static int is_wide(const struct ss_routes *r, struct crossings *c, int link)
+{
+    double sources = 0, targets = 0;
+    for (int i = c->first[link]; i < c->first[link + 1]; i++) {
+        sources += new_end(r, c, &c->all[i], c->all[i].source);
+        targets += new_end(r, c, &c->all[i], c->all[i].target);
+    }
+    return sources > 0 && fmin(sources, targets) <= r->bandwidth[link] * (1 + 1e-12);
 }
 
 /* A link inside the fabric whose bandwidth is no less than that of all ends before it (or behind it) never
@@ -85,13 +120,12 @@ int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int ke
     memset(r->kept, 1, (size_t)r->nlinks);
     if (keep || !has_inner(r))
         return SS_OK;
-    struct ss_map pairs = {0};
-    struct feed *feed = ss_calloc((size_t)r->nlinks, sizeof *feed);
-    int failed = !feed || sum_feeds(r, &pairs, feed);
+    struct crossings c = {0};
+    int failed = find_crossings(plan, r, &c);
     for (int l = 0; l < r->nlinks && !failed; l++)
-        if (feed[l].sources > 0 && fmin(feed[l].sources, feed[l].targets) <= r->bandwidth[l] * (1 + 1e-12))
-            r->kept[l] = 0;
-    ss_map_free(&pairs);
-    free(feed);
+        r->kept[l] = !is_wide(r, &c, l);
+    free(c.first);
+    free(c.all);
+    free(c.seen);
     return failed ? no_memory(plan, err) : SS_OK;
 }

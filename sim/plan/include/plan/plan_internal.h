@@ -22,6 +22,13 @@ struct ss_cost_entry {
     double hidden[SS_LABEL_COUNT]; /* as in struct ss_plan_class */
 };
 
+/* Numbers of things in the order in which they are first asked for: things of one colour share theirs; unfolded there are no
+ * colours, and each thing has its own. */
+struct ss_numbers {
+    struct ss_map by_colour;
+    int *by_place; /* + 1; 0: none yet */
+};
+
 struct ss_plan_kept;
 
 /* The plan under construction. Each group of fields is written by one step of plan_fill, in this order, and read by
@@ -53,8 +60,8 @@ struct ss_plan_builder {
     int ncosts;
     int *cost_of; /* [nclasses]: entry of costs */
     /* steps, buckets, sends: what the plan has so far */
-    struct ss_map links;            /* colour, or link of the platform when unfolded -> plan link */
-    struct ss_map path_of;          /* colour, or number of the flow when unfolded -> plan path */
+    struct ss_numbers links;        /* of the platform -> plan links */
+    struct ss_numbers path_of;      /* flows -> plan paths */
     struct ss_map step_collectives; /* what a collective of the layers is -> plan collective */
     size_t cap_links, cap_paths, cap_collectives, cap_p2p, cap_costs, cap_odd;
 };
@@ -98,6 +105,7 @@ static inline size_t ss_plan_flow_of(const struct ss_plan_builder *b, int cls, i
 }
 
 /* paths.c: links that flows cross, and sends between classes. */
+void ss_numbers_free(struct ss_numbers *numbers);
 /* Fills load; nothing to do when unfolded. */
 int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err);
 /* How many links of the platform each one stands for; when all paths are made. */
