@@ -237,6 +237,8 @@ static int lower_classes(struct ss_program_builder *b)
         schedule_slots(b, template_of);
         finish_slot(b);
         close_loop(b);
+        if (b->cls == 0)
+            ss_emitter_expect(&b->e, b->plan->nclasses);
     }
     free(template_of);
     free(b->known);

@@ -25,6 +25,16 @@ void ss_emitter_end(struct ss_emitter *e)
         p->templates[i].events = p->events + at;
 }
 
+void ss_emitter_expect(struct ss_emitter *e, int times)
+{
+    if (e->failed || times < 2)
+        return;
+    if (ss_grow(&e->events, &e->cap, e->nevents * (size_t)times, sizeof *e->events) ||
+        ss_grow(&e->p->templates, &e->template_cap, (size_t)e->p->ntemplates * (size_t)times,
+                sizeof *e->p->templates))
+        fail(e);
+}
+
 void ss_emitter_free(struct ss_emitter *e)
 {
     free(e->mixes.slot);

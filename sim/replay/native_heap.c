@@ -13,21 +13,26 @@
 #define ROOM (4 * FEW)
 #define NEAR 4 /* places from the end of a moment at which a timer is put at once */
 
-static int grow_one(void **array, int n, size_t size)
+/* Room for n + 1, of which the first `used` stay: what was never used is not touched. */
+static int grow_one(void **array, int used, int n, size_t size)
 {
-    void *grown = realloc(*array, ((size_t)n + 1) * size);
-    if (grown)
-        *array = grown;
-    return grown ? 0 : -1;
+    void *grown = malloc(((size_t)n + 1) * size);
+    if (!grown)
+        return -1;
+    if (used)
+        memcpy(grown, *array, (size_t)used * size);
+    free(*array);
+    *array = grown;
+    return 0;
 }
 
 int ss_timers_grow(struct ss_timers *t, int ids)
 {
     ptrdiff_t passed = t->heap - t->room;
-    int failed = grow_one((void **)&t->room, ids < ROOM ? ROOM : ids, sizeof *t->room);
+    int failed = grow_one((void **)&t->room, (int)passed + t->n, ids < ROOM ? ROOM : ids, sizeof *t->room);
     t->heap = t->room + passed;
-    if (failed || grow_one((void **)&t->moments, ids, sizeof *t->moments) ||
-        grow_one((void **)&t->timers, ids, sizeof *t->timers))
+    if (failed || grow_one((void **)&t->moments, t->fresh, ids, sizeof *t->moments) ||
+        grow_one((void **)&t->timers, t->ids, ids, sizeof *t->timers))
         return -1;
     for (int i = t->ids; i < ids; i++)
         t->timers[i].moment = -1;

@@ -41,6 +41,8 @@ struct ss_emitter {
 };
 /* Gives the program its events, once all templates are made. */
 void ss_emitter_end(struct ss_emitter *e);
+/* Makes room for so many times the events and templates that there are: one large array is not moved as it grows. */
+void ss_emitter_expect(struct ss_emitter *e, int times);
 void ss_emitter_free(struct ss_emitter *e);
 
 void ss_emit_event(struct ss_emitter *e, int kind, int index, int aux, double amount);
