@@ -231,6 +231,8 @@ static void test_loss(void)
         {PROP("ss.loss.peak_bytes", "18"), 6 * logits, 18 * logits},
         {PROP("ss.loss.parallel_peak_bytes", "18"), 6 * logits, 8 * logits}, /* tensor 1 */
         {PROP("ss.fused.cross_entropy", "1"), 2 * logits, 4 * logits},
+        {PROP("ss.fused.cross_entropy", "2"), 2 * logits,
+         2 * (logits + weight + hidden)}, /* of the output layer */
         {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight),
          2 * (hidden + weight) + 2 * hidden},
     };
@@ -244,6 +246,38 @@ static void test_loss(void)
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes, rows[i].kept, 1);
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
     }
+}
+
+/* Transformer Engine's cross entropy reads 16-bit logits twice and writes them once, backward once and once; over 4 tensor ranks, each
+ * with a quarter of the rows, one gather of 12 bytes of each rank's 8,192 tokens takes the place of three sums. */
+static void test_loss_traffic(void)
+{
+    const double logits = 8192.0 * 128512, nvlink = 1e9;
+    struct ss_layer_cost cost[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        struct ss_card card = {.hbm_bandwidth = 1, .hbm_efficiency = 1, .sm_count = 1};
+        struct ss_ops loss;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, PROP("ss.fused.cross_entropy", "1"), LLAMA "--bf16 --tp 4"),
+                              0);
+        if (i)
+            CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-25.09", "H100-80GB", &f.stack, NULL), 0);
+        f.c.card = &card;
+        f.c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
+        f.c.net = (struct ss_net){.nvlink_busbw = nvlink, .rings = 1};
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        const struct ss_op *entropy = &loss.op[loss.n - 1];
+        if (i) {
+            CU_ASSERT_DOUBLE_EQUAL(entropy->forward_bytes, 6 * logits / 4, 1);
+            CU_ASSERT_DOUBLE_EQUAL(entropy->backward_bytes, 4 * logits / 4, 1);
+        }
+        memset(&cost[i], 0, sizeof cost[i]);
+        ss_layer_kind(SS_LAYER_LOSS)->borders(&f.c, &cost[i]);
+    }
+    /* A sum moves 2 * 3/4 of its buffer, the gather 3/4 of what all ranks have. */
+    CU_ASSERT_DOUBLE_EQUAL(cost[0].forward[SS_LABEL_TP], 3 * 1.5 * 4 * 8192 / nvlink, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(cost[1].forward[SS_LABEL_TP], 0.75 * 4 * 12 * 8192 / nvlink, 1e-12);
 }
 
 /* An output layer that adds up its weight's gradient in place is at its peak with an empty one, beside the gradient of 2,048 tokens' logits:
@@ -517,6 +551,7 @@ int main(void)
                            {"static", test_static},
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
+                           {"traffic of the loss", test_loss_traffic},
                            {"gradient of the output layer", test_output_gradient},
                            {"empty gradients", test_dummy_gradients},
                            {"working set", test_working},

@@ -37,6 +37,12 @@ static double output_backward(const struct ss_shape *s, const struct ss_op *laye
     return s->vocab * s->row * s->e + fmax(layer->working_bytes, s->tokens * s->row * s->e);
 }
 
+/* Transformer Engine's cross entropy: a kernel reads the logits, another makes their gradient of them. */
+static int leaves_gradient(const struct ss_stack *stack)
+{
+    return stack->fused_cross_entropy > 1;
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double logits = s->tokens * s->vocab;
@@ -68,12 +74,15 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
      * in place, in fp32, with what is broadcast. */
     if (!stack->fused_cross_entropy)
         ss_op_strided(op, stack->loss_strided * logits, stack->loss_strided / 2 * logits, 8);
-    /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. */
+    /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. Transformer Engine's makes
+     * it of the logits, where they are. */
     double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;
     double peak = s->tp > 1 && stack->loss_parallel_peak_bytes > 0 ? stack->loss_parallel_peak_bytes
                                                                    : stack->loss_peak_bytes;
-    op->working_bytes = logits * (kept > s->e ? fmax(s->e, peak - kept) : s->e);
+    op->working_bytes = logits * (kept > s->e                          ? fmax(s->e, peak - kept)
+                                  : leaves_gradient(stack) && s->e < 4 ? 0
+                                                                       : s->e);
     op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
     if (stack->fused_linear_loss >
         0) { /* gradients of input and weight, made in the forward; logits of a piece */
@@ -82,11 +91,14 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     }
 }
 
-/* Maximum, target logit and sum of the parallel cross entropy. */
+/* Maximum, target logit and sum of the parallel cross entropy, each reduced; Transformer Engine gathers all three of every rank. */
 static void borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
 {
     double fp32_tokens = c->shape.tokens * 4;
-    for (int i = 0; i < 3 && c->tp.n > 1; i++)
+    int gathered = leaves_gradient(c->stack);
+    if (c->tp.n > 1 && gathered)
+        ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, 3 * fp32_tokens * c->tp.n, out);
+    for (int i = 0; i < 3 && c->tp.n > 1 && !gathered; i++)
         ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens, out);
 }
 

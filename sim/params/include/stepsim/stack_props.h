@@ -73,8 +73,9 @@ extern "C" {
     X(loss_bwd_bytes, "ss.loss.backward_bytes", NONE, 14, 1, 100, "the same, backward")                      \
     X(loss_strided, "ss.loss.strided", NONE, 0, 0, 8,                                                        \
       "elements a logit that its kernels make of broadcast operands, forward; backward half as many")        \
-    X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 1,                                         \
-      "cross entropy works in place on the 16-bit logits")                                                   \
+    X(fused_cross_entropy, "ss.fused.cross_entropy", COUNT, 0, 0, 2,                                         \
+      "1: cross entropy works in place on the 16-bit logits; 2: so that its forward leaves their gradient "  \
+      "there (Transformer Engine's)")                                                                        \
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1,                                    \
       "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40,                                                 \
