@@ -9,6 +9,7 @@
  * The same means: every count and index equal, every time and amount equal but for rounding. The error of a jump
  * over n periods is at most n times that rounding, 1e-12 of the time at which the period was found.
  */
+#include <limits.h>
 #include <math.h>
 
 #include "replay/native.h"
@@ -24,8 +25,7 @@ struct state_text {
 };
 
 struct ss_jump {
-    int anchor, period, next; /* class, slots, slot at which to look again; -1: never */
-    int due;
+    int anchor, period;          /* class, slots */
     int have_base, count, power; /* anchors since the base */
     double base_now, base_rounding;
     int64_t base_events, base_flows;
@@ -57,6 +57,47 @@ static int smallest_period(const struct ss_program_class *c, int from, int n)
     return period;
 }
 
+/* First slot from `from` on that differs from the one `step` before it. */
+static int same_until(const struct ss_program_class *c, int from, int step)
+{
+    int end = from, in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
+    while (end < c->nslots && ss_program_template_at(c, end) == ss_program_template_at(c, end - step)) {
+        in_loop = end - step >= c->loop.first && end < loop_end ? in_loop + 1 : 0;
+        end++;
+        if (c->loop.more > 0 && in_loop >= c->loop.length && end < loop_end)
+            end = loop_end; /* what holds for one turn holds for all */
+    }
+    return end;
+}
+
+/* Slots that other classes may be ahead of the anchor, as told by what repeats: a forward and a backward. */
+#define AHEAD 2
+
+/* The anchor is looked at one period apart, at the end so near that of the slots that repeat that as many periods as can be are
+ * jumped over, and not before they begin: until then ranks do what they do but once. The slot of the first look, or -1: too
+ * few repeat for a jump. `from`: a slot from which the period holds. */
+static int first_look(const struct ss_program_class *c, int from, int period)
+{
+    while (from > 0 && ss_program_template_at(c, from - 1) == ss_program_template_at(c, from - 1 + period))
+        from--;
+    int last = same_until(c, from + period, period) - 1 - AHEAD, turns = (last - from) / period;
+    return turns < 2 ? -1 : last - turns * period;
+}
+
+static int alloc_jump(const struct ss_native *k, struct ss_jump *j)
+{
+    size_t nc = (size_t)k->p->nclasses;
+    j->base_slot = calloc(nc, sizeof *j->base_slot);
+    j->shift = calloc(nc, sizeof *j->shift);
+    j->nevents = ss_template_events(k->p);
+    if (!k->board->accounts)
+        return j->base_slot && j->shift ? 0 : -1;
+    j->accounts = calloc(nc, sizeof *j->accounts);
+    j->event_s = calloc(j->nevents + 1, sizeof *j->event_s);
+    j->link_busy = calloc((size_t)k->p->nlinks + 1, sizeof *j->link_busy);
+    return j->base_slot && j->shift && j->accounts && j->event_s && j->link_busy ? 0 : -1;
+}
+
 int ss_jump_init(struct ss_native *k)
 {
     const struct ss_program *p = k->p;
@@ -75,30 +116,21 @@ int ss_jump_init(struct ss_native *k)
         middle = 4 * pc->loop.length;
     }
     int period = smallest_period(pc, from, middle);
-    if (period <= 0 || 3 * period > middle)
-        return period > 0 ? 0 : -1;
+    if (period <= 0)
+        return -1;
+    int first = 2 * period <= middle ? first_look(pc, from, period) : -1;
+    if (first < 0)
+        return 0;
     struct ss_jump *j = calloc(1, sizeof *j);
     if (!j)
         return -1;
-    size_t nc = (size_t)p->nclasses;
     j->anchor = anchor;
     j->period = period;
-    j->next = period;
     j->power = 1;
-    j->base_slot = calloc(nc, sizeof *j->base_slot);
-    j->shift = calloc(nc, sizeof *j->shift);
-    j->nevents = ss_template_events(p);
-    if (k->board->accounts) {
-        j->accounts = calloc(nc, sizeof *j->accounts);
-        j->event_s = calloc(j->nevents + 1, sizeof *j->event_s);
-        j->link_busy = calloc((size_t)p->nlinks + 1, sizeof *j->link_busy);
-    }
     k->jump = j;
     k->anchor = anchor;
-    k->anchor_slot = j->next;
-    return j->base_slot && j->shift && (!k->board->accounts || (j->accounts && j->event_s && j->link_busy))
-               ? 0
-               : -1;
+    k->anchor_slot = first;
+    return alloc_jump(k, j);
 }
 
 void ss_jump_free(struct ss_native *k)
@@ -121,40 +153,46 @@ void ss_jump_free(struct ss_native *k)
 
 /* ---- the state relative to now ---- */
 
-static void exact(struct state_text *t, int64_t value)
+__attribute__((noinline)) static int more_exact(struct state_text *t)
 {
-    if (t->nexact == t->cap_exact) {
-        size_t cap = t->cap_exact ? 2 * t->cap_exact : 256;
-        int64_t *grown = realloc(t->exact, cap * sizeof *grown);
-        if (!grown) {
-            t->failed = 1;
-            return;
-        }
+    size_t cap = t->cap_exact ? 2 * t->cap_exact : 256;
+    int64_t *grown = realloc(t->exact, cap * sizeof *grown);
+    t->failed |= !grown;
+    if (grown) {
         t->exact = grown;
         t->cap_exact = cap;
     }
-    t->exact[t->nexact++] = value;
+    return grown != NULL;
+}
+
+static inline void exact(struct state_text *t, int64_t value)
+{
+    if (t->nexact < t->cap_exact || more_exact(t))
+        t->exact[t->nexact++] = value;
 }
 
 /* Two counts in one; either may be a difference that has wrapped below zero. */
-static void exact_pair(struct state_text *t, uint32_t high, uint32_t low)
+static inline void exact_pair(struct state_text *t, uint32_t high, uint32_t low)
 {
     exact(t, (int64_t)((uint64_t)high << 32 | low));
 }
 
-static void real(struct state_text *t, double value)
+__attribute__((noinline)) static int more_real(struct state_text *t)
 {
-    if (t->nreal == t->cap_real) {
-        size_t cap = t->cap_real ? 2 * t->cap_real : 256;
-        double *grown = realloc(t->real, cap * sizeof *grown);
-        if (!grown) {
-            t->failed = 1;
-            return;
-        }
+    size_t cap = t->cap_real ? 2 * t->cap_real : 256;
+    double *grown = realloc(t->real, cap * sizeof *grown);
+    t->failed |= !grown;
+    if (grown) {
         t->real = grown;
         t->cap_real = cap;
     }
-    t->real[t->nreal++] = value;
+    return grown != NULL;
+}
+
+static inline void real(struct state_text *t, double value)
+{
+    if (t->nreal < t->cap_real || more_real(t))
+        t->real[t->nreal++] = value;
 }
 
 /* Time until a timer, or that there is none. */
@@ -296,19 +334,6 @@ static void set_base(struct ss_native *k)
         j->link_busy[l] = busy_until_now(k, l);
 }
 
-/* First slot from `from` on that differs from the one `step` before it. */
-static int same_until(const struct ss_program_class *c, int from, int step)
-{
-    int end = from, in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
-    while (end < c->nslots && ss_program_template_at(c, end) == ss_program_template_at(c, end - step)) {
-        in_loop = end - step >= c->loop.first && end < loop_end ? in_loop + 1 : 0;
-        end++;
-        if (c->loop.more > 0 && in_loop >= c->loop.length && end < loop_end)
-            end = loop_end; /* what holds for one turn holds for all */
-    }
-    return end;
-}
-
 /* How many periods more every class's slots repeat. */
 static int64_t periods_left(const struct ss_native *k)
 {
@@ -406,5 +431,7 @@ void ss_jump_look(struct ss_native *k)
             j->power *= 2;
         set_base(k);
     }
-    k->anchor_slot = k->classes[j->anchor].slot + j->period;
+    int next = k->classes[j->anchor].slot + j->period;
+    k->anchor_slot =
+        next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */
 }
