@@ -79,8 +79,9 @@ static int check_one(const char *path, int json, struct ss_error *err)
         return rc;
     rc = ss_simgrid_probe(ss_platform_file(p), err);
     if (!rc && !json)
-        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_nodes(p),
-               ss_platform_nodes(p) == 1 ? "" : "s", ss_platform_gpus_per_node(p), ss_platform_card(p)->name);
+        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_file_nodes(p),
+               ss_platform_file_nodes(p) == 1 ? "" : "s", ss_platform_file_gpus(p),
+               ss_platform_card(p)->name);
     ss_platform_free(p);
     return rc;
 }

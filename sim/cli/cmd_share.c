@@ -83,7 +83,7 @@ static int place(struct jobs *j, struct ss_error *err)
             return rc;
         const struct ss_scenario *s = j->in[i].scenario;
         if (!ss_job_named_nodes(s->job, &last)) {
-            last = next + s->world_size / s->gpus_per_node - 1;
+            last = next + s->world_size / ss_platform_file_gpus(s->platform) - 1;
             snprintf(j->nodes[i], sizeof j->nodes[0], "%d-%d", next, last);
         }
         next = last >= next ? last + 1 : next;

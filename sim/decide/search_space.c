@@ -115,7 +115,7 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     if (rc)
         return rc;
     g->gpus = c->world_size;
-    g->nodes = c->world_size / c->gpus_per_node;
+    g->nodes = c->world_size / ss_platform_file_gpus(c->platform);
     g->best = g->near = -1;
     g->layouts = 1;
     for (int a = 0; a < c->naxes && g->layouts <= SS_FIND_MOST_LAYOUTS; a++)

@@ -197,14 +197,19 @@ static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_p
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the cluster has nodes 0 to %d, the job is on node %d",
                        job->cluster_nodes - 1, named ? last : job->nodes - 1);
     options.nodes = job->cluster_nodes ? job->cluster_nodes : last + 1;
-    return ss_platform_load(job->platform, &options, &m->platform, err);
+    int rc = ss_platform_load(job->platform, &options, &m->platform, err);
+    if (rc || ss_platform_joined_nodes(m->platform) == 1)
+        return rc;
+    return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                   "%s on nodes that an NVLink switch joins: a job on some of them is not modelled",
+                   named ? "--on-nodes" : "--cluster-nodes");
 }
 
 /* The platform of the job's nodes and of a spare one behind them for each that has failed. */
 static int load_platform(struct machine *m, const struct ss_job *job, const struct ss_request *r,
                          struct ss_platform_options options, struct ss_error *err)
 {
-    int rc = ss_platform_load(job->platform, &options, &m->platform, err);
+    int rc = located(r, "--platform", ss_platform_load(job->platform, &options, &m->platform, err), err);
 
     if (rc || !job->nfailed)
         return rc;
@@ -227,7 +232,7 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
     int rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
                                              load_cluster(m, job, options, err), err)
-                                   : located(r, "--platform", load_platform(m, job, r, options, err), err);
+                                   : load_platform(m, job, r, options, err);
 
     if (!rc)
         rc = located(

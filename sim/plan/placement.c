@@ -90,8 +90,8 @@ int ss_placement_load(const char *path, const struct ss_platform *platform, int 
     int status = ss_file_read(path, MAX_BYTES, &text, &len, err);
     if (status)
         return status;
-    r.nodes = ss_platform_nodes(platform);
-    r.gpus = ss_platform_gpus_per_node(platform);
+    r.nodes = ss_platform_file_nodes(platform);
+    r.gpus = ss_platform_file_gpus(platform);
     r.world = r.nodes * r.gpus;
     r.gpu_of = ss_calloc((size_t)r.world, sizeof *r.gpu_of);
     r.rank_of = ss_calloc((size_t)r.world, sizeof *r.rank_of);

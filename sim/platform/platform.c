@@ -56,6 +56,16 @@ int ss_platform_joined_nodes(const struct ss_platform *p)
     return p->joined > 0 ? p->joined : 1;
 }
 
+int ss_platform_file_nodes(const struct ss_platform *p)
+{
+    return p->nodes * ss_platform_joined_nodes(p);
+}
+
+int ss_platform_file_gpus(const struct ss_platform *p)
+{
+    return p->gpus_per_node / ss_platform_joined_nodes(p);
+}
+
 int ss_platform_nics_per_node(const struct ss_platform *p)
 {
     return p->nics_per_node;

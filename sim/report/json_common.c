@@ -178,9 +178,9 @@ json_t *ss_json_platform(const struct ss_platform *p)
     snprintf(hash, sizeof hash, "%016" PRIx64, ss_platform_hash(p));
     ss_json_text(object, "name", ss_platform_name(p));
     ss_json_text(object, "hash", hash);
-    ss_json_integer(object, "nodes", ss_platform_nodes(p));
-    ss_json_integer(object, "gpus_per_node", ss_platform_gpus_per_node(p));
-    ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p));
+    ss_json_integer(object, "nodes", ss_platform_file_nodes(p));
+    ss_json_integer(object, "gpus_per_node", ss_platform_file_gpus(p));
+    ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p));
     ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
     ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
     ss_json_text(object, "assumed", ss_platform_assumed(p));

@@ -36,8 +36,12 @@ static int describe_platform(const char *name, char *buf, size_t size, struct ss
 
     if (rc)
         return rc;
-    snprintf(buf, size, "%d x %s a node, %d NICs of %.4g GB/s", ss_platform_gpus_per_node(p),
-             ss_platform_card(p)->name, ss_platform_nics_per_node(p), ss_platform_nic_bandwidth(p) / 1e9);
+    int joined = ss_platform_joined_nodes(p);
+    int n = snprintf(buf, size, "%d x %s a node, %d NICs of %.4g GB/s", ss_platform_file_gpus(p),
+                     ss_platform_card(p)->name, ss_platform_nics_per_node(p) / joined,
+                     ss_platform_nic_bandwidth(p) / 1e9);
+    if (joined > 1 && n > 0 && (size_t)n < size)
+        snprintf(buf + n, size - (size_t)n, ", NVLink joins %d nodes", joined);
     ss_platform_free(p);
     return SS_OK;
 }

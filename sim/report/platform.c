@@ -69,7 +69,8 @@ static void text_links(const struct ss_platform *p, FILE *out)
 
 int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct ss_error *err)
 {
-    int nodes = ss_platform_nodes(p), gpus = ss_platform_gpus_per_node(p);
+    int nodes = ss_platform_file_nodes(p), gpus = ss_platform_file_gpus(p),
+        joined = ss_platform_joined_nodes(p);
     const char *assumed = ss_platform_assumed(p);
 
     if (json)
@@ -77,9 +78,12 @@ int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct 
     fprintf(out, "%s: %d node%s x %d GPUs = %d x %s, hash %016llx\n", ss_platform_name(p), nodes,
             nodes == 1 ? "" : "s", gpus, nodes * gpus, ss_platform_card(p)->name,
             (unsigned long long)ss_platform_hash(p));
-    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction\n",
-            ss_platform_nics_per_node(p), ss_platform_nic_bandwidth(p) / 1e9,
+    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction",
+            ss_platform_nics_per_node(p) / joined, ss_platform_nic_bandwidth(p) / 1e9,
             ss_platform_nvlink_bandwidth(p) / 1e9);
+    if (joined > 1)
+        fprintf(out, ", of %d nodes on one switch", joined);
+    fputc('\n', out);
     if (assumed[0])
         fprintf(out, "assumed, not known: %s\n", assumed);
     text_links(p, out);

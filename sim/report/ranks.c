@@ -26,7 +26,7 @@ static void times(const struct ss_timeline *t, int c, FILE *out)
 static void of_rank(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
                     int rank, FILE *out)
 {
-    int c = plan->class_of[rank], gpus = ss_platform_gpus_per_node(plan->platform);
+    int c = plan->class_of[rank], gpus = ss_platform_file_gpus(plan->platform);
     struct ss_stage_result memory;
 
     fprintf(out, "%d,1,", rank);

@@ -117,7 +117,7 @@ static void try_gpus(const struct ss_scenario *s, int nodes, int per_node, struc
 void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out)
 {
     const double capacity = ss_platform_card(s->platform)->device_memory;
-    int full = ss_platform_gpus_per_node(s->platform) / ss_platform_joined_nodes(s->platform);
+    int full = ss_platform_file_gpus(s->platform);
     for (int some = 1; some < full; some *= 2) {
         try_gpus(s, 1, some, out);
         if (out->bytes <= capacity)

@@ -79,6 +79,10 @@ int ss_platform_gpus_per_node(const struct ss_platform *p);
 /* Returns how many nodes of the file an NVLink switch joins to each node of this platform (ss.nvlink.nodes), >= 1: --nodes and
  * --gpus-per-node speak of those of the file, all functions here of what they are joined to. */
 int ss_platform_joined_nodes(const struct ss_platform *p);
+/* Returns the number of nodes as --nodes counts them: those of the file, joined or not, >= 1. */
+int ss_platform_file_nodes(const struct ss_platform *p);
+/* Returns the number of GPUs of a node of the file, >= 1. GPU g of ss_platform_route is the (g % this)-th of node g / this. */
+int ss_platform_file_gpus(const struct ss_platform *p);
 /* Returns the number of NICs of a node, >= 0. */
 int ss_platform_nics_per_node(const struct ss_platform *p);
 /* Returns the bandwidth of one NIC in bytes/s, one direction; 0: there is none. */
