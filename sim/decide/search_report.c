@@ -29,6 +29,23 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
     return buf;
 }
 
+const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size)
+{
+    static const char nodes[] = "--nodes ";
+    const char *from = strstr(g->flags, nodes);
+
+    if (!from || (from > g->flags && from[-1] != ' ')) {
+        ss_copy(buf, size, g->flags);
+        return buf;
+    }
+    const char *rest = from + strlen(nodes) + strcspn(from + strlen(nodes), " ");
+    snprintf(buf, size, "%.*s%s", (int)(from - g->flags), g->flags, *rest ? rest + 1 : rest);
+    size_t n = strlen(buf);
+    if (n && buf[n - 1] == ' ')
+        buf[n - 1] = '\0';
+    return buf;
+}
+
 static void write_counts(const struct ss_find_result *f, FILE *out)
 {
     struct ss_find_group all = {0};
@@ -46,13 +63,38 @@ static void write_counts(const struct ss_find_result *f, FILE *out)
             (long long)all.predicted);
 }
 
-static void write_point(const struct ss_find_result *f, int i, FILE *out)
+/* The next layout of group g that the text has, from point i on; -1: no more. What is faster than the best, but not sure to fit, is the
+ * last one: points are sorted by verdict. */
+static int next_shown(const struct ss_find_result *f, int g, int top, int i, int *shown)
+{
+    for (; i < f->npoints && *shown < top; i++)
+        if (f->points[i].group == g && f->points[i].summary.outcome == SS_OUTCOME_FITS) {
+            ++*shown;
+            return i;
+        }
+    return f->groups[g].near >= i ? f->groups[g].near : -1;
+}
+
+static int layout_width(const struct ss_find_result *f, int top)
+{
+    char layout[200];
+    size_t width = 38;
+    for (int g = 0; g < f->ngroups; g++)
+        for (int shown = 0, i = next_shown(f, g, top, 0, &shown); i >= 0;
+             i = next_shown(f, g, top, i + 1, &shown)) {
+            size_t n = strlen(ss_find_layout(&f->points[i], layout, sizeof layout));
+            width = n > width ? n : width;
+        }
+    return (int)width;
+}
+
+static void write_point(const struct ss_find_result *f, int i, int width, FILE *out)
 {
     const struct ss_find_point *p = &f->points[i];
     const struct ss_summary *u = &p->summary;
     char time[32], layout[200];
-    fprintf(out, "%5d %5.0f  %-38s %10s %6.1f %12.1f %7.1f  %s%s%s\n", f->groups[p->group].nodes, u->gpus,
-            ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
+    fprintf(out, "%5d %5.0f  %-*s %10s %6.1f %12.1f %7.1f  %s%s%s\n", f->groups[p->group].nodes, u->gpus,
+            width, ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
             100 * u->mfu, u->tokens_per_s_per_gpu, u->peak_device / SS_GIB, ss_outcome_word(u->outcome),
             p->like_best                    ? ", not told apart"
             : i == f->groups[p->group].best ? ", best"
@@ -60,28 +102,27 @@ static void write_point(const struct ss_find_result *f, int i, FILE *out)
             p->front ? ", front" : "");
 }
 
-static void write_head(FILE *out)
+static void write_group(const struct ss_find_result *f, int g, int top, int width, FILE *out)
 {
-    fprintf(out, "%5s %5s  %-38s %10s %6s %12s %7s  verdict\n", "nodes", "GPUs", "layout", "iteration",
-            "MFU %", "tokens/s/GPU", "GiB");
+    const struct ss_find_group *group = &f->groups[g];
+    int shown = 0, first = next_shown(f, g, top, 0, &shown);
+    char words[sizeof group->flags];
+    if (ss_find_group_words(group, words, sizeof words)[0])
+        fprintf(out, "%s\n", words);
+    for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
+        write_point(f, i, width, out);
+    if (first < 0)
+        fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
+                (long long)(group->layouts - group->refused));
 }
 
-static void write_group(const struct ss_find_result *f, int g, int top, FILE *out)
+/* "best on 8 nodes", and with which of the varied flags' values. */
+static void write_name(const char *what, const struct ss_find_group *g, FILE *out)
 {
-    int shown = 0, first = 1;
-    for (int i = 0; i < f->npoints && shown < top; i++) {
-        const struct ss_find_point *p = &f->points[i];
-        if (p->group != g || p->summary.outcome == SS_OUTCOME_TOO_LARGE)
-            continue;
-        if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && i != f->groups[g].near)
-            continue;
-        write_point(f, i, out);
-        shown += p->summary.outcome == SS_OUTCOME_FITS;
-        first = 0;
-    }
-    if (first)
-        fprintf(out, "%5d %5d  none of %lld layouts fits\n", f->groups[g].nodes, f->groups[g].gpus,
-                (long long)(f->groups[g].layouts - f->groups[g].refused));
+    char words[sizeof g->flags];
+    ss_find_group_words(g, words, sizeof words);
+    fprintf(out, "%s on %d node%s%s%s", what, g->nodes, g->nodes == 1 ? "" : "s", words[0] ? ", " : "",
+            words);
 }
 
 static void write_best(const struct ss_find_result *f, int g, FILE *out)
@@ -91,7 +132,8 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
         return;
     const struct ss_find_point *p = &f->points[group->best];
     char time[32];
-    fprintf(out, "best on %d node%s: %s\n", group->nodes, group->nodes == 1 ? "" : "s", p->flags);
+    write_name("best", group, out);
+    fprintf(out, ": %s\n", p->flags[0] ? p->flags : "the job as it is");
     fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
     if (p->summary.band_pct > 0)
         fprintf(out, " +-%.*f %%", p->summary.band_pct < 10, p->summary.band_pct);
@@ -115,22 +157,25 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
         last = p;
         n++;
     }
-    if (n)
-        fprintf(out, "front on %d node%s: %d, from %s and %.1f GiB to %s and %.1f GiB\n", f->groups[g].nodes,
-                f->groups[g].nodes == 1 ? "" : "s", n,
-                ss_text_time(first->summary.iteration_s, time[0], sizeof time[0]),
-                first->summary.peak_device / SS_GIB,
-                ss_text_time(last->summary.iteration_s, time[1], sizeof time[1]),
-                last->summary.peak_device / SS_GIB);
+    if (!n)
+        return;
+    write_name("front", &f->groups[g], out);
+    fprintf(out, ": %d, from %s and %.1f GiB to %s and %.1f GiB\n", n,
+            ss_text_time(first->summary.iteration_s, time[0], sizeof time[0]),
+            first->summary.peak_device / SS_GIB,
+            ss_text_time(last->summary.iteration_s, time[1], sizeof time[1]),
+            last->summary.peak_device / SS_GIB);
 }
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
+    int width = layout_width(f, top);
     write_counts(f, out);
     fputc('\n', out);
-    write_head(out);
+    fprintf(out, "%5s %5s  %-*s %10s %6s %12s %7s  verdict\n", "nodes", "GPUs", width, "layout", "iteration",
+            "MFU %", "tokens/s/GPU", "GiB");
     for (int g = 0; g < f->ngroups; g++)
-        write_group(f, g, top, out);
+        write_group(f, g, top, width, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
@@ -226,8 +271,11 @@ int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error
     fputs(",least_ms,least_mib,front,like_best\n", out);
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *p = &f->points[i];
+        char words[sizeof f->groups->flags], all[sizeof words + sizeof p->flags + 1];
+        ss_find_group_words(&f->groups[p->group], words, sizeof words);
+        snprintf(all, sizeof all, "%s%s%s", words, words[0] ? " " : "", p->flags);
         fprintf(out, "%d,", f->groups[p->group].nodes);
-        ss_csv_write(out, p->flags);
+        ss_csv_write(out, all);
         fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
                 p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->schedule,
                 p->fsdp, ss_outcome_word(p->summary.outcome));

@@ -132,10 +132,10 @@ static void draw_points(const struct panel *p, FILE *out)
 static void draw_heading(const struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
-    char text[512], time[32], layout[200];
+    char text[512], time[32], layout[200], words[sizeof g->flags];
+    ss_find_group_words(g, words, sizeof words);
     int at = snprintf(text, sizeof text, "%d node%s, %d GPUs%s%s", g->nodes, g->nodes == 1 ? "" : "s",
-                      g->gpus, strncmp(g->flags, "--nodes ", 8) || strchr(g->flags + 8, ' ') ? ", " : "",
-                      strncmp(g->flags, "--nodes ", 8) || strchr(g->flags + 8, ' ') ? g->flags : "");
+                      g->gpus, words[0] ? ", " : "", words);
     if (g->best >= 0)
         at += snprintf(text + at, sizeof text - (size_t)at, "; best (ring): %s, %s",
                        ss_find_layout(&p->f->points[g->best], layout, sizeof layout),

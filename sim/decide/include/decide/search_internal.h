@@ -127,6 +127,8 @@ void ss_find_crew_close(struct ss_find_crew *w);
 /* ---- search_report.c ---- */
 /* "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce": size 200 holds it. */
 const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size);
+/* The varied flags of a group but for --nodes, "--precision mxfp8"; "" none. A buffer as large as `flags` holds them. Returns buf. */
+const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
 
 /* ---- search_rank.c ---- */
 /* Sorts the points; fills in best, near, like_best and front. */
