@@ -185,6 +185,9 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
         if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
             snprintf(buf + used, size - (size_t)used, ": write %d or %d", atoi(value) * 1024,
                      atoi(value) * 1000);
+        else if (digits > 0 && (value[digits] == ',' || !strncmp(value + digits, "..", 2)))
+            snprintf(buf + used, size - (size_t)used,
+                     ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
         *why = buf;
         return SS_ERR_INPUT;
     }

@@ -46,6 +46,18 @@ char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
     return buf;
 }
 
+char *ss_report_precision(const struct ss_job *job, char *buf, size_t size)
+{
+    int recipe = job->precision == SS_FP8 ? job->fp8_recipe : SS_FP8_DELAYED;
+
+    if (recipe == SS_FP8_MXFP8)
+        ss_copy(buf, size, "mxfp8");
+    else
+        snprintf(buf, size, "%s%s%s", ss_precision_name(job->precision), recipe == SS_FP8_DELAYED ? "" : " ",
+                 recipe == SS_FP8_DELAYED ? "" : ss_job_word("--fp8-recipe", recipe));
+    return buf;
+}
+
 char *ss_report_parameters(const struct ss_model *m, int padded_vocab, const char *word, char *buf,
                            size_t size)
 {

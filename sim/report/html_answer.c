@@ -128,16 +128,14 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
 static void describe_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
-    char parameters[64], layout[96];
-    /* as --nodes counts them */
-    int nodes = plan->world_size / ss_platform_gpus_per_node(plan->platform) *
-                ss_platform_joined_nodes(plan->platform);
+    char parameters[64], layout[96], precision[32];
+    int nodes = plan->world_size / ss_platform_file_gpus(plan->platform);
 
     ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
     fprintf(
         out, " (%s, %s) on %d node%s of ",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_precision_name(job->precision), nodes, nodes == 1 ? "" : "s");
+        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s");
     ss_xml_escape(out, ss_platform_name(plan->platform));
     fprintf(out, ", %d &times; ", plan->world_size);
     ss_xml_escape(out, ss_platform_card(plan->platform)->name);

@@ -79,15 +79,14 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_job *job = plan->job;
     const struct ss_platform *p = plan->platform;
-    char parameters[64], layout[96];
-    /* as --nodes counts them */
-    int nodes = plan->world_size / ss_platform_gpus_per_node(p) * ss_platform_joined_nodes(p);
+    char parameters[64], layout[96], precision[32];
+    int nodes = plan->world_size / ss_platform_file_gpus(p);
 
     fprintf(
         out, "%s, %s, %s, on %d node%s of %s: %d x %s\n", job->model.name[0] ? job->model.name : "model",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_precision_name(job->precision), nodes, nodes == 1 ? "" : "s", ss_platform_name(p),
-        plan->world_size, ss_platform_card(p)->name);
+        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s",
+        ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
     fprintf(out, "%s, %s", ss_report_layout(plan, layout, sizeof layout), plan->schedule->name);
     if (plan->schedule->chunks > 1)
         fprintf(out, " with %d chunks a rank", plan->schedule->chunks);

@@ -33,6 +33,8 @@ static inline int ss_report_shows_dropped(const struct ss_load_figures *l)
 }
 /* "tp 2, pp 8, cp 1, dp 16", of a mixture of experts ", ep 32, etp 1, alltoall" behind it. Returns buf. */
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
+/* "bf16", "mxfp8", "fp8 blockwise": of fp8 the recipe where it is not "delayed", the one without a word. Returns buf. */
+char *ss_report_precision(const struct ss_job *job, char *buf, size_t size);
 
 /* SS_ERR_IO when the stream has failed. */
 int ss_report_done(FILE *out, struct ss_error *err);
