@@ -301,7 +301,7 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
     case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
     case SS_OP_EXCHANGE: ss_cost_exchange(c, op, out); break;
-    default: elementwise_cost(c, op, out);
+    default: elementwise_cost(c, op, out); ss_cost_gathered(c, op, out);
     }
 }
 

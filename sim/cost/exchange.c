@@ -44,6 +44,14 @@ void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, s
     ss_record_exchange(c->record, &there, &back);
 }
 
+void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
+{
+    double seconds =
+        op->gathered > 0 ? ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, op->gathered, &c->ep) : 0;
+    out->forward[SS_LABEL_EP] += seconds;
+    ss_record_exposed(c->record, SS_LABEL_EP, seconds);
+}
+
 /* Without what is repeated before the backward, which is counted for itself. */
 static int fold_once(const struct ss_cost_context *c, const struct ss_step_list *all,
                      double by_label[SS_LABEL_COUNT])

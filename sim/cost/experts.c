@@ -5,8 +5,7 @@
 
 #include "cost/rank_cost.h"
 
-/* Tokens that one rank routes: sequence parallelism leaves each tensor rank its part. */
-static double own_tokens(const struct ss_job *job)
+double ss_experts_own_tokens(const struct ss_job *job)
 {
     double sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
     return (double)job->micro_batch * job->seq_length / job->cp / sp;
@@ -38,7 +37,7 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .group_topk = m->router_group_topk,
         .ep = job->ep,
         .nodes = ss_experts_nodes(job, ep),
-        .tokens = own_tokens(job) * job->ep * job->etp,
+        .tokens = ss_experts_own_tokens(job) * job->ep * job->etp,
         .sources = job->ep * job->etp,
         .capacity_factor = job->capacity_factor,
         .pad_to_capacity = job->pad_to_capacity,
@@ -64,9 +63,9 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
     s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
     s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
-    s->routed = own_tokens(job) * s->etp * s->top_k * spread->hottest;
+    s->routed = ss_experts_own_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
-    s->received = (s->ep > 1 ? spread->copies : 1) * own_tokens(job) * s->etp;
+    s->received = (s->ep > 1 ? spread->copies : 1) * ss_experts_own_tokens(job) * s->etp;
     s->input_jitter = job->input_jitter > 0 || m->input_jitter > 0;
     s->router_fp32 = job->router_dtype > 0;
     s->router_fused = job->router_fusion;
@@ -78,6 +77,7 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     s->sequential = job->grouped_gemm == 0;
     s->uneven = spread->uneven;
     s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
+    s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
     s->an_expert = s->routed / s->local_experts;
 }
 
@@ -111,8 +111,9 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
         .copies = ep->n > 1 ? fmax(load.source * load.ranks, load.hottest_rank_tokens) : 0,
         .hottest = load.rank.mean,
         .expert_copies = load.expert_copies,
-        .source = load.source};
-    out->hot_copies = load.rank.mean * own_tokens(job) * job->etp * job->model.top_k * job->ep /
+        .source = load.source,
+        .domains = ep->nodes > 0 ? ep->nodes : 1};
+    out->hot_copies = load.rank.mean * ss_experts_own_tokens(job) * job->etp * job->model.top_k * job->ep /
                       (load.expert_copies * job->model.num_experts);
     out->hot_tokens = load.hottest_rank_tokens;
     out->hot_nodes = load.hottest_node_tokens * (load.remote_nodes / load.nodes);

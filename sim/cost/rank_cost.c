@@ -182,7 +182,8 @@ static int stage_loads(const struct ss_cost_input *in, const struct ss_rank_site
                                         .hottest = sum.hottest / layers,
                                         .expert_copies = sum.expert_copies / layers,
                                         .source = sum.source / layers,
-                                        .uneven = out->uneven};
+                                        .uneven = out->uneven,
+                                        .domains = out->domains};
     return SS_OK;
 }
 

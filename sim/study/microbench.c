@@ -251,6 +251,11 @@ static double collective_seconds(const struct ss_platform *platform, const struc
     net.nvls_tree = 1; /* releases since 2.18, of 2023; benchmarks are of such */
     if (p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE)
         ss_net_dispatcher(&net, p->sms, stack);
+    if (p->tokens > 0) {
+        struct ss_stack told = *stack;
+        told.dispatch_chunk = told.combine_chunk = p->chunk;
+        ss_net_chunks(&net, p->tokens, &told);
+    }
     if (p->algorithm && (!p->algorithm->applies || p->algorithm->applies(&net, &p->group)))
         return p->algorithm->seconds(&net, p->collective, p->bytes, &p->group);
     return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);

@@ -100,12 +100,23 @@ static const char *set_seconds(const struct ss_bench_row *r, struct ss_bench_poi
 /* What a benchmark of DeepEP moves where its row does not say: 4,096 tokens, 7,168 wide, top-8 of 256 experts, on nodes of 8,
  * over more than four of them at most four; 24 SMs (deepseek-ai/DeepEP@dd758ca, defaults of tests/legacy/test_internode.py;
  * docs/legacy.md). Tokens of dispatch are in fp8 with a scale for 128, of combine in bf16. Its rates over NVLink count all
- * copies, over NICs all nodes. */
-enum { TOKENS = 4096, WIDTH = 7168, TOP_K = 8, EXPERTS = 256, NODE = 8, MOST_NODES = 4, DEEPEP_SMS = 24 };
+ * copies, over NICs all nodes. HybridEP's moves as many tokens to eight experts a rank, in fp8 or bf16, on any of the nodes, in chunks of 128 (its
+ * hybrid-ep branch at 83e0d15, docs and tests/test_hybrid_ep.py). */
+enum {
+    TOKENS = 4096,
+    WIDTH = 7168,
+    TOP_K = 8,
+    EXPERTS = 256,
+    NODE = 8,
+    MOST_NODES = 4,
+    DEEPEP_SMS = 24,
+    HYBRIDEP_EXPERTS = 8,
+    HYBRIDEP_CHUNK = 128
+};
 
 static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_point *p)
 {
-    int combine = !strncmp(r->shape, "MoE combine ", 12);
+    int combine = !strncmp(r->shape, "MoE combine ", 12), hybrid = strstr(r->shape, "HybridEP") != NULL;
     const char *sms = strstr(r->shape, " SMs");
 
     if (strstr(r->shape, "low-latency"))
@@ -114,9 +125,11 @@ static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_p
         return "an exchange beside compute, or words that are not known";
     p->group.nodes = p->group.nodes ? p->group.nodes : (p->group.n + NODE - 1) / NODE;
     p->group.per_node = p->group.n / p->group.nodes;
-    int limited = p->group.nodes > MOST_NODES;
+    int limited = p->group.nodes > MOST_NODES && !hybrid;
+    int experts = hybrid ? HYBRIDEP_EXPERTS * p->group.n : EXPERTS;
+    int wide = combine || (hybrid && !strcmp(r->precision, "bf16"));
     const struct ss_load_input in = {.kind = SS_LOAD_BALANCED,
-                                     .experts = EXPERTS,
+                                     .experts = experts,
                                      .top_k = TOP_K,
                                      .groups = limited ? p->group.nodes : 0,
                                      .group_topk = limited ? MOST_NODES : 0,
@@ -124,13 +137,15 @@ static const char *read_exchange(const struct ss_bench_row *r, struct ss_bench_p
                                      .nodes = p->group.nodes,
                                      .tokens = (double)TOKENS * p->group.n};
     struct ss_load_figures load;
-    if (p->group.n % p->group.nodes || EXPERTS % p->group.n || ss_load_figures(&in, &load, NULL))
+    if (p->group.n % p->group.nodes || experts % p->group.n || ss_load_figures(&in, &load, NULL))
         return "ranks that do not divide the experts";
     p->collective = combine ? SS_COLL_COMBINE : SS_COLL_DISPATCH;
     p->fit = 0;
     p->group.spread = (struct ss_token_spread){.nodes = load.remote_nodes, .copies = load.ranks};
     p->sms = sms && number_before(r->shape, sms) ? number_before(r->shape, sms) : DEEPEP_SMS;
-    p->bytes = (double)TOKENS * WIDTH * (combine ? 2 : 1 + 4. / 128);
+    p->tokens = hybrid ? TOKENS : 0;
+    p->chunk = HYBRIDEP_CHUNK;
+    p->bytes = (double)TOKENS * WIDTH * (wide ? 2 : 1 + 4. / 128);
     p->seconds = p->bytes * (strstr(r->unit, "RDMA") ? load.nodes : load.ranks) / (r->value * 1e9);
     return NULL;
 }

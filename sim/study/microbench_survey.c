@@ -106,7 +106,10 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
     }
     if (p->kind == SS_BENCH_COLLECTIVE) {
         int exchange = p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE;
-        snprintf(out->kind, sizeof out->kind, "%.20s%s%s%s", row->kind, exchange ? " DeepEP" : "",
+        snprintf(out->kind, sizeof out->kind, "%.20s%s%s%s", row->kind,
+                 p->tokens > 0 ? " HybridEP"
+                 : exchange    ? " DeepEP"
+                               : "",
                  p->group.nodes > 1 ? " across nodes" : "",
                  exchange                         ? ""
                  : p->bytes < SS_SMALLEST_MESSAGE ? " < 1 MiB"

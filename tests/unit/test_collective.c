@@ -176,6 +176,30 @@ static void test_dispatch(void)
     CU_ASSERT_DOUBLE_EQUAL(seconds(a, SS_COLL_DISPATCH, 1e9, &far), 6e-6 + 3e9 / 40e9, 1e-12);
 }
 
+/* HybridEP's blocks take 4,096 tokens in 64 chunks of 64, of a combine in 33 of 125: on 16 SMs 4 rounds and 3. Of the 6 GB over NVLink
+ * half are of the other node's tokens: an eighth of all goes on behind the last chunk, of a combine a sixth before the first leaves, too.
+ * One node has no such wait, nor has DeepEP. */
+static void test_chunks(void)
+{
+    const struct ss_stack stack = {.dispatch_chunk = 64, .combine_chunk = 125};
+    const struct ss_collective_algorithm *a = &ss_collective_dispatch;
+    struct ss_group_shape far = two, near = node;
+    struct ss_net chunks = net;
+    far.spread = (struct ss_token_spread){.nodes = 1, .copies = 6};
+    near.spread.copies = 4;
+    ss_net_dispatcher(&chunks, 16, &stack);
+    ss_net_chunks(&chunks, 4096, &stack);
+    CU_ASSERT_DOUBLE_EQUAL(chunks.dispatch_rounds, 4, 0);
+    CU_ASSERT_DOUBLE_EQUAL(chunks.combine_rounds, 3, 0);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_DISPATCH, 1e9, &far),
+                           6e-6 + 6e9 / 160e9 * (1 + 1. / 8), 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 160e9 * (1 + 2. / 6),
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &near), 1e-6 + 4e9 / 160e9, 1e-12);
+    ss_net_dispatcher(&chunks, 16, &stack);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 160e9, 1e-12);
+}
+
 /* A step waits for the slower of NVLink and NIC where one of its members leaves its node. */
 static void test_ring_step(void)
 {
@@ -472,6 +496,7 @@ int main(void)
                            {"NVLink SHARP", test_nvls},
                            {"all-to-all", test_alltoall},
                            {"dispatch and combine", test_dispatch},
+                           {"chunks of HybridEP", test_chunks},
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},

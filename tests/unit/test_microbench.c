@@ -240,7 +240,7 @@ static void test_reasons(void)
 static void test_survey(void)
 {
     static const char *const tables[] = {"microbench.csv", "microbench-2.csv", "h800-deepseek-v3.csv"};
-    static const int rows[] = {891, 1783, 62}, priced[] = {424, 1181, 48};
+    static const int rows[] = {891, 1847, 62}, priced[] = {424, 1245, 48};
 
     for (int t = 0; t < 3; t++) {
         char path[512];
@@ -259,6 +259,29 @@ static void test_survey(void)
         CU_ASSERT_EQUAL(s->npriced, priced[t]);
         ss_survey_free(s);
     }
+}
+
+/* HybridEP on 2, 4 and 8 nodes of H100, kernels alone, with 8 and 16 SMs: nothing is fitted on it. */
+static void test_hybridep(void)
+{
+    struct ss_survey *s;
+    double sum = 0;
+    int n = 0;
+
+    CU_ASSERT_EQUAL_FATAL(
+        ss_survey_microbench(SS_SOURCE_DIR "/validation/microbench-2.csv", NULL, NULL, &s, NULL), 0);
+    for (int i = 0; i < s->nrows; i++) {
+        const struct ss_survey_row *row = &s->rows[i];
+        if (strcmp(row->gpu, "h100") != 0 || !strstr(row->id, "HybridEP") || strstr(row->id, "(4 SMs)"))
+            continue;
+        double error = fabs(row->predicted / row->measured - 1);
+        CU_ASSERT(error < 0.2);
+        sum += error;
+        n++;
+    }
+    CU_ASSERT_EQUAL(n, 18);
+    CU_ASSERT(sum / n < 0.05);
+    ss_survey_free(s);
 }
 
 /* Groups that Transformer Engine runs on streams are issued one by one; a main gradient of 16 bit moves half as much. */
@@ -602,6 +625,7 @@ int main(void)
                            {"reasons", test_reasons},
                            {"survey", test_survey},
                            {"streams", test_streams},
+                           {"HybridEP", test_hybridep},
                            {"clusters", test_clusters},
                            {"stack of the card", test_stack_of_card},
                            {"both passes", test_both_passes},

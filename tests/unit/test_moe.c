@@ -376,6 +376,39 @@ static void test_padded_by_dispatcher(void)
     CU_ASSERT(!has(&ops, "pad") && !has(&ops, "unpad"));
 }
 
+/* Each copy takes along fp32 probabilities of the 64 experts of one NVLink domain, of 32 where the group lies on two, there and, their
+ * gradients, back; the map of all 8 ranks' tokens to 64 experts is gathered first, by NVLink in a ring of 7/8 of it. */
+static void test_hybridep(void)
+{
+    for (int nodes = 1; nodes <= 2; nodes++) {
+        struct setting t;
+        struct ss_token_spread spread;
+        struct ss_layer_cost cost = {0};
+        struct ss_ops ops;
+        setting_make(&t);
+        t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+        experts_set(&t, 64, 4, 512, 8);
+        t.c.ep = (struct ss_group_shape){.n = 8, .nodes = nodes, .per_node = 8 / nodes};
+        CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t.job, &t.c.ep, &spread, NULL, NULL), 0);
+        ss_experts_shape(&t.c.shape, &t.job, &spread);
+        ops_of(&t, SS_LAYER_MOE, &ops);
+        const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
+        double tokens = TOKENS * t.c.shape.h * 2, probabilities = TOKENS * 4. * 64 / nodes;
+        CU_ASSERT_EQUAL(dispatch->exchanged, tokens + probabilities);
+        CU_ASSERT_EQUAL(dispatch->exchanged_back, tokens + probabilities);
+        CU_ASSERT(combine->exchanged == tokens && combine->exchanged_back == tokens);
+        const struct ss_op *counts = find(&ops, "counts");
+        CU_ASSERT(counts->gathered == 8. * TOKENS * 64 && counts->dynamic);
+        CU_ASSERT(counts->forward_kernels == 1 && counts->forward_launches == 2);
+        if (nodes > 1)
+            continue;
+        ss_cost_gathered(&t.c, counts, &cost);
+        CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], 7. * TOKENS * 64 / 200e9, 1e-12);
+        ss_cost_gathered(&t.c, dispatch, &cost);
+        CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], 7. * TOKENS * 64 / 200e9, 1e-12);
+    }
+}
+
 /* 8 experts a rank. The cast of mxfp8 is one call of PyTorch and a kernel for each expert, and two for the scales of both operands; in
  * Transformer Engine's fuser one kernel for all. HybridEP's call for its dispatch launches the permutation's four as well. */
 static void test_launches(void)
@@ -568,6 +601,7 @@ int main(void)
                            {"host of what is repeated", test_host_of_recompute},
                            {"host behind after a wait", test_behind},
                            {"launches of a call", test_launches},
+                           {"HybridEP", test_hybridep},
                            CU_TEST_INFO_NULL};
     return suite_run("moe", NULL, NULL, tests);
 }

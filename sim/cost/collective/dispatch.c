@@ -12,11 +12,20 @@ static double fed_share(const struct ss_net *net)
     return net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
 }
 
+/* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over NVLink,
+ * of the last round what each node's tokens have; a combine collects the first round before anything leaves, too. */
+static double apart(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    double rounds = kind == SS_COLL_COMBINE ? net->combine_rounds : net->dispatch_rounds;
+    double all = bytes * g->spread.copies / (fed_share(net) * net->nvlink_busbw);
+    return g->nodes > 1 && rounds > 0 ? (kind == SS_COLL_COMBINE ? 2 : 1) * all / (g->nodes * rounds) : 0;
+}
+
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
-    (void)kind;
-    return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0),
+    return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0) +
+                                          apart(net, kind, bytes, g),
                                .intra = bytes * g->spread.copies / fed_share(net),
                                .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
                                .near = SS_HOP_NODE,

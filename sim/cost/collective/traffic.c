@@ -57,6 +57,13 @@ void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *st
     net->dispatch_sms = sms > 0 ? sms : DEEPEP_SMS;
     net->dispatch_rate = net->dispatch_sms * stack->dispatch_sm_rate_alone;
     net->dispatch_rate_beside = net->dispatch_sms * stack->dispatch_sm_rate;
+    net->dispatch_rounds = net->combine_rounds = 0;
+}
+
+void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack)
+{
+    net->dispatch_rounds = ceil(ceil(tokens / stack->dispatch_chunk) / net->dispatch_sms);
+    net->combine_rounds = ceil(ceil(tokens / stack->combine_chunk) / net->dispatch_sms);
 }
 
 void ss_net_beside(struct ss_net *net)

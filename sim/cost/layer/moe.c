@@ -75,12 +75,22 @@ static int by_stages(const struct ss_shape *s)
     return s->ep > 1 && ss_dispatcher_has_stages(s->dispatcher);
 }
 
-/* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. */
+/* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. HybridEP gathers the map of
+ * all ranks' tokens to experts, a byte each, and each rank reads all of it. */
 static void counts(struct ss_ops *ops, const struct ss_shape *s)
 {
     int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : by_stages(s) ? 3 : 5;
-    if (s->ep * s->etp > 1)
-        ss_op_elementwise(ss_op_add(ops, "counts", SS_OP_ELEMENTWISE), 0, 0, kernels, 0);
+    int hybrid = s->dispatcher == SS_DISPATCH_HYBRIDEP;
+    if (s->ep * s->etp > 1) {
+        struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
+        double map = hybrid ? s->ep * s->tokens / s->sp * s->experts : 0;
+        ss_op_elementwise(op, map, 0, kernels, 0);
+        op->gathered = map;
+        if (hybrid) { /* its dispatch calls NCCL and launches the others */
+            op->forward_kernels = 1;
+            op->forward_launches = kernels - 1;
+        }
+    }
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
 }
 
@@ -158,11 +168,14 @@ static int kind_back(const struct ss_shape *s)
 }
 
 /* Tokens to their experts, with the probability of each copy in fp32, which weighs the activation there, and its gradient on the
- * way back: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. */
+ * way back: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. HybridEP sends each
+ * copy with those of all experts that NVLink joins. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
-    double weights = s->dispatcher == SS_DISPATCH_ALLTOALL ? 4 * s->sent * fmax(1, s->busiest) : 0;
+    double weights = s->dispatcher == SS_DISPATCH_ALLTOALL   ? 4 * s->sent * fmax(1, s->busiest)
+                     : s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts
+                                                             : 0;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
@@ -174,7 +187,7 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
     exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
              moved(s) + weights);
     struct ss_op *op = &ops->op[ops->n - 1]; /* the probabilities go by an all-to-all of their own */
-    op->forward_kernels = op->backward_kernels = weights > 0 ? 2 : 1;
+    op->forward_kernels = op->backward_kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 2 : 1;
 }
 
 static void gather(struct ss_ops *ops, const struct ss_shape *s)
@@ -407,13 +420,15 @@ static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const str
 static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     struct held_back held;
-    int first = ops->n, several = s->experts > 1, sized;
+    int first = ops->n, several = s->experts > 1, sized = first;
     int late = several && by_stages(s), early = several && !late;
     if (several) {
         router(ops, s);
+        sized = ops->n; /* HybridEP counts in its dispatch, which no graph holds */
         counts(ops, s);
     }
-    sized = ops->n;
+    if (!several || s->dispatcher != SS_DISPATCH_HYBRIDEP)
+        sized = ops->n;
     if (early)
         permutation(ops, s, "permute", 0);
     dispatch(ops, s);

@@ -23,7 +23,8 @@ struct ss_token_spread {
     /* What the rank, or node, to which most comes gets on the average of the passes: copies over those that a rank sends, tokens over
      * those that a rank (node) routes; and `busiest`, the first of these and what most is sent by a rank, at least 1. */
     double hot_copies, hot_tokens, hot_nodes, busiest;
-    int uneven; /* 1: ranks send, or get, different amounts: a matrix (struct ss_exchange_rate) */
+    int uneven;  /* 1: ranks send, or get, different amounts: a matrix (struct ss_exchange_rate) */
+    int domains; /* nodes on which the group lies */
 };
 
 /* Where tokens go in an exchange: to their experts, or back. */
@@ -89,6 +90,8 @@ struct ss_net {
     double dispatch_sms;         /* of a dispatcher that has its own kernels, DeepEP or HybridEP */
     double dispatch_rate;        /* bytes/s of copies that a dispatcher's SMs move; 0: as the links can */
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
+    /* Rounds in which the SMs of HybridEP take the chunks of a member's tokens, dispatch and combine; 0: chunks too small to matter */
+    double dispatch_rounds, combine_rounds;
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
 struct ss_job;
@@ -96,6 +99,8 @@ struct ss_job;
 double ss_dispatch_sms(const struct ss_job *job);
 /* A dispatcher that has so many SMs, 0: as many as DeepEP takes where nobody says. */
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack);
+/* HybridEP, whose thread blocks take `tokens` of a member in chunks of the stack's sizes. */
+void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack);
 /* Links as an exchange sees them beside which kernels run. */
 void ss_net_beside(struct ss_net *net);
 /* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */

@@ -93,6 +93,8 @@ struct ss_layer_kind;
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
                    const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out);
 /* Adds an exchange of tokens as if nothing hid it. */
+/* What an operator gathers from all ranks of the expert group before it. */
+void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 /* Takes off what the recorded kernels beside exchanges hide of them, and adds what these take of the kernels' SMs. A whole
  * backward hides more than I and W one after the other. */

@@ -31,9 +31,11 @@ struct ss_op {
     int comm;             /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
     double exchanged, exchanged_back; /* exchange: bytes of one member's buffer, forward and backward */
-    int beside;                       /* 1: runs while the exchange before it is under way */
-    unsigned module;                  /* SS_MODULE_BIT of the recompute modules that repeat it */
-    int role;                         /* enum ss_tp_role */
+    double
+        gathered; /* elementwise: bytes that all ranks of the expert group gather from all before it, forward; else 0 */
+    int beside;      /* 1: runs while the exchange before it is under way */
+    unsigned module; /* SS_MODULE_BIT of the recompute modules that repeat it */
+    int role;        /* enum ss_tp_role */
     int shares_input; /* 1: a linear layer before it gathers the input of both and scatters the sum of its gradients */
     double forward_flops; /* GEMM: full; attention: the causal half; per rank */
     double backward_flops;

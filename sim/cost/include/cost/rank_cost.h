@@ -125,6 +125,8 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
 /* The same, and fills the arrays of *ranks, of job->ep ranks and as many nodes as ss_experts_nodes says. */
 int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err);
+/* Tokens that one rank routes: sequence parallelism leaves each tensor rank its part. */
+double ss_experts_own_tokens(const struct ss_job *job);
 /* Nodes to which a load deals the ranks: those of the group, but for one that lies on them unevenly. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep);
 /* Loads of layers first .. first + n - 1 of a job of which each layer of experts has its own: *rows behind the *at-th. */

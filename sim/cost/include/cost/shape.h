@@ -52,18 +52,19 @@ struct ss_shape {
     double experts, local_experts, top_k; /* all of them, those of one rank */
     double moe_ffn, shared_ffn;           /* columns of one rank */
     int ep, etp;
-    double sent;        /* copies of its tokens that one rank sends to experts, padding included */
-    double busiest;     /* copies that the rank with most gets, or sends, over what a rank sends on average */
-    int uneven;         /* 1: ranks send, or get, different amounts */
-    double received;    /* tokens that come to a rank, each once: the hottest one's */
-    double routed;      /* copies that the experts of a rank work on, padding included: the hottest one's */
-    double an_expert;   /* of them one expert's */
-    int scattered;      /* 1: the experts of a rank have different numbers of tokens */
-    int dispatcher;     /* enum ss_dispatcher */
-    int fp8_dispatch;   /* 1: tokens go to their experts in 1 byte an element */
-    int shared_overlap; /* 1: shared experts run beside the exchanges */
-    int paired;         /* 1: exchanges run beside another microbatch's compute */
-    int padded;         /* every expert works on as many tokens, which the host knows */
+    double sent;      /* copies of its tokens that one rank sends to experts, padding included */
+    double busiest;   /* copies that the rank with most gets, or sends, over what a rank sends on average */
+    int uneven;       /* 1: ranks send, or get, different amounts */
+    double received;  /* tokens that come to a rank, each once: the hottest one's */
+    double routed;    /* copies that the experts of a rank work on, padding included: the hottest one's */
+    double an_expert; /* of them one expert's */
+    double near_experts; /* experts of all ranks of the group that NVLink joins */
+    int scattered;       /* 1: the experts of a rank have different numbers of tokens */
+    int dispatcher;      /* enum ss_dispatcher */
+    int fp8_dispatch;    /* 1: tokens go to their experts in 1 byte an element */
+    int shared_overlap;  /* 1: shared experts run beside the exchanges */
+    int paired;          /* 1: exchanges run beside another microbatch's compute */
+    int padded;          /* every expert works on as many tokens, which the host knows */
     int fused_experts; /* 1: activation, casts and biases are in the experts' GEMMs, each of one kernel for all of them */
     int router_pads;     /* the router sends each expert a multiple of the rows that fp8 needs */
     int input_jitter;    /* the router's input is multiplied by noise */

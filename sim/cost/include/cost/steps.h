@@ -94,6 +94,8 @@ void ss_record_operator(struct ss_recorder *r, const struct ss_step_of *of);
 /* What follows is of none, in the same half of the layer. */
 void ss_record_operators_end(struct ss_recorder *r);
 /* An exchange between experts, and what is recorded beside it until its end. */
+/* Time of a forward that nothing hides. */
+void ss_record_exposed(struct ss_recorder *r, int label, double seconds);
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
                         const struct ss_layer_step *backward);
 void ss_record_exchange_end(struct ss_recorder *r);

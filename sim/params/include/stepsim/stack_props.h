@@ -177,6 +177,9 @@ extern "C" {
       "beside; 0: as with none beside")                                                                      \
     X(dispatch_sm_rate_alone, "ss.dispatch.sm_rate_alone", BANDWIDTH, 0, 0, 1e12,                            \
       "and while none does; 0: the links alone bound an exchange")                                           \
+    X(dispatch_chunk, "ss.hybridep.dispatch_chunk", NONE, 64, 1, 65536,                                      \
+      "tokens that a thread block of HybridEP's dispatch passes on at once")                                 \
+    X(combine_chunk, "ss.hybridep.combine_chunk", NONE, 64, 1, 65536, "the same of its combine")             \
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/reference/model.md")                             \

@@ -52,6 +52,8 @@ struct ss_bench_point {
     double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
+    double tokens,
+        chunk; /* HybridEP's dispatch and combine: of a rank, and those of a chunk; tokens 0: of another library */
     /* COLLECTIVE: the one that the benchmark told NCCL to take, NULL: none */
     const struct ss_collective_algorithm *algorithm;
     int fused, backward; /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
