@@ -160,6 +160,33 @@ static int protect(const char *base, char what[4096])
                : 0;
 }
 
+/* Makes a folder of the machine one that paths can be added to: `what`, which could not be made below it, ends as the folder's own
+ * path. Memory of its own is mounted there, with links to all that the folder has, which is shown at another path. */
+static int open_folder(const char *base, unsigned long number, char what[4096])
+{
+    char shown[64], there[4096], link[4096];
+    int rc;
+
+    *strrchr(what, '/') = 0;
+    snprintf(shown, sizeof shown, "/.machine/%lu", number);
+    if ((rc = make_path(base, shown, there)) != 0 || (rc = bind_folder(what, there)) != 0)
+        return rc;
+    DIR *dir = opendir(there);
+    if (!dir || mount("tmpfs", what, "tmpfs", MS_NOSUID | MS_NODEV, SIZE))
+        rc = errno;
+    for (struct dirent *e; !rc && (e = readdir(dir)) != NULL;) {
+        char to[400];
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+            continue;
+        snprintf(to, sizeof to, "%s/%s", shown, e->d_name);
+        if (snprintf(link, sizeof link, "%s/%s", what, e->d_name) < (int)sizeof link)
+            rc = symlink(to, link) ? errno : 0;
+    }
+    if (dir)
+        closedir(dir);
+    return rc;
+}
+
 /* Programs that the script calls by paths: those of the sandbox by their last part. Paths that are of the machine stay so. */
 static int add_paths(const struct ss_sandbox *box, const char *base, char what[4096])
 {
@@ -172,7 +199,10 @@ static int add_paths(const struct ss_sandbox *box, const char *base, char what[4
         if (!name[0] || stat(what, &st) || strstr(path, "/.."))
             continue;
         snprintf(folder, sizeof folder, "%.*s", (int)(name - path - 1), path);
-        if (folder[0] && make_path(base, folder, what))
+        int rc = folder[0] ? make_path(base, folder, what) : 0;
+        if (rc == EROFS && (rc = open_folder(base, i, what)) == 0)
+            rc = make_path(base, folder, what);
+        if (rc)
             continue;
         snprintf(what, 4096, "%s%s", base, path);
         if (symlink(program, what) && errno != EEXIST && errno != EROFS)
