@@ -146,7 +146,7 @@ static const struct cli_option table[] = {
      .doc = "5e6, 5M: asks for the fastest number of nodes that costs no more"},
     {.name = "--layout", .value = "layout", .verbs = V(CAPACITY), .kind = CLI_CHOICE, .offset = AT(capacity.layout),
      .choice = layout, .usual = "search", .doc = "the best layout on each number of nodes, or the job's own"},
-    {.name = "--price", .value = "USD/h", .verbs = V(CAPACITY), .kind = CLI_NUMBER, .offset = AT(capacity.price), .low = 0,
+    {.name = "--price", .value = "USD/h", .verbs = V(CAPACITY), .kind = CLI_NUMBER, .offset = AT(capacity.price), .low = 1e-6,
      .high = 1e6, .unit = SS_UNIT_PRICE, .usual = "the platform's, else an example",
      .doc = "of a GPU, as 2.5USD/h: --set ss.price"},
     {.name = "--csv", .value = "FILE", .verbs = V(CAPACITY), .writes = CLI_BESIDE, .starts = "nodes,global_batch,", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(csv),

@@ -62,6 +62,19 @@ static const char *mwh(double joules, char *buf, size_t size)
     return buf;
 }
 
+static int is_limited(const struct ss_capacity *c)
+{
+    return c->deadline_s > 0 || c->budget_usd > 0;
+}
+
+static int holds_any(const struct ss_capacity *c)
+{
+    for (int i = 0; i < c->npoints; i++)
+        if (ss_capacity_holds(&c->points[i]))
+            return 1;
+    return 0;
+}
+
 static void write_cost(const struct ss_capacity_point *p, FILE *out)
 {
     put_range(&p->time_s, days, "days", out);
@@ -81,18 +94,20 @@ static void write_cost(const struct ss_capacity_point *p, FILE *out)
 static void write_answer(const struct ss_capacity *c, FILE *out)
 {
     char a[32];
-    int limited = c->deadline_s > 0 || c->budget_usd > 0;
+    int limited = is_limited(c);
 
-    if (c->deadline_s > 0)
-        snprintf(a, sizeof a, "%g days", c->deadline_s / 86400);
-    else
-        big(c->budget_usd, a, sizeof a);
-    if (c->chosen < 0 && limited) {
-        fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
+    if (!holds_any(c)) {
+        fputs("No number of nodes here holds the job.\n", out);
         return;
     }
+    if (c->deadline_s >= 86400)
+        snprintf(a, sizeof a, "%g day%s", c->deadline_s / 86400, c->deadline_s > 86400 ? "s" : "");
+    else if (c->deadline_s > 0)
+        ss_text_time(c->deadline_s, a, sizeof a);
+    else
+        big(c->budget_usd, a, sizeof a);
     if (c->chosen < 0) {
-        fputs("No number of nodes here holds the job.\n", out);
+        fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
         return;
     }
     const struct ss_capacity_point *p = &c->points[c->chosen];
@@ -105,8 +120,11 @@ static void write_answer(const struct ss_capacity *c, FILE *out)
         fprintf(out, "Up to %d node%s a GPU-hour trains nearly as much as on any: ", p->nodes,
                 p->nodes == 1 ? "" : "s");
     write_cost(p, out);
+    if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
+        fputs("It may not fit: the memory is near the limit.\n", out);
     if (limited && c->sure >= 0 && c->sure != c->chosen) {
-        fprintf(out, "With the error of nine of ten such jobs it is %d nodes: ", c->points[c->sure].nodes);
+        fprintf(out, "With the error of nine of ten such jobs it is %d node%s: ", c->points[c->sure].nodes,
+                c->points[c->sure].nodes == 1 ? "" : "s");
         write_cost(&c->points[c->sure], out);
     }
     if (limited && c->sure < 0)
@@ -137,7 +155,7 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
             big(p->gpu_hours.value, hours, sizeof hours), 100 * p->goodput,
             mwh(p->energy_j.value, energy, sizeof energy), big(p->usd.value, usd, sizeof usd),
             ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
-            i == c->knee ? ", knee" : "", i == c->chosen && i != c->knee ? ", the answer" : "");
+            i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "");
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)

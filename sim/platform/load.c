@@ -239,7 +239,7 @@ static int join_nodes(struct ss_platform *p, struct ss_error *err)
         n--;
     if (n < p->nodes && 2 * n < most)
         return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, p->file, 0,
+                       ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
                                "%d nodes do not divide into NVLink domains of %d to %d nodes each", p->nodes,
                                (most + 1) / 2, most),
                        "domains are taken to be equal: take %d nodes", p->nodes / most * most);

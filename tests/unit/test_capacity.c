@@ -163,6 +163,12 @@ static void test_choice(void)
     ss_capacity_choose(&c);
     CU_ASSERT_EQUAL(c.chosen, 3);
     CU_ASSERT_EQUAL(c.sure, 1);
+    p[2].summary.outcome = SS_OUTCOME_NEAR_LIMIT; /* may be the answer, but is not sure to be */
+    c.budget_usd = 0;
+    c.deadline_s = 33 * 86400.; /* 32.5 by the far end */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.chosen, 2);
+    CU_ASSERT_EQUAL(c.sure, 3);
 }
 
 /* ---- words ---- */

@@ -88,7 +88,7 @@ struct ss_capacity {
     int npoints;
     struct ss_capacity_point *points; /* by nodes */
     /* Indices of points, or -1. chosen: with a deadline the fewest nodes that meet it, with a budget the fastest within it, else the
-     * knee. sure: the same by the far end of the range. */
+     * knee. sure: the same by the far end of the range, of those that surely fit. */
     int chosen, sure;
     int cheapest; /* that takes the fewest GPU-hours */
     int knee;     /* the most nodes whose GPU-hours are within a tenth of the fewest */
