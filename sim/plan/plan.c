@@ -160,6 +160,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
+    b->net.dispatch_kernels = job->dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->dispatcher == SS_DISPATCH_HYBRIDEP)
         ss_net_chunks(&b->net, ss_experts_own_tokens(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);

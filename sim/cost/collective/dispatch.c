@@ -6,10 +6,11 @@
 
 #include "cost/collective.h"
 
-/* SMs that feed NVLink more slowly than it could take hold it for longer. */
+/* The rate of copies over that of NCCL's collectives: SMs that feed NVLink more slowly than it could take hold it for longer. */
 static double fed_share(const struct ss_net *net)
 {
-    return net->dispatch_rate > 0 ? fmin(1, net->dispatch_rate / net->nvlink_busbw) : 1;
+    double links = net->exchange_busbw > 0 ? net->exchange_busbw / net->nvlink_busbw : 1;
+    return net->dispatch_rate > 0 ? fmin(links, net->dispatch_rate / net->nvlink_busbw) : links;
 }
 
 /* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over NVLink,
@@ -21,11 +22,16 @@ static double apart(const struct ss_net *net, int kind, double bytes, const stru
     return g->nodes > 1 && rounds > 0 ? (kind == SS_COLL_COMBINE ? 2 : 1) * all / (g->nodes * rounds) : 0;
 }
 
+/* Kernels of one call of HybridEP: what is expected is counted, ranks wait for one another before and behind the exchange, over NICs once
+ * more. */
+enum { NEAR_KERNELS = 4, FAR_KERNELS = 5 };
+
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
     return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0) +
-                                          apart(net, kind, bytes, g),
+                                          apart(net, kind, bytes, g) +
+                                          net->dispatch_kernels * (g->nodes > 1 ? FAR_KERNELS : NEAR_KERNELS),
                                .intra = bytes * g->spread.copies / fed_share(net),
                                .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
                                .near = SS_HOP_NODE,

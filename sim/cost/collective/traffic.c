@@ -21,6 +21,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     const struct ss_card *card = ss_platform_card(p);
     memset(net, 0, sizeof *net);
     net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
+    net->exchange_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_exchange;
     net->nvlink_step = card->nvlink_latency;
     net->nvlink_half = card->nvlink_half_size;
     net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;

@@ -71,6 +71,7 @@ struct ss_group_shape {
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
 struct ss_net {
     double nvlink_busbw, nvlink_step; /* bytes/s, s */
+    double exchange_busbw;            /* bytes/s of a dispatcher's copies over NVLink; 0: nvlink_busbw */
     double nvlink_half;               /* bytes: the first of a buffer, which move at half the busbw */
     double nvls_busbw, nvls_latency;  /* bytes/s in and out of the switch (0: it cannot reduce), s once */
     double nic_busbw, nic_step;       /* of one NIC */
@@ -92,6 +93,8 @@ struct ss_net {
     double dispatch_rate_beside; /* the same while kernels run beside it; 0: no other */
     /* Rounds in which the SMs of HybridEP take the chunks of a member's tokens, dispatch and combine; 0: chunks too small to matter */
     double dispatch_rounds, combine_rounds;
+    double
+        dispatch_kernels; /* s that one kernel of a dispatcher takes to start, where a call launches several; else 0 */
 };
 void ss_net_init(struct ss_net *net, const struct ss_platform *p);
 struct ss_job;

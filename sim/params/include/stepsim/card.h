@@ -79,6 +79,8 @@ extern "C" {
     X(nvlink_half_size, "ss.nvlink.half_size", BYTES, 0, 0, 0, 1e9,                                          \
       "buffer up to which an NVLink collective runs at half of its busbw, NCCL's protocols and channels "    \
       "filling")                                                                                             \
+    X(nvlink_exchange, "ss.nvlink.exchange_efficiency", FRACTION, 0, 0, 0, 1,                                \
+      "rate of DeepEP's and HybridEP's copies over the link's bandwidth; 0: ss.nvlink.efficiency")           \
     X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \
     X(nvls_efficiency, "ss.nvls.efficiency", FRACTION, 0, 0, 0, 1,                                           \
       "bytes that an all-reduce moves into a switch that reduces (NVLink SHARP) over the link's bandwidth; " \
