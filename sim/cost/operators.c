@@ -155,6 +155,15 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct 
         ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp, 0, 1, 0);
 }
 
+/* Copies that torchao makes of operands for the products of the backward, which want the summed dimension innermost: of what is
+ * gathered 1 B read and 1 B written; of a gradient that is not, its cast's kernel reads it once more and writes 1 B. An input that is
+ * not gathered, and the weight, are cast into that order at once. */
+static double turned(const struct ss_shape *s, double in, double out, int role)
+{
+    int column = role == SS_TP_COLUMN, parts = s->sp > 1;
+    return s->tokens * ((column && parts ? 2 * in : 0) + (!column && parts ? 2 : 3) * out);
+}
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
@@ -174,7 +183,9 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
         double again =
             s->compiled ? 3 : 5; /* the kernel that made it finds the largest value, which is kept */
         ss_op_elementwise(op, stack->fp8_cast_passes * (again * input + 5 * in * out),
-                          stack->fp8_cast_passes * (5 * output + again * (input + in * out)), 4, 6);
+                          stack->fp8_cast_passes * (5 * output + again * (input + in * out)) +
+                              (s->compiled ? turned(s, in, out, role) : 0),
+                          4, 6);
         return;
     }
     if (s->block_scaled) {

@@ -110,6 +110,25 @@ static void test_copies(void)
     CU_ASSERT(!find(&f.ops, "gathered") && !find(&f.ops, "scattered") && find(&f.ops, "qkv"));
 }
 
+/* Bytes of all fp8 casts of a layer in the backward: of each group of linear layers 5 of gradients, as a shard where they are gathered,
+ * 3 of inputs, likewise, and weights; and what torchao copies to turn operands, 2 of what is gathered, 3 of other gradients. */
+static void test_turned(void)
+{
+    double weights = H * (H + 2 * KV) + H * H + 3 * H * F, columns = H + 2 * KV + 2 * F, bytes = 0;
+    struct h100_layer f;
+
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--fp8-format hybrid");
+    for (int i = 0; i < f.ops.n; i++)
+        bytes += strcmp(f.ops.op[i].name, "fp8 cast") ? 0 : f.ops.op[i].backward_bytes;
+    NEAR(bytes, T * (5 + 3) * (columns + 2 * H) + 3 * (T * (3 * H + F) + weights));
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
+    bytes = 0;
+    for (int i = 0; i < f.ops.n; i++)
+        bytes += strcmp(f.ops.op[i].name, "fp8 cast") ? 0 : f.ops.op[i].backward_bytes;
+    NEAR(bytes, T * (5 + 3) * columns / 2 + 5 * T * H + 3 * (T * (H + H / 2 + F / 2) + weights / 2) +
+                    2 * T * (2 * H + 2 * H));
+}
+
 static int refused(const char *stack, const char *flags)
 {
     struct ss_job job;
@@ -162,6 +181,7 @@ int main(void)
                            {"repeated", test_repeated},
                            {"stops early", test_stops_early},
                            {"copies", test_copies},
+                           {"turned operands", test_turned},
                            {"context", test_context},
                            {"accumulated", test_accumulated},
                            {"refused", test_refused},
