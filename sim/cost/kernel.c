@@ -161,12 +161,19 @@ double ss_kernel_head(double half_d, double d_qk, double d_v)
     return d / (d + half_d) * (at_d + half_d) / at_d;
 }
 
+/* A share of the peak that was measured where GEMMs reach another level: its products take longer as GEMMs do, all else as long. */
+static double attention_share(const struct ss_card *card, int precision, double share)
+{
+    double there = card->attention_gemm_level;
+    return there > 0 ? 1 / (1 / share + fmax(0, 1 / gemm_efficiency(card, precision) - 1 / there)) : share;
+}
+
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double half_d, double queries, double d_qk, double d_v)
 {
     double half = stack->attention_half_tokens, at = 8192;
     double saturation = queries / (queries + half) * (at + half) / at * ss_kernel_head(half_d, d_qk, d_v);
-    return ss_kernel_peak(card, precision) * saturation * share;
+    return ss_kernel_peak(card, precision) * saturation * attention_share(card, precision, share);
 }
 
 double ss_kernel_wide_backward(const struct ss_card *card, double d_qk)

@@ -211,6 +211,13 @@ static void test_attention_rate(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_head(64, 64, 64), 0.75, 1e-12); /* 64 / 128 over 128 / 192 */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 192, 128),
                            5e14 * (160.0 / 192) / (128.0 / 160), 1);
+    /* Measured where GEMMs reach 0.8: 2 of the peak's time, of which 1.25 are products, which take 2 here. */
+    card.attention_gemm_level = 0.8;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 128, 128),
+                           1e15 / 2.75, 1);
+    card.attention_gemm_level = 0.4; /* no card is faster by it */
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_rate(&card, &stack, SS_BF16, 0.5, 32, 8192, 128, 128), 5e14,
+                           1);
 }
 
 /* 1000 tokens, 100 wide, tensor and sequence parallel over sp. */

@@ -616,6 +616,27 @@ static void test_profile(void)
     ss_platform_free(p);
 }
 
+/* GEMMs under a power limit of 500 W. By hand: 65536 x 8192 x 7168 are 16384 tiles in 125 waves on 132 SMs, 480.05 MFLOP each
+ * with the prologue at 0.597 of 7.495 TFLOP/s: 13.41 ms, and 5.6 us; 13.383 measured. */
+static void test_power_limit(void)
+{
+    struct ss_platform_options none = {0};
+    struct ss_platform *p;
+    struct ss_stack s;
+    struct ss_bench *b;
+
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h100-hbm2e-500w", &none, &p, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("torchtitan-2025", ss_platform_card(p)->name, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        ss_bench_load(SS_SOURCE_DIR "/validation/h100-500w.csv", ss_platform_card(p), &b, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(b->npoints, 6);
+    CU_ASSERT_DOUBLE_EQUAL(ss_bench_seconds(p, &s, &b->points[1]), 13.4154e-3, 1e-7);
+    for (int i = 0; i < b->npoints; i++)
+        CU_ASSERT(fabs(ss_bench_seconds(p, &s, &b->points[i]) / b->points[i].seconds - 1) < 0.05);
+    ss_bench_free(b);
+    ss_platform_free(p);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"kinds", test_kinds},
@@ -632,6 +653,7 @@ int main(void)
                            {"refused", test_refused},
                            {"finds hidden", test_finds_hidden},
                            {"profile", test_profile},
+                           {"power limit", test_power_limit},
                            CU_TEST_INFO_NULL};
     return suite_run("microbench", NULL, NULL, tests);
 }

@@ -37,7 +37,8 @@ double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double 
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
 /* FLOP/s of flash or fused attention over the causal half of the square, alone on the card and with all of its SMs busy; `share`
- * of the peak of `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head. Heads of latent
+ * of the peak of `precision` is at 8192 queries and a head of 128 (ss.attention.*): falls for few queries and a small head, and where the card's
+ * GEMMs are slower than ss.attention.gemm_level. Heads of latent
  * attention have d_qk elements of a query or key and d_v of a value; FLOP are 2 (d_qk + d_v) a score forward,
  * 2 (3 d_qk + 2 d_v) backward. half_d is ss_kernel_head's: the stack's, of its own in mxfp8. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,

@@ -72,6 +72,9 @@ extern "C" {
       "1: the backward of attention starts the longest blocks of all heads first, so that no SM waits")      \
     X(attention_wide, "ss.attention.wide_backward", FRACTION, 0, 1, 0.1, 1,                                  \
       "rate of fused attention's backward of heads of more than 128 channels over that of others")           \
+    X(attention_gemm_level, "ss.attention.gemm_level", FRACTION, 0, 0, 0, 1,                                 \
+      "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
+      "limit): attention's products are slower as GEMMs are")                                                \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
       "shortest time from one kernel's start to the next one's on one stream")                               \
     X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
