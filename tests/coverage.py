@@ -24,11 +24,11 @@ def summary(build):
              # threads count without locks, so that gcov may come to negative counts
              "--gcov-ignore-parse-errors", build]
     try:
-        done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
+        done = subprocess.run(words, capture_output=True, check=False)
     except FileNotFoundError:
         sys.exit("coverage.py: there is no gcovr here: apt-get install gcovr")
     if done.returncode:
-        sys.exit("coverage.py: gcovr failed")
+        sys.exit("coverage.py: gcovr failed:\n" + done.stderr.decode(errors="replace")[-2000:])
     return json.loads(done.stdout)
 
 

@@ -55,10 +55,9 @@ static void free_arrived(void)
 static int send_copy(int to, const void *data, size_t n)
 {
     struct sent *s = malloc(sizeof *s + n);
-    if (!s)
-        return -1;
-    memcpy(s->data, data, n);
-    if (MPI_Isend(s->data, (int)n, MPI_BYTE, to, 0, job.comm, &s->request) != MPI_SUCCESS) {
+    if (s)
+        memcpy(s->data, data, n);
+    if (!s || MPI_Isend(s->data, (int)n, MPI_BYTE, to, 0, job.comm, &s->request) != MPI_SUCCESS) {
         free(s);
         return -1;
     }
@@ -83,15 +82,13 @@ static int receive_all(void)
             return 0;
         MPI_Get_count(&status, MPI_BYTE, &bytes);
         struct arriving *a = malloc(sizeof *a + (size_t)bytes);
-        if (!a)
-            return -1;
-        a->next = NULL;
-        a->from = status.MPI_SOURCE;
-        a->n = (size_t)bytes;
-        if (MPI_Imrecv(a->data, bytes, MPI_BYTE, &message, &a->request) != MPI_SUCCESS) {
+        if (!a || MPI_Imrecv(a->data, bytes, MPI_BYTE, &message, &a->request) != MPI_SUCCESS) {
             free(a);
             return -1;
         }
+        a->next = NULL;
+        a->from = status.MPI_SOURCE;
+        a->n = (size_t)bytes;
         *end = a;
         end = &a->next;
     }

@@ -111,7 +111,7 @@ static double flow_part(const struct ss_plan_builder *b, int rank, const struct 
                         int to)
 {
     if (ss_is_uneven(&l->shape))
-        return ss_groups_amount(&b->groups, l->spec->comm, hop, ss_way_of(l->spec->kind), rank, to);
+        return ss_groups_amount(&b->groups, hop, ss_way_of(l->spec->kind), rank, to);
     return l->algorithm->part ? l->algorithm->part(&l->shape, j) : 1;
 }
 

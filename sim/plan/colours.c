@@ -81,7 +81,7 @@ static struct ss_hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
 static uint64_t mix_amounts(const struct ss_colours *c, uint64_t h, int hop, int from, int to)
 {
     for (int way = 0; way < SS_WAYS; way++)
-        h = ss_mix_in(h, ss_bits_of(ss_groups_amount(c->groups, SS_COMM_EP, hop, way, from, to)));
+        h = ss_mix_in(h, ss_bits_of(ss_groups_amount(c->groups, hop, way, from, to)));
     return h;
 }
 

@@ -189,10 +189,10 @@ static void expect_conserved(struct ss_plan *plan)
     for (int i = 0; i < shape->n; i++) {
         double sent = 0, got = 0;
         for (int j = 0; j < shape->n; j++) {
-            double there = ss_groups_amount(&g, SS_COMM_EP, SS_HOP_APART, SS_WAY_THERE, i, j);
-            CU_ASSERT_EQUAL(ss_groups_amount(&g, SS_COMM_EP, SS_HOP_APART, SS_WAY_BACK, j, i), there);
+            double there = ss_groups_amount(&g, SS_HOP_APART, SS_WAY_THERE, i, j);
+            CU_ASSERT_EQUAL(ss_groups_amount(&g, SS_HOP_APART, SS_WAY_BACK, j, i), there);
             sent += there * busiest;
-            got += ss_groups_amount(&g, SS_COMM_EP, SS_HOP_APART, SS_WAY_THERE, j, i) * busiest;
+            got += ss_groups_amount(&g, SS_HOP_APART, SS_WAY_THERE, j, i) * busiest;
         }
         CU_ASSERT_DOUBLE_EQUAL(sent, g.give[1][i] * shape->n, 1e-9);
         CU_ASSERT(got <= shape->spread.hot_copies * (1 + 1e-3));

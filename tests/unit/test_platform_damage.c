@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "platform/foreign.h"
 #include "platform/platform_internal.h"
 #include "suite.h"
 
@@ -554,12 +555,31 @@ static void test_foreign_written(void)
     ss_platform_free(q);
 }
 
+/* More links and hops than memory can hold: an error with the file, and nothing is added. */
+static void test_foreign_without_room(void)
+{
+    struct ss_foreign_route route = {.first = 7};
+    struct ss_foreign kept = {.ngpus = 1, .routes = &route, .nlinks = -2, .npool = SIZE_MAX - 1};
+    struct ss_platform p = {.file = "dir/large.xml", .foreign = &kept};
+    struct ss_error e = {0};
+    struct ss_foreign_reader r = {.p = &p, .err = &e};
+    struct ss_pair_route one = {.n = 1};
+
+    CU_ASSERT_EQUAL(ss_foreign_add_link(&r, "wire", 0, 1e9, 1e-6), -1);
+    CU_ASSERT_EQUAL(kept.nlinks, -2);
+    CU_ASSERT_EQUAL(ss_foreign_store(&r, 0, 0, &one), SS_ERR_NOMEM);
+    CU_ASSERT_EQUAL(route.first, 7);
+    CU_ASSERT_STRING_EQUAL(e.file, "dir/large.xml");
+    CU_ASSERT_STRING_EQUAL(e.message, "out of memory");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"foreign file", test_foreign},
                            {"foreign file written", test_foreign_written},
                            {"many GPUs", test_foreign_size},
                            {"damaged foreign files", test_foreign_damage},
+                           {"foreign file without room", test_foreign_without_room},
                            {"other damage", test_other_damage},
                            {"cut at every byte", test_truncated},
                            {"damaged templates", test_template_damage},

@@ -18,12 +18,11 @@
 int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room, int even,
                             struct ss_error *err);
 
-/* Part of a member's buffer that one flow of a hop carries, 1 where amounts are even. */
-static inline double ss_groups_amount(const struct ss_groups *g, int comm, int hop, int way, int from, int to)
+/* Part of a member's buffer that one flow of a hop of an expert group carries, where amounts are uneven. */
+static inline double ss_groups_amount(const struct ss_groups *g, int hop, int way, int from, int to)
 {
     int far = hop != SS_HOP_NODE;
-    if (comm != SS_COMM_EP || !g->give[far])
-        return 1;
+
     return way == SS_WAY_THERE ? g->give[far][from] * g->take[far][to]
                                : g->take[far][from] * g->give[far][to];
 }
