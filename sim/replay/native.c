@@ -30,18 +30,14 @@ static void end_wait(struct ss_native *k, int cls, int label, double busy_from)
 
 /* ---- channels ---- */
 
-static void hold_both(struct ss_native *k, const struct ss_channel *ch, int on)
+static inline void hold_ends(struct ss_native *k, const struct ss_channel *ch, int on)
 {
+    if (!(ch->sm_share > 0))
+        return;
     void (*change)(struct ss_native *, int, double) = on ? ss_sm_hold : ss_sm_release;
     change(k, ch->from, ch->sm_share);
     if (ch->to != ch->from)
         change(k, ch->to, ch->sm_share);
-}
-
-static inline void hold_ends(struct ss_native *k, const struct ss_channel *ch, int on)
-{
-    if (ch->sm_share > 0)
-        hold_both(k, ch, on);
 }
 
 static void end_message(struct ss_native *k, int channel)
@@ -83,6 +79,13 @@ static void advance_channel(struct ss_native *k, int channel)
     }
 }
 
+/* Mostly the other end is not there yet, or a message is on its way. */
+static inline void come_to_channel(struct ss_native *k, int channel)
+{
+    if (ss_state_can_begin(&k->st.channels[channel], k->p->channels[channel].rendezvous))
+        advance_channel(k, channel);
+}
+
 static void channel_due(struct ss_native *k, int channel)
 {
     if (k->fluid.flows[channel].path >= 0)
@@ -90,7 +93,7 @@ static void channel_due(struct ss_native *k, int channel)
     else if (ss_fluid_start(k, channel, k->p->channels[channel].path, k->st.channels[channel].bytes))
         return;
     end_message(k, channel);
-    advance_channel(k, channel);
+    come_to_channel(k, channel);
 }
 
 /* ---- collectives ---- */
@@ -249,11 +252,11 @@ static void run_class(struct ss_native *k, int cls)
             break;
         case SS_EV_SEND:
             k->failed |= ss_state_send(&st->channels[map[e->index]], e->amount);
-            advance_channel(k, map[e->index]);
+            come_to_channel(k, map[e->index]);
             break;
         case SS_EV_RECV:
             st->channels[map[e->index]].recvs++;
-            advance_channel(k, map[e->index]);
+            come_to_channel(k, map[e->index]);
             break;
         case SS_EV_WAIT_SEND:
             if (!ss_state_sent(&st->channels[map[e->index]])) {

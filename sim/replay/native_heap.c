@@ -230,22 +230,59 @@ __attribute__((noinline)) static void make_heap(struct ss_timers *t)
     (void)fill_table(t, 64 - t->shift); /* as large as it is */
 }
 
-static inline int find_in_list(struct ss_timers *t, double time)
+/* One of more timers of its moment. */
+static inline void join(struct ss_timers *t, int m, int id)
 {
-    struct ss_timer_entry *from = t->heap, *e = from + t->n;
-    while (e > from && e[-1].time > time)
-        e--;
-    if (e > from && e[-1].time == time)
-        return e[-1].moment;
-    if (t->n == FEW) {
+    struct ss_moment *moment = &t->moments[m];
+    int before = moment->tail, after = -1;
+    for (int i = 0; i < NEAR && id < before; i++) {
+        after = before;
+        before = t->timers[before].prev;
+    }
+    t->timers[id] = (struct ss_timer){m, after, before};
+    *(before >= 0 ? &t->timers[before].next : &moment->head) = id;
+    *(after >= 0 ? &t->timers[after].prev : &moment->tail) = id;
+    moment->unsorted |= id < before;
+}
+
+__attribute__((noinline)) static void join_moment(struct ss_timers *t, int m, int id)
+{
+    join(t, m, id);
+}
+
+__attribute__((noinline)) static void set_in_heap(struct ss_timers *t, int id, double time)
+{
+    if (t->few)
         make_heap(t);
-        return find_in_heap(t, time);
+    join(t, find_in_heap(t, time), id);
+}
+
+/* The list has come to the end of its room. Where e is then. */
+__attribute__((noinline)) static struct ss_timer_entry *move_back(struct ss_timers *t,
+                                                                  const struct ss_timer_entry *e)
+{
+    ptrdiff_t at = e - t->heap;
+    memmove(t->room, t->heap, (size_t)t->n * sizeof *t->heap);
+    t->heap = t->room;
+    return t->room + at;
+}
+
+/* Most timers are alone at their moments. */
+static inline void set_in_list(struct ss_timers *t, int id, double time)
+{
+    struct ss_timer_entry *e = t->heap + t->n;
+    while (e > t->heap && e[-1].time > time)
+        e--;
+    if (e > t->heap && e[-1].time == time) {
+        join_moment(t, e[-1].moment, id);
+        return;
     }
-    if (from + t->n == t->room + ROOM) {
-        memmove(t->room, from, (size_t)t->n * sizeof *from);
-        t->heap = t->room;
-        e += t->room - from;
+    if (t->n == FEW) {
+        set_in_heap(t, id, time);
+        return;
     }
+    if (t->heap + t->n == t->room + ROOM)
+        e = move_back(t, e);
     int m = take_moment(t);
     struct ss_timer_entry put = {time, m};
     for (struct ss_timer_entry *end = t->heap + t->n++; e < end; e++) { /* no memmove: they are few */
@@ -254,26 +291,21 @@ static inline int find_in_list(struct ss_timers *t, double time)
         put = next;
     }
     *e = put;
-    t->moments[m] = (struct ss_moment){.time = time, .head = -1, .tail = -1};
-    return m;
+    struct ss_moment *moment = &t->moments[m];
+    moment->time = time;
+    moment->head = moment->tail = id;
+    moment->unsorted = 0;
+    t->timers[id] = (struct ss_timer){m, -1, -1};
 }
 
 void ss_timers_set(struct ss_timers *t, int id, double time)
 {
-    struct ss_timer *x = &t->timers[id];
-    if (x->moment >= 0)
+    if (t->timers[id].moment >= 0)
         take(t, id);
-    int m = t->few ? find_in_list(t, time) : find_in_heap(t, time);
-    struct ss_moment *moment = &t->moments[m];
-    int before = moment->tail, after = -1;
-    for (int i = 0; i < NEAR && id < before; i++) {
-        after = before;
-        before = t->timers[before].prev;
-    }
-    *x = (struct ss_timer){m, after, before};
-    *(before >= 0 ? &t->timers[before].next : &moment->head) = id;
-    *(after >= 0 ? &t->timers[after].prev : &moment->tail) = id;
-    moment->unsorted |= id < before;
+    if (t->few)
+        set_in_list(t, id, time);
+    else
+        set_in_heap(t, id, time);
 }
 
 /* ---- order within a moment ---- */

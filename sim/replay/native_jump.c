@@ -60,7 +60,13 @@ static int smallest_period(const struct ss_program_class *c, int from, int n)
 /* First slot from `from` on that differs from the one `step` before it. */
 static int same_until(const struct ss_program_class *c, int from, int step)
 {
-    int end = from, in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
+    int end = from;
+    if (c->loop.more == 0) { /* the same without looking for loops */
+        while (end < c->nslots && c->slots[end].template_index == c->slots[end - step].template_index)
+            end++;
+        return end;
+    }
+    int in_loop = 0, loop_end = c->loop.first + c->loop.length * (c->loop.more + 1);
     while (end < c->nslots && ss_program_template_at(c, end) == ss_program_template_at(c, end - step)) {
         in_loop = end - step >= c->loop.first && end < loop_end ? in_loop + 1 : 0;
         end++;
