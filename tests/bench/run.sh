@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: run.sh [BUILD] [--update] [--smoke] [--instructions] [--against TABLE]
-# Times the named cases, a sweep of 1,000 configurations and how cost grows; prints tables in Markdown.
+# Times the named cases, searches, a sweep of 1,000 configurations and how cost grows; prints tables in Markdown.
 #   BUILD           a build folder (build)
 #   --update        writes them to tests/bench/results.md, too
 #   --smoke         once, and only what is quick: that it runs, not how fast
@@ -24,8 +24,11 @@ done
 if [ $smoke = 1 ]; then
     options="$options --quick" list=20
 else
-    cmake --build "$build" --target bench_cases bench_sweep >&2
+    cmake --build "$build" --target bench_cases bench_search bench_sweep >&2
 fi
+searches=
+[ $smoke = 0 ] || searches=--quick
+[ ! -x "$against" ] || searches="$searches --against $against"
 bench=$build/tests
 [ -x "$bench/bench_cases" ] || bench=$build
 tables() {
@@ -39,6 +42,13 @@ tables() {
     echo
     # shellcheck disable=SC2086
     "$bench/bench_cases" "$build/stepsim" "$root" $options
+    echo
+    echo "## Searches"
+    echo
+    echo "Two workers, from the words to the answer, refused layouts included, without SimGrid's confirmation; the fastest of 5 runs."
+    echo
+    # shellcheck disable=SC2086
+    "$bench/bench_search" "$build/stepsim" $searches
     echo
     echo "## One configuration inside a sweep"
     echo
