@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 JOB = "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 32".split()
 SMALL = "--platform h800 --nodes 1 --model qwen2.5-0.5b --bf16 --seq 1024 --gbs 64".split()
@@ -30,26 +31,31 @@ CASES = (  # words, what its progress says, whether it has colours
     (["validate", "rows.csv"], r" 1 of 2 ", False),
     (["calibrate", "--platform", "h800", "--rows", "rows.csv", "--prop", "ss.gemm.efficiency.bf16"], r"\d evaluations", False),
 )
+END = b"\x04"  # no command writes it
 failed = []
 
 
 def on_terminal(program, words, folder, **environment):
-    """Exit status and all bytes that a terminal gets."""
+    """Exit status and all bytes that a terminal gets. This side holds the terminal open and writes the last byte: a system may drop what
+    is under way when the last writer leaves.
+    """
     inside, outside = pty.openpty()
     p = subprocess.Popen([program, *words], cwd=folder, stdin=subprocess.DEVNULL, stdout=outside, stderr=outside,
                          env=dict(os.environ, **environment))
-    os.close(outside)
+
+    def end():
+        p.wait()
+        os.write(outside, END)
+
+    last = threading.Thread(target=end)
+    last.start()
     got = b""
-    while True:
-        try:
-            block = os.read(inside, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not block:
-            break
-        got += block
+    while not got.endswith(END):
+        got += os.read(inside, 65536)
+    last.join()
+    os.close(outside)
     os.close(inside)
-    return p.wait(), got.decode()
+    return p.returncode, got[:-len(END)].decode()
 
 
 def screen(text):
