@@ -271,6 +271,17 @@ static double kept_output(const struct ss_cost_context *c)
     return keeps > 1 ? ss_shape_send_bytes(&c->shape) : keeps > 0 ? ss_shape_border_bytes(&c->shape) : 0;
 }
 
+/* Uneven loads of experts are averages of tokens, so bytes are no whole numbers. Rounded, their sums are exact, and moments of
+ * equal memory are equal: else rounding would decide which of them is the peak. */
+static void whole_bytes(struct ss_chunk_cost *chunk)
+{
+    chunk->activation_bytes = round(chunk->activation_bytes);
+    chunk->logits_bytes = round(chunk->logits_bytes);
+    chunk->forward_extra_bytes = round(chunk->forward_extra_bytes);
+    chunk->backward_extra_bytes = round(chunk->backward_extra_bytes);
+    chunk->weight_grad_bytes = round(chunk->weight_grad_bytes);
+}
+
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                      struct ss_chunk_cost *chunk)
 {
@@ -281,6 +292,7 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
             border_memory(c, set, &set->chunks[k].run[i], chunk);
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
+    whole_bytes(chunk);
 }
 
 /* ---- beside tensors ---- */

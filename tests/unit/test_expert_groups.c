@@ -265,6 +265,32 @@ static void test_hottest(void)
     CU_ASSERT_DOUBLE_EQUAL(drawn / even, 1 + sqrt(2 / (M_PI * 2048)), 1e-4);
 }
 
+/* Tokens of an uneven load are averages, bytes are whole: the second microbatch of the last stage, which runs when all of the first
+ * is done, takes what that took, to the last bit. So the peak is in the first: behind slot 0 (the step), F and then I. */
+static void test_whole_bytes(void)
+{
+    const struct ss_run_options options = {.level_choice = SS_LEVEL_BLIND};
+    struct scale_job s;
+    struct ss_run run;
+    CU_ASSERT_EQUAL_FATAL(
+        scale_open(&s, "h800 1;--model qwen3-30b-a3b --num-layers 2 --tp 2 --pp 2 --ep 1 --etp 1 --gbs 16 "
+                       "--moe-token-dispatcher-type alltoall --moe-load W4_source_ragged --sequence-parallel "
+                       "--schedule group-interleaved --seq 512 --mbs 4 --bf16 "
+                       "--recompute-granularity selective"),
+        0);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
+    for (int c = 0; c < run.plan->nclasses; c++) {
+        const struct ss_chunk_cost *k = &run.plan->classes[c].chunks[0];
+        const double bytes[] = {k->activation_bytes, k->logits_bytes, k->forward_extra_bytes,
+                                k->backward_extra_bytes, k->weight_grad_bytes};
+        for (int i = 0; i < 5; i++)
+            CU_ASSERT_EQUAL(bytes[i], floor(bytes[i]));
+    }
+    CU_ASSERT_EQUAL(run.timeline->peak_slot[run.plan->nclasses - 1], 2);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"all groups of several orders and sizes", test_all_groups},
@@ -274,6 +300,7 @@ int main(void)
                            {"groups over nodes", test_shapes},
                            {"uneven leaves", test_uneven_leaves},
                            {"the hottest of two", test_hottest},
+                           {"whole bytes", test_whole_bytes},
                            {"stragglers of an expert group", test_stragglers},
                            CU_TEST_INFO_NULL};
     return suite_run("expert groups", NULL, NULL, tests);
