@@ -426,14 +426,15 @@ static int share_comm(struct sharing *s)
 static int is_shared(const struct sharing *s)
 {
     const struct ss_groups *g = s->groups;
-    int across = 0;
+    struct ss_share *share = &s->plan->shares[s->comm];
     if (!g->first[s->comm] || ss_comm_facts(s->comm)->flows <= SS_LEVEL_CHUNK ||
         !(ss_comm_has_flows(s->plan, s->comm) || ss_comm_in_closed_form(s->plan, s->comm)))
         return 0;
-    for (int r = 0; r < s->plan->world_size && !across; r++)
-        across = ss_groups_at(g, s->comm, r)->nodes > 1;
-    s->plan->shares[s->comm].across = across;
-    return across || s->unlike || is_uneven(s);
+    for (int r = 0; r < s->plan->world_size && !(share->across && share->inside); r++) {
+        share->across |= ss_groups_at(g, s->comm, r)->nodes > 1;
+        share->inside |= ss_groups_at(g, s->comm, r)->per_node > 1;
+    }
+    return share->across || s->unlike || is_uneven(s);
 }
 
 static int make_room(struct sharing *s)

@@ -74,16 +74,17 @@ int ss_level_affordable(const struct ss_run *run)
 
 /*
  * Of an iteration, what a communicator that is waited for so long can lose on a link to transfers of pipeline and data parallelism,
- * at most. A NIC that one GPU has to itself carries what its rank does: without overlap a rank reduces gradients behind its last slot
- * and gathers parameters before its first, where it waits for no other communicator; with it in these slots, whose delays add up over
- * the stages.
+ * at most. NVLinks, and a NIC that one GPU has to itself, carry what its rank does: without overlap a rank reduces gradients behind
+ * its last slot and gathers parameters before its first, where it waits for no other communicator; with it in these slots, whose
+ * delays add up over the stages.
  */
 static double lost_on(const struct ss_run *run, const struct ss_link_use *link, double wait)
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_platform *platform = plan->platform;
-    int own = link->link.kind == SS_LINK_NIC &&
-              ss_platform_nics_per_node(platform) >= ss_platform_gpus_per_node(platform);
+    int own = link->link.kind == SS_LINK_NVLINK ||
+              (link->link.kind == SS_LINK_NIC &&
+               ss_platform_nics_per_node(platform) >= ss_platform_gpus_per_node(platform));
     if (!own)
         return fmin(wait, link->utilisation);
     double sends = link->utilisation * (link->sends / link->bytes), rest = link->utilisation - sends;
@@ -92,15 +93,17 @@ static double lost_on(const struct ss_run *run, const struct ss_link_use *link, 
     return fmin(wait, fmin(wait, sends) + (overlaps ? fmin(wait * slots, rest) : 0));
 }
 
-/* The link between nodes on which it loses most; NULL: none is used. */
-static const struct ss_link_use *worst_link(const struct ss_run *run, double wait, double *lost)
+/* The link on which it loses most, of those that its groups cross; NULL: none is used. */
+static const struct ss_link_use *worst_link(const struct ss_run *run, const struct ss_share *share,
+                                            double wait, double *lost)
 {
     const struct ss_result *r = run->result;
     const struct ss_link_use *worst = NULL;
     *lost = 0;
     for (int i = 0; i < r->nlinks; i++) {
         double here = lost_on(run, &r->links[i], wait);
-        if (r->links[i].link.kind == SS_LINK_NVLINK || (worst && here <= *lost))
+        int crossed = r->links[i].link.kind == SS_LINK_NVLINK ? share->inside : share->across;
+        if (!crossed || (worst && here <= *lost))
             continue;
         worst = &r->links[i];
         *lost = here;
@@ -116,15 +119,15 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
     for (int comm = 0; comm < SS_COMM_COUNT && !d.what[0]; comm++) {
         const struct ss_share *share = &plan->shares[comm];
         const char *name = ss_comm_facts(comm)->name;
-        double wait = share->across || share->beyond > 1 ? waited(run, comm) : 0, lost;
-        const struct ss_link_use *link = worst_link(run, wait, &lost);
+        double wait = share->across || share->inside || share->beyond > 1 ? waited(run, comm) : 0, lost;
+        const struct ss_link_use *link = worst_link(run, share, wait, &lost);
         if (share->beyond > 1 && wait * (share->beyond - 1) > MATTERS)
             snprintf(d.what, sizeof d.what, "groups of %s have different shares of links, least of %s", name,
                      share->link);
         else if (share->both[0] && wait > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s leaves its nodes over NVLinks that it uses inside them, as %s", name, share->both);
-        else if (share->across && link && lost > MATTERS)
+        else if (link && lost > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s shares links, as %s, with pipeline and data-parallel transfers", name,
                      link->link.name);

@@ -20,7 +20,7 @@ enum { IN_ORDER, SHUFFLED };
 static const struct {
     const char *what, *job;
     int placement;
-    const char *slow; /* a link with a quarter of its bandwidth */
+    const char *slow; /* a link with a quarter of its bandwidth; or a rank, which takes 1.05 times as long */
     int flows;        /* whether the default goes to flow level */
 } cases[] = {
     {"tensor 16 over two nodes, 4:1",
@@ -51,6 +51,10 @@ static const struct {
      "h200 8 ss.nodes_per_leaf=4 ss.oversubscription=2;" EXPERTS
      "--tp 4 --sequence-parallel --ep 16 --gbs 32",
      SHUFFLED, NULL, 1},
+    {"slow NVLinks: tensor 2 beside kernels, and sends",
+     "h100 1 ss.nvlink.bandwidth=1GBps;" DENSE
+     "--sequence-parallel --tp-comm-overlap --tp 2 --pp 4 --num-layers 4 --schedule zb-h1 --gbs 4",
+     IN_ORDER, NULL, 1},
 };
 
 /* The same order everywhere: Fisher and Yates, with the generator of C's own example. */
@@ -79,7 +83,11 @@ static double run_at(size_t i, int level, int choice, int unfold, int *reached, 
     o.plan.placement = cases[i].placement == SHUFFLED ? gpu : NULL;
     o.plan.level = level;
     o.plan.unfold = unfold;
-    if (cases[i].slow) {
+    const struct ss_straggler late = {cases[i].slow ? atoi(cases[i].slow) : 0, 1.05};
+    if (cases[i].slow && late.rank > 0) {
+        o.plan.nstragglers = 1;
+        o.plan.stragglers = &late;
+    } else if (cases[i].slow) {
         snprintf(slow.name, sizeof slow.name, "%s", cases[i].slow);
         o.plan.nslow_links = 1;
         o.plan.slow_links = &slow;

@@ -130,6 +130,7 @@ struct ss_p2p_path {
 /* What closed forms of a communicator's collectives leave open. */
 struct ss_share {
     int across; /* 1: some of its groups cross nodes */
+    int inside; /* 1: some of its groups have several members on a node */
     double
         beyond; /* > 1: its groups have different shares of the links, and up to so many times as little as priced; else 0 */
     char link[64]; /* where they have least */
