@@ -46,10 +46,12 @@ void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, s
 
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    double seconds =
-        op->gathered > 0 ? ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, op->gathered, &c->ep) : 0;
-    out->forward[SS_LABEL_EP] += seconds;
-    ss_record_exposed(c->record, SS_LABEL_EP, seconds);
+    if (op->gathered <= 0)
+        return;
+    struct ss_layer_step s = exchange_step(c, SS_COMM_EP, SS_COLL_ALL_GATHER, op->gathered);
+    s.ahead = 1;
+    out->forward[SS_LABEL_EP] += s.seconds;
+    ss_record_behind(c->record, SS_PHASE_F, &s);
 }
 
 /* Without what is repeated before the backward, which is counted for itself. */

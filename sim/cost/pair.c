@@ -21,7 +21,8 @@ enum { STREAMS = 16, POSTED = 8 };
 /* A layer's list in three segments, and the exchanges between them. */
 struct cut {
     const struct ss_step_list *list;
-    size_t begin[3], end[3];
+    size_t begin[3], end[3],
+        called; /* from called on the second one's kernels are of the exchange behind it */
     const struct ss_layer_step *post[2]; /* NULL: none */
     size_t wait[2];                      /* of these, to be left out */
 };
@@ -36,11 +37,17 @@ struct pairing {
     size_t at;
     double host;     /* s to issue all layers */
     struct cut open; /* of the forward: F2 is posted */
+    struct cut due;  /* of the backward: B2, which is posted behind the next kernel */
 };
 
 static int is_exchange(const struct ss_layer_step *s)
 {
     return ss_comm_facts(s->comm)->stream == SS_STREAM(SS_COMM_EP);
+}
+
+static int is_kernel(const struct ss_layer_step *s)
+{
+    return s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE);
 }
 
 /* Nothing is cut out of a layer without exchanges: its attention is one segment, its MLP another. */
@@ -62,7 +69,7 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
     *c = (struct cut){.list = list, .wait = {list->n, list->n}};
     for (size_t i = 0; i < list->n; i++) {
         const struct ss_layer_step *s = &list->step[i];
-        if (s->kind == SS_STEP_COMPUTE || s->again || !is_exchange(s))
+        if (s->kind == SS_STEP_COMPUTE || s->again || !is_exchange(s) || s->ahead)
             continue;
         if (s->kind == SS_STEP_WAIT && n > 0 && c->wait[n - 1] == list->n)
             c->wait[n - 1] = i;
@@ -77,24 +84,27 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
         *c = (struct cut){.list = list, .wait = {list->n, list->n}};
         cut_blocks(c, side);
     }
+    c->called = c->end[1];
+    while (side == BACKWARD && c->post[1] && c->called > c->begin[1] && list->step[c->called - 1].called)
+        c->called--;
 }
 
 /* ---- steps of both sides ---- */
 
-static void push(struct pairing *p, struct ss_layer_step s)
+static void append(struct pairing *p, const struct ss_layer_step *s)
 {
     struct ss_step_list *l = p->out;
-    if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof s)) {
+    if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof *s)) {
         l->failed = 1;
         return;
     }
-    l->step[l->n++] = s;
+    l->step[l->n++] = *s;
 }
 
 static void post(struct pairing *p, int side, const struct ss_layer_step *s)
 {
     int stream = ss_comm_facts(s->comm)->stream, *n = &p->n[side][stream];
-    push(p, *s);
+    append(p, s);
     if (*n == POSTED) { /* no layer has so many under way */
         p->out->failed = 1;
         return;
@@ -109,16 +119,38 @@ static void wait(struct pairing *p, int side, int comm)
     if (*n == 0)
         return;
     for (; p->waited[stream] <= queue[0]; p->waited[stream]++)
-        push(p, (struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
+        append(p, &(struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
     memmove(queue, queue + 1, (size_t)-- * n * sizeof *queue);
+}
+
+/* The call of B2: what it does before it exchanges, and the exchange. */
+static void post_due(struct pairing *p)
+{
+    struct cut c = p->due;
+    p->due.list = NULL;
+    if (!c.list)
+        return;
+    for (size_t i = c.called; i < c.end[1]; i++)
+        append(p, &c.list->step[i]);
+    post(p, BACKWARD, c.post[1]);
+}
+
+/* The next kernel of the stream of kernels takes the SMs before B2, which becomes ready at the same time. */
+static void push(struct pairing *p, struct ss_layer_step s)
+{
+    append(p, &s);
+    if (is_kernel(&s) && !s.called)
+        post_due(p);
 }
 
 static void segment(struct pairing *p, int side, const struct cut *c, int k)
 {
-    for (size_t i = c->begin[k]; i < c->end[k]; i++) {
+    size_t end = side == BACKWARD && k == 1 ? c->called : c->end[k];
+    for (size_t i = c->begin[k]; i < end; i++) {
         const struct ss_layer_step *s = &c->list->step[i];
         int host = s->kind == SS_STEP_COMPUTE && s->label == SS_LABEL_OTHER; /* wait_for_host does that */
-        if (i == c->wait[0] || i == c->wait[1] || host)
+        int ahead = i > 0 && c->post[0] && s->kind == SS_STEP_WAIT && s[-1].ahead; /* waited for with F1 */
+        if (i == c->wait[0] || i == c->wait[1] || host || ahead)
             continue;
         if (s->kind == SS_STEP_POST)
             post(p, side, s);
@@ -140,7 +172,8 @@ static void segment_post(struct pairing *p, int side, const struct cut *c, int k
 static void wait_segment(struct pairing *p, int side, const struct cut *c, int k)
 {
     if (c->post[k - 1])
-        wait(p, side, c->post[k - 1]->comm);
+        while (p->n[side][ss_comm_facts(c->post[k - 1]->comm)->stream] > 0)
+            wait(p, side, c->post[k - 1]->comm);
     segment(p, side, c, k);
 }
 
@@ -155,21 +188,31 @@ static void weights(struct pairing *p, const struct ss_layer_part *part, int mlp
             push(p, l->step[i]);
 }
 
+/* What is behind F2. */
+static void end_forward(struct pairing *p)
+{
+    if (p->open.list)
+        wait_segment(p, FORWARD, &p->open, 2);
+    p->open.list = NULL;
+}
+
 static void finish(struct pairing *p)
 {
     weights(p, p->held, 0);
     p->held = NULL;
     if (p->begun == p->want)
         p->at = p->out->n;
-    if (p->open.list)
-        wait_segment(p, FORWARD, &p->open, 2);
-    p->open.list = NULL;
+    end_forward(p);
 }
 
 /* One layer of each side; either may be NULL. */
 static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const struct ss_layer_part *b)
 {
     struct cut fc, bc;
+    /* The sums behind F2 are on the stream of exchanges, so that B1 comes after them. */
+    if (p->open.list && f)
+        finish(p);
+    end_forward(p);
     if (b) {
         cut_layer(&bc, &b->steps.phase[p->set->delay_wgrad ? SS_PHASE_I : SS_PHASE_B], BACKWARD);
         segment_post(p, BACKWARD, &bc, 0);
@@ -181,8 +224,11 @@ static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const 
     }
     if (b) {
         wait_segment(p, BACKWARD, &bc, 1);
+        p->due.list = NULL;
         if (bc.post[1])
-            post(p, BACKWARD, bc.post[1]);
+            p->due = bc;
+        if (bc.post[1] && bc.post[1]->sm_share <= 0)
+            post_due(p);
         weights(p, b, 1);
     }
     if (f) {
@@ -191,6 +237,7 @@ static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const 
             post(p, FORWARD, fc.post[1]);
         p->open = fc;
     }
+    post_due(p);
     if (b)
         wait_segment(p, BACKWARD, &bc, 2);
     p->held = b;

@@ -49,6 +49,7 @@ static void compute(struct ss_step_list *l, int label, double seconds)
                               .seconds = seconds,
                               .of_part = l->of.part,
                               .precision = l->of.precision,
+                              .called = l->of.called,
                               .flops = share * l->work.flops,
                               .moved = share * l->work.bytes};
     if (seconds > 0)
@@ -207,12 +208,6 @@ void ss_record_kernels(struct ss_recorder *r, const struct ss_step_work *forward
     kernels(&r->block.phase[SS_PHASE_B], backward);
     kernels(&r->block.phase[SS_PHASE_I], backward);
     end_operator(r);
-}
-
-void ss_record_exposed(struct ss_recorder *r, int label, double seconds)
-{
-    if (r)
-        compute(&r->out.phase[SS_PHASE_F], label, seconds);
 }
 
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,

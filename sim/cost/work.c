@@ -50,5 +50,6 @@ struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op
 {
     const unsigned in_mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE);
     int mlp = (op->module & in_mlp) != 0;
-    return (struct ss_step_of){op->name, op_kinds[op->kind], mlp, part_of(op, kind, mlp), works_in(c, op)};
+    return (struct ss_step_of){op->name,        op_kinds[op->kind], mlp, part_of(op, kind, mlp),
+                               works_in(c, op), op->called};
 }

@@ -175,7 +175,10 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
     if (comm == SS_COMM_EP && job->dispatcher == SS_DISPATCH_ALLGATHER)
         return 0;
     if (comm == SS_COMM_EP)
-        return job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange : SS_COLLS_ROUTED & ~exchange;
+        return job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange
+               : job->dispatcher == SS_DISPATCH_HYBRIDEP
+                   ? (SS_COLLS_ROUTED & ~exchange) | SS_COLL_BIT(SS_COLL_ALL_GATHER)
+                   : SS_COLLS_ROUTED & ~exchange;
     return ss_comm_facts(comm)->kinds;
 }
 

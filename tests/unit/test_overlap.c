@@ -291,9 +291,10 @@ static void test_pair(void)
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
     /* Two layers each: the second one's exchanges are hidden as the first one's, and the first combine by its rest. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 3, 0, t), 46, 1e-12);
-    /* Far longer than the kernels: all but what is before the first one and behind the last one is hidden by them. */
+    /* Far longer than the kernels: all but what is before the first one and behind the last one is hidden by them, and between
+     * two layers what is behind the forward's combine and before that of the backward, 1 each, on the stream of exchanges. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 100, 0, t), 1 + 100 + 100 + 100 + 100 + 1, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 100, 0, t), 1 + 800 + 1, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 2, 3, 4, 100, 0, t), 1 + 400 + 2 + 400 + 1, 1e-12);
 }
 
 /* A forward without exchanges is cut before its MLP. Kernels of the mixture's backward 1, 8 and 6, of the other's forward 3, 4 and 1:
@@ -317,6 +318,60 @@ static void test_pair_dense(void)
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 2, 1e-12);
 }
 
+/* The steps of a list: kernels and exchanges with their seconds, and waits. */
+static void spell(const struct ss_step_list *list, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < list->n && n < size; i++) {
+        const struct ss_layer_step *s = &list->step[i];
+        if (s->kind == SS_STEP_WAIT)
+            n += (size_t)snprintf(out + n, size - n, " w");
+        else
+            n +=
+                (size_t)snprintf(out + n, size - n, " %c%g", s->kind == SS_STEP_POST ? 'x' : 'k', s->seconds);
+    }
+}
+
+/* An exchange of 0.3 that holds SMs is posted behind the next kernel, the mixture forward (4), and so are its own call's kernels (0.5)
+ * before it; the gather of 0.1 ahead of the dispatch of 0.2 is waited for with it. Without SMs, with a kernel of another call behind
+ * the mixture, and with weight gradients apart (7), which come next. */
+static void test_pair_call(void)
+{
+    static const struct {
+        double sms;
+        int called, delay;
+        const char *steps;
+    } at[] = {{0.25, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 w w k4 k0.5 x0.3 x0.6 w k6 w k1"},
+              {0, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 x0.3 w w k4 x0.6 w k6 w k1"},
+              {0.25, 0, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 w w k4 x0.3 x0.6 w k6 w k1"},
+              {0.25, 1, 1, " k1 x0.4 k3 x0.1 x0.2 w k8 k7 k0.5 x0.3 w w k4 x0.6 w k6 w k1"}};
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+        struct ss_layer_step gather = POST(SS_COMM_EP, 0.1, 0), own = IN_MLP(0.5);
+        gather.ahead = 1;
+        own.called = at[i].called;
+        struct ss_step_list backward =
+            LIST(IN_MLP(1), POST(SS_COMM_EP, 0.4, 0), WAIT(SS_COMM_EP), IN_MLP(8), own,
+                 POST(SS_COMM_EP, 0.3, at[i].sms), WAIT(SS_COMM_EP), COMPUTE(6));
+        struct ss_layer_part part = {
+            .kind = SS_LAYER_MOE,
+            .steps = {.phase = {LIST(COMPUTE(3), gather, WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.2, 0),
+                                     WAIT(SS_COMM_EP), IN_MLP(4), POST(SS_COMM_EP, 0.6, 0), WAIT(SS_COMM_EP),
+                                     IN_MLP(1)),
+                                backward, backward, LIST(IN_MLP(7))}}};
+        struct ss_layer_run run = {.part = 0, .count = 1};
+        struct ss_layer_runs chunk = {.n = 1, .run = &run};
+        struct ss_layer_set set = {
+            .nparts = 1, .part = &part, .nchunks = 1, .chunks = &chunk, .delay_wgrad = at[i].delay};
+        struct ss_step_list list;
+        char text[256];
+        CU_ASSERT_FATAL(ss_pair_steps(&set, 0, 0, &list) == SS_OK);
+        spell(&list, text, sizeof text);
+        free(list.step);
+        CU_ASSERT_STRING_EQUAL(text, at[i].steps);
+    }
+}
+
 static void test_pair_host(void)
 {
     double t[SS_LABEL_COUNT];
@@ -332,9 +387,9 @@ static void test_pair_host(void)
 static void test_pair_uneven(void)
 {
     double t[SS_LABEL_COUNT];
-    /* A second layer of one side follows alone, with nothing beside its exchanges but the other's end. */
+    /* A second layer of one side follows alone, with nothing beside its exchanges. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(2, 1, 3, 4, 3, 0, t), 23 + 8 + 2 * 3, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 0, t), 23 + 15 + 2 * 3 - 1, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 0, t), 23 + 15 + 2 * 3, 1e-12);
     /* its weight gradients hide its own exchanges */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 2, 3, 4, 3, 1, t), 23 + 15, 1e-12);
     /* A backward alone: 1 x3 m4 W4 (x) a3 1 W3 (x) m4 W4 (x) a3 W3. The first layer is done behind its last weights. */
@@ -493,6 +548,7 @@ int main(void)
                            {"nothing to hide", test_nothing_to_hide},
                            {"a pair of layers, by hand", test_pair},
                            {"pair with a dense layer", test_pair_dense},
+                           {"what an exchange's call does in a pair", test_pair_call},
                            {"a pair that the host issues slowly", test_pair_host},
                            {"pairs of unequal chunks", test_pair_uneven},
                            {"pairs of jobs", test_pairs_of_jobs},

@@ -118,6 +118,7 @@ static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char
         op->forward_launches = op->forward_kernels;
         op->backward_launches = op->backward_kernels;
         op->forward_kernels = op->backward_kernels = 0;
+        op->called = 1;
     }
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
 }

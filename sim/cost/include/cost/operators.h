@@ -33,7 +33,8 @@ struct ss_op {
     double exchanged, exchanged_back; /* exchange: bytes of one member's buffer, forward and backward */
     double
         gathered; /* elementwise: bytes that all ranks of the expert group gather from all before it, forward; else 0 */
-    int beside;      /* 1: runs while the exchange before it is under way */
+    int beside; /* 1: runs while the exchange before it is under way */
+    int called; /* 1: a part of the exchange's own call, on whose stream it runs where another microbatch computes */
     unsigned module; /* SS_MODULE_BIT of the recompute modules that repeat it */
     int role;        /* enum ss_tp_role */
     int shares_input; /* 1: a linear layer before it gathers the input of both and scatters the sum of its gradients */

@@ -31,12 +31,14 @@ struct ss_layer_step {
     int phase; /* as in struct ss_step, and so are the operator and its kind */
     const char *op, *op_kind;
     int of_part, precision; /* COMPUTE: part and precision of struct ss_step */
+    int called;             /* COMPUTE: as of struct ss_op */
+    int ahead;              /* POST: 1: of the call of the exchange that comes next on its stream */
     double flops, moved;    /* moved: bytes to and from memory */
 };
 /* The operator that kernels are of; op NULL: none. */
 struct ss_step_of {
     const char *op, *op_kind;
-    int mlp, part, precision;
+    int mlp, part, precision, called;
 };
 /* What kernels of some seconds do. */
 struct ss_step_work {
@@ -94,8 +96,6 @@ void ss_record_operator(struct ss_recorder *r, const struct ss_step_of *of);
 /* What follows is of none, in the same half of the layer. */
 void ss_record_operators_end(struct ss_recorder *r);
 /* An exchange between experts, and what is recorded beside it until its end. */
-/* Time of a forward that nothing hides. */
-void ss_record_exposed(struct ss_recorder *r, int label, double seconds);
 void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
                         const struct ss_layer_step *backward);
 void ss_record_exchange_end(struct ss_recorder *r);
@@ -112,7 +112,7 @@ void ss_record_again(struct ss_recorder *r, size_t from, size_t to);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
                       double after);
-/* A copy at the end of a phase, which nothing hides. */
+/* A copy or collective at the end of a phase, which nothing hides. */
 void ss_record_behind(struct ss_recorder *r, int phase, const struct ss_layer_step *copy);
 /* Takes the lists; SS_ERR_NOMEM if the recording failed. */
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
