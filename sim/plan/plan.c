@@ -189,7 +189,8 @@ static int route_flows(struct ss_plan_builder *b, struct ss_error *err)
 
 static int share_links(struct ss_plan_builder *b, struct ss_error *err)
 {
-    return ss_groups_share_links(b->plan, &b->routes, &b->net, unlike_links(b), &b->groups, b->members, err);
+    return ss_groups_share_links(b->plan, &b->routes, &b->net, unlike_links(b),
+                                 b->slowness || b->options->draw_spread, &b->groups, b->members, err);
 }
 
 /* What follows from all the rest. */

@@ -6,140 +6,14 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "plan/exchange.h"
+#include "plan/sharing.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
-
-/* The communicator and hop at hand, and what its flows put on links: of the platform (routes.h), or of rails. */
-struct sharing {
-    struct ss_plan *plan;
-    struct ss_routes *routes;
-    const struct ss_net *net;
-    struct ss_groups *groups;
-    struct ss_error *err;
-    struct ss_rail_links rails;
-    int unlike;          /* links may be others than closed forms take: pairs are walked, NVLink too */
-    int *members, *gpus; /* of the group at hand: [world_size] each */
-    int n, comm, hop;
-    int counted;        /* links are those of rails */
-    double *bandwidth;  /* [links of rails], bytes/s */
-    double *load;       /* [link]: of all groups of a stage, in flows */
-    double *total;      /* [link]: of all stages */
-    const double *seen; /* either: what is looked at */
-    double worst;       /* of the group at hand: s a byte of a flow on its worst link */
-    int worst_link;
-    /* of uneven amounts: which way they go, what the members at hand give and take, the worst link of a kind */
-    int way;
-    double *row, *col; /* [world_size] each */
-    double worst_of[SS_LINK_KIND_COUNT];
-};
-
-/* Of what is done with a link that so many flows of the group at hand cross. */
-static void add_flows(void *ctx, int link, double flows)
-{
-    struct sharing *s = ctx;
-    s->load[link] += flows;
-    s->total[link] += flows;
-}
-
-/* The same of what leaves a node over another GPU's NVLink, which the closed form takes for two ways. */
-static void add_far(void *ctx, int link, double flows)
-{
-    struct sharing *s = ctx;
-    char *both = s->plan->shares[s->comm].both;
-    struct ss_link facts;
-    add_flows(ctx, link, flows);
-    if (both[0])
-        return;
-    ss_routes_link(s->plan, s->routes, link, &facts);
-    if (facts.kind == SS_LINK_NVLINK)
-        ss_copy(both, sizeof s->plan->shares[s->comm].both, facts.name);
-}
-
-static void find_worst(void *ctx, int link, double flows)
-{
-    struct sharing *s = ctx;
-    double bandwidth = s->counted ? s->bandwidth[link] : ss_routes_bandwidth(s->routes, link);
-    double seconds = s->seen[link] / bandwidth;
-    (void)flows;
-    if (!(seconds > s->worst))
-        return;
-    s->worst = seconds;
-    s->worst_link = link;
-}
-
-/* ---- flows of one group ---- */
-
-static int is_near(int hop)
-{
-    return hop == SS_HOP_INTRA_NODE || hop == SS_HOP_NODE;
-}
-
-static int visit_flow(struct sharing *s, int from, int to, double flows, ss_pairs_visitor visit)
-{
-    int link[SS_ROUTE_MAX], n, status;
-    if ((status = ss_routes_between(s->plan, s->routes, from, to, s->hop, link, &n, s->err)) != 0)
-        return status;
-    for (int i = 0; i < n; i++)
-        visit(s, link[i], flows);
-    return SS_OK;
-}
-
-/* All pairs of members on one node, or on two. */
-static int visit_pairs(struct sharing *s, ss_pairs_visitor visit)
-{
-    const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
-    int status = SS_OK, gpus = s->rails.rails.gpus;
-    for (int i = 0; i < s->n && s->counted; i++)
-        s->gpus[i] = s->plan->gpu_of[s->members[i]];
-    if (s->counted) {
-        ss_rail_links_visit(&s->rails, &even, visit, s);
-        return SS_OK;
-    }
-    for (int i = 0; i < s->n; i++)
-        for (int j = 0; j < s->n && !status; j++) {
-            int near = s->plan->gpu_of[s->members[i]] / gpus == s->plan->gpu_of[s->members[j]] / gpus;
-            if (i != j && near == is_near(s->hop))
-                status = visit_flow(s, s->members[i], s->members[j], 1, visit);
-        }
-    return status;
-}
-
-/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail its closed form counts. */
-static int leaves_node(const struct sharing *s)
-{
-    return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
-}
-
-/* Members of a node that has fewer than others send more each to the next one. */
-static int visit_hop(struct sharing *s, ss_pairs_visitor visit)
-{
-    const struct ss_groups *g = s->groups;
-    const struct ss_group_shape shape = ss_groups_shape(g, s->comm, s->members[0]);
-    const int width = g->width[s->comm][s->hop];
-    int status = SS_OK;
-    for (int i = 0; i < s->n * width && !status; i++) {
-        int rank = s->members[i % s->n];
-        size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
-        int to = g->target[s->comm][s->hop][flow];
-        double flows = leaves_node(s) ? (double)shape.per_node / g->local[s->comm][rank]
-                                      : ss_hop_part(s->hop, &shape, i / s->n);
-        if (to != rank)
-            status = visit_flow(s, rank, to, flows, visit);
-    }
-    return status;
-}
-
-static int visit_group(struct sharing *s, int first, ss_pairs_visitor visit)
-{
-    ss_comm_members(s->plan, s->comm, first, s->members, &s->n);
-    return SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) ? visit_pairs(s, visit) : visit_hop(s, visit);
-}
 
 /* ---- all groups ---- */
 
 /* Seconds a byte of a flow that the closed form takes. */
-static double own_share(const struct sharing *s, const struct ss_group_shape *g)
+static double own_share(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const struct ss_net *net = s->net;
     double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
@@ -155,33 +29,22 @@ static double own_share(const struct sharing *s, const struct ss_group_shape *g)
 }
 
 /* The factor of the group at hand: a number near 1 is 1, and what differs by rounding is equal. */
-static double factor_of(const struct sharing *s, const struct ss_group_shape *g)
+static double factor_of(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const double digits = 1e12;
     double factor = s->worst / own_share(s, g);
     return factor > 1 + 1e-9 ? rint(factor * digits) / digits : 1;
 }
 
-static int is_idle(const struct sharing *s, const struct ss_group_shape *g)
+static int is_idle(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
-    return g->n < 2 || (is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
+    return g->n < 2 || (ss_sharing_is_near(s->hop) ? g->per_node < 2 : s->hop != SS_HOP_NEXT && g->nodes < 2);
 }
 
 enum { ADD, FILL, BOUND };
 
-static void name_link(const struct sharing *s, char name[64])
-{
-    struct ss_link link;
-    if (s->counted) {
-        ss_rail_link_name(&s->rails, s->worst_link, name);
-        return;
-    }
-    ss_routes_link(s->plan, s->routes, s->worst_link, &link);
-    ss_copy(name, 64, link.name);
-}
-
 /* Keeps the factors of the group at hand, or looks at what they are with all stages busy. */
-static void note_factor(struct sharing *s, int first, int pass, double *low, double *high, char link[64])
+static void note_factor(struct ss_sharing *s, int first, int pass, double *low, double *high, char link[64])
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, s->comm, first);
     double factor = factor_of(s, g);
@@ -190,12 +53,12 @@ static void note_factor(struct sharing *s, int first, int pass, double *low, dou
         *low = fmin(*low, factor);
     } else if (factor > *high) {
         *high = factor;
-        name_link(s, link);
+        ss_sharing_name_link(s, link);
     }
 }
 
 /* Groups of a stage, or of all where it is negative. */
-static int walk_groups(struct sharing *s, int stage, int pass, double *low, double *high, char link[64])
+static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
     int status = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
@@ -204,15 +67,20 @@ static int walk_groups(struct sharing *s, int stage, int pass, double *low, doub
             (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
             continue;
         s->worst = 0;
-        status = visit_group(s, r, pass != ADD ? find_worst : leaves_node(s) ? add_far : add_flows);
+        status = ss_sharing_visit_group(s, r,
+                                        pass != ADD                 ? ss_sharing_find_worst
+                                        : ss_sharing_leaves_node(s) ? ss_sharing_add_far
+                                                                    : ss_sharing_add);
         if (pass != ADD && !status)
             note_factor(s, r, pass, low, high, link);
+        if (pass == FILL && !status && s->apart)
+            status = ss_sharing_note_taken(s, r, ss_sharing_visit_group);
     }
     return status;
 }
 
 /* Of groups whose factors are `low` and more, up to `high` if all stages are busy. */
-static void note_beyond(struct sharing *s, double low, double high, const char *link)
+static void note_beyond(struct ss_sharing *s, double low, double high, const char *link)
 {
     struct ss_share *share = &s->plan->shares[s->comm];
     if (high > low * (1 + 1e-9) && high / low > share->beyond) {
@@ -221,7 +89,7 @@ static void note_beyond(struct sharing *s, double low, double high, const char *
     }
 }
 
-static int share_hop(struct sharing *s)
+static int share_hop(struct ss_sharing *s)
 {
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
@@ -243,19 +111,19 @@ static int share_hop(struct sharing *s)
 
 /* ---- uneven amounts of an expert group ---- */
 
-static int is_uneven(const struct sharing *s)
+static int is_uneven(const struct ss_sharing *s)
 {
     return s->comm == SS_COMM_EP && s->groups->give[0];
 }
 
-static int by_stages(const struct sharing *s)
+static int by_stages(const struct ss_sharing *s)
 {
     return s->plan->job->dispatcher != SS_DISPATCH_ALLTOALL;
 }
 
 /* What the members at hand send and get inside nodes, or between them: a token's copy for a node is shared out among the members
  * there. */
-static void set_parts(struct sharing *s, int far, double divided)
+static void set_parts(struct ss_sharing *s, int far, double divided)
 {
     double *give = s->way == SS_WAY_THERE ? s->row : s->col, *take = give == s->row ? s->col : s->row;
     for (int i = 0; i < s->n; i++) {
@@ -265,7 +133,7 @@ static void set_parts(struct sharing *s, int far, double divided)
     }
 }
 
-static int walk_uneven_pairs(struct sharing *s, int far, ss_pairs_visitor visit)
+static int walk_uneven_pairs(struct ss_sharing *s, int far, ss_pairs_visitor visit)
 {
     const int gpus = s->rails.rails.gpus;
     int status = SS_OK;
@@ -273,11 +141,11 @@ static int walk_uneven_pairs(struct sharing *s, int far, ss_pairs_visitor visit)
     for (int i = 0; i < s->n; i++)
         for (int j = 0; j < s->n && !status; j++)
             if (i != j && (s->gpus[i] / gpus != s->gpus[j] / gpus) == far && s->row[i] * s->col[j] > 0)
-                status = visit_flow(s, s->members[i], s->members[j], s->row[i] * s->col[j], visit);
+                status = ss_sharing_visit_flow(s, s->members[i], s->members[j], s->row[i] * s->col[j], visit);
     return status;
 }
 
-static int visit_uneven(struct sharing *s, int first, ss_pairs_visitor visit)
+static int visit_uneven(struct ss_sharing *s, int first, ss_pairs_visitor visit)
 {
     const struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange near = {s->gpus, g->n, s->row, s->col, 0},
@@ -300,7 +168,7 @@ static int visit_uneven(struct sharing *s, int first, ss_pairs_visitor visit)
     return SS_OK;
 }
 
-static int kind_of(const struct sharing *s, int link)
+static int kind_of(const struct ss_sharing *s, int link)
 {
     int kind = SS_LINK_NVLINK;
     double bandwidth;
@@ -314,16 +182,16 @@ static int kind_of(const struct sharing *s, int link)
 /* The worst link of its kind. Those behind the NICs are one kind. */
 static void find_worst_of_kind(void *ctx, int link, double amount)
 {
-    struct sharing *s = ctx;
+    struct ss_sharing *s = ctx;
     int kind = kind_of(s, link);
-    find_worst(ctx, link, amount);
+    ss_sharing_find_worst(ctx, link, amount);
     double bandwidth = s->counted ? s->bandwidth[link] : ss_routes_bandwidth(s->routes, link);
     s->worst_of[kind] = fmax(s->worst_of[kind], s->seen[link] / bandwidth);
 }
 
 /* What the hottest rank of a pass takes at its own links: draws scatter, so that it gets more than on average. On rails what it sends
  * back leaves over all NICs of its node. */
-static struct ss_exchange_rate hottest_pace(const struct sharing *s, const struct ss_group_shape *g)
+static struct ss_exchange_rate hottest_pace(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const struct ss_net *net = s->net;
     const double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node), n = g->n, q = g->per_node;
@@ -345,7 +213,7 @@ static double rounded(double x)
     return ldexp(rint(digits * 0x1p40) * 0x1p-40, exponent);
 }
 
-static void note_pace(struct sharing *s, int first)
+static void note_pace(struct ss_sharing *s, int first)
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange_rate hottest = hottest_pace(s, g);
@@ -359,7 +227,7 @@ static void note_pace(struct sharing *s, int first)
 }
 
 /* Groups of a stage, or of all where it is negative. */
-static int walk_uneven(struct sharing *s, int stage, int pass, double *low, double *high, char link[64])
+static int walk_uneven(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
     int status = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
@@ -369,21 +237,23 @@ static int walk_uneven(struct sharing *s, int stage, int pass, double *low, doub
             continue;
         s->worst = 0;
         memset(s->worst_of, 0, sizeof s->worst_of);
-        status = visit_uneven(s, r, pass == ADD ? add_flows : find_worst_of_kind);
+        status = visit_uneven(s, r, pass == ADD ? ss_sharing_add : find_worst_of_kind);
         if (pass == FILL && !status)
             note_pace(s, r);
         if (pass == FILL)
             *low = fmin(*low, s->worst);
         if (pass == BOUND && s->worst > *high) {
             *high = s->worst;
-            name_link(s, link);
+            ss_sharing_name_link(s, link);
         }
+        if (pass == FILL && !status && s->apart)
+            status = ss_sharing_note_taken(s, r, visit_uneven);
     }
     return status;
 }
 
 /* One way of an exchange. */
-static int share_uneven(struct sharing *s)
+static int share_uneven(struct ss_sharing *s)
 {
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
@@ -404,7 +274,7 @@ static int share_uneven(struct sharing *s)
     return status;
 }
 
-static int share_comm(struct sharing *s)
+static int share_comm(struct ss_sharing *s)
 {
     unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm));
     int status = SS_OK;
@@ -416,14 +286,14 @@ static int share_comm(struct sharing *s)
     for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
         int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
         if (hops >> s->hop & 1 &&
-            (pairs ? s->unlike || !is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
+            (pairs ? s->unlike || !ss_sharing_is_near(s->hop) : s->groups->width[s->comm][s->hop] > 0))
             status = share_hop(s);
     }
     return status;
 }
 
 /* Whether groups of the communicator may have less than their own share of links. */
-static int is_shared(const struct sharing *s)
+static int is_shared(const struct ss_sharing *s)
 {
     const struct ss_groups *g = s->groups;
     struct ss_share *share = &s->plan->shares[s->comm];
@@ -437,7 +307,7 @@ static int is_shared(const struct sharing *s)
     return share->across || s->unlike || is_uneven(s);
 }
 
-static int make_room(struct sharing *s)
+static int make_room(struct ss_sharing *s)
 {
     int nlinks = ss_routes_all_links(s->plan, s->routes), counted;
     size_t world = (size_t)s->plan->world_size;
@@ -447,11 +317,12 @@ static int make_room(struct sharing *s)
         return SS_ERR_NOMEM;
     counted = s->rails.n + 2 * s->plan->gpus;
     nlinks = counted > nlinks ? counted : nlinks;
-    s->load = ss_calloc(2 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
+    s->load = ss_calloc(3 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
     if (!s->load)
         return SS_ERR_NOMEM;
     s->total = s->load + nlinks;
-    s->bandwidth = s->total + nlinks;
+    s->alone = s->total + nlinks;
+    s->bandwidth = s->alone + nlinks;
     s->row = s->bandwidth + counted;
     s->col = s->row + world;
     for (int i = 0; i < counted; i++)
@@ -462,16 +333,17 @@ static int make_room(struct sharing *s)
 }
 
 int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const struct ss_net *net,
-                          int unlike, struct ss_groups *groups, int *room, struct ss_error *err)
+                          int unlike, int apart, struct ss_groups *groups, int *room, struct ss_error *err)
 {
-    struct sharing s = {.plan = plan,
-                        .routes = routes,
-                        .net = net,
-                        .groups = groups,
-                        .err = err,
-                        .unlike = unlike,
-                        .members = room,
-                        .gpus = room + plan->world_size};
+    struct ss_sharing s = {.plan = plan,
+                           .routes = routes,
+                           .net = net,
+                           .groups = groups,
+                           .err = err,
+                           .unlike = unlike,
+                           .apart = apart,
+                           .members = room,
+                           .gpus = room + plan->world_size};
     int status = SS_OK;
     for (s.comm = 0; s.comm < SS_COMM_COUNT && !status; s.comm++) {
         if (!is_shared(&s))

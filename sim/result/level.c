@@ -127,6 +127,9 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
         else if (share->both[0] && wait > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s leaves its nodes over NVLinks that it uses inside them, as %s", name, share->both);
+        else if (wait * share->taken > MATTERS)
+            snprintf(d.what, sizeof d.what,
+                     "groups of %s share links, and differ in pace, so that they take turns", name);
         else if (link && lost > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s shares links, as %s, with pipeline and data-parallel transfers", name,

@@ -93,7 +93,7 @@ static void expect_across(size_t i, struct ss_plan *plan)
     ss_net_init(&net, plan->platform);
     CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, 0, &groups, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_routes_build(plan, &groups, &net, &none, &routes, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, &routes, &net, 0, &groups, room, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, &routes, &net, 0, 0, &groups, room, NULL), 0);
     for (int r = 0; r < plan->world_size; r++) {
         const struct ss_group_shape cp = ss_groups_shape(&groups, SS_COMM_CP, r);
         const struct ss_group_shape tp = ss_groups_shape(&groups, SS_COMM_TP, r);

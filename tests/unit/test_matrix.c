@@ -172,7 +172,7 @@ static struct ss_groups groups_of(struct ss_plan *plan, struct ss_routes *routes
     CU_ASSERT_EQUAL_FATAL(ss_groups_build(plan, 0, &g, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_groups_spread_tokens(plan, &g, room, 0, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_routes_build(plan, &g, &net, &o, routes, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, routes, &net, 0, &g, room, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, routes, &net, 0, 0, &g, room, NULL), 0);
     free(room);
     return g;
 }
@@ -267,7 +267,7 @@ static void expect_even(struct ss_plan *plan, int two_stages)
         if (which == &matrix)
             make_even(which, two_stages, plan);
         CU_ASSERT_EQUAL_FATAL(ss_routes_build(plan, which, &net, &o, &routes, NULL), 0);
-        CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, &routes, &net, 0, which, room, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_groups_share_links(plan, &routes, &net, 0, 0, which, room, NULL), 0);
         ss_routes_free(&routes);
         if (which == &matrix)
             break;

@@ -15,6 +15,8 @@
     "--pp 1 "                                                                                                \
     "--moe-token-dispatcher-type alltoall "
 
+#define TORN "--tp 8 --rank-order dp-ep-tp-cp-pp --num-layers 4 --gbs 4"
+
 enum { IN_ORDER, SHUFFLED };
 
 static const struct {
@@ -55,6 +57,10 @@ static const struct {
      "h100 1 ss.nvlink.bandwidth=1GBps;" DENSE
      "--sequence-parallel --tp-comm-overlap --tp 2 --pp 4 --num-layers 4 --schedule zb-h1 --gbs 4",
      IN_ORDER, NULL, 1},
+    {"two tensor groups a NIC, one of them late",
+     "a100-roce400 2;--num-layers 6 --hidden-size 512 --num-attention-heads 8 --vocab-size 128256 --bf16 "
+     "--max-position-embeddings 16384 --tp 8 --rank-order dp-ep-tp-cp-pp --seq 8192 --mbs 2 --gbs 8",
+     IN_ORDER, "7", 1},
 };
 
 /* The same order everywhere: Fisher and Yates, with the generator of C's own example. */
@@ -125,6 +131,33 @@ static void test_default_level(void)
                warning);
         if (CU_get_number_of_failures() > before)
             fprintf(stderr, "%s: %s\n", cases[i].what, cases[i].job);
+    }
+}
+
+/* Two tensor groups of 8, each on both nodes, of which the second GPU of every NIC is: alone a group has the whole NIC. Whoever has a
+ * NIC of its own loses nothing, and in step nobody counts. */
+static void test_turns(void)
+{
+    static const struct {
+        const char *job;
+        int late; /* a rank that takes 1.05 times as long; 0: none */
+        double taken;
+    } turns[] = {{"a100-roce400 2;" DENSE TORN, 7, 0.5},
+                 {"a100-roce400 2;" DENSE TORN, 0, 0},
+                 {"h100 2;" DENSE TORN, 7, 0},
+                 {"a100-roce400 2;" DENSE "--tp 16 --num-layers 4 --gbs 4", 7, 0}};
+    for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
+        const struct ss_straggler late = {turns[i].late, 1.05};
+        struct ss_run_options o = {.level_choice = SS_LEVEL_BLIND};
+        struct scale_job s;
+        struct ss_run run;
+        o.plan.nstragglers = turns[i].late > 0;
+        o.plan.stragglers = &late;
+        CU_ASSERT_FATAL(!scale_open(&s, turns[i].job));
+        CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
+        CU_ASSERT_DOUBLE_EQUAL(run.plan->shares[SS_COMM_TP].taken, turns[i].taken, 1e-12);
+        ss_run_free(&run);
+        scale_close(&s);
     }
 }
 
@@ -276,6 +309,7 @@ static void test_loads(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"the default level and flows", test_default_level},
+                           {"groups that take turns", test_turns},
                            {"all-to-alls on 200 topologies, pair by pair", test_loads},
                            CU_TEST_INFO_NULL};
     return suite_run("shares", NULL, NULL, tests);

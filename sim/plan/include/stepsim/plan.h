@@ -133,6 +133,9 @@ struct ss_share {
     int inside; /* 1: some of its groups have several members on a node */
     double
         beyond; /* > 1: its groups have different shares of the links, and up to so many times as little as priced; else 0 */
+    double
+        taken; /* where ranks differ in pace: the largest part of its time on links that a group gets back when no other group of the
+                     communicator is on them, 0..1; else 0 */
     char link[64]; /* where they have least */
     char both
         [64]; /* an NVLink that what goes to other nodes crosses too, "" if none: of a ring it is two flows at once */

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/sharing.h"
+
+#include <math.h>
+
+#include "base/base.h"
+#include "stepsim/platform.h"
+
+void ss_sharing_add(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    s->load[link] += flows;
+    s->total[link] += flows;
+}
+
+void ss_sharing_add_far(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    char *both = s->plan->shares[s->comm].both;
+    struct ss_link facts;
+    ss_sharing_add(ctx, link, flows);
+    if (both[0])
+        return;
+    ss_routes_link(s->plan, s->routes, link, &facts);
+    if (facts.kind == SS_LINK_NVLINK)
+        ss_copy(both, sizeof s->plan->shares[s->comm].both, facts.name);
+}
+
+void ss_sharing_find_worst(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    double bandwidth = s->counted ? s->bandwidth[link] : ss_routes_bandwidth(s->routes, link);
+    double seconds = s->seen[link] / bandwidth;
+    (void)flows;
+    if (!(seconds > s->worst))
+        return;
+    s->worst = seconds;
+    s->worst_link = link;
+}
+
+/* ---- flows of one group ---- */
+
+int ss_sharing_is_near(int hop)
+{
+    return hop == SS_HOP_INTRA_NODE || hop == SS_HOP_NODE;
+}
+
+int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, ss_pairs_visitor visit)
+{
+    int link[SS_ROUTE_MAX], n, status;
+    if ((status = ss_routes_between(s->plan, s->routes, from, to, s->hop, link, &n, s->err)) != 0)
+        return status;
+    for (int i = 0; i < n; i++)
+        visit(s, link[i], flows);
+    return SS_OK;
+}
+
+/* All pairs of members on one node, or on two. */
+static int visit_pairs(struct ss_sharing *s, ss_pairs_visitor visit)
+{
+    const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
+    int status = SS_OK, gpus = s->rails.rails.gpus;
+    for (int i = 0; i < s->n && s->counted; i++)
+        s->gpus[i] = s->plan->gpu_of[s->members[i]];
+    if (s->counted) {
+        ss_rail_links_visit(&s->rails, &even, visit, s);
+        return SS_OK;
+    }
+    for (int i = 0; i < s->n; i++)
+        for (int j = 0; j < s->n && !status; j++) {
+            int near = s->plan->gpu_of[s->members[i]] / gpus == s->plan->gpu_of[s->members[j]] / gpus;
+            if (i != j && near == ss_sharing_is_near(s->hop))
+                status = ss_sharing_visit_flow(s, s->members[i], s->members[j], 1, visit);
+        }
+    return status;
+}
+
+int ss_sharing_leaves_node(const struct ss_sharing *s)
+{
+    return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
+}
+
+/* Members of a node that has fewer than others send more each to the next one. */
+static int visit_hop(struct ss_sharing *s, ss_pairs_visitor visit)
+{
+    const struct ss_groups *g = s->groups;
+    const struct ss_group_shape shape = ss_groups_shape(g, s->comm, s->members[0]);
+    const int width = g->width[s->comm][s->hop];
+    int status = SS_OK;
+    for (int i = 0; i < s->n * width && !status; i++) {
+        int rank = s->members[i % s->n];
+        size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
+        int to = g->target[s->comm][s->hop][flow];
+        double flows = ss_sharing_leaves_node(s) ? (double)shape.per_node / g->local[s->comm][rank]
+                                                 : ss_hop_part(s->hop, &shape, i / s->n);
+        if (to != rank)
+            status = ss_sharing_visit_flow(s, rank, to, flows, visit);
+    }
+    return status;
+}
+
+int ss_sharing_visit_group(struct ss_sharing *s, int first, ss_pairs_visitor visit)
+{
+    ss_comm_members(s->plan, s->comm, first, s->members, &s->n);
+    return SS_HOPS_OF_PAIRS & SS_HOP_BIT(s->hop) ? visit_pairs(s, visit) : visit_hop(s, visit);
+}
+
+/* ---- groups that are not in step ---- */
+
+static void add_alone(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    s->alone[link] += flows;
+}
+
+static void clear_alone(void *ctx, int link, double flows)
+{
+    struct ss_sharing *s = ctx;
+    (void)flows;
+    s->alone[link] = 0;
+}
+
+int ss_sharing_note_taken(struct ss_sharing *s, int first, ss_sharing_visit *group)
+{
+    struct ss_share *share = &s->plan->shares[s->comm];
+    const double *seen = s->seen;
+    double together = s->worst;
+    int status = group(s, first, add_alone);
+    s->seen = s->alone;
+    s->worst = 0;
+    status = status ? status : group(s, first, ss_sharing_find_worst);
+    status = status ? status : group(s, first, clear_alone);
+    s->seen = seen;
+    if (!status && together > 0)
+        share->taken = fmax(share->taken, 1 - s->worst / together);
+    return status;
+}
+
+void ss_sharing_name_link(const struct ss_sharing *s, char name[64])
+{
+    struct ss_link link;
+    if (s->counted) {
+        ss_rail_link_name(&s->rails, s->worst_link, name);
+        return;
+    }
+    ss_routes_link(s->plan, s->routes, s->worst_link, &link);
+    ss_copy(name, 64, link.name);
+}
