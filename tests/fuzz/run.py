@@ -5,9 +5,9 @@
        run.py --self SOURCE
 
 Fuzzes each target of a build of the preset fuzz for M minutes of processor time (10; `chain`: 60), one process at a time at nice 19, and
-goes on from the corpus that WORK has of it. Dictionaries are made anew: of the words in the sources of each parser and of the
-program's own lists, so that they are as old as these. Results are a line a run in WORK/results.tsv; the table of all runs
-is printed. --slice S stops each target after S seconds of wall time, so that the next one gets its turn.
+goes on from the corpus and the time that WORK has of it. Temporary files go to TMPDIR, best a folder in memory. Dictionaries are made
+anew: of the words in the sources of each parser and of the program's own lists, so that they are as old as these. Results are a line
+for each five minutes in WORK/results.tsv; the table of all runs is printed. --slice S stops each target after S seconds of wall time, so that the next one gets its turn.
 --merge instead replaces tests/fuzz/corpus/TARGET by the fewest inputs of WORK that reach each edge that all of them reach; named
 files stay. Exit status 1: a target found something (WORK/found/TARGET).
 --self looks that each target has a corpus and words.
@@ -25,6 +25,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 CORPUS = os.path.join(HERE, "corpus")
+PART = 300  # seconds of a target at most, after which what it did is written down
 
 XML = ["sim/platform/schema.c", "sim/platform/t*.c", "sim/platform/f*.c", "sim/base/xml.c"]
 LISTS = {"options": ["help", "--options"], "flags": ["help", "--complete", "--", "run", "--"], "props": ["list", "props"],
@@ -155,29 +156,36 @@ def run_target(build, work, target, minutes, wall):
     log, words = os.path.join(work, target + ".log"), os.path.join(work, target + ".dict")
     write_dictionary(target, os.path.join(build, "stepsim"), words)
     seeds = coverage(build, target, os.path.join(CORPUS, target), log)
-    cpu, runs, status, spent = 0.0, 0, 0, 0
+    cpu, status, spent = sum(int(row[2]) for row in results(work) if row[0] == target), 0, 0
     while cpu < 60 * minutes and status == 0 and spent < wall:
-        part = int(min(wall - spent, max(30, 60 * minutes - cpu)))
+        part = int(min(wall - spent, max(30, min(PART, 60 * minutes - cpu))))
         status, text, used = fuzz(build, target, [paths["corpus"], f"-dict={words}", f"-max_total_time={part}", "-timeout=1200",
                                                  "-rss_limit_mb=4096", "-print_final_stats=1", "-max_len=20000",
                                                  f"-artifact_prefix={paths['found']}/"], log)
         cpu, spent = cpu + used, spent + part
-        runs += int((re.findall(r"number_of_executed_units: (\d+)", text) or ["0"])[-1])
-    last = coverage(build, target, paths["corpus"], log)
-    line = [target, runs, round(cpu), seeds, last, len(os.listdir(paths["corpus"])), "found" if status else "-"]
-    with open(os.path.join(work, "results.tsv"), "a", encoding="utf-8") as f:
-        f.write("\t".join(map(str, line)) + "\n")
+        runs = (re.findall(r"number_of_executed_units: (\d+)", text) or ["0"])[-1]
+        last = coverage(build, target, paths["corpus"], log)
+        line = [target, runs, round(used), seeds, last, len(os.listdir(paths["corpus"])), "found" if status else "-"]
+        with open(os.path.join(work, "results.tsv"), "a", encoding="utf-8") as f:
+            f.write("\t".join(map(str, line)) + "\n")
     return status
+
+
+def results(work):
+    """The rows of results.tsv, a part of a target's time each, as words."""
+    path = os.path.join(work, "results.tsv")
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as f:
+        return [line.rstrip("\n").split("\t") for line in f]
 
 
 def print_table(work):
     """Sums of all runs of a target; coverage is of its last one."""
     rows = {}
-    with open(os.path.join(work, "results.tsv"), encoding="utf-8") as f:
-        for line in f:
-            name, runs, cpu, seeds, last, inputs, found = line.rstrip("\n").split("\t")
-            old = rows.get(name, (0, 0))
-            rows[name] = (old[0] + int(runs), old[1] + int(cpu), int(seeds), int(last), int(inputs), found)
+    for name, runs, cpu, seeds, last, inputs, found in results(work):
+        old = rows.get(name, (0, 0))
+        rows[name] = (old[0] + int(runs), old[1] + int(cpu), int(seeds), int(last), int(inputs), found)
     print("| target | runs | CPU s | edges of the seeds | edges of all | seeds' share | inputs | findings |\n|---|---|---|---|---|---|---|---|")
     for name, (runs, cpu, seeds, last, inputs, found) in sorted(rows.items()):
         print(f"| {name} | {runs:,} | {cpu:,} | {seeds} | {last} | {100 * seeds / max(1, last):.1f} % | {inputs} | {found} |")
