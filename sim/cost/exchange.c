@@ -39,9 +39,15 @@ void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, s
 {
     const struct ss_layer_step there = exchange_step(c, op->comm, op->forward_coll, op->exchanged),
                                back = exchange_step(c, op->comm, op->backward_coll, op->exchanged_back);
-    out->forward[SS_LABEL_EP] += there.seconds;
-    out->input_grad[SS_LABEL_EP] += back.seconds;
-    ss_record_exchange(c->record, &there, &back);
+    struct ss_layer_step ahead = {0}, behind = {0};
+    if (op->apart > 0) {
+        ahead = exchange_step(c, op->comm, op->forward_coll, op->apart);
+        behind = exchange_step(c, op->comm, op->backward_coll, op->apart);
+        ahead.ahead = behind.ahead = 1;
+    }
+    out->forward[SS_LABEL_EP] += ahead.seconds + there.seconds;
+    out->input_grad[SS_LABEL_EP] += behind.seconds + back.seconds;
+    ss_record_exchange(c->record, &ahead, &there, &behind, &back);
 }
 
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)

@@ -50,6 +50,13 @@ static int is_kernel(const struct ss_layer_step *s)
     return s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE);
 }
 
+/* Whether the step is of the call of the exchange behind it: its own kernels, what is exchanged ahead, and the wait for that. */
+static int of_call(const struct ss_step_list *l, size_t i)
+{
+    const struct ss_layer_step *s = &l->step[i];
+    return s->called || s->ahead || (i > 0 && s->kind == SS_STEP_WAIT && s[-1].ahead);
+}
+
 /* Nothing is cut out of a layer without exchanges: its attention is one segment, its MLP another. */
 static void cut_blocks(struct cut *c, int side)
 {
@@ -85,7 +92,7 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
         cut_blocks(c, side);
     }
     c->called = c->end[1];
-    while (side == BACKWARD && c->post[1] && c->called > c->begin[1] && list->step[c->called - 1].called)
+    while (side == BACKWARD && c->post[1] && c->called > c->begin[1] && of_call(list, c->called - 1))
         c->called--;
 }
 
@@ -130,8 +137,13 @@ static void post_due(struct pairing *p)
     p->due.list = NULL;
     if (!c.list)
         return;
-    for (size_t i = c.called; i < c.end[1]; i++)
-        append(p, &c.list->step[i]);
+    for (size_t i = c.called; i < c.end[1]; i++) {
+        const struct ss_layer_step *s = &c.list->step[i];
+        if (s->kind == SS_STEP_POST)
+            post(p, BACKWARD, s);
+        else if (s->kind == SS_STEP_COMPUTE)
+            append(p, s);
+    }
     post(p, BACKWARD, c.post[1]);
 }
 
@@ -149,7 +161,8 @@ static void segment(struct pairing *p, int side, const struct cut *c, int k)
     for (size_t i = c->begin[k]; i < end; i++) {
         const struct ss_layer_step *s = &c->list->step[i];
         int host = s->kind == SS_STEP_COMPUTE && s->label == SS_LABEL_OTHER; /* wait_for_host does that */
-        int ahead = i > 0 && c->post[0] && s->kind == SS_STEP_WAIT && s[-1].ahead; /* waited for with F1 */
+        int ahead = i > 0 && c->post[0] && s->kind == SS_STEP_WAIT &&
+                    s[-1].ahead; /* waited for with what follows it */
         if (i == c->wait[0] || i == c->wait[1] || host || ahead)
             continue;
         if (s->kind == SS_STEP_POST)

@@ -210,21 +210,30 @@ void ss_record_kernels(struct ss_recorder *r, const struct ss_step_work *forward
     end_operator(r);
 }
 
-void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
+static void post_ahead(struct ss_step_list *l, const struct ss_layer_step *s)
+{
+    if (s->ahead)
+        post(l, s, 0, 0);
+}
+
+void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *ahead,
+                        const struct ss_layer_step *forward, const struct ss_layer_step *ahead_back,
                         const struct ss_layer_step *backward)
 {
     if (!r)
         return;
     ss_record_exchange_end(r);
+    post_ahead(&r->out.phase[SS_PHASE_F], ahead);
     add(&r->out.phase[SS_PHASE_F], *forward);
     wait(&r->block.phase[SS_PHASE_B], backward->comm);
     wait(&r->block.phase[SS_PHASE_I], backward->comm);
     end_operator(r);
     r->open = 1;
     r->forward = *forward;
+    r->ahead = *ahead_back;
     r->backward = *backward;
-    r->backward.op = r->out.phase[SS_PHASE_F].of.op;
-    r->backward.op_kind = r->out.phase[SS_PHASE_F].of.op_kind;
+    r->ahead.op = r->backward.op = r->out.phase[SS_PHASE_F].of.op;
+    r->ahead.op_kind = r->backward.op_kind = r->out.phase[SS_PHASE_F].of.op_kind;
 }
 
 void ss_record_exchange_end(struct ss_recorder *r)
@@ -232,8 +241,10 @@ void ss_record_exchange_end(struct ss_recorder *r)
     if (!r || !r->open)
         return;
     wait(&r->out.phase[SS_PHASE_F], r->forward.comm);
-    add(&r->block.phase[SS_PHASE_B], r->backward);
-    add(&r->block.phase[SS_PHASE_I], r->backward);
+    for (int phase = SS_PHASE_B; phase <= SS_PHASE_I; phase++) {
+        post_ahead(&r->block.phase[phase], &r->ahead);
+        add(&r->block.phase[phase], r->backward);
+    }
     end_operator(r);
     r->open = 0;
 }

@@ -147,17 +147,16 @@ static void test_exchange(void)
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
-    double bytes = TOKENS * 4 * 1024 * 2,
-           weights = TOKENS * 4 * 4; /* probabilities in fp32, by an exchange of their own */
+    double bytes = TOKENS * 4 * 1024 * 2;
     const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
-    CU_ASSERT(dispatch->exchanged == bytes + weights && dispatch->exchanged_back == bytes + weights);
-    CU_ASSERT(dispatch->forward_kernels == 2 && dispatch->backward_kernels == 2);
+    CU_ASSERT(dispatch->exchanged == bytes && dispatch->exchanged_back == bytes && dispatch->apart == 0);
+    CU_ASSERT(dispatch->forward_kernels == 1 && dispatch->backward_kernels == 1);
     CU_ASSERT(combine->exchanged == bytes && combine->exchanged_back == bytes);
     CU_ASSERT(combine->forward_kernels == 1 && combine->backward_kernels == 1);
     CU_ASSERT_EQUAL(find(&ops, "experts fc1")->m, TOKENS * 4);
     CU_ASSERT_EQUAL(find(&ops, "experts fc1")->groups, 8);
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
-    double both = (2 * bytes + weights) * 7 / 8 / 200e9;
+    double both = 2 * bytes * 7 / 8 / 200e9;
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
     /* In fp8 what the experts get is 1 byte an element with 4 for 128 of them, both ways; what is added up stays. */
@@ -165,8 +164,8 @@ static void test_exchange(void)
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     double narrow = bytes / 2 * (1 + 4.0 / 128);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow + weights);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes + weights);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
     CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
     /* and is gathered as narrow as it is sent: tokens and their copies. Sums, which are unfused here, are of 16 bit. */
@@ -175,6 +174,32 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
+}
+
+/* Probabilities in fp32, whose all-to-all goes ahead of that of the tokens, each way: a start of its own (10 us a step, 7 of them)
+ * and 4 bytes a copy. */
+static void test_probabilities(void)
+{
+    double ep[2][2];
+    for (int on = 0; on <= 1; on++) {
+        struct setting t;
+        struct ss_ops ops;
+        struct ss_layer_cost cost;
+        setting_make(&t);
+        t.stack.moe_probabilities = on;
+        experts_set(&t, 64, 4, 512, 8);
+        t.c.net.nvlink_step = 10e-6;
+        ops_of(&t, SS_LAYER_MOE, &ops);
+        const struct ss_op *dispatch = find(&ops, "dispatch");
+        CU_ASSERT_EQUAL(dispatch->apart, on * TOKENS * 4 * 4);
+        CU_ASSERT(dispatch->forward_kernels == 1 + on && dispatch->backward_kernels == 1 + on);
+        ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+        ep[on][0] = cost.forward[SS_LABEL_EP];
+        ep[on][1] = cost.input_grad[SS_LABEL_EP];
+    }
+    double more = 7 * 10e-6 + TOKENS * 4 * 4 * 7 / 8 / 200e9;
+    CU_ASSERT_DOUBLE_EQUAL(ep[1][0] - ep[0][0], more, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ep[1][1] - ep[0][1], more, 1e-12);
 }
 
 /* In fp8 FC1's output is kept in 1 byte instead of 2; attention's output once in 12 bits instead of in 16 and in 8. */
@@ -586,6 +611,7 @@ int main(void)
     CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
                            {"nodes that tokens reach", test_spread},
                            {"balanced exchange", test_exchange},
+                           {"an all-to-all of probabilities", test_probabilities},
                            {"tensors kept in fp8", test_kept_in_fp8},
                            {"GEMMs issued by the host", test_issued},
                            {"one expert after the other", test_sequential},

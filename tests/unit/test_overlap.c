@@ -334,7 +334,7 @@ static void spell(const struct ss_step_list *list, char *out, size_t size)
 }
 
 /* An exchange of 0.3 that holds SMs is posted behind the next kernel, the mixture forward (4), and so are its own call's kernels (0.5)
- * before it; the gather of 0.1 ahead of the dispatch of 0.2 is waited for with it. Without SMs, with a kernel of another call behind
+ * and what it exchanges ahead (0.05) before it; the gather of 0.1 ahead of the dispatch of 0.2 is waited for with it. Without SMs, with a kernel of another call behind
  * the mixture, and with weight gradients apart (7), which come next. */
 static void test_pair_call(void)
 {
@@ -342,17 +342,18 @@ static void test_pair_call(void)
         double sms;
         int called, delay;
         const char *steps;
-    } at[] = {{0.25, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 w w k4 k0.5 x0.3 x0.6 w k6 w k1"},
-              {0, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 x0.3 w w k4 x0.6 w k6 w k1"},
-              {0.25, 0, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 w w k4 x0.3 x0.6 w k6 w k1"},
-              {0.25, 1, 1, " k1 x0.4 k3 x0.1 x0.2 w k8 k7 k0.5 x0.3 w w k4 x0.6 w k6 w k1"}};
+    } at[] = {{0.25, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 w w k4 k0.5 x0.05 x0.3 x0.6 w w k6 w k1"},
+              {0, 1, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 x0.05 x0.3 w w k4 x0.6 w w k6 w k1"},
+              {0.25, 0, 0, " k1 x0.4 k3 x0.1 x0.2 w k8 k0.5 w w k4 x0.05 x0.3 x0.6 w w k6 w k1"},
+              {0.25, 1, 1, " k1 x0.4 k3 x0.1 x0.2 w k8 k7 k0.5 x0.05 x0.3 w w k4 x0.6 w w k6 w k1"}};
     for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
-        struct ss_layer_step gather = POST(SS_COMM_EP, 0.1, 0), own = IN_MLP(0.5);
-        gather.ahead = 1;
+        struct ss_layer_step gather = POST(SS_COMM_EP, 0.1, 0), first = POST(SS_COMM_EP, 0.05, 0),
+                             own = IN_MLP(0.5);
+        gather.ahead = first.ahead = 1;
         own.called = at[i].called;
         struct ss_step_list backward =
-            LIST(IN_MLP(1), POST(SS_COMM_EP, 0.4, 0), WAIT(SS_COMM_EP), IN_MLP(8), own,
-                 POST(SS_COMM_EP, 0.3, at[i].sms), WAIT(SS_COMM_EP), COMPUTE(6));
+            LIST(IN_MLP(1), POST(SS_COMM_EP, 0.4, 0), WAIT(SS_COMM_EP), IN_MLP(8), own, first,
+                 WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.3, at[i].sms), WAIT(SS_COMM_EP), COMPUTE(6));
         struct ss_layer_part part = {
             .kind = SS_LAYER_MOE,
             .steps = {.phase = {LIST(COMPUTE(3), gather, WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.2, 0),

@@ -168,15 +168,14 @@ static int kind_back(const struct ss_shape *s)
     return s->uneven ? SS_COLL_ALL_TO_ALL_BACK : SS_COLL_ALL_TO_ALL;
 }
 
-/* Tokens to their experts, with the probability of each copy in fp32, which weighs the activation there, and its gradient on the
- * way back: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. HybridEP sends each
- * copy with those of all experts that NVLink joins. */
-static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
+/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. The
+ * probability of each copy in fp32, which weighs the activation there, and its gradient on the way back have an all-to-all of their
+ * own; HybridEP sends each copy with those of all experts that NVLink joins. */
+static void dispatch(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
-    double weights = s->dispatcher == SS_DISPATCH_ALLTOALL   ? 4 * s->sent * fmax(1, s->busiest)
-                     : s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts
-                                                             : 0;
+    double weights = s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts : 0;
+    int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && stack->moe_probabilities > 0;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
@@ -187,8 +186,9 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
         return;
     exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
              moved(s) + weights);
-    struct ss_op *op = &ops->op[ops->n - 1]; /* the probabilities go by an all-to-all of their own */
-    op->forward_kernels = op->backward_kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 2 : 1;
+    struct ss_op *op = &ops->op[ops->n - 1];
+    op->apart = apart ? 4 * s->sent * fmax(1, s->busiest) : 0;
+    op->forward_kernels = op->backward_kernels = apart ? 2 : 1;
 }
 
 static void gather(struct ss_ops *ops, const struct ss_shape *s)
@@ -432,7 +432,7 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
         sized = ops->n;
     if (early)
         permutation(ops, s, "permute", 0);
-    dispatch(ops, s);
+    dispatch(ops, s, stack);
     early_shared(ops, s, stack, &held);
     gather(ops, s);
     if (late)

@@ -31,6 +31,7 @@ struct ss_op {
     int comm;             /* exchange: enum ss_communicator */
     int forward_coll, backward_coll;  /* exchange: enum ss_collective_kind */
     double exchanged, exchanged_back; /* exchange: bytes of one member's buffer, forward and backward */
+    double apart; /* exchange: the same of another one, each way, which is posted ahead of it */
     double
         gathered; /* elementwise: bytes that all ranks of the expert group gather from all before it, forward; else 0 */
     int beside; /* 1: runs while the exchange before it is under way */

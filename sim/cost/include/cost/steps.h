@@ -60,9 +60,9 @@ struct ss_layer_steps {
 };
 struct ss_recorder {
     struct ss_layer_steps out;
-    struct ss_layer_steps block; /* of the operator at hand: B, I and W */
-    int open;                    /* an exchange is under way */
-    struct ss_layer_step forward, backward;
+    struct ss_layer_steps block;                   /* of the operator at hand: B, I and W */
+    int open;                                      /* an exchange is under way */
+    struct ss_layer_step forward, ahead, backward; /* ahead: of backward */
 };
 
 /* A linear layer in seconds. */
@@ -96,7 +96,8 @@ void ss_record_operator(struct ss_recorder *r, const struct ss_step_of *of);
 /* What follows is of none, in the same half of the layer. */
 void ss_record_operators_end(struct ss_recorder *r);
 /* An exchange between experts, and what is recorded beside it until its end. */
-void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *forward,
+void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *ahead,
+                        const struct ss_layer_step *forward, const struct ss_layer_step *ahead_back,
                         const struct ss_layer_step *backward);
 void ss_record_exchange_end(struct ss_recorder *r);
 /* again: 1: the forward is recomputed before the backward. */

@@ -42,6 +42,9 @@ extern "C" {
       "order, the backward scales the gradients of Q and K")                                                 \
     X(rope_passes, "ss.rope.passes", NONE, 2, 0, 40,                                                         \
       "times that the rotary embedding moves Q and K through HBM in one direction of the pass")              \
+    X(moe_probabilities, "ss.moe.probabilities", COUNT, 0, 0, 1,                                             \
+      "the all-to-all of tokens has one of their probabilities beside it; before Megatron core 0.13 these "  \
+      "stay where the token is")                                                                             \
     X(fused_latent_rope, "ss.fused.latent_rope", COUNT, 0, 0, 1,                                             \
       "latent attention turns queries and keys, and puts the keys together, in fused kernels")               \
     /* layers */                                                                                             \
