@@ -195,5 +195,6 @@ double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_atte
      * of all heads first the last ones are short. */
     if (call->backward)
         tail = card->attention_sorted > 0 ? 0 : fmax(0, tail - (call->spread - 1) * tiles / (2 * sms));
-    return 1 / (blocks > sms ? fmax(1 + tail * longest, longest) : longest);
+    double alone = call->backward ? longest : longest / card->attention_lone;
+    return 1 / (blocks > sms ? fmax(1 + tail * longest, alone) : alone);
 }

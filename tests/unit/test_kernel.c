@@ -20,6 +20,7 @@ static void make(struct ss_card *card, struct ss_stack *stack)
     card->gemm_small_tile = 0.9;
     card->attention_tile = 128;
     card->attention_wide = 1;
+    card->attention_lone = 1;
     card->hbm_bandwidth = 1e12;
     card->hbm_efficiency = 1;
     stack->te_layers = stack->norm_passes = stack->fp8_cast_passes = 1;
@@ -113,6 +114,15 @@ static void test_attention_fill(void)
     /* Two heads: 64 blocks, of which the longest takes 3.125 times what all SMs would. */
     call.heads = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / 3.125, 1e-12);
+    /* A block alone at 0.8 of the SM's rate: two heads; 4 as before, for most SMs have two; the backward as before. */
+    card.attention_lone = 0.8;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 0.8 / 3.125, 1e-12);
+    call.heads = 4;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / (1 + 2 / 3. * 200 / 128), 1e-12);
+    call.heads = 2;
+    call.backward = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_attention_fill(&card, &call, 100), 1 / 3.125, 1e-12);
+    card.attention_lone = 1;
     /* As many keys for all: half a block of 256 queries. A tile that is not full is one. */
     card.attention_tile = 256;
     call = (struct ss_attention_call){.heads = 20, .queries = 2500, .spread = 1};
@@ -157,10 +167,10 @@ static void test_attention_fill_runs(void)
 static void test_attention_by_heads(void)
 {
     static const struct {
-        double sms, tile, measured[5], error[5];
-    } row[] = {{108, 128, {370.3, 349.0, 308.2, 245.4, 160.4}, {0, 0.4, -0.4, -3.3, -14.0}},
-               {108, 128, {313.6, 301.5, 277.1, 237.2, 210.5}, {0, 1.1, 2.1, 3.1, 19.3}},
-               {148, 256, {1960.9, 1646.5, 1301.1, 697.9, 375.5}, {0, -2.5, -1.5, -31.0, -25.7}}};
+        double sms, tile, lone, measured[5], error[5];
+    } row[] = {{108, 128, 1, {370.3, 349.0, 308.2, 245.4, 160.4}, {0, 0.4, -0.4, -3.3, -14.0}},
+               {108, 128, 1, {313.6, 301.5, 277.1, 237.2, 210.5}, {0, 1.1, 2.1, 3.1, 19.3}},
+               {148, 256, 0.75, {1960.9, 1646.5, 1301.1, 697.9, 375.5}, {0, -2.5, -1.5, -8.0, -1.0}}};
     struct ss_card card;
     struct ss_stack stack;
     make(&card, &stack);
@@ -170,6 +180,7 @@ static void test_attention_by_heads(void)
             struct ss_attention_call call = most;
             call.heads = 64 >> i;
             card.attention_tile = row[k].tile;
+            card.attention_lone = row[k].lone;
             double said = ss_kernel_attention_fill(&card, &call, row[k].sms) /
                           ss_kernel_attention_fill(&card, &most, row[k].sms);
             CU_ASSERT_DOUBLE_EQUAL(100 * (row[k].measured[i] / row[k].measured[0] / said - 1),

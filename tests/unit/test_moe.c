@@ -43,6 +43,7 @@ static void setting_make(struct setting *t)
     t->card.sm_count = 100;
     t->card.host_slowdown = 1;
     t->card.attention_wide = 1;
+    t->card.attention_lone = 1;
     t->card.peak_bf16 = 1e15;
     t->card.gemm_eff_bf16 = 0.5;
     t->card.gemm_tile_m = 128;

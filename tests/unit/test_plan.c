@@ -66,6 +66,7 @@ static void context_make(struct ss_cost_context *c, struct ss_card *card, struct
     card->sm_count = 100;
     card->host_slowdown = 1;
     card->attention_wide = 1;
+    card->attention_lone = 1;
     card->peak_bf16 = 1e15;
     card->peak_fp8 = 2e15;
     card->gemm_eff_bf16 = 0.5;

@@ -72,6 +72,8 @@ extern "C" {
       "1: the backward of attention starts the longest blocks of all heads first, so that no SM waits")      \
     X(attention_wide, "ss.attention.wide_backward", FRACTION, 0, 1, 0.1, 1,                                  \
       "rate of fused attention's backward of heads of more than 128 channels over that of others")           \
+    X(attention_lone, "ss.attention.lone_block", FRACTION, 0, 1, 0.1, 1,                                     \
+      "rate of a forward attention's thread block that is alone on its SM over that of the SM")              \
     X(attention_gemm_level, "ss.attention.gemm_level", FRACTION, 0, 0, 0, 1,                                 \
       "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
       "limit): attention's products are slower as GEMMs are")                                                \
