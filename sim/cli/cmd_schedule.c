@@ -267,6 +267,27 @@ static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, 
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
 
+static void show(void *ctx, double share)
+{
+    struct cli_meter *m = ctx;
+    double now = cli_wall_s();
+    if (m->shown > 0 && now - m->shown < 0.1)
+        return;
+    m->shown = now;
+    cli_progress((void *)m->what, share);
+}
+
+struct ss_study_progress cli_schedule_progress(struct cli_meter *m)
+{
+    return (struct ss_study_progress){cli_terminal(STDERR_FILENO) ? show : NULL, m};
+}
+
+void cli_schedule_progress_end(const struct cli_meter *m)
+{
+    if (m->shown > 0)
+        cli_progress_end();
+}
+
 static int compare_integers(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
                             struct ss_error *err)
 {
@@ -283,14 +304,21 @@ static int compare_integers(struct cli_flags *f, int argc, char **argv, struct s
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
-    return n < 0 ? n
-                 : ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0], c,
-                                       err);
+    if (n < 0)
+        return n;
+    struct cli_meter meter = {.what = "comparing"};
+    const struct ss_study_progress progress = cli_schedule_progress(&meter);
+    rc = ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0], &progress,
+                             c, err);
+    cli_schedule_progress_end(&meter);
+    return rc;
 }
 
 static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_comparison **c,
                        struct ss_error *err)
 {
+    struct cli_meter meter = {.what = "comparing"};
+    const struct ss_study_progress progress = cli_schedule_progress(&meter);
     const char *names[MAX_NAMES];
     struct cli_inputs in;
     int rc = cli_schedule_no_order(argc, argv, err);
@@ -301,7 +329,8 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     int n = split_names(f->schedule.names, names, err);
     rc = n < 0 ? n
                : ss_compare_job(names, n, in.scenario, f->how.options.engine, f->pictures.path[CLI_GANTT][0],
-                                c, err);
+                                &progress, c, err);
+    cli_schedule_progress_end(&meter);
     cli_inputs_free(&in);
     return rc;
 }

@@ -108,13 +108,16 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
                                         .steps = f->schedule.steps,
                                         .seed = (uint64_t)f->schedule.seed,
                                         .draw = f->pictures.path[CLI_GANTT][0] != 0};
+    struct cli_meter meter = {.what = "searching"};
     struct ss_search_layouts *l = NULL;
     struct ss_bands *bands = NULL;
     int rc = scenario ? ss_bands_load(NULL, NULL, &bands, err) : SS_OK;
     options.bands = bands;
+    options.progress = cli_schedule_progress(&meter);
     if (!rc)
         rc = scenario ? ss_search_layouts_run(scenario, &options, &l, err)
                       : ss_search_layouts_of_shape(whole, &options, &l, err);
+    cli_schedule_progress_end(&meter);
     ss_bands_free(bands);
     int none = !rc && l->best < 0;
     if (!rc && !none && f->output[0])
@@ -136,7 +139,10 @@ static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err
     q->steps = f->schedule.steps;
     if (f->schedule.layouts)
         return search_layouts(f, NULL, q, err);
+    struct cli_meter meter = {.what = "searching"};
+    q->progress = cli_schedule_progress(&meter);
     int rc = ss_search_run(q, &r, err);
+    cli_schedule_progress_end(&meter);
     if (!rc && f->output[0]) /* first, for what cannot be written leaves one answer, the error */
         rc = cli_schedule_write(f, r->schedule, err);
     if (!rc)

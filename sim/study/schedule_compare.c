@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
+#include "study/progress.h"
 #include "study/schedule_strip.h"
 
 void ss_comparison_free(struct ss_comparison *c)
@@ -166,7 +167,8 @@ static int check_size(const struct ss_schedule_params *p, struct ss_error *err)
 }
 
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
-                        const double times[3], int draw, struct ss_comparison **out, struct ss_error *err)
+                        const double times[3], int draw, const struct ss_study_progress *progress,
+                        struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_comparison *c = NULL;
     int rc = check_size(params, err);
@@ -178,6 +180,7 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         struct ss_schedule *s = NULL;
         struct ss_error e = {0};
         char base[sizeof row->name];
+        ss_study_tell(progress, (double)i / c->n);
         own.chunks = split_name(row->name, params->chunks, base);
         int file = ss_schedule_is_file(base) || !strcmp(base, "-");
         rc = file ? ss_schedule_load(base, &s, &e) : ss_schedule_build(base, &own, &s, &e);
@@ -192,6 +195,7 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
         rc = refused(row, rc, &e, err);
         ss_schedule_free(s);
     }
+    ss_study_tell(progress, 1);
     if (rc)
         ss_comparison_free(c);
     else
@@ -261,9 +265,11 @@ static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
 }
 
 int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine, int draw,
-                   struct ss_comparison **out, struct ss_error *err)
+                   const struct ss_study_progress *progress, struct ss_comparison **out, struct ss_error *err)
 {
-    struct ss_run_options options = {.engine = engine};
+    struct ss_study_part part = {.whole = progress};
+    struct ss_run_options options = {
+        .engine = engine, .progress = progress ? ss_study_tell_part : NULL, .ctx = &part};
     struct ss_comparison *c = NULL;
     struct ss_bands *bands = NULL;
     int rc = start(names, n, &c, err);
@@ -272,8 +278,12 @@ int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s,
     options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_error e = {0};
+        part.i = i;
+        part.n = c->n;
+        ss_study_tell_part(&part, 0);
         rc = refused(&c->rows[i], compare_one(&c->rows[i], s, &options, draw, &e), &e, err);
     }
+    ss_study_tell(progress, 1);
     ss_bands_free(bands);
     if (rc) {
         ss_comparison_free(c);

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
+#include "study/progress.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
@@ -59,6 +60,7 @@ static int find_order(const struct ss_scenario *s, const struct ss_layout_option
     q->barrier = q->barrier && !o->no_barrier;
     q->seed = o->seed;
     q->steps = o->steps > 0 ? o->steps : ss_search_usual_steps(q) / SHARE + 1;
+    q->progress = o->progress;
     rc = isfinite(o->cap) ? ss_search_limit(q, o->cap, err) : SS_OK;
     if (!rc)
         rc = ss_search_run(q, &found, err);
@@ -161,10 +163,15 @@ int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_op
                           struct ss_search_layouts **out, struct ss_error *err)
 {
     struct ss_search_layouts *l = list(s);
+    struct ss_study_part part = {.whole = &o->progress};
+    struct ss_layout_options of_part = *o;
     int rc = l ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+    of_part.progress = (struct ss_study_progress){ss_study_tell_part, &part};
     for (int i = 0; !rc && i < l->n; i++) {
         struct ss_summary *own = &l->rows[i].summary;
-        rc = try_layout(s, o, &l->rows[i], err);
+        part.i = i;
+        part.n = l->n;
+        rc = try_layout(s, &of_part, &l->rows[i], err);
         if (!rc && !own->code && own->outcome != SS_OUTCOME_TOO_LARGE &&
             (l->best < 0 || better(own, &l->rows[l->best].summary)))
             l->best = i;

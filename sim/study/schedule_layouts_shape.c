@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
+#include "study/progress.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
@@ -55,6 +56,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
     q->seed = o->seed;
     q->steps = o->steps;
+    q->progress = o->progress;
     int rc = ss_search_run(q, &found, err);
     if (!rc)
         take_result(whole, found, row);
@@ -82,7 +84,10 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
 {
     static const int chunks[] = {1, 2, 2}, v_shape[] = {0, 0, 1};
     struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
+    struct ss_study_part part = {.whole = &o->progress, .n = whole->stages > 1 ? 3 : 1};
+    struct ss_layout_options of_part = *o;
     int rc = SS_OK;
+    of_part.progress = (struct ss_study_progress){ss_study_tell_part, &part};
     if (l)
         l->rows = ss_calloc(3, sizeof *l->rows);
     if (!l || !l->rows) {
@@ -90,12 +95,13 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
     }
     l->best = -1;
-    for (int i = 0; !rc && i < (whole->stages > 1 ? 3 : 1); i++) {
+    for (int i = 0; !rc && i < part.n; i++) {
         struct ss_search_layout *row = &l->rows[l->n++];
+        part.i = i;
         row->stages = whole->stages;
         row->chunks = chunks[i];
         row->v_shape = v_shape[i];
-        rc = try_layout(whole, o, row, err);
+        rc = try_layout(whole, &of_part, row, err);
         if (!rc && row->schedule && (l->best < 0 || row->length < l->rows[l->best].length))
             l->best = i;
     }

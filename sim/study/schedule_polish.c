@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "study/progress.h"
 #include "study/schedule_order.h"
 
 #define FARTHEST 8
@@ -46,6 +47,7 @@ int ss_search_polish(const struct ss_search *q, int steps, uint64_t *random, str
         int by = 1 + (int)ss_search_draw(random, FARTHEST), up = (int)ss_search_draw(random, 2);
         int to = reach(s->slots[r], slots, from, up ? from + by : from - by);
         struct ss_measure next;
+        ss_study_tell(&q->progress, 0.5 + 0.5 * n / steps);
         if (to == from)
             continue;
         shift(s->slots[r], from, to);

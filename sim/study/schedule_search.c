@@ -7,10 +7,16 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 #include "stepsim/result.h"
+#include "study/progress.h"
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
 #define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
+#define STARTS 32          /* that are listed first */
+#define FEWEST 50          /* tries behind them */
+/* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB), and the starts and fewest tries, which moving slots doubles. */
+#define MOST_ACTIONS 5e6
+#define MOST_S 3600
 
 struct search {
     const struct ss_search *q;
@@ -148,7 +154,8 @@ static int climb(struct search *x, int steps)
     struct ss_measure m;
     int rc = SS_OK;
     x->now_measure = (struct ss_measure){.makespan = INFINITY, .span = INFINITY, .idle = INFINITY};
-    for (int n = 0; n < 32 && !rc; n++) {
+    for (int n = 0; n < STARTS && !rc; n++) {
+        ss_study_tell(&x->q->progress, 0.5 * n / (STARTS + steps));
         start_steer(x, n, x->next);
         rc = try_steer(x, x->next, &m);
         if (rc || !better(x->q, &m, &x->now_measure, 0))
@@ -157,6 +164,7 @@ static int climb(struct search *x, int steps)
         memcpy(x->now, x->next, size);
     }
     for (int n = 0; n < steps && !rc; n++) {
+        ss_study_tell(&x->q->progress, 0.5 * (STARTS + n) / (STARTS + steps));
         memcpy(x->next, x->now, size);
         change(x, x->next);
         rc = try_steer(x, x->next, &m);
@@ -235,7 +243,7 @@ static int take_greedy(void *user, struct ss_greedy *g)
 int ss_search_usual_steps(const struct ss_search *q)
 {
     double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_A_SECOND / (slots * q->stages);
-    return n > 20000 ? 20000 : n < 50 ? 50 : (int)n;
+    return n > 20000 ? 20000 : n < FEWEST ? FEWEST : (int)n;
 }
 
 /* An order is measured slot by slot, listed with a look at every rank for each slot. */
@@ -269,17 +277,32 @@ static int polish(struct search *x)
     return rc;
 }
 
+/* Before memory and time are taken. */
+static int check_size(const struct ss_search *q, struct ss_error *err)
+{
+    const double actions = (double)q->stages * q->chunks * q->microbatches,
+                 seconds = 2 * (STARTS + FEWEST) * 3 * actions * q->stages / SLOTS_A_SECOND;
+    if (actions <= MOST_ACTIONS && seconds <= MOST_S)
+        return SS_OK;
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "search: %d stages x %d chunks x %d microbatches would take %.1f GB and some %.1f h; %.0f GB and "
+            "%d h are the most",
+            q->stages, q->chunks, q->microbatches, 200e-9 * actions, seconds / 3600, 200e-9 * MOST_ACTIONS,
+            MOST_S / 3600);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
+}
+
 static int check_input(const struct ss_search *q, struct ss_error *err)
 {
     int n = q->stages * q->chunks, good = q->stages >= 1 && q->chunks >= 1 && q->microbatches >= 1;
-    if (!good || (q->v_shape && q->chunks != 2) || (int64_t)n * q->microbatches > 1 << 24)
+    if (!good || (q->v_shape && q->chunks != 2))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: %d stages x %d chunks x %d microbatches%s",
                        q->stages, q->chunks, q->microbatches,
                        q->v_shape ? " on a V, which has two chunks" : "");
     for (int k = 0; k < n; k++)
         if (!(q->f[k] >= 0 && q->i[k] >= 0 && q->w[k] >= 0 && isfinite(q->f[k] + q->i[k] + q->w[k])))
             return ss_fail(err, SS_ERR_USAGE, NULL, 0, "search: times must be finite and not negative");
-    return SS_OK;
+    return check_size(q, err);
 }
 
 static int finish(struct search *x, struct ss_search_result *r, struct ss_error *err)
@@ -328,6 +351,7 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
         rc = polish(&x);
     if (!rc)
         rc = finish(&x, r, err);
+    ss_study_tell(&q->progress, 1);
     if (rc == SS_ERR_NOMEM)
         ss_fail(err, rc, NULL, 0, "no memory to search schedules of %d stages", q->stages);
     free(x.now);

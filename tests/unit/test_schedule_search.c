@@ -205,6 +205,73 @@ static void test_refusals(void)
     ss_search_free(q);
 }
 
+/* 32 starts and 50 tries, as much again for moving slots, of 3 x 64 x 35,728 slots with a look at 64 ranks each: an hour and 0.01 s at 20 million a
+ * second. And 200 bytes for each of five million and one actions. */
+static void test_too_large(void)
+{
+    static const int shape[][2] = {{64, 35728}, {1, 5000001}};
+    static const char *const says[] = {"would take 0.5 GB and some 1.0 h; 1 GB and 1 h are the most",
+                                       "would take 1.0 GB and some 0.0 h"};
+    for (int i = 0; i < 2; i++) {
+        struct ss_search *q = problem(shape[i][0], 1, shape[i][1], 1, 1, 1, 0, 1e9);
+        struct ss_search_result *r = NULL;
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(ss_search_run(q, &r, &err), SS_ERR_UNSUPPORTED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, says[i]));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "fewer microbatches"));
+        ss_search_free(q);
+    }
+}
+
+/* What a study has told. */
+struct told {
+    int n, back;
+    double first, last;
+};
+
+static void hear(void *ctx, double share)
+{
+    struct told *t = ctx;
+    t->first = t->n++ ? t->first : share;
+    t->back += share < t->last;
+    t->last = share;
+}
+
+static void expect_heard(struct told *t, int least)
+{
+    CU_ASSERT(t->n >= least);
+    CU_ASSERT_EQUAL(t->first, 0);
+    CU_ASSERT_EQUAL(t->back, 0);
+    CU_ASSERT_EQUAL(t->last, 1);
+    *t = (struct told){0};
+}
+
+/* Each of 32 starts and 10 tries is told, each placement of a layout, each schedule of a comparison; never back. */
+static void test_progress(void)
+{
+    static const double times[] = {1, 1, 1};
+    const struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
+    struct told told = {0};
+    const struct ss_study_progress progress = {hear, &told};
+    struct ss_layout_options o = {.cap = INFINITY, .steps = 10, .seed = 1, .progress = progress};
+    struct ss_search *q = problem(4, 1, 8, 1, 1.2, 0.9, 0, 1e9);
+    struct ss_search_result *r = NULL;
+    struct ss_search_layouts *l = NULL;
+    struct ss_comparison *c = NULL;
+    q->steps = 10;
+    q->progress = progress;
+    CU_ASSERT_EQUAL_FATAL(ss_search_run(q, &r, NULL), SS_OK);
+    expect_heard(&told, 42);
+    CU_ASSERT_EQUAL_FATAL(ss_search_layouts_of_shape(q, &o, &l, NULL), SS_OK);
+    expect_heard(&told, 3 * 42);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(NULL, 0, &shape, times, 0, &progress, &c, NULL), SS_OK);
+    expect_heard(&told, c->n);
+    ss_comparison_free(c);
+    ss_search_layouts_free(l);
+    ss_search_result_free(r);
+    ss_search_free(q);
+}
+
 /* Two ranks, one microbatch, F = I = W = 1: the backward of the last rank begins behind its forward at 2 and takes 2. */
 static void test_strip(void)
 {
@@ -212,7 +279,7 @@ static void test_strip(void)
     static const double times[] = {1, 1, 1}, want[][2] = {{0, 1}, {4, 6}, {1, 2}, {2, 4}};
     struct ss_schedule_params shape = {.stages = 2, .microbatches = 1, .overlap_p2p = 1};
     struct ss_comparison *c = NULL;
-    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 2, &shape, times, 1, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 2, &shape, times, 1, NULL, &c, NULL), SS_OK);
     const struct ss_schedule_strip *s = c->rows[0].strip;
     CU_ASSERT_PTR_NOT_NULL_FATAL(s);
     CU_ASSERT_PTR_NULL(c->rows[1].strip); /* refused */
@@ -232,7 +299,7 @@ static void test_compare(void)
     static const double times[] = {1, 1, 1};
     struct ss_schedule_params shape = {.stages = 4, .microbatches = 8, .overlap_p2p = 1};
     struct ss_comparison *c = NULL;
-    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, 1, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names, 5, &shape, times, 1, NULL, &c, NULL), SS_OK);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].summary.iteration_s, 33, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(c->rows[0].inner_bubble, 9, 1e-12);
     CU_ASSERT_EQUAL(c->rows[0].sends, 2 * 3 * 8);
@@ -244,14 +311,14 @@ static void test_compare(void)
     CU_ASSERT_DOUBLE_EQUAL(c->rows[3].inner_bubble, 9.0 / 4, 1e-12);
     ss_comparison_free(c);
     shape.microbatches = 4;
-    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, 0, &c, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_compare_integers(names + 4, 1, &shape, times, 0, NULL, &c, NULL), SS_OK);
     CU_ASSERT_EQUAL(c->rows[0].summary.code, SS_ERR_CONFIG);
     ss_comparison_free(c);
     static const char *const unknown[] = {"zb-h9"};
-    CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, 0, &c, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_compare_integers(unknown, 1, &shape, times, 0, NULL, &c, NULL), SS_ERR_INPUT);
     struct ss_error err;
     shape = (struct ss_schedule_params){.stages = 1024, .microbatches = 21846, .overlap_p2p = 1};
-    CU_ASSERT_EQUAL(ss_compare_integers(names, 1, &shape, times, 0, &c, &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(ss_compare_integers(names, 1, &shape, times, 0, NULL, &c, &err), SS_ERR_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(err.message, "1024 ranks with 21846 microbatches are 6.7e+07 slots, 1.3 GiB"));
 }
@@ -308,6 +375,8 @@ int main(void)
                            {"polish by hand", test_polish_by_hand},
                            {"unequal stages", test_unequal_stages},
                            {"refusals", test_refusals},
+                           {"too large", test_too_large},
+                           {"progress", test_progress},
                            {"compare", test_compare},
                            {"strip", test_strip},
                            CU_TEST_INFO_NULL};

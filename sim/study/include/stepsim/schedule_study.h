@@ -16,6 +16,12 @@
 extern "C" {
 #endif
 
+/* Who is told how far a study is: `tell` gets the share that is done, 0 to 1, now and then. NULL: nobody. */
+struct ss_study_progress {
+    void (*tell)(void *ctx, double share);
+    void *ctx;
+};
+
 /* ---- compare ---- */
 struct ss_compare_row {
     char name[256];
@@ -35,14 +41,16 @@ struct ss_comparison {
     struct ss_compare_row *rows;
 };
 /* Compares schedules, names or files (NULL or n = 0: all known ones), with free communication; times: F, I, W of a whole stage,
- * which its chunks share. `draw` 1: a picture will be drawn. The caller frees *out with ss_comparison_free. Errors: SS_ERR_INPUT,
- * SS_ERR_IO (files). */
+ * which its chunks share. `draw` 1: a picture will be drawn; `progress` may be NULL. The caller frees *out with ss_comparison_free. Errors:
+ * SS_ERR_INPUT, SS_ERR_IO (files), SS_ERR_UNSUPPORTED (more slots than fit a GiB a schedule). */
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
-                        const double times[3], int draw, struct ss_comparison **out, struct ss_error *err);
-/* Predicts the job of a scenario under each schedule; `names`, `n` and `draw` are as for ss_compare_integers. A schedule that refuses the
+                        const double times[3], int draw, const struct ss_study_progress *progress,
+                        struct ss_comparison **out, struct ss_error *err);
+/* Predicts the job of a scenario under each schedule; `names`, `n`, `draw` and `progress` are as for ss_compare_integers. A schedule that refuses the
  * job is a row. The caller frees *out with ss_comparison_free. */
 int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s, int engine, int draw,
-                   struct ss_comparison **out, struct ss_error *err);
+                   const struct ss_study_progress *progress, struct ss_comparison **out,
+                   struct ss_error *err);
 /* Judges the rows of a job as if the card had `bytes` of memory: what needs more on a rank is too large. More than the card's
  * memory changes nothing. */
 void ss_comparison_limit(struct ss_comparison *c, double bytes);
@@ -75,6 +83,7 @@ struct ss_search {
     double growth, limit;  /* limit: what a rank may have, the card's memory or less */
     uint64_t seed;
     int steps; /* tries; 0: as many as take about a second */
+    struct ss_study_progress progress;
 };
 struct ss_search_result {
     struct ss_schedule *schedule;
@@ -99,8 +108,8 @@ int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_searc
 int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err);
 /* Returns the memory, in bytes, of a rank of a job whose activations have this peak. */
 double ss_search_device(const struct ss_search *q, int rank, double peak);
-/* Runs a search; the caller frees *out with ss_search_result_free. Error: SS_ERR_CONFIG (no order was found that stays under the
- * cap). */
+/* Runs a search; the caller frees *out with ss_search_result_free. Errors: SS_ERR_CONFIG (no order was found that stays under the
+ * cap), SS_ERR_UNSUPPORTED (the fewest tries would take a GiB, or about an hour), SS_ERR_USAGE. */
 int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err);
 /* Frees the result of a search. NULL is allowed. */
 void ss_search_result_free(struct ss_search_result *r);
@@ -133,6 +142,7 @@ struct ss_layout_options {
     uint64_t seed;
     int draw;                     /* 1: a picture will be drawn */
     const struct ss_bands *bands; /* of the summaries; NULL: none */
+    struct ss_study_progress progress;
 };
 /* Searches the best order of a job for each number of pipeline ranks that divides the GPUs of a replica's tensor and context
  * groups (of a job with stages of its own their number), on one chunk a rank, two, and two on a V, and replays each on the
