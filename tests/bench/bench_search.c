@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times searches by two workers: how many layouts a second they replay, and how soon a large space is searched.
+ * Times searches and a sweep by two workers: how many layouts a second they replay, how many configurations in which nothing but
+ * numbers differs, and how soon a large space is searched.
  * bench_search STEPSIM [--quick] [--against PROGRAM]
- * Prints a table in Markdown; --against runs an earlier program in turn with this one.
+ * Prints a table in Markdown; --against runs an earlier program in turn with this one, where that one can.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,17 +14,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_WORDS 40
+#define MAX_WORDS 64
 #define REPEATS 5
 
+/* Of a sweep each of three flags takes so many values. */
+#define NUMBERS 22
+
 static const struct {
-    const char *name, *options, *goal;
+    const char *name, *command, *options, *goal;
     int slow; /* left out by --quick */
 } cases[] = {
-    {"70B on 4 to 64 nodes, every legal layout without cp", "--vary nodes=4..64 --cp 1 --exhaustive",
-     "8000 a second", 0},
-    {"70B on 16 nodes, 100,530 legal layouts, with bounds",
-     "--nodes 16 --vary overlap-grad-reduce=off,on --vary overlap-param-gather=off,on "
+    {"70B on 4 to 64 nodes, every legal layout without cp", "search",
+     "--unconfirmed --vary nodes=4..64 --cp 1 --exhaustive", "8000 a second", 0},
+    {"70B on 16 nodes, tp 4, pp 4: NIC bandwidth, HBM efficiency and spread vary", "sweep",
+     "--nodes 16 --tp 4 --pp 4 --mbs 1 --sequence-parallel --use-distributed-optimizer", "8000 a second", 0},
+    {"70B on 16 nodes, 100,530 legal layouts, with bounds", "search",
+     "--unconfirmed --nodes 16 --vary overlap-grad-reduce=off,on --vary overlap-param-gather=off,on "
      "--vary tp-comm-overlap=off,on --vary use-distributed-optimizer=off,on",
      "10 s, 1 GiB", 1},
 };
@@ -58,19 +65,45 @@ static long before(const char *line, const char *word)
     return strtol(at, NULL, 10);
 }
 
-/* One search; workers are waited for by it, so that its usage has theirs. */
-static int run(const char *stepsim, const char *options, struct figures *f)
+/* " --vary FLAG=1x,2x,...", NUMBERS values from `from` on. */
+static void add_numbers(char *words, size_t size, const char *flag, const char *form, double from,
+                        double step)
 {
-    static char text[1 << 16];
-    char words[1024], *argv[MAX_WORDS], *rest;
+    for (int i = 0; i < NUMBERS; i++) {
+        size_t used = strlen(words);
+        used += (size_t)snprintf(words + used, size - used, i ? "," : " --vary %s=", flag);
+        snprintf(words + used, size - used, form, from + i * step);
+    }
+}
+
+/* The rows of a sweep: lines between its head and the empty one behind them. */
+static void count_rows(const char *text, struct figures *f)
+{
+    const char *end = strstr(text, "\n\n");
+    for (const char *at = strchr(text, '\n'); at && at != end; at = strchr(at + 1, '\n')) {
+        f->layouts++;
+        f->refused += strncmp(at + 1 + strcspn(at + 1, "\n") - 7, "refused", 7) == 0;
+    }
+    f->predicted = f->layouts - f->refused;
+}
+
+/* A search says what became of the layouts in its first line. */
+static void read_counts(char *text, struct figures *f)
+{
+    text[strcspn(text, "\n")] = '\0';
+    f->layouts = before(text, " layouts");
+    f->refused = before(text, " refused");
+    f->predicted = before(text, " predicted");
+}
+
+/* Runs the words, and keeps what they print up to `size`; workers are waited for, so that the usage has theirs. */
+static int run_words(char *words, int quiet, char *text, size_t size, struct figures *f)
+{
+    char *argv[MAX_WORDS], *rest, more[4096];
     int fds[2], status, n = 0;
     struct rusage usage;
     size_t used = 0;
     ssize_t got;
-    snprintf(words, sizeof words,
-             "%s search --platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --workers 2 "
-             "--unconfirmed %s",
-             stepsim, options);
     for (char *w = strtok_r(words, " ", &rest); w && n < MAX_WORDS - 1; w = strtok_r(NULL, " ", &rest))
         argv[n++] = w;
     argv[n] = NULL;
@@ -82,39 +115,74 @@ static int run(const char *stepsim, const char *options, struct figures *f)
         dup2(fds[1], 1);
         close(fds[0]);
         close(fds[1]);
+        if (quiet)
+            dup2(open("/dev/null", O_WRONLY), 2);
         execvp(argv[0], argv);
         _exit(127);
     }
     close(fds[1]);
-    while ((got = read(fds[0], text + used, sizeof text - 1 - used)) > 0)
-        used += (size_t)got;
+    while ((got = used + 1 < size ? read(fds[0], text + used, size - 1 - used)
+                                  : read(fds[0], more, sizeof more)) > 0)
+        used += used + 1 < size ? (size_t)got : 0;
     text[used] = '\0';
     close(fds[0]);
-    if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 || !WIFEXITED(status) || WEXITSTATUS(status))
+    if (pid < 0 || wait4(pid, &status, 0, &usage) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
         return -1;
-    text[strcspn(text, "\n")] = '\0';
-    *f = (struct figures){now() - start,
-                          seconds(usage.ru_utime) + seconds(usage.ru_stime),
-                          (double)usage.ru_maxrss / 1024,
-                          before(text, " layouts"),
-                          before(text, " refused"),
-                          before(text, " predicted")};
+    *f = (struct figures){.wall = now() - start,
+                          .cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime),
+                          .mib = (double)usage.ru_maxrss / 1024};
+    return 0;
+}
+
+static int run(const char *stepsim, size_t i, int quiet, struct figures *f)
+{
+    static char text[4 << 20], words[16384];
+    const int sweep = strcmp(cases[i].command, "sweep") == 0;
+    snprintf(words, sizeof words,
+             "%s %s --platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --workers 2 %s",
+             stepsim, cases[i].command, cases[i].options);
+    if (sweep) {
+        add_numbers(words, sizeof words, "set", "ss.nic.bandwidth=%gGBps", 25, 1);
+        add_numbers(words, sizeof words, "scale", "hbm.efficiency=%gx", 0.9, 0.005);
+        add_numbers(words, sizeof words, "spread", "%g", 0.5, 0.05);
+    }
+    if (run_words(words, quiet, text, sizeof text, f))
+        return -1;
+    if (sweep)
+        count_rows(text, f);
+    else
+        read_counts(text, f);
     return f->layouts > 0 && f->predicted > 0 ? 0 : -1;
 }
 
-static int measure(const char *const *programs, int nprograms, size_t i, int repeats, struct figures *best)
+/* *nprograms is 1 afterwards where the earlier program cannot run the case. */
+static int measure(const char *const *programs, int *nprograms, size_t i, int repeats, struct figures *best)
 {
     for (int r = 0; r < repeats; r++)
-        for (int p = 0; p < nprograms; p++) {
+        for (int p = 0; p < *nprograms; p++) {
             struct figures f;
-            if (run(programs[p], cases[i].options, &f)) {
-                fprintf(stderr, "bench_search: %s failed: %s\n", programs[p], cases[i].name);
-                return -1;
+            if (run(programs[p], i, p, &f)) {
+                fprintf(stderr,
+                        p ? "bench_search: %s cannot run this, so that there is no comparison: %s\n"
+                          : "bench_search: %s failed: %s\n",
+                        programs[p], cases[i].name);
+                if (!p)
+                    return -1;
+                *nprograms = 1;
+                break;
             }
             if (r == 0 || f.wall < best[p].wall)
                 best[p] = f;
         }
     return 0;
+}
+
+static int has_search(const char *program)
+{
+    char words[1024], text[64];
+    struct figures f;
+    snprintf(words, sizeof words, "%s search --help", program);
+    return run_words(words, 1, text, sizeof text, &f) == 0;
 }
 
 int main(int argc, char **argv)
@@ -131,19 +199,24 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_search STEPSIM [--quick] [--against PROGRAM]\n");
         return 2;
     }
+    if (nprograms > 1 && !has_search(programs[1])) {
+        fprintf(stderr, "bench_search: %s has no search: there is no comparison\n", programs[1]);
+        nprograms = 1;
+    }
     printf("| search | layouts | refused | predicted | wall s | CPU s | MiB | predicted a second | goal | "
            "wall s before | ratio |\n"
            "|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < NCASES; i++) {
         struct figures best[2];
+        int compared = nprograms;
         if (quick && cases[i].slow)
             continue;
-        if (measure(programs, nprograms, i, quick ? 1 : REPEATS, best))
+        if (measure(programs, &compared, i, quick ? 1 : REPEATS, best))
             return 1;
         printf("| %s | %ld | %ld | %ld | %.2f | %.2f | %.0f | %.0f | %s |", cases[i].name, best[0].layouts,
                best[0].refused, best[0].predicted, best[0].wall, best[0].cpu, best[0].mib,
                (double)best[0].predicted / best[0].wall, cases[i].goal);
-        if (nprograms > 1)
+        if (compared > 1)
             printf(" %.2f | %.2f |\n", best[1].wall, best[0].wall / best[1].wall);
         else
             printf(" | |\n");
