@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-#define MAX_ROWS 4096
+#define MAX_ROWS 16384
 
 /* --vary of an option of the program, which the library does not know. */
 static int check_vary(const char *text, struct ss_error *err)

@@ -100,7 +100,7 @@ static const struct cli_option table[] = {
     {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(SWEEP), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
      .doc = "a flag of the job and its values: nodes=8,16, vp=1,2,5, model=a,b, recompute=none,full; \"on\" and \"off\" "
             "give and leave out a flag without value, which the job itself then must not give: sequence-parallel=on,off; "
-            "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 4096 combinations"},
+            "set=ss.nic.bandwidth=12.5GBps,...; up to 8 flags, 16384 combinations"},
     {.name = "--vary", .value = "FLAG=V1,V2,...", .verbs = V(SEARCH), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(vary),
      .doc = "a flag of the job and its values: nodes=4..64 (each twice the one before), nodes=4,8, tp=1,2,4, schedule=auto (all "
             "that are known); tp, cp, pp, ep, vp, mbs, recompute and fsdp take all legal values where the job does not give them"},

@@ -9,6 +9,8 @@
 
 struct machine {
     char *key; /* what the request says of it */
+    int set;   /* values of --set and --scale were put into it */
+    int users; /* that have not given it back */
     struct ss_platform *platform;
     struct ss_stack stack;
     struct machine *next;
@@ -122,8 +124,9 @@ void ss_loaded_drop(struct ss_loaded *l)
     free(l);
 }
 
-/* A text that two requests share only if they mean the same cluster and stack; allocated, or NULL. */
-static char *key_of(const struct ss_job *job, const struct ss_request *r)
+/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read;
+ * allocated, or NULL. */
+static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
                   strlen(job->stack) + 2;
@@ -140,6 +143,7 @@ static char *key_of(const struct ss_job *job, const struct ss_request *r)
     for (int i = 0; i < job->nranges; i++)
         at +=
             snprintf(at, size - (size_t)(at - key), " %d-%d", job->on_nodes[i].first, job->on_nodes[i].last);
+    *read = (size_t)(at - key);
     for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
         const char *setting = ss_request_value_of(r, i, "--set"),
                    *scale = ss_request_value_of(r, i, "--scale");
@@ -225,6 +229,7 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
+/* What files say. */
 static int load(struct machine *m, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
                 struct ss_files *files, struct ss_error *err)
 {
@@ -238,37 +243,107 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
         rc = located(
             r, "--stack",
             ss_stack_load_with(job->stack, ss_platform_card(m->platform)->name, files, &m->stack, err), err);
-    return rc ? rc : ss_sets_apply(r, m->platform, &m->stack, err);
+    return rc;
+}
+
+/* Takes over `key`, and the machine where it fails. */
+static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_error *err)
+{
+    m->key = key;
+    if (!key) {
+        free_machine(m);
+        return no_memory(err);
+    }
+    m->next = l->machines;
+    l->machines = m;
+    return SS_OK;
+}
+
+static struct machine *find_machine(const struct ss_loaded *l, const char *key, size_t n)
+{
+    struct machine *m = l->machines;
+
+    while (m && (strncmp(m->key, key, n) != 0 || m->key[n]))
+        m = m->next;
+    return m;
+}
+
+/* One that is as files say, which are read once. */
+static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+                     ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
+                     struct machine **out, struct ss_error *err)
+{
+    struct machine *m = find_machine(l, key, n);
+    int rc = SS_OK;
+
+    if (!m) {
+        m = ss_calloc(1, sizeof *m);
+        rc = m ? load(m, job, r, asker, files, err) : no_memory(err);
+        if (rc)
+            free_machine(m);
+        else
+            rc = keep(l, m, strndup(key, n), err);
+    }
+    *out = m;
+    return rc;
+}
+
+/* A copy of that, with the request's values. Of what cannot be copied files are read again. */
+static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+                   ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
+                   struct machine **out, struct ss_error *err)
+{
+    struct machine *read = NULL, *m = ss_calloc(1, sizeof *m);
+    int rc = m ? find_read(l, job, r, asker, files, key, n, &read, err) : no_memory(err);
+
+    if (!rc)
+        rc = ss_platform_copy(read->platform, &m->platform, err);
+    if (!rc && m->platform)
+        m->stack = read->stack;
+    else if (!rc)
+        rc = load(m, job, r, asker, files, err);
+    if (!rc)
+        rc = ss_sets_apply(r, m->platform, &m->stack, err);
+    if (rc) {
+        free_machine(m);
+        return rc;
+    }
+    m->set = 1;
+    *out = m;
+    return keep(l, m, strdup(key), err);
 }
 
 int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
                    struct ss_stack **stack, struct ss_error *err)
 {
-    char *key = key_of(job, r);
-    struct machine *m = l->machines;
+    size_t n = 0;
+    char *key = key_of(job, r, &n);
+    struct machine *m = key ? find_machine(l, key, strlen(key)) : NULL;
     int rc = key ? SS_OK : no_memory(err);
 
-    while (m && key && strcmp(m->key, key) != 0)
-        m = m->next;
-    if (!rc && !m) {
-        m = ss_calloc(1, sizeof *m);
-        rc = m ? load(m, job, r, asker, files, err) : no_memory(err);
-        if (rc) {
-            free_machine(m);
-        } else {
-            m->key = key;
-            m->next = l->machines;
-            l->machines = m;
-            key = NULL;
-        }
-    }
+    if (!rc && !m)
+        rc = (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &m, err);
     free(key);
     if (rc)
         return rc;
+    m->users++;
     *platform = m->platform;
     *stack = &m->stack;
     return SS_OK;
+}
+
+void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform)
+{
+    struct machine **link = &l->machines, *m;
+
+    while (*link && (*link)->platform != platform)
+        link = &(*link)->next;
+    m = *link;
+    if (!m || --m->users > 0 || !m->set)
+        return;
+    *link = m->next;
+    free_machine(m);
 }
 
 int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)

@@ -127,6 +127,8 @@ void ss_scenario_free(struct ss_scenario *s)
 
     if (!w)
         return;
+    if (s->platform)
+        ss_loaded_give_back(w->loaded, s->platform);
     ss_loaded_drop(w->loaded);
     ss_notes_free(&w->s.notes);
     ss_notes_free(&w->s.ignored);

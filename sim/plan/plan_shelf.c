@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Groups, routes and classes of a plan, kept for those whose jobs differ in nothing that these follow from: how large a microbatch is,
- * and what is computed again.
+ * what is computed again, and how fast a card computes.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/params.h"
 
 struct ss_plan_kept {
     struct ss_groups groups;
@@ -29,20 +30,36 @@ static int is_kept(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
+/* What is read of the machine: its links, and what collectives and stacks make of them. The job names the files; platforms of
+ * routes one by one are told by where they are. */
+static void mix_machine(struct ss_shelf_key *key, const struct ss_plan_builder *b)
+{
+    const struct ss_platform *p = b->plan->platform;
+    const int by_place = !ss_platform_is_template(p);
+    for (int prop = 0; prop < SS_PROP_COUNT; prop++) {
+        int owner = ss_prop_at(prop)->owner;
+        double value = owner == SS_OF_LINK || owner == SS_OF_CLUSTER ? ss_platform_get(p, prop) : 0;
+        ss_shelf_mix(key, ss_bits_of(value));
+    }
+    ss_shelf_mix(key, by_place ? (uint64_t)(uintptr_t)p : 0);
+    ss_shelf_mix_bytes(key, &b->net, sizeof b->net);
+    ss_shelf_mix_bytes(key, b->plan->stack, sizeof *b->plan->stack);
+}
+
 /* All that is read on the way to classes, or to groups: the whole job but for what none of it is read from. */
 static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
 {
     struct ss_shelf_key key = ss_shelf_key((uint64_t)kind);
     const struct ss_plan *plan = b->plan;
     const struct ss_schedule *s = plan->schedule;
-    const void *const owners[] = {plan->stack, plan->platform};
     const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
     struct ss_job job = *plan->job;
     job.micro_batch = job.global_batch = job.accumulation = 0;
     job.recompute = job.recompute_method = job.recompute_num_layers = job.recompute_short = 0;
     job.recompute_modules = 0;
     job.modules_given = 0;
-    ss_shelf_mix_bytes(&key, owners, sizeof owners);
+    job.spread = 0;
+    mix_machine(&key, b);
     ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
     ss_shelf_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
     ss_shelf_mix_bytes(&key, &job, sizeof job);

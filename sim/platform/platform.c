@@ -17,6 +17,30 @@ void ss_platform_base_name(const char *path, char *out, size_t size)
         out[len - 4] = 0;
 }
 
+int ss_platform_is_template(const struct ss_platform *p)
+{
+    return p->foreign == NULL;
+}
+
+int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, struct ss_error *err)
+{
+    *out = NULL;
+    if (p->foreign != NULL)
+        return SS_OK;
+    struct ss_platform *copy = malloc(sizeof(*copy));
+    char *assumed = p->assumed != NULL ? strdup(p->assumed) : NULL;
+
+    if (copy == NULL || (p->assumed != NULL && assumed == NULL)) {
+        free(copy);
+        free(assumed);
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    *copy = *p;
+    copy->assumed = assumed;
+    *out = copy;
+    return SS_OK;
+}
+
 void ss_platform_free(struct ss_platform *p)
 {
     if (p == NULL)

@@ -31,13 +31,17 @@ static int add_words(const struct ss_sweep *s, const struct ss_sweep_row *row, s
 static int predict(const struct ss_request *r, const struct ss_scenario_options *how,
                    const struct ss_run_options *options, struct ss_summary *out, struct ss_error *err)
 {
+    struct ss_run_options with = *options;
     struct ss_scenario *scenario = NULL;
     int rc = ss_scenario_build(r, how, &scenario, err);
 
     if (!rc && how && how->files && ss_schedule_is_file(scenario->job->schedule))
         rc = ss_files_add(how->files, scenario->job->schedule, err);
+    /* a file of links may come to lie where another was, with other values */
+    if (!rc && ss_platform_is_template(scenario->platform))
+        with.plan.shelf = with.shelf;
     if (!rc)
-        rc = ss_predict(scenario, options, out, err);
+        rc = ss_predict(scenario, &with, out, err);
     ss_scenario_free(scenario);
     return rc;
 }

@@ -15,11 +15,15 @@ struct ss_loaded *ss_loaded_new(void);
 struct ss_loaded *ss_loaded_share(struct ss_loaded *l);
 /* One owner less; the last one frees it and all that it holds. */
 void ss_loaded_drop(struct ss_loaded *l);
-/* Platform and stack of a job that was parsed, with the values of --set; they live as long as *l. `files`, which may be
+/* Platform and stack of a job that was parsed, with the values of --set and --scale; they live as long as *l, or until they are
+ * given back. Files are read once: requests that differ in such values alone have copies of what they say. `files`, which may be
  * NULL, gets what is read. */
 int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
                    struct ss_stack **stack, struct ss_error *err);
+/* A platform that was found, and its stack, are not read any more: where they are the last user's, and have values of --set or
+ * --scale, they are freed. */
+void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform);
 /* A model by name or path, as its config.json has it. */
 int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out,
                     struct ss_error *err);

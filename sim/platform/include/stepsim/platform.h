@@ -61,6 +61,11 @@ int ss_card_is_named(const char *model, const char *card);
  * stepsim does not), and those of the asker. */
 int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
                      struct ss_platform **out, struct ss_error *err);
+/* Returns 1 for a template: its links follow from values of the file, where other files write each of them. */
+int ss_platform_is_template(const struct ss_platform *p);
+/* A copy of a template, with its values of now; the caller frees *out with ss_platform_free. Of other files, whose routes are many,
+ * there is none: *out is NULL. Error: SS_ERR_NOMEM. */
+int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, struct ss_error *err);
 /* Frees a platform, and with it all texts and the card that the functions below returned. NULL is allowed. */
 void ss_platform_free(struct ss_platform *p);
 
