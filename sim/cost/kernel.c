@@ -110,9 +110,7 @@ static double gemm_seconds(const struct ss_card *card, const struct products *p)
     double moved = beside_products(p->precision, p->groups, p->m, p->n, p->k, p->accumulate) / bandwidth;
     double sums = p->m * p->n * 2 * p->accumulate / bandwidth;
     double apart = p->streams ? card->gemm_stream_sums_apart : card->gemm_sums_apart;
-    if (apart >= 1)
-        return fmax(best, moved + sums) + card->kernel_latency;
-    return fmax(best, moved) + (1 - apart) * sums + card->kernel_latency;
+    return fmax(best, moved + apart * sums) + (1 - apart) * sums + card->kernel_latency;
 }
 
 double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,

@@ -75,6 +75,15 @@ static void test_stream_gemms(void)
     card.gemm_sums_apart = 1;
     CU_ASSERT_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 1, 0, 1280, 2560, k, 4, 100, 1),
                     ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 4, 100, 1));
+    /* Of one GEMM's sums 0.2 follow the products, which hide the others; where memory bounds it, all are added. */
+    double alone = ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 0, 100, 1), sums = 1280. * 2560 * 8 / 1e12;
+    card.gemm_sums_apart = 0.8;
+    card.hbm_bandwidth = 1e12;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 4, 100, 1), alone + 0.2 * sums,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_gemm(&card, SS_BF16, 1280, 2560, 1, 4, 100, 1),
+                           (1280 + 2560) * 2 / 1e12 + sums, 1e-12);
+    card.hbm_bandwidth = 1e14;
     /* Sums of several: what is not apart follows the products. */
     double none = ss_kernel_stream_gemms(&card, SS_BF16, 10, 0, m, 2560, k, 0, 100, 1);
     card.gemm_stream_sums_apart = 0.2;

@@ -54,10 +54,9 @@ extern "C" {
       "prologue and epilogue of its tiles")                                                                  \
     X(gemm_wgrad_fp8_blocks, "ss.gemm.wgrad.fp8_blocks", FRACTION, 0, 1, 0.3, 1,                             \
       "rate of its weight gradients, both of whose operands have a scale for 1 x 128, over its other GEMMs") \
-    X(gemm_sums_apart, "ss.gemm.sums_apart", COUNT, 0, 0, 0, 1,                                              \
-      "1: the tensor cores have a memory of their own for sums (Blackwell), so that a tile is written "      \
-      "beside "                                                                                              \
-      "the products of the next one")                                                                        \
+    X(gemm_sums_apart, "ss.gemm.sums_apart", FRACTION, 0, 0, 0, 1,                                           \
+      "share of the sums' traffic that runs beside the next tile's products, where tensor cores have a "     \
+      "memory of their own for sums (Blackwell)")                                                            \
     X(gemm_fp8_any_layout, "ss.gemm.fp8_any_layout", COUNT, 0, 0, 0, 1,                                      \
       "1: fp8 GEMMs take operands by rows or by columns (Blackwell), so that one copy of a tensor serves "   \
       "forward and backward")                                                                                \
