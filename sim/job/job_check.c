@@ -64,7 +64,9 @@ static int check_cuts(struct ss_finish *f)
                "num_attention_heads (%d) must be a multiple of tensor_model_parallel_size (%d).",
                m->num_attention_heads, job->tp);
     if (m->num_query_groups % job->tp)
-        REFUSE(f, "--tp --num-query-groups", "take a --tp that divides the query groups",
+        REFUSE(f, "--tp --num-query-groups",
+               "take a --tp that divides the query groups (their multiples, legal from Megatron Core "
+               "0.16 on, are not modelled)",
                "num_query_groups (%d) must be a multiple of tensor_model_parallel_size (%d).",
                m->num_query_groups, job->tp);
     if (ss_job_has_dense_layer(job) && m->ffn_hidden_size % job->tp)
