@@ -7,7 +7,8 @@
 Fuzzes each target of a build of the preset fuzz for M minutes of processor time (10; `chain`: 60), one process at a time at nice 19, and
 goes on from the corpus and the time that WORK has of it. Temporary files go to TMPDIR, best a folder in memory. Dictionaries are made
 anew: of the words in the sources of each parser and of the program's own lists, so that they are as old as these. Results are a line
-for each five minutes in WORK/results.tsv; the table of all runs is printed. --slice S stops each target after S seconds of wall time, so that the next one gets its turn.
+for each quarter of an hour in WORK/results.tsv; the table of all runs is printed. --slice S stops each target after S seconds of wall
+time, so that the next one gets its turn.
 --merge instead replaces tests/fuzz/corpus/TARGET by the fewest inputs of WORK that reach each edge that all of them reach; named
 files stay. Exit status 1: a target found something (WORK/found/TARGET).
 --self looks that each target has a corpus and words.
@@ -25,7 +26,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 CORPUS = os.path.join(HERE, "corpus")
-PART = 300  # seconds of a target at most, after which what it did is written down
+PART = 900  # seconds of a target at most, after which what it did is written down
 
 XML = ["sim/platform/schema.c", "sim/platform/t*.c", "sim/platform/f*.c", "sim/base/xml.c"]
 LISTS = {"options": ["help", "--options"], "flags": ["help", "--complete", "--", "run", "--"], "props": ["list", "props"],
@@ -143,8 +144,13 @@ def fuzz(build, target, arguments, log):
 def coverage(build, target, folder, log):
     """Edges that the inputs of a folder reach."""
     status, text, _ = fuzz(build, target, ["-runs=0", folder], log)
+    return edges(text) if status == 0 else 0
+
+
+def edges(text):
+    """Those that a run reached, from what it told at its end."""
     found = re.findall(r"DONE +cov: (\d+)", text)
-    return int(found[-1]) if found and status == 0 else 0
+    return int(found[-1]) if found else 0
 
 
 def run_target(build, work, target, minutes, wall):
@@ -164,8 +170,7 @@ def run_target(build, work, target, minutes, wall):
                                                  f"-artifact_prefix={paths['found']}/"], log)
         cpu, spent = cpu + used, spent + part
         runs = (re.findall(r"number_of_executed_units: (\d+)", text) or ["0"])[-1]
-        last = coverage(build, target, paths["corpus"], log)
-        line = [target, runs, round(used), seeds, last, len(os.listdir(paths["corpus"])), "found" if status else "-"]
+        line = [target, runs, round(used), seeds, edges(text), len(os.listdir(paths["corpus"])), "found" if status else "-"]
         with open(os.path.join(work, "results.tsv"), "a", encoding="utf-8") as f:
             f.write("\t".join(map(str, line)) + "\n")
     return status
