@@ -43,6 +43,8 @@ LIMITS = [
     ("plan/placement.c", "MAX_BYTES", "a placement", "bytes"),
     ("schedule/read.c", "FILE_MAX", "a schedule", "bytes"),
     ("schedule/registry.c", "SLOTS_MAX", "slots of a schedule as a list", ""),
+    ("study/schedule_search.c", "MOST_ACTIONS", "chunks and microbatches of all ranks of an order to search for", ""),
+    ("study/schedule_search.c", "MOST_S", "seconds that the fewest tries of such a search may take", ""),
     ("program/program_read.c", "TEXT_MAX", "a program", "bytes"),
     ("base/csv.c", "MAX_BYTES", "a table (CSV) of measured runs, timers or kernels", "bytes"),
     ("base/csv.c", "MAX_COLUMNS", "columns of a table", ""),

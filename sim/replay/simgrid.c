@@ -214,7 +214,10 @@ static int init(struct ss_sg *sg)
     sg->left = p->nclasses;
     struct extremes x = find_extremes(p);
     sg->scale = exp2(floor(log2(0x1p60 / x.bytes)));
-    ss_sg_init_engine(1, (size_t)p->nclasses + (size_t)p->nchannels + (size_t)sg->st.nstreams, x.seconds);
+    int guards = ss_sg_guards((size_t)p->nclasses + (size_t)p->nchannels + (size_t)sg->st.nstreams);
+    if ((rc = ss_sg_check_memory(sg, guards)))
+        return rc;
+    ss_sg_init_engine(1, guards, x.seconds);
     if ((rc = ss_sg_platform(sg)))
         return rc;
     for (int g = 0; g < p->ncollectives; g++)

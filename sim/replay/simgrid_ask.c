@@ -61,7 +61,7 @@ static int answer(struct ss_simgrid_call *call)
 
 void ss_sg_ask(struct ss_simgrid_call *call)
 {
-    ss_sg_init_engine(0, 0, 1);
+    ss_sg_init_engine(0, 1, 1);
     simgrid_load_platform(call->file);
     if (call->task == SS_HELPER_ROUTES) {
         /* without actors: only seals the zones, before which Dijkstra and Floyd know no route */

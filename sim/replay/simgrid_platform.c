@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The reduced platform: a host of one core and speed 1 for each class, the program's links, and for each
- * path that is used a pair of hosts with that route. K hosts have K (K - 1) ordered pairs, so few are needed.
+ * path that is used a pair of other hosts with that route. K hosts have K (K - 1) ordered pairs, so few are needed; they are a zone
+ * of their own, for a zone with routes keeps a table of all pairs of its hosts.
  * SimGrid's links know no weights: where the flows on a link weigh w times a whole number, the link gets
  * bandwidth / w and a route names it that many times.
  */
@@ -11,6 +12,8 @@
 #include "base/leave.h"
 #include "replay/simgrid.h"
 
+#define TEXT(n) #n
+#define NUMBER(n) TEXT(n)
 #define MAX_REPEAT 512 /* an all-to-all among 512 has as many flows on a link */
 
 struct use {
@@ -37,7 +40,7 @@ void ss_sg_give_up(struct ss_sg *sg)
     ss_leave(1);
 }
 
-void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)
+void ss_sg_init_engine(int quiet_deadlock, int guards, double longest)
 {
     char precision[64];
     snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", fmax(1e-14 * longest, 1e-300));
@@ -56,9 +59,10 @@ void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest)
 #if defined(SS_SANITIZED) || defined(__SANITIZE_ADDRESS__)
         "--cfg=contexts/factory:thread",
 #else
-        "--cfg=contexts/stack-size:128",
+        guards ? "--cfg=contexts/stack-size:" NUMBER(SS_SG_STACK_KIB)
+               : "--cfg=contexts/stack-size:" NUMBER(SS_SG_OPEN_STACK_KIB),
 #endif
-        actors > 20000 ? "--cfg=contexts/guard-size:0" : NULL,
+        guards ? NULL : "--cfg=contexts/guard-size:0",
         NULL
     };
     int argc = 0;
@@ -146,8 +150,12 @@ static int write_platform(const struct ss_sg *sg, struct use *u, int hosts, FILE
     const struct ss_program *p = sg->p;
     int rc = 0, n = 0;
     fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-          "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n",
+          "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"None\">\n<zone id=\"classes\" "
+          "routing=\"None\">\n",
           out);
+    for (int i = 0; i < p->nclasses; i++)
+        fprintf(out, "<host id=\"c%d\" speed=\"1f\"/>\n", i);
+    fputs("</zone>\n<zone id=\"pairs\" routing=\"Full\">\n", out);
     for (int i = 0; i < hosts; i++)
         fprintf(out, "<host id=\"h%d\" speed=\"1f\"/>\n", i);
     for (int l = 0; l < p->nlinks; l++)
@@ -160,7 +168,7 @@ static int write_platform(const struct ss_sg *sg, struct use *u, int hosts, FILE
             pair_hosts(n++, hosts, &from, &to);
             rc = write_route(sg, u, i, from, to, out);
         }
-    fputs("</zone>\n</platform>\n", out);
+    fputs("</zone>\n</zone>\n</platform>\n", out);
     return rc;
 }
 
@@ -181,10 +189,10 @@ static int load(const struct ss_sg *sg, struct use *u, int hosts)
     return rc;
 }
 
-static sg_host_t find_host(int i)
+static sg_host_t find_host(char kind, int i)
 {
     char name[32];
-    snprintf(name, sizeof name, "h%d", i);
+    snprintf(name, sizeof name, "%c%d", kind, i);
     return sg_host_by_name(name);
 }
 
@@ -195,9 +203,9 @@ static int find_hosts(struct ss_sg *sg, struct use *u, int hosts)
     if (!all)
         return ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     for (int i = 0; i < hosts; i++)
-        all[i] = find_host(i);
+        all[i] = find_host('h', i);
     for (int c = 0; c < p->nclasses; c++)
-        sg->classes[c].host = all[c];
+        sg->classes[c].host = find_host('c', c);
     for (int i = 0, n = 0; i < p->npaths; i++)
         if (u->used[i] && p->paths[i].nlinks > 0) {
             int from, to;
@@ -214,8 +222,6 @@ int ss_sg_platform(struct ss_sg *sg)
     int hosts = 2, rc;
     while ((int64_t)hosts * (hosts - 1) < sg->p->npaths)
         hosts++;
-    if (hosts < sg->p->nclasses)
-        hosts = sg->p->nclasses;
     if (use_init(&u, sg->p))
         rc = ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     else if (!(rc = load(sg, &u, hosts)))

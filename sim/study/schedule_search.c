@@ -15,7 +15,7 @@
 #define STARTS 32          /* that are listed first */
 #define FEWEST 50          /* tries behind them */
 /* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB), and the starts and fewest tries, which moving slots doubles. */
-#define MOST_ACTIONS 5e6
+#define MOST_ACTIONS 5000000
 #define MOST_S 3600
 
 struct search {
@@ -287,8 +287,8 @@ static int check_size(const struct ss_search *q, struct ss_error *err)
     ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
             "search: %d stages x %d chunks x %d microbatches would take %.1f GB and some %.1f h; %.0f GB and "
             "%d h are the most",
-            q->stages, q->chunks, q->microbatches, 200e-9 * actions, seconds / 3600, 200e-9 * MOST_ACTIONS,
-            MOST_S / 3600);
+            q->stages, q->chunks, q->microbatches, 200e-9 * actions, seconds / 3600,
+            200e-9 * (double)MOST_ACTIONS, MOST_S / 3600);
     return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
 }
 

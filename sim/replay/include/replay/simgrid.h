@@ -103,7 +103,17 @@ int ss_sg_platform(struct ss_sg *sg);
 /* longest: s, of a single activity. SimGrid ends activities together whose ends are nearer than its precision,
  * and contention amplifies such errors: it must be as small as rounding allows. The clock is moved by
  * now += end - now, which is exact but for steps that more than double it, so ulps of the longest step do. */
-void ss_sg_init_engine(int quiet_deadlock, size_t actors, double longest);
+void ss_sg_init_engine(int quiet_deadlock, int guards, double longest);
+/* ---- simgrid_memory.c ---- */
+/* Stacks of actors, of which they use some 16 KiB. A guard behind each makes it two mappings, of which a process has 65,530; SimGrid
+ * writes all of those without. */
+#define SS_SG_STACK_KIB 128
+#define SS_SG_OPEN_STACK_KIB 64
+/* Whether there are mappings for so many stacks with guards. */
+int ss_sg_guards(size_t actors);
+/* Whether there is memory for all of them. 0, or SS_ERR_UNSUPPORTED with the board's texts. */
+int ss_sg_check_memory(const struct ss_sg *sg, int guards);
+/* ---- the end ---- */
 /* Out of memory in the middle: ends the child, the caller gets the error. */
 void ss_sg_give_up(struct ss_sg *sg) __attribute__((noreturn));
 int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char *fmt, ...)

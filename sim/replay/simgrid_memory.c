@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a replay takes of memory, before it is taken: actors have stacks, and the system ends who asks for more than there is. */
+#include <sys/resource.h>
+
+#include "replay/simgrid.h"
+
+/*
+ * With guards 8,192 ranks of 405B, two actors each, took 10 KiB an actor with all that belongs to it; without, where all of a stack is
+ * written, 4,096, 8,192 and 16,384 took 66.
+ */
+#define GUARDED_ACTOR 12288.0
+#define OPEN_ACTOR (SS_SG_OPEN_STACK_KIB * 1024.0 + 4096)
+#define GUARDED_SPACE (SS_SG_STACK_KIB * 1024.0 + 8192)
+#define BESIDE_ACTORS 67108864.0
+/* Mappings of a process that are no stack's, and those that it may have where nobody says. */
+#define OTHER_MAPPINGS 8192
+#define USUAL_MAPPINGS 65530
+
+/* The number behind `key` in a file of the system; `none` where it has none. */
+static double number_in(const char *path, const char *key, double none)
+{
+    FILE *f = fopen(path, "r");
+    char line[256];
+    double found = none;
+    while (f && found == none && fgets(line, sizeof line, f))
+        if (!strncmp(line, key, strlen(key)) && sscanf(line + strlen(key), "%lf", &found) != 1)
+            found = none;
+    if (f)
+        fclose(f);
+    return found;
+}
+
+int ss_sg_guards(size_t actors)
+{
+    double mappings = number_in("/proc/sys/vm/max_map_count", "", USUAL_MAPPINGS);
+    return 2 * (double)actors + OTHER_MAPPINGS <= mappings;
+}
+
+/* Ranks, and what works on the largest of the collectives that each of them posts: an actor a flow, and one that waits for all. */
+static double count_actors(const struct ss_program *p)
+{
+    double actors = p->nclasses, *most = calloc((size_t)p->nclasses + 1, sizeof *most);
+    for (int g = 0; most && g < p->ncollectives; g++) {
+        const struct ss_collective *k = &p->collectives[g];
+        int flows = 0;
+        for (int i = 0; i < k->nphases; i++)
+            flows = k->phases[i].nflows > flows ? k->phases[i].nflows : flows;
+        for (int i = 0; i < k->nmembers; i++)
+            most[k->members[i]] = fmax(most[k->members[i]], (flows + 1.0) / k->nmembers);
+    }
+    for (int c = 0; most && c < p->nclasses; c++)
+        actors += most[c];
+    free(most);
+    return actors;
+}
+
+/* Address space that this process may still take. */
+static double free_space(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return INFINITY;
+    return (double)limit.rlim_cur - 1024 * number_in("/proc/self/status", "VmSize:", 0);
+}
+
+int ss_sg_check_memory(const struct ss_sg *sg, int guards)
+{
+    const struct ss_program *p = sg->p;
+    double actors = count_actors(p), bytes = BESIDE_ACTORS + actors * (guards ? GUARDED_ACTOR : OPEN_ACTOR);
+    double space = BESIDE_ACTORS + actors * (guards ? GUARDED_SPACE : OPEN_ACTOR), left = free_space();
+    double memory = 1024 * number_in("/proc/meminfo", "MemAvailable:", INFINITY);
+    memory = fmin(memory, number_in("/sys/fs/cgroup/memory.max", "", INFINITY));
+    if (bytes <= memory && space <= left)
+        return 0;
+    return ss_sg_fail(sg->board, SS_ERR_UNSUPPORTED,
+                      "use --engine native, or leave --unfold out: ranks that are alike are then one",
+                      "%d ranks on SimGrid would take about %.2g GB of %s, of which %.2g GB are free",
+                      p->nclasses, 1e-9 * (bytes <= memory ? space : bytes),
+                      bytes <= memory ? "address space" : "memory",
+                      1e-9 * fmax(0, bytes <= memory ? left : memory));
+}
