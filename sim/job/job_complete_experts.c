@@ -124,11 +124,12 @@ static void complete_dispatcher(struct ss_finish *f)
         ss_note(f->notes,
                 "--moe-flex-dispatcher-num-sms is not active without --moe-token-dispatcher-type flex");
     else if (job->dispatch_sms > 0 &&
-             !(f->stack->dispatch_sm_rate > 0 || f->stack->dispatch_sm_rate_alone > 0))
+             (job->dispatcher == SS_DISPATCH_HYBRIDEP ||
+              !(f->stack->dispatch_sm_rate > 0 || f->stack->dispatch_sm_rate_alone > 0)))
         ss_note(
             f->notes,
             "--moe-flex-dispatcher-num-sms: fewer SMs slow no exchange down, for the stack does not say what "
-            "one moves (ss.dispatch.sm_rate)");
+            "one moves (ss.dispatch.sm_rate, of DeepEP)");
 }
 
 /* Modules to repeat that the model has not. */

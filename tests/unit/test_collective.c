@@ -196,7 +196,9 @@ static void test_exchange_rate(void)
  * One node has no such wait, nor has DeepEP. */
 static void test_chunks(void)
 {
-    const struct ss_stack stack = {.dispatch_chunk = 64, .combine_chunk = 125};
+    /* What an SM moves is DeepEP's, which has no chunks: HybridEP's are as fast without. */
+    const struct ss_stack stack = {
+        .dispatch_chunk = 64, .combine_chunk = 125, .dispatch_sm_rate = 1e9, .dispatch_sm_rate_alone = 2e9};
     const struct ss_collective_algorithm *a = &ss_collective_dispatch;
     struct ss_group_shape far = two, near = node;
     struct ss_net chunks = net;
@@ -212,6 +214,10 @@ static void test_chunks(void)
                            1e-12);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &near), 1e-6 + 4e9 / 160e9, 1e-12);
     ss_net_dispatcher(&chunks, 16, &stack);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 32e9, 1e-12);
+    ss_net_beside(&chunks);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 16e9, 1e-12);
+    ss_net_dispatcher(&chunks, 16, &(struct ss_stack){0});
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 160e9, 1e-12);
     chunks.dispatch_kernels = 5e-6; /* four in a call, five over NICs */
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &near), 21e-6 + 4e9 / 160e9, 1e-12);

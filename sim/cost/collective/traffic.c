@@ -63,6 +63,7 @@ void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *st
 
 void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack)
 {
+    net->dispatch_rate = net->dispatch_rate_beside = 0; /* those of a stack are DeepEP's */
     net->dispatch_rounds = ceil(ceil(tokens / stack->dispatch_chunk) / net->dispatch_sms);
     net->combine_rounds = ceil(ceil(tokens / stack->combine_chunk) / net->dispatch_sms);
 }
