@@ -184,17 +184,17 @@ eps=1,2,4,8,16
 pps=1,2,4
 vps=1,2
 printf '\n## Qwen3-30B-A3B, 16 GPUs, global batch 256\n'
-reason="Nothing but its memory asks this model for a pipeline, and experts over all GPUs leave enough of it: no bubble, and half the experts a GPU of EP 8, each with
-twice the tokens, which makes fewer and fuller GEMMs. Tensor parallelism shares out attention, a small part of this model, and doubles the microbatches
-of a GPU: the GPU waits for launches most of the time. So it does in fp8, whose GEMMs are too small here to pay for their casts. The exchange crosses
-nodes: flex sends a token to a node once, alltoall once for each expert, and the overlap hides most of what is left."
+reason="Nothing but its memory asks this model for a pipeline, and experts over a node leave enough of it: no bubble, and no token leaves its node. Experts over both nodes are
+half as many a GPU, each with twice the tokens, which makes fewer and fuller GEMMs, but their exchanges are longer than what hides them. Tensor parallelism shares out attention, a small part of this model, and doubles the microbatches
+of a GPU: the GPU waits for launches most of the time. So it does in fp8, whose GEMMs are too small here to pay for their casts. Flex sends a token to a GPU once,
+alltoall once for each expert, and the overlap hides half of what there is."
 study
 job="--nodes 32 --model qwen3-235b-a22b --gbs 2048 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split $common"
 eps=8,16,32,64
 pps=1,2,4,8,16
 vps=1,3
 printf '\n## Qwen3-235B-A22B, 256 GPUs, global batch 2048\n\n94 layers, embedding and loss count as two more (`--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split`).\n'
-reason="Memory decides: without tensor parallelism the layout would be faster and does not fit, and each halving of EP or PP brings the fullest GPU nearer to its limit.
+reason="Memory decides: without tensor parallelism the layout would be as fast and does not fit, and each halving of EP or PP brings the fullest GPU nearer to its limit.
 TP 4 halves the tokens of a GEMM once more and doubles the microbatches: launches show. Twice the EP sends more tokens to more nodes than the overlap hides;
 twice the PP has the compute of shorter chunks and a longer pipeline to pay for. Virtual stages are what Megatron asks of the overlap with a pipeline."
 study
