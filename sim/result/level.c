@@ -111,6 +111,27 @@ static const struct ss_link_use *worst_link(const struct ss_run *run, const stru
     return worst;
 }
 
+/*
+ * Of an iteration, how far apart ranks of a stage are behind their optimizers. A slot of closed forms begins when its rank is ready; as
+ * flows the members of a group meet in its first collective.
+ */
+static double apart(const struct ss_run *run)
+{
+    const struct ss_plan *plan = run->plan;
+    const struct ss_timeline *t = run->timeline;
+    double most = 0;
+    for (int s = 0; s < plan->schedule->stages; s++) {
+        double low = INFINITY, high = 0;
+        for (int c = 0; c < t->nclasses; c++)
+            if (plan->classes[c].stage == s) {
+                low = fmin(low, t->spent[c][SS_LABEL_OPTIMIZER]);
+                high = fmax(high, t->spent[c][SS_LABEL_OPTIMIZER]);
+            }
+        most = fmax(most, (high - low) / t->iteration_s);
+    }
+    return most;
+}
+
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
 {
     const struct ss_plan *plan = run->plan;
@@ -130,6 +151,9 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
         else if (wait * share->taken > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "groups of %s share links, and differ in pace, so that they take turns", name);
+        else if ((share->across || share->inside) && apart(run) > MATTERS)
+            snprintf(d.what, sizeof d.what, "members of %s begin apart, as far as their optimizers differ",
+                     name);
         else if (link && lost > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "%s shares links, as %s, with pipeline and data-parallel transfers", name,

@@ -17,13 +17,16 @@
 
 #define TORN "--tp 8 --rank-order dp-ep-tp-cp-pp --num-layers 4 --gbs 4"
 
-enum { IN_ORDER, SHUFFLED };
+enum { IN_ORDER, SHUFFLED, CROSSED };
+/* Of two nodes: each group of four has two members on both, so that all have the same shares of links. */
+static const int crossed[] = {10, 15, 6, 3, 4, 12, 11, 5, 7, 0, 9, 8, 1, 14, 2, 13};
 
 static const struct {
     const char *what, *job;
     int placement;
-    const char *slow; /* a link with a quarter of its bandwidth; or a rank, which takes 1.05 times as long */
-    int flows;        /* whether the default goes to flow level */
+    const char
+        *slow; /* a link with a quarter of its bandwidth; or a rank and how many times as long it takes */
+    int flows; /* whether the default goes to flow level */
 } cases[] = {
     {"tensor 16 over two nodes, 4:1",
      "h100 8 ss.nodes_per_leaf=1 ss.oversubscription=4;" DENSE "--sequence-parallel --tp 16 --gbs 8",
@@ -60,7 +63,14 @@ static const struct {
     {"two tensor groups a NIC, one of them late",
      "a100-roce400 2;--num-layers 6 --hidden-size 512 --num-attention-heads 8 --vocab-size 128256 --bf16 "
      "--max-position-embeddings 16384 --tp 8 --rank-order dp-ep-tp-cp-pp --seq 8192 --mbs 2 --gbs 8",
-     IN_ORDER, "7", 1},
+     IN_ORDER, "7:1.05", 1},
+    {"crossed, and an optimizer that is late",
+     "h20 2 ss.nodes_per_leaf=1 ss.oversubscription=1;--hidden-size 2048 --num-attention-heads 16 "
+     "--ffn-hidden-size 8192 --vocab-size 32000 "
+     "--num-layers 2 --swiglu --disable-bias-linear --num-query-groups 16 --bf16 --tp 4 --seq 2048 "
+     "--max-position-embeddings 4096 --mbs 1 --gbs 4 "
+     "--sequence-parallel",
+     CROSSED, "6:2", 1},
 };
 
 /* The same order everywhere: Fisher and Yates, with the generator of C's own example. */
@@ -86,11 +96,13 @@ static double run_at(size_t i, int level, int choice, int unfold, int *reached, 
     int gpu[64];
     CU_ASSERT_FATAL(!scale_open(&s, cases[i].job));
     shuffle(gpu, 8 * ss_platform_nodes(s.platform));
-    o.plan.placement = cases[i].placement == SHUFFLED ? gpu : NULL;
+    o.plan.placement = cases[i].placement == SHUFFLED ? gpu : cases[i].placement == CROSSED ? crossed : NULL;
     o.plan.level = level;
     o.plan.unfold = unfold;
-    const struct ss_straggler late = {cases[i].slow ? atoi(cases[i].slow) : 0, 1.05};
-    if (cases[i].slow && late.rank > 0) {
+    const char *factor = cases[i].slow ? strchr(cases[i].slow, ':') : NULL;
+    const struct ss_straggler late = {factor ? atoi(cases[i].slow) : 0,
+                                      factor ? strtod(factor + 1, NULL) : 1};
+    if (factor) {
         o.plan.nstragglers = 1;
         o.plan.stragglers = &late;
     } else if (cases[i].slow) {
