@@ -19,7 +19,7 @@ MOST_SHARE, MOST_FILE, MOST_FUNCTION = 0.18, 494, 62
 
 def objects(build, root, rooms):
     """{source file: (room, defined symbols, needed symbols)} of the library's and the program's objects."""
-    found = {}
+    paths = {}
     for room in rooms:
         target = 'ss_' + room
         for folder in [target] + {'replay': ['stepsim-simgrid', 'stepsim-simgrid-program'], 'serve': ['stepsim-http'], 'base': ['stepsim-mpi']}.get(room, []):
@@ -30,16 +30,20 @@ def objects(build, root, rooms):
                         file = os.path.relpath(os.path.join(path, name), top)[:-2]
                         if file.startswith('sim/') and not os.path.exists(os.path.join(root, file)):
                             continue  # left by an earlier build
-                        found[file] = (room,) + symbols(os.path.join(path, name))
+                        paths[file] = room, os.path.join(path, name)
+    told = symbols(sorted({path for _, path in paths.values()}))
+    return {file: (room,) + told[path] for file, (room, path) in paths.items()}
+
+
+def symbols(paths):
+    """{path: (defined symbols, needed symbols)}, by one process for all of them."""
+    found = {path: (set(), set()) for path in paths}
+    for line in subprocess.run(['nm', '-P', '-A', *paths], check=True, capture_output=True, text=True).stdout.splitlines() if paths else ():
+        path, rest = line.split(': ', 1)
+        name, kind = rest.split()[:2]
+        if kind.isupper() or kind == 'w':
+            found[path][kind in 'Uw'].add(name)
     return found
-
-
-def symbols(path):
-    defined, needed = set(), set()
-    for line in subprocess.run(['nm', '-P', path], check=True, capture_output=True, text=True).stdout.splitlines():
-        name, kind = line.split()[:2]
-        (needed if kind in 'Uw' else defined).add(name) if kind.isupper() or kind == 'w' else None
-    return defined, needed
 
 
 def edges_of(found):
