@@ -54,9 +54,13 @@ static int add_model(struct ss_foreign *f, struct ss_tree_node *node, struct ss_
         if (!strcmp(name, models[i][0]))
             return ss_foreign_flag(f, node, "--model", models[i][1], err);
     if (ss_tree_find(ss_tree_root(f->tree), "model.config.num_layers")) {
-        ss_foreign_assume(f, "fields of %s that the file leaves out are Megatron-LM's defaults", name);
+        ss_foreign_assume(f, "fields of %s that the file leaves out are Megatron-LM's defaults",
+                          name[0] ? name : "model.config");
         return SS_OK;
     }
+    if (!node) /* the key is there, see knows(), without a value */
+        return ss_tree_fail(ss_tree_find(ss_tree_root(f->tree), "model.config"), SS_ERR_INPUT, err,
+                            "_target_ names no class, and there is no num_layers");
     return ss_tree_fail(node, SS_ERR_UNSUPPORTED, err,
                         "the shape of \"%.80s\" is in its code, which is not known here", name);
 }

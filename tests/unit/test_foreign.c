@@ -321,6 +321,8 @@ static void test_nemo2(void)
     check(NEMO2("    _target_: my.models.LlamaConfig9B\n"),
           "t.yaml:6: model.config._target_: the shape of \"LlamaConfig9B\" is in its code, which is not "
           "known here");
+    check(NEMO2("    _target_:\n"),
+          "t.yaml:5: model.config: _target_ names no class, and there is no num_layers");
 }
 
 int main(void)
