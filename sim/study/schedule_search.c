@@ -11,7 +11,8 @@
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
-#define SLOTS_A_SECOND 2e7 /* of the list scheduler, a rank looked at each; roughly */
+#define SLOTS_OF_STEPS 2e7 /* of the list scheduler, a rank looked at each, that the usual tries may take */
+#define SLOTS_A_SECOND 2e8 /* that it does: 16 to 64 ranks with 500 to 8,000 microbatches, 1.8e8 to 2.2e8 */
 #define STARTS 32          /* that are listed first */
 #define FEWEST 50          /* tries behind them */
 /* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB), and the starts and fewest tries, which moving slots doubles. */
@@ -242,7 +243,7 @@ static int take_greedy(void *user, struct ss_greedy *g)
 
 int ss_search_usual_steps(const struct ss_search *q)
 {
-    double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_A_SECOND / (slots * q->stages);
+    double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_OF_STEPS / (slots * q->stages);
     return n > 20000 ? 20000 : n < FEWEST ? FEWEST : (int)n;
 }
 
