@@ -6,7 +6,6 @@
 #include "base/base.h"
 #include "stepsim/search.h"
 
-#define MOST_ROWS 4096
 #define MOST_CLUSTERS 64
 
 int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
@@ -22,7 +21,7 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     if (!rc) {
         const struct ss_run_options run = {.engine = a->how.options.engine};
         const struct ss_sweep_options options = {.how = &how, .run = &run, .workers = a->workers};
-        rc = ss_sweep_run(s, &a->request, &options, MOST_ROWS, err);
+        rc = ss_sweep_run(s, &a->request, &options, SS_SWEEP_MOST, err);
     }
     if (!rc)
         rc = ss_sweep_write(s, 1, out, err);

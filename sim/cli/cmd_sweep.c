@@ -6,8 +6,6 @@
 
 #include "cli/cli.h"
 
-#define MAX_ROWS 16384
-
 /* --vary of an option of the program, which the library does not know. */
 static int check_vary(const char *text, struct ss_error *err)
 {
@@ -56,7 +54,7 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
                                              .workers = cli_workers(flags),
                                              .progress = shown ? show : NULL,
                                              .ctx = &meter};
-    int rc = ss_sweep_run(s, base, &options, MAX_ROWS, err);
+    int rc = ss_sweep_run(s, base, &options, SS_SWEEP_MOST, err);
 
     if (shown)
         cli_progress_end();

@@ -65,6 +65,7 @@ struct ss_sweep_options {
     void (*progress)(void *ctx, int done, int all);
     void *ctx;
 };
+#define SS_SWEEP_MOST 16384 /* combinations of a sweep, of the program and of pages and bindings alike */
 /* Predicts all combinations of the job whose words are `base`: fills s->rows[nrows], which the caller frees with free(). Errors:
  * SS_ERR_USAGE (more than `most` combinations), SS_ERR_INPUT and SS_ERR_IO (the journal), those of ss_sweep_predict. */
 int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
