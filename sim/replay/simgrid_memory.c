@@ -36,11 +36,14 @@ int ss_sg_guards(size_t actors)
     return 2 * (double)actors + OTHER_MAPPINGS <= mappings;
 }
 
-/* Ranks, and what works on the largest of the collectives that each of them posts: an actor a flow, and one that waits for all. */
+/* Ranks, and what works on the largest of the collectives that each of them posts: an actor a flow, and one that waits for all. < 0:
+ * there is no memory to count. */
 static double count_actors(const struct ss_program *p)
 {
     double actors = p->nclasses, *most = calloc((size_t)p->nclasses + 1, sizeof *most);
-    for (int g = 0; most && g < p->ncollectives; g++) {
+    if (!most)
+        return -1;
+    for (int g = 0; g < p->ncollectives; g++) {
         const struct ss_collective *k = &p->collectives[g];
         int flows = 0;
         for (int i = 0; i < k->nphases; i++)
@@ -48,7 +51,7 @@ static double count_actors(const struct ss_program *p)
         for (int i = 0; i < k->nmembers; i++)
             most[k->members[i]] = fmax(most[k->members[i]], (flows + 1.0) / k->nmembers);
     }
-    for (int c = 0; most && c < p->nclasses; c++)
+    for (int c = 0; c < p->nclasses; c++)
         actors += most[c];
     free(most);
     return actors;
@@ -70,6 +73,8 @@ int ss_sg_check_memory(const struct ss_sg *sg, int guards)
     double space = BESIDE_ACTORS + actors * (guards ? GUARDED_SPACE : OPEN_ACTOR), left = free_space();
     double memory = 1024 * number_in("/proc/meminfo", "MemAvailable:", INFINITY);
     memory = fmin(memory, number_in("/sys/fs/cgroup/memory.max", "", INFINITY));
+    if (actors < 0)
+        return ss_sg_fail(sg->board, SS_ERR_NOMEM, "", "out of memory");
     if (bytes <= memory && space <= left)
         return 0;
     return ss_sg_fail(sg->board, SS_ERR_UNSUPPORTED,
