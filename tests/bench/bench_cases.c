@@ -12,8 +12,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define MAX_WORDS 16
 #define NAME_WIDTH 64
@@ -56,18 +57,6 @@ static const char *const engines[] = {"native", "simgrid"};
 struct figures {
     double wall, cpu, mib, events, iteration_ms, instructions;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double seconds(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
 
 static double field(const char *text, const char *name)
 {

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 #define MAX_WORDS 64
 #define REPEATS 5
@@ -39,18 +40,6 @@ struct figures {
     double wall, cpu, mib;
     long layouts, refused, predicted;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double seconds(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
 
 /* The number before a word of the line that says what became of the layouts; -1: it is not there. */
 static long before(const char *line, const char *word)
