@@ -172,14 +172,15 @@ def processes(place):
         expect("%s without a process more" % name, same or (got[0] in (1, 3) and "Resource temporarily unavailable" in got[1] + got[2]), got)
 
 
-def child_of(pid):
-    for _ in range(100):
+def helper_of(pid):
+    """SimGrid's process once it runs its own program: stopped before, it holds the vfork() of its parent, which can look after nobody."""
+    for _ in range(1000):
         with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
             children = f.read().split()
-        if children:
+        if children and os.readlink("/proc/%s/exe" % children[0]) != os.readlink("/proc/%d/exe" % pid):
             return int(children[0])
-        time.sleep(0.05)
-    return 0
+        time.sleep(0.005)
+    raise AssertionError("%d has no SimGrid after 5 s" % pid)
 
 
 def stopped(place):
@@ -188,7 +189,7 @@ def stopped(place):
     whole = subprocess.run(words, capture_output=True, text=True, check=False)
     for seconds in 1, None:
         p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        child = child_of(p.pid)
+        child = helper_of(p.pid)
         os.kill(child, signal.SIGSTOP)
         if seconds:
             time.sleep(seconds)
