@@ -433,6 +433,15 @@ static void test_hybridep(void)
         ss_cost_gathered(&t.c, dispatch, &cost);
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], 7. * TOKENS * 64 / 200e9, 1e-12);
     }
+    struct setting
+        alone; /* a rank with all experts, halves of them on two tensor ranks: it has the whole map */
+    struct ss_ops ops;
+    setting_make(&alone);
+    alone.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    alone.job.etp = 2;
+    experts_set(&alone, 64, 4, 512, 1);
+    ops_of(&alone, SS_LAYER_MOE, &ops);
+    CU_ASSERT(find(&ops, "counts")->forward_kernels == 1 && find(&ops, "counts")->gathered == 0);
 }
 
 /* 8 experts a rank. The cast of mxfp8 is one call of PyTorch and a kernel for each expert, and two for the scales of both operands; in

@@ -76,14 +76,14 @@ static int by_stages(const struct ss_shape *s)
 }
 
 /* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. HybridEP gathers the map of
- * all ranks' tokens to experts, a byte each, and each rank reads all of it. */
+ * all tokens of the expert group to experts, a byte each, and each rank reads all of it. */
 static void counts(struct ss_ops *ops, const struct ss_shape *s)
 {
     int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : by_stages(s) ? 3 : 5;
     int hybrid = s->dispatcher == SS_DISPATCH_HYBRIDEP;
     if (s->ep * s->etp > 1) {
         struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
-        double map = hybrid ? s->ep * s->tokens / s->sp * s->experts : 0;
+        double map = hybrid && s->ep > 1 ? s->ep * s->tokens / s->sp * s->experts : 0;
         ss_op_elementwise(op, map, 0, kernels, 0);
         op->gathered = map;
         if (hybrid) { /* its dispatch calls NCCL and launches the others */
