@@ -214,7 +214,8 @@ static void who_has(const char *word, char *hint, size_t size)
     snprintf(hint + n, size - n, found > 1 ? " have it" : " has it");
 }
 
-/* A word that is an option of another verb, or one or two letters off one of this verb's, is no option of a job either. */
+/* A word that is an option of another verb, or begins with "-" and is one or two letters off one of this verb's, is no option of a
+ * job either. */
 static int refuse(const struct cli_flags *f, const char *word, struct ss_error *err)
 {
     const char *names[128], *near;
@@ -238,7 +239,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
                          "this command has no option %s", word);
     }
     near = ss_nearest(word, names, n);
-    if (!near || strlen(word) < 5 || strlen(word) + 2 < strlen(near))
+    if (!near || word[0] != '-' || strlen(word) < 5 || strlen(word) + 2 < strlen(near))
         return 0;
     snprintf(hint, sizeof hint, "did you mean %s?", near);
     return cli_usage(err, hint, "unknown option %s", word);
