@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/base.h"
+#include "import/foreign.h"
 #include "import/hf.h"
 
 /* Takes the tree over. */
@@ -85,7 +86,7 @@ int ss_deepspeed_add(struct ss_request *r, const char *text, size_t len, const c
 
 int ss_accelerate_sniff(const char *text, size_t len)
 {
-    return has_name(text, len, "distributed_type");
+    return ss_foreign_sniff(text, len) && has_name(text, len, "distributed_type");
 }
 
 int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const char *file,
@@ -96,7 +97,7 @@ int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const 
 
 int ss_factory_sniff(const char *text, size_t len)
 {
-    return has_name(text, len, "model_name_or_path");
+    return ss_foreign_sniff(text, len) && has_name(text, len, "model_name_or_path");
 }
 
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)

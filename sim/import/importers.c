@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of files that ask for a job. */
+#include <string.h>
+
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"
@@ -18,9 +20,15 @@ const struct ss_importer ss_importers[] = {
 };
 const size_t ss_importer_count = SS_ARRAY_LEN(ss_importers);
 
+/* A script may write any of them: what its lines look like says nothing. */
+static int is_script(const char *text, size_t len)
+{
+    return len > 2 && !memcmp(text, "#!", 2);
+}
+
 const struct ss_importer *ss_importer_of(const char *text, size_t len)
 {
-    size_t i = 0;
+    size_t i = is_script(text, len) ? ss_importer_count - 1 : 0;
 
     while (i + 1 < ss_importer_count && !ss_importers[i].sniff(text, len))
         i++;
