@@ -31,6 +31,13 @@ int ss_report_shows_load(const struct ss_plan *plan)
     return plan->experts && (plan->job->moe_load != SS_LOAD_BALANCED || ss_report_shows_dropped(&plan->load));
 }
 
+int ss_report_links_partial(const struct ss_run *run)
+{
+    const struct ss_job *job = run->plan->job;
+    return run->result->level == SS_LEVEL_CHUNK &&
+           (job->tp > 1 || job->cp > 1 || job->ep > 1 || job->etp > 1);
+}
+
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
 {
     static const char *const dispatchers[] = {[SS_DISPATCH_ALLGATHER] = "allgather",

@@ -212,8 +212,12 @@ static void links(const struct ss_page *page)
     double mean, most, least = least_listed(page);
     int listed = 0;
 
-    fputs("<div class=\"wide\"><table><caption>Links; load is the share of the "
-          "bandwidth</caption>\n<thead><tr><th "
+    fprintf(page->out,
+            "<div class=\"wide\"><table><caption>Links; load is the share of the bandwidth%s</caption>\n",
+            page->run && ss_report_links_partial(page->run)
+                ? ", without what tensor, context and expert groups exchange (--level layer has it)"
+                : "");
+    fputs("<thead><tr><th "
           "scope=\"col\">Link</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">GB/s</th><th "
           "scope=\"col\">GB an "
           "iteration</th><th scope=\"col\">mean load</th><th scope=\"col\">peak load</th><th "

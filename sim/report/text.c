@@ -309,8 +309,9 @@ int ss_text_ignored(const struct ss_notes *ignored, FILE *out)
 }
 
 /* The link that carries most for its bandwidth: the one that limits, if the network does. */
-static void network(const struct ss_result *r, FILE *out)
+static void network(const struct ss_run *run, FILE *out)
 {
+    const struct ss_result *r = run->result;
     const struct ss_link_use *u = r->links;
 
     if (r->nlinks == 0)
@@ -319,6 +320,8 @@ static void network(const struct ss_result *r, FILE *out)
     if (u->alike > 1)
         fprintf(out, " (and %d alike)", u->alike - 1);
     fprintf(out, ", %.1f %% used, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
+    if (ss_report_links_partial(run))
+        fputs("  without what tensor, context and expert groups exchange: --level layer has it\n", out);
 }
 
 static void interval(const char *name, struct ss_interval in, FILE *out)
@@ -410,7 +413,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     stages(r, out);
     ss_text_memory(r, out);
     timers(r, out);
-    network(r, out);
+    network(run, out);
     spread(&r->spread, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);

@@ -31,6 +31,8 @@ static inline int ss_report_shows_dropped(const struct ss_load_figures *l)
 {
     return l->dropped >= 5e-5;
 }
+/* Whether collectives of tensor, context or expert groups are inside slots, so that no link of the result counts them. */
+int ss_report_links_partial(const struct ss_run *run);
 /* "tp 2, pp 8, cp 1, dp 16", of a mixture of experts ", ep 32, etp 1, alltoall" behind it. Returns buf. */
 char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size);
 /* "bf16", "mxfp8", "fp8 blockwise": of fp8 the recipe where it is not "delayed", the one without a word. Returns buf. */
