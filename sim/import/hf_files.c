@@ -93,8 +93,6 @@ int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_er
     size_t len;
     int slots = 0, hosts = 0, number = 1;
 
-    if (!name && !c->nodes && c->gpus_per_node && ss_hf_value(words, c->first, c->script, "--num_gpus"))
-        c->nodes = 1; /* of this machine */
     if (!name || c->nodes)
         return SS_OK;
     int rc = ss_command_read(words, name, words->file, path, sizeof path, &text, &len, err);

@@ -18,6 +18,8 @@ struct launch {
     const char *text; /* of the script */
     const char *name; /* of the script, without folders */
     int nodes, gpus;  /* 0: not known */
+    int tasks;        /* of a node, as the script asks Slurm for them; 0: it does not */
+    int asked;        /* 1: the script asks Slurm for the GPUs */
     struct ss_words environment;
     struct ss_calls calls;
     struct ss_notes made; /* files that were made, since the script stops without them */
@@ -64,14 +66,24 @@ static int directive(const char *text, const char *const *names, size_t n)
     return 0;
 }
 
-/* Nodes and GPUs as the script asks Slurm for them, where the user gave none. */
+/* Nodes and GPUs as the script asks Slurm for them, where the user gave none. A single task of a node may start as many processes as
+ * there are GPUs. */
 static void read_directives(struct launch *x)
 {
-    static const char *const nodes[] = {"--nodes", "-N"}, *const gpus[] = {"--gpus-per-node", "--gres",
-                                                                           "--ntasks-per-node"};
+    static const char *const nodes[] = {"--nodes", "-N"}, *const gpus[] = {"--gpus-per-node", "--gres"},
+                             *const tasks[] = {"--ntasks-per-node", "--tasks-per-node"},
+                             *const each[] = {"--gpus-per-task"}, *const all[] = {"--gpus", "-G"};
+    int given = x->gpus;
 
     x->nodes = x->nodes ? x->nodes : directive(x->text, nodes, SS_ARRAY_LEN(nodes));
+    x->tasks = directive(x->text, tasks, SS_ARRAY_LEN(tasks));
     x->gpus = x->gpus ? x->gpus : directive(x->text, gpus, SS_ARRAY_LEN(gpus));
+    x->gpus = x->gpus ? x->gpus : x->tasks * directive(x->text, each, SS_ARRAY_LEN(each));
+    if (!x->gpus && x->nodes && directive(x->text, all, SS_ARRAY_LEN(all)) % x->nodes == 0)
+        x->gpus = directive(x->text, all, SS_ARRAY_LEN(all)) / x->nodes;
+    x->asked = !given && x->gpus;
+    if (!x->gpus && x->tasks > 1)
+        x->gpus = x->tasks;
 }
 
 static int add_variable(struct launch *x, const char *name, const char *value)
@@ -99,6 +111,25 @@ static int add_number(struct launch *x, const char *names, int value)
     return rc;
 }
 
+/* What the script asks Slurm for besides nodes. */
+static int add_asked(struct launch *x)
+{
+    static const char *const cpus[] = {"--cpus-per-task", "-c"};
+    int n = directive(x->text, cpus, SS_ARRAY_LEN(cpus)), rc = SS_OK;
+    char list[256] = "0";
+
+    for (int i = 1; i < x->gpus && i < 64; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), ",%d", i);
+    if (x->asked)
+        rc = add_variable(x, "CUDA_VISIBLE_DEVICES", list);
+    if (!rc && n)
+        rc = add_number(x, "SLURM_CPUS_PER_TASK", n);
+    if (!rc && x->tasks)
+        rc = add_number(x, "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE", x->tasks);
+    return rc || !x->tasks || !x->nodes ? rc
+                                        : add_number(x, "SLURM_NTASKS SLURM_NPROCS", x->nodes * x->tasks);
+}
+
 /* The user's variables, then those that a scheduler sets for the first process. */
 static int make_environment(struct launch *x)
 {
@@ -113,6 +144,7 @@ static int make_environment(struct launch *x)
     rc = rc ? rc : add_variable(x, "MASTER_PORT", "29500");
     if (!rc && x->gpus)
         rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->gpus);
+    rc = rc ? rc : add_asked(x);
     if (rc || !x->nodes)
         return rc;
     snprintf(list, sizeof list, x->nodes > 1 ? "node[0-%d]" : "node0", x->nodes - 1);
@@ -132,7 +164,26 @@ static size_t name_length(const char *p)
     return isdigit((unsigned char)*p) ? 0 : n;
 }
 
-/* "NAME=", "for NAME in", "read NAME": the script gives it a value somewhere. */
+/* Whether the name at p stands behind a word of the shell that gives names a value, in the same command. */
+static int is_told_to(const char *text, const char *p)
+{
+    static const char *const words[] = {"for ",     "read ",      "mapfile ", "readarray ",
+                                        "getopts ", "printf -v ", "local -n "};
+    const char *begin = p;
+
+    if (p > text && p[-1] == '$')
+        return 0;
+    while (begin > text && !strchr("\n;|&(", begin[-1]))
+        begin--;
+    for (; begin < p; begin++)
+        for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+            if (!strncmp(begin, words[i], strlen(words[i])) &&
+                (begin == text || isspace((unsigned char)begin[-1]) || strchr(";|&(", begin[-1])))
+                return 1;
+    return 0;
+}
+
+/* "NAME=", "${NAME:=", "for NAME in", "read -r NAME": the script gives it a value somewhere. */
 static int is_assigned(const char *text, const char *name, size_t n)
 {
     for (const char *p = text; (p = strstr(p, "=")) != NULL; p++) {
@@ -142,10 +193,12 @@ static int is_assigned(const char *text, const char *name, size_t n)
              !(isalnum((unsigned char)begin[-1 - (long)n]) || strchr("_$-{", begin[-1 - (long)n]))))
             return 1;
     }
-    for (const char *p = text; (p = strstr(p, name)) != NULL && p < text + strlen(text); p += n)
-        if (p > text + 4 && (!strncmp(p - 4, "for ", 4) || !strncmp(p - 5, "read ", 5)) &&
-            !name_length(p + n))
+    for (const char *p = text; (p = strstr(p, name)) != NULL; p += n) {
+        int inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (!inside && !name_length(p + n) &&
+            (p > text && p[-1] == '{' ? !strncmp(p + n, ":=", 2) || p[n] == '=' : is_told_to(text, p)))
             return 1;
+    }
     return 0;
 }
 
@@ -317,8 +370,9 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
         char text[96];
         snprintf(text, sizeof text, "--nodes=%d", x->nodes);
         rc = ss_words_add(&all, "sbatch", 6, 0) || ss_words_add(&all, text, strlen(text), 0);
-        snprintf(text, sizeof text, "--gpus-per-node=%d", x->gpus);
-        if (!rc && x->gpus)
+        snprintf(text, sizeof text, x->gpus ? "--gpus-per-node=%d" : "--ntasks-per-node=%d",
+                 x->gpus ? x->gpus : x->tasks);
+        if (!rc && (x->gpus || x->tasks))
             rc = ss_words_add(&all, text, strlen(text), 0);
         for (size_t i = 0; i < out->n && !rc; i++)
             rc = ss_words_add(&all, out->w[i].text, strlen(out->w[i].text), 0);
@@ -329,6 +383,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
     if (rc)
         return no_memory(err);
     rc = ss_command_strip(out, err);
+    ss_command_tell_processes(x->notes, x->name, out->processes);
     for (size_t i = 0; i < out->n && !rc; i++) {
         if (!strncmp(out->w[i].text, "--", 2) || ss_hydra_is_override(out->w[i].text))
             line = line_of(x->text, out->w[i].text);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole commands as job files: what torchrun, srun, mpirun, deepspeed or accelerate was called with. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,18 +8,20 @@
 #include "import/command.h"
 #include "import/hydra.h"
 
-/* A number in the launcher's words; text NULL = not told. */
+/* A number in the launcher's words; "" = not told. */
 struct size {
-    const char *text;
+    char text[32];
     int line;
 };
 
 /* Words first .. end - 1, of which the script's own flags begin behind `script`. */
 struct command {
     size_t first, script, end;
-    struct size nodes, processes, per_node,
-        all; /* processes, per_node: of a node, as torchrun and as others say it */
-    int torchrun, mpirun;
+    struct size nodes, all;      /* all: processes on all nodes */
+    struct size processes;       /* of a node, as torchrun says it */
+    struct size tasks, gpus;     /* of a node, as others do */
+    struct size per_task, cards; /* GPUs of a task, and on all nodes */
+    int torchrun, mpirun, deepspeed, hostfile;
 };
 
 static int ends_in(const char *text, const char *end)
@@ -116,11 +119,16 @@ static struct size *size_of(struct command *c, const char *text, size_t n)
 {
     if (is_one_of(text, n, "--nproc_per_node --nproc-per-node"))
         return &c->processes;
-    if (is_one_of(text, n,
-                  "--ntasks-per-node --tasks-per-node --gpus-per-node --num_gpus -npernode --npernode --ppn"))
-        return &c->per_node;
+    if (is_one_of(text, n, "--ntasks-per-node --tasks-per-node -npernode --npernode --ppn -ppn -perhost"))
+        return &c->tasks;
+    if (is_one_of(text, n, "--gpus-per-node --num_gpus --gres"))
+        return &c->gpus;
+    if (is_one_of(text, n, "--gpus-per-task"))
+        return &c->per_task;
+    if (is_one_of(text, n, "--gpus -G"))
+        return &c->cards;
     if (is_one_of(text, n, "-N"))
-        return c->mpirun ? &c->per_node : &c->nodes;
+        return c->mpirun ? &c->tasks : &c->nodes;
     if (is_one_of(text, n, "--nnodes --nodes --num_nodes --num_machines"))
         return &c->nodes;
     return is_one_of(text, n, "-n -np --ntasks --num_processes") ? &c->all : NULL;
@@ -130,17 +138,74 @@ static int64_t number(const struct size *s)
 {
     int64_t n;
 
-    return s->text && !ss_parse_i64(s->text, 1, 1 << 26, &n) ? n : 0;
+    return s->text[0] && !ss_parse_i64(s->text, 1, 1 << 26, &n) ? n : 0;
 }
 
-/* "gpu", "auto" and "cpu" are no numbers and say nothing here. */
+/* "gpu", "auto" and "cpu" are no numbers and say nothing here; of "gpu:h100:8,nvme:1" it is 8. */
 static void set_size(struct size *s, const char *text, int line)
 {
-    struct size next = {text, line};
+    struct size next = {.line = line};
+    const char *end = text + strcspn(text, ","), *colon;
 
+    while (isalpha((unsigned char)*text) && (colon = memchr(text, ':', (size_t)(end - text))) != NULL)
+        text = colon + 1;
+    snprintf(next.text, sizeof next.text, "%.*s", end > text ? (int)(end - text) : 0, text);
     if (strcmp(text, "gpu") != 0 && strcmp(text, "auto") != 0 && strcmp(text, "cpu") != 0 &&
         number(&next) >= number(s))
         *s = next;
+}
+
+static void set_number(struct size *s, long n, int line)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%ld", n);
+    if (n > 0)
+        set_size(s, text, line);
+}
+
+/* The hosts of mpirun, "a:8,b:8", and of deepspeed, "a:0,1@b:0,1": how many, and the GPUs of each. */
+static void read_hosts(struct command *c, const char *text, char between, int line)
+{
+    long hosts = 0, each = 0;
+
+    for (const char *p = text; *p; hosts++) {
+        const char *end = p + strcspn(p, between == '@' ? "@" : ","),
+                   *colon = memchr(p, ':', (size_t)(end - p));
+        long n = colon ? atol(colon + 1) : 0;
+        if (colon && between == '@') {
+            n = 1;
+            for (const char *q = colon; q < end; q++)
+                n += *q == ',';
+        }
+        each = hosts == 0 || n == each ? n : -1;
+        p = end + (*end != '\0');
+    }
+    if (each >= 0)
+        set_number(&c->nodes, hosts, line);
+    set_number(&c->gpus, each, line);
+}
+
+/* What says sizes in another form than a number: hosts, "ppr:8:node". Returns 1 where the word is one of these. */
+static int read_other(struct command *c, const char *name, size_t n, const char *value, int line)
+{
+    if (c->mpirun && is_one_of(name, n, "-H -host --host --hosts -hosts"))
+        read_hosts(c, value, ',', line);
+    else if (c->deepspeed && is_one_of(name, n, "-i --include"))
+        read_hosts(c, value, '@', line);
+    else if (is_one_of(name, n, "--map-by -map-by") && !strncmp(value, "ppr:", 4) &&
+             !strncmp(value + 4 + strspn(value + 4, "0123456789"), ":node", 5))
+        set_number(&c->tasks, atol(value + 4), line);
+    else
+        return 0;
+    return 1;
+}
+
+static int is_program(const char *text, const char *names)
+{
+    const char *slash = strrchr(text, '/');
+
+    return is_one_of(slash ? slash + 1 : text, strlen(slash ? slash + 1 : text), names);
 }
 
 static void read_sizes(const struct ss_words *words, struct command *c)
@@ -148,16 +213,21 @@ static void read_sizes(const struct ss_words *words, struct command *c)
     for (size_t i = c->first; i < c->script; i++) {
         const char *text = words->w[i].text, *equal = strchr(text, '=');
         size_t n = equal ? (size_t)(equal - text) : strlen(text);
+        const char *value = equal ? equal + 1 : i + 1 < c->script ? words->w[i + 1].text : NULL;
         struct size *s = size_of(c, text, n);
         c->torchrun |= is_torchrun(text);
-        c->mpirun |= !strcmp(text, "mpirun") || !strcmp(text, "mpiexec");
-        if (s && equal)
-            set_size(s, equal + 1, words->w[i].line);
-        else if (s && i + 1 < c->script)
-            set_size(s, words->w[i + 1].text, words->w[i].line);
+        c->mpirun |= is_program(text, "mpirun mpiexec mpiexec.hydra orterun horovodrun");
+        c->deepspeed |= is_program(text, "deepspeed");
+        c->hostfile |= is_one_of(text, n, "-H --hostfile");
+        if (value && read_other(c, text, n, value, words->w[i].line))
+            continue;
+        if (s && value)
+            set_size(s, value, words->w[i].line);
         else if (!s && n > 2 && (s = size_of(c, text, 2)) != NULL && strspn(text + 2, "0123456789") == n - 2)
             set_size(s, text + 2, words->w[i].line); /* -N4 */
     }
+    if (c->deepspeed && c->gpus.text[0] && !c->hostfile)
+        set_number(&c->nodes, 1, c->gpus.line); /* this machine alone */
 }
 
 static int add_size(struct ss_words *own, const char *flag, const char *text, int line)
@@ -167,58 +237,77 @@ static int add_size(struct ss_words *own, const char *flag, const char *text, in
     return rc ? rc : ss_words_add(own, text, strlen(text), line);
 }
 
-/* Nodes and GPUs of each as texts, "" where not told. torchrun runs on one node unless told otherwise; of "4:4" one is enough. */
-static void sizes_of(const struct command *c, char nodes[32], char per_node[32])
+/* GPUs of a node. Tasks are GPUs where each is a process of the job: torchrun starts those itself. */
+static struct size gpus_of(const struct command *c)
 {
-    const struct size *gpus = c->processes.text ? &c->processes : &c->per_node;
+    struct size s = c->processes.text[0] ? c->processes : c->gpus;
+    int64_t tasks = number(&c->tasks), nodes = number(&c->nodes);
 
-    nodes[0] = per_node[0] = '\0';
-    if (c->nodes.text)
-        snprintf(nodes, 32, "%.*s", (int)strcspn(c->nodes.text, ":"), c->nodes.text);
-    if (gpus->text)
-        snprintf(per_node, 32, "%.31s", gpus->text);
-    int64_t all = number(&c->all), n = number(&c->nodes), g = number(gpus);
-    if (all && g && !nodes[0] && all % g == 0)
-        snprintf(nodes, 32, "%lld", (long long)(all / g));
-    else if (all && n && !per_node[0] && all % n == 0)
-        snprintf(per_node, 32, "%lld", (long long)(all / n));
-    else if (c->torchrun && per_node[0] && !nodes[0])
-        snprintf(nodes, 32, "1");
+    if (c->processes.text[0])
+        return s;
+    if (!c->torchrun && number(&c->tasks) >= number(&s) && c->tasks.text[0])
+        s = c->tasks;
+    if (c->per_task.text[0] && tasks * number(&c->per_task) > number(&s))
+        set_number(&s, (long)(tasks * number(&c->per_task)), c->per_task.line);
+    if (c->torchrun && !s.text[0] && nodes && number(&c->cards) % nodes == 0)
+        set_number(&s, (long)(number(&c->cards) / nodes), c->cards.line);
+    return s;
+}
+
+/* Nodes and GPUs of each, "" where not told. torchrun runs on one node unless told otherwise; of "4:4" one is enough. */
+static void sizes_of(const struct command *c, struct size *nodes, struct size *per_node)
+{
+    *nodes = c->nodes;
+    *per_node = gpus_of(c);
+    nodes->text[strcspn(nodes->text, ":")] = '\0';
+    int64_t all = number(&c->all), n = number(&c->nodes), g = number(per_node);
+    if (all && g && !nodes->text[0] && all % g == 0)
+        set_number(nodes, (long)(all / g), per_node->line);
+    else if (all && n && !per_node->text[0] && all % n == 0)
+        set_number(per_node, (long)(all / n), c->all.line);
+    else if (c->torchrun && per_node->text[0] && !nodes->text[0])
+        set_number(nodes, 1, per_node->line);
+}
+
+static int size_in(const struct size *s)
+{
+    int64_t n = number(s);
+
+    return n <= 1 << 20 ? (int)n : 0;
+}
+
+/* Processes that the launcher starts, where it is not said on how many nodes; else 0. */
+static int left_over(const struct command *c, const struct size *nodes, const struct size *per_node)
+{
+    return nodes->text[0] && per_node->text[0] ? 0 : size_in(&c->all);
 }
 
 /* The sizes in our words. */
 static int add_sizes(const struct command *c, struct ss_words *own)
 {
-    const struct size *gpus = c->processes.text ? &c->processes : &c->per_node;
-    char nodes[32], per_node[32];
+    struct size nodes, per_node;
     int rc = SS_OK;
 
-    sizes_of(c, nodes, per_node);
-    if (nodes[0])
-        rc = add_size(own, "--nodes", nodes, c->nodes.text ? c->nodes.line : gpus->line);
-    if (!rc && per_node[0])
-        rc = add_size(own, "--gpus-per-node", per_node, gpus->text ? gpus->line : c->all.line);
+    sizes_of(c, &nodes, &per_node);
+    if (nodes.text[0])
+        rc = add_size(own, "--nodes", nodes.text, nodes.line);
+    if (!rc && per_node.text[0])
+        rc = add_size(own, "--gpus-per-node", per_node.text, per_node.line);
+    own->processes = left_over(c, &nodes, &per_node);
     return rc;
-}
-
-static int size_in(const char *text)
-{
-    const struct size s = {text, 0};
-    int64_t n = number(&s);
-
-    return n <= 1 << 20 ? (int)n : 0;
 }
 
 int ss_words_command(const struct ss_words *words, struct ss_command *out)
 {
-    char nodes[32], per_node[32];
+    struct size nodes, per_node;
     struct command c = {0};
 
     if (!find_command(words, &c))
         return 0;
     read_sizes(words, &c);
-    sizes_of(&c, nodes, per_node);
-    *out = (struct ss_command){c.first, c.script, c.end, size_in(nodes), size_in(per_node)};
+    sizes_of(&c, &nodes, &per_node);
+    *out = (struct ss_command){c.first,         c.script,           c.end,
+                               size_in(&nodes), size_in(&per_node), left_over(&c, &nodes, &per_node)};
     return 1;
 }
 

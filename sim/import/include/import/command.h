@@ -6,10 +6,11 @@
 #include "import/import.h"
 
 /* Words of a launch command, "torchrun --nnodes 4 train.py --flags": those of launchers from `first`, the script at `script`, its own
- * up to `end`. The sizes are those that the launchers name; 0: none does. */
+ * up to `end`. The sizes are those that the launchers name; 0: none does. `processes` counts those on all nodes where the launchers do not
+ * say how many nodes these are. */
 struct ss_command {
     size_t first, script, end;
-    int nodes, gpus_per_node;
+    int nodes, gpus_per_node, processes;
 };
 
 /* A framework whose commands are read by themselves. */
@@ -38,6 +39,8 @@ int ss_command_is_call(char *const *word, size_t n);
 /* Adds --nodes and --gpus-per-node as the launcher said them, in a place of the words' file. */
 int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                          struct ss_error *err);
+/* Notes that `processes` (ss_words, ss_command) are not obeyed; of 0 nothing. */
+void ss_command_tell_processes(struct ss_notes *notes, const char *file, int processes);
 /* Makes the line of word i the place of an error that has none; returns its code. */
 int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err);
 

@@ -24,6 +24,7 @@ struct ss_words {
     char *file; /* NULL on the command line */
     struct ss_made_file *made;
     size_t nmade, made_cap;
+    int processes; /* as struct ss_command says it */
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
 void ss_words_free(struct ss_words *words);
