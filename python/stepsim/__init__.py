@@ -89,12 +89,16 @@ def explain(*words: str, **flags: Value) -> Document:
     return _document(['explain'] + _given(words, flags))
 
 
-def compare(*files: Path, others: Iterable[Union[str, Mapping[str, Value]]] = (), **flags: Value) -> Document:
+Side = Union[str, Mapping[str, Value]]
+
+
+def compare(*files: Path, others: Union[Side, Iterable[Side]] = (), **flags: Value) -> Document:
     """Jobs beside each other, which term of time and memory moves by how much; at most eight. A side is a file, of flags or of what
     `stepsim run --json` wrote, or, of `others`, the first side with more flags: others=[{"tp": 4}, "--scale nic.bandwidth=2x"]. The keywords
     belong to all sides."""
     words = [os.fspath(file) for file in files]
-    for other in others:
+    sides: Iterable[Side] = [others] if isinstance(others, (str, Mapping)) else others
+    for other in sides:
         text = other if isinstance(other, str) else ' '.join(_quoted(word) for word in words_of(other))
         words += ['--with', text]
     return _document(['compare'] + words + words_of(flags))

@@ -44,7 +44,7 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
                 raise TypeError(f'stepsim: {keyword}: a mapping is a value of set and scale alone')
             for key, item in value.items():
                 words += [flag, f'{key}={text_of(item)}']
-        elif isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable):
+        elif isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable):
             words += [flag, text_of(value)]
         elif name in REPEATED:
             for item in value:
@@ -58,7 +58,7 @@ def vary_of(vary: Mapping[str, Any]) -> List[str]:
     """{'nodes': [8, 16]} -> --vary nodes=8,16"""
     words: List[str] = []
     for keyword, values in vary.items():
-        if isinstance(values, (str, os.PathLike)) or not isinstance(values, Iterable):
+        if isinstance(values, (str, bytes, os.PathLike)) or not isinstance(values, Iterable):
             values = [values]
         prop = keyword.startswith('ss.')
         words += ['--vary', ('set=' + keyword if prop else name_of(keyword)) + '=' + ','.join(text_of(v) for v in values)]

@@ -79,6 +79,8 @@ class Documents(unittest.TestCase):
             with open(path, 'w', encoding='utf-8') as f:
                 json.dump(program('run', *SMALL_WORDS, '--level', 'layer'), f)
             self.assertEqual(stepsim.compare(path, others=[{'tp': 2}]), program('compare', path, '--with', '--tp 2'))
+            self.assertEqual(stepsim.compare(path, others={'tp': 2}), program('compare', path, '--with', '--tp 2'))
+            self.assertEqual(stepsim.compare(path, others='--tp 2'), program('compare', path, '--with', '--tp 2'))
         finally:
             os.unlink(path)
 
@@ -141,7 +143,8 @@ class Errors(unittest.TestCase):
             os.unlink(path)
 
     def test_words_that_are_none(self):
-        for call in (lambda: stepsim.run(4), lambda: stepsim.run(tp=object()), lambda: stepsim.run(model={'hidden_size': 1})):
+        for call in (lambda: stepsim.run(4), lambda: stepsim.run(tp=object()), lambda: stepsim.run(model=b'x'),
+                     lambda: stepsim.run(model={'hidden_size': 1})):
             self.assertRaises(TypeError, call)
         self.assertRaises(ValueError, stepsim.run, '--model', 'a\0b')
 
