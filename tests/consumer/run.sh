@@ -24,10 +24,10 @@ for file in bin/stepsim share/stepsim/platforms share/stepsim/workloads; do
     [ -e "$prefix/$file" ] || { echo "not installed: $file"; exit 1; }
 done
 
-# Python finds the library that was installed beside its package, unless the build leaves it out.
+# Python finds the library that was installed beside its package, and that its data, unless the build leaves it out.
 [ -n "$(find "$prefix" -name 'libstepsim.so.*')" ] || exit 0
 module=$(dirname "$(find "$prefix" -name py.typed)")
-PYTHONPATH=$(dirname "$module") STEPSIM_DATA=$prefix/share/stepsim python3 -c '
+PYTHONPATH=$(dirname "$module") python3 -c '
 import stepsim, stepsim._library
 assert stepsim._library._library._name.startswith("'"$prefix"'"), stepsim._library._library._name
 assert stepsim.run("--job", "8b-16")["verdict"] == "fits"'

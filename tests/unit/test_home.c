@@ -10,7 +10,7 @@
 static const char *found(const char *below, size_t size)
 {
     static char path[PATH_MAX];
-    const struct ss_home_place place = {below, "/opt/x"};
+    const struct ss_home_place place = {.below_program = below, .folder = "/opt/x"};
     memset(path, 'z', sizeof path);
     ss_home_find(&place, path, size);
     return path;

@@ -98,6 +98,7 @@ bool ss_is_folder(const char *path);
  * prefix. So an installed program has no path of its build folder to take data or code from. */
 struct ss_home_place {
     const char *below_program; /* path from the running program's folder, taken where it exists; NULL: none */
+    const char *below_library; /* path from the shared library's folder, where this is one, likewise */
     const char *folder;        /* absolute: taken otherwise */
 };
 extern const struct ss_home {
