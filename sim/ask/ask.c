@@ -47,6 +47,9 @@ static int answer(int n, const char *const *words, FILE *out, int *status, struc
 
     if (n < 1)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no command");
+    for (int k = 0; k < n; k++)
+        if (!words[k])
+            return ss_fail(err, SS_ERR_USAGE, NULL, 0, "word %d of %d is a null pointer", k + 1, n);
     while (i < SS_ARRAY_LEN(commands) && strcmp(words[0], commands[i].name))
         i++;
     if (i == SS_ARRAY_LEN(commands))
@@ -77,9 +80,11 @@ static int write_error(const struct ss_error *e, char **json, size_t *size)
 int ss_ask(int n, const char *const *words, char **json, size_t *size)
 {
     struct ss_error err = {0};
+    size_t length;
     int status = 0;
 
     *json = NULL;
+    size = size ? size : &length;
     *size = 0;
     FILE *out = open_memstream(json, size);
     int rc = out ? answer(n, words, out, &status, &err) : SS_ERR_NOMEM;

@@ -125,6 +125,7 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
  * everywhere, as over uplinks that are full. */
 #define NEAR 3
 #define FARTHEST 6
+#define MAX_SIGMA 2 /* of jitter, as --jitter takes it */
 /* Of the iteration: classes that differ by no more are the same. */
 #define SAME 1e-9
 
@@ -204,6 +205,16 @@ static int find_sensitivity(const struct ss_run_options *options, struct ss_run 
                                &out->result->sensitivity, err);
 }
 
+static int check_options(const struct ss_run_options *o, struct ss_error *err)
+{
+    if (!(o->jitter.sigma >= 0 && o->jitter.sigma <= MAX_SIGMA))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "a jitter of %g is outside 0 to %d", o->jitter.sigma,
+                       MAX_SIGMA);
+    if (o->replicas < 0 || (o->jitter.sigma > 0 && o->replicas == 0))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d replicas of an iteration under jitter", o->replicas);
+    return SS_OK;
+}
+
 static int run_once(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err)
 {
@@ -211,6 +222,9 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     int rc;
 
     memset(out, 0, sizeof *out);
+    rc = check_options(options, err);
+    if (rc)
+        return rc;
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
                            : build_schedule(s, options->shelf, &out->schedule, err);

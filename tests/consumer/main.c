@@ -11,7 +11,7 @@ static int print_bandwidth(const char *platform)
     struct ss_platform_options options = {0};
     struct ss_platform *p = NULL;
     struct ss_error err = {0};
-    char text[1400];
+    char text[2048];
     if (ss_platform_load(platform, &options, &p, &err)) {
         puts(ss_error_format(&err, text, sizeof text));
         return 1;

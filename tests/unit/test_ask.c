@@ -89,6 +89,9 @@ static void test_refusals(void)
     size_t size;
     CU_ASSERT_EQUAL(ss_ask(0, NULL, &json, &size), 2);
     ss_ask_free(json);
+    CU_ASSERT(is_error(ASK(2, "run", NULL, "--tp"), "usage", "word 2 of 3"));
+    CU_ASSERT_EQUAL(ss_ask(1, (const char *[]){"version"}, &json, NULL), 0);
+    ss_ask_free(json);
     ss_ask_free(NULL);
 }
 

@@ -72,6 +72,10 @@ static void test_error_text(void)
     ss_fail(&e, SS_ERR_INPUT, longer, 1, "%s", longer);
     CU_ASSERT_EQUAL(strlen(e.message), sizeof e.message - 1);
     CU_ASSERT_EQUAL(strlen(e.file), sizeof e.file - 1);
+    e.line = INT_MAX;
+    memset(e.hint, 'a', sizeof e.hint - 1);
+    char all[2048]; /* which hold every error */
+    CU_ASSERT(strlen(ss_error_format(&e, all, sizeof all)) < sizeof all - 1);
     /* Only valid UTF-8 in one line reaches a message. */
     ss_fail(&e, SS_ERR_INPUT, NULL, 0, "\xc3\xa9 \xff \xc3 \xed\xa0\x80 \xf0\x9f\x9a\x80 \t\x7f.");
     CU_ASSERT_STRING_EQUAL(e.message, "\xc3\xa9 ? ? ??? \xf0\x9f\x9a\x80   .");

@@ -98,6 +98,28 @@ static void test_errors(void)
                     ss_status_refuses(SS_ERR_OOM));
 }
 
+static void test_options(void)
+{
+    static const struct ss_run_options wrong[] = {{.engine = 99},
+                                                  {.plan = {.level = SS_LEVEL_COUNT}},
+                                                  {.plan = {.level = -1}},
+                                                  {.jitter = {.sigma = NAN}, .replicas = 2},
+                                                  {.jitter = {.sigma = 0.1}},
+                                                  {.replicas = -1}};
+    static char *const words[] = {"--job", "8b-05"};
+    struct ss_scenario *s = NULL;
+    struct ss_request request;
+    struct ss_summary out;
+
+    ss_request_init(&request);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&request, 2, words, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&request, NULL, &s, NULL), SS_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CU_ASSERT_EQUAL(ss_predict(s, &wrong[i], &out, NULL), SS_ERR_USAGE);
+    ss_scenario_free(s);
+    ss_request_free(&request);
+}
+
 #define THREADS 3
 #define ROUNDS 10
 
@@ -150,6 +172,7 @@ int main(void)
     CU_TestInfo tests[] = {{"the same as run", test_same_as_run},
                            {"outcomes", test_outcomes},
                            {"errors", test_errors},
+                           {"options out of their range", test_options},
                            {"a shared scenario", test_shared_scenario},
                            CU_TEST_INFO_NULL};
     return suite_run("predict", NULL, NULL, tests);

@@ -24,7 +24,7 @@ extern "C" {
  * --budget, --layout, --spread, --coverage. Any other is an error.
  *
  * Returns the exit status of the program: 0, 1 (the job does not fit, the document is whole), 2 or 3 (the document has `error`).
- * *json ends with a 0, *size is the bytes before it; the caller frees it with ss_ask_free. Where memory lacks even for an error *json is
+ * *json ends with a 0, *size (NULL: not wanted) is the bytes before it; the caller frees it with ss_ask_free. Where memory lacks even for an error *json is
  * NULL. Several threads may ask at the same time; those commands that start processes (sweep, search and capacity of more than one worker,
  * doctor, SimGrid) while no other thread is in a library that takes locks. Nothing is printed; "--job -" reads stdin.
  */

@@ -55,7 +55,7 @@ int ss_status_refuses(int status);
 /* Returns the one of n names that is nearest to `word`, or NULL. A name is near when the edit distance is at most 1 + a third
  * of the word's length, dashes before it left out, and neither is longer than 63 bytes. The result is one of `names`. */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
-/* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 1,400 bytes hold every error.
+/* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 2,048 bytes hold every error.
  * Returns buf. */
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size);
 

@@ -142,8 +142,8 @@ struct ss_run_options {
     int level_choice; /* enum ss_level_choice */
     int any_engine;   /* 1: what goes to another level runs on the native engine */
     struct ss_jitter
-        jitter; /* sigma > 0: all ranks with draws of their own are simulated, `replicas` times */
-    int replicas;
+        jitter;   /* sigma in 0..2; > 0: all ranks with draws of their own are simulated, `replicas` times */
+    int replicas; /* of jitter: >= 1 */
     struct ss_workers workers; /* that replay replicas */
     /* Called now and then in a long replay, and with every replica, with the share done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
@@ -151,7 +151,7 @@ struct ss_run_options {
 };
 /* Predicts a scenario and keeps what was made on the way; `options` NULL: the native engine, and all else zero. *out need not be
  * initialised; the caller frees it with ss_run_free, before the scenario. Errors: SS_ERR_CONFIG and SS_ERR_UNSUPPORTED (refused),
- * and those of ss_predict. */
+ * SS_ERR_USAGE (an option outside of its range), and those of ss_predict. */
 int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                     struct ss_error *err);
 /* Frees what a run holds and empties it. NULL and {0} are allowed. */
@@ -163,7 +163,7 @@ struct ss_scenario;
  * is refused (ss_status_refuses) is an outcome: the call succeeds and *out has SS_OUTCOME_REFUSED, the code and the reason.
  * `options` NULL: the native engine. Where options->bands is NULL the bands that came with the library are read for this
  * call, so that the verdict is the one of `stepsim run`; whoever predicts often loads them once. *out is written on success
- * only and holds nothing to free. Errors: SS_ERR_IO and SS_ERR_INPUT (bands, schedule file), SS_ERR_DEADLOCK (schedule
+ * only and holds nothing to free. Errors: SS_ERR_USAGE (an option outside of its range), SS_ERR_IO and SS_ERR_INPUT (bands, schedule file), SS_ERR_DEADLOCK (schedule
  * file), SS_ERR_ENGINE, SS_ERR_NOMEM. Several threads may predict one scenario at the same time.
  */
 int ss_predict(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_summary *out,
