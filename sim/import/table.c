@@ -2,6 +2,7 @@
 /* Tables of measured runs: their files. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 #include "base/csv.h"
@@ -31,15 +32,32 @@ static void note_strangers(const struct ss_csv *csv, struct ss_notes *notes)
     }
 }
 
+static int missing(const struct ss_csv *csv, const char *name, struct ss_error *err)
+{
+    const char *first = ss_csv_column_name(csv, 0), *other = strpbrk(first, ";\t|");
+
+    ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", name);
+    if (ss_csv_columns(csv) == 1 && other)
+        return ss_hint(err, SS_ERR_INPUT, "commas part the fields, not %s",
+                       *other == ';'   ? "semicolons"
+                       : *other == '|' ? "\"|\""
+                                       : "tabs");
+    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
+        const char *given = ss_csv_column_name(csv, i), *word = given + strspn(given, " ");
+        size_t n = strlen(name);
+        if (!strncasecmp(word, name, n) && word[n + strspn(word + n, " ")] == '\0')
+            return ss_hint(err, SS_ERR_INPUT, "write \"%s\", not \"%s\"", name, given);
+    }
+    return ss_hint(err, SS_ERR_INPUT,
+                   "the first line names the columns; a table of runs needs id, platform, "
+                   "nodes, micro_batch, global_batch, seq_length and a model or its shape");
+}
+
 static int check_columns(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
 {
     for (size_t i = 0; i < ss_table_column_count; i++)
-        if (ss_table_columns[i].required && ss_csv_column(csv, ss_table_columns[i].name) < 0) {
-            ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 1, "no column \"%s\"", ss_table_columns[i].name);
-            return ss_hint(err, SS_ERR_INPUT,
-                           "the first line names the columns; a table of runs needs id, platform, "
-                           "nodes, micro_batch, global_batch, seq_length and a model or its shape");
-        }
+        if (ss_table_columns[i].required && ss_csv_column(csv, ss_table_columns[i].name) < 0)
+            return missing(csv, ss_table_columns[i].name, err);
     note_strangers(csv, notes);
     return SS_OK;
 }

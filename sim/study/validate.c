@@ -153,6 +153,9 @@ static void fill_prediction(const struct ss_case *c, const struct ss_prediction 
         if (ss_is_other_unit(p->summary.iteration_s, c->measured_s) && !row->reason[0])
             ss_copy(row->reason, sizeof row->reason,
                     "measured and predicted time differ so much: is iteration_ms in ms?");
+        if (ss_is_other_unit(row->predicted_bytes, c->measured_bytes) && !row->reason[0])
+            ss_copy(row->reason, sizeof row->reason,
+                    "measured and predicted memory differ so much: is memory_mib in MiB?");
     }
     if (p->state == SS_CASE_READY && p->stage_like >= 0 && !row->reason[0] &&
         !strcmp(row->memory_kind, "device"))
