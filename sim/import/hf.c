@@ -36,6 +36,7 @@ static void map_sequence(struct ss_hf *x)
         "args.model_max_length";
     const struct ss_tree_node *at = ss_trainer_node(t, paths);
     int clm = strstr(x->script, "run_clm") != NULL, full = clm || ss_trainer_truth(t, "args.packing", 0);
+    int apart = ss_trainer_truth(t, "args.neat_packing", 0);
     int64_t seq = ss_trainer_size(t, paths, x->factory ? 2048 : clm ? 1024 : 0, 0, MOST);
 
     if (x->factory && ss_tree_is(ss_trainer_node(t, "args.stage"), "pt"))
@@ -45,7 +46,10 @@ static void map_sequence(struct ss_hf *x)
         return;
     }
     ss_trainer_add_whole(t, at, "--seq", seq);
-    if (!full)
+    if (apart)
+        ss_trainer_assume(t,
+                          "a row is one document; --packed-lengths says those that neat_packing keeps apart");
+    else if (!full)
         ss_trainer_assume(t, "every row has all of its %lld tokens", (long long)seq);
 }
 
@@ -231,11 +235,11 @@ static void check_optimizer(struct ss_hf *x)
 
     ss_trainer_node(t, "deepspeed.gradient_clipping");
     if (at && !(at->text && ss_has_word(fine, at->text)))
-        ss_trainer_refuse(t, at, "the optimizer %.40s is not modelled: adamw_torch",
+        ss_trainer_refuse(t, at, "the optimizer %.40s is not modelled: take adamw_torch",
                           at->text ? at->text : "");
     if (type && strcasecmp(type->text ? type->text : "", "adamw") != 0 &&
         strcasecmp(type->text ? type->text : "", "adam") != 0)
-        ss_trainer_refuse(t, type, "the optimizer %.40s is not modelled: Adam or AdamW",
+        ss_trainer_refuse(t, type, "the optimizer %.40s is not modelled: take Adam or AdamW",
                           type->text ? type->text : "");
     if (clip && ss_tree_whole(clip, &norm) && norm == 0)
         ss_trainer_add(t, clip, "--clip-grad", "0");

@@ -23,7 +23,7 @@ static const char fine[] =
     "remove_unused_columns label_names load_best_model_at_end metric_for_best_model greater_is_better "
     "ignore_data_skip report_to project push_to_hub hub_model_id hub_strategy hub_token "
     "resume_from_checkpoint "
-    "gradient_checkpointing_kwargs include_inputs_for_metrics full_determinism torchdynamo ray_scope "
+    "gradient_checkpointing_kwargs include_inputs_for_metrics torchdynamo ray_scope "
     "skip_memory_metrics "
     "neftune_noise_alpha label_smoothing_factor length_column_name accelerator_config "
     "average_tokens_across_devices "
@@ -57,6 +57,7 @@ static const struct ss_trainer_rule rules[] = {
     {"args.load_in_4bit", "false", "quantized weights are not modelled"},
     {"args.load_in_8bit", "false", "quantized weights are not modelled"},
     {"args.quantization_bit", "0", "quantized weights are not modelled"},
+    {"args.full_determinism", "false", "deterministic kernels are not modelled"},
     {"args.use_galore", "false", "the optimizer GaLore is not modelled"},
     {"args.use_apollo", "false", "the optimizer APOLLO is not modelled"},
     {"args.use_badam", "false", "BAdam, which trains some layers at a time, is not modelled"},
