@@ -67,6 +67,22 @@ static int add_o2(struct ss_foreign *f, struct ss_tree_node *node, struct ss_err
                            o2 ? "ss.default.fp32_params=0" : "ss.default.fp32_params=1", err);
 }
 
+/* What the dataset gives, beside the length that stages expect of one another. */
+static int check_rows(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    int64_t rows, length;
+
+    ss_tree_take(node);
+    if (!ss_tree_whole(node, &rows) ||
+        !ss_tree_whole(ss_tree_find(ss_tree_root(f->tree), "model.encoder_seq_length"), &length) ||
+        rows == length)
+        return SS_OK;
+    ss_tree_fail(node, SS_ERR_UNSUPPORTED, err,
+                 "rows of %lld tokens for a model of %lld (encoder_seq_length)", (long long)rows,
+                 (long long)length);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "give both the same");
+}
+
 static int add_recompute(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
     static const struct ss_foreign_row more[] = {
@@ -250,7 +266,7 @@ static const struct ss_foreign_row rows[] = {
     TRUE("model.optim.overlap_grad_sync", "--overlap-grad-reduce"),
     TRUE("model.optim.overlap_param_sync", "--overlap-param-gather"),
     CHOICE("model.optim.grad_sync_dtype", "fp32=;float32=;32=;bf16=--grad-reduce-in-bf16;bfloat16=--grad-reduce-in-bf16"),
-    TRUE("model.data.reset_attention_mask", "--reset-attention-mask"),
+    CALL("model.data.seq_length", check_rows), TRUE("model.data.reset_attention_mask", "--reset-attention-mask"),
     FALSE("model.gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"),
     FALSE("model.masked_softmax_fusion", "--no-masked-softmax-fusion"),
     FALSE("model.bias_dropout_add_fusion", "--no-bias-dropout-fusion"),
