@@ -3,9 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,12 +92,25 @@ void ss_team_send(struct ss_team *t, int to, const struct ss_team_message *m, co
         t->members[to].dead = 1;
 }
 
+/* Containers on one machine share its kernel, but not the numbers of processes. */
+static void fill_space(char *out, size_t size)
+{
+    struct stat numbers;
+    char boot[40] = "";
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, boot, sizeof boot - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n > 0 && !stat("/proc/self/ns/pid", &numbers))
+        snprintf(out, size, "%.36s %ju", boot, (uintmax_t)numbers.st_ino);
+}
+
 void ss_team_ready_fill(struct ss_team_ready *ready, uint64_t digest)
 {
     memset(ready, 0, sizeof *ready);
     ready->digest = digest;
     ready->pid = (long)getpid();
-    gethostname(ready->host, sizeof ready->host - 1);
+    fill_space(ready->space, sizeof ready->space);
 }
 
 /* The first one learns where all others are, and these where it is. */
@@ -157,7 +173,7 @@ int ss_team_next_list(struct ss_team *t)
     return ++t->list;
 }
 
-/* A process of this machine is dead when its number is gone, any other when it is silent. */
+/* A process of this machine is dead when its number is gone, which may be so before its word is read; any other when it is silent. */
 static void watch(struct member *m, const void *data, size_t n)
 {
     struct ss_team_ready own, its;
@@ -165,7 +181,7 @@ static void watch(struct member *m, const void *data, size_t n)
         return;
     memcpy(&its, data, sizeof its);
     ss_team_ready_fill(&own, 0);
-    m->pid = !strcmp(own.host, its.host) && kill((pid_t)its.pid, 0) == 0 ? its.pid : 0;
+    m->pid = own.space[0] && !strncmp(own.space, its.space, sizeof own.space) ? its.pid : 0;
 }
 
 static void look_who_died(struct ss_team *t, double now)

@@ -433,8 +433,8 @@ static void test_hybridep(void)
         ss_cost_gathered(&t.c, dispatch, &cost);
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], 7. * TOKENS * 64 / 200e9, 1e-12);
     }
-    struct setting
-        alone; /* a rank with all experts, halves of them on two tensor ranks: it has the whole map */
+    /* A rank with all experts, halves of them on two tensor ranks, has the whole map. */
+    struct setting alone;
     struct ss_ops ops;
     setting_make(&alone);
     alone.job.dispatcher = SS_DISPATCH_HYBRIDEP;

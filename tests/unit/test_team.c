@@ -387,6 +387,26 @@ static void test_dead(void)
     CU_ASSERT_EQUAL(post.left, 1);
 }
 
+/* The first one has died before anybody read where it is: the others end, though no word of theirs failed to arrive. */
+static void test_first_dead(void)
+{
+    struct ss_team *team = open_team(1, 2);
+    struct ss_error err = {0};
+    struct ss_team_ready ready;
+    long answers[ALL];
+    pid_t victim = fork();
+    if (victim == 0)
+        _exit(0);
+    CU_ASSERT_EQUAL_FATAL(waitpid(victim, NULL, 0), victim);
+    ss_team_ready_fill(&ready, 0);
+    ready.pid = (long)victim;
+    come(0, &(struct ss_team_message){.kind = SS_TEAM_READY}, &ready, sizeof ready);
+    CU_ASSERT_EQUAL(deal(team, all_items, ALL, answers, &err), SS_ERR_ENGINE);
+    CU_ASSERT_STRING_EQUAL(err.message, "the first process of the team has ended before the work");
+    CU_ASSERT_EQUAL(ss_team_close(team, 0, NULL), 1);
+    CU_ASSERT_EQUAL(post.left, 1);
+}
+
 /* A process with other files, one whose word is too short to tell, an item that is bad: the list ends for all. */
 static void test_refused(void)
 {
@@ -418,6 +438,7 @@ int main(void)
                            {"a list ends with an error", test_not_served},
                            {"a list is dealt", test_dealt},
                            {"processes die", test_dead},
+                           {"the first process dies", test_first_dead},
                            {"a list is refused", test_refused},
                            CU_TEST_INFO_NULL};
     return suite_run("team", NULL, NULL, tests);

@@ -31,7 +31,7 @@ struct ss_team_message {
 struct ss_team_ready {
     uint64_t digest;
     long pid;
-    char host[64];
+    char space[64]; /* where that number counts: the running kernel and its namespace; "": not known */
 };
 
 /* Sends a message, with data[n] behind it. Nothing happens where the receiver has died. */
