@@ -184,10 +184,10 @@ eps=1,2,4,8,16
 pps=1,2,4
 vps=1,2
 printf '\n## Qwen3-30B-A3B, 16 GPUs, global batch 256\n'
-reason="Nothing but its memory asks this model for a pipeline, and experts over a node leave enough of it: no bubble, and no token leaves its node. Experts over both nodes are
-half as many a GPU, each with twice the tokens, which makes fewer and fuller GEMMs, but their exchanges are longer than what hides them. Tensor parallelism shares out attention, a small part of this model, and doubles the microbatches
+reason="Nothing but its memory asks this model for a pipeline, and it has enough without: no bubble. Experts over both nodes are half as many a GPU, each with twice the
+tokens: fewer launches and fuller GEMMs, which outweigh exchanges that are longer than those inside a node. Tensor parallelism shares out attention, a small part of this model, and doubles the microbatches
 of a GPU: the GPU waits for launches most of the time. So it does in fp8, whose GEMMs are too small here to pay for their casts. Flex sends a token to a GPU once,
-alltoall once for each expert, and the overlap hides half of what there is."
+alltoall once for each expert, and the overlap hides most of what there is."
 study
 job="--nodes 32 --model qwen3-235b-a22b --gbs 2048 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split $common"
 eps=8,16,32,64

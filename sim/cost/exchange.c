@@ -29,7 +29,7 @@ static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int c
     struct ss_net beside = c->net;
     struct ss_layer_step s =
         ss_step_post(comm, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, group));
-    ss_net_beside(&beside);
+    ss_net_beside(&beside, coll, bytes, group, 1);
     s.slowed = ss_collective_seconds(&beside, coll, bytes, group);
     s.sm_share = exchange_sms(c, comm, group);
     return s;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps as time: one stream of kernels, and streams of collectives beside it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,18 +93,19 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         f->first++;
 }
 
-/* Whether kernels come before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. */
-static int kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited)
+/* Seconds of the kernels before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. */
+static double kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited)
 {
     int stream = ss_comm_facts(list->step[at].comm)->stream;
+    double seconds = 0;
     for (size_t i = at + 1; i < list->n; i++) {
         const struct ss_layer_step *s = &list->step[i];
         if (s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE))
-            return 1;
+            seconds += s->seconds;
         if (s->kind == SS_STEP_WAIT && ss_comm_facts(s->comm)->stream == stream && waited++ == order)
-            return 0;
+            break;
     }
-    return 0;
+    return seconds;
 }
 
 void ss_steps_beside(struct ss_step_list *list)
@@ -117,9 +119,10 @@ void ss_steps_beside(struct ss_step_list *list)
         waited[stream] += s->kind == SS_STEP_WAIT;
         if (s->kind != SS_STEP_POST)
             continue;
-        if (s->slowed > 0 && kernels_beside(list, i, posted[stream], waited[stream])) {
-            s->seconds = s->slowed;
-            s->beside = 1;
+        if (s->slowed > 0) {
+            double kernels = kernels_beside(list, i, posted[stream], waited[stream]) / (1 - s->sm_share);
+            s->beside = fmin(1, kernels / s->slowed);
+            s->seconds += s->beside * (s->slowed - s->seconds);
         }
         posted[stream]++;
     }

@@ -182,8 +182,7 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
     } else {
         l.shape = ss_groups_shape(&b->groups, spec->comm, b->plan->classes[cls].representative);
         ss_net_user_buffers(&l.net, spec->user_buffers);
-        if (spec->beside)
-            ss_net_beside(&l.net);
+        ss_net_beside(&l.net, spec->kind, spec->bytes, &l.shape, spec->beside);
         l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
         assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind)); /* else it would have no hops */
         status = add_flows(b, &l, &classes, index, err);

@@ -24,7 +24,7 @@ static uint64_t collective_key(const struct lowering *l, const struct ss_layer_s
     h = ss_mix_in(h, (uint64_t)s->coll);
     h = ss_mix_in(h, ss_bits_of(s->bytes));
     h = ss_mix_in(h, ss_bits_of(s->user_buffers));
-    h = ss_mix_in(h, (uint64_t)s->beside);
+    h = ss_mix_in(h, ss_bits_of(s->beside));
     return ss_mix_in(h, ss_bits_of(s->part));
 }
 

@@ -215,7 +215,21 @@ static void test_chunks(void)
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &near), 1e-6 + 4e9 / 160e9, 1e-12);
     ss_net_dispatcher(&chunks, 16, &stack);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 32e9, 1e-12);
-    ss_net_beside(&chunks);
+    ss_net_beside(&chunks, SS_COLL_COMBINE, 1e9, &far, 0);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 32e9, 1e-12);
+    /* A quarter with kernels beside it, on NVLink or where the NICs alone bound it. */
+    struct ss_net quarter = chunks;
+    ss_net_beside(&quarter, SS_COLL_COMBINE, 1e9, &far, 0.25);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&quarter, SS_COLL_COMBINE, 1e9, &far),
+                           6e-6 + 0.75 * 6e9 / 32e9 + 0.25 * 6e9 / 16e9, 1e-12);
+    struct ss_net slow_nics = chunks;
+    slow_nics.nic_busbw /= 10;
+    double nics = a->seconds(&slow_nics, SS_COLL_COMBINE, 1e9, &far);
+    CU_ASSERT(nics > 6e-6 + 6e9 / 32e9 && nics < 6e-6 + 6e9 / 16e9);
+    ss_net_beside(&slow_nics, SS_COLL_COMBINE, 1e9, &far, 0.25);
+    CU_ASSERT_DOUBLE_EQUAL(a->seconds(&slow_nics, SS_COLL_COMBINE, 1e9, &far),
+                           0.75 * nics + 0.25 * (6e-6 + 6e9 / 16e9), 1e-12);
+    ss_net_beside(&chunks, SS_COLL_COMBINE, 1e9, &far, 1);
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 16e9, 1e-12);
     ss_net_dispatcher(&chunks, 16, &(struct ss_stack){0});
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&chunks, SS_COLL_COMBINE, 1e9, &far), 6e-6 + 6e9 / 160e9, 1e-12);

@@ -94,15 +94,17 @@ static void test_beside(void)
                                    EITHER(4, 7),     WAIT(SS_COMM_EP),       COMPUTE(1),
                                    WAIT(SS_COMM_EP), POST(0, 4, 0),          COMPUTE(1),
                                    WAIT(0),          EITHER(4, 8),           WAIT(SS_COMM_EP),
-                                   COMPUTE(1),       EITHER(4, 9),           COMPUTE(1)};
+                                   COMPUTE(1),       EITHER(4, 9),           COMPUTE(5)};
+    /* They hold half of the SMs: 1 s of kernels lasts for 2 of the 7 s that one takes beside kernels, 5 s for all of the 9 of the other. */
+    step[6].sm_share = step[16].sm_share = 0.5;
     struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};
     ss_steps_beside(&list);
     CU_ASSERT(step[0].seconds == 4 && !step[0].beside);
     CU_ASSERT(step[5].seconds == 4 && !step[5].beside);
-    CU_ASSERT(step[6].seconds == 7 && step[6].beside);
+    CU_ASSERT(step[6].beside == 2 / 7. && step[6].seconds == 4 + 2 / 7. * (7 - 4));
     CU_ASSERT(step[10].seconds == 4 && !step[10].beside); /* of which no other time is known */
     CU_ASSERT(step[13].seconds == 4 && !step[13].beside);
-    CU_ASSERT(step[16].seconds == 9 && step[16].beside);
+    CU_ASSERT(step[16].seconds == 9 && step[16].beside == 1);
 }
 
 /* ---- jobs ---- */

@@ -77,3 +77,18 @@ double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card
 {
     return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_nvlink) / card->sm_count);
 }
+
+void ss_net_beside(struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g, double part)
+{
+    const double rate = net->dispatch_rate_beside;
+    if (!(rate > 0 && part > 0))
+        return;
+    double alone = part < 1 ? ss_collective_seconds(net, kind, bytes, g) : 0;
+    net->dispatch_rate = rate;
+    if (part >= 1)
+        return;
+    double slowed = ss_collective_seconds(net, kind, bytes, g);
+    net->dispatch_rate = rate / 2;
+    double moved = rate * (ss_collective_seconds(net, kind, bytes, g) - slowed);
+    net->dispatch_rate = slowed > alone ? 1 / (1 / rate - (1 - part) * (slowed - alone) / moved) : rate;
+}

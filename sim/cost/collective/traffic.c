@@ -68,12 +68,6 @@ void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *sta
     net->combine_rounds = ceil(ceil(tokens / stack->combine_chunk) / net->dispatch_sms);
 }
 
-void ss_net_beside(struct ss_net *net)
-{
-    if (net->dispatch_rate_beside > 0)
-        net->dispatch_rate = net->dispatch_rate_beside;
-}
-
 void ss_net_user_buffers(struct ss_net *net, double busbw)
 {
     if (!(busbw > 0))

@@ -104,8 +104,6 @@ double ss_dispatch_sms(const struct ss_job *job);
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack);
 /* HybridEP, whose thread blocks take `tokens` of a member in chunks of the stack's sizes. */
 void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack);
-/* Links as an exchange sees them beside which kernels run. */
-void ss_net_beside(struct ss_net *net);
 /* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */
 void ss_net_user_buffers(struct ss_net *net, double busbw);
 
@@ -157,6 +155,9 @@ const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *
 /* Time of that one with nothing on the links but what the group's shape says. 0 for one member. */
 double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
                              const struct ss_group_shape *g);
+/* Links as an exchange sees them that has kernels beside it for `part` of what it moves, 0..1: it takes that part of the seconds that it
+ * would take with kernels beside all of it, and else those of the links as they are. */
+void ss_net_beside(struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g, double part);
 /* Hops that any algorithm for one of `kinds` takes. */
 unsigned ss_collective_hops(unsigned kinds);
 /* Whether flows of a hop carry different parts, and the part of the j-th: what the one algorithm says that takes the hop so. */

@@ -18,8 +18,8 @@ struct ss_layer_step {
     int kind; /* enum ss_step_kind */
     int label;
     double seconds;      /* POST: uncontended, all latency included */
-    double slowed;       /* POST: seconds where kernels run beside it (ss_steps_beside); 0: no others */
-    int beside;          /* POST: 1: they do */
+    double slowed;       /* POST: seconds with kernels beside all of it (ss_steps_beside); 0: no others */
+    double beside;       /* POST: share of it that has kernels beside it, 0..1 */
     int comm;            /* enum ss_communicator */
     int coll;            /* enum ss_collective_kind; no meaning for SS_COMM_HOST */
     double bytes;        /* full buffer; of a ring step those of one member */
@@ -119,8 +119,8 @@ void ss_record_behind(struct ss_recorder *r, int phase, const struct ss_layer_st
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
 void ss_layer_steps_free(struct ss_layer_steps *s);
 
-/* Gives exchanges between whose post and wait the list has kernels the seconds that they take beside these. A list is seen
- * once: as a whole, for what lies before its first post and behind its last wait does not count. */
+/* Gives exchanges between whose post and wait the list has kernels the seconds that they take: slowed while these run, behind them as
+ * alone. A list is seen once: as a whole, for what lies before its first post and behind its last wait does not count. */
 void ss_steps_beside(struct ss_step_list *list);
 /* Time of a list by label where nothing is contended: steps that compute follow each other, each stream carries one posted
  * collective after the other, and those under way hold their share of the SMs. Kernels take `slower` times as much longer, and

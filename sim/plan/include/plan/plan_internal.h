@@ -126,7 +126,7 @@ struct ss_collective_spec {
     double sm_share;
     double part;         /* of the collective that this is, 0..1 */
     double user_buffers; /* as in struct ss_layer_step */
-    int beside;          /* the same */
+    double beside;       /* the same */
     double seconds;      /* without flows: how long it takes; < 0: flows */
 };
 /* One of these classes, which takes spec->seconds, with room for `nflows` flows. */
