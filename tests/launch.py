@@ -86,6 +86,15 @@ class Launch(unittest.TestCase):
             with self.subTest(runner=runner):
                 self.same_as(self.result("--launch", f"{FOLDER}/tasks.sh", runner), "--tp", "4", "--pp", "4")
 
+    def test_programs_that_run_others(self):
+        """Values of theirs that are called as programs are ("env", "test") are none; other machines run a text."""
+        for runner in ("conda run -n env --no-capture-output", "srun -p test", "docker run --name test -w /w/ image", "ray job submit -- "):
+            self.same_as(self.result("--launch", self.script(runner + " " + LAUNCH)), *LAYOUT)
+        ssh = "ssh -o BatchMode=yes $host \"cd /w && " + LAUNCH.strip().replace("--nnodes 4", "--nnodes 4 --node_rank $rank") + "\""
+        for remote in (ssh, ssh.replace("--node_rank ", "--node_rank="), "pdsh -w a,b '" + LAUNCH.strip() + "'",
+                       "ssh $host bash -s <<END\n" + LAUNCH + "END\n"):
+            self.same_as(self.result("--launch", self.script("rank=0\nfor host in a b; do " + remote + "\nrank=$((rank + 1)); done\n")), *LAYOUT)
+
     def test_several_jobs(self):
         self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
         self.same_as(self.result("--call", "2", "--launch", f"{FOLDER}/loop.sh"), "--tp", "4", "--pp", "4")
@@ -141,7 +150,9 @@ class Launch(unittest.TestCase):
 
     def test_errors(self):
         self.assertIn("cannot read", self.refused("--launch", os.path.join(self.folder, "none.sh"), status=3))
-        self.assertIn("called no launcher", self.refused("--launch", self.script("exit 1\n")))
+        said = self.refused("--launch", self.script("exit 1\n"))
+        self.assertIn("called no launcher", said)
+        self.assertNotIn("stepsim_folder", said)
         self.assertIn("is of --launch", self.refused("--env", "A=1", status=2))
         self.assertIn("NAME=VALUE", self.refused("--env", "A", "--launch", "x", status=2))
         path = self.script("--launch x.sh\n", "flags.args")

@@ -153,103 +153,6 @@ static int make_environment(struct launch *x)
     return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
 }
 
-/* ---- what is not set ---- */
-
-static size_t name_length(const char *p)
-{
-    size_t n = 0;
-
-    while (isalnum((unsigned char)p[n]) || p[n] == '_')
-        n++;
-    return isdigit((unsigned char)*p) ? 0 : n;
-}
-
-/* Whether the name at p stands behind a word of the shell that gives names a value, in the same command. */
-static int is_told_to(const char *text, const char *p)
-{
-    static const char *const words[] = {"for ",     "read ",      "mapfile ", "readarray ",
-                                        "getopts ", "printf -v ", "local -n "};
-    const char *begin = p;
-
-    if (p > text && p[-1] == '$')
-        return 0;
-    while (begin > text && !strchr("\n;|&(", begin[-1]))
-        begin--;
-    for (; begin < p; begin++)
-        for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
-            if (!strncmp(begin, words[i], strlen(words[i])) &&
-                (begin == text || isspace((unsigned char)begin[-1]) || strchr(";|&(", begin[-1])))
-                return 1;
-    return 0;
-}
-
-/* "NAME=", "${NAME:=", "for NAME in", "read -r NAME": the script gives it a value somewhere. */
-static int is_assigned(const char *text, const char *name, size_t n)
-{
-    for (const char *p = text; (p = strstr(p, "=")) != NULL; p++) {
-        const char *begin = p - (p > text && p[-1] == '+');
-        if (begin >= text + n && !strncmp(begin - n, name, n) &&
-            (begin == text + n ||
-             !(isalnum((unsigned char)begin[-1 - (long)n]) || strchr("_$-{", begin[-1 - (long)n]))))
-            return 1;
-    }
-    for (const char *p = text; (p = strstr(p, name)) != NULL; p += n) {
-        int inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
-        if (!inside && !name_length(p + n) &&
-            (p > text && p[-1] == '{' ? !strncmp(p + n, ":=", 2) || p[n] == '=' : is_told_to(text, p)))
-            return 1;
-    }
-    return 0;
-}
-
-static int is_given(const struct launch *x, const char *name, size_t n)
-{
-    static const char own[] =
-        "PATH HOME USER PWD OLDPWD HOSTNAME RANDOM SS_LAUNCH_SECONDS LINENO UID EUID SHLVL IFS "
-        "OSTYPE BASH_SOURCE FUNCNAME "
-        "BASH_VERSION LANG LC_ALL PYTHONPATH LD_LIBRARY_PATH REPLY PIPESTATUS";
-    char word[64];
-
-    if (n >= sizeof word)
-        return 1;
-    snprintf(word, sizeof word, "%.*s", (int)n, name);
-    for (size_t i = 0; i < x->environment.n; i++)
-        if (!strncmp(x->environment.w[i].text, word, n) && x->environment.w[i].text[n] == '=')
-            return 1;
-    return ss_has_word(own, word);
-}
-
-/* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B". */
-static void find_unset(const struct launch *x, char *out, size_t size)
-{
-    struct ss_notes names = {0};
-
-    out[0] = 0;
-    for (const char *p = x->text; *p; p++) {
-        if (*p == '#' && (p == x->text || isspace((unsigned char)p[-1]))) {
-            p += strcspn(p, "\n");
-            if (!*p)
-                break;
-        }
-        if (*p != '$' || (p > x->text && p[-1] == '\\'))
-            continue;
-        int brace = p[1] == '{';
-        const char *name = p + 1 + brace;
-        size_t n = name_length(name);
-        if (n == 0 || (brace && strchr(":-=+", name[n])) || is_given(x, name, n))
-            continue;
-        char word[64];
-        snprintf(word, sizeof word, "%.*s", (int)n, name);
-        if (!is_assigned(x->text, word, n))
-            ss_notes_add(&names, "%s", word);
-    }
-    for (unsigned long i = 0; i < names.n; i++) {
-        size_t at = strlen(out);
-        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
-    }
-    ss_notes_free(&names);
-}
-
 /* First words of the calls of a kind, each once, as "a, b". */
 static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out, size_t size)
 {
@@ -280,12 +183,26 @@ static int add_call(struct ss_words *out, const struct ss_calls *calls, const st
     return rc;
 }
 
+/* Whether word i says which of the nodes it is that the launcher runs on. */
+static int is_rank(const struct ss_call *c, size_t i)
+{
+    static const char *const names[] = {"--node_rank", "--node-rank", "--machine_rank"};
+
+    for (size_t k = 0; k < SS_ARRAY_LEN(names); k++) {
+        size_t n = strlen(names[k]);
+        if ((!strncmp(c->word[i], names[k], n) && c->word[i][n] == '=') ||
+            (i > 0 && !strcmp(c->word[i - 1], names[k])))
+            return 1;
+    }
+    return 0;
+}
+
 static int same_words(const struct ss_call *a, const struct ss_call *b)
 {
     if (a->n != b->n)
         return 0;
     for (size_t i = 0; i < a->n; i++)
-        if (strcmp(a->word[i], b->word[i]))
+        if (strcmp(a->word[i], b->word[i]) && !(is_rank(a, i) && is_rank(b, i)))
             return 0;
     return 1;
 }
@@ -331,7 +248,7 @@ static int no_job(struct launch *x, struct ss_error *err)
 
     list_calls(x, SS_CALL_LAUNCHER, launchers, sizeof launchers);
     list_calls(x, SS_CALL_NOTHING, nothing, sizeof nothing);
-    find_unset(x, unset, sizeof unset);
+    ss_launch_unset(x->text, &x->environment, unset, sizeof unset);
     if (x->calls.status < 0)
         ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s", SS_LAUNCH_SECONDS);
     else if (launchers[0])
@@ -396,7 +313,7 @@ static void tell(struct launch *x, int jobs)
 {
     char list[512];
 
-    find_unset(x, list, sizeof list);
+    ss_launch_unset(x->text, &x->environment, list, sizeof list);
     if (list[0])
         ss_note(x->notes, "%s: not set, hence empty: %s (--env NAME=VALUE)", x->name, list);
     list_calls(x, SS_CALL_NOTHING, list, sizeof list);

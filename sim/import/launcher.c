@@ -47,7 +47,7 @@ static int is_last(const char *text)
 
 static int is_torchrun(const char *text)
 {
-    return !strcmp(text, "torchrun") || ends_in(text, "/torchrun") ||
+    return !strcmp(text, "torchrun") || ends_in(text, "/torchrun") || !strcmp(text, "dlrover-run") ||
            !strncmp(text, "torch.distributed", 17) || ends_in(text, "distributed/run.py") ||
            ends_in(text, "distributed/launch.py");
 }

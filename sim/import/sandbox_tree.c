@@ -22,13 +22,17 @@ static const char tools[] =
 /* They change files, and do nothing where the script sees those of the machine. */
 static const char changers[] = "chmod cp ln mv rm rmdir split touch";
 /* Recorded with their words, they do nothing. */
-static const char launchers[] = "torchrun deepspeed accelerate colossalai python python2 python3 python3.8 "
-                                "python3.9 python3.10 python3.11 python3.12 python3.13 "
-                                "llamafactory-cli axolotl nemo nemorun";
+static const char launchers[] =
+    "torchrun dlrover-run deepspeed accelerate colossalai python python2 python3 python3.8 "
+    "python3.9 python3.10 python3.11 python3.12 python3.13 "
+    "llamafactory-cli axolotl nemo nemorun";
 /* They run the first of their words that is a program of the sandbox or a script. */
-static const char runners[] = "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "
-                              "nohup sudo stdbuf taskset nice ionice time "
-                              "setsid singularity apptainer docker podman enroot pyxis conda poetry uv";
+static const char runners[] =
+    "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "
+    "nohup sudo stdbuf taskset nice ionice time "
+    "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
+/* They run their last words on other machines, as one text of a shell. */
+static const char remotes[] = "ssh pdsh clush";
 
 /* First line of every program that is a script: bash, which reads no file of the user's. */
 #define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
@@ -51,20 +55,38 @@ static const char launcher_text[] =
          "  printf '%s\\0%s\\0' \"$file\" \"$text\" > $at/file\n"
          "done; exit 0\n";
 
-static const char runner_text[] =
-    HEAD RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-                "own=(\"${0##*/}\")\n"
-                "while (($#)); do\n"
-                "  case $1 in -*) ;; *) [ -x @R" SS_SANDBOX_PROGRAMS
-                "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
-                "  own+=(\"$1\"); shift\n"
-                "done\n"
-                "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
-                "export STEPSIM_RUNNER=$n\n"
-                "(($#)) || exit 0\n"
-                "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS
-                "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS "/\"$name\" \"$@\"; }\n"
-                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+static const char runner_text[] = HEAD RECORD
+    "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+    "own=(\"${0##*/}\")\n"
+    "while (($#)); do\n"
+    /* values that may be called as a program is: the environment "env", the partition "test" */
+    "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
+    "*' --partition'|*' --job-name'|*' --account'|*' --qos') own+=(\"$1\"); shift; own+=(\"${1-}\"); shift; "
+    "continue;; esac\n"
+    "  case $1 in -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
+    "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
+    "  own+=(\"$1\"); shift\n"
+    "done\n"
+    "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+    "export STEPSIM_RUNNER=$n\n"
+    "(($#)) || exit 0\n"
+    "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
+    "/\"$name\" \"$@\"; }\n"
+    "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* "ssh [options] HOST words", "pdsh -w HOSTS words"; without words what stdin says. */
+static const char remote_text[] = HEAD RECORD "name=${0##*/}\n"
+                                              "while (($#)); do\n"
+                                              "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh "
+                                              "-'[wgxXltufR]|'clush -'[wgxXltufRo]) shift; shift;;\n"
+                                              "  *' -'*) shift;; *) break;; esac\n"
+                                              "done\n"
+                                              "[ \"$name\" != ssh ] || shift\n"
+                                              "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                              "printf '%s\\0' \"$name\" > $at/runner\n"
+                                              "export STEPSIM_RUNNER=$n\n"
+                                              "(($#)) && set -- -c \"$*\"\n"
+                                              "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 
 /* sbatch: the batch script is a file or comes on stdin; its #SBATCH lines are words of the command, too. */
 static const char sbatch_text[] =
@@ -102,7 +124,6 @@ static const char torch_text[] = "__version__ = '2.8.0'\n"
 /* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
  * machine are missing, so what fails is no reason to stop, whatever the script sets. */
 static const char start_text[] =
-    "trap 'builtin set +eu +o pipefail; stepsim_folder \"$BASH_COMMAND\"' DEBUG; set -T\n"
     /* \"> folder/file\" of a folder that is not there; in a root of the script's own alone */
     "stepsim_folder() { local to=${1#*>}; [ -z \"@R\" ] && [ \"$to\" != \"$1\" ] || return 0\n"
     "to=${to#>}; to=${to#\"${to%%[! ]*}\"}; to=${to%%[ ;|\\&<>\\)]*}\n"
@@ -122,21 +143,16 @@ static const char start_text[] =
     "builtin cd -- \"$to\" 2>/dev/null || return 0; }\n"
     "source() { if [ -r \"${1-}\" ]; then builtin source \"$@\"; else command_not_found_handle "
     "\"${1-source}\"; fi; }\n"
-    ".() { source \"$@\"; }\n";
+    ".() { source \"$@\"; }\n"
+    "trap 'builtin set +eu +o pipefail; stepsim_folder \"$BASH_COMMAND\"' DEBUG; set -T\n"; /* last: it calls them */
 
 static const struct {
     const char *names, *text;
 } scripts[] = {
-    {launchers, launcher_text},
-    {runners, runner_text},
-    {"sbatch salloc", sbatch_text},
-    {"sh dash", sh_text},
-    {"sleep sync wait clear", nothing_text},
-    {"hostname", hostname_text},
-    {"whoami", user_text},
-    {"nproc", cores_text},
-    {"nvidia-smi rocm-smi", gpus_text},
-    {"scontrol", hosts_text},
+    {launchers, launcher_text},         {runners, runner_text},   {remotes, remote_text},
+    {"sbatch salloc", sbatch_text},     {"sh dash", sh_text},     {"sleep sync wait clear", nothing_text},
+    {"hostname", hostname_text},        {"whoami", user_text},    {"nproc", cores_text},
+    {"nvidia-smi rocm-smi", gpus_text}, {"scontrol", hosts_text},
 };
 
 struct tree {

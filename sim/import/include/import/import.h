@@ -73,6 +73,10 @@ struct ss_launch {
 int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes,
                    struct ss_error *err);
 
+/* ---- launch_unset.c ---- */
+/* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B", beside those of "NAME=VALUE". */
+void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size);
+
 /* ---- launch_run.c ---- */
 struct ss_calls;
 struct ss_call;

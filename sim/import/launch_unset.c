@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which variables a launch script reads that nobody sets. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/import.h"
+
+static size_t name_length(const char *p)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)p[n]) || p[n] == '_')
+        n++;
+    return isdigit((unsigned char)*p) ? 0 : n;
+}
+
+/* Whether the name at p stands behind a word of the shell that gives names a value, in the same command. */
+static int is_told_to(const char *text, const char *p)
+{
+    static const char *const words[] = {"for ",     "read ",      "mapfile ", "readarray ",
+                                        "getopts ", "printf -v ", "local -n "};
+    const char *begin = p;
+
+    if (p > text && p[-1] == '$')
+        return 0;
+    while (begin > text && !strchr("\n;|&(", begin[-1]))
+        begin--;
+    for (; begin < p; begin++)
+        for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+            if (!strncmp(begin, words[i], strlen(words[i])) &&
+                (begin == text || isspace((unsigned char)begin[-1]) || strchr(";|&(", begin[-1])))
+                return 1;
+    return 0;
+}
+
+/* "NAME=", "${NAME:=", "for NAME in", "read -r NAME": the script gives it a value somewhere. */
+static int is_assigned(const char *text, const char *name, size_t n)
+{
+    for (const char *p = text; (p = strstr(p, "=")) != NULL; p++) {
+        const char *begin = p - (p > text && p[-1] == '+');
+        if (begin >= text + n && !strncmp(begin - n, name, n) &&
+            (begin == text + n ||
+             !(isalnum((unsigned char)begin[-1 - (long)n]) || strchr("_$-{", begin[-1 - (long)n]))))
+            return 1;
+    }
+    for (const char *p = text; (p = strstr(p, name)) != NULL; p += n) {
+        int inside = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (!inside && !name_length(p + n) &&
+            (p > text && p[-1] == '{' ? !strncmp(p + n, ":=", 2) || p[n] == '=' : is_told_to(text, p)))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_given(const struct ss_words *environment, const char *name, size_t n)
+{
+    static const char own[] =
+        "PATH HOME USER PWD OLDPWD HOSTNAME RANDOM SS_LAUNCH_SECONDS LINENO UID EUID SHLVL IFS "
+        "OSTYPE BASH_SOURCE FUNCNAME "
+        "BASH_VERSION LANG LC_ALL PYTHONPATH LD_LIBRARY_PATH REPLY PIPESTATUS OPTARG OPTIND";
+    char word[64];
+
+    if (n >= sizeof word)
+        return 1;
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    for (size_t i = 0; i < environment->n; i++)
+        if (!strncmp(environment->w[i].text, word, n) && environment->w[i].text[n] == '=')
+            return 1;
+    return ss_has_word(own, word);
+}
+
+void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size)
+{
+    struct ss_notes names = {0};
+
+    out[0] = 0;
+    for (const char *p = text; *p; p++) {
+        if (*p == '#' && (p == text || isspace((unsigned char)p[-1]))) {
+            p += strcspn(p, "\n");
+            if (!*p)
+                break;
+        }
+        if (*p != '$' || (p > text && p[-1] == '\\'))
+            continue;
+        int brace = p[1] == '{';
+        const char *name = p + 1 + brace;
+        size_t n = name_length(name);
+        if (n == 0 || (brace && strchr(":-=+", name[n])) || is_given(environment, name, n))
+            continue;
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)n, name);
+        if (!is_assigned(text, word, n))
+            ss_notes_add(&names, "%s", word);
+    }
+    for (unsigned long i = 0; i < names.n; i++) {
+        size_t at = strlen(out);
+        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
+    }
+    ss_notes_free(&names);
+}
