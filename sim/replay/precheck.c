@@ -181,13 +181,11 @@ static int bad_slot(const struct ss_program *p, int cls, int t, int event, struc
 static int check_slots(const struct ss_program *p, int cls, int *seen, struct ss_error *err)
 {
     const struct ss_program_class *c = &p->classes[cls];
-    const struct ss_program_slot *slot = c->slots, *end = slot + ss_program_stored(c);
     int lowest = p->ntemplates, highest = -1;
-    for (; slot < end; slot++) {
-        int t = slot->template_index;
+    for (int slot = 0, n = ss_program_stored(c); slot < n; slot++) {
+        int t = c->slots[slot].template_index;
         if (!index_ok(t, p->ntemplates))
-            return bad(err, "%s slot %d names template %d of %d", c->name, (int)(slot - c->slots), t,
-                       p->ntemplates);
+            return bad(err, "%s slot %d names template %d of %d", c->name, slot, t, p->ntemplates);
         if (seen[t] == cls + 1)
             continue;
         seen[t] = cls + 1;
