@@ -423,6 +423,8 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
 {
     if (!(o->tokens >= 1))
         return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
+    if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
+        return usage(err, "0 is none", "a deadline or budget is negative");
     if (o->deadline_s > 0 && o->budget_usd > 0)
         return usage(err, "give one of them: the answer tells the other",
                      "a deadline and a budget each choose a number of nodes");

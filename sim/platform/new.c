@@ -233,9 +233,13 @@ int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *
 {
     struct maker m = {.c = c, .err = err, .out = out};
     bool known;
+    if (!c->name || !c->card)
+        return refuse(&m, "give both", "a cluster without name or card");
+    if (ss_fabric_name(c->fabric) == NULL)
+        return refuse(&m, "rail, fat-tree and dragonfly are", "fabric %d is none", c->fabric);
     int status = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
 
-    if (status == SS_OK && (c->nodes < 1 || ss_fabric_name(c->fabric) == NULL))
+    if (status == SS_OK && c->nodes < 1)
         status = refuse(&m, "give one node or more", "%d nodes", c->nodes);
     if (status == SS_OK)
         status = settle(&m, known);

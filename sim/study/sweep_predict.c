@@ -167,6 +167,8 @@ static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
 int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
                  int most, struct ss_error *err)
 {
+    static const struct ss_sweep_options none;
+    options = options ? options : &none;
     struct work w = {.sweep = s, .base = base, .options = options, .n = ss_sweep_size(s, most)};
     struct ss_scenario *like = NULL;
     struct ss_shelf *shelf = NULL; /* of each worker, which is a copy of this process */

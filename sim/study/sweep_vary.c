@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/flags.h"
 #include "stepsim/sweep.h"
 
 static const char by_hand[] = "write --vary nodes=8,16",
@@ -91,7 +92,7 @@ static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, s
     if (!strncmp(f->name, "--ss.", 5))
         return refuse(err, of_props, f->name + 2, "a prop is no flag");
     for (int i = 0; i < s->nflags; i++)
-        if (!strcmp(s->flags[i].name, f->name))
+        if (!strcmp(s->flags[i].name, f->name) || ss_flag_same(s->flags[i].name, f->name))
             return refuse(err, "name it once, with all values", f->name, "given twice");
     return SS_OK;
 }

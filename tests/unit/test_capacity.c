@@ -250,6 +250,8 @@ static void test_refined(void)
     o.budget_usd = 0.5 * (c->points[1].usd.value + c->points[2].usd.value);
     ss_capacity_free(c);
     double usd = o.budget_usd;
+    o.budget_usd = -1;
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, NULL), SS_ERR_USAGE);
     o.budget_usd = 0;
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
     CU_ASSERT_EQUAL_FATAL(c->npoints, 4);

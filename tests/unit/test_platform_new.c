@@ -206,7 +206,7 @@ static void refuse_new(struct ss_new_cluster c, int code, const char *part)
     FILE *out = tmpfile();
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    c.name = "x";
+    c.name = c.name ? c.name : "x";
     CU_ASSERT_EQUAL(ss_platform_new(&c, out, &e), code);
     CU_ASSERT_PTR_NOT_NULL(strstr(e.message, part));
     fclose(out);
@@ -229,6 +229,9 @@ static void test_refused(void)
     refuse_new(c, SS_ERR_USAGE, "no dragonfly of 4 groups");
     c.card = "h1000";
     refuse_new(c, SS_ERR_IO, "h1000");
+    c.fabric = 9;
+    refuse_new(c, SS_ERR_USAGE, "fabric 9");
+    refuse_new((struct ss_new_cluster){.nodes = 4}, SS_ERR_USAGE, "without name or card");
 }
 
 #define HEAD                                                                                                 \

@@ -182,7 +182,7 @@ static void test_run(void)
         }
         ss_files_free(&files);
     }
-    CU_ASSERT_EQUAL(ss_sweep_run(&s, &base, &(struct ss_sweep_options){0}, 5, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_run(&s, &base, NULL, 5, &err), SS_ERR_USAGE);
     free(alone);
     ss_request_free(&base);
 }

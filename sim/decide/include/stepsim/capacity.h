@@ -81,10 +81,12 @@ struct ss_capacity {
     int asked_batch; /* global batch of the job */
     int layout;      /* enum ss_capacity_layout */
     char model[96], platform[96], card[64];
-    double gpu_w, idle, node_w, pue; /* what energy is from: ss.power, .idle, .node, .pue */
-    double price;                    /* USD an hour and GPU, 0: none */
-    int price_is_example;            /* 1: ss.price.example, no price is stated */
-    double mtbf_h, restart_s, storage;
+    double gpu_w, idle, node_w,
+        pue;      /* what energy is from: ss.power (W), .idle (share of it, 0..1), .node (W), .pue (factor) */
+    double price; /* USD an hour and GPU, 0: none */
+    int price_is_example; /* 1: ss.price.example, no price is stated */
+    double mtbf_h, restart_s,
+        storage; /* h between failures of a GPU; s; bytes/s that storage takes from each node */
     int npoints;
     struct ss_capacity_point *points; /* by nodes */
     /* Indices of points, or -1. chosen: with a deadline the fewest nodes that meet it, with a budget the fastest within it, else the
@@ -97,7 +99,7 @@ struct ss_capacity {
 /* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget
  * lies between two, further ones down to a sixteenth); without it 2..4096. The
  * request has the model, its sequence length and global batch. A number of nodes that is refused is a point of that outcome. The caller
- * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget,
+ * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget, a negative one,
  * a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
  * ss_find_run, ss_scenario_build and ss_run_scenario. */
 int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_options *options,

@@ -161,12 +161,12 @@ enum ss_fabric { SS_FABRIC_RAIL, SS_FABRIC_FAT_TREE, SS_FABRIC_DRAGONFLY };
 /* Returns the word for a fabric, "fat-tree"; NULL: there is none. */
 const char *ss_fabric_name(int fabric);
 
-/* A cluster to write. What is 0 is that of the platform that has the card's name. */
+/* A cluster to write. What is 0 is that of the platform that has the card's name, but for NICs, of which there are none then. */
 struct ss_new_cluster {
     const char *name;         /* of the zone, or the path of the file: without folder and suffix */
     const char *card;         /* name or path */
     int nodes, gpus_per_node; /* nodes >= 1 */
-    int nics_per_node;        /* -1: one a GPU */
+    int nics_per_node;        /* -1: one a GPU; 0: none, which one node alone may have */
     double nic_bandwidth;     /* bytes/s of one NIC, one direction */
     double nvlink_bandwidth;  /* bytes/s of a GPU, one direction */
     double price;             /* USD an hour and GPU; 0: none */

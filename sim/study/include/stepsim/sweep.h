@@ -32,7 +32,7 @@ struct ss_sweep_row {
     struct ss_summary summary;
 };
 
-/* Rows in the order of counting: the last flag's values change fastest; or as ss_sweep_arrange left them. */
+/* The caller's, who begins with {0}. Rows in the order of counting: the last flag's values change fastest; or as ss_sweep_arrange left them. */
 struct ss_sweep {
     int nflags, nrows;
     struct ss_sweep_flag flags[SS_SWEEP_FLAGS];
@@ -66,7 +66,8 @@ struct ss_sweep_options {
     void *ctx;
 };
 #define SS_SWEEP_MOST 16384 /* combinations of a sweep, of the program and of pages and bindings alike */
-/* Predicts all combinations of the job whose words are `base`: fills s->rows[nrows], which the caller frees with free(). Errors:
+/* Predicts all combinations of the job whose words are `base`: fills s->rows[nrows], which the caller frees with free(). `options` may be NULL:
+ * all zero. Errors:
  * SS_ERR_USAGE (more than `most` combinations), SS_ERR_INPUT and SS_ERR_IO (the journal), those of ss_sweep_predict. */
 int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct ss_sweep_options *options,
                  int most, struct ss_error *err);
