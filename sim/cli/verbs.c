@@ -101,8 +101,9 @@ static const struct cli_command commands[] = {
      "many. What "
      "the job gives stays as it is, so --gbs, --seq and the model must be given. With tensor parallelism "
      "goes sequence "
-     "parallelism, with data parallelism the distributed optimizer, unless the job says otherwise; the first "
-     "and last "
+     "parallelism, with data parallelism the distributed optimizer, unless the job says otherwise, and "
+     "experts "
+     "are split by it or left whole (--etp 1); the first and last "
      "stage have other layers where the stages do not divide them.",
      "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
      "stepsim search --platform h800 --vary nodes=4..16 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024"},

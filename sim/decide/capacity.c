@@ -113,16 +113,16 @@ static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
 {
     const struct ss_job *job = run->plan->job;
     char *at = p->layout;
-    size_t size = sizeof p->layout, n;
-
-    n = (size_t)snprintf(at, size, "tp %d cp %d pp %d", job->tp, job->cp, job->pp);
+    const size_t size = sizeof p->layout;
+    size_t n = (size_t)snprintf(at, size, "tp %d cp %d pp %d", job->tp, job->cp, job->pp);
     if (ss_job_chunks(job) > 1)
         n += (size_t)snprintf(at + n, size - n, " x %d", ss_job_chunks(job));
     if (job->ep > 1)
         n += (size_t)snprintf(at + n, size - n, " ep %d", job->ep);
-    n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d", run->plan->dp, job->micro_batch);
-    if (job->fsdp)
-        n += (size_t)snprintf(at + n, size - n, " fsdp");
+    if (job->model.num_experts > 0 && job->etp != job->tp)
+        n += (size_t)snprintf(at + n, size - n, " etp %d", job->etp);
+    n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d%s", run->plan->dp, job->micro_batch,
+                          job->fsdp ? " fsdp" : "");
     if (job->recompute != SS_RECOMPUTE_NONE)
         snprintf(at + n, size - n, " %s", ss_job_word("--recompute", job->recompute));
 }

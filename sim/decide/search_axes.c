@@ -195,6 +195,20 @@ static int fill(const struct ss_find_cluster *c, struct ss_find_axis *a, const s
     return SS_OK;
 }
 
+/* Experts are split as the rest is where the job does not say; of each value of tensor parallelism there is one that leaves them whole. */
+static int add_whole_experts(struct ss_find_axis *a)
+{
+    int n = a->n, rc = SS_OK;
+    for (int i = 0; i < n && !rc; i++) {
+        char text[sizeof a->value[0]];
+        if (atoi(a->value[i]) < 2)
+            continue;
+        snprintf(text, sizeof text, "%d --etp 1", atoi(a->value[i]));
+        rc = add(a, text);
+    }
+    return rc;
+}
+
 static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_flag *asked,
                     struct ss_error *err)
 {
@@ -204,7 +218,10 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     memset(a, 0, sizeof *a);
     a->kind = kind;
     ss_copy(a->flag, sizeof a->flag, asked ? asked->name : rows[kind].flag);
-    return fill(c, a, kind == SS_FIND_EXTRA ? NULL : &rows[kind], asked, err);
+    int rc = fill(c, a, kind == SS_FIND_EXTRA ? NULL : &rows[kind], asked, err);
+    if (!rc && kind == SS_FIND_TP && c->experts && add_whole_experts(a))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s has more than %d values", a->flag, SS_SWEEP_VALUES);
+    return rc;
 }
 
 /* Axes of one kind: those that are varied, else the usual one. */
@@ -216,9 +233,15 @@ static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *
             rc = add_axis(c, kind, &vary->flags[f], err);
             asked = 1;
         }
-    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual ||
-        ss_find_gives(&c->request, rows[kind].fixed))
+    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual)
         return rc;
+    if (ss_find_gives(&c->request, rows[kind].fixed)) {
+        struct ss_sweep_flag given = {.name = "--tp", .nvalues = 1};
+        if (kind != SS_FIND_TP || !c->experts || c->job.tp < 2)
+            return SS_OK;
+        snprintf(given.value[0], sizeof given.value[0], "%d", c->job.tp);
+        return add_axis(c, kind, &given, err);
+    }
     for (int f = 0; vary && f < vary->nflags; f++)
         if (names(rows[kind].fixed, vary->flags[f].name))
             return SS_OK;
@@ -248,6 +271,7 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
     c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --fsdp --use-megatron-fsdp "
                                             "--use-torch-fsdp2 --optimizer") &&
                 !varies(vary, "--use-distributed-optimizer");
+    c->experts = c->model.num_experts > 0 && !ss_find_gives(&c->request, "--etp") && !varies(vary, "--etp");
     for (int kind = 0; kind < SS_FIND_KINDS && !rc; kind++)
         rc = add_kind(c, kind, vary, err);
     return rc;

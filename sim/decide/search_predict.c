@@ -21,13 +21,16 @@ struct ss_find_crew {
     struct ss_crew *crew;
 };
 
-/* "overlap-grad-reduce etp 2" */
+/* "etp 1 overlap-grad-reduce" */
 static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf, char *more,
                       size_t size)
 {
     size_t used = 0;
     char words[256];
     for (int a = 0; a < c->naxes; a++) {
+        const char *whole = strstr(c->axes[a].value[leaf->at[a]], "--");
+        if (c->axes[a].kind == SS_FIND_TP && whole)
+            used = (size_t)snprintf(more, size, "%s", whole + 2);
         if (c->axes[a].kind != SS_FIND_EXTRA)
             continue;
         ss_find_words(c, leaf->at, a, words, sizeof words);

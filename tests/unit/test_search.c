@@ -124,9 +124,45 @@ static void test_one_rule_book(void)
     n = check_space(dense, "nodes=1..2", like, 29);
     snprintf(like, sizeof like, "%s --nodes 2 --mbs 1", mixture);
     n += check_space(mixture, "nodes=2 etp=1,2 vp=1,2 recompute=none,full", like, 61);
+    n += check_space(mixture, "nodes=2 cp=1 vp=1 recompute=none", like, 5);
     snprintf(like, sizeof like, "%s --nodes 4 --mbs 1 --tp 4", fp8);
     n += check_space(fp8, "nodes=4 schedule=auto,zb-h1 recompute=none", like, 7);
     CU_ASSERT(n > 3000);
+}
+
+/* With tensor parallelism experts are split by it or whole where the job does not say: a value more of each size above 1. */
+static void test_whole_experts(void)
+{
+    static const struct {
+        const char *words, *varied;
+        int layouts;
+    } cases[] = {
+        {"--ep 1", "tp=1,2,4", 5},         /* the job says nothing */
+        {"--ep 1", "tp=1", 1},             /* nothing to split by */
+        {"--ep 1 --tp 2", "", 2},          /* which the job gives */
+        {"--ep 1 --tp 1", "", 1},          /* likewise */
+        {"--ep 1 --etp 1", "tp=1,2,4", 3}, /* the job says how */
+        {"--ep 1", "tp=1,2,4 etp=1,2", 6}, /* or what is varied */
+        {NULL, "tp=1,2,4", 3},             /* a model without experts */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ss_find_options o = {0};
+        struct ss_find_space s;
+        struct ss_request r;
+        struct ss_sweep vary;
+        char words[300];
+        snprintf(words, sizeof words,
+                 "--platform h100 --nodes 1 --model %s --bf16 --seq 4096 --gbs 64 --cp 1 --pp 1 "
+                 "--vp 1 --mbs 1 --recompute none --fsdp none %s",
+                 cases[i].words ? "qwen3-30b-a3b" : "llama3.1-8b", cases[i].words ? cases[i].words : "");
+        read_text(&r, words);
+        vary_all(&vary, cases[i].varied);
+        o.vary = &vary;
+        CU_ASSERT_EQUAL_FATAL(ss_find_space_build(&r, &o, &s, NULL), 0);
+        CU_ASSERT_EQUAL(s.found->groups[0].layouts, cases[i].layouts);
+        ss_find_space_free(&s);
+        ss_request_free(&r);
+    }
 }
 
 /* ---- what is found ---- */
@@ -444,6 +480,7 @@ static void test_errors(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"one rule book", test_one_rule_book},
+                           {"experts split or whole", test_whole_experts},
                            {"workers agree", test_workers_agree},
                            {"words make the job", test_words_make_the_job},
                            {"what is shared", test_sharing},

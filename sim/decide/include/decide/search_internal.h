@@ -49,6 +49,7 @@ struct ss_find_cluster {
     int shards;   /* 1: the optimizer is sharded where the job does not say */
     int splits;   /* 1: the layers of the first and last stage are free */
     int sequence; /* 1: sequence parallelism goes with tensor parallelism */
+    int experts;  /* 1: they are split or whole, for the job does not say */
 };
 
 /* A layout that is not refused. */

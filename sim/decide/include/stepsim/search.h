@@ -9,7 +9,8 @@
  *     ss_find_free(found);
  *
  * What the job gives stays as it gives it; what is varied takes the values that are named, and every legal one where that is
- * `auto`, as do the axes of SS_FIND_AXES below that the job does not give. docs/design/design.md, section 9, tells how.
+ * `auto`, as do the axes of SS_FIND_AXES below that the job does not give. With tensor parallelism
+ * experts are split alike, and whole as well (--etp 1), where the job does not say. docs/design/design.md, section 9, tells how.
  */
 #ifndef STEPSIM_SEARCH_H
 #define STEPSIM_SEARCH_H
