@@ -34,8 +34,11 @@ static void write_trace(const struct ss_measured *m, FILE *out)
         fprintf(out, " rank %d", t->rank);
     if (t->rank >= 0 && t->world >= 0)
         fprintf(out, " of %d", t->world);
-    fprintf(out, "%s%s%s, %ld kernels; ", t->rank >= 0 ? ", " : " ", t->device[0] ? "" : "one GPU", t->device,
+    fprintf(out, "%s%s%s, %ld kernels", t->rank >= 0 ? ", " : " ", t->device[0] ? "" : "one GPU", t->device,
             t->kernels);
+    if (t->gpus > 1)
+        fprintf(out, " of GPU %d, the one with the most of %d", t->gpu, t->gpus);
+    fprintf(out, "; ");
     if (t->by == SS_KINETO_WHOLE)
         fprintf(out, "no step is marked and nothing repeats: the whole trace counts as one iteration\n");
     else if (t->by == SS_KINETO_PERIOD)
@@ -187,6 +190,8 @@ static json_t *trace_object(const struct ss_measured *m)
     ss_json_integer(o, "world_size", t->world);
     ss_json_text(o, "device", t->device);
     ss_json_integer(o, "kernels", t->kernels);
+    ss_json_integer(o, "gpu", t->gpu);
+    ss_json_integer(o, "gpus", t->gpus);
     ss_json_text(o, "iterations_by", by[t->by]);
     ss_json_integer(o, "iterations_found", t->found);
     ss_json_integer(o, "iterations_used", t->used);

@@ -296,7 +296,7 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* A rank has one GPU: of several that with the most kernels stays. */
-static int keep_one_device(struct ss_gpu_trace *t)
+static int keep_one_device(struct ss_gpu_trace *t, struct ss_kineto *out)
 {
     size_t *count = ss_calloc(1 << 16, sizeof *count), kept = 0;
     int best = 0;
@@ -305,9 +305,12 @@ static int keep_one_device(struct ss_gpu_trace *t)
         return SS_ERR_NOMEM;
     for (size_t i = 0; i < t->n; i++)
         count[(unsigned short)t->span[i].device]++;
-    for (int d = 1; d < 1 << 16; d++)
+    for (int d = 0; d < 1 << 16; d++) {
+        out->gpus += count[d] > 0;
         if (count[d] > count[best])
             best = d;
+    }
+    out->gpu = best;
     for (size_t i = 0; i < t->n; i++)
         if ((unsigned short)t->span[i].device == best)
             t->span[kept++] = t->span[i];
@@ -358,7 +361,7 @@ int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *ou
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, 0, "no kernel of a GPU is in this trace"),
                        "profile with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]");
     struct window *w = ss_calloc((t->n > t->nsteps ? t->n : t->nsteps) + 1, sizeof *w);
-    int rc = w ? keep_one_device(t) : SS_ERR_NOMEM;
+    int rc = w ? keep_one_device(t, out) : SS_ERR_NOMEM;
     if (!rc) {
         qsort(t->span, t->n, sizeof *t->span, compare_spans);
         out->kernels = (long)t->n;

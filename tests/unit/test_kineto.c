@@ -162,6 +162,20 @@ static void test_nsys(void)
     CLOSE(sum_of(&k), k.iteration_s);
 }
 
+/* Of a node's GPUs the one with the most kernels. */
+static void test_nsys_node(void)
+{
+    static const char text[] = "Start (ns),Duration (ns),Device,Name\n"
+                               "1,1000,H (0),a\n1,9000,H (2),a\n20000,1000,H (2),b\n1,2000,H (7),a\n";
+    struct ss_error err = {0};
+    struct ss_kineto k;
+
+    CU_ASSERT_EQUAL_FATAL(ss_nsys_parse(text, sizeof text - 1, "t.csv", &k, &err), SS_OK);
+    CU_ASSERT(k.gpu == 2 && k.gpus == 3 && k.kernels == 2);
+    CU_ASSERT_EQUAL_FATAL(ss_nsys_load(SS_SOURCE_DIR "/docs/guide/examples/rank3-nsys.csv", &k, &err), SS_OK);
+    CU_ASSERT(k.gpu == 3 && k.gpus == 1);
+}
+
 static void nsys_error(const char *text, int line, const char *words)
 {
     struct ss_kineto k;
@@ -279,6 +293,7 @@ int main(void)
                            {"errors", test_errors},
                            {"strange", test_strange},
                            {"nsys", test_nsys},
+                           {"Nsight Systems: a node", test_nsys_node},
                            {"nsys errors", test_nsys_errors},
                            CU_TEST_INFO_NULL};
     return suite_run("kineto", NULL, NULL, tests);

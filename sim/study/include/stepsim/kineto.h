@@ -54,6 +54,8 @@ struct ss_kineto {
     int rank, world; /* -1: the trace does not say */
     char device[64]; /* "NVIDIA H800"; "" likewise */
     long kernels;    /* of the GPU, copies and fills among them */
+    int gpu,
+        gpus; /* its number in the trace, and the GPUs that ran something there: the one with the most kernels is read */
     int found,
         used; /* iterations in the trace, and those averaged: without the first where there are three or more */
     int by;   /* enum ss_kineto_by */
