@@ -67,13 +67,18 @@ static int has_name(const char *text, size_t len, const char *name)
     return 0;
 }
 
-int ss_deepspeed_sniff(const char *text, size_t len)
+static int begins_json(const char *text, size_t len)
 {
     size_t i = ss_byte_order_mark(text, len);
 
     while (i < len && text[i] && strchr(" \t\r\n", text[i]))
         i++;
-    return i < len && text[i] == '{' &&
+    return i < len && text[i] == '{';
+}
+
+int ss_deepspeed_sniff(const char *text, size_t len)
+{
+    return begins_json(text, len) &&
            (has(text, len, "\"zero_optimization\"") || has(text, len, "\"train_micro_batch_size_per_gpu\"") ||
             has(text, len, "\"train_batch_size\""));
 }
@@ -98,6 +103,12 @@ int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const 
 int ss_factory_sniff(const char *text, size_t len)
 {
     return ss_foreign_sniff(text, len) && has_name(text, len, "model_name_or_path");
+}
+
+int ss_trainer_json_sniff(const char *text, size_t len)
+{
+    return begins_json(text, len) && has(text, len, "\"model_name_or_path\"") &&
+           !has(text, len, "\"schema_version\"");
 }
 
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
@@ -129,12 +140,25 @@ static int is_factory(const struct ss_words *words, const struct ss_command *c)
            (ends_in(script, "train.py") && c->script + 1 < c->end && is_config(words->w[c->script + 1].text));
 }
 
+/* "run_clm.py args.json", the one argument of HF's parser, and "accelerate launch run_sft.py --config recipe.yaml", as trl has it. */
+static int names_file(const struct ss_words *words, const struct ss_command *c)
+{
+    const char *config = ss_hf_value(words, c->script + 1, c->end, "--config");
+    int accelerate = 0;
+
+    for (size_t i = c->first; i < c->script; i++)
+        accelerate |= ends_in(words->w[i].text, "accelerate");
+    return (ends_in(words->w[c->script].text, ".py") && c->script + 1 < c->end &&
+            is_config(words->w[c->script + 1].text)) ||
+           (accelerate && config && is_config(config));
+}
+
 int ss_hf_command_sniff(const struct ss_words *words, const struct ss_command *c)
 {
     static const char *const names[] = {"--model_name_or_path", "--model-name-or-path",
                                         "--per_device_train_batch_size", "--per-device-train-batch-size"};
 
-    if (is_factory(words, c))
+    if (is_factory(words, c) || names_file(words, c))
         return 1;
     for (size_t i = c->script + 1; i < c->end; i++)
         for (size_t k = 0; k < SS_ARRAY_LEN(names); k++)

@@ -84,6 +84,10 @@ static int add_inputs(struct ss_request *r, const json_t *root, const char *file
     const json_t *inputs = json_object_get(root, "inputs"), *files = json_object_get(inputs, "files");
     int rc = SS_OK;
 
+    if (json_object_get(root, "model_type") || json_object_get(root, "architectures"))
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, file, 0, "this is the config.json of a model, not a job"),
+                       "give it as --model %s", file);
     if (!json_is_object(inputs))
         return bad(file, err, "this JSON has no inputs: it is no result of a run");
     if (json_integer_value(json_object_get(root, "schema_version")) < OLDEST)

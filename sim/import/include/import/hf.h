@@ -23,6 +23,7 @@ int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const 
                       struct ss_error *err);
 /* LLaMA-Factory's YAML, which names the others. */
 int ss_factory_sniff(const char *text, size_t len);
+int ss_trainer_json_sniff(const char *text, size_t len);
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file,
                    struct ss_error *err);
 /* "accelerate launch --config_file FILE train.py --model_name_or_path NAME", "deepspeed train.py --deepspeed FILE ...", torchrun and
