@@ -76,6 +76,23 @@ DEFINE(halve_ep)
     return job->ep % 2 == 0;
 }
 
+/* Whole experts on as many ranks: each has more of them. */
+DEFINE(whole_experts)
+{
+    (void)dp;
+    snprintf(words, size, "--expert-tensor-parallel-size 1");
+    return job->model.num_experts > 0 && job->etp > 1;
+}
+
+/* Whole experts on all ranks that shared them. */
+DEFINE(ep_for_etp)
+{
+    (void)dp;
+    snprintf(words, size, "--expert-tensor-parallel-size 1 --expert-model-parallel-size %d",
+             job->ep * job->etp);
+    return job->model.num_experts > 0 && job->etp > 1 && job->model.num_experts % (job->ep * job->etp) == 0;
+}
+
 /* ---- which stage has which layers ---- */
 
 /* Twice the chunks of a rank, with as many layers each. */
@@ -179,6 +196,8 @@ const struct ss_change_row ss_changes_of_layout[] = {
     {quarter_tp, TIME, SS_CHANGE_PLAIN, NULL},
     {halve_cp, TIME, SS_CHANGE_PLAIN, NULL},
     {halve_ep, TIME, SS_CHANGE_PLAIN, NULL},
+    {whole_experts, TIME, SS_CHANGE_PLAIN, NULL},
+    {ep_for_etp, TIME, SS_CHANGE_PLAIN, NULL},
     {halve_pp, TIME, SS_CHANGE_PLAIN, NULL},
     {tp_for_pp, TIME, SS_CHANGE_PLAIN, NULL},
     {tp_for_cp, TIME, SS_CHANGE_PLAIN, NULL},
