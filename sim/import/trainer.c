@@ -124,10 +124,11 @@ void ss_trainer_set(struct ss_trainer *t, const char *path, const char *text, co
 
 void ss_trainer_add(struct ss_trainer *t, const struct ss_tree_node *at, const char *flag, const char *value)
 {
-    char *copy = t->rc ? NULL : strdup(flag), *text = copy && value ? strdup(value) : NULL;
-
+    if (value && !strncmp(value, "--", 2)) /* no file may add flags by its values */
+        ss_trainer_fail(t, at, SS_ERR_INPUT, "%s is no value of %s: it begins as a flag does", value, flag);
     if (t->rc)
         return;
+    char *copy = strdup(flag), *text = copy && value ? strdup(value) : NULL;
     if (!copy || (value && !text) || ss_grow(&t->word, &t->cap, t->n + 1, sizeof *t->word)) {
         free(copy);
         free(text);

@@ -122,6 +122,8 @@ static void test_refused_factory(void)
          "lora is not modelled"},
         {"model_name_or_path: a\nstage: sft\n", SS_ERR_UNSUPPORTED, 1, "default is LoRA"},
         {"model_name_or_path: a\nfinetuning_type: full\nstage: dpo\n", SS_ERR_UNSUPPORTED, 3, "stage dpo"},
+        {"stage: sft\nfinetuning_type: full\nmodel_name_or_path: a/--bf16\n", SS_ERR_INPUT, 3,
+         "--bf16 is no value of --model"},
         {FACTORY "quantization_bit: 4\n", SS_ERR_UNSUPPORTED, 5, "quantized weights"},
         {FACTORY "use_galore: true\n", SS_ERR_UNSUPPORTED, 5, "GaLore"},
         {FACTORY "optim: adamw_8bit\n", SS_ERR_UNSUPPORTED, 5, "optimizer adamw_8bit"},

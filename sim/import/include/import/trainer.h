@@ -60,7 +60,7 @@ void ss_trainer_set(struct ss_trainer *t, const char *path, const char *text, co
 
 /* ---- words ---- */
 
-/* Adds a flag with the place of `at`; NULL: a default, with the first line of the tree's file. */
+/* Adds a flag with the place of `at`; NULL: a default, with the first line of the tree's file. An error: a value that begins with --. */
 void ss_trainer_add(struct ss_trainer *t, const struct ss_tree_node *at, const char *flag, const char *value);
 void ss_trainer_add_whole(struct ss_trainer *t, const struct ss_tree_node *at, const char *flag,
                           int64_t value);
