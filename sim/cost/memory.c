@@ -125,7 +125,8 @@ double ss_memory_hybridep(int ranks, int local, double experts, double tokens, d
     return tokens * (ranks * inside + (ranks / local - 1) * (dispatched + combined));
 }
 
-/* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers. */
+/* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
+ * Megatron's allgather dispatcher gathers are in a buffer of its own, which stays (use_global_buffer in token_dispatcher.py). */
 static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
 {
     const struct ss_shape *s = &c->shape;
@@ -135,6 +136,8 @@ static double dispatcher_buffers(const struct ss_cost_context *c, const struct s
     if (s->dispatcher == SS_DISPATCH_HYBRIDEP)
         return ss_memory_hybridep(ranks, c->etp_ep.per_node > 0 ? c->etp_ep.per_node : ranks,
                                   s->local_experts, s->tokens / s->sp, s->h, s->fp8_dispatch ? 1 : 2);
+    if (s->dispatcher == SS_DISPATCH_ALLGATHER)
+        return ranks * s->tokens / s->sp * s->h * s->e;
     return s->dispatcher == SS_DISPATCH_DEEPEP ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms) : 0;
 }
 

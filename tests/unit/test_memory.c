@@ -136,6 +136,11 @@ static void test_deepep(void)
     f.c.shape.dispatcher = SS_DISPATCH_ALLTOALL;
     ss_memory_static(&f.c, &count, both(8), without);
     CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER] - without[SS_MEM_OTHER], 80 * 256 * (2 * 4096 + 2056.0), 0.5);
+    f.c.shape.dispatcher =
+        SS_DISPATCH_ALLGATHER; /* the tokens of all 8 ranks, gathered in a buffer that stays */
+    ss_memory_static(&f.c, &count, both(8), memory);
+    CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OTHER] - without[SS_MEM_OTHER],
+                           8 * f.c.shape.tokens / f.c.shape.sp * 4096 * 2, 0.5);
     count.expert = 0; /* a stage without experts */
     f.c.shape.dispatcher = SS_DISPATCH_DEEPEP;
     ss_memory_static(&f.c, &count, both(8), memory);

@@ -175,6 +175,16 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
+    /* Of the tokens of all 8 ranks, which are gathered, TOKENS x 4 are copied, by the ranks' experts alike; sums are of all 8 x TOKENS. */
+    t.job.fp8_dispatch = 0;
+    t.job.dispatcher = SS_DISPATCH_ALLGATHER;
+    experts_set(&t, 64, 4, 512, 8);
+    ops_of(&t, SS_LAYER_MOE, &ops);
+    gathered = TOKENS * 1024 * 2 * (4 + 4), summed = TOKENS * 1024 * 2 * (2 * 8 + 3 * 4);
+    CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
+    CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
 }
 
 /* Probabilities in fp32, whose all-to-all goes ahead of that of the tokens, each way: a start of its own (10 us a step, 7 of them)

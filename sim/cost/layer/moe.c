@@ -102,14 +102,16 @@ static double dispatched(const struct ss_shape *s)
 }
 
 /* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
- * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive. Without fusion
+ * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive, and allgather those of all ranks, of
+ * which each copies what is for its experts and sums into a place for every one. Without fusion
  * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
 static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
-    double row = s->h * s->e, copies = (by_stages(s) ? s->routed : s->sent) * row;
-    double tokens = (by_stages(s) ? s->received : s->tokens / s->sp) * row;
+    int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
+    double row = s->h * s->e, copies = (by_stages(s) || group > 1 ? s->routed : s->sent) * row;
+    double tokens = (by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
-    double gather = (tokens + copies) * dispatched(s) / s->e;
+    double gather = ((group > 1 ? fmin(tokens, copies) : tokens) + copies) * dispatched(s) / s->e;
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
                       (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
