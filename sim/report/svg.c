@@ -148,8 +148,10 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
 
 double ss_svg_key(FILE *out, double x, const char *fill, const char *text)
 {
-    fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
-    ss_svg_text(out, x + 19, 56, "small", text);
+    if (out) {
+        fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
+        ss_svg_text(out, x + 19, 56, "small", text);
+    }
     return x + 34 + 6.4 * (double)strlen(text);
 }
 

@@ -297,8 +297,8 @@ static double put_class(const struct chart *k, int cls, double y)
     return y + GAP;
 }
 
-/* Phases and labels that occur, in the order of their enums. */
-static void put_legend(const struct chart *k)
+/* Phases and labels that occur, in the order of their enums. Returns where it ends. */
+static double put_legend(const struct chart *k)
 {
     const struct ss_record_book *b = k->book;
     unsigned phase = 0, label = 0;
@@ -332,7 +332,7 @@ static void put_legend(const struct chart *k)
                      ss_label_name(i));
             x = ss_svg_key(k->out, x, ss_color_label(i), text);
         }
-    ss_svg_key(k->out, x, "url(#idle)", "idle");
+    return ss_svg_key(k->out, x, "url(#idle)", "idle");
 }
 
 static void put_head(const struct chart *k)
@@ -379,6 +379,9 @@ void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t
     }
     k.width = floor(fmin(fmax(k.width, NARROWEST), WIDEST));
     k.height = chart_height(book);
+    k.out = NULL; /* a narrow chart is as wide as its legend */
+    k.width = fmax(k.width, ceil(put_legend(&k) - LEFT));
+    k.out = out;
     put_head(&k);
     put_legend(&k);
     ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, k.start, k.end, 1);

@@ -22,7 +22,7 @@ int ss_color_light(const char *hex);
 /* Time axis below y: ticks at round times, grid lines up to `top`. seconds 0: times of no unit. */
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
                       int seconds);
-/* A key of the legend: a box and its text; returns where the next one begins. */
+/* A key of the legend: a box and its text; returns where the next one begins. out NULL: that alone. */
 double ss_svg_key(FILE *out, double x, const char *fill, const char *text);
 /* What a phase is called in a legend. */
 const char *ss_svg_phase(int phase);
