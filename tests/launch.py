@@ -217,6 +217,31 @@ class Launch(unittest.TestCase):
     def test_fork_bomb(self):
         self.survives("f() { f | f & }; f", launched=None)  # the shell may find no room for the launcher either
 
+    def test_processes_of_another_script_do_not_count(self):
+        path = self.script("for i in $(seq 600); do tail -s 77 -f /dev/null & done 2> /dev/null\nwait\ntail -f /dev/null\n", "many.sh")
+        many = subprocess.Popen([PROGRAM, "import", "--launch", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 15
+            while many.poll() is None and self.processes(b"tail\0-s\x0077\0") < 508 and time.monotonic() < end:
+                time.sleep(0.1)
+            if self.processes(b"tail\0-s\x0077\0") < 508:
+                self.skipTest("too slow to start 508 processes")
+            self.same_as(self.result("--launch", self.script(LAUNCH)), *LAYOUT)
+        finally:
+            many.terminate()
+            many.wait()
+
+    @staticmethod
+    def processes(begin):
+        """How many of this machine have a command line that begins so."""
+        found = 0
+        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                found += entry.read_bytes().startswith(begin)
+            except OSError:
+                pass
+        return found
+
     def test_no_end(self):
         self.survives("while true; do :; done", launched=False, seconds=20)
 

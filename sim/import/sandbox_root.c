@@ -21,6 +21,9 @@
 #include "import/sandbox.h"
 
 #define NOBODY 65534
+/* Root becomes this user and the process's number, whom nobody else is: processes are counted by user, and those of another script are
+ * not those of this one. Above what systemd gives to anybody. */
+#define FIRST_USER 0x70000000
 #define PROCESSES 512
 #define MAX_NEIGHBOURS 2000
 #define MAX_COPY (1 << 20)
@@ -48,7 +51,7 @@ int ss_sandbox_unshare(int *as_root)
     char map[64];
     unsigned user = (unsigned)geteuid(), group = (unsigned)getegid();
 
-    *as_root = user == 0;
+    *as_root = user == 0 ? FIRST_USER + getpid() : 0;
     if (*as_root)
         return unshare(all) ? errno : 0;
     if (unshare(all | CLONE_NEWUSER))
@@ -299,10 +302,16 @@ static int limit(int what, rlim_t most)
     return setrlimit((__rlimit_resource_t)what, &limit) ? errno : 0;
 }
 
+/* A container may not have the user. */
+static int become(uid_t user)
+{
+    return setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+           (setresuid(user, user, user) && setresuid(NOBODY, NOBODY, NOBODY));
+}
+
 static int give_up_rights(int as_root)
 {
-    if (as_root &&
-        (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY)))
+    if (as_root && become((uid_t)as_root))
         return errno;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
         prctl(PR_SET_PDEATHSIG, SIGKILL)) /* new rights have cleared it */
@@ -312,7 +321,7 @@ static int give_up_rights(int as_root)
 
 int ss_sandbox_limit(int trust)
 {
-    int rc = trust ? 0 : limit(RLIMIT_NPROC, PROCESSES); /* in its namespace alone */
+    int rc = trust ? 0 : limit(RLIMIT_NPROC, PROCESSES); /* of its user, or in its namespace */
 
     rc = rc ? rc : limit(RLIMIT_FSIZE, 64 << 20);
     rc = rc ? rc : limit(RLIMIT_AS, (rlim_t)2 << 30);

@@ -76,7 +76,8 @@ int ss_sandbox_copy(const char *from, const char *to);
 /* In a child that has its own mounts: makes `base` the root, with the tree, and gives all rights up. Returns 0, or errno with
  * *what. */
 int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root, char what[4096]);
-/* Gives the calling process namespaces of its own. *as_root: 1 where the user is root of this machine. Returns 0 or errno. */
+/* Gives the calling process namespaces of its own. *as_root: where the user is root of this machine, the user that
+ * the script gets; else 0. Returns 0 or errno. */
 int ss_sandbox_unshare(int *as_root);
 /* Limits the bytes and files of this process and of those that it starts, and how many these are. Returns 0 or errno. */
 int ss_sandbox_limit(int trust);
