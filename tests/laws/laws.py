@@ -15,8 +15,9 @@ from generate import net_jobs
 CHOICE = 0.25   # NCCL takes algorithm and protocol by links that it takes to be its own, and as fast as others
 CROSSING = 0.02  # a group that grows over nodes is priced by another table of NCCL's
 REPLICAS = "twice the replicas are never faster"
+LONGER = "longer sequences never take less time"
 CHOOSES = ("shorter latencies are never slower", "faster NVLinks are never slower", "faster links between nodes are never slower",
-           "narrower uplinks are never faster", "a slow link is never faster", REPLICAS)
+           "narrower uplinks are never faster", "a slow link is never faster", REPLICAS, LONGER)
 
 FASTER = (("links between nodes", "nic.bandwidth=2x"), ("NVLinks", "nvlink.bandwidth=1.5x"), ("cores", "peak=1.25x"),
           ("device memory", "hbm.bandwidth=1.5x"), ("PCIe", "pcie.bandwidth=2x"))
@@ -300,7 +301,7 @@ def sequence(bench):
         return
     words = without(bench.words, "--max-position-embeddings") + ["--max-position-embeddings", str(max(4 * int(seq), 16384))]
     more = words + [flag, str(2 * int(seq))]
-    yield never_less(bench, "longer sequences never take less time", words, more)
+    yield never_less(bench, LONGER, words, more)
     yield no_more_memory("longer sequences never take less memory", *both(bench, more, words)[:2])
 
 
