@@ -190,6 +190,14 @@ static void map_degrees(struct ss_hf *x)
     int64_t tp = ss_trainer_size(t, at[0], 1, 1, 1 << 20), cp = ss_trainer_size(t, at[1], 1, 1, 1 << 20);
     int64_t sp = ss_trainer_size(t, at[2], 1, 1, 1 << 20), copies = ss_trainer_size(t, at[3], 1, 1, 1 << 20);
 
+    const char *shards = "accelerate.parallelism_config.parallelism_config_dp_shard_size";
+    double all = (double)tp * (double)cp * (double)sp * (double)copies *
+                 (double)ss_trainer_size(t, shards, 1, 1, 1 << 20);
+    double gpus = (double)t->nodes * t->gpus_per_node;
+
+    if (ss_trainer_node(t, shards) && gpus > 0 && all > 1 && all != gpus)
+        ss_trainer_fail(t, ss_trainer_node(t, shards), SS_ERR_CONFIG,
+                        "parallelism_config is of %.0f processes (total_size), not of %.0f", all, gpus);
     if (tp > 1)
         ss_trainer_add_whole(t, ss_trainer_node(t, at[0]), "--tp", tp);
     if (cp > 1)

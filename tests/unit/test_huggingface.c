@@ -150,6 +150,9 @@ static void test_refused_accelerate(void)
     static const struct refused_row rows[] = {
         {"distributed_type: XLA\n", SS_ERR_UNSUPPORTED, 1, "XLA is no training on GPUs"},
         {"distributed_type: FSDP\nnum_machines: 2\nnum_processes: 15\n", SS_ERR_CONFIG, 3, "do not divide"},
+        {"distributed_type: FSDP\nnum_machines: 2\nnum_processes: 16\nparallelism_config:\n"
+         "  parallelism_config_dp_shard_size: 4\n  parallelism_config_tp_size: 2\n",
+         SS_ERR_CONFIG, 5, "of 8 processes"},
         {"distributed_type: FSDP\nfsdp_config:\n  fsdp_offload_params: true\n", SS_ERR_UNSUPPORTED, 3,
          "on the host"},
         {"distributed_type: FSDP\nfsdp_config:\n  fsdp_auto_wrap_policy: NO_WRAP\n", SS_ERR_UNSUPPORTED, 3,
