@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completes what experts, latent attention and windows leave open. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -74,33 +73,39 @@ int ss_job_complete_attention_flags(struct ss_finish *f, struct ss_model *m)
 /* Flags of experts that a model without them has been given: "a, b". */
 static void note_inactive(struct ss_finish *f)
 {
-#define FLAG(field, def, name)                                                                               \
-    {                                                                                                        \
-        offsetof(struct ss_job, field), def, name                                                            \
-    }
-    static const struct {
-        size_t offset;
-        int off;
+    const struct ss_job *job = f->job;
+    const struct ss_model *m = &job->model;
+    const struct {
+        int given;
         const char *name;
-    } flags[] = {FLAG(dispatcher, -1, "--moe-token-dispatcher-type"),
-                 FLAG(permute_fusion, -1, "--moe-permute-fusion"),
-                 FLAG(grouped_gemm, -1, "--moe-grouped-gemm"),
-                 FLAG(pad_to_capacity, 0, "--moe-pad-expert-input-to-capacity"),
-                 FLAG(shared_expert_overlap, 0, "--moe-shared-expert-overlap"),
-                 FLAG(dispatch_sms, 0, "--moe-flex-dispatcher-num-sms"),
-                 FLAG(fp8_dispatch, 0, "--fp8-dispatch"),
-                 FLAG(moe_load, 0, "--moe-load"),
-                 FLAG(model.top_k, 0, "--moe-router-topk"),
-                 FLAG(model.shared_expert_ffn_hidden_size, 0, "--moe-shared-expert-intermediate-size"),
-                 FLAG(model.router_groups, 0, "--moe-router-num-groups"),
-                 FLAG(model.router_bias, 0, "--moe-router-enable-expert-bias"),
-                 FLAG(model.shared_expert_gate, 0, "--moe-shared-expert-gate")};
-#undef FLAG
-    char text[600] = "";
+    } flags[] = {
+        {job->dispatcher >= 0, "--moe-token-dispatcher-type"},
+        {job->permute_fusion >= 0, "--moe-permute-fusion"},
+        {job->grouped_gemm >= 0, "--moe-grouped-gemm"},
+        {job->pad_to_capacity, "--moe-pad-expert-input-to-capacity"},
+        {job->capacity_factor > 0, "--moe-expert-capacity-factor"},
+        {job->shared_expert_overlap, "--moe-shared-expert-overlap"},
+        {job->dispatch_sms, "--moe-flex-dispatcher-num-sms"},
+        {job->fp8_dispatch, "--fp8-dispatch"},
+        {job->moe_load, "--moe-load"},
+        {job->etp != job->tp, "--expert-tensor-parallel-size"},
+        {job->router_dtype, "--moe-router-dtype"},
+        {job->router_fusion, "--moe-router-fusion"},
+        {job->input_jitter > 0, "--moe-input-jitter-eps"},
+        {m->moe_layers.period || m->moe_layers.n, "--moe-layer-freq"},
+        {m->moe_ffn_hidden_size, "--moe-ffn-hidden-size"},
+        {m->top_k, "--moe-router-topk"},
+        {m->shared_expert_ffn_hidden_size, "--moe-shared-expert-intermediate-size"},
+        {m->router_groups, "--moe-router-num-groups"},
+        {m->router_group_topk, "--moe-router-group-topk"},
+        {m->router_bias, "--moe-router-enable-expert-bias"},
+        {m->shared_expert_gate, "--moe-shared-expert-gate"},
+    };
+    char text[800] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
-        if (*(const int *)((const char *)f->job + flags[i].offset) != flags[i].off && used < sizeof text)
+        if (flags[i].given && used < sizeof text)
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", flags[i].name);
     if (used)

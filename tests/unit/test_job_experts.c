@@ -283,6 +283,20 @@ static void test_inactive(void)
     memset(&notes, 0, sizeof notes);
     CU_ASSERT_EQUAL(complete(&job, DENSE, 8, &notes, NULL), 0);
     CU_ASSERT(!has_note(&notes, "not active"));
+    static const char *const alone[] = {
+        "--expert-tensor-parallel-size 2", "--moe-router-dtype fp32",        "--moe-router-fusion",
+        "--moe-input-jitter-eps 0.1",      "--moe-expert-capacity-factor 1", "--moe-layer-freq 2",
+        "--moe-ffn-hidden-size 1024",      "--moe-router-group-topk 2"};
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        char words[600], note[200];
+        snprintf(words, sizeof words, DENSE "%s", alone[i]);
+        snprintf(note, sizeof note, "not active without --num-experts: %.*s", (int)strcspn(alone[i], " "),
+                 alone[i]);
+        CU_ASSERT_EQUAL(complete(&job, words, 8, &notes, NULL), 0);
+        CU_ASSERT(has_note(&notes, note));
+        ss_notes_free(&notes);
+        memset(&notes, 0, sizeof notes);
+    }
     CU_ASSERT_EQUAL(complete(&job, MOE "--ep 8 --moe-flex-dispatcher-backend deepep --moe-deepep-num-sms 24",
                              8, &notes, NULL),
                     0);
