@@ -88,6 +88,11 @@ static int add_activation(struct ss_foreign *f, const struct ss_tree_node *from,
     bool gated = ss_core_true(from, "gated_linear_unit");
 
     ss_core_skip(from, "gated_linear_unit activation_func");
+    if (ss_tree_is_null(node) && gated) {
+        ss_tree_fail(ss_tree_find(from, "gated_linear_unit"), SS_ERR_UNSUPPORTED, err,
+                     "of gelu, what there is without activation_func: its cost is not known");
+        return ss_hint(err, SS_ERR_UNSUPPORTED, "swiglu is activation_func: torch.nn.functional.silu");
+    }
     if (ss_tree_is_null(node) || (!gated && !strcmp(name, "gelu")))
         return SS_OK;
     if (!strcmp(name, "swiglu") || (gated && (!strcmp(name, "silu") || !strcmp(name, "swish"))))
