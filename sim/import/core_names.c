@@ -81,6 +81,15 @@ static const char *function_of(const struct ss_tree_node *node)
     return dot ? dot + 1 : target && target->text ? target->text : "";
 }
 
+/* Whether the function is that of a model's class of NeMo 2, as Llama31Config8B; GPTConfig has Megatron core's. */
+static bool has_class(const struct ss_tree_node *from)
+{
+    const struct ss_tree_node *target = ss_tree_find(from, "_target_");
+
+    return target && target->text && !strncmp(target->text, "nemo.", 5) &&
+           strcmp(function_of(target), "GPTConfig");
+}
+
 static int add_activation(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
 {
     struct ss_tree_node *node = ss_tree_get(from, "activation_func");
@@ -88,7 +97,7 @@ static int add_activation(struct ss_foreign *f, const struct ss_tree_node *from,
     bool gated = ss_core_true(from, "gated_linear_unit");
 
     ss_core_skip(from, "gated_linear_unit activation_func");
-    if (ss_tree_is_null(node) && gated) {
+    if (ss_tree_is_null(node) && gated && !has_class(from)) {
         ss_tree_fail(ss_tree_find(from, "gated_linear_unit"), SS_ERR_UNSUPPORTED, err,
                      "of gelu, what there is without activation_func: its cost is not known");
         return ss_hint(err, SS_ERR_UNSUPPORTED, "swiglu is activation_func: torch.nn.functional.silu");
