@@ -101,7 +101,8 @@ static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, str
     out->least_pct = pair.pairs ? pair.pct : NAN;
     if (pair.pairs)
         snprintf(out->why, sizeof out->why,
-                 "so well was the ratio of nine in ten of %d pairs of measured runs of one job predicted (%d "
+                 "so well were the ratios of nine in ten of %d pairs of measured runs predicted, each pair "
+                 "of one job (%d "
                  "sources, %d "
                  "of them with this card and software)",
                  pair.pairs, pair.sources, pair.near_sources);

@@ -62,7 +62,8 @@ static void write_reasons(const struct ss_contrast *c, FILE *out)
         if (!told && isnan(c->apart[i].least_pct))
             fprintf(out, "Not known: %s.\n", c->apart[i].why);
         else if (!told)
-            fprintf(out, "Told apart from %.1f %%: %s.\n", c->apart[i].least_pct, c->apart[i].why);
+            fprintf(out, "Differences from %.1f %% on are told apart: %s.\n", c->apart[i].least_pct,
+                    c->apart[i].why);
     }
 }
 
