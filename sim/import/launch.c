@@ -66,6 +66,14 @@ static int directive(const char *text, const char *const *names, size_t n)
     return 0;
 }
 
+/* Of numbers from 0; 0 where it is more than there are GPUs. */
+static int product(int a, int b)
+{
+    int64_t n = (int64_t)a * b;
+
+    return n <= 1 << 20 ? (int)n : 0;
+}
+
 /* Nodes and GPUs as the script asks Slurm for them, where the user gave none. A single task of a node may start as many processes as
  * there are GPUs. */
 static void read_directives(struct launch *x)
@@ -78,7 +86,7 @@ static void read_directives(struct launch *x)
     x->nodes = x->nodes ? x->nodes : directive(x->text, nodes, SS_ARRAY_LEN(nodes));
     x->tasks = directive(x->text, tasks, SS_ARRAY_LEN(tasks));
     x->gpus = x->gpus ? x->gpus : directive(x->text, gpus, SS_ARRAY_LEN(gpus));
-    x->gpus = x->gpus ? x->gpus : x->tasks * directive(x->text, each, SS_ARRAY_LEN(each));
+    x->gpus = x->gpus ? x->gpus : product(x->tasks, directive(x->text, each, SS_ARRAY_LEN(each)));
     if (!x->gpus && x->nodes && directive(x->text, all, SS_ARRAY_LEN(all)) % x->nodes == 0)
         x->gpus = directive(x->text, all, SS_ARRAY_LEN(all)) / x->nodes;
     x->asked = !given && x->gpus;
@@ -126,8 +134,9 @@ static int add_asked(struct launch *x)
         rc = add_number(x, "SLURM_CPUS_PER_TASK", n);
     if (!rc && x->tasks)
         rc = add_number(x, "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE", x->tasks);
-    return rc || !x->tasks || !x->nodes ? rc
-                                        : add_number(x, "SLURM_NTASKS SLURM_NPROCS", x->nodes * x->tasks);
+    return rc || !x->tasks || !x->nodes
+               ? rc
+               : add_number(x, "SLURM_NTASKS SLURM_NPROCS", product(x->nodes, x->tasks));
 }
 
 /* The user's variables, then those that a scheduler sets for the first process. */

@@ -15,3 +15,5 @@ SCRIPT
 "$STEPSIM" import --launch run.sh | grep -E 'nodes|gpus|tensor|batch|not set'
 printf 'mpirun -np 32 python pretrain_gpt.py --num-layers 2\n' > mpi.txt
 "$STEPSIM" import --job mpi.txt
+printf '#SBATCH -N 2 --ntasks-per-node=1048576 --gpus-per-task=1048576\ntorchrun --nnodes 2 --nproc_per_node 8 pretrain_gpt.py --num-layers 2 --tp 2 --bf16 --lr 1$SLURM_NTASKS\n' > many.sh
+"$STEPSIM" import --launch many.sh | grep -E '^--(nodes|gpus)'
