@@ -189,9 +189,25 @@ static int by_count(const void *left, const void *right)
     return a->n < b->n ? 1 : a->n > b->n ? -1 : strcmp(a->flags, b->flags);
 }
 
-/* The rule that killed most says what to change. */
-static int check_any(const struct ss_find_result *f, struct ss_error *err)
+/* The rule that says what to change: it blames most of the flags that were asked for, for values that the search chose itself are
+ * no fault of the job's; of such ones, that which refused most. */
+static const struct ss_find_rule *to_blame(const struct state *x, const struct ss_request *base)
 {
+    const struct ss_find_result *f = x->space.found;
+    int which = 0, most = -1;
+    for (int r = 0; r < f->nrules; r++) {
+        int n = ss_find_asked(base, x->options->vary, f->rules[r].flags);
+        if (n > most) {
+            which = r;
+            most = n;
+        }
+    }
+    return &f->rules[which];
+}
+
+static int check_any(const struct state *x, const struct ss_request *base, struct ss_error *err)
+{
+    const struct ss_find_result *f = x->space.found;
     int64_t refused = 0, layouts = 0;
     for (int g = 0; g < f->ngroups; g++) {
         refused += f->groups[g].refused;
@@ -199,7 +215,7 @@ static int check_any(const struct ss_find_result *f, struct ss_error *err)
     }
     if (refused < layouts || f->nrules == 0)
         return SS_OK;
-    const struct ss_find_rule *r = &f->rules[0];
+    const struct ss_find_rule *r = to_blame(x, base);
     ss_fail(err, r->code, NULL, 0, "all of %lld layouts are refused, %lld of them so: %s", (long long)layouts,
             (long long)r->n, r->example);
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
@@ -239,7 +255,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     struct ss_find_result *f = x->space.found;
     if (f->nrules)
         qsort(f->rules, (size_t)f->nrules, sizeof *f->rules, by_count);
-    rc = check_any(f, err);
+    rc = check_any(x, base, err);
     if (rc)
         return rc;
     ss_find_rank(f);

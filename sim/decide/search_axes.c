@@ -181,6 +181,20 @@ static int is_auto(const struct ss_sweep_flag *f)
     return f->nvalues == 1 && !strcmp(f->value[0], "auto");
 }
 
+int ss_find_asked(const struct ss_request *r, const struct ss_sweep *vary, const char *flags)
+{
+    char name[64];
+    int n = 0;
+    for (const char *p = flags; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        int asked = ss_find_gives(r, name);
+        for (int f = 0; vary && f < vary->nflags && !asked; f++)
+            asked = !is_auto(&vary->flags[f]) && ss_flag_same(vary->flags[f].name, name);
+        n += asked;
+    }
+    return n;
+}
+
 static int fill(const struct ss_find_cluster *c, struct ss_find_axis *a, const struct row *row,
                 const struct ss_sweep_flag *asked, struct ss_error *err)
 {

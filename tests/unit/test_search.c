@@ -466,7 +466,8 @@ static void test_errors(void)
 
     fails("--platform h800 --model llama3.1-8b --bf16 --seq 4096", "nodes=1", SS_ERR_USAGE, "no --gbs");
     fails("--platform h800 --model llama3.1-8b --bf16 --gbs 8", "nodes=1", SS_ERR_USAGE, "no --seq");
-    fails(small, "nodes=1 tp=3,5", SS_ERR_CONFIG, "all of");
+    fails("--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --ep 16", "nodes=3",
+          SS_ERR_CONFIG, "world_size (24) is not divisible by expert"); /* not tp 3, its own value */
     fails(small, "nodes=1 tp=x", SS_ERR_USAGE, "x");
     CU_ASSERT_EQUAL(ss_sweep_vary(&vary, "nodes=8..4", &err), SS_ERR_USAGE);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "ends before it begins"));
