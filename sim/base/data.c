@@ -336,6 +336,8 @@ int ss_data_look(const char *kind, const char *name, const char *suffix, char *p
     int rc;
 
     *found = false;
+    if (!name)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no name or path of one of %s", kind);
     if (!is_path(name, suffix)) {
         rc = look_in_roots(kind, name, suffix, path, size, found, err);
         if (!rc && !*found)

@@ -77,6 +77,8 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
 
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
 {
+    if (!path)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no file is named");
     if (!strcmp(path, "-"))
         return read_all(stdin, "stdin", max_bytes, out, len, err);
     FILE *f = fopen(path, "rbe");

@@ -421,7 +421,7 @@ static int check_varied(const struct ss_capacity_options *o, struct ss_error *er
 
 static int check_options(const struct ss_capacity_options *o, struct ss_error *err)
 {
-    if (!(o->tokens >= 1))
+    if (!o || !(o->tokens >= 1) || isinf(o->tokens))
         return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
         return usage(err, "0 is none", "a deadline or budget is negative");
@@ -473,7 +473,7 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
 
     if (!nodes)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a plan");
-    x.run = options->run ? *options->run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
+    x.run = options && options->run ? *options->run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     int rc = run(&x, base, nodes, err);
     if (rc)
         ss_capacity_free(x.plan);

@@ -141,7 +141,7 @@ int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_not
     struct ss_csv *csv;
     int rc = SS_OK;
 
-    if (!strcmp(name_or_path, "-"))
+    if (name_or_path && !strcmp(name_or_path, "-"))
         ss_copy(path, sizeof path, name_or_path);
     else
         rc = ss_data_find("validation", name_or_path, ".csv", path, sizeof path, err);

@@ -42,7 +42,9 @@ static struct ss_timeline *timeline_new(const struct ss_program *p)
 int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
                             struct ss_timeline **out, struct ss_error *err)
 {
+    static const struct ss_replay_options usual = {.engine = SS_ENGINE_NATIVE};
     struct ss_board *board = NULL;
+    options = options ? options : &usual;
     int rc = ss_replay_board(p, options, NULL, 0, 1, &board, err);
     if (rc)
         return rc;

@@ -230,5 +230,8 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
 int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                    struct ss_error *err)
 {
+    static const struct ss_report_options none = {.wall_s = -1};
+
+    opt = opt ? opt : &none;
     return opt->json ? ss_json_plan(run, opt, out, err) : ss_text_plan(run, opt, out, err);
 }

@@ -432,5 +432,8 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                   struct ss_error *err)
 {
+    static const struct ss_report_options none = {.wall_s = -1};
+
+    opt = opt ? opt : &none;
     return opt->json ? ss_json_run(run, opt, out, err) : ss_text_run(run, opt, out, err);
 }

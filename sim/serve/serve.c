@@ -21,7 +21,7 @@ int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, 
     if (rc)
         return rc;
     ss_request_init(&page->start);
-    if (options->start)
+    if (options && options->start)
         rc = ss_request_copy(options->start, &page->start, err);
     if (!rc)
         rc = ss_bands_load(NULL, NULL, &page->bands, err);

@@ -431,8 +431,10 @@ static void note_few(struct ss_calibration *c, const struct ss_observations *o)
 static int check_options(const struct ss_calibrate_options *opt, struct ss_error *err)
 {
     static const char *const columns[] = {"model", "gpu", "precision", "half", "id"};
-    int known = !opt->leave_out;
 
+    if (!opt || !opt->platform)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no platform to calibrate");
+    int known = !opt->leave_out;
     for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !known; i++)
         known = !strcmp(opt->leave_out, columns[i]);
     if (!known) {

@@ -162,7 +162,9 @@ static int better(const struct ss_summary *a, const struct ss_summary *b)
 int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
                           struct ss_search_layouts **out, struct ss_error *err)
 {
+    static const struct ss_layout_options usual = {.cap = INFINITY};
     struct ss_search_layouts *l = list(s);
+    o = o ? o : &usual;
     struct ss_study_part part = {.whole = &o->progress};
     struct ss_layout_options of_part = *o;
     int rc = l ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");

@@ -83,7 +83,9 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
                                struct ss_search_layouts **out, struct ss_error *err)
 {
     static const int chunks[] = {1, 2, 2}, v_shape[] = {0, 0, 1};
+    static const struct ss_layout_options usual = {.cap = INFINITY};
     struct ss_search_layouts *l = ss_calloc(1, sizeof *l);
+    o = o ? o : &usual;
     struct ss_study_part part = {.whole = &o->progress, .n = whole->stages > 1 ? 3 : 1};
     struct ss_layout_options of_part = *o;
     int rc = SS_OK;

@@ -40,7 +40,7 @@ enum ss_capacity_layout {
 };
 
 struct ss_capacity_options {
-    double tokens;     /* to train on, >= 1 */
+    double tokens;     /* to train on, >= 1, finite */
     double deadline_s; /* 0: none */
     double budget_usd; /* 0: none; not both */
     int layout;        /* enum ss_capacity_layout */

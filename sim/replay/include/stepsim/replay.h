@@ -101,7 +101,7 @@ struct ss_replay_options {
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
-/* Replays a program as ss_timeline_replay does, with options. */
+/* Replays a program as ss_timeline_replay does, with options; NULL: the native engine. */
 int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_options *options,
                             struct ss_timeline **out, struct ss_error *err);
 /* Replays a program whose body does not end in a global barrier, so that ranks run on into the next iteration while others

@@ -35,11 +35,11 @@ struct ss_report_options {
     const struct ss_request *how;     /* options that say how it was simulated */
     const struct ss_files *files;     /* that the job was read from; those of the words are left out */
 };
-/* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. Error: SS_ERR_IO, as of all reports. */
+/* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. `opt` may be NULL: text. Error: SS_ERR_IO, as of all reports. */
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                   struct ss_error *err);
 /* Writes what `stepsim plan` prints: groups, layers of every stage and chunk, microbatches, memory. The run needs a schedule and
- * a plan; where it has no result, memory is left out. */
+ * a plan; where it has no result, memory is left out. `opt` may be NULL: text. */
 int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                    struct ss_error *err);
 /* Writes as CSV what a rank of a pipeline stage does in each kind of slot, in order: its operators, the collectives that it posts and

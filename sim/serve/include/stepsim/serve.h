@@ -30,7 +30,7 @@ struct ss_serve_options {
     /* The job that the page begins with, of whose words the files may be read; NULL: one of its own. */
     const struct ss_request *start;
 };
-/* Makes a page; it keeps a copy of the words. The caller frees *out with ss_serve_free. Errors: SS_ERR_IO, SS_ERR_INPUT (data),
+/* Makes a page; it keeps a copy of the words. `options` may be NULL. The caller frees *out with ss_serve_free. Errors: SS_ERR_IO, SS_ERR_INPUT (data),
  * SS_ERR_NOMEM. */
 int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, struct ss_error *err);
 /* Frees a page. NULL is allowed. */

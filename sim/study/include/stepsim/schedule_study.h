@@ -146,7 +146,7 @@ struct ss_layout_options {
 };
 /* Searches the best order of a job for each number of pipeline ranks that divides the GPUs of a replica's tensor and context
  * groups (of a job with stages of its own their number), on one chunk a rank, two, and two on a V, and replays each on the
- * cluster. The caller frees *out with ss_search_layouts_free. */
+ * cluster. `o` may be NULL: no cap. The caller frees *out with ss_search_layouts_free. */
 int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_options *o,
                           struct ss_search_layouts **out, struct ss_error *err);
 /* The same without a cluster: `whole` is a search of one chunk a rank, with the times and memory of whole stages, which two chunks
