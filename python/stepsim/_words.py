@@ -7,6 +7,8 @@ Value = Union[None, bool, int, float, str, 'os.PathLike[str]', Iterable[Any], Ma
 
 # Flags that are given once for each value; a list of any other one stands behind it, as Megatron-LM reads lists.
 REPEATED = ('set', 'scale', 'without', 'env', 'failed-gpu', 'straggler', 'slow-link', 'vary', 'with')
+# Those of them whose values are NAME=VALUE.
+MAPPED = ('set', 'scale', 'env')
 
 
 def name_of(keyword: str) -> str:
@@ -40,8 +42,8 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
         if value is True:
             words.append(flag)
         elif isinstance(value, Mapping):
-            if name not in ('set', 'scale'):
-                raise TypeError(f'stepsim: {keyword}: a mapping is a value of set and scale alone')
+            if name not in MAPPED:
+                raise TypeError(f'stepsim: {keyword}: a mapping is a value of {", ".join(MAPPED)} alone')
             for key, item in value.items():
                 words += [flag, f'{key}={text_of(item)}']
         elif isinstance(value, (str, bytes, os.PathLike)) or not isinstance(value, Iterable):

@@ -155,6 +155,8 @@ class Keywords(unittest.TestCase):
                          ['--tp', '4', '--bf16', '--lr', '0.0001', '--gbs', '1024'])
         self.assertEqual(_words.words_of({'set': {'ss.price': '2USD/h'}, 'without': ['a', 'b'], 'recompute_modules': ['x', 'y']}),
                          ['--set', 'ss.price=2USD/h', '--without', 'a', '--without', 'b', '--recompute-modules', 'x', 'y'])
+        self.assertEqual(_words.words_of({'launch': 'run.sh', 'env': {'NODES': 4, 'DATA_DIR': '/data'}}),
+                         ['--launch', 'run.sh', '--env', 'NODES=4', '--env', 'DATA_DIR=/data'])
         self.assertEqual(_words.vary_of({'nodes': [8, 16], 'sequence_parallel': [True, False], 'ss.price': '1USD/h'}),
                          ['--vary', 'nodes=8,16', '--vary', 'sequence-parallel=on,off', '--vary', 'set=ss.price=1USD/h'])
         self.assertEqual([_words.number_of(t) for t in ('8', '0.5', 'on', 'full')], [8, 0.5, True, 'full'])
