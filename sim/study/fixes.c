@@ -143,6 +143,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
 {
     struct search x = {.base = s};
     struct ss_changed from;
+    struct ss_summary ignored;
     int rc = ss_change_start(s, &from, err);
 
     if (rc)
@@ -157,7 +158,8 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;
     *n = 0;
-    for (int depth = 1; !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
+    int fits = fits_with_few_microbatches(&x, s) && predict(&x, s, &ignored);
+    for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
         x.nfound = 0;
         rc = explore(&x, &from, "", 0, depth);
         if (x.nfound > 1)

@@ -177,7 +177,7 @@ struct ss_fix {
 };
 /* The first three changes that make the job of a scenario fit, cheapest in time first: words behind those of its request,
  * each checked by a native run with the plan's options (level, slow GPUs and links, placement) and without jitter; options
- * may be NULL. *n <= 3. */
+ * may be NULL. *n <= 3, 0 for a job that fits as it is. */
 int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_fix fixes[3],
                   int *n, struct ss_error *err);
 
