@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/search.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,14 +190,14 @@ static int by_count(const void *left, const void *right)
     return a->n < b->n ? 1 : a->n > b->n ? -1 : strcmp(a->flags, b->flags);
 }
 
-/* The rule that says what to change: it blames most of the flags that were asked for, for values that the search chose itself are
+/* The rule that says what to change: it blames most flags that were asked for and fewest whose values the search chose, which are
  * no fault of the job's; of such ones, that which refused most. */
 static const struct ss_find_rule *to_blame(const struct state *x, const struct ss_request *base)
 {
     const struct ss_find_result *f = x->space.found;
-    int which = 0, most = -1;
+    int which = 0, most = INT_MIN;
     for (int r = 0; r < f->nrules; r++) {
-        int n = ss_find_asked(base, x->options->vary, f->rules[r].flags);
+        int n = ss_find_blames(base, x->options->vary, f->rules[r].flags);
         if (n > most) {
             which = r;
             most = n;

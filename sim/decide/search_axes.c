@@ -181,7 +181,7 @@ static int is_auto(const struct ss_sweep_flag *f)
     return f->nvalues == 1 && !strcmp(f->value[0], "auto");
 }
 
-int ss_find_asked(const struct ss_request *r, const struct ss_sweep *vary, const char *flags)
+int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, const char *flags)
 {
     char name[64];
     int n = 0;
@@ -190,7 +190,7 @@ int ss_find_asked(const struct ss_request *r, const struct ss_sweep *vary, const
         int asked = ss_find_gives(r, name);
         for (int f = 0; vary && f < vary->nflags && !asked; f++)
             asked = !is_auto(&vary->flags[f]) && ss_flag_same(vary->flags[f].name, name);
-        n += asked;
+        n += asked ? 1 : -ss_find_is_axis(name);
     }
     return n;
 }
@@ -238,6 +238,23 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     return rc;
 }
 
+/* An axis of the one value that the job gives, where words are to go with it: whole experts, or a split of the layers that no axis
+ * of virtual stages has. */
+static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
+{
+    int value = kind == SS_FIND_TP && c->experts ? c->job.tp
+                : kind == SS_FIND_PP && c->splits && ss_find_gives(&c->request, rows[SS_FIND_VP].fixed)
+                    ? c->job.pp
+                    : 1;
+    struct ss_sweep_flag given = {.nvalues = 1};
+
+    if (value < 2)
+        return SS_OK;
+    ss_copy(given.name, sizeof given.name, rows[kind].flag);
+    snprintf(given.value[0], sizeof given.value[0], "%d", value);
+    return add_axis(c, kind, &given, err);
+}
+
 /* Axes of one kind: those that are varied, else the usual one. */
 static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *vary, struct ss_error *err)
 {
@@ -249,13 +266,8 @@ static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *
         }
     if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual)
         return rc;
-    if (ss_find_gives(&c->request, rows[kind].fixed)) {
-        struct ss_sweep_flag given = {.name = "--tp", .nvalues = 1};
-        if (kind != SS_FIND_TP || !c->experts || c->job.tp < 2)
-            return SS_OK;
-        snprintf(given.value[0], sizeof given.value[0], "%d", c->job.tp);
-        return add_axis(c, kind, &given, err);
-    }
+    if (ss_find_gives(&c->request, rows[kind].fixed))
+        return add_given(c, kind, err);
     for (int f = 0; vary && f < vary->nflags; f++)
         if (names(rows[kind].fixed, vary->flags[f].name))
             return SS_OK;

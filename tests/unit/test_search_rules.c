@@ -2,7 +2,7 @@
 /*
  * What the people who ran the H800 tables of validation/runs.csv go by, found again by a search of their jobs: 8B wants little
  * parallelism and small TP; 70B on 64 GPUs PP 8 and small TP; recompute costs time and is for memory alone; the micro batch matters
- * least. docs/guide/study-ranking.md says where it differs and why.
+ * least. docs/guide/study-ranking.md says where it differs and why. Then what it tries and what it blames.
  */
 #include <math.h>
 #include <string.h>
@@ -133,11 +133,42 @@ static void test_recompute_and_micro_batch(void)
     ss_find_free(f);
 }
 
+#define MIXTURE                                                                                              \
+    "--platform h100 --nodes 16 --model deepseek-v2-lite --bf16 --mbs 1 --tp 1 --cp 1 --pp 8 --vp 1 "        \
+    "--recompute full"
+
+/* 27 layers on 8 stages are 3 on each of 7 and 6 on the last: tried too where neither --pp nor --vp is free. */
+static void test_uneven_layers(void)
+{
+    struct ss_find_result *f = search(MIXTURE, "ep=8", 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(best_of(f)->flags, "--decoder-last-pipeline-num-layers 6"));
+    ss_find_free(f);
+}
+
+/* 28 of them, with the loss, are on 8 stages in no way: that is to blame, not the ep that the search tries. */
+static void test_blame(void)
+{
+    static char text[] = MIXTURE " --account-for-loss-in-pipeline-split --seq 4096 --gbs 128";
+    struct ss_find_options o = {0};
+    struct ss_find_result *f;
+    struct ss_error err = {0};
+    struct ss_request r;
+    char *argv[JOB_MAX_ARGS];
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    CU_ASSERT_EQUAL(ss_find_run(&r, &o, &f, &err), SS_ERR_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "(28 layers, pipeline 8)"));
+    ss_request_free(&r);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"8B wants little parallelism and small TP", test_8b},
                            {"70B: the layout measured best is near the best", test_70b},
                            {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
+                           {"uneven layers", test_uneven_layers},
+                           {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
     return suite_run("search rules", NULL, NULL, tests);
 }

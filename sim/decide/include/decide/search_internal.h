@@ -87,8 +87,8 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
 int ss_find_is_axis(const char *flag);
 /* Whether a request gives one of these flags, which blanks part. */
 int ss_find_gives(const struct ss_request *r, const char *flags);
-/* How many of these flags, which blanks part, a request gives or `vary` has values of, rather than that the search chooses them. */
-int ss_find_asked(const struct ss_request *r, const struct ss_sweep *vary, const char *flags);
+/* Of these flags, which blanks part: how many a request gives or `vary` has values of, less how many the search chooses. */
+int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, const char *flags);
 /* Writes the words that value at[axis] stands for, given the values of the axes before it. */
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
                    size_t size);
