@@ -95,6 +95,21 @@ class Launch(unittest.TestCase):
                        "ssh $host bash -s <<END\n" + LAUNCH + "END\n"):
             self.same_as(self.result("--launch", self.script("rank=0\nfor host in a b; do " + remote + "\nrank=$((rank + 1)); done\n")), *LAYOUT)
 
+    def test_pbs(self):
+        """Chunks of PBS Pro add up, those of Torque have GPUs of their own; the file of hosts has a line a process."""
+        counted = ("cd $PBS_O_WORKDIR\nN=$(sort -u $PBS_NODEFILE | wc -l)\n"
+            + LAUNCH.replace("4 --nproc_per_node 8", "$N --nproc_per_node $(($(wc -l < $PBS_NODEFILE) / N))"))
+        ranks = "mpirun --hostfile $PBS_NODEFILE -np $(cat $PBS_NODEFILE | wc -l) python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
+        bare = "mpiexec python pretrain_gpt.py " + " ".join(FLAGS + LAYOUT) + "\n"
+        for asked, does in (("-l select=4:ncpus=64:ngpus=8:mpiprocs=8,walltime=02:00:00", counted), ("-l nodes=4:ppn=8:gpus=8", ranks),
+                            ("-lnodes=n0:gpus=8+n1:gpus=8+2:gpus=8", bare), ("-l walltime=2:00 -l select=1:ngpus=8+3:ngpus=8", bare)):
+            with self.subTest(asked=asked):
+                got = self.result("--launch", self.script(f"#!/bin/bash\n#PBS -N select=1\n#PBS {asked}\n{does}"))
+                self.same_as(got, *LAYOUT)
+                self.assertFalse(any("not set" in n for n in got["warnings"]), got["warnings"])
+        path = self.script("#PBS -l select=4:ngpus=8\n" + bare)
+        self.assertEqual(self.result("--nodes", "2", "--launch", path)["gpus"], 16)
+
     def test_several_jobs(self):
         self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
         self.same_as(self.result("--call", "2", "--launch", f"{FOLDER}/loop.sh"), "--tp", "4", "--pp", "4")

@@ -19,7 +19,8 @@ struct launch {
     const char *name; /* of the script, without folders */
     int nodes, gpus;  /* 0: not known */
     int tasks;        /* of a node, as the script asks Slurm for them; 0: it does not */
-    int asked;        /* 1: the script asks Slurm for the GPUs */
+    int asked;        /* 1: the script asks Slurm or PBS for the GPUs */
+    int host_lines;   /* as in ss_launch_room */
     struct ss_words environment;
     struct ss_calls calls;
     struct ss_notes made; /* files that were made, since the script stops without them */
@@ -74,18 +75,24 @@ static int product(int a, int b)
     return n <= 1 << 20 ? (int)n : 0;
 }
 
-/* Nodes and GPUs as the script asks Slurm for them, where the user gave none. A single task of a node may start as many processes as
+/* Nodes and GPUs as the script asks Slurm or PBS for them, where the user gave none. A single task of a node may start as many processes as
  * there are GPUs. */
 static void read_directives(struct launch *x)
 {
     static const char *const nodes[] = {"--nodes", "-N"}, *const gpus[] = {"--gpus-per-node", "--gres"},
                              *const tasks[] = {"--ntasks-per-node", "--tasks-per-node"},
                              *const each[] = {"--gpus-per-task"}, *const all[] = {"--gpus", "-G"};
+    struct ss_pbs pbs;
     int given = x->gpus;
 
+    if (ss_launch_pbs(x->text, &pbs))
+        x->host_lines = pbs.lines ? pbs.lines : 1;
     x->nodes = x->nodes ? x->nodes : directive(x->text, nodes, SS_ARRAY_LEN(nodes));
+    x->nodes = x->nodes ? x->nodes : pbs.nodes;
     x->tasks = directive(x->text, tasks, SS_ARRAY_LEN(tasks));
+    x->tasks = x->tasks ? x->tasks : pbs.tasks;
     x->gpus = x->gpus ? x->gpus : directive(x->text, gpus, SS_ARRAY_LEN(gpus));
+    x->gpus = x->gpus ? x->gpus : pbs.gpus;
     x->gpus = x->gpus ? x->gpus : product(x->tasks, directive(x->text, each, SS_ARRAY_LEN(each)));
     if (!x->gpus && x->nodes && directive(x->text, all, SS_ARRAY_LEN(all)) % x->nodes == 0)
         x->gpus = directive(x->text, all, SS_ARRAY_LEN(all)) / x->nodes;
@@ -139,6 +146,22 @@ static int add_asked(struct launch *x)
                : add_number(x, "SLURM_NTASKS SLURM_NPROCS", product(x->nodes, x->tasks));
 }
 
+/* What PBS sets for a script that asks it. A file of hosts of the user's own stays. */
+static int add_pbs(struct launch *x)
+{
+    size_t before = x->environment.n;
+    int rc = add_variable(x, "PBS_NODEFILE", SS_SANDBOX_HOSTS);
+
+    if (x->environment.n == before)
+        x->host_lines = 0;
+    else if (!product(x->nodes ? x->nodes : 1, x->host_lines))
+        x->host_lines = 1;
+    rc = rc ? rc : add_variable(x, "PBS_O_WORKDIR", ".");
+    rc = rc ? rc : add_variable(x, "PBS_JOBID", "1.node0");
+    rc = rc || !x->nodes ? rc : add_number(x, "PBS_NUM_NODES", x->nodes);
+    return rc || x->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->host_lines);
+}
+
 /* The user's variables, then those that a scheduler sets for the first process. */
 static int make_environment(struct launch *x)
 {
@@ -154,6 +177,7 @@ static int make_environment(struct launch *x)
     if (!rc && x->gpus)
         rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->gpus);
     rc = rc ? rc : add_asked(x);
+    rc = rc || !x->host_lines ? rc : add_pbs(x);
     if (rc || !x->nodes)
         return rc;
     snprintf(list, sizeof list, x->nodes > 1 ? "node[0-%d]" : "node0", x->nodes - 1);
@@ -291,7 +315,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
 {
     int rc = add_call(out, &x->calls, c), line = 0;
 
-    if (x->nodes && !rc) { /* lines of #SBATCH stand outside of every command */
+    if (x->nodes && !rc) { /* lines of #SBATCH and #PBS stand outside of every command */
         struct ss_words all = {.file = out->file};
         char text[96];
         snprintf(text, sizeof text, "--nodes=%d", x->nodes);
@@ -397,7 +421,7 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
         return ss_hint(err, SS_ERR_INPUT, "--job reads it");
     }
     rc = begin(&x, l, text, notes, err);
-    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.nodes, x.gpus};
+    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.nodes, x.gpus, x.host_lines};
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);

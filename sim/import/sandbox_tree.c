@@ -59,8 +59,9 @@ static const char runner_text[] = HEAD RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
     "own=(\"${0##*/}\")\n"
     "while (($#)); do\n"
-    /* values that may be called as a program is: the environment "env", the partition "test" */
+    /* values that may be called as a program is, the environment "env", the partition "test", or are files */
     "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
+    "*' --hostfile'|*' -hostfile'|*' --machinefile'|*' -machinefile'|'mpiexec -f'|'mpirun -f'|"
     "*' --partition'|*' --job-name'|*' --account'|*' --qos') own+=(\"$1\"); shift; own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
     "  case $1 in -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
@@ -280,11 +281,28 @@ static int add_scripts(struct tree *t)
     return rc ? rc : write_script(t, "/.stepsim", "start", start_text);
 }
 
+/* The hosts as PBS lists them. */
+static int add_hosts(struct tree *t)
+{
+    FILE *f = fopen(at(t, SS_SANDBOX_HOSTS, ""), "w");
+    int bad = 0;
+
+    if (!f)
+        return errno;
+    for (int node = 0; node < t->box->nodes && !bad; node++)
+        for (int i = 0; i < t->box->host_lines && !bad; i++)
+            bad = fprintf(f, "node%d\n", node) < 0;
+    if (fclose(f) || bad)
+        return EIO;
+    return chmod(t->what, 0644) ? errno : 0;
+}
+
 int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096])
 {
     struct tree t = {box, base, inside, what};
     int rc = make_folders(&t);
 
     rc = rc ? rc : add_tools(&t);
+    rc = rc || !box->host_lines ? rc : add_hosts(&t);
     return rc ? rc : add_scripts(&t);
 }

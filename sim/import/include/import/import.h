@@ -85,7 +85,15 @@ struct ss_launch_room {
     const struct ss_word *variable; /* "NAME=VALUE": all that the script gets */
     size_t nvariables;
     int nodes, gpus_per_node; /* 0: not known */
+    int host_lines;           /* lines of each node in the file of hosts; 0: there is none */
 };
+/* What a script asks PBS for; 0: it does not say. */
+struct ss_pbs {
+    int nodes, gpus, tasks; /* all, of a node, processes of a node */
+    int lines;              /* of a node, in the file of hosts */
+};
+/* launch_pbs.c: reads the lines "#PBS". Returns 1 where there is one. */
+int ss_launch_pbs(const char *text, struct ss_pbs *out);
 #define SS_LAUNCH_SECONDS 20.0
 /* Runs the script until it starts a job, or nothing that it misses can be made: programs that it calls by a path, then what it tests
  * for before it stops, which is added to `made`. *calls is the caller's. Errors: as of ss_sandbox_run. */

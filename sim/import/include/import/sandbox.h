@@ -42,6 +42,7 @@ struct ss_sandbox {
     char *const
         *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
     int nodes, gpus_per_node;     /* what scontrol and nvidia-smi answer, at least 1 */
+    int host_lines;               /* of each node in the file that PBS_NODEFILE names; 0: there is none */
     const struct ss_notes *paths; /* programs that scripts call by a path, "/opt/env/bin/python" */
     const struct ss_notes *
         files; /* that it tests for: "/launch/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
@@ -68,6 +69,7 @@ int ss_sandbox_copy(const char *from, const char *to);
 #define SS_SANDBOX_REAL "/.stepsim/real"
 #define SS_SANDBOX_MODULES "/.stepsim/python"
 #define SS_SANDBOX_CALLS "/.stepsim/calls"
+#define SS_SANDBOX_HOSTS "/.stepsim/nodes"
 #define SS_SANDBOX_WORK "/launch"
 #define SS_SANDBOX_HOME "/home/user"
 
