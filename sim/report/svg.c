@@ -87,7 +87,7 @@ const char *ss_color_microbatch(int microbatch, int backward, char buf[8])
 const char *ss_color_label(int label)
 {
     static const char *const colors[] = {"#1f5fbf", "#0c7b83", "#5aa9c9", "#b8860b", "#a0522d",
-                                         "#7f3fbf", "#8e44ad", "#607d3b", "#e07b39", "#d5dae1",
+                                         "#9d71f4", "#91466c", "#607d3b", "#e07b39", "#d5dae1",
                                          "#aab4c0", "#c2536b", "#8c8c8c"};
 
     return label >= 0 && label < SS_LABEL_COUNT ? colors[label] : "#8c8c8c";

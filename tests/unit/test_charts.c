@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where small pictures draw what, and which figures the page's network part has: computed by hand. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pictures_fixture.h"
 #include "report/record.h"
+#include "report/svg.h"
 #include "stepsim/schedule.h"
 #include "suite.h"
 
@@ -178,6 +181,32 @@ static void test_network_of_collectives(void)
     drop(&d);
 }
 
+static double linear(unsigned channel)
+{
+    double c = channel / 255.0;
+    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+}
+
+/* The contrast of WCAG 2, from 1: of lightness alone, which all eyes see. */
+static double contrast(const char *a, const char *b)
+{
+    unsigned x = (unsigned)strtoul(a + 1, NULL, 16), y = (unsigned)strtoul(b + 1, NULL, 16);
+    double of_a = 0.2126 * linear(x >> 16) + 0.7152 * linear(x >> 8 & 255) + 0.0722 * linear(x & 255);
+    double of_b = 0.2126 * linear(y >> 16) + 0.7152 * linear(y >> 8 & 255) + 0.0722 * linear(y & 255);
+    return of_a > of_b ? (of_a + 0.05) / (of_b + 0.05) : (of_b + 0.05) / (of_a + 0.05);
+}
+
+/* Exchanges of experts and of data parallelism lie side by side: told apart by their lightness, and from both backgrounds. */
+static void test_colors(void)
+{
+    const char *ep = ss_color_label(SS_LABEL_EP), *dp = ss_color_label(SS_LABEL_DP);
+
+    CU_ASSERT_DOUBLE_EQUAL(contrast("#000000", "#ffffff"), 21, 1e-9);
+    CU_ASSERT(contrast(ep, dp) > 1.7);
+    CU_ASSERT(contrast(ep, "#ffffff") > 2.8 && contrast(ep, "#12161c") > 2.8);
+    CU_ASSERT(contrast(dp, "#ffffff") > 2.8 && contrast(dp, "#12161c") > 2.8);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"gantt", test_gantt},
@@ -189,6 +218,7 @@ int main(void)
                            {"a schedule in letters", test_schedule_in_letters},
                            {"network", test_network},
                            {"network of collectives", test_network_of_collectives},
+                           {"colors", test_colors},
                            CU_TEST_INFO_NULL};
     return suite_run("charts", NULL, NULL, tests);
 }
