@@ -110,6 +110,11 @@ class Launch(unittest.TestCase):
         path = self.script("#PBS -l select=4:ngpus=8\n" + bare)
         self.assertEqual(self.result("--nodes", "2", "--launch", path)["gpus"], 16)
 
+    def test_programs_without_python(self):
+        for program in ("--no-python megatron-train", "--no_python --standalone --max-restarts 0 ./train", "--no-python ./bind.sh python pretrain_gpt.py"):
+            with self.subTest(program=program):
+                self.same_as(self.result("--launch", self.script(LAUNCH.replace("pretrain_gpt.py", program))), *LAYOUT)
+
     def test_several_jobs(self):
         self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
         self.same_as(self.result("--call", "2", "--launch", f"{FOLDER}/loop.sh"), "--tp", "4", "--pp", "4")

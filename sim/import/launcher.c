@@ -66,6 +66,19 @@ static int is_script(const struct ss_words *words, const struct command *c, size
     return ends_in(text, ".py") && !strchr(text, '=') && !is_torchrun(text);
 }
 
+/* The program that torchrun runs as it is, behind --no-python and what other options there are with their values; `end`: there is none. */
+static size_t bare_program(const struct ss_words *words, size_t first, size_t end)
+{
+    size_t i = first;
+
+    while (i < end && strcmp(words->w[i].text, "--no-python") && strcmp(words->w[i].text, "--no_python"))
+        i++;
+    for (i += i < end; i < end && words->w[i].text[0] == '-'; i++)
+        if (!strchr(words->w[i].text, '=') && strcmp(words->w[i].text, "--standalone"))
+            i++;
+    return i < end ? i : end;
+}
+
 /* The command that begins at word `first`. script == end: it has none. */
 static struct command command_at(const struct ss_words *words, size_t first)
 {
@@ -76,6 +89,8 @@ static struct command command_at(const struct ss_words *words, size_t first)
         c.end++;
     for (c.script = first; c.script < c.end && !is_script(words, &c, c.script);)
         c.script++;
+    if (c.script == c.end)
+        c.script = bare_program(words, first, c.end);
     return c;
 }
 
