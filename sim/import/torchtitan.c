@@ -113,6 +113,34 @@ static int has_header(const char *text, size_t len, const char *header)
     return 0;
 }
 
+/* Whether a line sets a key of one of torchtitan's tables, "training.seq_len = 8192". Overrides of Hydra have no blank before "=". */
+static int has_dotted(const char *text, size_t len)
+{
+    static const char *const tables[] = {"model.", "training.", "parallelism.", "activation_checkpoint."};
+
+    for (const char *p = text + ss_byte_order_mark(text, len), *end = text + len, *next; p && p < end;
+         p = next) {
+        next = memchr(p, '\n', (size_t)(end - p));
+        next = next ? next + 1 : end;
+        while (p < next && (*p == ' ' || *p == '\t'))
+            p++;
+        for (size_t i = 0; i < SS_ARRAY_LEN(tables); i++) {
+            size_t n = strlen(tables[i]);
+            const char *q = p + n;
+            if ((size_t)(next - p) <= n || memcmp(p, tables[i], n) != 0)
+                continue;
+            while (q < next && (isalnum((unsigned char)*q) || *q == '_' || *q == '.'))
+                q++;
+            const char *blank = q;
+            while (q < next && *q == ' ')
+                q++;
+            if (blank > p + n && q > blank && q < next && *q == '=')
+                return 1;
+        }
+    }
+    return 0;
+}
+
 /* Whether the first line that is neither empty nor a comment begins a table, as "[model]" does. Nothing else that is read begins so. */
 static int begins_table(const char *text, size_t len)
 {
@@ -128,7 +156,7 @@ static int begins_table(const char *text, size_t len)
 int ss_titan_toml_sniff(const char *text, size_t len)
 {
     return begins_table(text, len) || has_header(text, len, "[training]") ||
-           has_header(text, len, "[parallelism]");
+           has_header(text, len, "[parallelism]") || has_dotted(text, len);
 }
 
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Job files of torchtitan: the words that they stand for, and what is refused at which line. */
 #include "base/base.h"
+#include "import/torchtitan.h"
 #include "import_helper.h"
 #include "suite.h"
 
@@ -107,6 +108,24 @@ static void test_lines(void)
     ss_request_free(&r);
 }
 
+/* A file without headers is none of flags; overrides of Hydra are none of its. */
+static void test_dotted_keys(void)
+{
+    static const char text[] = "# job\ndump_folder = 'out'\nmodel.name = 'llama3'\nmodel.flavor = '8B'\n"
+                               "training.seq_len = 4096\nparallelism.tensor_parallel_degree = 2\n"
+                               "activation_checkpoint.mode = 'none'\n";
+    static const char hydra[] = "model.seq_length=4096 training.seq_len=\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "job.toml", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 6);
+    ss_request_free(&r);
+    CU_ASSERT_FALSE(ss_titan_toml_sniff(hydra, strlen(hydra)));
+}
+
 /* A model that nobody knows leaves --model to the command line. */
 static void test_unknown_model(void)
 {
@@ -162,6 +181,7 @@ int main(void)
     CU_TestInfo tests[] = {{"files and a command", test_files},
                            {"what is refused, with lines", test_refused},
                            {"words have lines", test_lines},
+                           {"dotted keys", test_dotted_keys},
                            {"an unknown model", test_unknown_model},
                            {"Python is not run", test_python},
                            {"a log", test_log},
