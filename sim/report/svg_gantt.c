@@ -14,7 +14,7 @@
 #define RIGHT 64.0
 #define TOP 78.0
 #define ROW 24.0 /* height of a compute lane */
-#define THIN 7.0 /* of a communication lane */
+#define THIN 9.0 /* of a communication lane */
 #define GAP 10.0
 #define BOX_FOR_TEXT 15.0 /* width that a typical box should have */
 #define SMALLEST 3.0
@@ -266,7 +266,7 @@ static double busy_share(const struct ss_timeline *t, int cls)
 static double put_class(const struct chart *k, int cls, double y)
 {
     const struct ss_record_book *b = k->book;
-    char text[64];
+    char text[64], label[64];
 
     fprintf(k->out, "<g data-class=\"");
     ss_xml_escape(k->out, b->program->classes[cls].name);
@@ -283,9 +283,11 @@ static double put_class(const struct chart *k, int cls, double y)
         if (lane->kind == SS_LANE_COMPUTE)
             put_track(k, y, ROW);
         else {
-            fprintf(k->out, "<text x=\"%.0f\" y=\"%.0f\" class=\"muted end\" style=\"font-size:8px\">",
-                    LEFT - 8, y + 6);
-            ss_xml_escape(k->out, ss_lane_name(b->program, lane, text, sizeof text));
+            fprintf(k->out, "<text x=\"%.0f\" y=\"%.0f\" class=\"muted end\" style=\"font-size:10px\">",
+                    LEFT - 8, y + 8);
+            const char *name = ss_lane_name(b->program, lane, text, sizeof text);
+            snprintf(label, sizeof label, "%.*s", ss_utf8_cut(name, 21), name); /* "to " and 18 of a class */
+            ss_xml_escape(k->out, label);
             fputs("</text>\n", k->out);
         }
         put_boxes(k, lane, y);

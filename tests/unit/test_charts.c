@@ -33,20 +33,20 @@ static struct drawn drawn_of(struct ss_program *p)
 }
 
 /*
- * docs/guide/examples/two-ranks.prog: 126 ms on 900 px from x = 128 on, a class from y = 78 on: 24 px of computation and lanes of 7 px
+ * docs/guide/examples/two-ranks.prog: 126 ms on 900 px from x = 128 on, a class from y = 78 on: 24 px of computation and lanes of 9 px
  * for its sends and collectives, 1 px between them and 10 px to the next class. A wait is 6 px shorter at both sides.
  */
 static void test_gantt(void)
 {
     struct drawn d = drawn_of(example());
 
-    HAS(d.gantt, "width=\"1092\" height=\"214\""); /* 78 + 2 x (25 + 8 + 8 + 10) + 34 */
+    HAS(d.gantt, "width=\"1092\" height=\"222\""); /* 78 + 2 x (25 + 10 + 10 + 10) + 34 */
     HAS(d.gantt, "<rect class=\"b\" x=\"128\" y=\"78\" width=\"71.43\" height=\"24\"");    /* 0 to 10 ms */
     HAS(d.gantt, "<rect class=\"b\" x=\"199.43\" y=\"84\" width=\"42.86\" height=\"12\""); /* 10 to 16 ms */
-    HAS(d.gantt, "<rect class=\"b\" x=\"199.43\" y=\"103\" width=\"42.86\" height=\"7\""); /* its message */
-    HAS(d.gantt, "<rect class=\"b\" x=\"985.14\" y=\"111\" width=\"42.86\" height=\"7\""); /* 120 to 126 ms */
+    HAS(d.gantt, "<rect class=\"b\" x=\"199.43\" y=\"103\" width=\"42.86\" height=\"9\""); /* its message */
+    HAS(d.gantt, "<rect class=\"b\" x=\"985.14\" y=\"113\" width=\"42.86\" height=\"9\""); /* 120 to 126 ms */
     HAS(d.gantt,
-        "<rect class=\"b\" x=\"242.29\" y=\"129\" width=\"257.14\" height=\"24\""); /* 16 to 28 to 52 ms */
+        "<rect class=\"b\" x=\"242.29\" y=\"133\" width=\"257.14\" height=\"24\""); /* 16 to 28 to 52 ms */
     LACKS(d.gantt, "classes, the first of each stage");
     drop(&d);
 }
