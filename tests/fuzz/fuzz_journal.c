@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A journal of five answers that is damaged: pairs of a place and a byte that is put there, then what is added. It is refused, or its
- * answers can be read; either way none is made up. "r" as first byte: the bytes are the whole file.
+ * answers are read or told as damaged; either way none is made up. "r" as first byte: the bytes are the whole file.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -60,8 +60,9 @@ static void read_all(const char *path)
         return;
     int n = 0;
     for (int i = 0; i < head.nitems; i++)
-        if (ss_journal_has(j, i)) {
-            fuzz_check_status(ss_journal_get(j, i, &a, &err), &err);
+        if (ss_journal_has(j, i)) { /* a line with a right checksum may still be no answer */
+            struct ss_error why = {0};
+            fuzz_check_status(ss_journal_get(j, i, &a, &why), &why);
             n++;
         }
     if (n != ss_journal_count(j))
