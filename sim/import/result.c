@@ -55,6 +55,21 @@ static int add_places(struct ss_request *r, const json_t *inputs, const char *fi
     return rc ? rc : add_words(r, json_object_get(inputs, "how"), file, err);
 }
 
+/* What who read the words said of them; NULL: nothing. */
+static int add_notes(struct ss_notes *notes, const json_t *list, const char *file, struct ss_error *err)
+{
+    int rc = !list || json_is_array(list) ? SS_OK : bad(file, err, "inputs: notes are no list");
+
+    for (size_t i = 0; i < json_array_size(list) && !rc; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        if (!text)
+            rc = bad(file, err, "inputs: a note is no text");
+        else if (ss_notes_add(notes, "%s", text))
+            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    }
+    return rc;
+}
+
 static int check_file(const json_t *entry, const char *file, struct ss_error *err)
 {
     const char *rest = json_string_value(json_object_get(entry, "data")), *hash, *name;
@@ -94,6 +109,8 @@ static int add_inputs(struct ss_request *r, const json_t *root, const char *file
         return bad(file, err, "this result is of an earlier version, whose inputs are not complete");
     for (size_t i = 0; i < json_array_size(files) && !rc; i++)
         rc = check_file(json_array_get(files, i), file, err);
+    rc = rc ? rc : add_notes(&r->notes, json_object_get(inputs, "notes"), file, err);
+    rc = rc ? rc : add_notes(&r->ignored, json_object_get(inputs, "ignored"), file, err);
     return rc ? rc : add_places(r, inputs, file, err);
 }
 

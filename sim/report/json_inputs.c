@@ -380,6 +380,12 @@ static json_t *flags_object(const struct ss_job *job)
     return o;
 }
 
+static void add_notes(json_t *o, const char *key, const struct ss_notes *notes)
+{
+    if (notes->n)
+        ss_json_set(o, key, ss_json_notes(notes));
+}
+
 json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
 {
     json_t *o = json_object();
@@ -388,6 +394,8 @@ json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_option
         ss_json_set(o, "request", request_array(opt->request));
         ss_json_set(o, "how", how_array(opt->how));
         ss_json_set(o, "files", files_array(opt));
+        add_notes(o, "notes", &opt->request->notes);
+        add_notes(o, "ignored", &opt->request->ignored);
     }
     ss_json_set(o, "job", job_object(plan));
     ss_json_set(o, "flags", flags_object(plan->job));
