@@ -70,6 +70,16 @@ void ss_command_tell_processes(struct ss_notes *notes, const char *file, int pro
                 file ? file : "command line", processes);
 }
 
+void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_words *words)
+{
+    ss_command_tell_processes(notes, file, words->processes);
+    if (words->ungrouped)
+        ss_note(notes,
+                "%s: --num-query-groups counts, though Megatron-LM has as many groups as heads without "
+                "--group-query-attention",
+                file ? file : "command line");
+}
+
 int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                          struct ss_error *err)
 {

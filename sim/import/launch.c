@@ -333,7 +333,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
     if (rc)
         return no_memory(err);
     rc = ss_command_strip(out, err);
-    ss_command_tell_processes(x->notes, x->name, out->processes);
+    ss_command_tell(x->notes, x->name, out);
     for (size_t i = 0; i < out->n && !rc; i++) {
         if (!strncmp(out->w[i].text, "--", 2) || ss_hydra_is_override(out->w[i].text))
             line = line_of(x->text, out->w[i].text);

@@ -359,6 +359,17 @@ static const char *other_model(const char *script)
     return NULL;
 }
 
+/* Whether the script has the flag, with a value behind "=" or not. */
+static int has_word(const struct ss_words *words, const struct command *c, const char *flag)
+{
+    size_t n = strlen(flag);
+
+    for (size_t i = c->script + 1; i < c->end; i++)
+        if (!strncmp(words->w[i].text, flag, n) && (!words->w[i].text[n] || words->w[i].text[n] == '='))
+            return 1;
+    return 0;
+}
+
 int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
 {
     struct ss_words own = {.file = words->file};
@@ -380,6 +391,8 @@ int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
         rc = ss_words_add(&own, words->w[i].text, n - (i + 1 == c.end && is_last(words->w[i].text)),
                           words->w[i].line);
     }
+    own.ungrouped =
+        has_word(words, &c, "--num-query-groups") && !has_word(words, &c, "--group-query-attention");
     if (rc) {
         own.file = NULL;
         ss_words_free(&own);

@@ -91,7 +91,7 @@ static int import_text(struct reading *to, struct ss_words *words, const char *t
     else
         rc = kind->add ? kind->add(to->request, text, len, words->file, err)
                        : kind->read(words, text, len, words->file, err);
-    ss_command_tell_processes(&to->request->notes, words->file, words->processes);
+    ss_command_tell(&to->request->notes, words->file, words);
     if (!rc && !tree && !kind->add)
         return expand(to, words, depth, err);
     ss_words_free(words);

@@ -41,6 +41,8 @@ int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, con
                          struct ss_error *err);
 /* Notes that `processes` (ss_words, ss_command) are not obeyed; of 0 nothing. */
 void ss_command_tell_processes(struct ss_notes *notes, const char *file, int processes);
+/* Notes of a command of Megatron-LM what is read otherwise than it was meant; file: the name of its place. */
+void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_words *words);
 /* Makes the line of word i the place of an error that has none; returns its code. */
 int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err);
 

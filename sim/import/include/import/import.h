@@ -25,6 +25,7 @@ struct ss_words {
     struct ss_made_file *made;
     size_t nmade, made_cap;
     int processes; /* as struct ss_command says it */
+    int ungrouped; /* 1: of a command of Megatron-LM, which does not obey its --num-query-groups */
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
 void ss_words_free(struct ss_words *words);
