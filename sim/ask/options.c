@@ -68,7 +68,7 @@ static int read_draws(struct ss_ask *a, const char *name, const char *value, str
         double *to, low, high;
         int whole;
     } draws[] = {
-        {"--jitter", &a->how.options.jitter.sigma, 0, 2, 0},
+        {"--jitter", &a->how.options.jitter.sigma, 0, SS_JITTER_MOST, 0},
         {"--replicas", &a->how.replicas, 1, 1e6, 1},
         {"--seed", &a->how.seed, 0, 1e15, 1},
         {"--spread-seed", &a->how.spread_seed, 0, 1e15, 1},

@@ -20,7 +20,7 @@ int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value,
 
 int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
-    return cli_number(name, value, 0, 2, &f->how.options.jitter.sigma, err);
+    return cli_number(name, value, 0, SS_JITTER_MOST, &f->how.options.jitter.sigma, err);
 }
 
 int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)

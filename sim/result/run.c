@@ -125,7 +125,6 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
  * everywhere, as over uplinks that are full. */
 #define NEAR 3
 #define FARTHEST 6
-#define MAX_SIGMA 2 /* of jitter, as --jitter takes it */
 /* Of the iteration: classes that differ by no more are the same. */
 #define SAME 1e-9
 
@@ -207,9 +206,9 @@ static int find_sensitivity(const struct ss_run_options *options, struct ss_run 
 
 static int check_options(const struct ss_run_options *o, struct ss_error *err)
 {
-    if (!(o->jitter.sigma >= 0 && o->jitter.sigma <= MAX_SIGMA))
+    if (!(o->jitter.sigma >= 0 && o->jitter.sigma <= SS_JITTER_MOST))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "a jitter of %g is outside 0 to %d", o->jitter.sigma,
-                       MAX_SIGMA);
+                       SS_JITTER_MOST);
     if (o->replicas < 0 || (o->jitter.sigma > 0 && o->replicas == 0))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d replicas of an iteration under jitter", o->replicas);
     return SS_OK;

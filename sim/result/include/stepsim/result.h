@@ -126,6 +126,8 @@ enum ss_level_choice {
     SS_LEVEL_STAYS,   /* a warning says by how much it is off */
     SS_LEVEL_BLIND    /* nobody looks */
 };
+#define SS_JITTER_MOST 2 /* sigma of jitter at most */
+
 /* How a scenario is simulated. */
 struct ss_run_options {
     int engine;       /* enum ss_engine */
@@ -142,8 +144,8 @@ struct ss_run_options {
     int level_choice; /* enum ss_level_choice */
     int any_engine;   /* 1: what goes to another level runs on the native engine */
     struct ss_jitter
-        jitter;   /* sigma in 0..2; > 0: all ranks with draws of their own are simulated, `replicas` times */
-    int replicas; /* of jitter: >= 1 */
+        jitter; /* sigma in 0..SS_JITTER_MOST; > 0: all ranks with draws of their own are simulated, `replicas` times */
+    int replicas;              /* of jitter: >= 1 */
     struct ss_workers workers; /* that replay replicas */
     /* Called now and then in a long replay, and with every replica, with the share done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
