@@ -135,8 +135,10 @@ class Launch(unittest.TestCase):
         self.same_as(self.result("--job", out), "--tp", "4", "--pp", "4")
 
     def test_what_is_not_set_is_named(self):
-        path = self.script(LAUNCH.replace("--nnodes 4", "--nnodes $REPLICAS --master_addr $MASTER_ADDR"))
-        self.assertIn("REPLICAS", self.refused("--launch", path))
+        path = self.script("echo after $SECONDS s\n" + LAUNCH.replace("--nnodes 4", "--nnodes $REPLICAS --master_addr $MASTER_ADDR"))
+        said = self.refused("--launch", path)
+        self.assertIn("REPLICAS", said)
+        self.assertNotIn("SECONDS", said)
         self.same_as(self.result("--env", "REPLICAS=4", "--launch", path), *LAYOUT)
 
     def test_a_folder_of_one_user(self):
@@ -199,14 +201,14 @@ class Launch(unittest.TestCase):
 
     # ---- harm ----
 
-    def survives(self, *lines, launched=True, seconds=15):
+    def survives(self, *lines, launched=True):
         """Runs the lines before a launcher. Nothing of the machine changes, and no process is left."""
         kept = self.script("kept\n", "kept")
         path = self.script("".join(line + "\n" for line in lines) + LAUNCH)
         before = self.tree()
         begin = time.monotonic()
         r = run(*HERE, "--launch", path)
-        self.assertLess(time.monotonic() - begin, seconds + 10)
+        self.assertLess(time.monotonic() - begin, 20 + 15)  # those of docs/reference/launch.md, and a busy machine
         self.assertIn(r.returncode, {True: (0,), False: (3,), None: (0, 3)}[launched], r.stdout[:500] + r.stderr)
         self.assertEqual(self.tree(), before)
         self.assertEqual(pathlib.Path(kept).read_text(), "kept\n")
@@ -221,7 +223,7 @@ class Launch(unittest.TestCase):
 
     def test_rm_of_what_is_not_set(self):
         # tries every file of the system: where these are many or the machine is busy, the script's time ends before
-        self.survives('rm -rf "$UNSET/"*', f'rm -rf "{self.folder}"', "rm -rf ~ .", launched=None, seconds=40)
+        self.survives('rm -rf "$UNSET/"*', f'rm -rf "{self.folder}"', "rm -rf ~ .", launched=None)
 
     def test_absolute_paths(self):
         self.survives(f"echo x > {self.folder}/kept", f"/bin/rm -f {self.folder}/kept", f"cp /dev/null {self.folder}/new",
@@ -229,7 +231,7 @@ class Launch(unittest.TestCase):
         self.assertFalse(os.path.exists(f"{self.folder}/../stepsim-escaped"))
 
     def test_the_whole_file_system(self):
-        self.survives("/bin/rm -rf --no-preserve-root / 2>/dev/null", launched=None, seconds=40)
+        self.survives("/bin/rm -rf --no-preserve-root / 2>/dev/null", launched=None)
 
     def test_background_processes(self):
         self.survives("(while true; do :; done) &", "nohup setsid bash -c 'while true; do :; done' &", "disown")
@@ -263,7 +265,11 @@ class Launch(unittest.TestCase):
         return found
 
     def test_no_end(self):
-        self.survives("while true; do :; done", launched=False, seconds=20)
+        self.survives("while true; do :; done", launched=False)
+
+    def test_no_end_of_several_runs(self):
+        """What it misses is made and it runs again, but not for longer."""
+        self.survives("perl -e 'sleep 11'", "[ -f a ] || exit 1", "perl -e 'sleep 9'", "[ -f b ] || exit 1", launched=False)
 
     def test_endless_output(self):
         self.survives("perl -e 'print \"x\" x 1000 for 1 .. 100000'", "cat /dev/zero > fill")

@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -95,13 +94,6 @@ int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
     return 0;
 }
 
-double ss_seat_clock(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 int ss_seat_depth(const struct ss_seat *s)
 {
     return s->took > 0 && s->took < SS_SEAT_SHORT_S ? SS_SEAT_DEPTH : 1;
@@ -110,7 +102,7 @@ int ss_seat_depth(const struct ss_seat *s)
 void ss_seat_push(struct ss_seat *s, int at)
 {
     if (s->n == 0)
-        s->since = ss_seat_clock();
+        s->since = ss_clock();
     s->at[s->n++] = at;
 }
 
@@ -131,7 +123,7 @@ int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *a
 
 void ss_seat_next(struct ss_seat *s)
 {
-    double now = ss_seat_clock();
+    double now = ss_clock();
     s->took = now - s->since;
     s->since = now;
     s->n--;

@@ -143,7 +143,7 @@ int ss_team_open(struct ss_team **out, struct ss_error *err)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     }
     t->mpi = mpi;
-    t->members[0].heard = ss_seat_clock();
+    t->members[0].heard = ss_clock();
     say_hello(t);
     *out = t;
     return SS_OK;
@@ -197,7 +197,7 @@ static void look_who_died(struct ss_team *t, double now)
 static void tick(struct ss_team *t)
 {
     const struct ss_team_message ping = {.kind = SS_TEAM_PING};
-    double now = ss_seat_clock();
+    double now = ss_clock();
     if (now - t->pinged < PING_S)
         return;
     t->pinged = now;
@@ -234,7 +234,7 @@ int ss_team_take(struct ss_team *t, int *from, struct ss_team_message *m, const 
         struct member *sender = &t->members[*from];
         if (sender->dead || size < sizeof *m)
             continue;
-        sender->heard = ss_seat_clock();
+        sender->heard = ss_clock();
         memcpy(m, message, sizeof *m);
         *data = (const char *)message + sizeof *m;
         *n = size - sizeof *m;
@@ -263,7 +263,7 @@ static int are_all_there(const struct ss_team *t)
 /* A process that is late may have died, which nobody has noticed: it is asked whether it lives before MPI is left in order. */
 static void say_end(struct ss_team *t, int status)
 {
-    look_who_died(t, ss_seat_clock());
+    look_who_died(t, ss_clock());
     const struct ss_team_message end = {.kind = SS_TEAM_END, .status = status, .slot = are_all_there(t)};
     for (int r = 1; r < t->mpi->size; r++)
         ss_team_send(t, r, &end, NULL, 0);

@@ -137,7 +137,7 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
         .trust = l->trust,
         .paths = &programs,
         .files = made,
-        .seconds = SS_LAUNCH_SECONDS,
+        .end = ss_clock() + SS_LAUNCH_SECONDS, /* of all its runs */
     };
     int more = !rc;
     for (int i = 0; i < TURNS && more > 0; i++)

@@ -40,14 +40,6 @@ struct stream {
     int rolls; /* 1: the last bytes are kept, not the first */
 };
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* ---- in the sandbox ---- */
 
 /* The three texts as one, of a process that does not free. */
@@ -117,9 +109,9 @@ static int wait_all(pid_t shell, int output)
         if (pid == shell) {
             status = WIFEXITED(wait) ? WEXITSTATUS(wait) : 128 + WTERMSIG(wait);
             result = status;
-            end = now() + AFTER_S;
+            end = ss_clock() + AFTER_S;
         }
-        if (pid == 0 && now() > end)
+        if (pid == 0 && ss_clock() > end)
             break;
         if (pid == 0)
             nanosleep(&(struct timespec){0, 5000000}, NULL);
@@ -204,13 +196,11 @@ static int take(struct stream *s)
 }
 
 /* Reads both pipes until both end; 1 where the time is over. */
-static int read_streams(struct stream *output, struct stream *result, double seconds)
+static int read_streams(struct stream *output, struct stream *result, double end)
 {
-    const double end = now() + seconds;
-
     while (output->fd >= 0 || result->fd >= 0) {
         struct pollfd fds[2] = {{.fd = output->fd, .events = POLLIN}, {.fd = result->fd, .events = POLLIN}};
-        double left = end - now();
+        double left = end - ss_clock();
         int n = left > 0 ? poll(fds, 2, (int)(left * 1000) + 1) : 0;
         if (n == 0)
             return 1;
@@ -296,11 +286,11 @@ static int run_in(const struct ss_sandbox *box, const char *base, struct ss_call
     close(result[1]);
     struct stream out = {.fd = output[0], .most = MAX_OUTPUT, .rolls = 1},
                   in = {.fd = result[0], .most = MAX_CALL_BYTES};
-    int late = pid > 0 ? read_streams(&out, &in, box->seconds) : 0;
+    int late = pid > 0 ? read_streams(&out, &in, box->end) : 0;
     if (pid > 0)
         end_processes(pid);
     if (late)
-        (void)read_streams(&out, &in, AFTER_S); /* both end when the last process has died */
+        (void)read_streams(&out, &in, ss_clock() + AFTER_S); /* both end when the last process has died */
     if (out.fd >= 0)
         close(out.fd);
     if (in.fd >= 0)

@@ -108,6 +108,10 @@ extern const struct ss_home {
 /* Writes the path of the place; the folder need not exist. */
 void ss_home_find(const struct ss_home_place *place, char *path, size_t size);
 
+/* ---- clock.c ---- */
+/* Seconds of a clock that never goes back. */
+double ss_clock(void);
+
 /* ---- hash.c ---- */
 /* FNV-1a, 64 bit; start with SS_HASH_INIT. The same on every machine. */
 #define SS_HASH_INIT 0xcbf29ce484222325ULL

@@ -43,7 +43,5 @@ int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *a
 void ss_seat_next(struct ss_seat *s);
 /* Ends its process, if there is one. */
 void ss_seat_dismiss(struct ss_seat *s);
-/* Seconds of a clock that never goes back. */
-double ss_seat_clock(void);
 
 #endif
