@@ -47,9 +47,9 @@ struct ss_sandbox {
     const struct ss_notes *
         files; /* that it tests for: "/launch/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
                                    * it has a root of its own */
-    int trace;      /* 1: the shell tells its commands in the output, as "+ command" */
-    int trust;      /* 1: without namespaces where the kernel has none for this user */
-    double end;     /* of ss_clock: when it has no more time */
+    int trace;  /* 1: the shell tells its commands in the output, as "+ command" */
+    int trust;  /* 1: without namespaces where the kernel has none for this user */
+    double end; /* of ss_clock: when it has no more time */
 };
 
 /* Runs it. *calls is the caller's, who ends it with ss_calls_free also after an error. Errors: SS_ERR_IO where the script cannot be
