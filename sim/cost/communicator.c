@@ -41,8 +41,9 @@ int ss_axis_find(const char *name, size_t len)
 
 unsigned ss_comm_axes(int comm)
 {
+    const struct ss_comm_facts *facts = ss_comm_facts(comm);
     unsigned axes = 0;
-    for (const char *p = ss_comm_facts(comm)->axes; *p;) {
+    for (const char *p = facts ? facts->axes : ""; *p;) {
         size_t len = 0;
         while (p[len] && p[len] != '-')
             len++;

@@ -38,8 +38,7 @@ struct site {
 
 static int usage(struct ss_error *err, const char *hint, const char *what)
 {
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s", what);
-    return ss_hint(err, SS_ERR_USAGE, "%s", hint);
+    return ss_hint(err, ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s", what), "%s", hint);
 }
 
 /* ---- a job of so many nodes ---- */
@@ -423,6 +422,8 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
 {
     if (!o || !(o->tokens >= 1) || isinf(o->tokens))
         return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
+    if (o->layout != SS_CAPACITY_SEARCH && o->layout != SS_CAPACITY_GIVEN)
+        return usage(err, "0 searches, 1 takes the job's own", "no such way to choose a layout");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
         return usage(err, "0 is none", "a deadline or budget is negative");
     if (o->deadline_s > 0 && o->budget_usd > 0)
@@ -458,8 +459,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
         rc = plan_all(x, &nodes->flags[0], err);
     if (!rc && x->is_range)
         rc = refine(x, err);
-    if (!rc)
-        rc = check_any(x, err);
+    rc = rc ? rc : check_any(x, err);
     if (!rc)
         ss_capacity_choose(x->plan);
     return rc;

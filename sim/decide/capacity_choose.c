@@ -18,6 +18,7 @@ static int read_suffixed(const char *text, const struct suffix *suffix, const ch
                          double *out, struct ss_error *err)
 {
     char *end;
+    text = text ? text : "";
     double number = strtod(text, &end);
 
     for (int i = 0; end > text && suffix[i].name; i++)

@@ -186,7 +186,9 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
     int rc = SS_OK;
 
     for (int i = 0; i < argc && !rc; i++)
-        rc = ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? no_memory(err) : SS_OK;
+        rc = !argv || !argv[i] ? ss_fail(err, SS_ERR_USAGE, NULL, 0, "word %d of %d is missing", i + 1, argc)
+             : ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? no_memory(err)
+                                                                 : SS_OK;
     rc = rc ? rc : ss_launch_take(&words, &script, &r->notes, err);
     if (!rc && script.file)
         rc = expand(&to, &script, 1, err);
@@ -201,8 +203,11 @@ int ss_request_read_text(struct ss_request *r, const char *text, size_t len, con
                          struct ss_error *err)
 {
     struct reading to = {.request = r};
-    struct ss_words words = {.file = strdup(file)};
     struct overrides none = {0};
+
+    if (!file || (!text && len))
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no text to read a job from, or no name of it");
+    struct ss_words words = {.file = strdup(file)};
 
     return words.file ? import_text(&to, &words, text, len, &none, 0, err) : no_memory(err);
 }

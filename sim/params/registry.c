@@ -101,15 +101,14 @@ const char *ss_owner_name(enum ss_owner owner)
 
 const struct ss_prop *ss_prop_at(int index)
 {
-    return &props[index];
+    return index >= 0 && index < SS_PROP_COUNT ? &props[index] : NULL;
 }
 
 int ss_prop_find(const char *id, int owners)
 {
-    const char *name = id + 3;
-
-    if (strncmp(id, "ss.", 3) != 0)
+    if (!id || strncmp(id, "ss.", 3) != 0)
         return -1;
+    const char *name = id + 3;
     for (int i = 0; i < SS_PROP_COUNT; i++) /* the letter spares most of the calls */
         if (props[i].id[3] == name[0] && (props[i].owner & owners) != 0 && strcmp(props[i].id + 3, name) == 0)
             return i;

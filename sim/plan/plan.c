@@ -300,6 +300,8 @@ int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const str
                   const struct ss_plan_options *options, struct ss_error *err)
 {
     memset(b, 0, sizeof *b);
+    if (!job || !stack || !platform || !schedule)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "a plan needs a job, a stack, a platform and a schedule");
     if (options->level < 0 || options->level >= SS_LEVEL_COUNT)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "unknown level %d", options->level);
     b->options = options;

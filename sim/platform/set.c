@@ -108,6 +108,8 @@ int ss_platform_set(struct ss_platform *p, const char *id, const char *value, st
     int prop = ss_prop_find(id, SS_OF_PLATFORM), status;
     double number;
 
+    if (!id || !value)
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "no prop to set, or no value of it");
     if (prop < 0)
         return unknown_prop(id, err);
     if (!ss_prop_is_settable(prop))
@@ -130,6 +132,10 @@ double ss_platform_get(const struct ss_platform *p, int prop)
 int ss_platform_scale(struct ss_platform *p, int prop, double factor, struct ss_error *err)
 {
     const struct ss_prop *row = ss_prop_at(prop);
+
+    if (!row || !(row->owner & SS_OF_PLATFORM) || !ss_prop_is_settable(prop))
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s is no number of a platform that can be scaled",
+                       row ? row->id : "this index");
     double value = ss_platform_get(p, prop) * factor;
     int status = ss_prop_check(prop, value, err);
 

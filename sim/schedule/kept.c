@@ -32,7 +32,7 @@ static void destroy(void *thing)
 int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_shelf *shelf,
                            struct ss_schedule **out, struct ss_error *err)
 {
-    if (!shelf)
+    if (!shelf || !name || !params)
         return ss_schedule_build_loop(name, params, out, err);
     const struct ss_shelf_key key = key_of(name, params, params->microbatches);
     struct ss_schedule *s = ss_shelf_take(shelf, key);

@@ -13,6 +13,8 @@
 
 int ss_schedule_is_file(const char *name)
 {
+    if (!name)
+        return 0;
     size_t n = strlen(name);
     return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".csv")) ||
            (n > 6 && !strcmp(name + n - 6, ".sched"));

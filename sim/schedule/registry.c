@@ -35,7 +35,7 @@ int ss_schedule_known_chunks(int n, int wanted)
 int ss_schedule_chunks(const char *name, int wanted)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(table); i++)
-        if (!strcmp(name, table[i]->name))
+        if (name && !strcmp(name, table[i]->name))
             return ss_schedule_known_chunks((int)i, wanted);
     return wanted;
 }
@@ -57,6 +57,8 @@ const char *ss_schedule_undemanding(int chunks, int v_shape)
 
 int ss_schedule_check_params(const char *name, const struct ss_schedule_params *p, struct ss_error *err)
 {
+    if (!name || !p)
+        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no name of a schedule, or no numbers");
     if (p->stages < 1 || p->chunks < 1 || p->microbatches < 1 || p->microbatch_group_size < 0)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0,
                        "schedule %s: %d stages, %d chunks, %d microbatches: each must be at least 1", name,
@@ -73,7 +75,7 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
                       struct ss_error *err)
 {
     const char *names[SS_ARRAY_LEN(table)];
-    for (size_t i = 0; i < SS_ARRAY_LEN(table); i++) {
+    for (size_t i = 0; name && i < SS_ARRAY_LEN(table); i++) {
         names[i] = table[i]->name;
         if (strcmp(name, table[i]->name) != 0)
             continue;
@@ -84,6 +86,8 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
             (*out)->sound = 1; /* as tests/unit/test_schedule*.c prove */
         return rc;
     }
+    if (!name)
+        return ss_schedule_check_params(name, params, err);
     ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown schedule '%s'", name);
     const char *near = ss_nearest(name, names, SS_ARRAY_LEN(table));
     return ss_hint(err, SS_ERR_INPUT,

@@ -41,6 +41,7 @@ static int read_bound(int prop, const char *text, double *out, struct ss_error *
 
 int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error *err)
 {
+    text = text ? text : "";
     const char *equal = strchr(text, '='), *colon = equal ? strchr(equal, ':') : NULL;
     size_t n = equal ? (size_t)(equal - text) : strlen(text);
     char low[64];

@@ -171,7 +171,9 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
                         struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_comparison *c = NULL;
-    int rc = check_size(params, err);
+    int rc = params && times
+                 ? check_size(params, err)
+                 : ss_fail(err, SS_ERR_USAGE, NULL, 0, "no numbers or times to compare schedules with");
     if (!rc)
         rc = start(names, n, &c, err);
     for (int i = 0; !rc && i < c->n; i++) {

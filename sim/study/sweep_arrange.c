@@ -22,6 +22,7 @@ static int is_more_better(int metric)
 
 int ss_sweep_order_read(const char *text, struct ss_sweep_order *out, struct ss_error *err)
 {
+    text = text ? text : "";
     const char *names[SS_METRICS], *colon = strchr(text, ':'), *way = colon ? colon + 1 : "";
     size_t n = colon ? (size_t)(colon - text) : strlen(text);
 

@@ -99,6 +99,7 @@ static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, s
 
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
 {
+    text = text ? text : "";
     const char *name = strncmp(text, "--", 2) == 0 ? text + 2 : text, *equal = strchr(name, '=');
     struct ss_sweep_flag *f = &s->flags[s->nflags];
 

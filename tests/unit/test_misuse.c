@@ -29,11 +29,12 @@ static int teardown(void)
 
 static void test_capacity(void)
 {
-    const struct ss_capacity_options endless = {.tokens = INFINITY};
+    const struct ss_capacity_options endless = {.tokens = INFINITY}, ninth = {.tokens = 1e12, .layout = 9};
     struct ss_capacity *plan;
 
     CU_ASSERT_EQUAL(ss_capacity_run(scenario->request, NULL, &plan, NULL), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_capacity_run(scenario->request, &endless, &plan, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_capacity_run(scenario->request, &ninth, &plan, NULL), SS_ERR_USAGE);
 }
 
 static void test_calibrate(void)
@@ -137,11 +138,104 @@ static void test_names(void)
     CU_ASSERT_EQUAL(ss_train_log_load(NULL, &log, NULL), SS_ERR_USAGE);
 }
 
+static void test_texts(void)
+{
+    struct ss_sweep sweep = {0};
+    struct ss_sweep_order order;
+    struct ss_fit_prop prop;
+    struct ss_request r;
+    struct ss_platform *p;
+    double x;
+    char *const words[] = {"--job", NULL};
+
+    CU_ASSERT_EQUAL(ss_sweep_vary(&sweep, NULL, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_order_read(NULL, &order, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_fit_prop_parse(NULL, &prop, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_capacity_read_tokens(NULL, &x, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_capacity_read_time(NULL, &x, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_capacity_read_money(NULL, &x, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_platform_import_hwloc(NULL, NULL, &p, NULL, 0, NULL), SS_ERR_USAGE);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read(&r, 2, words, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_request_read(&r, 1, NULL, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_request_read(&r, 0, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, NULL, 1, "a", NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, "--tp 2", 6, NULL, NULL), SS_ERR_USAGE);
+    ss_request_free(&r);
+}
+
+static void test_schedules(void)
+{
+    const struct ss_schedule_params params = {.stages = 2, .chunks = 1, .microbatches = 4};
+    const double times[3] = {1, 1, 1};
+    struct ss_shelf *shelf;
+    struct ss_schedule *s;
+    struct ss_comparison *c;
+    struct ss_plan *plan;
+
+    CU_ASSERT_EQUAL_FATAL(ss_shelf_open(&shelf, NULL), 0);
+    CU_ASSERT_EQUAL(ss_schedule_build(NULL, &params, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build("1f1b", NULL, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build_loop(NULL, &params, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build_kept(NULL, &params, shelf, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build_kept("1f1b", NULL, shelf, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_load(NULL, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_is_file(NULL), 0);
+    CU_ASSERT_EQUAL(ss_schedule_chunks(NULL, 3), 3);
+    CU_ASSERT_EQUAL(ss_compare_integers(NULL, 0, NULL, times, 0, NULL, &c, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_compare_integers(NULL, 0, &params, NULL, 0, NULL, &c, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(
+        ss_plan_build(scenario->job, scenario->stack, scenario->platform, NULL, NULL, &plan, NULL),
+        SS_ERR_USAGE);
+    ss_shelf_close(shelf);
+}
+
+static void test_sides(void)
+{
+    struct ss_side side[SS_SIDES_MOST];
+    struct ss_apart apart[SS_SIDES_MOST] = {0};
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_contrast_write(NULL, apart, 2, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, NULL, 2, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 1, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 9, SS_CONTRAST_TEXT, stdout, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_contrast_write(side, apart, 2, (enum ss_contrast_form)9, stdout, &err), SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.message, "unknown form 9 of a comparison");
+}
+
+/* An index of no table finds nothing; a prop of a stack is none of a platform, whose memory is not its own. */
+static void test_indices(void)
+{
+    const int bandwidth = ss_prop_find("ss.nic.bandwidth", SS_OF_ANY);
+    struct ss_platform *p;
+
+    CU_ASSERT_PTR_NULL(ss_prop_at(-1));
+    CU_ASSERT_PTR_NULL(ss_prop_at(SS_PROP_COUNT));
+    CU_ASSERT_EQUAL(ss_prop_find(NULL, SS_OF_ANY), -1);
+    CU_ASSERT_EQUAL(ss_comm_axes(99), 0);
+    CU_ASSERT_EQUAL(ss_comm_axes(-1), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", NULL, &p, NULL), 0);
+    CU_ASSERT_EQUAL(ss_platform_set(p, NULL, "1GBps", NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_platform_set(p, "ss.nic.bandwidth", NULL, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_platform_scale(p, -1, 2, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_platform_scale(p, SS_PROP_COUNT, 2, NULL), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_platform_scale(p, SS_PROP_GPUS_PER_NODE, 2, NULL), SS_ERR_INPUT);
+    for (int i = 0; i < SS_PROP_COUNT; i++)
+        if (ss_prop_at(i)->owner == SS_OF_STACK)
+            CU_ASSERT_EQUAL(ss_platform_scale(p, i, 1, NULL), SS_ERR_INPUT);
+    double before = ss_platform_get(p, bandwidth);
+    CU_ASSERT_EQUAL(ss_platform_scale(p, bandwidth, 0.5, NULL), 0);
+    CU_ASSERT_EQUAL(ss_platform_get(p, bandwidth), before / 2);
+    ss_platform_free(p);
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {{"capacity", test_capacity}, {"calibrate", test_calibrate},
-                           {"page", test_page},         {"reports", test_reports},
-                           {"replays", test_replays},   {"layouts", test_layouts},
-                           {"names", test_names},       CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"capacity", test_capacity}, {"calibrate", test_calibrate}, {"page", test_page},
+        {"reports", test_reports},   {"replays", test_replays},     {"layouts", test_layouts},
+        {"names", test_names},       {"texts", test_texts},         {"schedules", test_schedules},
+        {"sides", test_sides},       {"indices", test_indices},     CU_TEST_INFO_NULL};
     return suite_run("misuse", setup, teardown, tests);
 }

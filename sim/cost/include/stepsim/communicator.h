@@ -132,9 +132,9 @@ struct ss_comm_facts {
     unsigned kinds;
     int stream, label, posted, flows;
 };
-/* Returns the row of a communicator (enum ss_communicator). It is a constant. */
+/* Returns the row of a communicator (enum ss_communicator), a constant, or NULL: there is no such one. */
 const struct ss_comm_facts *ss_comm_facts(int comm);
-/* Returns the axes along which its members differ: bit a for axis a (enum ss_axis). */
+/* Returns the axes along which its members differ: bit a for axis a (enum ss_axis); none where there is no such communicator. */
 unsigned ss_comm_axes(int comm);
 /* Returns the name of an axis (enum ss_axis): "tp". */
 const char *ss_axis_name(int axis);

@@ -100,7 +100,7 @@ struct ss_capacity {
  * lies between two, further ones down to a sixteenth); without it 2..4096. The
  * request has the model, its sequence length and global batch. A number of nodes that is refused is a point of that outcome. The caller
  * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget, a negative one,
- * a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
+ * no such way to choose a layout, a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
  * ss_find_run, ss_scenario_build and ss_run_scenario. */
 int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_options *options,
                     struct ss_capacity **out, struct ss_error *err);

@@ -75,7 +75,7 @@ int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struc
 
 enum ss_contrast_form { SS_CONTRAST_TEXT, SS_CONTRAST_JSON, SS_CONTRAST_CSV, SS_CONTRAST_SVG };
 /* Writes n sides, 2 <= n <= SS_SIDES_MOST, the first of which is not refused; apart[i]: of side i against the first, apart[0] is
- * not read. Error: SS_ERR_IO. */
+ * not read. Errors: SS_ERR_USAGE (no sides, another number of them, no such form), SS_ERR_IO. */
 int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, int n,
                       enum ss_contrast_form form, FILE *out, struct ss_error *err);
 

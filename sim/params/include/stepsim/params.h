@@ -120,7 +120,7 @@ struct ss_prop {
     const char *doc;
 };
 
-/* Returns the row of a prop, 0 <= index < SS_PROP_COUNT. It is a constant. */
+/* Returns the row of a prop, a constant, or NULL: the index is not in 0..SS_PROP_COUNT-1. All other functions need one that is. */
 const struct ss_prop *ss_prop_at(int index);
 /* Returns the index of the prop "ss.nic.bandwidth" among those of `owners` (SS_OF_ bits), or -1: there is none. */
 int ss_prop_find(const char *id, int owners);

@@ -198,7 +198,7 @@ struct ss_plan {
 };
 
 /* Makes a plan of a finished job; `options` may be NULL: all zero. The caller frees *out with ss_plan_free, before job, stack,
- * platform and schedule, which the plan reads. Errors: SS_ERR_CONFIG (refused: layers that do not divide, a placement or rank
+ * platform and schedule, which the plan reads. Errors: SS_ERR_USAGE (one of them is NULL), SS_ERR_CONFIG (refused: layers that do not divide, a placement or rank
  * outside), SS_ERR_UNSUPPORTED, SS_ERR_NOMEM. */
 int ss_plan_build(const struct ss_job *job, const struct ss_stack *stack, const struct ss_platform *platform,
                   const struct ss_schedule *schedule, const struct ss_plan_options *options,

@@ -118,7 +118,7 @@ void ss_platform_route(const struct ss_platform *p, int src, int dst, struct ss_
  * no value of it, or a prop that this platform does not have). */
 int ss_platform_set(struct ss_platform *p, const char *id, const char *value, struct ss_error *err);
 /* Multiplies a prop by its index in the registry, one of the card, the links or the cluster; of links each one of the kind. Error:
- * SS_ERR_INPUT (the product is outside of the prop's range, or a prop that this platform does not have). */
+ * SS_ERR_INPUT (no such prop, the product is outside of its range, or a prop that this platform does not have). */
 int ss_platform_scale(struct ss_platform *p, int prop, double factor, struct ss_error *err);
 /* Returns the number, in SI, of a prop of the platform by its index in the registry: SS_PROP_NIC_BANDWIDTH. The prop is one of
  * the card, the links or the cluster, SS_PROP_GPUS_PER_NODE or SS_PROP_NICS_PER_NODE; the value of links is that of one link

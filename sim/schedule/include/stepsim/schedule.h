@@ -75,7 +75,7 @@ struct ss_schedule_params {
 
 /* Builds a known schedule by its name; the caller frees *out with ss_schedule_free. params->microbatches are those of one
  * iteration, of all pipelines. Virtual stage s is chunk * stages + rank; in the V of ZB-V, DualPipe and DualPipeV (2 chunks)
- * it is on rank s and then on rank 2 * stages - 1 - s. Errors: SS_ERR_INPUT (no such schedule, a number below 1, or more than
+ * it is on rank s and then on rank 2 * stages - 1 - s. Errors: SS_ERR_USAGE (name or params NULL), SS_ERR_INPUT (no such schedule, a number below 1, or more than
  * 268,435,456 slots), SS_ERR_CONFIG (Megatron refuses the numbers, or the schedule's own conditions do not hold), SS_ERR_NOMEM. */
 int ss_schedule_build(const char *name, const struct ss_schedule_params *params, struct ss_schedule **out,
                       struct ss_error *err);

@@ -42,7 +42,7 @@ struct ss_comparison {
 };
 /* Compares schedules, names or files (NULL or n = 0: all known ones), with free communication; times: F, I, W of a whole stage,
  * which its chunks share. `draw` 1: a picture will be drawn; `progress` may be NULL. The caller frees *out with ss_comparison_free. Errors:
- * SS_ERR_INPUT, SS_ERR_IO (files), SS_ERR_UNSUPPORTED (more slots than fit a GiB a schedule). */
+ * SS_ERR_USAGE (params or times NULL), SS_ERR_INPUT, SS_ERR_IO (files), SS_ERR_UNSUPPORTED (more slots than fit a GiB a schedule). */
 int ss_compare_integers(const char *const *names, int n, const struct ss_schedule_params *params,
                         const double times[3], int draw, const struct ss_study_progress *progress,
                         struct ss_comparison **out, struct ss_error *err);
