@@ -113,50 +113,52 @@ static int has_header(const char *text, size_t len, const char *header)
     return 0;
 }
 
-/* Whether a line sets a key of one of torchtitan's tables, "training.seq_len = 8192". Overrides of Hydra have no blank before "=". */
-static int has_dotted(const char *text, size_t len)
+/* Whether a line sets a key of torchtitan, "training.seq_len = 8192". NeMo's overrides have a "model." too. */
+static int is_dotted(const char *p, const char *end, int blank_wanted)
 {
-    static const char *const tables[] = {"model.", "training.", "parallelism.", "activation_checkpoint."};
+    static const char *const begins[] = {"model.name", "model.flavor", "training.", "parallelism.",
+                                         "activation_checkpoint."};
 
-    for (const char *p = text + ss_byte_order_mark(text, len), *end = text + len, *next; p && p < end;
-         p = next) {
-        next = memchr(p, '\n', (size_t)(end - p));
-        next = next ? next + 1 : end;
-        while (p < next && (*p == ' ' || *p == '\t'))
-            p++;
-        for (size_t i = 0; i < SS_ARRAY_LEN(tables); i++) {
-            size_t n = strlen(tables[i]);
-            const char *q = p + n;
-            if ((size_t)(next - p) <= n || memcmp(p, tables[i], n) != 0)
-                continue;
-            while (q < next && (isalnum((unsigned char)*q) || *q == '_' || *q == '.'))
-                q++;
-            const char *blank = q;
-            while (q < next && *q == ' ')
-                q++;
-            if (blank > p + n && q > blank && q < next && *q == '=')
-                return 1;
-        }
+    for (size_t i = 0; i < SS_ARRAY_LEN(begins); i++) {
+        size_t n = strlen(begins[i]);
+        const char *q = p + n;
+        if ((size_t)(end - p) <= n || memcmp(p, begins[i], n) != 0)
+            continue;
+        while (q < end && (isalnum((unsigned char)*q) || *q == '_' || *q == '.'))
+            q++;
+        const char *blank = q;
+        while (q < end && (*q == ' ' || *q == '\t'))
+            q++;
+        return q - blank >= blank_wanted && q < end && *q == '=';
     }
     return 0;
 }
 
-/* Whether the first line that is neither empty nor a comment begins a table, as "[model]" does. Nothing else that is read begins so. */
-static int begins_table(const char *text, size_t len)
+/* Whether the first line that is neither empty nor a comment begins a table, as "[model]" does, or any sets such a key. Nothing else that
+ * is read begins so; further down overrides of Hydra do, which have no blank before "=". */
+static int is_toml(const char *text, size_t len)
 {
-    const char *p = text + ss_byte_order_mark(text, len), *end = text + len;
+    int first = 1;
 
-    while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
-        p = memchr(p, '\n', (size_t)(end - p));
-        p = p ? p + 1 : end;
+    for (const char *p = text + ss_byte_order_mark(text, len), *end = text + len, *next; p < end; p = next) {
+        next = memchr(p, '\n', (size_t)(end - p));
+        next = next ? next + 1 : end;
+        while (p < next && isspace((unsigned char)*p))
+            p++;
+        if (p == next || *p == '#')
+            continue;
+        if (is_dotted(p, next, !first) ||
+            (first && next - p > 1 && *p == '[' && isalpha((unsigned char)p[1])))
+            return 1;
+        first = 0;
     }
-    return end - p > 1 && *p == '[' && isalpha((unsigned char)p[1]);
+    return 0;
 }
 
 int ss_titan_toml_sniff(const char *text, size_t len)
 {
-    return begins_table(text, len) || has_header(text, len, "[training]") ||
-           has_header(text, len, "[parallelism]") || has_dotted(text, len);
+    return is_toml(text, len) || has_header(text, len, "[training]") ||
+           has_header(text, len, "[parallelism]");
 }
 
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,

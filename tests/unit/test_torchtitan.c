@@ -114,12 +114,19 @@ static void test_dotted_keys(void)
     static const char text[] = "# job\ndump_folder = 'out'\nmodel.name = 'llama3'\nmodel.flavor = '8B'\n"
                                "training.seq_len = 4096\nparallelism.tensor_parallel_degree = 2\n"
                                "activation_checkpoint.mode = 'none'\n";
-    static const char hydra[] = "model.seq_length=4096 training.seq_len=\n";
+    static const char tight[] = "\n# job\nmodel.name=\"llama3\"\nmodel.flavor=\"8B\"\ntraining.seq_len=4096\n"
+                                "parallelism.tensor_parallel_degree=2\n";
+    static const char hydra[] = "python3 train.py \\\n  model.seq_length=4096 \\\n  training.seq_len=8\n";
     struct ss_request r;
     struct ss_error err = {0};
 
     ss_request_init(&r);
     CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "job.toml", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 6);
+    ss_request_free(&r);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, tight, strlen(tight), "job.toml", &err), SS_OK);
     CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
     CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 6);
     ss_request_free(&r);
