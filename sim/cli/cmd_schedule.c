@@ -66,12 +66,31 @@ int cli_schedule_need_shape(const struct cli_flags *f, struct ss_error *err)
 /* A file has a shape of its own. */
 static int no_shape(const struct cli_flags *f, const char *name, struct ss_error *err)
 {
-    static const char *const options[] = {"--pp", "--microbatches", "--vp", "--group"};
+    static const char *const options[] = {"--pp", "--microbatches", "--vp", "--group", "--paired"};
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (cli_given(f, options[i]))
             return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i],
                              name);
+    return SS_OK;
+}
+
+/* Refuses options that change the order of none of n schedules, which were found good; n 0: all known ones. */
+static int check_heeded(const struct cli_flags *f, int n, const char *const *names, struct ss_error *err)
+{
+    int heeds = n ? 0 : SS_SCHEDULE_HEEDS_GROUP;
+
+    for (int i = 0; i < n; i++) {
+        char base[64];
+        snprintf(base, sizeof base, "%.*s", (int)strcspn(names[i], ":"), names[i]);
+        heeds |= ss_schedule_heeds(base);
+    }
+    if (cli_given(f, "--group") && !(heeds & SS_SCHEDULE_HEEDS_GROUP))
+        return cli_usage(err, "leave it out, or name interleaved or group-interleaved",
+                         "--group changes no order of what is named");
+    if (cli_given(f, "--paired") && !(heeds & SS_SCHEDULE_HEEDS_PAIRED))
+        return cli_usage(err, "leave it out, or name 1f1b or interleaved",
+                         "--paired changes no order of what is named");
     return SS_OK;
 }
 
@@ -87,7 +106,8 @@ static int load(const struct cli_flags *f, const char *name, struct ss_schedule 
         return rc ? rc : ss_schedule_load(name, out, err);
     if (!shape.chunks)
         shape.chunks = ss_schedule_chunks(name, 0);
-    return ss_schedule_build(name, &shape, out, err);
+    rc = ss_schedule_build(name, &shape, out, err);
+    return rc ? rc : check_heeded(f, 1, &name, err);
 }
 
 static int one_name(struct cli_flags *f, int argc, char **argv, const char **name, struct ss_error *err)
@@ -311,6 +331,11 @@ static int compare_integers(struct cli_flags *f, int argc, char **argv, struct s
     rc = ss_compare_integers(names, n, &f->schedule.shape, times, f->pictures.path[CLI_GANTT][0], &progress,
                              c, err);
     cli_schedule_progress_end(&meter);
+    if (rc)
+        return rc;
+    rc = check_heeded(f, n, names, err);
+    if (rc)
+        ss_comparison_free(*c);
     return rc;
 }
 

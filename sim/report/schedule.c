@@ -176,9 +176,9 @@ static void summary(const struct chart *x, const double *bubble)
     fprintf(x->out, "%s: %d ranks, %d chunk%s a rank, %d microbatches%s\n", s->name, s->stages, s->chunks,
             s->chunks == 1 ? "" : "s", ss_schedule_microbatches(s),
             s->pipelines > 1 ? ", half from each end" : "");
-    fprintf(x->out, "F %g, I %g, W %g, B %g; length %g, bubble inside a rank %g, at most %d in flight\n\n",
+    fprintf(x->out, "F %g, I %g, W %g, B %g%s; length %g, bubble inside a rank %g, at most %d in flight\n\n",
             x->view->times[0], x->view->times[1], x->view->times[2], x->view->times[1] + x->view->times[2],
-            x->makespan, worst, most);
+            s->chunks > 1 ? " of a chunk" : "", x->makespan, worst, most);
 }
 
 static int show_json(const struct chart *x, const double *bubble, struct ss_error *err)

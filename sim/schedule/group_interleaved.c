@@ -104,6 +104,7 @@ const struct ss_schedule_row ss_schedule_group_interleaved = {
     .name = "group-interleaved",
     .description = "interleaved 1F1B in groups of fewer microbatches than ranks: less memory",
     .build = build,
+    .heeds = SS_SCHEDULE_HEEDS_GROUP,
     .facts = {.source = "sail-sg/zero-bubble; --group N microbatches a group",
               .conditions = "",
               .bubble = "2(p-1) for F=I=W, N=p",

@@ -114,6 +114,7 @@ const struct ss_schedule_row ss_schedule_interleaved = {
     .name = "interleaved",
     .description = "1F1B over several model chunks a rank; Megatron with virtual stages",
     .build = build,
+    .heeds = SS_SCHEDULE_HEEDS_GROUP | SS_SCHEDULE_HEEDS_PAIRED,
     .facts = {.source = "Narayanan et al. 2021, arXiv:2104.04473; Megatron core",
               .conditions = "p divides m, or a group size",
               .bubble = "(p-1)(F+B)",

@@ -51,6 +51,7 @@ const struct ss_schedule_row ss_schedule_1f1b = {
     .description = "one forward, one backward (PipeDream-flush); Megatron without virtual stages",
     .build = build,
     .chunks = 1,
+    .heeds = SS_SCHEDULE_HEEDS_PAIRED,
     .facts = {.source = "Narayanan et al. 2021, arXiv:2006.09503; Megatron core",
               .conditions = "",
               .bubble = "(p-1)(F+B)",

@@ -32,12 +32,26 @@ int ss_schedule_known_chunks(int n, int wanted)
     return table[n]->chunks ? table[n]->chunks : wanted > 0 ? wanted : 2;
 }
 
+static int find(const char *name)
+{
+    for (size_t i = 0; name && i < SS_ARRAY_LEN(table); i++)
+        if (!strcmp(name, table[i]->name))
+            return (int)i;
+    return -1;
+}
+
 int ss_schedule_chunks(const char *name, int wanted)
 {
-    for (size_t i = 0; i < SS_ARRAY_LEN(table); i++)
-        if (name && !strcmp(name, table[i]->name))
-            return ss_schedule_known_chunks((int)i, wanted);
-    return wanted;
+    int n = find(name);
+
+    return n < 0 ? wanted : ss_schedule_known_chunks(n, wanted);
+}
+
+int ss_schedule_heeds(const char *name)
+{
+    int n = find(name);
+
+    return n < 0 ? 0 : table[n]->heeds;
 }
 
 const struct ss_schedule_facts *ss_schedule_known_facts(int n)
@@ -75,19 +89,17 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
                       struct ss_error *err)
 {
     const char *names[SS_ARRAY_LEN(table)];
-    for (size_t i = 0; name && i < SS_ARRAY_LEN(table); i++) {
-        names[i] = table[i]->name;
-        if (strcmp(name, table[i]->name) != 0)
-            continue;
+    int n = find(name);
+    if (n >= 0 || !name) {
         int rc = ss_schedule_check_params(name, params, err);
         if (!rc)
-            rc = table[i]->build(params, out, err);
+            rc = table[n]->build(params, out, err);
         if (!rc)
             (*out)->sound = 1; /* as tests/unit/test_schedule*.c prove */
         return rc;
     }
-    if (!name)
-        return ss_schedule_check_params(name, params, err);
+    for (size_t i = 0; i < SS_ARRAY_LEN(table); i++)
+        names[i] = table[i]->name;
     ss_fail(err, SS_ERR_INPUT, NULL, 0, "unknown schedule '%s'", name);
     const char *near = ss_nearest(name, names, SS_ARRAY_LEN(table));
     return ss_hint(err, SS_ERR_INPUT,

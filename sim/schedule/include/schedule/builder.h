@@ -18,6 +18,7 @@ struct ss_schedule_row {
     const char *name, *description;
     ss_schedule_builder build;
     int chunks; /* that a rank must have; 0: as asked for, 2 where nothing is asked for */
+    int heeds;  /* bits SS_SCHEDULE_HEEDS_: params beside the shape that change the order */
     struct ss_schedule_facts facts;
 };
 /* X(name): ss_schedule_name of its file. In this order they are listed. */

@@ -101,6 +101,11 @@ int ss_schedule_known(int n, const char **name, const char **description);
 int ss_schedule_known_chunks(int n, int wanted);
 /* Returns the chunks that a rank has under the schedule of this name, as ss_schedule_known_chunks; `wanted` for another name. */
 int ss_schedule_chunks(const char *name, int wanted);
+/* Params beside the shape that not every schedule has a use for. */
+enum ss_schedule_heed { SS_SCHEDULE_HEEDS_GROUP = 1, SS_SCHEDULE_HEEDS_PAIRED = 2 };
+/* Returns which of microbatch_group_size and paired (bits of enum ss_schedule_heed) change the order of the schedule of this name; 0
+ * for another name. */
+int ss_schedule_heeds(const char *name);
 /* Returns the name of the schedule that Megatron takes for so many chunks a rank where none is named. */
 const char *ss_schedule_default(int chunks);
 /* Returns the name of a schedule of this placement that needs at most 2 microbatches a stage: for callers that want the stages

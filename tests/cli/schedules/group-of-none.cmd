@@ -1,0 +1,1 @@
+for words in "show zb-v --group 2" "write 1f1b --group 2" "show zb-v --paired" "compare --schedules 1f1b,zb-v --group 2"; do "$STEPSIM" schedule $words --pp 4 -m 8; echo $?; done; "$STEPSIM" schedule write 1f1b --pp 2 -m 2 -o a.csv && "$STEPSIM" schedule show a.csv --paired
