@@ -35,6 +35,13 @@ static double gradient_copies(const struct ss_cost_context *c, const struct ss_p
     return 4 * copied;
 }
 
+/* The 16-bit bucket in which ZeRO reduces; ZeRO-3 puts its tensors in the order of the ranks, a copy of it (coalesced_collectives.py). */
+static double zero_buckets(const struct ss_cost_context *c)
+{
+    int copies = c->fsdp.n > 1 && c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS ? 2 : 1;
+    return c->shape.e < 4 ? copies * c->shape.e * c->stack->zero_bucket : 0;
+}
+
 double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards)
 {
@@ -152,8 +159,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
-    memory[SS_MEM_OPTIMIZER] = states * (1 - job->optimizer_offload) + gradient_copies(c, params, shards) +
-                               (c->shape.e < 4 ? 2 * c->stack->zero_bucket : 0);
+    memory[SS_MEM_OPTIMIZER] =
+        states * (1 - job->optimizer_offload) + gradient_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
     if (caches_fp8(

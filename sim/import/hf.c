@@ -127,6 +127,21 @@ static void map_autocast(struct ss_hf *x, const struct ss_tree_node *at, int hal
                         whole ? SS_PROP_model_type : SS_PROP_fp32_params, 1);
 }
 
+/* DeepSpeed accumulates in the model's type unless its file says another (get_data_types of its engine.py). */
+static void map_accumulation(struct ss_hf *x, const char *own)
+{
+    const struct ss_tree_node *at = ss_trainer_node(&x->t, "deepspeed.data_types.grad_accum_dtype");
+
+    if (!at || ss_tree_is_null(at) || ss_tree_is(at, own))
+        return;
+    if (!ss_tree_is(at, "fp32"))
+        ss_trainer_refuse(
+            &x->t, at,
+            "gradients that are accumulated in \"%.20s\" are not modelled: the model's type (%s) or fp32",
+            at->text ? at->text : "", own);
+    ss_trainer_add(&x->t, at, "--accumulate-allreduce-grads-in-fp32", NULL);
+}
+
 static void map_precision(struct ss_hf *x)
 {
     struct ss_trainer *t = &x->t;
@@ -144,6 +159,7 @@ static void map_precision(struct ss_hf *x)
     if (x->stage >= 0) {
         bf16 = ds_truth(x, "deepspeed.bf16.enabled deepspeed.bfloat16.enabled", bf16);
         fp16 = ds_truth(x, "deepspeed.fp16.enabled", fp16) && !bf16;
+        map_accumulation(x, bf16 || fp8 ? "bf16" : fp16 ? "fp16" : "fp32");
     }
     if (bf16 || fp8)
         ss_trainer_add(t, b, "--bf16", NULL);

@@ -96,7 +96,7 @@ static const struct ss_trainer_rule rules[] = {
     {"deepspeed.amp.enabled", "false", "apex.amp is not modelled"}, FINE("deepspeed.amp.*")
     {"deepspeed.torch_autocast.enabled", "false", "torch.autocast in DeepSpeed is not modelled"},
     FINE("deepspeed.torch_autocast.*")
-    {"deepspeed.data_types.grad_accum_dtype", "fp32", "gradients that are accumulated in 16 bit are not modelled"},
+    {"deepspeed.data_types.grad_accum_dtype", "fp32 null", "gradients that are accumulated in 16 bit are not modelled"},
     {"deepspeed.communication_data_type", "", "gradients reduced in another type are not modelled"},
     {"deepspeed.sparse_gradients", "false", "sparse gradients are not modelled"},
     {"deepspeed.zero_optimization.zero_quantized_weights", "false", "ZeRO++ is not modelled"},

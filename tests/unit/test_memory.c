@@ -196,7 +196,7 @@ static void test_step(void)
     }
 }
 
-/* Full sharding holds two layers gathered, of which one may be the output layer, ZeRO-3 as many parameters as it may;
+/* Full sharding holds two layers gathered, of which one may be the output layer, ZeRO-3 as many parameters as it may, and its bucket twice;
  * PyTorch's holds two layers, and embedding and output layer with their gradients all the time; its fp32 shards are the
  * master copy. */
 static void test_gathered(void)
@@ -209,6 +209,7 @@ static void test_gathered(void)
     } rows[] = {{"", 2e9, 12e9, 2 * 7e8 + 4 * 5e8},
                 {PROP("ss.zero.live_params", "1e9"), 2e9, 12e9, 2 * 1e9 + 4 * 5e8},
                 {PROP("ss.zero.live_params", "9e9"), 2e9, 12e9, 2 * 8e9 + 4 * 5e8},
+                {PROP("ss.zero.bucket_params", "5e8"), 2e9, 12e9 + 2 * 2 * 5e8, 2 * 7e8 + 4 * 5e8},
                 {PROP("ss.fsdp.pytorch", "1"), 4e9, 8e9, 2 * 4e8 + 2 * 9e8 + 4 * 2e8 + 2 * 9e8}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
