@@ -94,7 +94,7 @@ static int check_word(const struct ss_serve *page, const char *before, const cha
 
     if (equal && (size_t)(equal - word) < sizeof flag) {
         snprintf(flag, sizeof flag, "%.*s", (int)(equal - word), word);
-        return ss_serve_check(page, flag, equal + 1, err);
+        return strpbrk(flag, "/\\") ? refuse(err, word) : ss_serve_check(page, flag, equal + 1, err);
     }
     return ss_serve_check(page, before, word, err);
 }
