@@ -128,12 +128,12 @@ static int read_point(struct reader *r, char *words[], int n)
     struct ss_nccl_log *log = r->log;
 
     if (r->time[0] < 0 || n <= r->time[0] || ss_parse_double(words[0], &bytes) ||
-        !(bytes > 0 && bytes < 1e15))
+        !(bytes >= 1 && bytes < 1e15))
         return SS_OK;
     for (int i = 0; i < 2; i++) {
         double us;
         if (r->time[i] < 0 || r->time[i] >= n || ss_parse_double(words[r->time[i]], &us) ||
-            !(us > 0 && us < 1e12))
+            !(us >= 1e-3 && us < 1e12))
             continue;
         best = best == 0 || us < best ? us : best;
     }
