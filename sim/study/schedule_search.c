@@ -15,14 +15,15 @@
 #define SLOTS_A_SECOND 2e8 /* that it does: 16 to 64 ranks with 500 to 8,000 microbatches, 1.8e8 to 2.2e8 */
 #define STARTS 32          /* that are listed first */
 #define FEWEST 50          /* tries behind them */
+#define EQUAL 1e-12        /* relative: lengths that only rounding tells apart */
 /* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB), and the starts and fewest tries, which moving slots doubles. */
 #define MOST_ACTIONS 5000000
 #define MOST_S 3600
 
 struct search {
     const struct ss_search *q;
-    struct ss_steer *now, *next; /* [stages] */
-    struct ss_schedule *order, *best;
+    struct ss_steer *now, *next;              /* [stages] */
+    struct ss_schedule *order, *best, *known; /* known: the shortest of the known schedules, NULL: none */
     struct ss_measure now_measure, best_measure;
     uint64_t random;
     int tried;
@@ -191,7 +192,7 @@ static int same_problem(const struct ss_search *q, const struct ss_schedule *s)
     return 1;
 }
 
-/* The best known schedule is a start of its own. */
+/* The best known schedule, of equal ones the first, is a start of its own. */
 static int try_known(struct search *x, struct ss_search_result *out)
 {
     const struct ss_search *q = x->q;
@@ -209,14 +210,16 @@ static int try_known(struct search *x, struct ss_search_result *out)
         else
             m = (struct ss_measure){0};
         double length = ss_search_length(q, &m);
-        if (!rc && m.feasible && (!out->known[0] || length < out->known_length)) {
+        if (!rc && m.feasible && (!x->known || length < out->known_length * (1 - EQUAL))) {
+            struct ss_schedule *last = x->known;
             ss_copy(out->known, sizeof out->known, name);
             out->known_length = length;
+            x->known = s;
+            s = last;
             if (better(q, &m, &x->best_measure, 0)) {
                 ss_schedule_free(x->best);
-                x->best = s;
+                rc = ss_schedule_copy(x->known, &x->best, NULL);
                 x->best_measure = m;
-                s = NULL;
             }
         }
         ss_schedule_free(s);
@@ -306,6 +309,7 @@ static int check_input(const struct ss_search *q, struct ss_error *err)
     return check_size(q, err);
 }
 
+/* What is not beaten is the answer: what was found is as long, and may keep twice as much. */
 static int finish(struct search *x, struct ss_search_result *r, struct ss_error *err)
 {
     const struct ss_search *q = x->q;
@@ -317,6 +321,16 @@ static int finish(struct search *x, struct ss_search_result *r, struct ss_error 
                        "raise the cap: one microbatch of every chunk of a rank must fit");
     if (ss_search_measure(q, x->best, &m, r->peak))
         return SS_ERR_NOMEM;
+    if (x->known && r->known_length <= ss_search_length(q, &m) * (1 + EQUAL)) {
+        ss_schedule_free(x->best);
+        x->best = x->known;
+        x->known = NULL;
+        if (ss_search_measure(q, x->best, &m, r->peak))
+            return SS_ERR_NOMEM;
+    } else {
+        ss_copy(x->best->name, sizeof x->best->name, "found");
+    }
+    x->best->p2p = SS_P2P_ASYNC; /* Megatron's policies are for its own orders */
     r->length = ss_search_length(q, &m);
     r->lower_bound = ss_search_lower_bound(q);
     r->tried = x->tried;
@@ -359,6 +373,7 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
     free(x.next);
     ss_schedule_free(x.order);
     ss_schedule_free(x.best);
+    ss_schedule_free(x.known);
     if (rc)
         ss_search_result_free(r);
     else

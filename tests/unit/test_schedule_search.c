@@ -174,7 +174,7 @@ static void test_unequal_stages(void)
 {
     struct ss_search *q = problem(4, 1, 12, 1, 1.3, 0.7, 0.5, 4);
     for (int r = 0; r < 4; r++) {
-        q->f[r] = 1 + 0.1 * r;
+        q->f[r] = 1 + 0.3 * (r % 2);
         q->i[r] = 1.4 - 0.1 * r;
     }
     struct ss_search_result *a = found(q), *b = found(q);
@@ -183,9 +183,61 @@ static void test_unequal_stages(void)
         CU_ASSERT_EQUAL(memcmp(a->schedule->slots[r], b->schedule->slots[r],
                                (size_t)a->schedule->nslots[r] * sizeof *a->schedule->slots[r]),
                         0);
-    CU_ASSERT(a->length < a->known_length);
+    CU_ASSERT(a->length < a->known_length * (1 - 1e-9));
+    CU_ASSERT_STRING_EQUAL(a->schedule->name, "found");
     ss_search_result_free(a);
     ss_search_result_free(b);
+    ss_search_free(q);
+}
+
+/* Without a cap many orders are as long as ZB-H1, (m + 1) 3 = 27 with F = I = W = 1, and keep more: it is the answer, with at most p
+ * microbatches a rank. Of one rank all orders are 3 m long, and 1F1B's backward is whole. */
+static void test_known_is_not_beaten(void)
+{
+    struct ss_search *q = problem(4, 1, 8, 1, 1, 1, 0, INFINITY),
+                     *one = problem(1, 1, 8, 1, 1, 1, 0, INFINITY);
+    struct ss_search_result *r = found(q), *alone = found(one);
+
+    CU_ASSERT_DOUBLE_EQUAL(r->length, 27, 1e-12);
+    CU_ASSERT_STRING_EQUAL(r->known, "zb-h1");
+    CU_ASSERT_STRING_EQUAL(r->schedule->name, "zb-h1");
+    for (int k = 0; k < 4; k++)
+        CU_ASSERT_EQUAL(ss_schedule_in_flight(r->schedule, k), 4);
+    CU_ASSERT_DOUBLE_EQUAL(alone->length, 24, 1e-12);
+    CU_ASSERT_STRING_EQUAL(alone->schedule->name, "1f1b");
+    CU_ASSERT_EQUAL(alone->schedule->slots[0][1].phase, SS_PHASE_B);
+    ss_search_result_free(r);
+    ss_search_result_free(alone);
+    ss_search_free(q);
+    ss_search_free(one);
+}
+
+/* An order that began as Megatron's interleaved one has not its policy of sends, which is for that order alone: it can be written and read. */
+static void test_polished_can_be_read(void)
+{
+    static const double slow[] = {1.5, 1, 1.5, 1, 1, 1.5}, slow_w[] = {1, 1, 1.5, 1, 1, 1};
+    struct ss_search *q = problem(6, 4, 12, 1, 1, 1, 0, 48);
+    struct ss_schedule *s = NULL;
+    char *text = NULL;
+    size_t size;
+    q->split = 0;
+    q->steps = 200;
+    for (int k = 0; k < 24; k++) {
+        q->f[k] = slow[k / 4];
+        q->w[k] = slow_w[k / 4];
+    }
+    struct ss_search_result *r = found(q);
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_STRING_EQUAL(r->known, "interleaved");
+    CU_ASSERT(r->length < r->known_length);
+    CU_ASSERT_STRING_EQUAL(r->schedule->name, "found");
+    CU_ASSERT_EQUAL(ss_schedule_write(r->schedule, SS_SCHEDULE_TEXT, out, NULL), SS_OK);
+    fclose(out);
+    CU_ASSERT_EQUAL(ss_schedule_parse(text, size, "found", &s, NULL), SS_OK);
+    free(text);
+    ss_schedule_free(s);
+    ss_search_result_free(r);
     ss_search_free(q);
 }
 
@@ -374,6 +426,8 @@ int main(void)
                            {"bound by hand", test_bound_by_hand},
                            {"polish by hand", test_polish_by_hand},
                            {"unequal stages", test_unequal_stages},
+                           {"known is not beaten", test_known_is_not_beaten},
+                           {"polished can be read", test_polished_can_be_read},
                            {"refusals", test_refusals},
                            {"too large", test_too_large},
                            {"progress", test_progress},
