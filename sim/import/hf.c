@@ -222,8 +222,9 @@ static void map_kernels(struct ss_hf *x)
 static void map_recompute(struct ss_hf *x)
 {
     struct ss_trainer *t = &x->t;
-    const char *paths = "args.gradient_checkpointing accelerate.fsdp_config.fsdp_activation_checkpointing "
-                        "args.fsdp_config.activation_checkpointing";
+    const char *paths =
+        "args.gradient_checkpointing accelerate.fsdp_config.fsdp_activation_checkpointing "
+        "args.fsdp_config.activation_checkpointing args.fsdp_config.fsdp_activation_checkpointing";
     const struct ss_tree_node *at = ss_trainer_node(t, paths);
     int on = ss_trainer_truth(t, paths, 0);
 

@@ -46,9 +46,19 @@ static const char fine[] =
     "print_loss "
     "enable_tensorboard tensorboard_path freeze_vision_tower freeze_multi_modal_projector";
 
+/* clang-format off */
 #define FINE(path) {path, "*", NULL},
+#define BF16(key) FINE("deepspeed.bf16." key)
+#define FP16(key) FINE("deepspeed.fp16." key)
+#define ZERO(key) FINE("deepspeed.zero_optimization." key)
+#define STATES(key) FINE("deepspeed.zero_optimization.offload_optimizer." key)
+#define PARAM(key) FINE("deepspeed.zero_optimization.offload_param." key)
+#define SHARDED(key) FINE("args.fsdp_config." key) FINE("args.fsdp_config.fsdp_" key) FINE("accelerate.fsdp_config.fsdp_" key)
+#define PLUGIN(key) FINE("accelerate.deepspeed_config." key)
+#define DEGREES(key) FINE("accelerate.parallelism_config.parallelism_config_" key)
+#define ON_HOST "FSDP with parameters on the host is not modelled"
+#define PLUS_PLUS "ZeRO++ is not modelled"
 static const struct ss_trainer_rule rules[] = {
-    /* clang-format off */
     /* ---- arguments ---- */
     {"args.use_peft", "false", "LoRA is not modelled: weights are frozen, gradients are of adapters"},
     {"args.use_lora", "false", "LoRA is not modelled: weights are frozen, gradients are of adapters"},
@@ -81,30 +91,66 @@ static const struct ss_trainer_rule rules[] = {
     {"args.config_overrides", "", "a shape by --config_overrides is not read: give --model config.json"},
     {"args.tp_size", "0 1", "tensor parallelism of the Trainer is not read: give --tp"},
     {"args.only_optimize_lora", "false", "LoRA is not modelled"},
-    FINE("args.fsdp_config.*")
+    SHARDED("version") SHARDED("min_num_params") SHARDED("transformer_layer_cls_to_wrap")
+    SHARDED("auto_wrap_policy") SHARDED("backward_prefetch") SHARDED("backward_prefetch_policy")
+    SHARDED("forward_prefetch") SHARDED("limit_all_gathers") SHARDED("use_orig_params")
+    SHARDED("sync_module_states") SHARDED("cpu_ram_efficient_loading") SHARDED("state_dict_type")
+    SHARDED("activation_checkpointing") SHARDED("reshard_after_forward") SHARDED("sharding_strategy")
+    {"args.fsdp_config.cpu_offload", "false", ON_HOST}, {"args.fsdp_config.offload_params", "false", ON_HOST},
+    {"args.fsdp_config.fsdp_offload_params", "false", ON_HOST}, {"accelerate.fsdp_config.fsdp_offload_params", "false", ON_HOST},
+    {"args.fsdp_config.xla", "false", "training without GPUs is not modelled"},
     /* ---- DeepSpeed ---- */
     FINE("deepspeed.steps_per_print") FINE("deepspeed.wall_clock_breakdown") FINE("deepspeed.dump_state")
     FINE("deepspeed.zero_allow_untested_optimizer") FINE("deepspeed.zero_force_ds_cpu_optimizer")
-    FINE("deepspeed.fp16.*") FINE("deepspeed.optimizer.*") FINE("deepspeed.scheduler.*") FINE("deepspeed.tensorboard.*")
+    {"deepspeed.fp16.fp16_master_weights_and_grads", "false", "fp16 without an fp32 copy is not modelled in DeepSpeed"},
+    FP16("enabled") FP16("auto_cast") FP16("loss_scale") FP16("initial_scale_power") FP16("loss_scale_window")
+    FP16("hysteresis") FP16("consecutive_hysteresis") FP16("min_loss_scale") FP16("opt_level")
+    FINE("deepspeed.optimizer.*") FINE("deepspeed.scheduler.*") FINE("deepspeed.tensorboard.*")
     FINE("deepspeed.wandb.*") FINE("deepspeed.comet.*") FINE("deepspeed.csv_monitor.*") FINE("deepspeed.comms_logger.*")
     FINE("deepspeed.comms_config.*") FINE("deepspeed.monitor_config.*") FINE("deepspeed.flops_profiler.*")
     FINE("deepspeed.aio.*") FINE("deepspeed.checkpoint.*") FINE("deepspeed.prescale_gradients")
     FINE("deepspeed.gradient_predivide_factor") FINE("deepspeed.gradient_clipping") FINE("deepspeed._comment")
     {"deepspeed.bf16.bf16_master_weights_and_grads", "false", "bf16 without an fp32 copy is not modelled in DeepSpeed"},
     {"deepspeed.bf16.bf16_optimizer_states", "false", "states in bf16 are not modelled in DeepSpeed"},
-    FINE("deepspeed.bf16.*")
+    BF16("enabled") BF16("immediate_grad_update") BF16("check_grad_overflow") BF16("auto_cast")
+    BF16("loss_scale") BF16("initial_scale_power") BF16("loss_scale_window") BF16("hysteresis")
+    BF16("min_loss_scale")
     {"deepspeed.amp.enabled", "false", "apex.amp is not modelled"}, FINE("deepspeed.amp.*")
     {"deepspeed.torch_autocast.enabled", "false", "torch.autocast in DeepSpeed is not modelled"},
     FINE("deepspeed.torch_autocast.*")
     {"deepspeed.data_types.grad_accum_dtype", "fp32 null", "gradients that are accumulated in 16 bit are not modelled"},
     {"deepspeed.communication_data_type", "", "gradients reduced in another type are not modelled"},
     {"deepspeed.sparse_gradients", "false", "sparse gradients are not modelled"},
-    {"deepspeed.zero_optimization.zero_quantized_weights", "false", "ZeRO++ is not modelled"},
-    {"deepspeed.zero_optimization.zero_quantized_gradients", "false", "ZeRO++ is not modelled"},
+    {"deepspeed.zero_optimization.zero_quantized_weights", "false", PLUS_PLUS},
+    {"deepspeed.zero_optimization.zero_quantized_gradients", "false", PLUS_PLUS},
     {"deepspeed.zero_optimization.zero_hpz_partition_size", "0 1", "ZeRO++'s second copy in a node is not modelled"},
     {"deepspeed.zero_optimization.mics_shard_size", "-1 0", "MiCS is not modelled"},
     {"deepspeed.zero_optimization.zenflow", "", "ZenFlow is not modelled"},
-    FINE("deepspeed.zero_optimization.*")
+    {"deepspeed.zero_optimization.zeropp_loco_param", "", PLUS_PLUS},
+    {"deepspeed.zero_optimization.offload_optimizer.super_offload", "false", "SuperOffload is not modelled"},
+    {"deepspeed.zero_optimization.cpu_offload_param", "false", "ZeRO-Offload of parameters is not modelled"},
+    {"deepspeed.zero_optimization.cpu_offload_params", "false", "ZeRO-Offload of parameters is not modelled"},
+    ZERO("stage") ZERO("contiguous_gradients") ZERO("reduce_scatter") ZERO("reduce_bucket_size")
+    ZERO("use_multi_rank_bucket_allreduce") ZERO("allgather_partitions") ZERO("allgather_bucket_size")
+    ZERO("overlap_comm") ZERO("load_from_fp32_weights") ZERO("elastic_checkpoint") ZERO("sub_group_size")
+    ZERO("cpu_offload") ZERO("cpu_offload_use_pin_memory") ZERO("stage3_prefetch_bucket_size")
+    ZERO("prefetch_bucket_size") ZERO("stage3_param_persistence_threshold") ZERO("param_persistence_threshold")
+    ZERO("stage3_model_persistence_threshold") ZERO("model_persistence_threshold")
+    ZERO("stage3_max_live_parameters") ZERO("max_live_parameters") ZERO("stage3_max_reuse_distance")
+    ZERO("max_reuse_distance") ZERO("stage3_gather_16bit_weights_on_model_save")
+    ZERO("gather_16bit_weights_on_model_save") ZERO("stage3_gather_fp16_weights_on_model_save")
+    ZERO("stage3_module_granularity_threshold") ZERO("module_granularity_threshold")
+    ZERO("stage3_use_all_reduce_for_fetch_params") ZERO("use_all_reduce_for_fetch_params")
+    ZERO("ignore_unused_parameters") ZERO("grad_hooks") ZERO("legacy_stage1") ZERO("round_robin_gradients")
+    ZERO("zero_quantized_nontrainable_weights") ZERO("mics_hierarchical_params_gather")
+    ZERO("memory_efficient_linear") ZERO("pipeline_loading_checkpoint") ZERO("override_module_apply")
+    ZERO("log_trace_cache_warnings") ZERO("enable_sanity_checks") ZERO("save_muon_momentum_buffer_in_memory")
+    ZERO("compute_grad_norm") ZERO("stage3_leaf_modules") ZERO("leaf_module.*")
+    STATES("device") STATES("ratio") STATES("nvme_path") STATES("buffer_count") STATES("buffer_size")
+    STATES("pin_memory") STATES("pipeline") STATES("pipeline_read") STATES("pipeline_write") STATES("fast_init")
+    STATES("cpuadam_cores_perc")
+    PARAM("device") PARAM("nvme_path") PARAM("buffer_count") PARAM("buffer_size") PARAM("max_in_cpu")
+    PARAM("pin_memory")
     {"deepspeed.activation_checkpointing.cpu_checkpointing", "false", "activations on the host are not modelled here"},
     FINE("deepspeed.activation_checkpointing.*")
     {"deepspeed.tensor_parallel.autotp_size", "0 1", "DeepSpeed's automatic tensor parallelism is not modelled"},
@@ -140,11 +186,19 @@ static const struct ss_trainer_rule rules[] = {
     FINE("accelerate.deepspeed_hostfile") FINE("accelerate.launch") FINE("accelerate.module")
     FINE("accelerate.megatron_lm_config.*")
     {"accelerate.use_cpu", "false", "training without GPUs is not modelled"},
-    {"accelerate.fsdp_config.fsdp_offload_params", "false", "FSDP with parameters on the host is not modelled"},
-    FINE("accelerate.fsdp_config.*") FINE("accelerate.deepspeed_config.*") FINE("accelerate.dynamo_config.*")
-    FINE("accelerate.fp8_config.*") FINE("accelerate.parallelism_config.*")
-    /* clang-format on */
+    PLUGIN("deepspeed_config_file") PLUGIN("deepspeed_hostfile") PLUGIN("deepspeed_multinode_launcher")
+    PLUGIN("deepspeed_inclusion_filter") PLUGIN("deepspeed_exclusion_filter")
+    PLUGIN("deepspeed_moe_layer_cls_names") PLUGIN("gradient_accumulation_steps") PLUGIN("gradient_clipping")
+    PLUGIN("offload_optimizer_device") PLUGIN("offload_optimizer_nvme_path") PLUGIN("offload_param_device")
+    PLUGIN("offload_param_nvme_path") PLUGIN("zero3_init_flag") PLUGIN("zero3_save_16bit_model")
+    PLUGIN("zero_stage") PLUGIN("train_micro_batch_size_per_gpu") PLUGIN("enable_msamp")
+    PLUGIN("msamp_opt_level")
+    DEGREES("dp_replicate_size") DEGREES("dp_shard_size") DEGREES("tp_size") DEGREES("cp_size")
+    DEGREES("cp_backend") DEGREES("cp_comm_strategy") DEGREES("sp_size") DEGREES("sp_backend")
+    DEGREES("sp_seq_length") DEGREES("sp_seq_length_is_variable") DEGREES("sp_attn_implementation")
+    FINE("accelerate.dynamo_config.*") FINE("accelerate.fp8_config.*")
 };
+/* clang-format on */
 
 /* Stages of LLaMA-Factory, and kinds of training, that are more than one model's forward and backward. */
 static void check_method(struct ss_hf *x)

@@ -103,7 +103,10 @@ void ss_hf_map_buckets(struct ss_hf *x)
         return;
     add_size(x, "deepspeed.zero_optimization.reduce_bucket_size", SS_PROP_zero_bucket, h * h);
     if (x->stage == 3)
-        add_size(x, "deepspeed.zero_optimization.stage3_max_live_parameters", SS_PROP_zero_live, 0);
+        add_size(x,
+                 "deepspeed.zero_optimization.stage3_max_live_parameters "
+                 "deepspeed.zero_optimization.max_live_parameters",
+                 SS_PROP_zero_live, 0);
 }
 
 /* ---- FSDP ---- */
@@ -160,7 +163,8 @@ static void map_fsdp(struct ss_hf *x)
     struct ss_tree_node *words = ss_trainer_node(t, "args.fsdp");
     const char *config = "accelerate.fsdp_config.fsdp_sharding_strategy";
     const struct ss_tree_node *again = ss_trainer_node(t, "accelerate.fsdp_config.fsdp_reshard_after_forward "
-                                                          "args.fsdp_config.reshard_after_forward");
+                                                          "args.fsdp_config.reshard_after_forward "
+                                                          "args.fsdp_config.fsdp_reshard_after_forward");
     const struct ss_tree_node *wrap = ss_trainer_node(t, "accelerate.fsdp_config.fsdp_auto_wrap_policy");
 
     ss_trainer_add(t, NULL, "--stack", "torchtitan-2025");

@@ -137,6 +137,20 @@ static void test_refused_factory(void)
         {FACTORY "deepspeed:\n  zero_optimization:\n    stage: 3\n    zero_quantized_weights: true\n",
          SS_ERR_UNSUPPORTED, 8, "ZeRO++"},
         {FACTORY "deepspeed:\n  zero_optimisation: {stage: 3}\n", SS_ERR_INPUT, 6, "no such key"},
+        /* a name that is misspelt changes nothing: DeepSpeed refuses it, too */
+        {FACTORY "deepspeed:\n  zero_optimization:\n    stage: 3\n    offload_optimiser: {device: cpu}\n",
+         SS_ERR_INPUT, 8, "no such key"},
+        {FACTORY "deepspeed:\n  zero_optimization:\n    stage: 3\n    stage3_max_live_params: 1e8\n",
+         SS_ERR_INPUT, 8, "no such key"},
+        {FACTORY "deepspeed:\n  zero_optimization: {stage: 3}\n  bf16: {enable: true}\n", SS_ERR_INPUT, 7,
+         "no such key"},
+        {FACTORY "deepspeed:\n  zero_optimization:\n    stage: 3\n    offload_optimizer: {device: cpu, "
+                 "super_offload: true}\n",
+         SS_ERR_UNSUPPORTED, 8, "SuperOffload"},
+        {FACTORY "fsdp: full_shard\nfsdp_config:\n  reshard_after_forwards: false\n", SS_ERR_INPUT, 7,
+         "no such key"},
+        {FACTORY "fsdp: full_shard\nfsdp_config:\n  fsdp_offload_params: true\n", SS_ERR_UNSUPPORTED, 7,
+         "on the host"},
         {FACTORY "fsdp: full_shard offload\n", SS_ERR_UNSUPPORTED, 5, "on the host"},
         {FACTORY "fsdp: mine\n", SS_ERR_INPUT, 5, "no strategy of FSDP"},
     };
@@ -159,6 +173,10 @@ static void test_refused_accelerate(void)
          "in one piece"},
         {"distributed_type: FSDP\nfsdp_config:\n  fsdp_sharding_strategy: HYBRID_SHARD_ZERO2\n",
          SS_ERR_UNSUPPORTED, 3, "gradients alone"},
+        {"distributed_type: FSDP\nfsdp_config:\n  fsdp_activation_checkpoint: true\n", SS_ERR_INPUT, 3,
+         "no such key"},
+        {"distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stages: 3\n", SS_ERR_INPUT, 3,
+         "no such key"},
         {"distributed_type: FSDP\nfsdp_konfig: {}\nfsdp_conf: 1\n", SS_ERR_INPUT, 3, "no such key"},
     };
 
