@@ -52,9 +52,13 @@ void ss_put_json_text(const char *text, FILE *out)
 
 void ss_put_number(double value, int decimals, FILE *out)
 {
-    char text[400];
-    int n = snprintf(text, sizeof text, "%.*f", decimals, value);
+    char text[64];
 
+    if (fabs(value) >= 1e15) { /* JSON's readers take no whole number of more than 64 bits */
+        fprintf(out, "%.15g", value);
+        return;
+    }
+    int n = snprintf(text, sizeof text, "%.*f", decimals, value);
     if (decimals > 0) {
         while (text[n - 1] == '0')
             n--;

@@ -13,7 +13,7 @@ const char *ss_slot_name(const struct ss_program *p, int cls, int slot, char *bu
 const char *ss_class_name(const struct ss_program *p, int cls, char *buf, size_t size);
 /* A JSON string with quotes; what is not ASCII becomes '?', "</" cannot end a script element. */
 void ss_put_json_text(const char *text, FILE *out);
-/* A number with at most `decimals` of them, no trailing zeros. */
+/* A number with at most `decimals` of them, no trailing zeros; from 1e15 on with an exponent. */
 void ss_put_number(double value, int decimals, FILE *out);
 
 #endif
