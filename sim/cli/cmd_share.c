@@ -35,7 +35,11 @@ static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *er
     j->argv = argv + j->n;
     ss_request_init(&scratch);
     int rc = cli_request_read(&scratch, NULL, &j->flags, j->argc, j->argv, err);
+    int on = !rc && ss_request_find(&scratch, "--on-nodes") < scratch.n;
     ss_request_free(&scratch);
+    if (on)
+        return cli_usage(err, "write them behind each file, as a.args@0-3, or in it",
+                         "--on-nodes would put all jobs on the same nodes");
     if (!rc && (j->n < 2 || (j->argc > 0 && j->argv[0][0] != '-')))
         rc = cli_usage(err, "give job files, each with its nodes: stepsim share a.args@0-3 b.args@4-7",
                        "%d job%s: 2 to %d are possible", j->n, j->n == 1 ? "" : "s", SS_SHARERS_MOST);
