@@ -47,6 +47,12 @@ static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
                                "schedule %s has %d ranks, the job %d pipeline stages", s->name, s->stages,
                                job->pp),
                        "use --pipeline-model-parallel-size %d", s->stages);
+    if (!job->layout.n && ss_job_chunks(job) > 1 && s->chunks != ss_job_chunks(job))
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                               "schedule %s has %d model chunks a rank, the job %d", s->name, s->chunks,
+                               ss_job_chunks(job)),
+                       "leave the virtual stages out (--vp 1), or take --schedule auto");
     if (ss_schedule_microbatches(s) != m)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "schedule %s has %d microbatches, the job %d",
