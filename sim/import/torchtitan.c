@@ -22,7 +22,7 @@ static const struct ss_trainer_rule rules[] = {
     FINE("optimizer.weight_decay") FINE("optimizer.param_groups") FINE("optimizer.optimizer_factory_kwargs_by_name.*") FINE("optimizer.implementation")
     FINE("training.max_norm") FINE("training.steps") FINE("training.dataset") FINE("training.dataset_path")
     FINE("training.gc_freq") FINE("training.gc_debug") FINE("training.seed") FINE("training.warmup_steps")
-    FINE("training.mixed_precision_reduce") FINE("training.disable_cuda_graphs")
+    FINE("training.disable_cuda_graphs")
     FINE("debug.seed") FINE("debug.print_config") FINE("debug.save_config_file")
     FINE("debug.enable_structured_logging") FINE("debug.deterministic_warn_only")
     FINE("debug.spmd_typechecking")
@@ -43,6 +43,7 @@ static const struct ss_trainer_rule rules[] = {
     {"override.imports", "[]", "components of the user's own code are not read"},
     {"training.enable_cpu_offload", "false",
      "FSDP with parameters, gradients and optimizer on the host is not modelled"},
+    {"training.mixed_precision_reduce", "float32", "gradients that FSDP reduces in 16 bit are not modelled in torchtitan"},
     {"optimizer.early_step_in_backward", "false", "an optimizer's step inside the backward is not modelled"},
     {"debug.deterministic", "false", "the cost of deterministic kernels is not modelled in torchtitan"},
     {"training.deterministic", "false", "the cost of deterministic kernels is not modelled in torchtitan"},

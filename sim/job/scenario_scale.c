@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/job_internal.h"
 #include "stepsim/params.h"
 #include "stepsim/scenario.h"
 
@@ -65,6 +66,16 @@ static int no_name(const char *name, const char *id, struct ss_error *err)
                    "peak, latency, launch, or a prop of \"stepsim list props\" without \"ss.\"");
 }
 
+/* The size as sold says what card it is; capacity is what nvidia-smi shows. */
+int ss_set_refuses(int prop, const char *option, struct ss_error *err)
+{
+    if (prop != SS_PROP_hbm_size)
+        return SS_OK;
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s ss.hbm.size: the memory as sold changes no prediction", option);
+    return ss_hint(err, SS_ERR_USAGE,
+                   "what a job must fit is ss.device_memory, the total that nvidia-smi shows");
+}
+
 /* "nic.bandwidth=2x", also with "ss." before and without "x" behind. */
 static int split(const char *text, struct scale *out, struct ss_error *err)
 {
@@ -83,6 +94,9 @@ static int split(const char *text, struct scale *out, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(groups) && !out->props; i++)
         out->props = strcmp(groups[i].name, id + 3) ? NULL : groups[i].props;
     out->prop = ss_prop_find(id, SS_OF_ANY);
+    int rc = out->props ? SS_OK : ss_set_refuses(out->prop, "--scale", err);
+    if (rc)
+        return rc;
     if (!out->props && (out->prop < 0 || !ss_prop_is_scalable(out->prop)))
         return no_name(out->name, id, err);
     if (ss_parse_double(number, &out->factor) || !(out->factor > 0)) {

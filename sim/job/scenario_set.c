@@ -47,6 +47,8 @@ int ss_set_check(const char *text, struct ss_error *err)
     prop = ss_prop_find(s.id, SS_OF_ANY);
     if (prop < 0 || !ss_prop_is_settable(prop))
         return unknown_prop(s.id, err);
+    if ((rc = ss_set_refuses(prop, "--set", err)) != SS_OK)
+        return rc;
     memset(&scratch, 0, sizeof scratch);
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(&scratch, s.id, s.value, err) : SS_OK;
 }
@@ -61,6 +63,8 @@ int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack
     prop = ss_prop_find(s.id, SS_OF_ANY);
     if (prop < 0 || !ss_prop_is_settable(prop) || (ss_prop_at(prop)->owner == SS_OF_STACK && !stack))
         return unknown_prop(s.id, err);
+    if ((rc = ss_set_refuses(prop, "--set", err)) != SS_OK)
+        return rc;
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(stack, s.id, s.value, err)
                                                   : ss_platform_set(platform, s.id, s.value, err);
 }

@@ -128,7 +128,8 @@ int ss_prop_is_fittable(int index)
 
 int ss_prop_is_scalable(int index)
 {
-    return ss_prop_is_settable(index) && !props[index].is_word && props[index].unit != SS_UNIT_COUNT;
+    return ss_prop_is_settable(index) && !props[index].is_word && props[index].unit != SS_UNIT_COUNT &&
+           index != SS_PROP_hbm_size; /* which changes nothing */
 }
 
 const char *ss_prop_nearest(const char *id, int (*may)(int index))

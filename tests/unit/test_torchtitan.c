@@ -64,6 +64,7 @@ static void test_refused(void)
         {"[model]\nname = 'flux'\n[training]\nclassifier_free_guidance_prob = 0.447\n", SS_ERR_UNSUPPORTED, 2,
          "diffusion"},
         {HEAD "dtype = 'bfloat16'\n", SS_ERR_UNSUPPORTED, 6, "without an fp32 copy"},
+        {HEAD "mixed_precision_reduce = \"bfloat16\"\n", SS_ERR_UNSUPPORTED, 6, "reduces in 16 bit"},
         {HEAD "enable_cpu_offload = true\n", SS_ERR_UNSUPPORTED, 6, "on the host"},
         {HEAD "local_batch_size = 'many'\n", SS_ERR_INPUT, 6, "training.local_batch_size: a whole number"},
         {HEAD "local_batch_size = 0\n", SS_ERR_INPUT, 6, "not within 1"},

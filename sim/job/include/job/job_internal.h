@@ -81,4 +81,7 @@ void ss_job_blame(struct ss_finish *f, const char *flags);
     return (ss_job_refuse(f, __VA_ARGS__), ss_job_blame(f, flags),                                           \
             ss_hint((f)->err, SS_ERR_CONFIG, "%s", hint))
 
+/* scenario_scale.c: SS_ERR_USAGE with what to set instead where a prop that may be set changes no prediction. */
+int ss_set_refuses(int prop, const char *option, struct ss_error *err);
+
 #endif
