@@ -223,6 +223,7 @@ static void test_reasons(void)
         {{"collective", "", "all_reduce 1024", "8 GPU 1 node", "", "GB/s busbw", "", NAN}, "no number"},
         {{"collective", "", "all_reduce 1024", "8 GPU 1 node", "", "GB/s busbw", "", 1e12}, "no kernel has"},
         {{"collective", "", "all_reduce 1024", "8 GPU 1 node", "", "frames/s", "", 3}, "says no time"},
+        {{"collective", "", "all_reduce 1024", "8 GPU 1 node", "", "GB/s", "", 3}, "neither algbw nor busbw"},
         {{"collective", "", "all_reduce 1024", "a rack", "", "GB/s busbw", "", 3}, "ranks"},
         {{"collective", "", "MoE low-latency dispatch EP8", "8 GPU", "", "us (x)", "", 3}, "decoding"},
         {{"sparse", "", "M=1 N=2 K=3", 0, "bf16", "TFLOP/s", "", 3}, "kind"},
