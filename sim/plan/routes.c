@@ -171,6 +171,13 @@ static void cross(const struct routing *b, struct route *route, int link)
     route->link[route->n++] = link;
 }
 
+/* Up one NVLink and down another: all NVLinks of a GPU are one link there. */
+static int by_switch(const struct routing *b, const struct ss_route *way)
+{
+    return way->nlinks == 2 && link_kind(b, way->link[0]) == SS_LINK_NVLINK &&
+           link_kind(b, way->link[1]) == SS_LINK_NVLINK;
+}
+
 /* Goes on from one GPU to another. On one node, where it is not up one NVLink and down another (a mesh, PCIe), it
  * also takes the GPUs' ports, which stand for all their NVLinks; a ring takes nothing else, for it uses all of
  * these alike. */
@@ -181,8 +188,7 @@ static void go(const struct routing *b, struct route *route, int from, int to, i
     if (from == to)
         return;
     ss_platform_route(b->plan->platform, from, to, &more);
-    ports = near && !(more.nlinks == 2 && link_kind(b, more.link[0]) == SS_LINK_NVLINK &&
-                      link_kind(b, more.link[1]) == SS_LINK_NVLINK);
+    ports = near && !by_switch(b, &more);
     if (ports)
         cross(b, route, b->r->nplatform + 2 * from);
     for (int i = 0; i < more.nlinks && !(ports && ring); i++)
@@ -231,11 +237,47 @@ static int grow_pool(struct routing *b)
     return SS_OK;
 }
 
+static int is_slow(const struct routing *b, int link)
+{
+    double bandwidth;
+    int kind;
+    ss_platform_link_facts(b->plan->platform, link, &kind, &bandwidth);
+    return b->r->bandwidth[ss_symmetry_link_at(&b->r->symmetry, link)] <
+           bandwidth * efficiency(b->plan, kind);
+}
+
+/* A ring crosses the ports of its GPUs alone, which do not know of one link among those that they stand for. */
+static int check_ports(const struct routing *b, int gpu)
+{
+    for (int i = 0, node = gpu / b->gpus; i < b->gpus; i++) {
+        struct ss_route way;
+        int other = node * b->gpus + i;
+        if (other == gpu)
+            continue;
+        ss_platform_route(b->plan->platform, gpu, other, &way);
+        for (int k = 0; k < way.nlinks && !by_switch(b, &way); k++)
+            if (is_slow(b, way.link[k])) {
+                struct ss_link link;
+                ss_platform_link(b->plan->platform, way.link[k], &link);
+                return ss_hint(b->err,
+                               ss_fail(b->err, SS_ERR_UNSUPPORTED, NULL, 0,
+                                       "%s is one of several links of GPU %d of node %d, over all of which "
+                                       "collectives go: one slow or failed among them is not modelled",
+                                       link.name, gpu % b->gpus, node),
+                               "slow all of them, as nvlinks-%d-%d", node, gpu % b->gpus);
+            }
+    }
+    return SS_OK;
+}
+
 /* ring: a flow of a collective; pair: of an all-to-all across nodes. */
 static int find_route(const struct routing *b, int src, int dst, int ring, int pair, struct route *route)
 {
     int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
         via = pair ? ss_rails_via(&b->rails, from, to) : from;
+    int status = b->r->slow && ring && from / b->gpus == to / b->gpus ? check_ports(b, from) : SS_OK;
+    if (status)
+        return status;
     *route = (struct route){0};
     go(b, route, from, via, ring);
     go(b, route, via, to, ring);
@@ -350,6 +392,7 @@ static int make_links(struct routing *b, const struct ss_plan_options *options)
         eff[k] = efficiency(b->plan, k);
     r->nplatform = ss_platform_link_count(b->plan->platform);
     r->nlinks = r->symmetry.nlinks;
+    r->slow = options->nslow_links > 0;
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
     r->inner = ss_calloc((size_t)r->nlinks, 1);
     if (!r->bandwidth || !r->inner)

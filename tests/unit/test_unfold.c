@@ -196,6 +196,44 @@ static void test_failed(void)
     scale_close(&s);
 }
 
+/* On a mesh a ring goes over all NVLinks of a GPU: one of them alone is refused at every level, all together slow it down, and messages of a
+ * pipeline feel the one that they cross. */
+static void test_mesh(void)
+{
+    static const struct ss_slow_link one[] = {{"nvlink-0-0-1", 4}}, all[] = {{"nvlinks-0-0", 4}};
+    static const struct ss_slow_link failed[] = {{"nvlink-0-2-3", 0}};
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    struct ss_error err = {0};
+    struct ss_run whole, slow;
+    struct scale_job s;
+    CU_ASSERT_FATAL(scale_open(&s, "v100 1;--model gpt2-7.5b --fp16 --seq 1024 --mbs 1 --tp 4 --gbs 4") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
+    o.plan.nslow_links = 1;
+    for (o.plan.level = SS_LEVEL_CHUNK; o.plan.level < SS_LEVEL_COUNT; o.plan.level++) {
+        o.plan.slow_links = one;
+        CU_ASSERT_EQUAL(scale_try(&s, &o, &slow, &err), SS_ERR_UNSUPPORTED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "nvlinks-0-0"));
+        o.plan.slow_links = failed;
+        CU_ASSERT_EQUAL(scale_try(&s, &o, &slow, &err), SS_ERR_UNSUPPORTED);
+        o.plan.slow_links = all;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &slow) == 0);
+        CU_ASSERT(slow.result->iteration_s > 1.05 * whole.result->iteration_s);
+        ss_run_free(&slow);
+    }
+    ss_run_free(&whole);
+    scale_close(&s);
+    o = (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_open(&s, "v100 1;--model gpt2-7.5b --fp16 --seq 1024 --mbs 1 --pp 4 --gbs 4") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
+    o.plan.nslow_links = 1;
+    o.plan.slow_links = one;
+    CU_ASSERT_FATAL(scale_run(&s, &o, &slow) == 0);
+    CU_ASSERT(slow.result->iteration_s > whole.result->iteration_s);
+    ss_run_free(&slow);
+    ss_run_free(&whole);
+    scale_close(&s);
+}
+
 /* Links that cannot limit are not simulated; others are, by how many of them are alike. */
 static void test_links(void)
 {
@@ -350,6 +388,7 @@ int main(void)
                            {"placement", test_placement},
                            {"stragglers and slow links", test_straggler},
                            {"failed links", test_failed},
+                           {"a mesh", test_mesh},
                            {"links that limit", test_links},
                            {"oversubscription by hand", test_by_hand},
                            {"slow NVLinks of two nodes", test_slow_nvlinks},
