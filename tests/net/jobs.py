@@ -328,8 +328,7 @@ def link_name(d, job, world, gpus, mesh):
     if world > gpus and d.chance(0.6):
         return "nic-%d-%d" % (node, a // 2 if d.chance(0.5) else a)
     if mesh:
-        a, b = sorted(d.shuffled(range(4))[:2])
-        return "nvlink-%d-%d-%d" % (node, a, b)
+        return "nvlinks-%d-%d" % (node, d.below(4))  # all of a GPU: one of them alone is refused where collectives run
     return "nvlink-%d-%d" % (node, a)
 
 
