@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: run.py BUILD WORK [--minutes M] [--slice S] [--merge] [TARGET...]
+"""usage: run.py BUILD WORK [--minutes M] [--slice S] [--merge | --seeds] [TARGET...]
        run.py --table WORK
        run.py --self SOURCE
 
@@ -10,7 +10,8 @@ anew: of the words in the sources of each parser and of the program's own lists,
 for each quarter of an hour in WORK/results.tsv; the table of all runs is printed. --slice S stops each target after S seconds of wall
 time, so that the next one gets its turn.
 --merge instead replaces tests/fuzz/corpus/TARGET by the fewest inputs of WORK that reach each edge that all of them reach; named
-files stay. Exit status 1: a target found something (WORK/found/TARGET).
+files stay. --seeds runs nothing but tests/fuzz/corpus, so that the table has what it reaches now. Exit status 1: a target found
+something (WORK/found/TARGET).
 --self looks that each target has a corpus and words.
 """
 import argparse
@@ -170,10 +171,20 @@ def run_target(build, work, target, minutes, wall):
                                                  f"-artifact_prefix={paths['found']}/"], log)
         cpu, spent = cpu + used, spent + part
         runs = (re.findall(r"number_of_executed_units: (\d+)", text) or ["0"])[-1]
-        line = [target, runs, round(used), seeds, edges(text), len(os.listdir(paths["corpus"])), "found" if status else "-"]
-        with open(os.path.join(work, "results.tsv"), "a", encoding="utf-8") as f:
-            f.write("\t".join(map(str, line)) + "\n")
+        add_result(work, [target, runs, round(used), seeds, edges(text), len(os.listdir(paths["corpus"])), "found" if status else "-"])
     return status
+
+
+def measure_seeds(build, work, target):
+    """A row of no run: edges of the corpus as it is, beside those of the last run."""
+    last = [row for row in results(work) if row[0] == target][-1]
+    seeds = coverage(build, target, os.path.join(CORPUS, target), os.path.join(work, target + ".seeds.log"))
+    add_result(work, [target, 0, 0, seeds, max(seeds, int(last[4]))] + last[5:])
+
+
+def add_result(work, line):
+    with open(os.path.join(work, "results.tsv"), "a", encoding="utf-8") as f:
+        f.write("\t".join(map(str, line)) + "\n")
 
 
 def results(work):
@@ -228,6 +239,7 @@ def main():
     a.add_argument("--minutes", type=float)
     a.add_argument("--slice", type=int, default=1 << 30)
     a.add_argument("--merge", action="store_true")
+    a.add_argument("--seeds", action="store_true")
     o = a.parse_intermixed_args()
     unknown = sorted(set(o.targets) - set(targets()))
     if unknown:
@@ -237,6 +249,8 @@ def main():
     for t in o.targets or targets():
         if o.merge:
             merge(o.build, o.work, t)
+        elif o.seeds:
+            measure_seeds(o.build, o.work, t)
         else:
             bad |= run_target(o.build, o.work, t, o.minutes or (60 if t == "chain" else 10), o.slice)
     if not o.merge:
