@@ -30,7 +30,7 @@ static int read_row(const struct ss_csv *csv, size_t i, struct ss_timer_row *row
     row->line = ss_csv_line(csv, i);
     if (!run[0] || !name[0] || strlen(run) >= sizeof row->run || strlen(name) >= sizeof row->timer.name)
         return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), row->line, "a row needs a run and a timer");
-    if (ss_parse_double(ms, &value) || !(value > 0 && value < 1e15)) {
+    if (ss_parse_double(ms, &value) || !(value >= 1e-6 && value < 1e15)) {
         ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), row->line, "ms cannot be \"%.40s\"", ms);
         return ss_hint(err, SS_ERR_INPUT, "write milliseconds, such as 38.38");
     }
