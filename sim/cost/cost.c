@@ -206,10 +206,11 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
     int acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    t->f = gemm(c, p, op->m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
-    t->d = gemm(c, p, op->m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
+    double pieces = fmax(1, op->pieces), m = op->m / pieces;
+    t->f = pieces * gemm(c, p, m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
+    t->d = pieces * gemm(c, p, m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
     t->w =
-        gemm(c, p, op->n, op->k, op->m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, op->m), aligned);
+        pieces * gemm(c, p, op->n, op->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
         t->accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
 }

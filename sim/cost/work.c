@@ -13,12 +13,12 @@ double ss_work_attention_bytes(const struct ss_cost_context *c)
 
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    double g = fmax(1, op->groups);
+    double g = fmax(1, op->groups), pieces = fmax(1, op->pieces), m = op->m / pieces;
     int p = op->precision;
     t->flops = 2 * op->m * op->n * op->k;
-    t->f_bytes = ss_kernel_gemm_bytes(p, g, op->m, op->n, op->k, 0);
-    t->d_bytes = ss_kernel_gemm_bytes(p, g, op->m, op->k, op->n, 0);
-    t->w_bytes = ss_kernel_gemm_bytes(p, g, g * op->n, op->k, op->m / g, ss_cost_main_gradient_bytes(c));
+    t->f_bytes = pieces * ss_kernel_gemm_bytes(p, g, m, op->n, op->k, 0);
+    t->d_bytes = pieces * ss_kernel_gemm_bytes(p, g, m, op->k, op->n, 0);
+    t->w_bytes = pieces * ss_kernel_gemm_bytes(p, g, g * op->n, op->k, m / g, ss_cost_main_gradient_bytes(c));
 }
 
 static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",

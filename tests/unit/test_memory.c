@@ -8,7 +8,8 @@
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
-#define LLAMA "--model llama3.1-8b --seq 8192 --mbs 1 --gbs 1024 "
+#define LLAMA_OF(tokens) "--model llama3.1-8b --seq " tokens " --mbs 1 --gbs 1024 "
+#define LLAMA LLAMA_OF("8192")
 #define PROP(id, value) "<prop id='" id "' value='" value "'/>"
 
 /* A job of 8 GPUs on a stack of these props. */
@@ -239,8 +240,9 @@ static void test_loss(void)
         {PROP("ss.fused.cross_entropy", "1"), 2 * logits, 4 * logits},
         {PROP("ss.fused.cross_entropy", "2"), 2 * logits,
          2 * (logits + weight + hidden)}, /* of the output layer */
+        /* 32 pieces of 256 tokens: the logits of one, and its part of the weight's gradient in 16 bit and in fp32 */
         {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight),
-         2 * (hidden + weight) + 2 * hidden},
+         2 * (hidden + weight) + 2 * logits / 32 + 6 * weight},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -284,6 +286,60 @@ static void test_loss_traffic(void)
     /* A sum moves 2 * 3/4 of its buffer, the gather 3/4 of what all ranks have. */
     CU_ASSERT_DOUBLE_EQUAL(cost[0].forward[SS_LABEL_TP], 3 * 1.5 * 4 * 8192 / nvlink, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(cost[1].forward[SS_LABEL_TP], 0.75 * 4 * 12 * 8192 / nvlink, 1e-12);
+}
+
+/* Liger's output layer and loss: of T tokens the 32nd part (128,512 rows of 4,096), rounded up to a power of two, at a time. Its kernel moves
+ * three times the logits, a copy puts the input's gradient where it belongs, and each piece adds to the weight's gradient: in bf16 a part
+ * of 2 bytes is read and written in 4, which are read with the sum's 2, which are written. The backward multiplies both gradients. The
+ * products are those of pieces: on a card of one SM, 1 FLOP/s and tiles of one element, with a prologue of 100 steps a tile and a second
+ * a kernel, the weight's part has that prologue once a piece. */
+static void test_linear_loss(void)
+{
+    const double rows = 128512, hidden = 4096, weight = rows * hidden;
+    const struct ss_card card = {.peak_bf16 = 1,
+                                 .peak_fp32 = 1,
+                                 .gemm_eff_bf16 = 1,
+                                 .gemm_eff_fp32 = 1,
+                                 .sm_count = 1,
+                                 .gemm_tile_m = 1,
+                                 .gemm_tile_n = 1,
+                                 .gemm_small_tile = 1,
+                                 .gemm_k_prologue = 100,
+                                 .hbm_bandwidth = 1e30,
+                                 .hbm_efficiency = 1,
+                                 .kernel_latency = 1};
+    const struct {
+        const char *flags;
+        double tokens, pieces, element, each;
+    } cases[] = {
+        {LLAMA "--bf16", 8192, 32, 2, 6 + 8},
+        {LLAMA_OF("5000") "--bf16", 5000, 20, 2, 6 + 8},
+        {LLAMA_OF("5000") "--precision fp32", 5000, 20, 4, 12},
+        {LLAMA_OF("16") "--bf16", 16, 16, 2, 6 + 8},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        struct ss_ops loss;
+        const double e = cases[i].element, t = cases[i].tokens, pieces = cases[i].pieces;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, PROP("ss.fused.linear_cross_entropy", "1"), cases[i].flags),
+                              0);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        const struct ss_op *entropy = &loss.op[loss.n - 1], *output = &loss.op[loss.n - 2];
+        CU_ASSERT_DOUBLE_EQUAL(entropy->forward_bytes,
+                               3 * e * t * rows + 2 * e * t * hidden + pieces * cases[i].each * weight, 1);
+        CU_ASSERT_DOUBLE_EQUAL(entropy->backward_bytes, 2 * e * (t * hidden + weight), 1);
+        CU_ASSERT_EQUAL(entropy->forward_kernels, 5 * (int)pieces);
+        struct ss_ops one = {.n = 1, .op = {*output}};
+        struct ss_layer_cost cost;
+        f.c.card = &card;
+        ss_cost_layer(&f.c, &one, ss_layer_kind(SS_LAYER_LOSS), 0, &cost);
+        CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_COMPUTE], 2 * t * rows * (hidden + 100) + pieces, 0.5);
+        CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_COMPUTE], 2 * t * hidden * (rows + 100) + pieces,
+                               0.5);
+        CU_ASSERT_DOUBLE_EQUAL(cost.weight_grad[SS_LABEL_COMPUTE], 2 * weight * (t + 100 * pieces) + pieces,
+                               0.5);
+    }
 }
 
 /* An output layer that adds up its weight's gradient in place is at its peak with an empty one, beside the gradient of 2,048 tokens' logits:
@@ -558,6 +614,7 @@ int main(void)
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
                            {"traffic of the loss", test_loss_traffic},
+                           {"output layer and loss in pieces", test_linear_loss},
                            {"gradient of the output layer", test_output_gradient},
                            {"empty gradients", test_dummy_gradients},
                            {"working set", test_working},

@@ -43,6 +43,27 @@ static int leaves_gradient(const struct ss_stack *stack)
     return stack->fused_cross_entropy > 1;
 }
 
+/* Pieces of the tokens that Liger's output layer and loss take one after the other: their logits are about as large as the hidden
+ * states (ops/fused_linear_cross_entropy.py). */
+static double linear_loss_pieces(const struct ss_shape *s)
+{
+    double rows = exp2(ceil(log2(ceil(s->tokens / ceil(s->vocab / s->row)))));
+    return ceil(s->tokens / rows);
+}
+
+/* Liger's forward makes the gradients of the output layer's input and weight: a kernel reads a piece's logits twice and leaves their
+ * gradient there; the weight's part is made in the model's type, turned to fp32 and added. The backward multiplies both by the
+ * gradient of the loss. */
+static void linear_loss(struct ss_op *op, const struct ss_shape *s)
+{
+    double pieces = linear_loss_pieces(s), weight = s->vocab * s->row, input = s->tokens * s->row;
+    double logits = s->tokens * s->vocab, cast = s->e < 4 ? s->e + 4 : 0, add = 4 + 2 * s->e;
+    ss_op_elementwise(op, 3 * s->e * logits + 2 * s->e * input + pieces * (cast + add) * weight,
+                      2 * s->e * (input + weight), (int)(5 * pieces), 2);
+    op->saved_bytes = (input + weight) * s->e;
+    op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double logits = s->tokens * s->vocab;
@@ -58,6 +79,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     if (!s->model->final_norm && s->row == s->h) /* what a norm or a projection keeps else */
         op->saved_bytes = ss_op_kept_input(s, stack, s->e);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
+    if (stack->fused_linear_loss > 0)
+        op->pieces = linear_loss_pieces(s);
     if (stack->fused_wgrad_accumulation > 0)
         output = output_backward(s, op);
     if (s->tied) /* counted by the embedding where they share a stage; the plan adds the copy else */
@@ -84,11 +107,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
                                   : leaves_gradient(stack) && s->e < 4 ? 0
                                                                        : s->e);
     op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
-    if (stack->fused_linear_loss >
-        0) { /* gradients of input and weight, made in the forward; logits of a piece */
-        op->saved_bytes = (s->tokens + s->vocab) * s->row * s->e;
-        op->working_bytes = s->tokens * s->row * s->e;
-    }
+    if (stack->fused_linear_loss > 0)
+        linear_loss(op, s);
 }
 
 /* Maximum, target logit and sum of the parallel cross entropy, each reduced; Transformer Engine gathers all three of every rank. */

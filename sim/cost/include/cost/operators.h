@@ -21,6 +21,7 @@ struct ss_op {
     int precision;        /* GEMM */
     double m, n, k;       /* GEMM forward: [m x k] [k x n] */
     double groups;        /* grouped GEMM: matrices */
+    double pieces;        /* GEMM: of the rows, multiplied one after the other; 0: all at once */
     double queries;       /* joint Q, K and V: columns of Q, those of K and V are equal; else 0 */
     int one_kernel;       /* grouped GEMM: 1 where the stack's groups on streams are one kernel here */
     int scattered;        /* grouped GEMM: 1 where groups have different numbers of rows */
