@@ -188,12 +188,18 @@ static void map_attention(struct ss_hf *x)
     const struct ss_tree_node *at = ss_trainer_node(t, paths);
     const char *name = ss_trainer_text(t, paths, "sdpa");
 
-    if (!strcmp(name, "eager") || !strcmp(name, "disabled"))
+    if (ss_has_word("eager disabled", name)) {
         ss_trainer_add(t, at, "--attention-backend", "unfused");
-    else
+    } else if (ss_has_word("sdpa auto", name)) { /* PyTorch takes what it likes best on the card */
+        ss_trainer_add(t, at, "--attention-backend", "auto");
+    } else if (ss_has_word("flash_attention_3 fa3", name)) {
+        ss_trainer_add(t, at, "--attention-backend", "fused");
+        ss_trainer_assume(t, "FlashAttention 3 costs what cuDNN's attention costs");
+    } else {
         ss_trainer_add(t, at, "--attention-backend", "flash");
-    if (at && !strstr(" sdpa fa2 flash_attention_2 eager disabled auto true ", name))
-        ss_trainer_assume(t, "attention by %.40s costs what FlashAttention 2 costs", name);
+        if (!ss_has_word("flash_attention_2 fa2 true", name))
+            ss_trainer_assume(t, "attention by %.40s costs what FlashAttention 2 costs", name);
+    }
 }
 
 static void map_kernels(struct ss_hf *x)

@@ -167,8 +167,8 @@ static void map_fsdp(struct ss_hf *x)
                                                           "args.fsdp_config.fsdp_reshard_after_forward");
     const struct ss_tree_node *wrap = ss_trainer_node(t, "accelerate.fsdp_config.fsdp_auto_wrap_policy");
 
-    ss_trainer_add(t, NULL, "--stack", "torchtitan-2025");
-    ss_trainer_assume(t, "PyTorch's software is that of the stack torchtitan-2025 (--stack)");
+    ss_trainer_add(t, NULL, "--stack", "accelerate-2026");
+    ss_trainer_assume(t, "PyTorch's software is that of the stack accelerate-2026 (--stack)");
     ss_tree_take(words);
     if (wrap && ss_tree_is(wrap, "NO_WRAP"))
         ss_trainer_refuse(t, wrap, "FSDP of a model in one piece is not modelled: TRANSFORMER_BASED_WRAP");
@@ -254,8 +254,8 @@ void ss_hf_map_sharding(struct ss_hf *x)
         x->how = SS_HF_FSDP;
         map_fsdp(x);
     } else {
-        ss_trainer_add(t, NULL, "--stack", "torchtitan-2025");
-        ss_trainer_assume(t, "PyTorch's software is that of the stack torchtitan-2025 (--stack), its data "
+        ss_trainer_add(t, NULL, "--stack", "accelerate-2026");
+        ss_trainer_assume(t, "PyTorch's software is that of the stack accelerate-2026 (--stack), its data "
                              "parallelism plain");
     }
     if (x->how == SS_HF_DDP)

@@ -40,9 +40,8 @@ static int load_machines(struct survey_reader *r, const char *stack, struct ss_f
         if (rc)
             break;
         r->nmachines++;
-        const struct ss_card *card = ss_platform_card(m->platform);
-        const char *own = card->peak_fp4 > 0 ? SS_BLACKWELL_STACK : SS_DEFAULT_STACK;
-        rc = ss_stack_load_with(stack ? stack : own, card->name, files, &m->stack, err);
+        const char *card = ss_platform_card(m->platform)->name;
+        rc = ss_stack_load_with(stack ? stack : SS_DEFAULT_STACK, card, files, &m->stack, err);
     }
     ss_names_free(names, n);
     return rc;

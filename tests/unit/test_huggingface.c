@@ -16,7 +16,7 @@ static void test_files(void)
         /* "auto" buckets are the model's width squared: 2560 x 2560 */
         {"llamafactory/qwen3_full_sft.yaml",
          "--stack deepspeed-2026 --model Qwen3-4B --make-vocab-size-divisible-by 1 --seq 2048 --mbs 1 "
-         "--gradient-accumulation-steps 2 --bf16 --recompute full --attention-backend flash " PLAIN
+         "--gradient-accumulation-steps 2 --bf16 --recompute full --attention-backend auto " PLAIN
          "0 --fsdp full --set ss.zero.bucket_params=6553600 --set ss.zero.live_params=1000000000",
          "every row has all of its 2048 tokens"},
         {"llamafactory/llama3_fp8_deepspeed_sft.yaml",
@@ -24,33 +24,33 @@ static void test_files(void)
          "Llama-3-8B --make-vocab-size-divisible-by 1 --set ss.zero.bucket_params=12845056 --seq 1024 --mbs "
          "1 "
          "--gradient-accumulation-steps 8 --bf16 --precision fp8 --fp8-recipe tensorwise --recompute none "
-         "--attention-backend flash --set ss.fused.linear_cross_entropy=1 --set "
+         "--attention-backend auto --set ss.fused.linear_cross_entropy=1 --set "
          "ss.fused.inplace_activation=1 "
          "--set ss.fused.elementwise=0",
          "fp8 costs what scales"},
         {"llamafactory/run.txt",
          "--nodes 2 --gpus-per-node 8 --stack deepspeed-2026 --seq 4096 --mbs 4 --recompute full "
-         "--attention-backend flash " PLAIN "0 --fsdp full --set ss.zero.bucket_params=6553600 --set "
+         "--attention-backend auto " PLAIN "0 --fsdp full --set ss.zero.bucket_params=6553600 --set "
          "ss.zero.live_params=1000000000 --model Qwen3-4B --make-vocab-size-divisible-by 1 "
          "--gradient-accumulation-steps 2 --bf16",
          "without it DeepSpeed takes longer"},
         {"huggingface/accelerate.txt",
-         "--nodes 2 --gpus-per-node 8 --fsdp full --bf16 --recompute full --stack torchtitan-2025 --model "
+         "--nodes 2 --gpus-per-node 8 --fsdp full --bf16 --recompute full --stack accelerate-2026 --model "
          "Mistral-7B --make-vocab-size-divisible-by 1 --seq 4096 --mbs 2 --gradient-accumulation-steps 4 "
-         "--attention-backend flash " PLAIN "0",
+         "--attention-backend auto " PLAIN "0",
          "which are not known here, change no time: my_own"},
         {"huggingface/tp_hsdp.yaml",
-         "--nodes 2 --gpus-per-node 8 --stack torchtitan-2025 --fsdp full --tp 2 --fsdp hybrid --bf16 "
-         "--attention-backend flash " PLAIN "0",
+         "--nodes 2 --gpus-per-node 8 --stack accelerate-2026 --fsdp full --tp 2 --fsdp hybrid --bf16 "
+         "--attention-backend auto " PLAIN "0",
          "--model says the model"},
         {"huggingface/megatron.yaml",
          "--nodes 2 --gpus-per-node 8 --stack megatron-lm-2025 --tp 2 --pp 2 --gradient-accumulation-steps 4 "
          "--sequence-parallel --use-distributed-optimizer --recompute-activations --bf16",
          "accelerate since December 2025 takes 2"},
         {"huggingface/trainer.txt",
-         "--nodes 1 --gpus-per-node 8 --stack torchtitan-2025 --fsdp grad --model Llama-3.2-1B "
+         "--nodes 1 --gpus-per-node 8 --stack accelerate-2026 --fsdp grad --model Llama-3.2-1B "
          "--make-vocab-size-divisible-by 1 --seq 2048 --mbs 4 --bf16 --recompute none --attention-backend "
-         "flash " PLAIN "1",
+         "auto " PLAIN "1",
          NULL},
         /* two lines of the host file with 4 slots each; the batch of the file is the whole one */
         {"huggingface/deepspeed.txt",
@@ -62,13 +62,13 @@ static void test_files(void)
          "deepspeed.optimizer"},
         {"huggingface/ds_config.json",
          "--stack deepspeed-2026 --use-distributed-optimizer --overlap-grad-reduce --set "
-         "ss.zero.bucket_params=200000000 --mbs 2 --gbs 64 --fp16 --attention-backend flash " PLAIN
+         "ss.zero.bucket_params=200000000 --mbs 2 --gbs 64 --fp16 --attention-backend auto " PLAIN
          "0 --clip-grad 0",
          "--seq says the length of a row"},
         {"deepspeed/chat.txt",
          "--nodes 1 --gpus-per-node 8 --stack deepspeed-2026 --fsdp full --model Llama-2-7b "
          "--make-vocab-size-divisible-by 1 --seq 512 --mbs 4 --bf16 --recompute full --attention-backend "
-         "flash " PLAIN "0",
+         "auto " PLAIN "0",
          "num_train_epochs"},
     };
 
@@ -236,6 +236,32 @@ static void test_names(void)
     }
 }
 
+/* PyTorch takes its own choice, which the stack knows by card, unless a release of FlashAttention is asked for by name. */
+static void test_attention(void)
+{
+    static const char *const rows[][3] = {
+        {"sdpa", "auto", NULL},
+        {"eager", "unfused", NULL},
+        {"flash_attention_2", "flash", NULL},
+        {"flash_attention_3", "fused", "FlashAttention 3 costs what cuDNN's"},
+        {"kernels-community/flash-attn", "flash", "costs what FlashAttention 2 costs"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_request r;
+        char text[256];
+        snprintf(text, sizeof text, "torchrun a.py --bf16 --model_name_or_path m --attn_implementation %s\n",
+                 rows[i][0]);
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "run.txt", NULL), SS_OK);
+        size_t at = ss_request_find(&r, "--attention-backend");
+        CU_ASSERT_FATAL(at + 1 < r.n);
+        CU_ASSERT_STRING_EQUAL(r.word[at + 1].text, rows[i][1]);
+        CU_ASSERT_EQUAL(has_note(&r, rows[i][2] ? rows[i][2] : "costs what"), rows[i][2] != NULL);
+        ss_request_free(&r);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"files and commands", test_files},
@@ -244,6 +270,7 @@ int main(void)
                            {"accelerate: refused", test_refused_accelerate},
                            {"commands: refused", test_refused_commands},
                            {"names of models", test_names},
+                           {"attention", test_attention},
                            CU_TEST_INFO_NULL};
 
     return suite_run("huggingface", NULL, NULL, tests);

@@ -50,6 +50,17 @@ static void test_known_stacks(void)
     CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
     CU_ASSERT_EQUAL(s.framework, SS_FRAMEWORK_NEMO);
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_PEAK);
+    /* PyTorch from 2.11 on takes cuDNN's attention on Hopper and Blackwell, torchtitan of 2025 on Blackwell */
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepspeed-2026", "H100-80GB", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("accelerate-2026", "B200-180GB", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepspeed-2026", "A100-80GB", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FLASH);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("torchtitan-2025", "H100-80GB", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FLASH);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("torchtitan-2025", "GB200-186GB", &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-deepspeed-2022", "A100-80GB", &s, NULL), 0);
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_FIRST);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-2026", "H100", &s, NULL), 0);
@@ -72,6 +83,74 @@ static void test_every_prop(void)
     CU_ASSERT_EQUAL(s.field, (double)(lo));
     SS_STACK_PROPS(X)
 #undef X
+}
+
+/* Name of the base that a stack's file gives; empty: none. */
+static void base_of(const char *name, char out[64])
+{
+    char path[PATH_MAX], *text = NULL;
+    size_t len;
+
+    out[0] = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_data_find("workloads/stacks", name, ".xml", path, sizeof path, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(path, 1 << 20, &text, &len, NULL), 0);
+    const char *at = strstr(text, " base=\"");
+    if (at)
+        sscanf(at, " base=\"%63[^\"]", out);
+    free(text);
+}
+
+/* H100, H200 and H800 are one piece of silicon, so no stack has other kernels on one of them. */
+static void check_hopper(const char *name)
+{
+    struct ss_stack one, other;
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(name, "H100-80GB", &one, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT_EQUAL_FATAL(ss_stack_load(name, i ? "H200-141GB" : "H800-80GB", &other, NULL), 0);
+        other.tp_overlap_sms = one.tp_overlap_sms; /* of NVLink, of which H800 has half */
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
+    if (one.field != other.field)                                                                            \
+        CU_FAIL_FATAL("a stack's " id " differs among Hopper cards");
+        SS_STACK_PROPS(X)
+#undef X
+    }
+}
+
+/* A value for all cards takes the place of those that a base has for one: a file that gives the first gives the others, too. */
+static void check_base(const char *name, const char *base, const char *card)
+{
+    struct ss_stack any, here, base_any, base_here;
+
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(name, NULL, &any, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(name, card, &here, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(base, NULL, &base_any, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(base, card, &base_here, NULL), 0);
+    base_here.tp_overlap_sms = base_any.tp_overlap_sms; /* of user buffers, which PyTorch has none of */
+#define X(field, id, unit, def, lo, hi, doc)                                                                 \
+    if (base_here.field != base_any.field && any.field != base_any.field && here.field == any.field) {       \
+        fprintf(stderr, "%s on %s: %s\n", name, card, id);                                                   \
+        CU_FAIL("a value for all cards hides what a base has for one");                                      \
+    }
+    SS_STACK_PROPS(X)
+#undef X
+}
+
+static void test_cards_of_all(void)
+{
+    static const char *const cards[] = {"H800-80GB", "H20-96GB",   "V100-16GB",  "A100-80GB",
+                                        "H100-80GB", "B200-180GB", "GB200-186GB"};
+    char **names, base[64];
+    size_t n;
+
+    CU_ASSERT_EQUAL_FATAL(ss_data_list("workloads/stacks", ".xml", &names, &n, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        check_hopper(names[i]);
+        base_of(names[i], base);
+        for (size_t c = 0; base[0] && c < SS_ARRAY_LEN(cards); c++)
+            check_base(names[i], base, cards[c]);
+    }
+    ss_names_free(names, n);
 }
 
 #define P(id, more) "<prop id='" id "' " more "/>"
@@ -244,6 +323,7 @@ int main(void)
                            {"known stacks", test_known_stacks},
                            {"every prop", test_every_prop},
                            {"cards and bases", test_cards_and_bases},
+                           {"cards of all stacks", test_cards_of_all},
                            {"nearest release", test_nearest_release},
                            {"errors", test_errors},
                            {"base cycle", test_base_cycle},

@@ -17,8 +17,6 @@ extern "C" {
 
 /* The stack of a job that names none: the release that the H800 measurements were made with. */
 #define SS_DEFAULT_STACK "megatron-2407"
-/* The oldest one that has rates of attention on cards that multiply fp4 (Blackwell). */
-#define SS_BLACKWELL_STACK "nemo-25.03"
 
 /* Loads a stack by name (workloads/stacks/NAME.xml of the data) or by path into *out, with its values for `card`
  * (struct ss_card's name; NULL: those for all cards). A release without a file ("nemo-25.01") is the nearest one of that framework

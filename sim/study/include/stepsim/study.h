@@ -261,8 +261,8 @@ struct ss_survey {
     struct ss_survey_group *groups; /* by platform and kind, those that are not priced last */
 };
 /* Prices every row of a table like validation/microbench.csv on the platform of the data that has its card (of several the one
- * with the shortest name), attention with the rates of `stack`, a name or a path, NULL: SS_DEFAULT_STACK, of cards that multiply fp4
- * SS_BLACKWELL_STACK. Nothing is fitted. The caller frees *out with ss_survey_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a column is missing). */
+ * with the shortest name), attention with the rates of `stack`, a name or a path, NULL: SS_DEFAULT_STACK.
+ * Nothing is fitted. The caller frees *out with ss_survey_free. Errors: SS_ERR_IO, SS_ERR_INPUT (a column is missing). */
 int ss_survey_microbench(const char *path, const char *stack, struct ss_files *files, struct ss_survey **out,
                          struct ss_error *err);
 /* Frees a survey. NULL is allowed. */
