@@ -9,6 +9,7 @@
 #include "job/loaded.h"
 #include "model/model_internal.h"
 #include "model/stack_internal.h"
+#include "stepsim/schedule.h"
 
 /* A flag of 0, which the model of a config.json must not fill in: --num-experts 0 makes it dense. */
 static void drop_experts(const struct ss_finish *f, struct ss_model *m)
@@ -138,6 +139,11 @@ static void complete_parallel(struct ss_finish *f)
     }
     if (job->pp > 1 && job->layers_per_virtual_stage && ss_job_chunks(job) == 1)
         ss_note(f->notes, "one virtual stage a rank: run as 1F1B without interleaving");
+    if (job->pp > 1 && ss_job_chunks(job) == 1 && ss_schedule_chunks(job->schedule, 1) == 1 &&
+        ss_schedule_chunks(job->schedule, 0) > 1)
+        ss_note(f->notes,
+                "--schedule %s is made for several chunks a rank and has one here: --vp says how many",
+                job->schedule);
     if (!strcmp(job->rank_order, "tp-pp-dp"))
         ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-pp-dp");
     static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};

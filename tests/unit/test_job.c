@@ -152,6 +152,12 @@ static void test_idle(void)
         {"--cuda-graph-scope full", "--cuda-graph-scope is not active without --cuda-graph-impl", 1},
         {"--cuda-graph-scope full_iteration", "--cuda-graph-scope", 0},
         {"--cuda-graph-modules attn --cuda-graph-impl local", "--cuda-graph-scope", 0},
+        {"--pp 4 --schedule interleaved", "made for several chunks a rank and has one here", 1},
+        {"--pp 4 --schedule looped-bfs --vp 1", "made for several chunks a rank", 1},
+        {"--pp 4 --schedule interleaved --vp 2", "made for several chunks a rank", 0},
+        {"--pp 4 --schedule 1f1b", "made for several chunks a rank", 0},
+        {"--pp 4 --schedule zb-v", "made for several chunks a rank", 0},
+        {"--schedule interleaved", "made for several chunks a rank", 0},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
