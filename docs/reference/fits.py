@@ -24,7 +24,7 @@ FITS = (
      (("all", "ss.memory.nccl_per_group", "0B:20GB"), ("all", "ss.memory.fragmentation", "0:0.5"))),
     ("--platform h20 --stack nemo-24.03 --rows runs", "the H20 rows of runs.csv with quality ok or inferred-precision",
      (("H20", GEMM + "fp32", "0.3:0.98"), ("H20", GEMM + "bf16", "0.6:0.98"),
-      ("nemo-24.03", "ss.attention.unfused.passes_backward", "2:40"))),
+      ("all", "ss.attention.unfused.fp32_backward", "2:40"))),
     ("--platform v100 --stack megatron-2021 --rows runs --timer-rows gpt2-timers --timers",
      "gpt2-01, gpt2-02 and their timers of 1 % of the iteration or more",
      (("V100", GEMM + "fp16", "0.3:0.98"), ("megatron-2021", "ss.host.operator", "1us:300us"),

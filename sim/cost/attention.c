@@ -25,8 +25,8 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
     op->keys = s->sequence;
     op->forward_flops = 2 * square * (s->d + s->d_v);
     op->backward_flops = 2 * op->forward_flops;
-    op->forward_bytes = square * s->e * stack->unfused_passes_fwd;
-    op->backward_bytes = square * s->e * stack->unfused_passes_bwd;
+    op->forward_bytes = square * s->e * (s->e < 4 ? stack->unfused_passes_fwd : stack->fp32_passes_fwd);
+    op->backward_bytes = square * s->e * (s->e < 4 ? stack->unfused_passes_bwd : stack->fp32_passes_bwd);
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
     /* Of the mask one square, whatever the batch; gradients of Q and K are read and written. */

@@ -130,6 +130,27 @@ static void test_unfused_te(void)
     CU_ASSERT_EQUAL(b->backward_kernels, a->backward_kernels + 2);
 }
 
+/* Scores of 2 sequences of 4,096 and 16 heads cross HBM 4 and 6 times of 2 bytes, and in fp32, which no kernel fuses, 6 and 29 times of
+ * 4; so by every stack that runs both. */
+static void test_unfused_passes(void)
+{
+    static const char *const stacks[] = {"megatron-2407", "nemo-24.03", "megatron-2021"};
+    const double scores = 2 * 4096.0 * 4096 * 16;
+
+    for (size_t i = 0; i < 2 * sizeof stacks / sizeof *stacks; i++) {
+        int fp32 = i % 2;
+        struct setting t;
+        setting_make(&t);
+        t.job.attention = SS_ATTENTION_UNFUSED;
+        t.job.precision = fp32 ? SS_FP32 : SS_BF16;
+        CU_ASSERT_EQUAL_FATAL(ss_stack_load(stacks[i / 2], NULL, &t.stack, NULL), 0);
+        struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+        const struct ss_op *op = find(&ops, "core attention");
+        CU_ASSERT_EQUAL(op->forward_bytes, scores * (fp32 ? 6 * 4 : 4 * 2));
+        CU_ASSERT_EQUAL(op->backward_bytes, scores * (fp32 ? 29 * 4 : 6 * 2));
+    }
+}
+
 static double forward_flops(const struct ss_ops *ops)
 {
     double sum = 0;
@@ -363,6 +384,7 @@ int main(void)
                            {"tiles of context parallelism", test_context_parallel},
                            {"bytes of a ring", test_ring_bytes},
                            {"unfused attention of Transformer Engine", test_unfused_te},
+                           {"passes of unfused attention", test_unfused_passes},
                            {"latent attention of full rank", test_latent_full_rank},
                            {"latent attention of DeepSeek-V3", test_latent_of_deepseek_v3},
                            {"latent attention, tensor parallel", test_latent_tensor_parallel},

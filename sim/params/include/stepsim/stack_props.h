@@ -37,6 +37,9 @@ extern "C" {
     X(unfused_passes_fwd, "ss.attention.unfused.passes_forward", NONE, 4, 1, 40,                             \
       "times that unfused attention moves the score matrix through HBM, forward")                            \
     X(unfused_passes_bwd, "ss.attention.unfused.passes_backward", NONE, 6, 1, 40, "the same, backward")      \
+    X(fp32_passes_fwd, "ss.attention.unfused.fp32_forward", NONE, 6, 1, 40,                                  \
+      "the same in fp32, forward: no kernel fuses its softmax")                                              \
+    X(fp32_passes_bwd, "ss.attention.unfused.fp32_backward", NONE, 9, 1, 40, "the same, backward")           \
     X(unfused_te, "ss.attention.unfused.te", COUNT, 0, 0, 1,                                                 \
       "Transformer Engine's unfused attention: each forward makes the whole mask and puts the context in "   \
       "order, the backward scales the gradients of Q and K")                                                 \
