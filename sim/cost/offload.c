@@ -16,6 +16,46 @@ struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss
     return out;
 }
 
+/* Transformer Engine from 1.10 to 2.9: `moved` of `layers` layers are copied one after the other, each while so many layers compute that
+ * all have their share of them; the first copy begins behind its own layer. Returns what compute waits for all of them. */
+static double wait_by_windows(int layers, int moved, double copy, double layer)
+{
+    int window = layers / moved, longer = layers % moved;
+    double first = ss_cost_exposed(copy, (window + (longer > 0) - 1) * layer);
+    int wide = longer > 0 ? longer - 1 : 0, narrow = moved - 1 - wide;
+    return first + wide * ss_cost_exposed(copy, (window + 1) * layer) +
+           narrow * ss_cost_exposed(copy, window * layer);
+}
+
+/* From 2.10 on: copy i must be done when layer `layers - moved + i` begins. The longest of the ways through computes and copies, each
+ * behind the one before it, turns from compute to copies and back once, or as often as it can. */
+static double wait_by_deadlines(int layers, int moved, double copy, double layer)
+{
+    int ahead = layers - moved, most = (layers - 1) / ahead;
+    double wait = 0;
+    for (int i = 0; i < 2; i++) {
+        double turns = i ? most : 1, rest = layers - 1 - turns * ahead;
+        wait = fmax(wait, layer * (1 + turns - layers) + turns * copy + rest * fmax(layer, copy));
+    }
+    return wait;
+}
+
+/* What one of the offloaded layers waits for its copy in a pass of so many seconds. */
+static double waited(const struct ss_cost_context *c, double copy, double pass)
+{
+    int layers = c->job->model.num_layers, moved = c->job->cpu_offload_layers;
+    if (c->job->offload_modules || c->stack->offload_windows <= 0)
+        return ss_cost_exposed(copy, pass);
+    return (c->stack->offload_windows > 1 ? wait_by_deadlines : wait_by_windows)(layers, moved, copy, pass) /
+           moved;
+}
+
+/* A copy that is seen beside its layer alone: as long as what the layer waits for it says. */
+static double seen(double copy, double pass, double wait)
+{
+    return wait > 0 ? pass + wait : fmin(copy, pass);
+}
+
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out)
 {
@@ -26,14 +66,17 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     int joined = c->job->offload_modules && c->job->offload_inflight == 0; /* compute waits for every copy */
     if (bytes <= 0)
         return;
-    double f = joined ? copy : ss_cost_exposed(copy, ss_cost_slowed(c, out->forward));
-    double b = ss_cost_exposed(copy, ss_cost_slowed_backward(c, out));
-    const struct ss_layer_step post = ss_step_post(SS_COMM_HOST, 0, bytes, copy);
-    for (int phase = SS_PHASE_F; phase <= SS_PHASE_I; phase++)
-        if (joined && phase == SS_PHASE_F)
-            ss_record_behind(c->record, phase, &post);
-        else
-            ss_record_beside(c->record, phase, &post, 1, 0);
+    double forward = ss_cost_slowed(c, out->forward), backward = ss_cost_slowed_backward(c, out);
+    double f = joined ? copy : waited(c, copy, forward), b = waited(c, copy, backward);
+    const struct ss_layer_step there = ss_step_post(SS_COMM_HOST, 0, bytes,
+                                                    joined ? copy : seen(copy, forward, f)),
+                               back = ss_step_post(SS_COMM_HOST, 0, bytes, seen(copy, backward, b));
+    if (joined)
+        ss_record_behind(c->record, SS_PHASE_F, &there);
+    else
+        ss_record_beside(c->record, SS_PHASE_F, &there, 1, 0);
+    for (int phase = SS_PHASE_B; phase <= SS_PHASE_I; phase++)
+        ss_record_beside(c->record, phase, &back, 1, 0);
     out->forward[SS_LABEL_OFFLOAD] += f;
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }

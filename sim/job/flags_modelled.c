@@ -158,7 +158,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
         "CPU offloading leaves weights on the device")
     OWN_SET("--cpu-offloading-activations", cpu_offload_activations, 1,
         "CPU offloading moves activations (default)")
-    OWN_SET("--cpu-offloading-weights", cpu_offload_weights, 1, "CPU offloading moves weights (default)")
+    OWN_SET("--cpu-offloading-weights", cpu_offload_weights, 1, "CPU offloading moves weights, too; without either flag as the stack has it")
 
     /* ---- parallel layout ---- */
     INT("--tensor-model-parallel-size", tp, 1, MAX_DEGREE, NULL)

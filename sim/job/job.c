@@ -29,7 +29,8 @@ void ss_job_init(struct ss_job *job)
     job->scatter_gather = 1;
     job->grad_reduce_fp32 = -1;
     job->optimizer_fraction = -1;
-    job->cpu_offload_activations = job->cpu_offload_weights = 1;
+    job->cpu_offload_activations = 1;
+    job->cpu_offload_weights = -1;
     job->offload_least = 1024 * 1024;
     job->offload_fraction = 1;
     job->offload_inflight = -1;

@@ -200,6 +200,8 @@ static void complete_optimizer(struct ss_finish *f)
     if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
         job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
     complete_optimizer_offload(f);
+    if (job->cpu_offload_weights < 0)
+        job->cpu_offload_weights = f->stack->offload_weights > 0;
     if (job->cpu_offload_layers < 0) {
         job->cpu_offload_layers = 0;
         ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");

@@ -160,6 +160,42 @@ static void test_exposed(void)
     CU_ASSERT_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], 0);
 }
 
+/* What compute waits for n of 8 copies, by hand; a layer takes 2 s. Windows: 3 copies have 3, 3 and 2 layers, 4 have 2 each, the first one layer
+ * less. Deadlines: copy i is done when layer 8 - n + i begins. 4 copies of 3 s run from 2 to 14 s, when layer 7 begins; of 4 s they
+ * end at 18, and it waits 4. Of 7 copies layer i + 1 waits for all of copy i; of 6 copies of 3 s the first ends at 5, the last at 20, and layer 7
+ * behind it at 22 in place of 16. */
+static void test_windows(void)
+{
+    static const struct {
+        double windows;
+        int moved;
+        double copy, waits;
+    } rows[] = {
+        {0, 4, 3, 4 * 1},     {0, 4, 1, 0},  {1, 4, 3, 1},     {1, 4, 5, 3 + 3 * 1},
+        {1, 3, 5, 1 + 0 + 1}, {1, 1, 13, 0}, {1, 1, 15, 1},    {1, 7, 3, 1 + 6},
+        {2, 4, 3, 0},         {2, 4, 4, 4},  {2, 7, 3, 7 * 3}, {2, 7, 1, 7 * 1},
+        {2, 6, 3, 6},         {2, 1, 12, 0}, {2, 1, 13, 1},    {2, 3, 9, 3 * 9 - 6 * 2},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct setting t;
+        struct ss_layer_cost cost = {.forward = {[SS_LABEL_COMPUTE] = 2},
+                                     .input_grad = {[SS_LABEL_COMPUTE] = 1},
+                                     .weight_grad = {[SS_LABEL_COMPUTE] = 1}};
+        setting_make(&t);
+        struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+        t.job.model.num_layers = 8;
+        t.job.cpu_offload_layers = rows[i].moved;
+        t.job.cpu_offload_weights = 1;
+        t.job.cpu_offload_activations = 0;
+        t.stack.offload_windows = rows[i].windows;
+        t.card.pcie_bandwidth = ss_ops_params(&ops) * 2 / rows[i].copy;
+        ss_cost_layer_offload(&t.c, &ops, &cost);
+        CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);
+    }
+}
+
 /* --cpu-offloading-weights: 11,274,240 parameters in 16 bit, and all that the layer keeps beside where activations go too, at 1 GB/s
  * in each direction. Of three such layers the host holds the activations, and of half of the optimizer's states 12 bytes and a
  * gradient of 4, an eighth on each of as many ranks. */
@@ -337,6 +373,7 @@ int main(void)
                            {"no more than kept", test_no_more_than_kept},
                            {"exposed", test_exposed},
                            {"whole layers", test_whole_layers},
+                           {"windows of copies", test_windows},
                            {"layers", test_layers},
                            {"one stage", test_one_stage},
                            {"stages", test_stages},

@@ -247,7 +247,7 @@ struct ss_job {
     int grad_reduce_bf16;   /* --grad-reduce-in-bf16, which beats it */
     double bucket_size;     /* --ddp-bucket-size in parameters, 0 = Megatron's default */
     int cpu_offload_layers; /* --cpu-offloading-num-layers, 0 = off; -1 = --cpu-offloading alone */
-    int cpu_offload_activations, cpu_offload_weights;
+    int cpu_offload_activations, cpu_offload_weights; /* the latter -1: as the stack has it */
     double optimizer_offload;  /* fraction of optimizer states and step on the host, 0 = off */
     double optimizer_fraction; /* --optimizer-offload-fraction, until finish; -1 = not given */
     double

@@ -214,6 +214,11 @@ extern "C" {
     X(host_group, "ss.host.grouped_gemm", TIME, 0, 0, 1e-3,                                                  \
       "host time to issue the GEMM of one group, where a grouped GEMM is a kernel for each on several "      \
       "streams, as Transformer Engine's; 0: one kernel")                                                     \
+    X(offload_windows, "ss.offload.windows", COUNT, 0, 0, 2,                                                 \
+      "when the copy of an offloaded layer must be done: 0 with the next layer, 1 with its share of all "    \
+      "layers, 2 when a layer of those that stay would need its memory")                                     \
+    X(offload_weights, "ss.default.cpu_offload_weights", COUNT, 1, 0, 1,                                     \
+      "--cpu-offloading moves weights, too, where no flag says")                                             \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1,                                                \
       "host work of one forward or backward slot that the GPU waits for")                                    \
     X(amax_group, "ss.fp8.amax_group", COUNT, 0, 0, 2,                                                       \
