@@ -30,10 +30,10 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->optimizer_offload) + copies, 12);
-    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps at memory speed,
-     * which PCIe bounds from above on every node here. */
-    host = c->job->optimizer_offload * local * (4 + e) / c->card->pcie_bandwidth +
-           c->job->optimizer_offload * local * adam / c->card->pcie_bandwidth;
+    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps for all GPUs of its node. */
+    host = c->job->optimizer_offload * local;
+    if (host > 0)
+        host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.gpus_per_node / c->card->host_step;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
     return device + host +
            tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);

@@ -42,6 +42,9 @@ static void note_guesses(struct ss_plan *plan)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
     if (job->cpu_offload_layers > 0 || job->offload_modules || job->optimizer_offload > 0)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
+    if (job->optimizer_offload > 0)
+        ss_notes_add(&plan->guessed, "the host steps as fast as the two Xeons of a DGX-2 "
+                                     "(ss.host.step_bandwidth), and adds up no gradients");
 }
 
 /* What is offloaded must fit the node: a node's GPUs are mostly of one stage. */

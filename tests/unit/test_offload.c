@@ -160,6 +160,25 @@ static void test_exposed(void)
     CU_ASSERT_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], 0);
 }
 
+/* A quarter of 1e9 parameters on each of four ranks of a node, half of their states on the host: gradients of 4 bytes out and parameters of 2 back at
+ * 50 GB/s, 28 bytes a parameter of all four ranks at 100 GB/s. What stays takes no time on a card without bounds. */
+static void test_host_step(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.c.net.gpus_per_node = 4;
+    t.card.hbm_bandwidth = 1e30;
+    t.card.kernel_latency = 0;
+    t.card.pcie_bandwidth = 50e9;
+    t.card.host_step = 100e9;
+    t.job.distributed_optimizer = t.job.grad_reduce_fp32 = 1;
+    t.job.optimizer_offload = 0.5;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&t.c, 1e9, 0, 4), 0.5 * 0.25e9 * (6 / 50e9 + 4 * 28 / 100e9),
+                           1e-9);
+    t.job.optimizer_offload = 0;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&t.c, 1e9, 0, 4), 0, 1e-9);
+}
+
 /* What compute waits for n of 8 copies, by hand; a layer takes 2 s. Windows: 3 copies have 3, 3 and 2 layers, 4 have 2 each, the first one layer
  * less. Deadlines: copy i is done when layer 8 - n + i begins. 4 copies of 3 s run from 2 to 14 s, when layer 7 begins; of 4 s they
  * end at 18, and it waits 4. Of 7 copies layer i + 1 waits for all of copy i; of 6 copies of 3 s the first ends at 5, the last at 20, and layer 7
@@ -374,6 +393,7 @@ int main(void)
                            {"exposed", test_exposed},
                            {"whole layers", test_whole_layers},
                            {"windows of copies", test_windows},
+                           {"step on the host", test_host_step},
                            {"layers", test_layers},
                            {"one stage", test_one_stage},
                            {"stages", test_stages},

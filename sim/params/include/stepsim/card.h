@@ -110,6 +110,9 @@ extern "C" {
     X(pcie_bandwidth, "ss.pcie.bandwidth", BANDWIDTH, 1, 0, 1e8, 1e13,                                       \
       "host to device copy rate, one direction")                                                             \
     X(host_memory, "ss.host_memory", BYTES, 1, 0, 1e9, 1e15, "host memory of a node")                        \
+    X(host_step, "ss.host.step_bandwidth", BANDWIDTH, 0, 1.09e11, 1e8, 1e13,                                 \
+      "bytes of optimizer states and gradients a second that the host of a node steps through, of all "      \
+      "its GPUs together")                                                                                   \
     X(host_slowdown, "ss.host.slowdown", NONE, 0, 1, 0.1, 10,                                                \
       "time that the host takes to issue an operator, over that of the Xeons of the stacks' figures")        \
     X(spread_gpu, "ss.spread.gpu", FRACTION, 0, 0.015, 0, 0.1,                                               \
