@@ -78,6 +78,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
         for (int m = 0; m < SS_MEM_COUNT; m++)
             out->fixed += cost.memory[m];
         out->step_bytes = cost.step_bytes;
+        out->main_gradients = cost.main_gradients;
         out->beside = ss_memory_overhead(plan->job, plan->stack, plan->world_size, cost.parameters);
     }
     ss_rank_cost_free(&cost);
@@ -96,6 +97,7 @@ static void raise(struct ss_stage_least *to, const struct ss_stage_least *s)
         to->fixed = s->fixed;
         to->beside = s->beside;
         to->step_bytes = s->step_bytes;
+        to->main_gradients = s->main_gradients;
     }
 }
 

@@ -197,6 +197,36 @@ static void test_step(void)
     }
 }
 
+#define HALF "--bf16 --grad-reduce-in-bf16 "
+#define AWARE "--use-precision-aware-optimizer "
+#define FP8 "--fp8-format hybrid "
+/* Megatron core copies its share of 16-bit gradients to fp32; an optimizer that is aware of precision reads 16 bit, but for fp8 that
+ * scales by itself. Others than Megatron core's make none, or keep them. Of 1e9 parameters 2e8 are of experts, in half as many shards. */
+static void test_main_gradients(void)
+{
+    const struct ss_param_count count = {.all = 1e9, .expert = 2e8};
+    static const struct {
+        const char *props, *flags;
+        double shards, bytes;
+    } rows[] = {{"", LLAMA "--fp16", 1, 4e9},
+                {"", LLAMA "--bf16", 1, 0},
+                {"", LLAMA HALF ZERO, 8, 0.4e9 + 0.2e9},
+                {"", LLAMA HALF AWARE ZERO, 8, 0},
+                {"", LLAMA HALF FP8 AWARE ZERO, 8, 0},
+                {"", LLAMA HALF FP8 "--fp8-recipe tensorwise " AWARE ZERO, 8, 0.4e9 + 0.2e9},
+                {PROP("ss.optimizer.param_remainders", "1"), LLAMA HALF ZERO, 8, 0},
+                {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 0},
+                {PROP("ss.optimizer.model_type", "1"), LLAMA HALF ZERO, 8, 0},
+                {PROP("ss.zero.bucket_params", "5e8"), LLAMA HALF ZERO, 8, 0}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct fixture f;
+        struct ss_optimizer_shards shards = {rows[i].shards, fmax(rows[i].shards / 2, 1)};
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, rows[i].flags), 0);
+        CU_ASSERT_DOUBLE_EQUAL(ss_memory_main_gradients(&f.c, &count, shards), rows[i].bytes, 1);
+    }
+}
+
 /* Full sharding holds two layers gathered, of which one may be the output layer, ZeRO-3 as many parameters as it may, and its bucket twice;
  * PyTorch's holds two layers, and embedding and output layer with their gradients all the time; its fp32 shards are the
  * master copy. */
@@ -606,6 +636,7 @@ static void test_parameters(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"copies of the step", test_step},
+                           {"main gradients", test_main_gradients},
                            {"parameters of a chunk", test_parameters},
                            {"weight gradients put off", test_put_off},
                            {"moments in bf16", test_bf16_moments},

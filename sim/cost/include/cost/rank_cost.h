@@ -77,7 +77,7 @@ struct ss_rank_cost {
     struct ss_pair_cost *pairs;    /* [chunk of the forward * chunks + that of the backward], NULL: F + B */
     double parameters;             /* of all chunks */
     double memory[SS_MEM_COUNT];   /* static bytes by class */
-    double step_bytes, host_bytes; /* as in struct ss_plan_class */
+    double step_bytes, main_gradients, host_bytes; /* as in struct ss_plan_class */
     double gradients_s, optimizer_s;
 };
 /* `like`, which may be NULL, is a cost at an equal site, of any stage: a layer costs the same there. On failure *out is safe to free. */

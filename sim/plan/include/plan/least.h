@@ -20,6 +20,7 @@ struct ss_stage_least {
     double split;             /* s of both where the backward is split, if that is less */
     double step; /* s of an iteration: optimizer, passes over gradients, host time that nothing hides */
     double fixed, step_bytes; /* bytes of classes that live all the time; of them those of the step alone */
+    double main_gradients;    /* bytes beside them, in the room of activations, of the step */
     double beside;            /* bytes beside tensors */
     double activations;       /* bytes that a microbatch keeps from F to B on all chunks */
     double chunk;             /* and on the chunk that keeps least */

@@ -87,6 +87,7 @@ struct ss_plan_class {
     double parameters;           /* on one rank */
     double memory[SS_MEM_COUNT]; /* static bytes by class */
     double step_bytes;           /* of them, those that live in the optimizer's step alone */
+    double main_gradients;       /* bytes beside them that the step makes in the room of activations */
     double host_bytes;           /* of the host's memory, that one rank's offload needs */
     double
         pace; /* how much longer its kernels take than on the mean GPU; in `chunks` as SS_LABEL_SPREAD, in steps not */
