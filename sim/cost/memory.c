@@ -48,8 +48,8 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
     return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
 
-/* 1: the optimizer reads 16-bit gradients as they are. Of Megatron core's one that is aware of precision does, but for fp8 that
- * scales by itself (distrib_optimizer.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). */
+/* 1: not Megatron core's optimizer (DeepSpeed's, Apex's, FSDP's), or one that is aware of precision, which reads 16-bit gradients but for
+ * fp8 that scales by itself (distrib_optimizer.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). */
 static int reads_gradients(const struct ss_cost_context *c)
 {
     const struct ss_job *job = c->job;

@@ -50,21 +50,29 @@ static void test_known_stacks(void)
     CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
     CU_ASSERT_EQUAL(s.framework, SS_FRAMEWORK_NEMO);
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_PEAK);
-    /* PyTorch from 2.11 on takes cuDNN's attention on Hopper and Blackwell, torchtitan of 2025 on Blackwell */
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepspeed-2026", "H100-80GB", &s, NULL), 0);
-    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("accelerate-2026", "B200-180GB", &s, NULL), 0);
-    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("deepspeed-2026", "A100-80GB", &s, NULL), 0);
-    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FLASH);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("torchtitan-2025", "H100-80GB", &s, NULL), 0);
-    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FLASH);
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load("torchtitan-2025", "GB200-186GB", &s, NULL), 0);
-    CU_ASSERT_EQUAL(s.attention_auto, SS_STACK_FUSED);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-deepspeed-2022", "A100-80GB", &s, NULL), 0);
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_FIRST);
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-2026", "H100", &s, NULL), 0);
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_LAST);
+}
+
+/* PyTorch from 2.11 on takes cuDNN's attention on Hopper and Blackwell, torchtitan of 2025 on Blackwell. */
+static void test_attention_of_pytorch(void)
+{
+    static const struct {
+        const char *stack, *card;
+        int kernel;
+    } rows[] = {{"deepspeed-2026", "H100-80GB", SS_STACK_FUSED},
+                {"deepspeed-2026", "A100-80GB", SS_STACK_FLASH},
+                {"accelerate-2026", "B200-180GB", SS_STACK_FUSED},
+                {"torchtitan-2025", "H100-80GB", SS_STACK_FLASH},
+                {"torchtitan-2025", "GB200-186GB", SS_STACK_FUSED}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_stack s;
+        CU_ASSERT_EQUAL_FATAL(ss_stack_load(rows[i].stack, rows[i].card, &s, NULL), 0);
+        CU_ASSERT_EQUAL(s.attention_auto, rows[i].kernel);
+    }
 }
 
 /* The rows of SS_STACK_PROPS are consistent, and every one can be set by its id. */
@@ -321,6 +329,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"every file", test_every_file_loads},
                            {"known stacks", test_known_stacks},
+                           {"attention of PyTorch", test_attention_of_pytorch},
                            {"every prop", test_every_prop},
                            {"cards and bases", test_cards_and_bases},
                            {"cards of all stacks", test_cards_of_all},
