@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/documents.h"
 #include "job/job_internal.h"
 
 struct machine {
@@ -14,6 +15,11 @@ struct machine {
     struct ss_platform *platform;
     struct ss_stack stack;
     struct machine *next;
+};
+struct named_stack {
+    char *name, *card;
+    struct ss_stack stack;
+    struct named_stack *next;
 };
 struct named_model {
     char *name;
@@ -26,23 +32,13 @@ struct named_loads {
     struct ss_moe_loads loads;
     struct named_loads *next;
 };
-struct named_lengths {
-    char *path;
-    struct ss_lengths lengths;
-    struct named_lengths *next;
-};
-struct made_packing {
-    struct ss_packing_input in; /* lengths: a named_lengths' or NULL */
-    struct ss_packing packing;
-    struct made_packing *next;
-};
 struct ss_loaded {
     int owners;
     struct machine *machines;
+    struct named_stack *stacks;
     struct named_model *models;
     struct named_loads *loads;
-    struct named_lengths *lengths;
-    struct made_packing *packings;
+    struct ss_documents *documents;
 };
 
 static int no_memory(struct ss_error *err)
@@ -72,6 +68,15 @@ static void free_machine(struct machine *m)
     free(m);
 }
 
+static void free_stack(struct named_stack *s)
+{
+    if (!s)
+        return;
+    free(s->name);
+    free(s->card);
+    free(s);
+}
+
 static void free_loads(struct named_loads *n)
 {
     if (!n)
@@ -79,28 +84,6 @@ static void free_loads(struct named_loads *n)
     free(n->loads.load);
     free(n->path);
     free(n);
-}
-
-static void free_lengths(struct named_lengths *n)
-{
-    if (!n)
-        return;
-    ss_lengths_free(&n->lengths);
-    free(n->path);
-    free(n);
-}
-
-static void free_documents(struct ss_loaded *l)
-{
-    for (struct named_lengths *n = l->lengths, *next; n; n = next) {
-        next = n->next;
-        free_lengths(n);
-    }
-    for (struct made_packing *m = l->packings, *next; m; m = next) {
-        next = m->next;
-        ss_packing_free(&m->packing);
-        free(m);
-    }
 }
 
 void ss_loaded_drop(struct ss_loaded *l)
@@ -111,6 +94,10 @@ void ss_loaded_drop(struct ss_loaded *l)
         next = m->next;
         free_machine(m);
     }
+    for (struct named_stack *s = l->stacks, *next; s; s = next) {
+        next = s->next;
+        free_stack(s);
+    }
     for (struct named_model *m = l->models, *next; m; m = next) {
         next = m->next;
         free(m->name);
@@ -120,7 +107,7 @@ void ss_loaded_drop(struct ss_loaded *l)
         next = n->next;
         free_loads(n);
     }
-    free_documents(l);
+    ss_documents_free(l->documents);
     free(l);
 }
 
@@ -229,9 +216,32 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
+int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *card, struct ss_files *files,
+                    struct ss_stack *out, struct ss_error *err)
+{
+    struct named_stack *s = l->stacks;
+
+    while (s && (strcmp(s->name, name_or_path) != 0 || strcmp(s->card, card) != 0))
+        s = s->next;
+    if (!s) {
+        s = ss_calloc(1, sizeof *s);
+        int rc = s && (s->name = strdup(name_or_path)) && (s->card = strdup(card))
+                     ? ss_stack_load_with(name_or_path, card, files, &s->stack, err)
+                     : no_memory(err);
+        if (rc) {
+            free_stack(s);
+            return rc;
+        }
+        s->next = l->stacks;
+        l->stacks = s;
+    }
+    *out = s->stack;
+    return SS_OK;
+}
+
 /* What files say. */
-static int load(struct machine *m, const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
-                struct ss_files *files, struct ss_error *err)
+static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job, const struct ss_request *r,
+                ss_route_asker asker, struct ss_files *files, struct ss_error *err)
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
@@ -242,7 +252,7 @@ static int load(struct machine *m, const struct ss_job *job, const struct ss_req
     if (!rc)
         rc = located(
             r, "--stack",
-            ss_stack_load_with(job->stack, ss_platform_card(m->platform)->name, files, &m->stack, err), err);
+            ss_loaded_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack, err), err);
     return rc;
 }
 
@@ -278,7 +288,7 @@ static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct
 
     if (!m) {
         m = ss_calloc(1, sizeof *m);
-        rc = m ? load(m, job, r, asker, files, err) : no_memory(err);
+        rc = m ? load(l, m, job, r, asker, files, err) : no_memory(err);
         if (rc)
             free_machine(m);
         else
@@ -301,7 +311,7 @@ static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct s
     if (!rc && m->platform)
         m->stack = read->stack;
     else if (!rc)
-        rc = load(m, job, r, asker, files, err);
+        rc = load(l, m, job, r, asker, files, err);
     if (!rc)
         rc = ss_sets_apply(r, m->platform, &m->stack, err);
     if (rc) {
@@ -402,61 +412,10 @@ int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_e
     return rc;
 }
 
-static int find_lengths(struct ss_loaded *l, const char *path, const struct ss_lengths **out,
-                        struct ss_error *err)
-{
-    struct named_lengths *n = l->lengths;
-
-    while (n && strcmp(n->path, path) != 0)
-        n = n->next;
-    if (!n) {
-        n = ss_calloc(1, sizeof *n);
-        int rc = n && (n->path = strdup(path)) ? ss_lengths_read(path, &n->lengths, err) : no_memory(err);
-        if (rc) {
-            free_lengths(n);
-            return rc;
-        }
-        n->next = l->lengths;
-        l->lengths = n;
-    }
-    *out = &n->lengths;
-    return SS_OK;
-}
-
-static int same_packing(const struct ss_packing_input *a, const struct ss_packing_input *b)
-{
-    return a->law == b->law && a->low == b->low && a->high == b->high && a->lengths == b->lengths &&
-           a->row == b->row && a->multiple == b->multiple && a->algorithm == b->algorithm &&
-           a->seed == b->seed;
-}
-
 int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
                       struct ss_error *err)
 {
-    struct ss_packing_input in = {.law = job->packed_law,
-                                  .low = job->packed_low,
-                                  .high = job->packed_high,
-                                  .row = job->seq_length,
-                                  .multiple = job->packed_multiple,
-                                  .algorithm = job->packed_algorithm,
-                                  .seed = (uint64_t)job->packed_seed};
-    int rc = in.law == SS_PACKED_FILE ? find_lengths(l, job->packed_source, &in.lengths, err) : SS_OK;
-    struct made_packing *m = l->packings;
-
-    while (m && !rc && !same_packing(&m->in, &in))
-        m = m->next;
-    if (!rc && !m) {
-        m = ss_calloc(1, sizeof *m);
-        rc = m ? ss_packing_build(&in, &m->packing, err) : no_memory(err);
-        if (rc) {
-            free(m);
-            return rc;
-        }
-        m->in = in;
-        m->next = l->packings;
-        l->packings = m;
-    }
-    if (!rc)
-        *out = &m->packing;
-    return rc;
+    if (!l->documents && !(l->documents = ss_documents_new()))
+        return no_memory(err);
+    return ss_documents_packing(l->documents, job, out, err);
 }

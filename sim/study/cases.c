@@ -26,7 +26,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                  : ss_platform_load(c->job.platform, &options, &c->platform, err);
 
     if (!rc)
-        rc = ss_stack_load_with(c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack, err);
+        rc = ss_loaded_stack(c->loaded, c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack,
+                             err);
     return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
@@ -137,12 +138,12 @@ static int is_platform(const char *column, const char *chosen)
 
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
+    if (!c->loaded && !(c->loaded = ss_loaded_new()))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     int gpus, rc = load_inputs(c, files, err);
 
     if (rc)
         return rc;
-    if (!c->loaded && !(c->loaded = ss_loaded_new()))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     gpus = ss_platform_gpus_per_node(c->platform);
     return ss_loaded_finish(c->loaded, &c->job, &c->stack,
                             ss_job_world_size(&c->job, ss_platform_nodes(c->platform), gpus), gpus, files,

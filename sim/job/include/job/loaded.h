@@ -24,6 +24,9 @@ int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct s
 /* A platform that was found, and its stack, are not read any more: where they are the last user's, and have values of --set or
  * --scale, they are freed. */
 void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform);
+/* A stack by name or path as its file says for a card; `files`, which may be NULL, gets what is read. */
+int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *card, struct ss_files *files,
+                    struct ss_stack *out, struct ss_error *err);
 /* A model by name or path, as its config.json has it. */
 int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out,
                     struct ss_error *err);
