@@ -195,10 +195,14 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
     int apart = cast_apart(s), largest = s->fp8_current ? LARGEST_BYTES : 0;
     double turn = s->any_layout ? 0 : 2, whole = s->any_layout ? 3 : 4;
     double gradient = gathered ? (3 + largest) * out / s->sp + turn * out : (whole + largest) * out;
-    int later = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
-    double input = !column ? (whole + largest) * in : !apart ? 0 : later ? 3 * in / s->sp : whole * in;
-    ss_op_elementwise(op, passes * input, passes * (gradient + (later ? turn * in : 0)), input > 0 ? 2 : 0,
-                      backward_casts(s, stack, (gathered || later) && turn > 0 ? 3 : 2));
+    int behind = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
+    int late = behind || (gathered && stack->row_transposes_late > 0);
+    double input = !column  ? (late ? 3 : whole) * in + largest * in
+                   : !apart ? 0
+                   : late   ? 3 * in / s->sp
+                            : whole * in;
+    ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0)), input > 0 ? 2 : 0,
+                      backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
     if (!s->fp8_current)
         return;
     op->forward_launches = column ? NORM_LAUNCHES : LARGEST_LAUNCHES;

@@ -281,6 +281,20 @@ static void test_casts(void)
     op = cast(&ops, &blocks, &stack, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
     CU_ASSERT(op->backward_kernels == 2);
+    /* The gradient is cast as a shard and transposed whole; so is the input, where Transformer Engine puts that off. */
+    struct ss_shape shard = shape_of(0, 4);
+    op = cast(&ops, &shard, &stack, SS_TP_ROW);
+    CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * (3 * 75 + 2 * 300));
+    CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 3);
+    stack.row_transposes_late = 1;
+    op = cast(&ops, &shard, &stack, SS_TP_ROW);
+    CU_ASSERT(op->forward_bytes == 1000 * 3 * 100);
+    CU_ASSERT(op->backward_bytes == 1000 * (3 * 75 + 2 * 300 + 2 * 100) && op->backward_kernels == 4);
+    op = cast(&ops, &plain, &stack, SS_TP_ROW); /* without sequence parallelism one kernel does both */
+    CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
+    op = cast(&ops, &plain, &stack, SS_TP_COLUMN);
+    CU_ASSERT(op->backward_bytes == 1000 * (4 * 300 + 2 * 100) && op->backward_kernels == 3);
+    stack.row_transposes_late = 0;
     stack.fp8_keeps_less = 1; /* as many bytes (ss.te.fp8_cast counts them) in more kernels */
     op = cast(&ops, &blocks, &stack, SS_TP_ROW);
     CU_ASSERT(op->forward_kernels == 2 && op->backward_bytes == 1000 * 4 * 300 && op->backward_kernels == 5);

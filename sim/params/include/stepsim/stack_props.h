@@ -98,6 +98,9 @@ extern "C" {
       "(use_split_accumulator, use_fast_accum)")                                                             \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8,                                                      \
       "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                       \
+    X(row_transposes_late, "ss.te.row_transposes_late", COUNT, 0, 0, 1,                                      \
+      "under sequence parallelism the fp8 input of a row-parallel layer is transposed by a kernel of its "   \
+      "own in the backward, not where it is cast (Transformer Engine before 2.0)")                           \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
       "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
