@@ -178,7 +178,7 @@ static double in_flight(const struct ss_job *job, int microbatches, int rank)
 static void add_memory(const struct ss_stage_least *s, const struct ss_stack *stack, double activations,
                        struct bounds *out)
 {
-    double held = fmax(activations * (1 + stack->fragmentation), s->main_gradients);
+    double held = fmax(activations, s->main_gradients) * (1 + stack->fragmentation);
     double least = fmax(activations - fmin(s->step_bytes, activations), s->main_gradients);
     out->bytes = fmax(out->bytes, s->beside + s->fixed + held);
     out->least_bytes = fmax(out->least_bytes, s->beside + s->fixed + least);

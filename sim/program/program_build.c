@@ -104,7 +104,9 @@ static void add_slot(struct ss_program_builder *b, int template_index)
 static void step_slot(struct ss_program_builder *b)
 {
     const struct ss_plan_class *c = &b->plan->classes[b->cls];
+    ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OPTIMIZER, c->main_gradients);
     ss_emit_compute(&b->e, SS_LABEL_OPTIMIZER, c->optimizer_s);
+    ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OPTIMIZER, c->main_gradients);
     for (int i = 0; i < c->nafter; i++)
         ss_emit_post(&b->e, c->after[i], SS_STREAM(SS_COMM_DP_CP));
     for (int i = 0; i < c->nafter; i++)

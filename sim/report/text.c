@@ -204,11 +204,12 @@ void ss_text_memory(const struct ss_result *r, FILE *out)
     for (int s = 0; s < r->nstages; s++) {
         const struct ss_stage_result *stage = &r->stages[s];
         const double *m = stage->memory;
-        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s\n", s,
+        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s%s\n", s,
                 m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
                 m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
                 (m[SS_MEM_OTHER] + ss_result_beside(stage)) / SS_GIB, stage->device / SS_GIB,
-                s == r->peak_stage && r->nstages > 1 ? " *" : "");
+                s == r->peak_stage && r->nstages > 1 ? " *" : "",
+                m[SS_MEM_ACTIVATIONS] > 0 ? "" : " in the step");
     }
 }
 

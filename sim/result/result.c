@@ -101,8 +101,7 @@ void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline
     }
     /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
     out->allocated = fixed + fmax(dynamic - fmin(c->step_bytes, dynamic), c->main_gradients);
-    out->reserved = fixed + fmax(dynamic * (1 + plan->stack->fragmentation), c->main_gradients);
-    out->memory[SS_MEM_OPTIMIZER] += fmax(c->main_gradients - dynamic, 0);
+    out->reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
     out->device = out->reserved + ss_plan_overhead_bytes(plan, cls);
 }
 
