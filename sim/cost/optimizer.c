@@ -33,7 +33,7 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps for all GPUs of its node. */
     host = c->job->optimizer_offload * local;
     if (host > 0)
-        host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.gpus_per_node / c->card->host_step;
+        host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.host_gpus / c->card->host_step;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
     return device + host +
            tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);

@@ -43,8 +43,11 @@ static void note_guesses(struct ss_plan *plan)
     if (job->cpu_offload_layers > 0 || job->offload_modules || job->optimizer_offload > 0)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
     if (job->optimizer_offload > 0)
-        ss_notes_add(&plan->guessed, "the host steps as fast as the two Xeons of a DGX-2 "
-                                     "(ss.host.step_bandwidth), and adds up no gradients");
+        ss_notes_add(&plan->guessed, "the host adds up no gradients");
+    if (job->optimizer_offload > 0 &&
+        ss_platform_card(plan->platform)->host_step == ss_prop_at(SS_PROP_host_step)->def)
+        ss_notes_add(&plan->guessed,
+                     "the host steps as fast as the two Xeons of a DGX-2 (ss.host.step_bandwidth)");
 }
 
 /* What is offloaded must fit the node: a node's GPUs are mostly of one stage. */
@@ -52,7 +55,7 @@ static void warn_host(struct ss_plan *plan)
 {
     const double gib = 1024.0 * 1024 * 1024;
     double most = 0, size = ss_platform_card(plan->platform)->host_memory;
-    int gpus = ss_platform_gpus_per_node(plan->platform);
+    int gpus = ss_platform_file_gpus(plan->platform);
     for (int c = 0; c < plan->nclasses; c++)
         most = fmax(most, plan->classes[c].host_bytes);
     gpus = gpus < plan->world_size ? gpus : plan->world_size;

@@ -247,8 +247,6 @@ static int join_nodes(struct ss_platform *p, struct ss_error *err)
     p->nodes /= n;
     p->gpus_per_node *= n;
     p->nics_per_node *= n;
-    p->card.host_memory *= n;
-    p->card.host_step *= n;
     p->nodes_per_leaf = p->nodes_per_leaf > n ? p->nodes_per_leaf / n : 1;
     ss_template_derive(p);
     return ss_template_check_size(p, 0, err);

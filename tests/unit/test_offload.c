@@ -166,7 +166,8 @@ static void test_host_step(void)
 {
     struct setting t;
     setting_make(&t);
-    t.c.net.gpus_per_node = 4;
+    t.c.net.gpus_per_node = 16; /* four hosts joined by a switch, each with its own four */
+    t.c.net.host_gpus = 4;
     t.card.hbm_bandwidth = 1e30;
     t.card.kernel_latency = 0;
     t.card.pcie_bandwidth = 50e9;

@@ -201,7 +201,9 @@ static void test_nvlink_domains(void)
         CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), rows[i].want_gpus);
         CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), rows[i].want_nics);
         CU_ASSERT_EQUAL(ss_platform_joined_nodes(p), domain);
-        CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 960e9 * domain);
+        CU_ASSERT_EQUAL(ss_platform_file_gpus(p), rows[i].gpus ? rows[i].gpus : 4);
+        CU_ASSERT_EQUAL(ss_platform_card(p)->host_memory, 960e9); /* of a host, as --set has it */
+        CU_ASSERT_EQUAL(ss_platform_card(p)->host_step, 109e9);
         ss_platform_free(p);
     }
 }

@@ -39,6 +39,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->net_trees = card->nccl_trees > 0;
     net->launch = card->kernel_latency;
     net->gpus_per_node = ss_platform_gpus_per_node(p);
+    net->host_gpus = ss_platform_file_gpus(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
     net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
                  net->nics_per_node == net->gpus_per_node;

@@ -77,6 +77,7 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
+    int host_gpus;      /* GPUs of a host: fewer than of a node where a switch joins several */
     int rails;          /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
     int pat, nvls_tree; /* 1: NCCL has these algorithms, and takes them */
     int rings;          /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
