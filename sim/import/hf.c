@@ -127,14 +127,16 @@ static void map_autocast(struct ss_hf *x, const struct ss_tree_node *at, int hal
                         whole ? SS_PROP_model_type : SS_PROP_fp32_params, 1);
 }
 
-/* DeepSpeed accumulates in the model's type unless its file says another (get_data_types of its engine.py). */
+/* DeepSpeed accumulates in the model's type, but bf16 without ZeRO in fp32, unless its file says another (get_data_types of its
+ * engine.py). */
 static void map_accumulation(struct ss_hf *x, const char *own)
 {
     const struct ss_tree_node *at = ss_trainer_node(&x->t, "deepspeed.data_types.grad_accum_dtype");
+    int told = at && !ss_tree_is_null(at);
 
-    if (!at || ss_tree_is_null(at) || ss_tree_is(at, own))
+    if (told ? ss_tree_is(at, own) : x->stage > 0 || strcmp(own, "bf16") != 0)
         return;
-    if (!ss_tree_is(at, "fp32"))
+    if (told && !ss_tree_is(at, "fp32"))
         ss_trainer_refuse(
             &x->t, at,
             "gradients that are accumulated in \"%.20s\" are not modelled: the model's type (%s) or fp32",
