@@ -218,6 +218,7 @@ static int try_known(struct search *x, struct ss_search_result *out)
             s = last;
             if (better(q, &m, &x->best_measure, 0)) {
                 ss_schedule_free(x->best);
+                x->best = NULL;
                 rc = ss_schedule_copy(x->known, &x->best, NULL);
                 x->best_measure = m;
             }
