@@ -160,6 +160,17 @@ static int add_engine(struct ss_foreign *f, struct ss_tree_node *node, struct ss
     return ss_foreign_flag(f, node ? node : core, "--transformer-impl", "local", err);
 }
 
+/* "This config does nothing when transformer_engine=True" (NeMo's megatron_gpt_config.yaml). */
+static int add_flash(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    struct ss_tree_node *engine = ss_tree_get(ss_tree_root(f->tree), "model.transformer_engine"),
+                        *core = ss_tree_get(ss_tree_root(f->tree), "model.mcore_gpt");
+
+    if (ss_tree_truth(node) != 1 || ss_tree_truth(engine) == 1 || ss_tree_truth(core) == 1)
+        return SS_OK;
+    return ss_foreign_flag(f, node, "--use-flash-attn", NULL, err);
+}
+
 /* Interleaving alone can overlap its sends and receives. */
 static int add_p2p(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
@@ -252,7 +263,7 @@ static const struct ss_foreign_row rows[] = {
     REFUSE("model.use_emha", NULL, "its cost is not known"),
     WHOLE("model.make_vocab_size_divisible_by", "--make-vocab-size-divisible-by"),
     WHOLE("model.override_vocab_size", "--padded-vocab-size"), CALL("model.tokenizer", add_tokenizer),
-    CALL("model.transformer_engine", add_engine), TRUE("model.use_flash_attention", "--use-flash-attn"),
+    CALL("model.transformer_engine", add_engine), CALL("model.use_flash_attention", add_flash),
     CALL("model.megatron_amp_O2", add_o2), CALL("model.fp8", add_fp8),
     REFUSE("model.fp32_residual_connection", NULL, "residuals in fp32 are not modelled"),
 

@@ -96,7 +96,7 @@ static void test_nemo(void)
                "--max-position-embeddings 4096 --num-layers 40 --hidden-size 5120 --ffn-hidden-size 13824 "
                "--num-attention-heads 40 --hidden-dropout 0.0 --normalization RMSNorm --disable-bias-linear "
                "--swiglu "
-               "--position-embedding-type rope --untie-embeddings-and-output-weights --use-flash-attn "
+               "--position-embedding-type rope --untie-embeddings-and-output-weights "
                "--set ss.default.fp32_params=0 --use-distributed-optimizer --overlap-grad-reduce");
     CU_ASSERT_EQUAL(line_of(&r, "--nodes"), 4);
     CU_ASSERT_EQUAL(line_of(&r, "--num-layers"), 16);

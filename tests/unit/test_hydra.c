@@ -201,7 +201,7 @@ static void test_shipped_base(void)
         "--position-embedding-type rope --untie-embeddings-and-output-weights --make-vocab-size-divisible-by "
         "128 --nodes 1 --gpus-per-node 8 --bf16 --micro-batch-size 1 --global-batch-size 1 "
         "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 --context-parallel-size 4 "
-        "--sequence-parallel --seq-length 16384 --use-flash-attn --set ss.default.fp32_params=0 "
+        "--sequence-parallel --seq-length 16384 --set ss.default.fp32_params=0 "
         "--use-distributed-optimizer");
     CU_ASSERT_EQUAL_FATAL(r.nplaces, 2);
     CU_ASSERT_PTR_NOT_NULL(strstr(r.place[0].file, "workloads/nemo/megatron_llama_config.yaml"));

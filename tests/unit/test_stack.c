@@ -56,8 +56,8 @@ static void test_known_stacks(void)
     CU_ASSERT_EQUAL(s.memory_logged, SS_LOGGED_LAST);
 }
 
-/* PyTorch from 2.11 on takes cuDNN's attention on Hopper and Blackwell, torchtitan of 2025 on Blackwell. */
-static void test_attention_of_pytorch(void)
+/* Transformer Engine takes cuDNN's attention on Hopper, PyTorch from 2.11 on there and on Blackwell, torchtitan of 2025 on Blackwell. */
+static void test_attention_taken(void)
 {
     static const struct {
         const char *stack, *card;
@@ -66,7 +66,13 @@ static void test_attention_of_pytorch(void)
                 {"deepspeed-2026", "A100-80GB", SS_STACK_FLASH},
                 {"accelerate-2026", "B200-180GB", SS_STACK_FUSED},
                 {"torchtitan-2025", "H100-80GB", SS_STACK_FLASH},
-                {"torchtitan-2025", "GB200-186GB", SS_STACK_FUSED}};
+                {"torchtitan-2025", "GB200-186GB", SS_STACK_FUSED},
+                {"nemo-24.03", "H100-80GB", SS_STACK_FUSED},
+                {"megatron-2407", "H800-80GB", SS_STACK_FLASH},
+                {"megatron-bridge-26.02", "H20-96GB", SS_STACK_FUSED},
+                {"megatron-bridge-26.02", "A100-80GB", SS_STACK_FLASH},
+                {"llm-foundry-2023", "H20-96GB", SS_STACK_FLASH},
+                {"deepseek-v3", "H800-80GB", SS_STACK_FLASH}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_stack s;
@@ -329,7 +335,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"every file", test_every_file_loads},
                            {"known stacks", test_known_stacks},
-                           {"attention of PyTorch", test_attention_of_pytorch},
+                           {"attention that is taken", test_attention_taken},
                            {"every prop", test_every_prop},
                            {"cards and bases", test_cards_and_bases},
                            {"cards of all stacks", test_cards_of_all},

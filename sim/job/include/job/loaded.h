@@ -17,14 +17,14 @@ struct ss_loaded *ss_loaded_share(struct ss_loaded *l);
 void ss_loaded_drop(struct ss_loaded *l);
 /* Platform and stack of a job that was parsed, with the values of --set and --scale; they live as long as *l, or until they are
  * given back. Files are read once: requests that differ in such values alone have copies of what they say. `files`, which may be
- * NULL, gets what is read. */
+ * NULL, gets what is read: all calls have the same list, or those that come later learn nothing. */
 int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
                    struct ss_stack **stack, struct ss_error *err);
 /* A platform that was found, and its stack, are not read any more: where they are the last user's, and have values of --set or
  * --scale, they are freed. */
 void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform);
-/* A stack by name or path as its file says for a card; `files`, which may be NULL, gets what is read. */
+/* A stack by name or path as its file says for a card; `files` as above. */
 int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *card, struct ss_files *files,
                     struct ss_stack *out, struct ss_error *err);
 /* A model by name or path, as its config.json has it. */
