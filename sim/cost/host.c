@@ -44,13 +44,24 @@ double ss_host_launch(const struct ss_cost_context *c)
     return fmin(c->stack->host_operator, c->stack->host_group) * c->card->host_slowdown;
 }
 
+/* What Transformer Engine's ring issues for each of its steps but the first, without autograd: attention, a send and a receive, and
+ * kernels that copy halves and correct (cp_correction of cost.c). */
+enum { RING_FORWARD = 1 + 2 + 3, RING_BACKWARD = 1 + 2 + 6 };
+
+static double ring_steps(const struct ss_cost_context *c, const struct ss_op *op)
+{
+    return op->kind == SS_OP_ATTENTION && c->cp.n > 1 && ss_job_cp_in_ring(c->job) ? c->cp.n - 1 : 0;
+}
+
 /* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                        double *backward)
 {
-    double call = ss_host_call(c), launch = ss_host_launch(c);
-    *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call + op->forward_launches * launch;
-    *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call + op->backward_launches * launch;
+    double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
+    *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call +
+               (op->forward_launches + steps * RING_FORWARD) * launch;
+    *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call +
+                (op->backward_launches + steps * RING_BACKWARD) * launch;
     if (in_graph(c, op))
         *forward = *backward = 0;
 }

@@ -51,6 +51,32 @@ static void test_calls(void)
     CU_ASSERT_EQUAL(attn[0] - 1 + mlp[0] - 1, plain[0]);
 }
 
+/* A ring of four has three steps more than one, each of 6 launches forward and 9 backward; other ways have no steps. */
+static void test_ring(void)
+{
+    static const struct {
+        const char *flags;
+        double forward, backward; /* launches beside those of a rank that has all of a sequence */
+    } rows[] = {{LLAMA "--cp 4", 3 * 6, 3 * 9},
+                {LLAMA "--cp 4 --cp-comm-type all_gather", 0, 0},
+                {LLAMA "--cp 4 --cuda-graph-impl local", 0, 0}};
+    const double launch = 7e-6;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct h100_layer l;
+        double host[2][2];
+        h100_layer(&l, SS_LAYER_DENSE, "megatron-2407", rows[i].flags);
+        l.stack.host_group = launch;
+        for (int ring = 0; ring < 2; ring++) {
+            l.c.cp.n = ring ? 4 : 1;
+            struct ss_layer_cost cost = h100_cost(&l, SS_LAYER_DENSE, SS_RECOMPUTE_NONE);
+            memcpy(host[ring], cost.host, sizeof host[ring]);
+        }
+        CU_ASSERT_DOUBLE_EQUAL(host[1][0] - host[0][0], rows[i].forward * launch, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(host[1][1] - host[0][1], rows[i].backward * launch, 1e-12);
+    }
+}
+
 static void test_refused(void)
 {
     static const char *const rows[][2] = {
@@ -71,6 +97,7 @@ static void test_refused(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"calls", test_calls}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"calls", test_calls}, {"steps of a ring", test_ring}, {"refused", test_refused}, CU_TEST_INFO_NULL};
     return suite_run("graphs", h100_open, h100_close, tests);
 }
