@@ -180,6 +180,9 @@ void ss_job_complete_experts(struct ss_finish *f)
         job->recompute_modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     if (job->recompute != SS_RECOMPUTE_SELECTIVE && job->modules_given)
         ss_note(f->notes, "--recompute-modules is not active without --recompute-granularity selective");
+    if (job->recompute == SS_RECOMPUTE_NONE && (job->recompute_method >= 0 || job->recompute_num_layers))
+        ss_note(f->notes, "--recompute-method and --recompute-num-layers are not active without "
+                          "--recompute-granularity full");
     if (job->recompute != SS_RECOMPUTE_SELECTIVE)
         job->recompute_modules = 0; /* as in Megatron, which reads them of selective recompute alone */
     note_idle_modules(f);
