@@ -13,9 +13,6 @@
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 
-/* Points that halving a step four times adds at most. */
-#define REFINED 4
-
 /* What is read once. */
 struct planner {
     const struct ss_capacity_options *options;
@@ -254,8 +251,9 @@ static int plan_searched(struct planner *x, struct site *s, struct ss_capacity_p
     return refuse(x, &why, p, err);
 }
 
-static int plan_point(struct planner *x, int nodes, struct ss_capacity_point *p, struct ss_error *err)
+static int plan_point(void *planner, int nodes, struct ss_capacity_point *p, struct ss_error *err)
 {
+    struct planner *x = planner;
     struct site s = {0};
     struct ss_error why = {0};
 
@@ -310,17 +308,11 @@ static int whole(const char *text, int *out)
     return rc;
 }
 
-static int by_nodes(const void *left, const void *right)
-{
-    const struct ss_capacity_point *a = left, *b = right;
-    return a->nodes < b->nodes ? -1 : a->nodes > b->nodes;
-}
-
 static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct ss_error *err)
 {
     struct ss_capacity *c = x->plan;
 
-    c->points = ss_calloc((size_t)nodes->nvalues + REFINED, sizeof *c->points);
+    c->points = ss_calloc((size_t)nodes->nvalues + SS_CAPACITY_REFINED, sizeof *c->points);
     if (!c->points)
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the points");
     for (int i = 0; i < nodes->nvalues; i++) {
@@ -333,60 +325,7 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
         if (x->options->progress)
             x->options->progress(x->options->ctx, (double)(i + 1) / nodes->nvalues);
     }
-    if (c->npoints > 0)
-        qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
-    return SS_OK;
-}
-
-/* Whether a point is predicted and within what is asked. */
-static int is_enough(const struct ss_capacity *c, const struct ss_capacity_point *p)
-{
-    return ss_capacity_holds(p) && ss_capacity_meets(c, p, 0);
-}
-
-/* Points on both sides of what is asked, neighbours by nodes: of a deadline more nodes meet it, of a budget fewer. */
-static int find_bracket(const struct ss_capacity *c, int *low, int *high)
-{
-    int more = c->deadline_s > 0;
-
-    for (int i = 1; i < c->npoints; i++) {
-        const struct ss_capacity_point *a = &c->points[i - 1], *b = &c->points[i];
-        if (!ss_capacity_holds(a) || !ss_capacity_holds(b) || is_enough(c, more ? a : b) ||
-            !is_enough(c, more ? b : a))
-            continue;
-        *low = a->nodes;
-        *high = b->nodes;
-        return 1;
-    }
-    return 0;
-}
-
-/* Of a range, which has each number twice the one before: halves of the step in which the answer lies, down to a sixteenth. What the
- * framework refuses there ends it. */
-static int refine(struct planner *x, struct ss_error *err)
-{
-    struct ss_capacity *c = x->plan;
-    int low, high;
-
-    if (!(c->deadline_s > 0 || c->budget_usd > 0) || !find_bracket(c, &low, &high))
-        return SS_OK;
-    for (int step = high / 16; high - low > (step > 1 ? step : 1);) {
-        struct ss_capacity_point *p = &c->points[c->npoints];
-        int middle = low + (high - low) / 2, rc = plan_point(x, middle, p, err);
-        if (rc)
-            return rc;
-        if (!ss_capacity_holds(p)) {
-            memset(p, 0, sizeof *p);
-            break;
-        }
-        c->npoints++;
-        if (is_enough(c, p) == (c->deadline_s > 0))
-            high = middle;
-        else
-            low = middle;
-    }
-    if (c->npoints > 0)
-        qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
+    ss_capacity_sort(c);
     return SS_OK;
 }
 
@@ -458,7 +397,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     if (!rc)
         rc = plan_all(x, &nodes->flags[0], err);
     if (!rc && x->is_range)
-        rc = refine(x, err);
+        rc = ss_capacity_refine(x->plan, plan_point, x, err);
     rc = rc ? rc : check_any(x, err);
     if (!rc)
         ss_capacity_choose(x->plan);

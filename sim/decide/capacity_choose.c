@@ -79,22 +79,26 @@ int ss_capacity_search_batch(int batch, int gpus)
 
 /* ---- which point ---- */
 
-int ss_capacity_meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
+static int meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
 {
     if (c->deadline_s > 0)
         return (far ? p->time_s.high : p->time_s.value) <= c->deadline_s;
     return (far ? p->usd.high : p->usd.value) <= c->budget_usd;
 }
 
-/* With a deadline the fewest nodes, with a budget the fastest; by the far end of the range only what surely fits. */
+int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
+{
+    return ss_capacity_holds(p) && meets(c, p, far) && (!far || p->summary.outcome == SS_OUTCOME_FITS);
+}
+
+/* With a deadline the fewest nodes, with a budget the fastest. */
 static int pick(const struct ss_capacity *c, int far)
 {
     int best = -1;
 
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *p = &c->points[i];
-        if (!ss_capacity_holds(p) || !ss_capacity_meets(c, p, far) ||
-            (far && p->summary.outcome != SS_OUTCOME_FITS))
+        if (!ss_capacity_enough(c, p, far))
             continue;
         if (best < 0 || (!(c->deadline_s > 0) && p->time_s.value < c->points[best].time_s.value))
             best = i;

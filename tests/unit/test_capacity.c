@@ -271,6 +271,28 @@ static void test_refined(void)
     ss_capacity_free(c);
 }
 
+/* A deadline that 2 nodes just meet: by the far end of their range they are late, and 3, which take two thirds of it, are not. Of 1, 2, 4
+ * and 8 that answer would be 4. */
+static void test_refined_sure(void)
+{
+    struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->npoints, 4);
+    CU_ASSERT(c->points[1].time_s.high > 1.01 * c->points[1].time_s.value);
+    o.deadline_s = 1.001 * c->points[1].time_s.value;
+    ss_capacity_free(c);
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 5);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 2);
+    CU_ASSERT_EQUAL_FATAL(c->points[2].nodes, 3);
+    CU_ASSERT_EQUAL(c->sure, 2);
+    ss_capacity_free(c);
+}
+
 static void test_refused(void)
 {
     struct ss_capacity_options o = {.tokens = 1e9, .layout = SS_CAPACITY_GIVEN};
@@ -329,12 +351,19 @@ static void test_searched(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {{"interval", test_interval}, {"interval is best", test_interval_is_best},
-                           {"figures", test_figures},   {"failures", test_failures},
-                           {"batches", test_batches},   {"choice", test_choice},
-                           {"words", test_words},       {"given", test_given},
-                           {"refined", test_refined},   {"refused", test_refused},
-                           {"searched", test_searched}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"interval", test_interval},
+                           {"interval is best", test_interval_is_best},
+                           {"figures", test_figures},
+                           {"failures", test_failures},
+                           {"batches", test_batches},
+                           {"choice", test_choice},
+                           {"words", test_words},
+                           {"given", test_given},
+                           {"refined", test_refined},
+                           {"refined sure", test_refined_sure},
+                           {"refused", test_refused},
+                           {"searched", test_searched},
+                           CU_TEST_INFO_NULL};
 
     return suite_run("capacity", NULL, NULL, tests);
 }

@@ -12,8 +12,19 @@ void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *
                          double tokens_an_iteration);
 /* Picks chosen, sure, cheapest and knee. */
 void ss_capacity_choose(struct ss_capacity *c);
-/* Whether a point is within the deadline or the budget; far: by the far end of its range. */
-int ss_capacity_meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
+/* Whether a point is predicted and within the deadline or the budget; far: by the far end of its range, and surely fits. */
+int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
+
+/* Points that ss_capacity_refine adds at most: four for each of two answers. */
+#define SS_CAPACITY_REFINED 8
+/* Plans one number of nodes. */
+typedef int ss_capacity_planned(void *ctx, int nodes, struct ss_capacity_point *p, struct ss_error *err);
+/* Sorts points by nodes. */
+void ss_capacity_sort(struct ss_capacity *c);
+/* Of a range, whose numbers each are twice the one before: adds points between them where the answer lies, and where that by the far end of
+ * the range does. `c->points` has room for SS_CAPACITY_REFINED more. Errors: those of `point`. */
+int ss_capacity_refine(struct ss_capacity *c, ss_capacity_planned *point, void *ctx, struct ss_error *err);
+
 /* The multiple of `unit` nearest to a batch, at least one. */
 int ss_capacity_nearest(int batch, int unit);
 /* The batch for a search on so many GPUs: the job's where it has their odd part as a factor, else the nearest multiple of the

@@ -97,7 +97,7 @@ struct ss_capacity {
 };
 
 /* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget
- * lies between two, further ones down to a sixteenth); without it 2..4096. The
+ * lies between two, by the prediction or by the far end of its range, further ones down to a sixteenth); without it 2..4096. The
  * request has the model, its sequence length and global batch. A number of nodes that is refused is a point of that outcome. The caller
  * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget, a negative one,
  * no such way to choose a layout, a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
