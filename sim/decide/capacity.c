@@ -120,7 +120,7 @@ static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
     n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d%s", run->plan->dp, job->micro_batch,
                           job->fsdp ? " fsdp" : "");
     if (job->recompute != SS_RECOMPUTE_NONE)
-        snprintf(at + n, size - n, " %s", ss_job_word("--recompute", job->recompute));
+        snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute));
 }
 
 /* Predicts the site's job with `words` behind it. */
