@@ -35,12 +35,13 @@ static int no_memory(struct ss_error *err)
 
 /* ---- what cannot win ---- */
 
-/* Whether a point is no worse than what `leaf` takes at least, so that it is better than that one. */
+/* Whether a point of the same work is no worse than what `leaf` takes at least, so that it is better than that one. */
 static int beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_point *p = &f->points[point];
-    return f->groups[p->group].gpus <= f->groups[leaf->cluster].gpus &&
-           p->summary.iteration_s <= leaf->seconds && p->summary.peak_device <= leaf->bytes;
+    const struct ss_find_group *a = &f->groups[p->group], *b = &f->groups[leaf->cluster];
+    return a->work == b->work && a->gpus <= b->gpus && p->summary.iteration_s <= leaf->seconds &&
+           p->summary.peak_device <= leaf->bytes;
 }
 
 /* Neither the fastest on its nodes nor on the front: bounds are below what they bound, so that nothing is equal. */

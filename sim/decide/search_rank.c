@@ -25,10 +25,12 @@ static int by_rank(const void *left, const void *right)
     return d ? d : strcmp(a->flags, b->flags);
 }
 
-/* Faster, or smaller, and in nothing worse; of two that are equal in all the first. */
+/* Faster at the same work, or smaller, and in nothing worse; of two that are equal in all the first. */
 static int beats(const struct ss_find_result *f, int i, int k)
 {
     const struct ss_summary *a = &f->points[i].summary, *b = &f->points[k].summary;
+    if (f->groups[f->points[i].group].work != f->groups[f->points[k].group].work)
+        return 0;
     if (a->gpus > b->gpus || a->iteration_s > b->iteration_s || a->peak_device > b->peak_device)
         return 0;
     return a->gpus < b->gpus || a->iteration_s < b->iteration_s || a->peak_device < b->peak_device || i < k;

@@ -224,6 +224,7 @@ static json_t *group_object(const struct ss_find_group *g)
     ss_json_text(o, "flags", g->flags);
     ss_json_integer(o, "nodes", g->nodes);
     ss_json_integer(o, "gpus", g->gpus);
+    ss_json_integer(o, "work", g->work);
     ss_json_integer(o, "layouts", g->layouts);
     ss_json_integer(o, "refused", g->refused);
     ss_json_integer(o, "too_large", g->too_large);

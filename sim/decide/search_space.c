@@ -100,6 +100,25 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
     return rc ? rc : ss_find_axes_build(c, o->vary, err);
 }
 
+/* Whether two clusters train the same model on the same tokens in an iteration, so that their times can be compared. */
+static int is_same_work(const struct ss_find_cluster *a, const struct ss_find_cluster *b)
+{
+    const struct ss_job *x = &a->job, *y = &b->job;
+    return x->global_batch == y->global_batch && x->seq_length == y->seq_length &&
+           x->packed_law == y->packed_law && x->packed_low == y->packed_low &&
+           x->packed_high == y->packed_high && !strcmp(x->packed_source, y->packed_source) &&
+           x->document_masking == y->document_masking && !memcmp(&a->model, &b->model, sizeof a->model);
+}
+
+/* The first cluster of the same work. */
+static int work_of(const struct ss_find_space *s, int i)
+{
+    int first = 0;
+    while (first < i && !is_same_work(&s->clusters[first], &s->clusters[i]))
+        first++;
+    return first;
+}
+
 static int build_cluster(struct ss_find_space *s, int i, const struct ss_request *base,
                          const struct ss_find_options *o, const int *outer, int n, struct ss_error *err)
 {
@@ -117,6 +136,7 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
     g->gpus = c->world_size;
     g->nodes = c->world_size / ss_platform_file_gpus(c->platform);
     g->best = g->near = -1;
+    g->work = work_of(s, i);
     g->layouts = 1;
     for (int a = 0; a < c->naxes && g->layouts <= SS_FIND_MOST_LAYOUTS; a++)
         g->layouts *= c->axes[a].n;

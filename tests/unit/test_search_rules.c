@@ -162,12 +162,39 @@ static void test_blame(void)
     ss_request_free(&r);
 }
 
+/* An iteration of four times the tokens takes longer and is not beaten by that: each batch has the front that it has alone, which
+ * has its fastest. Cards and precisions train the same model on the same tokens, and share one. */
+static void test_equal_work(void)
+{
+    static const char job[] = "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --cp 1";
+    struct ss_find_result *both = search(job, "gbs=256,1024 mbs=1,2", 0),
+                          *alone[] = {search(job, "gbs=256 mbs=1,2", 0), search(job, "gbs=1024 mbs=1,2", 0)},
+                          *cards = search(job, "platform=h100,h800", 0);
+
+    CU_ASSERT_EQUAL_FATAL(both->ngroups, 2);
+    for (int g = 0; g < 2; g++) {
+        int n = 0, own = 0;
+        for (int i = 0; i < both->npoints; i++)
+            n += both->points[i].group == g && both->points[i].front;
+        for (int i = 0; i < alone[g]->npoints; i++)
+            own += alone[g]->points[i].front;
+        CU_ASSERT_EQUAL(both->groups[g].work, g);
+        CU_ASSERT(n > 1 && n == own);
+        CU_ASSERT(both->groups[g].best >= 0 && both->points[both->groups[g].best].front);
+        ss_find_free(alone[g]);
+    }
+    CU_ASSERT_EQUAL(cards->groups[1].work, 0);
+    ss_find_free(both);
+    ss_find_free(cards);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"8B wants little parallelism and small TP", test_8b},
                            {"70B: the layout measured best is near the best", test_70b},
                            {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
                            {"uneven layers", test_uneven_layers},
+                           {"equal work", test_equal_work},
                            {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
     return suite_run("search rules", NULL, NULL, tests);

@@ -60,7 +60,7 @@ struct ss_find_point {
     struct ss_summary summary;
     double least_s,
         least_bytes; /* proven bounds: of its iteration, and of the memory that nvidia-smi shows */
-    int front;       /* 1: no other that fits has fewer GPUs, less time and less memory, or as much of each */
+    int front; /* 1: no other of the same work that fits has fewer GPUs, less time and less memory, or as much of each */
     int like_best; /* 1: its time is within the error band of the best of its group, which is not told apart from it */
 };
 
@@ -68,6 +68,7 @@ struct ss_find_point {
 struct ss_find_group {
     int nodes, gpus;
     char flags[200]; /* the words that make it, "" none */
+    int work; /* the first group that trains the same model on the same tokens: those of one work share a front */
     int64_t layouts; /* combinations of the axes' values */
     int64_t refused; /* by the framework, or not modelled */
     int64_t
