@@ -161,13 +161,14 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
                              struct ss_layer_cost *out)
 {
-    double f = ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches) +
+    double bytes = op->forward_bytes - (c->without_grad ? op->turned_bytes : 0);
+    double f = ss_cost_elementwise(c, bytes, op->forward_kernels + op->forward_launches) +
                ss_kernel_strided(c->card, op->forward_strided, op->strided_bytes);
     double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches) +
                ss_kernel_strided(c->card, op->backward_strided, op->strided_bytes);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
-    ss_record_kernels(c->record, &(struct ss_step_work){f, 0, op->forward_bytes},
+    ss_record_kernels(c->record, &(struct ss_step_work){f, 0, bytes},
                       &(struct ss_step_work){b, 0, op->backward_bytes});
 }
 
@@ -233,7 +234,8 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     struct ss_linear_times t = {
         .column = op->role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,
-        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0, /* not the logits */
+        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0 && /* not the logits */
+                   !(c->without_grad && op->role == SS_TP_COLUMN),
         .async = c->stack->tp_async_backward > 0,
         .slow = 1 + c->slower,
     };
@@ -332,6 +334,27 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
     ss_record_again(c->record, 0, from);
 }
 
+/* The first forward of a layer that Megatron core's checkpointing repeats knows of no backward: Transformer Engine then casts in one
+ * orientation, and gathers before its products (layernorm_linear.py: ub_overlap_ag, is_grad_enabled). PyTorch's own
+ * checkpointing without reentrance records it as any other. */
+static void forward_first(const struct ss_cost_context *c, const struct ss_ops *ops,
+                          const struct ss_layer_kind *kind, struct ss_layer_cost *out)
+{
+    struct ss_cost_context first = *c;
+    struct ss_recorder recorder;
+    struct ss_layer_cost cost;
+    int casts = 0;
+    for (int i = 0; i < ops->n; i++)
+        casts |= ops->op[i].turned_bytes > 0;
+    if (!c->shape.te || c->stack->stops_early > 0 || !(casts || c->shape.tp_comm_overlap))
+        return;
+    first.without_grad = 1;
+    first.record = c->record ? &recorder : NULL;
+    ss_cost_layer(&first, ops, kind, SS_RECOMPUTE_NONE, &cost);
+    memcpy(out->forward, cost.forward, sizeof out->forward);
+    ss_record_forward(c->record, first.record);
+}
+
 /* What selective recompute repeats. */
 static void repeat_operators(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                              struct ss_layer_cost *out)
@@ -421,4 +444,6 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's keeps what it does not wrap */
     ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
+    if (recompute == SS_RECOMPUTE_FULL)
+        forward_first(c, ops, kind, out);
 }

@@ -99,6 +99,12 @@ static double block_cast(const struct ss_shape *s)
     return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
+/* Of these, those of the orientation that the backward reads. */
+static double block_turned(const struct ss_shape *s)
+{
+    return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;
+}
+
 /* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
  * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
 static int block_launches(const struct ss_shape *s)
@@ -111,6 +117,7 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, d
 {
     double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
     ss_op_elementwise(op, s->tokens * input * block_cast(s), s->tokens * output * block_cast(s), 1, 1);
+    op->turned_bytes = s->tokens * input * block_turned(s);
     op->forward_launches = op->backward_launches = block_launches(s);
 }
 
@@ -203,6 +210,8 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                             : whole * in;
     ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0)), input > 0 ? 2 : 0,
                       backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
+    if (!late && input > 0)
+        op->turned_bytes = passes * (whole - 3) * in;
     if (!s->fp8_current)
         return;
     op->forward_launches = column ? NORM_LAUNCHES : LARGEST_LAUNCHES;
@@ -226,6 +235,8 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
         ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
     else
         ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
+    if (stack->fp8_dynamic <= 0)
+        op->turned_bytes = s->block_scaled ? rows * block_turned(s) * in : s->any_layout ? 0 : passes * in;
     if (s->fp8_current && stack->fp8_dynamic <= 0)
         op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
     if (s->block_scaled)

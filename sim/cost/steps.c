@@ -351,6 +351,20 @@ void ss_record_again(struct ss_recorder *r, size_t from, size_t to)
     }
 }
 
+void ss_record_forward(struct ss_recorder *r, struct ss_recorder *other)
+{
+    struct ss_layer_steps steps;
+    if (!r)
+        return;
+    if (ss_record_end(other, &steps))
+        r->out.phase[SS_PHASE_F].failed = 1;
+    const struct ss_step_list own = r->out.phase[SS_PHASE_F];
+    r->out.phase[SS_PHASE_F] = steps.phase[SS_PHASE_F];
+    r->out.phase[SS_PHASE_F].failed |= own.failed;
+    steps.phase[SS_PHASE_F] = own;
+    ss_layer_steps_free(&steps);
+}
+
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
                       double after)
 {

@@ -21,7 +21,8 @@ struct ss_cost_context {
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
-    double slower;      /* by how much GPUs that it works with in every layer take longer, 0 = none */
+    double slower;    /* by how much GPUs that it works with in every layer take longer, 0 = none */
+    int without_grad; /* 1: a forward that no backward follows, as the first one of a layer that is repeated */
     int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     double once;        /* share of an iteration's microbatches that one is */

@@ -45,6 +45,7 @@ struct ss_op {
     double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels (attention: unfused) */
     /* Elements that kernels of PyTorch's make of strided or broadcast operands, and bytes of that traffic which each of them moves. */
     double forward_strided, backward_strided, strided_bytes;
+    double turned_bytes; /* of forward_bytes, what a backward alone reads: the other orientation of a cast */
     int forward_kernels, backward_kernels;
     /* Kernels that one call of the host launches beside, as one for each expert: it pays the launch alone for them. */
     int forward_launches, backward_launches;

@@ -110,6 +110,8 @@ void ss_record_other(struct ss_recorder *r, double forward, double backward);
 /* Steps of the forward so far; and those from `from` up to `to` again before what B and I have so far. */
 size_t ss_record_length(const struct ss_recorder *r);
 void ss_record_again(struct ss_recorder *r, size_t from, size_t to);
+/* Takes the forward of another recording of the layer in place of its own, and ends that. */
+void ss_record_forward(struct ss_recorder *r, struct ss_recorder *other);
 /* n collectives (or copies) beside all of a phase, then kernels of `after` seconds. */
 void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_step *posts, int n,
                       double after);
