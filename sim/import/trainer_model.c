@@ -86,6 +86,6 @@ void ss_trainer_model(struct ss_trainer *t, const struct ss_tree_node *at, const
     ss_model_init(&t->model);
     t->rc = ss_model_load(path, &t->model, t->err);
     t->has_model = !t->rc;
-    if (t->has_model && t->model.extra_vocab_size > 0)
+    if (t->has_model && t->model.extra_vocab_size > 0 && !t->model.extra_in_checkpoint) /* Megatron's alone */
         ss_trainer_add_whole(t, at, "--vocab-size", t->model.vocab_size);
 }

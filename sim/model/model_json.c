@@ -83,7 +83,7 @@ static int add_unsaid(struct ss_config *c)
     return SS_OK;
 }
 
-/* What Megatron is told beside the config: rows added to the vocabulary. */
+/* What Megatron is told beside the config: rows added to the vocabulary, and whether the checkpoint has them. */
 static int read_own(struct ss_config *c, struct ss_model *m)
 {
     json_t *own = json_object_get(c->root, "stepsim");
@@ -96,15 +96,17 @@ static int read_own(struct ss_config *c, struct ss_model *m)
         return ss_config_wrong(c, "stepsim", "is not an object");
     json_object_foreach(own, key, value)
     {
-        if (strcmp(key, "extra_vocab_size")) {
+        if (strcmp(key, "extra_vocab_size") && strcmp(key, "extra_in_checkpoint")) {
             ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"stepsim\" has no \"%.60s\"",
                     key);
-            return ss_hint(c->err, SS_ERR_INPUT, "it may hold \"extra_vocab_size\"");
+            return ss_hint(c->err, SS_ERR_INPUT,
+                           "it may hold \"extra_vocab_size\" and \"extra_in_checkpoint\"");
         }
     }
     struct ss_config inner = *c;
     inner.root = own;
-    return ss_config_size(&inner, "extra_vocab_size", 0, 1 << 24, &m->extra_vocab_size);
+    int rc = ss_config_size(&inner, "extra_vocab_size", 0, 1 << 24, &m->extra_vocab_size);
+    return rc ? rc : ss_config_bool(&inner, "extra_in_checkpoint", &m->extra_in_checkpoint);
 }
 
 static int read_all(struct ss_config *c, struct ss_model *m)

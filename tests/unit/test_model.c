@@ -194,6 +194,7 @@ static void test_errors(void)
         {LLAMA ",\n\"stepsim\": 1}", "object", SS_ERR_INPUT, 7},
         {LLAMA ",\n\"stepsim\": {\n\"extra\": 1}}", "extra", SS_ERR_INPUT, 8},
         {LLAMA ",\n\"stepsim\": {\n\"extra_vocab_size\": -1}}", "outside", SS_ERR_INPUT, 8},
+        {LLAMA ",\n\"stepsim\": {\n\"extra_in_checkpoint\": 1}}", "true nor false", SS_ERR_INPUT, 8},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {

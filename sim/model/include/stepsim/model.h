@@ -100,6 +100,7 @@ struct ss_model {
     int mtp_num_layers; /* multi-token prediction: layers behind the last one, each with a loss */
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
     char not_priced[160]; /* what the config says and no cost knows: names in quotes, "" where all is known */
+    int extra_in_checkpoint; /* 1: the published checkpoint has the extra_vocab_size rows, so that every framework trains them */
 };
 
 /* Makes a model of which nothing is given. It holds no memory and needs no free. */
