@@ -48,27 +48,33 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
     return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
 
-/* 1: not Megatron core's optimizer (DeepSpeed's, Apex's, FSDP's), or one that is aware of precision, which reads 16-bit gradients but for
+/* 1: not Megatron core's optimizer (Apex's, FSDP's), or one that is aware of precision, which reads 16-bit gradients but for
  * fp8 that scales by itself (distrib_optimizer.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). */
 static int reads_gradients(const struct ss_cost_context *c)
 {
     const struct ss_job *job = c->job;
-    if (c->stack->zero_bucket > 0 || c->stack->param_remainders > 0 || c->fsdp.n > 1 ||
-        c->stack->fsdp_pytorch > 0)
+    if (c->stack->param_remainders > 0 || c->fsdp.n > 1 || c->stack->fsdp_pytorch > 0)
         return 1;
     return job->precision_aware &&
            (!ss_precision_is_quantized(job->precision) || job->fp8_recipe == SS_FP8_DELAYED);
 }
 
+/* DeepSpeed flattens the gradients that it steps before it copies them; ZeRO-3 steps so many parameters at a time
+ * (zero_optimization.sub_group_size). */
+#define SUB_GROUP 1e9
+
 double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss_param_count *params,
                                 struct ss_optimizer_shards shards)
 {
     struct ss_parameter_bytes bytes = ss_parameter_bytes(c->job, c->stack);
+    double own = dense_of(params) / shards.dense + params->expert / shards.expert;
+    int zero = c->stack->zero_bucket > 0;
     if (bytes.grad >= 4 || c->stack->grad_copy > 0 || ss_optimizer_in_model_type(c->job, c->stack) ||
-        reads_gradients(c))
+        (!zero && reads_gradients(c)))
         return 0;
-    return 4 * (dense_of(params) / shards.dense + params->expert / shards.expert) *
-           (1 - c->job->optimizer_offload);
+    if (zero && c->fsdp.n > 1)
+        own = fmin(own, SUB_GROUP);
+    return (zero ? 4 + bytes.grad : 4) * own * (1 - c->job->optimizer_offload);
 }
 
 /* PyTorch's FSDP shards fp32 parameters, which are their own master copy; 16 bit is what it gathers. */

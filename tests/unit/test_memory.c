@@ -201,7 +201,7 @@ static void test_step(void)
 #define AWARE "--use-precision-aware-optimizer "
 #define FP8 "--fp8-format hybrid "
 /* Megatron core copies its share of 16-bit gradients to fp32; an optimizer that is aware of precision reads 16 bit, but for fp8 that
- * scales by itself. Others than Megatron core's make none, or keep them. Of 1e9 parameters 2e8 are of experts, in half as many shards. */
+ * scales by itself. DeepSpeed flattens its share and copies that, 2 and 4 bytes; others make none, or keep them. Of 1e9 parameters 2e8 are of experts, in half as many shards. */
 static void test_main_gradients(void)
 {
     const struct ss_param_count count = {.all = 1e9, .expert = 2e8};
@@ -217,7 +217,8 @@ static void test_main_gradients(void)
                 {PROP("ss.optimizer.param_remainders", "1"), LLAMA HALF ZERO, 8, 0},
                 {PROP("ss.optimizer.grad_copy", "1"), LLAMA "--fp16", 1, 0},
                 {PROP("ss.optimizer.model_type", "1"), LLAMA HALF ZERO, 8, 0},
-                {PROP("ss.zero.bucket_params", "5e8"), LLAMA HALF ZERO, 8, 0}};
+                {PROP("ss.zero.bucket_params", "5e8"), LLAMA HALF ZERO, 8, 0.6e9 + 0.3e9},
+                {PROP("ss.zero.bucket_params", "5e8"), LLAMA "--bf16 " ZERO, 8, 0}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct fixture f;
