@@ -112,6 +112,15 @@ static int add_activation(struct ss_foreign *f, const struct ss_tree_node *from,
                         gated ? ", gated" : "");
 }
 
+/* Names that say nothing beside a layout, or without virtual stages. */
+static void skip_stages(const struct ss_tree_node *from)
+{
+    if (!ss_tree_is_null(ss_tree_find(from, "pipeline_model_parallel_layout")))
+        ss_core_skip(from, "virtual_pipeline_model_parallel_size");
+    if (ss_tree_is_null(ss_tree_find(from, "virtual_pipeline_model_parallel_size")))
+        ss_core_skip(from, "microbatch_group_size_per_vp_stage");
+}
+
 /* Names that say nothing where the first one is off. */
 static int skip_what_is_off(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
 {
@@ -145,10 +154,7 @@ static int skip_what_is_off(struct ss_foreign *f, const struct ss_tree_node *fro
         ss_core_skip(from, "cpu_offloading*");
     if (!ss_core_true(from, "multi_latent_attention"))
         ss_core_skip(from, "q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim");
-    if (!ss_tree_is_null(ss_tree_find(from, "pipeline_model_parallel_layout")))
-        ss_core_skip(from, "virtual_pipeline_model_parallel_size");
-    if (ss_tree_is_null(ss_tree_find(from, "virtual_pipeline_model_parallel_size")))
-        ss_core_skip(from, "microbatch_group_size_per_vp_stage");
+    skip_stages(from);
     (void)f, (void)err;
     return SS_OK;
 }
@@ -248,15 +254,26 @@ static int add_p2p(struct ss_foreign *f, const struct ss_tree_node *from, struct
     return ss_foreign_flag(f, overlap, "--no-overlap-p2p-communication", NULL, err);
 }
 
+static int add_group(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
+{
+    static const struct ss_foreign_row row =
+        WHOLE("microbatch_group_size_per_vp_stage", "--microbatch-group-size-per-virtual-pipeline-stage");
+    const struct ss_tree_node *node = ss_tree_find(from, row.key);
+
+    return node && !node->read ? ss_foreign_map(f, from, &row, 1, err) : SS_OK;
+}
+
 /* clang-format off */
+#define SPLIT \
+    WHOLE("num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"), \
+    WHOLE("num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"), \
+    CALL("pipeline_model_parallel_layout", add_layout)
 static const struct ss_foreign_row rows[] = {
     FALSE("add_bias_linear", "--disable-bias-linear"),
     FALSE("share_embeddings_and_output_weights", "--untie-embeddings-and-output-weights"),
     FALSE("apply_rope_fusion", "--no-rope-fusion"),
     WHOLE("num_moe_experts", "--num-experts"),
-    WHOLE("num_layers_in_first_pipeline_stage", "--decoder-first-pipeline-num-layers"),
-    WHOLE("num_layers_in_last_pipeline_stage", "--decoder-last-pipeline-num-layers"),
-    CALL("pipeline_model_parallel_layout", add_layout), CALL("attention_backend", add_backend),
+    SPLIT, CALL("attention_backend", add_backend),
     FALSE("cpu_offloading_activations", "--no-cpu-offloading-activations"),
     FALSE("cpu_offloading_weights", "--no-cpu-offloading-weights"),
     REFUSE("num_microbatches_with_partial_activation_checkpoints", NULL, "recompute of some microbatches is not modelled"),
@@ -299,7 +316,6 @@ static const char harmless[] =
 
 int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
 {
-    struct ss_tree_node *group = ss_tree_find(from, "microbatch_group_size_per_vp_stage");
     int rc = skip_what_is_off(f, from, err);
 
     rc = rc ? rc : add_activation(f, from, err);
@@ -310,9 +326,26 @@ int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct 
         if (!node || !node->read) /* what is off is read already */
             rc = ss_foreign_map(f, from, &rows[i], 1, err);
     }
-    if (!rc && group && !group->read && !ss_tree_is_null(group) && group->text)
-        rc =
-            ss_foreign_flag(f, group, "--microbatch-group-size-per-virtual-pipeline-stage", group->text, err);
+    rc = rc ? rc : add_group(f, from, err);
     ss_core_skip(from, harmless);
     return rc ? rc : ss_foreign_by_name(f, from, err);
+}
+
+int ss_core_stages(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err)
+{
+    static const struct ss_foreign_row virtual_stages = WHOLE("virtual_pipeline_model_parallel_size",
+                                                              "--virtual-pipeline-model-parallel-size"),
+                                       stages[] = {
+                                           SPLIT,
+                                           TRUE("account_for_embedding_in_pipeline_split",
+                                                "--account-for-embedding-in-pipeline-split"),
+                                           TRUE("account_for_loss_in_pipeline_split",
+                                                "--account-for-loss-in-pipeline-split"),
+                                       };
+    const struct ss_tree_node *v = ss_tree_find(from, virtual_stages.key);
+
+    skip_stages(from);
+    int rc = v && !v->read ? ss_foreign_map(f, from, &virtual_stages, 1, err) : SS_OK;
+    rc = rc ? rc : ss_foreign_map(f, from, stages, SS_ARRAY_LEN(stages), err);
+    return rc ? rc : add_group(f, from, err);
 }

@@ -57,6 +57,54 @@ int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, c
                : ss_foreign_flag(f, bucket, "--ddp-bucket-size", bucket->text, err);
 }
 
+/* ---- data parallelism ---- */
+
+int ss_core_ddp(struct ss_foreign *f, const struct ss_tree_node *ddp, bool fsdp, struct ss_error *err)
+{
+    static const struct ss_foreign_row rows[] = {
+        FALSE("check_for_nan_in_grad", "--no-check-for-nan-in-loss-and-grad"),
+        WHOLE("num_buckets", "--ddp-num-buckets"),
+        TRUE("reduce_scatter_with_fp32_accumulation", "--ddp-reduce-scatter-with-fp32-accumulation"),
+        TRUE("reuse_grad_buf_for_mxfp8_param_ag", "--reuse-grad-buf-for-mxfp8-param-ag"),
+        TRUE("nccl_ub", "--use-nccl-ub"),
+    };
+    static const struct ss_foreign_row sharded[] = {
+        VALUE("data_parallel_sharding_strategy", "--data-parallel-sharding-strategy"),
+        VALUE("outer_dp_sharding_strategy", "--outer-dp-sharding-strategy"),
+        TRUE("fsdp_double_buffer", "--fsdp-double-buffer"),
+        WHOLE("suggested_communication_unit_size", "--suggested-communication-unit-size"),
+    };
+    int rc = ss_foreign_map(f, ddp, rows, SS_ARRAY_LEN(rows), err);
+
+    if (!rc && fsdp)
+        rc = ss_foreign_map(f, ddp, sharded, SS_ARRAY_LEN(sharded), err);
+    else
+        ss_core_skip(ddp, "data_parallel_sharding_strategy outer_dp_sharding_strategy fsdp_* megatron_fsdp_* "
+                          "suggested_communication_unit_size keep_fp8_transpose_cache* use_custom_fsdp "
+                          "use_megatron_fsdp");
+    ss_core_harmless(f, ddp,
+                     "_target_ align_param_gather use_distributed_optimizer check_for_large_grads "
+                     "pad_buckets_for_high_nccl_busbw average_in_collective gradient_reduce_div_fusion "
+                     "disable_symmetric_registration param_name_patterns_for_fp32_local_accumulation "
+                     "fsdp_manual_registration fsdp_all_gather_in_start_param_sync "
+                     "fsdp_db_use_persist_buf_on_alloc_fail");
+    return rc;
+}
+
+void ss_core_harmless(struct ss_foreign *f, const struct ss_tree_node *from, const char *names)
+{
+    char path[160];
+    bool partly = false, all = true;
+
+    for (const struct ss_tree_node *n = from ? from->first : NULL; n; n = n->next)
+        partly |= n->touched || n->read;
+    ss_core_skip(from, names);
+    for (const struct ss_tree_node *n = from ? from->first : NULL; n; n = n->next)
+        all &= n->touched || n->read;
+    if (from && from->n)
+        ss_notes_add(&f->none, "%s%s", ss_tree_path(from, path, sizeof path), partly || !all ? ".*" : "");
+}
+
 /* ---- optimizer ---- */
 
 static int add_dtype(struct ss_foreign *f, const struct ss_tree_node *optimizer, const char *name,

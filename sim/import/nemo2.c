@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NeMo 2: a recipe of nemo.collections.llm as NeMo-Run writes it (NVIDIA/NeMo@v2.3.0: nemo/collections/llm/{recipes,gpt/model},
- * nemo/lightning/pytorch/strategies/megatron_strategy.py).
+ * nemo/lightning/pytorch/strategies/megatron_strategy.py, nemo/lightning/_strategy_lib.py).
  */
 #include <string.h>
 
@@ -65,17 +65,55 @@ static int add_model(struct ss_foreign *f, struct ss_tree_node *node, struct ss_
                         "the shape of \"%.80s\" is in its code, which is not known here", name);
 }
 
+/* What trainer.strategy says of itself: NeMo sets it in model.config, with its own defaults (set_model_parallel_attributes). */
+#define PARALLELISM                                                                                          \
+    "tensor_model_parallel_size pipeline_model_parallel_size pipeline_model_parallel_comm_backend "          \
+    "num_layers_in_first_pipeline_stage num_layers_in_last_pipeline_stage "                                  \
+    "virtual_pipeline_model_parallel_size microbatch_group_size_per_vp_stage context_parallel_size "         \
+    "sequence_parallel expert_model_parallel_size expert_tensor_parallel_size moe_extended_tp "              \
+    "encoder_tensor_model_parallel_size encoder_pipeline_model_parallel_size "                               \
+    "account_for_embedding_in_pipeline_split account_for_loss_in_pipeline_split pipeline_dtype "             \
+    "use_te_rng_tracker use_tp_pp_dp_mapping"
+
+static int add_stages(struct ss_foreign *f, struct ss_tree_node *strategy, struct ss_error *err)
+{
+    const struct ss_tree_node *config = ss_tree_find(ss_tree_root(f->tree), "model.config");
+
+    for (const struct ss_tree_node *n = config->first; n; n = n->next)
+        if (n->key && ss_has_word(PARALLELISM, n->key) && !ss_tree_is_null(n) && ss_tree_truth(n) != 0 &&
+            !ss_tree_find(strategy, n->key))
+            ss_foreign_assume(f, "model.config.%.60s says nothing: NeMo sets trainer.strategy's, its default",
+                              n->key);
+    ss_core_skip(config, PARALLELISM);
+    return ss_core_stages(f, strategy, err);
+}
+
+/* "use_custom_fsdp" until Megatron core 0.13. */
 static int add_fsdp(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
-    static const struct ss_foreign_row strategy =
-        VALUE("data_parallel_sharding_strategy", "--data-parallel-sharding-strategy");
+    struct ss_tree_node *ddp = ss_tree_find(ss_tree_root(f->tree), "trainer.strategy.ddp"),
+                        *own = ss_tree_get(ddp, "use_megatron_fsdp"),
+                        *old = ss_tree_get(ddp, "use_custom_fsdp");
 
-    if (!node)
-        return SS_OK;
-    if (ss_tree_is(node, "pytorch"))
+    if (ss_tree_is(ddp, "megatron")) /* with all its defaults */
+        ss_tree_take(ddp);
+    if (node && ss_tree_is(node, "pytorch"))
         return ss_foreign_flag(f, node, "--use-torch-fsdp2", NULL, err);
-    int rc = ss_foreign_flag(f, node, "--use-megatron-fsdp", NULL, err);
-    return rc ? rc : ss_foreign_map(f, ss_tree_find(node->parent, "ddp"), &strategy, 1, err);
+    node = node ? node : ss_tree_truth(own) == 1 ? own : ss_tree_truth(old) == 1 ? old : NULL;
+    int rc = node ? ss_foreign_flag(f, node, "--use-megatron-fsdp", NULL, err) : SS_OK;
+    return rc ? rc : ss_core_ddp(f, ddp, node != NULL, err);
+}
+
+/* Later releases have the strategy's, which they set in its `ddp`. */
+static int add_instances(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    static const char name[] = "num_distributed_optimizer_instances";
+    struct ss_tree_node *own = ss_tree_get(ss_tree_find(ss_tree_root(f->tree), "trainer.strategy.ddp"), name);
+
+    node = node ? node : own;
+    return ss_tree_is_null(node) || !node->text
+               ? SS_OK
+               : ss_foreign_flag(f, node, "--num-distributed-optimizer-instances", node->text, err);
 }
 
 static int add_precision(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
@@ -130,21 +168,56 @@ static const struct ss_foreign_row rows[] = {
     CALL("data.seq_length", add_sequence),
     WHOLE("trainer.strategy.tensor_model_parallel_size", "--tensor-model-parallel-size"),
     WHOLE("trainer.strategy.pipeline_model_parallel_size", "--pipeline-model-parallel-size"),
-    WHOLE("trainer.strategy.virtual_pipeline_model_parallel_size", "--virtual-pipeline-model-parallel-size"),
+    CALL("trainer.strategy", add_stages),
     WHOLE("trainer.strategy.context_parallel_size", "--context-parallel-size"),
     WHOLE("trainer.strategy.expert_model_parallel_size", "--expert-model-parallel-size"),
     WHOLE("trainer.strategy.expert_tensor_parallel_size", "--expert-tensor-parallel-size"),
     TRUE("trainer.strategy.sequence_parallel", "--sequence-parallel"),
-    TRUE("trainer.strategy.use_tp_pp_dp_mapping", "--use-tp-pp-dp-mapping"),
-    CALL("trainer.strategy.fsdp", add_fsdp),
+    TRUE("trainer.strategy.use_tp_pp_dp_mapping", "--use-tp-pp-dp-mapping"), TRUE("trainer.strategy.use_sharp", "--use-sharp"),
+    CALL("trainer.strategy.num_distributed_optimizer_instances", add_instances), CALL("trainer.strategy.fsdp", add_fsdp),
+    REFUSE("trainer.strategy.encoder_tensor_model_parallel_size", NULL, "encoders and decoders are not modelled"),
+    REFUSE("trainer.strategy.encoder_pipeline_model_parallel_size", NULL, "encoders and decoders are not modelled"),
+    REFUSE("trainer.strategy.moe_extended_tp", NULL, "take expert_tensor_parallel_size"),
+    REFUSE("trainer.accumulate_grad_batches", "1", "NeMo accumulates by global_batch_size alone"),
+    REFUSE("trainer.deterministic", NULL, "deterministic kernels are not modelled"),
+    REFUSE("trainer.detect_anomaly", NULL, "its cost is not known"),
     TRUE("optim.config.use_distributed_optimizer", "--use-distributed-optimizer"),
     CALL("optim.config", ss_core_optimizer), CALL("trainer.plugins", add_precision), CALL("trainer.callbacks", add_overlaps),
 };
 static const struct ss_foreign_row rest[] = {
-    NONE("_target_"), NONE("_partial_"), NONE("model._target_"), NONE("model.tokenizer"), NONE("model.optim"), NONE("trainer"), NONE("data"), NONE("optim"), NONE("log"), NONE("resume"),
+    NONE("_target_"), NONE("_partial_"), NONE("model._target_"), NONE("model.tokenizer"), NONE("model.optim"), NONE("data"), NONE("optim"), NONE("log"), NONE("resume"),
     NONE("tokenizer"), NONE("model.config.model_name"),
 };
 /* clang-format on */
+
+/* Lightning's, NeMo's strategy's and callbacks' names without effect on time or memory of a step. */
+static void skip_harmless(struct ss_foreign *f)
+{
+    static const char *const callbacks[] = {"Timing",     "GarbageCollection", "Nsys",    "Checkpoint",
+                                            "Preemption", "Debugger",          "Memory",  "Progress",
+                                            "FLOPs",      "ParityCh",          "Monitor", "Stopping",
+                                            "Straggler",  "FaultTol"};
+    struct ss_tree_node *trainer = ss_tree_find(ss_tree_root(f->tree), "trainer"),
+                        *list = ss_tree_find(trainer, "callbacks");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(callbacks); i++)
+        for (struct ss_tree_node *n = list && list->kind == SS_TREE_LIST ? list->first : list; n;
+             n = n == list ? NULL : n->next)
+            if (names(n, callbacks[i]))
+                ss_tree_take(n);
+    ss_core_harmless(
+        f, ss_tree_find(trainer, "strategy"),
+        "_target_ find_unused_parameters gradient_as_bucket_view ckpt_* save_ckpt_format lazy_init "
+        "pipeline_dtype use_te_rng_tracker setup_optimizers init_model_parallel progress_interval "
+        "replace_progress_bar restore_config megatron_log_level use_gloo_process_groups "
+        "parallel_devices cluster_environment checkpoint_io data_sampler no_ddp_communication_hook");
+    ss_core_harmless(
+        f, trainer,
+        "_target_ accelerator logger fast_dev_run max_* min_* limit_* overfit_batches val_check_interval "
+        "check_val_every_n_epoch num_sanity_val_steps log_every_n_steps enable_* inference_mode "
+        "use_distributed_sampler profiler barebones benchmark default_root_dir model_registry "
+        "reload_dataloaders_every_n_epochs sync_batchnorm");
+}
 
 static int read(struct ss_foreign *f, struct ss_error *err)
 {
@@ -152,6 +225,7 @@ static int read(struct ss_foreign *f, struct ss_error *err)
     int rc = ss_foreign_map(f, root, rows, SS_ARRAY_LEN(rows), err);
 
     rc = rc ? rc : ss_core_names(f, ss_tree_find(root, "model.config"), err);
+    skip_harmless(f);
     return rc ? rc : ss_foreign_map(f, root, rest, SS_ARRAY_LEN(rest), err);
 }
 

@@ -325,6 +325,68 @@ static void test_nemo2(void)
           "t.yaml:5: model.config: _target_ names no class, and there is no num_layers");
 }
 
+#define NEMO2_STRATEGY(config, trainer, strategy)                                                            \
+    "model:\n  config:\n    _target_: nemo.collections.llm.gpt.model.llama.Llama31Config405B\n" config       \
+    "trainer:\n  num_nodes: 64\n  devices: 8\n" trainer "  strategy:\n    _target_: "                        \
+    "nemo.lightning.pytorch.strategies.megatron_strategy.MegatronStrategy\n" strategy
+#define NEMO2_WORDS "--stack nemo-25.03 --model llama3.1-405b --nodes 64 --gpus-per-node 8"
+
+/* The strategy's fields, of which NeMo makes those of the model. */
+static void test_nemo2_strategy(void)
+{
+    struct ss_request r;
+
+    check(NEMO2_STRATEGY("", "",
+                         "    tensor_model_parallel_size: 8\n    pipeline_model_parallel_size: 8\n"
+                         "    virtual_pipeline_model_parallel_size: 8\n"
+                         "    microbatch_group_size_per_vp_stage: 16\n    context_parallel_size: 4\n"
+                         "    sequence_parallel: true\n"
+                         "    account_for_embedding_in_pipeline_split: true\n"
+                         "    account_for_loss_in_pipeline_split: true\n"),
+          NEMO2_WORDS
+          " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 8 "
+          "--virtual-pipeline-model-parallel-size 8 --account-for-embedding-in-pipeline-split "
+          "--account-for-loss-in-pipeline-split --microbatch-group-size-per-virtual-pipeline-stage 16 "
+          "--context-parallel-size 4 --sequence-parallel");
+    /* without virtual stages there are no groups; an optimizer's copies are the strategy's, else DDP's */
+    check(NEMO2_STRATEGY("", "",
+                         "    num_layers_in_first_pipeline_stage: 3\n"
+                         "    num_layers_in_last_pipeline_stage: 4\n"
+                         "    microbatch_group_size_per_vp_stage: 16\n"
+                         "    num_distributed_optimizer_instances: 2\n"
+                         "    ddp: {num_distributed_optimizer_instances: 4, bucket_size: 40000000}\n"),
+          NEMO2_WORDS " --decoder-first-pipeline-num-layers 3 --decoder-last-pipeline-num-layers 4 "
+                      "--num-distributed-optimizer-instances 2 --ddp-bucket-size 40000000");
+    check(NEMO2_STRATEGY("", "",
+                         "    virtual_pipeline_model_parallel_size: 2\n"
+                         "    pipeline_model_parallel_layout: Et|tL\n"
+                         "    ddp: {num_distributed_optimizer_instances: 4, use_megatron_fsdp: true, "
+                         "data_parallel_sharding_strategy: optim_grads, check_for_nan_in_grad: false}\n"),
+          NEMO2_WORDS " --pipeline-model-parallel-layout Et|tL --num-distributed-optimizer-instances 4 "
+                      "--use-megatron-fsdp --no-check-for-nan-in-loss-and-grad "
+                      "--data-parallel-sharding-strategy optim_grads");
+    check(NEMO2_STRATEGY("", "", "    encoder_pipeline_model_parallel_size: 2\n"),
+          "t.yaml:9: trainer.strategy.encoder_pipeline_model_parallel_size: encoders and decoders are not "
+          "modelled");
+    check(NEMO2_STRATEGY("", "  deterministic: true\n", ""),
+          "t.yaml:7: trainer.deterministic: deterministic kernels are not modelled");
+    /* line 4: the strategy's default, no tensor parallelism, counts */
+    char *words =
+        words_of(NEMO2_STRATEGY("    tensor_model_parallel_size: 2\n", "  max_steps: 3\n",
+                                "    my_own: 1\n    ddp: {average_in_collective: true, bucket_sizes: 3}\n"),
+                 &r);
+    CU_ASSERT_STRING_EQUAL(words, NEMO2_WORDS);
+    CU_ASSERT_EQUAL_FATAL(r.notes.n, 3);
+    CU_ASSERT_STRING_EQUAL(r.notes.text[1],
+                           "t.yaml: assumed: model.config.tensor_model_parallel_size says nothing: NeMo sets "
+                           "trainer.strategy's, its default");
+    CU_ASSERT_STRING_EQUAL(r.notes.text[2],
+                           "t.yaml: not known, hence ignored: trainer.strategy.my_own (line 11), "
+                           "trainer.strategy.ddp.bucket_sizes (line 12)");
+    free(words);
+    ss_request_free(&r);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -335,6 +397,7 @@ int main(void)
         {"dumped arguments", test_dumped_arguments},
         {"Megatron-Bridge", test_bridge},
         {"NeMo 2", test_nemo2},
+        {"NeMo 2's strategy", test_nemo2_strategy},
         CU_TEST_INFO_NULL,
     };
     return suite_run("foreign", NULL, NULL, tests);

@@ -8,6 +8,8 @@
 /* Reads the fields below `from`, a map or NULL. What is off (fp8, experts, recompute, CUDA graphs, offloading) takes its further
  * fields with it, whatever they say. Fields that are Megatron-LM's arguments are their flags; others stay unread. */
 int ss_core_names(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
+/* Those of the pipeline's stages alone, virtual ones, their layers and their microbatches; others stay unread. */
+int ss_core_stages(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Those of precision alone: bf16, fp16, fp8, fp4 and what belongs to them, which then count as read. */
 int ss_core_precision(struct ss_foreign *f, const struct ss_tree_node *from, struct ss_error *err);
 /* Whether gradients are reduced in fp32 (`grad_reduce_in_fp32` below `from`). */
@@ -16,6 +18,11 @@ int ss_core_reduction(struct ss_foreign *f, const struct ss_tree_node *from, str
  * parameters overlap with a sharded optimizer, in buckets of 128 Mi parameters. */
 int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, const struct ss_tree_node *ddp,
                      const struct ss_tree_node *model, bool sharded, struct ss_error *err);
+/* What DistributedDataParallelConfig has beside overlap, buckets' size, precision and sharding. Names of Megatron's FSDP count as read where
+ * `fsdp` is off; those that are not known stay unread. */
+int ss_core_ddp(struct ss_foreign *f, const struct ss_tree_node *ddp, bool fsdp, struct ss_error *err);
+/* Makes names below `from`, as of ss_core_skip, count as read, and tells the place among what has no effect. */
+void ss_core_harmless(struct ss_foreign *f, const struct ss_tree_node *from, const char *names);
 /* Kind, clipping, offloading and types of the states; other names stay unread. */
 int ss_core_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, struct ss_error *err);
 /* Those of which a list is one value of an argument: window_size, window_attn_skip_freq, moe_layer_freq. */
