@@ -23,7 +23,8 @@ struct state {
     size_t next;    /* of the leaves in their order */
     int nfit, *fit; /* points that surely fit and are beaten by no other */
     size_t cap_fit;
-    double *fastest; /* [cluster]: s of the fastest of those on it */
+    double *
+        within; /* [cluster]: s within which a layout may be the fastest on it, or not told apart from that one */
     size_t cap;
     struct ss_find_crew *crew;
 };
@@ -44,11 +45,12 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
            p->summary.peak_device <= leaf->bytes;
 }
 
-/* Neither the fastest on its nodes nor on the front: bounds are below what they bound, so that nothing is equal. */
+/* Neither the fastest on its nodes, nor within the error of that one, nor on the front: bounds are below what they bound, so that nothing is
+ * equal. */
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space.found;
-    if (!(x->fastest[leaf->cluster] <= leaf->seconds))
+    if (!(x->within[leaf->cluster] <= leaf->seconds))
         return 0;
     int beaten = x->options->best_only;
     for (int i = 0; i < x->nfit && !beaten; i++)
@@ -61,7 +63,8 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
     const struct ss_find_point *p = &x->space.found->points[point];
     if (p->summary.outcome != SS_OUTCOME_FITS)
         return SS_OK;
-    x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);
+    double band = !x->options->best_only && p->summary.band_pct > 0 ? p->summary.band_pct / 100 : 0;
+    x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
     for (int i = 0; i < x->nfit; i++)
@@ -239,10 +242,10 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     if (rc)
         return rc;
     order_leaves(&x->space);
-    x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
-    for (int c = 0; x->fastest && c < x->space.nclusters; c++)
-        x->fastest[c] = INFINITY;
-    return x->fastest ? SS_OK : no_memory(err);
+    x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
+    for (int c = 0; x->within && c < x->space.nclusters; c++)
+        x->within[c] = INFINITY;
+    return x->within ? SS_OK : no_memory(err);
 }
 
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
@@ -281,7 +284,7 @@ int ss_find_run(const struct ss_request *base, const struct ss_find_options *opt
     ss_files_free(&files);
     ss_bands_free(x.bands);
     free(x.fit);
-    free(x.fastest);
+    free(x.within);
     if (!rc) {
         *out = x.space.found;
         x.space.found = NULL;

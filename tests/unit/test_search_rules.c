@@ -188,6 +188,22 @@ static void test_equal_work(void)
     ss_find_free(cards);
 }
 
+/* As many are not told apart from the best whether or not bounds leave layouts out, and beside other clusters, whose layouts win sooner. */
+static void test_like_best(void)
+{
+    static const char job[] = "--platform h100 --model llama3.1-8b --bf16 --cp 1";
+    struct ss_find_result *all = search(job, "nodes=2", 1),
+                          *some[] = {search(job, "nodes=2", 0), search(job, "nodes=2,1", 0)};
+
+    CU_ASSERT(all->groups[0].like_best > 20);
+    for (int i = 0; i < 2; i++) {
+        CU_ASSERT(some[i]->groups[0].bounded > 100);
+        CU_ASSERT_EQUAL(some[i]->groups[0].like_best, all->groups[0].like_best);
+        ss_find_free(some[i]);
+    }
+    ss_find_free(all);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"8B wants little parallelism and small TP", test_8b},
@@ -195,6 +211,7 @@ int main(void)
                            {"recompute for memory alone, micro batch last", test_recompute_and_micro_batch},
                            {"uneven layers", test_uneven_layers},
                            {"equal work", test_equal_work},
+                           {"what the error does not tell apart", test_like_best},
                            {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
     return suite_run("search rules", NULL, NULL, tests);
