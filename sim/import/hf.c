@@ -227,24 +227,31 @@ static void map_kernels(struct ss_hf *x)
                              "operators take longer");
 }
 
+/* By the Trainer, or by accelerate's FSDP, whose switch its fsdp_config beats. The Trainer refuses both; LLaMA-Factory has a third. */
 static void map_recompute(struct ss_hf *x)
 {
     struct ss_trainer *t = &x->t;
-    const char *paths =
-        "args.gradient_checkpointing accelerate.fsdp_config.fsdp_activation_checkpointing "
-        "args.fsdp_config.activation_checkpointing args.fsdp_config.fsdp_activation_checkpointing";
-    const struct ss_tree_node *at = ss_trainer_node(t, paths);
-    int on = ss_trainer_truth(t, paths, 0);
+    const char *plugins =
+        "args.fsdp_config.activation_checkpointing args.fsdp_config.fsdp_activation_checkpointing "
+        "accelerate.fsdp_config.fsdp_activation_checkpointing";
+    const struct ss_tree_node *at = ss_trainer_node(t, "args.gradient_checkpointing");
+    int on = ss_trainer_truth(t, "args.gradient_checkpointing", 0);
+    int wrapped = ss_trainer_truth(t, plugins, 0) && x->how == SS_HF_FSDP;
 
     if (x->factory) { /* on unless switched off */
         at = ss_trainer_node(t, "args.disable_gradient_checkpointing");
         on = !ss_trainer_truth(t, "args.disable_gradient_checkpointing", 0);
-        if (!at)
+        if (!at && !wrapped)
             ss_trainer_assume(t, "layers are recomputed, LLaMA-Factory's default "
                                  "(disable_gradient_checkpointing)");
+    } else if (on && wrapped) {
+        ss_trainer_fail(t, ss_trainer_node(t, plugins), SS_ERR_CONFIG,
+                        "the Trainer refuses FSDP's checkpointing beside gradient_checkpointing: take one");
     }
+    if (wrapped || !at)
+        at = ss_trainer_node(t, plugins) ? ss_trainer_node(t, plugins) : at;
     if (x->factory || ss_tree_find(ss_tree_root(t->tree), "args") || at)
-        ss_trainer_add(t, at, "--recompute", on ? "full" : "none");
+        ss_trainer_add(t, at, "--recompute", on || wrapped ? "full" : "none");
 }
 
 static void check_optimizer(struct ss_hf *x)

@@ -14,6 +14,7 @@ static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, cons
 {
     int rc = ss_hf_graft_deepspeed(tree, words, err);
 
+    rc = rc ? rc : ss_hf_graft_fsdp(tree, words, err);
     if (!rc && c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes"))
         rc = ss_command_add_sizes(r, words, c, err);
     if (!rc) {

@@ -6,10 +6,10 @@
 #include "base/base.h"
 #include "import/hf.h"
 
-int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
-                struct ss_error *err)
+/* Makes the node, or where it is NULL a new one of that name at the root, the map that the text is. */
+static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *section, const char *text,
+                  size_t len, const char *file, struct ss_error *err)
 {
-    struct ss_tree_node *root = ss_tree_root(tree), *at = ss_tree_child(root, section, strlen(section));
     const struct ss_tree_made made = {
         .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = file, .line = 1};
     struct ss_tree *other;
@@ -20,11 +20,18 @@ int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, siz
     if (ss_tree_root(other)->kind != SS_TREE_MAP)
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is asked");
     if (!rc && !at)
-        rc = ss_tree_add(tree, root, &made, &at, err);
+        rc = ss_tree_add(tree, ss_tree_root(tree), &made, &at, err);
     if (!rc)
         rc = ss_tree_assign(tree, at, ss_tree_root(other), err);
     ss_tree_free(other);
     return rc;
+}
+
+int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
+                struct ss_error *err)
+{
+    return assign(tree, ss_tree_child(ss_tree_root(tree), section, strlen(section)), section, text, len, file,
+                  err);
 }
 
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
@@ -39,6 +46,17 @@ int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const c
     rc = ss_hf_graft(tree, section, text, len, path, err);
     free(text);
     return rc;
+}
+
+/* Where a file that a node names was looked for. */
+static int tell_missing(const struct ss_tree_node *at, int rc, struct ss_error *err)
+{
+    if (!rc || !err || err->file[0])
+        return rc;
+    return rc == SS_ERR_IO
+               ? ss_tree_fail(at, rc, err, "no file \"%.200s\", neither beside this one nor as it stands",
+                              at->text ? at->text : "")
+               : ss_tree_fail(at, rc, err, "%s", err->message);
 }
 
 /* A map in the place of a name is a configuration itself. */
@@ -66,9 +84,24 @@ int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, st
         rc = rc ? rc : ss_tree_assign(tree, map, at, err);
         ss_tree_take(at);
     }
-    if (rc && err && !err->file[0])
-        return ss_tree_fail(at, rc, err, "%s", err->message);
-    return rc;
+    return tell_missing(at, rc, err);
+}
+
+int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err)
+{
+    struct ss_tree_node *at = ss_tree_find(ss_tree_root(tree), "args.fsdp_config");
+    char path[1024], *text = NULL;
+    size_t len;
+
+    if (ss_tree_is_null(at) || at->kind != SS_TREE_SCALAR || !at->text[0])
+        return SS_OK;
+    const struct ss_tree_node named = *at;
+    if (named.text[0] == '{') /* JSON in a word */
+        return assign(tree, at, "", named.text, strlen(named.text), named.file, err);
+    int rc = ss_command_read(words, named.text, named.file, path, sizeof path, &text, &len, err);
+    rc = rc ? rc : assign(tree, at, "", text, len, path, err);
+    free(text);
+    return tell_missing(&named, rc, err);
 }
 
 const char *ss_hf_value(const struct ss_words *words, size_t first, size_t end, const char *name)

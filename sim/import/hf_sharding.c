@@ -138,23 +138,51 @@ static void add_strategy(struct ss_hf *x, const struct ss_tree_node *at, const c
 }
 
 /* --fsdp "full_shard auto_wrap", as words of a text or items of a list. */
-static void map_fsdp_words(struct ss_hf *x, const struct ss_tree_node *at)
+static char *words_of(const struct ss_tree_node *at, char *text, size_t size)
 {
-    const char *name = "full_shard";
-    char text[160], *word, *rest = text;
-
-    ss_copy(text, sizeof text, at->text ? at->text : "");
+    ss_copy(text, size, at->text ? at->text : "");
     for (const struct ss_tree_node *item = at->first; item; item = item->next) {
         size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, " %s", item->text ? item->text : "");
+        snprintf(text + used, size - used, " %s", item->text ? item->text : "");
     }
-    while ((word = strsep(&rest, " ,")) != NULL) {
-        if (!strcmp(word, "offload"))
-            ss_trainer_refuse(&x->t, at, "FSDP with parameters on the host is not modelled");
-        else if (word[0] && strcmp(word, "auto_wrap") != 0)
+    return text;
+}
+
+static void map_fsdp_words(struct ss_hf *x, char *rest, const struct ss_tree_node *at)
+{
+    const char *name = "full_shard";
+    char *word;
+
+    while ((word = strsep(&rest, " ,")) != NULL)
+        if (word[0] && strcmp(word, "auto_wrap") != 0)
             name = word;
-    }
     add_strategy(x, at, !strcasecmp(name, "true") ? "full_shard" : name);
+}
+
+/* Whether it is FSDP2, which takes no strategy but reshard_after_forward: false of the Trainer (_process_fsdp_args), true of accelerate
+ * where it is not given. */
+static int map_fsdp2(struct ss_hf *x, const struct ss_tree_node *words)
+{
+    struct ss_trainer *t = &x->t;
+    const struct ss_tree_node *version =
+        ss_trainer_node(t, words ? "args.fsdp_config.version args.fsdp_config.fsdp_version"
+                                 : "accelerate.fsdp_config.fsdp_version");
+    const struct ss_tree_node *again = ss_trainer_node(
+        t, words ? "args.fsdp_config.reshard_after_forward args.fsdp_config.fsdp_reshard_after_forward"
+                 : "accelerate.fsdp_config.fsdp_reshard_after_forward");
+    const char *text = again && again->text ? again->text : words ? "false" : "true";
+    int yes = ss_has_word("true True TRUE yes on 1", text);
+
+    if (!version || !ss_tree_is(version, "2"))
+        return 0;
+    if (!yes && !ss_has_word("false False FALSE no off 0", text))
+        ss_trainer_fail(t, again, SS_ERR_CONFIG, "\"%.40s\" is no value of FSDP2: true or false", text);
+    if (!again && words)
+        ss_trainer_assume(
+            t, "parameters stay gathered behind the forward: the Trainer has reshard_after_forward "
+               "false in FSDP2, whatever strategy --fsdp names");
+    ss_trainer_add(t, again ? again : version, "--fsdp", yes ? "full" : "grad");
+    return 1;
 }
 
 static void map_fsdp(struct ss_hf *x)
@@ -166,14 +194,21 @@ static void map_fsdp(struct ss_hf *x)
                                                           "args.fsdp_config.reshard_after_forward "
                                                           "args.fsdp_config.fsdp_reshard_after_forward");
     const struct ss_tree_node *wrap = ss_trainer_node(t, "accelerate.fsdp_config.fsdp_auto_wrap_policy");
+    char text[160] = "";
 
     ss_trainer_add(t, NULL, "--stack", "accelerate-2026");
     ss_trainer_assume(t, "PyTorch's software is that of the stack accelerate-2026 (--stack)");
     ss_tree_take(words);
+    if (words && (ss_tree_is(words, "") || ss_tree_truth(words) == 0))
+        words = NULL;
     if (wrap && ss_tree_is(wrap, "NO_WRAP"))
         ss_trainer_refuse(t, wrap, "FSDP of a model in one piece is not modelled: TRANSFORMER_BASED_WRAP");
+    if (words && strstr(words_of(words, text, sizeof text), "offload"))
+        ss_trainer_refuse(t, words, "FSDP with parameters on the host is not modelled");
+    if (map_fsdp2(x, words))
+        return;
     if (words)
-        map_fsdp_words(x, words);
+        map_fsdp_words(x, text, words);
     else if (again && ss_tree_truth(again) >= 0)
         ss_trainer_add(t, again, "--fsdp", ss_tree_truth(again) ? "full" : "grad");
     else

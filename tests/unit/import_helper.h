@@ -50,6 +50,29 @@ static inline void check_import(const struct import_row *row)
     ss_request_free(&r);
 }
 
+struct text_row {
+    const char *text;  /* of the file */
+    const char *words; /* with blanks between */
+};
+
+/* Reads the text as a file of that name, and compares its words. */
+static inline void check_text(const struct text_row *row, const char *name)
+{
+    char text[4096];
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    if (ss_request_read_text(&r, row->text, strlen(row->text), name, &err))
+        printf("%s:%d: %s\n", err.file, err.line, err.message);
+    CU_ASSERT_EQUAL(err.code, SS_OK);
+    ss_request_text(&r, 0, text, sizeof text);
+    if (strcmp(text, row->words) != 0)
+        printf("\n%s\n  is   %s\n  not  %s\n", row->text, text, row->words);
+    CU_ASSERT_STRING_EQUAL(text, row->words);
+    ss_request_free(&r);
+}
+
 struct refused_row {
     const char *text; /* of the file */
     int code, line;

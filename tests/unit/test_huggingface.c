@@ -76,6 +76,56 @@ static void test_files(void)
         check_import(&rows[i]);
 }
 
+#define TRAINER "model_name_or_path: Qwen/Qwen3-4B\nbf16: true\nmax_length: 2048\n" /* 3 lines */
+#define TRAINED(sharding, recompute)                                                                         \
+    "--stack accelerate-2026 " sharding " --model Qwen3-4B --make-vocab-size-divisible-by 1 --seq 2048 "     \
+    "--mbs 8 --bf16 --recompute " recompute " --attention-backend auto " PLAIN "0"
+
+/* Either switch asks for recompute; FSDP2 knows no strategy but reshard_after_forward. */
+static void test_fsdp(void)
+{
+    static const struct text_row rows[] = {
+        {TRAINER "fsdp: full_shard\nfsdp_config: {version: 1, reshard_after_forward: false}\n",
+         TRAINED("--fsdp full", "none")},
+        {TRAINER "fsdp: full_shard\nfsdp_config: {version: 2, reshard_after_forward: false}\n",
+         TRAINED("--fsdp grad", "none")},
+        {TRAINER "fsdp: shard_grad_op\nfsdp_config: {version: 2, reshard_after_forward: \"True\"}\n",
+         TRAINED("--fsdp full", "none")},
+        {TRAINER "fsdp: full_shard auto_wrap\nfsdp_config: {fsdp_version: 2}\n",
+         TRAINED("--fsdp grad", "none")},
+        {TRAINER "fsdp: full_shard\ngradient_checkpointing: false\nfsdp_config: {activation_checkpointing: "
+                 "true}\n",
+         TRAINED("--fsdp full", "full")},
+        {TRAINER "fsdp: full_shard\ngradient_checkpointing: true\nfsdp_config: {activation_checkpointing: "
+                 "false}\n",
+         TRAINED("--fsdp full", "full")},
+        {TRAINER "gradient_checkpointing: false\nfsdp_config: {activation_checkpointing: true}\n",
+         "--stack accelerate-2026 --overlap-grad-reduce --model Qwen3-4B --make-vocab-size-divisible-by 1 "
+         "--seq "
+         "2048 --mbs 8 --bf16 --set ss.default.fp32_params=1 --recompute none --attention-backend auto " PLAIN
+         "0"},
+        {TRAINER "fsdp: full_shard\nfsdp_config: '{\"version\": 2, \"reshard_after_forward\": true}'\n",
+         TRAINED("--fsdp full", "none")},
+        {"distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n"
+         "  fsdp_sharding_strategy: SHARD_GRAD_OP\n",
+         "--stack accelerate-2026 --fsdp full --bf16 --attention-backend auto " PLAIN "0"},
+    };
+    static const struct refused_row refused[] = {
+        {TRAINER "fsdp: full_shard\ngradient_checkpointing: true\nfsdp_config:\n  activation_checkpointing: "
+                 "true\n",
+         SS_ERR_CONFIG, 7, "take one"},
+        {TRAINER "fsdp: full_shard\nfsdp_config:\n  version: 2\n  reshard_after_forward: FULL_SHARD\n",
+         SS_ERR_CONFIG, 7, "no value of FSDP2"},
+        {TRAINER "fsdp: full_shard offload\nfsdp_config: {version: 2}\n", SS_ERR_UNSUPPORTED, 4,
+         "on the host"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check_text(&rows[i], "job.yaml");
+    for (size_t i = 0; i < SS_ARRAY_LEN(refused); i++)
+        check_refused(&refused[i], "job.yaml");
+}
+
 /* Megatron's own words stand as they are, behind what DeepSpeed's file says. */
 static void test_megatron(void)
 {
@@ -195,6 +245,8 @@ static void test_refused_commands(void)
         {"torchrun a.py \\\n --model_name_or_path x \\\n --auto_find_batch_size\n", SS_ERR_UNSUPPORTED, 3,
          "the batch is what fits"},
         {"torchrun a.py --model_name_or_path x --deepspeed none.json\n", SS_ERR_IO, 1, "none.json"},
+        {"torchrun a.py --model_name_or_path x \\\n --fsdp full_shard --fsdp_config none.json\n", SS_ERR_IO,
+         2, "none.json"},
         {"deepspeed pretrain_gpt.py --deepspeed --zero-stage 2 \\\n --checkpoint-in-cpu\n",
          SS_ERR_UNSUPPORTED, 2, "on the host"},
         {"deepspeed pretrain_gpt.py --deepspeed --zero-stage 1 --num-experts 8\n", SS_ERR_UNSUPPORTED, 1,
@@ -266,6 +318,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"files and commands", test_files},
                            {"Megatron-DeepSpeed", test_megatron},
+                           {"FSDP", test_fsdp},
                            {"LLaMA-Factory: refused", test_refused_factory},
                            {"accelerate: refused", test_refused_accelerate},
                            {"commands: refused", test_refused_commands},

@@ -40,6 +40,8 @@ int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words
 
 /* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`; `words` may be NULL. */
 int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
+/* Puts the file that `args.fsdp_config` names, or the JSON that it is, in its place. */
+int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
 /* Makes the contents of a file, named in the file `from`, the map `section` of the tree. */
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
                      const char *name, const char *from, struct ss_error *err);
