@@ -130,7 +130,9 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
 
-static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err)
+/* `scenario`: that the search is of, NULL without a job. */
+static int search(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *q,
+                  struct ss_error *err)
 {
     struct ss_search_result *r = NULL;
     q->split = !f->schedule.whole;
@@ -142,6 +144,8 @@ static int search(struct cli_flags *f, struct ss_search *q, struct ss_error *err
     struct cli_meter meter = {.what = "searching"};
     q->progress = cli_schedule_progress(&meter);
     int rc = ss_search_run(q, &r, err);
+    if (!rc && scenario)
+        rc = ss_search_other(scenario, q, r, err);
     cli_schedule_progress_end(&meter);
     if (!rc && f->output[0]) /* first, for what cannot be written leaves one answer, the error */
         rc = cli_schedule_write(f, r->schedule, err);
@@ -165,9 +169,9 @@ static int search_job(struct cli_flags *f, int argc, char **argv, struct ss_erro
         rc = search_layouts(f, in.scenario, NULL, err);
     else if (!rc)
         rc = search_of_job(f, in.scenario, &q, err);
-    cli_inputs_free(&in);
     if (!rc && q)
-        rc = search(f, q, err);
+        rc = search(f, in.scenario, q, err);
+    cli_inputs_free(&in);
     ss_search_free(q);
     return rc;
 }
@@ -180,7 +184,7 @@ int cmd_schedule_search(int argc, char **argv, struct ss_error *err)
     cli_schedule_init(&f, job ? CLI_SCHEDULE_SEARCH_JOB : CLI_SCHEDULE_SEARCH);
     int rc = job ? search_job(&f, argc, argv, err) : search_of_shape(&f, argc, argv, &q, err);
     if (!rc && q) {
-        rc = search(&f, q, err);
+        rc = search(&f, NULL, q, err);
         ss_search_free(q);
     }
     cli_flags_free(&f);

@@ -25,9 +25,8 @@ void ss_search_layouts_free(struct ss_search_layouts *l)
     free(l);
 }
 
-/* The job's words with other stages and chunks; the schedule named is one of the placement, whose own order is not used. */
-static int build_layout(const struct ss_scenario *s, const struct ss_search_layout *row,
-                        struct ss_scenario **out, struct ss_error *err)
+int ss_search_layout_build(const struct ss_scenario *s, const struct ss_search_layout *row,
+                           struct ss_scenario **out, struct ss_error *err)
 {
     const struct ss_scenario_options like = {.like = s};
     struct ss_request r;
@@ -113,7 +112,7 @@ static int try_layout(const struct ss_scenario *s, const struct ss_layout_option
 {
     struct ss_scenario *own = NULL;
     struct ss_error e = {0};
-    int rc = build_layout(s, row, &own, &e);
+    int rc = ss_search_layout_build(s, row, &own, &e);
     if (!rc)
         rc = find_order(own, o, row, &e);
     if (!rc)

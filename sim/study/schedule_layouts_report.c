@@ -11,7 +11,7 @@
 
 static const char *placement(const struct ss_search_layout *r)
 {
-    return r->v_shape ? "v" : r->chunks > 1 ? "interleaved" : "one chunk";
+    return ss_search_placement(r->chunks, r->v_shape);
 }
 
 static void row_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)

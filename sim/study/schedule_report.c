@@ -149,6 +149,11 @@ int ss_comparison_svg(const struct ss_comparison *c, FILE *out, struct ss_error 
 
 /* ---- search ---- */
 
+const char *ss_search_placement(int chunks, int v_shape)
+{
+    return v_shape ? "v" : chunks > 1 ? "interleaved" : "one chunk";
+}
+
 double ss_search_above_bound(double length, double lower_bound)
 {
     return lower_bound > 0 ? fmax(0, 100 * (length / lower_bound - 1)) : 0;
@@ -171,7 +176,14 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
 {
     json_t *o = ss_json_document("schedule search"), *peaks = json_array();
     ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
+    ss_json_integer(o, "chunks", q->chunks);
+    ss_json_text(o, "placement", ss_search_placement(q->chunks, q->v_shape));
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
+    if (r->other[0]) {
+        ss_json_text(o, "shorter_known", r->other);
+        ss_json_text(o, "shorter_known_placement", ss_search_placement(r->other_chunks, r->other_v));
+        ss_json_number(o, "shorter_known_length", r->other_length);
+    }
     for (int s = 0; s < r->stages; s++)
         ss_json_append(peaks, json_real(r->peak[s]));
     ss_json_set(o, "peak_by_rank", peaks);
@@ -209,6 +221,37 @@ static void peaks_text(const struct ss_search *q, const struct ss_search_result 
     fputc('\n', out);
 }
 
+/* "two chunks a rank on a V" */
+static const char *placement_text(int chunks, int v_shape, char *buf, size_t size)
+{
+    if (chunks < 3)
+        snprintf(buf, size, "%s a rank%s", chunks < 2 ? "one chunk" : "two chunks", v_shape ? " on a V" : "");
+    else
+        snprintf(buf, size, "%d chunks a rank", chunks);
+    return buf;
+}
+
+/* Bound, known schedules and other placements, which a bound of this one says nothing of. */
+static void bounds_text(const struct ss_search *q, const struct ss_search_result *r, FILE *out)
+{
+    char text[32], placed[40], other[40];
+    placement_text(q->chunks, q->v_shape, placed, sizeof placed);
+    fprintf(out,
+            "lower bound %s under this cap: the order is at most %.2f %% above the best there is of %s\n",
+            length_text(q, r->lower_bound, text, sizeof text),
+            ss_search_above_bound(r->length, r->lower_bound), placed);
+    if (r->known[0])
+        fprintf(out, "best known of %s under the cap: %s, %s%s\n", placed, r->known,
+                length_text(q, r->known_length, text, sizeof text),
+                r->length < r->known_length ? "" : ", which is not beaten");
+    else
+        fprintf(out, "no known schedule of %s stays under the cap\n", placed);
+    if (r->other[0])
+        fprintf(out, "%s of %s is shorter under the cap, %s: --layouts searches other placements\n", r->other,
+                placement_text(r->other_chunks, r->other_v, other, sizeof other),
+                length_text(q, r->other_length, text, sizeof text));
+}
+
 int ss_search_write(const struct ss_search *q, const struct ss_search_result *r, int json, FILE *out,
                     struct ss_error *err)
 {
@@ -217,15 +260,7 @@ int ss_search_write(const struct ss_search *q, const struct ss_search_result *r,
         return search_json(q, r, out, err);
     fprintf(out, "%s %s\n", length_text(q, r->length, text, sizeof text),
             q->barrier ? "from the first start to the last end" : "the longest rank");
-    fprintf(out, "lower bound %s under this cap: the order is at most %.2f %% above the best there is\n",
-            length_text(q, r->lower_bound, text, sizeof text),
-            ss_search_above_bound(r->length, r->lower_bound));
-    if (r->known[0])
-        fprintf(out, "best known under the cap: %s, %s%s\n", r->known,
-                length_text(q, r->known_length, text, sizeof text),
-                r->length < r->known_length ? "" : ", which is not beaten");
-    else
-        fprintf(out, "no known schedule stays under the cap\n");
+    bounds_text(q, r, out);
     peaks_text(q, r, out);
     fprintf(out, "list scheduling with local search, %d orders tried, seed %llu\n", r->tried,
             (unsigned long long)q->seed);

@@ -192,38 +192,47 @@ static int same_problem(const struct ss_search *q, const struct ss_schedule *s)
     return 1;
 }
 
-/* The best known schedule, of equal ones the first, is a start of its own. */
-static int try_known(struct search *x, struct ss_search_result *out)
+int ss_search_known(const struct ss_search *q, struct ss_schedule **best, double *length,
+                    struct ss_measure *measure)
 {
-    const struct ss_search *q = x->q;
     const char *name;
     int rc = SS_OK;
+    *best = NULL;
     for (int n = 0; ss_schedule_known(n, &name, NULL) && !rc; n++) {
         struct ss_schedule_params params = {
             .stages = q->stages, .chunks = q->chunks, .microbatches = q->microbatches, .overlap_p2p = 1};
         struct ss_schedule *s = NULL;
-        struct ss_measure m;
+        struct ss_measure m = {0};
         if (ss_schedule_build(name, &params, &s, NULL))
             continue;
         if (same_problem(q, s))
             rc = ss_search_measure(q, s, &m, NULL);
-        else
-            m = (struct ss_measure){0};
-        double length = ss_search_length(q, &m);
-        if (!rc && m.feasible && (!x->known || length < out->known_length * (1 - EQUAL))) {
-            struct ss_schedule *last = x->known;
-            ss_copy(out->known, sizeof out->known, name);
-            out->known_length = length;
-            x->known = s;
+        double own = ss_search_length(q, &m);
+        if (!rc && m.feasible && (!*best || own < *length * (1 - EQUAL))) {
+            struct ss_schedule *last = *best;
+            *best = s;
+            *length = own;
+            *measure = m;
             s = last;
-            if (better(q, &m, &x->best_measure, 0)) {
-                ss_schedule_free(x->best);
-                x->best = NULL;
-                rc = ss_schedule_copy(x->known, &x->best, NULL);
-                x->best_measure = m;
-            }
         }
         ss_schedule_free(s);
+    }
+    return rc;
+}
+
+/* The best known schedule is a start of its own. */
+static int try_known(struct search *x, struct ss_search_result *out)
+{
+    struct ss_measure m;
+    int rc = ss_search_known(x->q, &x->known, &out->known_length, &m);
+    if (rc || !x->known)
+        return rc;
+    ss_copy(out->known, sizeof out->known, x->known->name);
+    if (better(x->q, &m, &x->best_measure, 0)) {
+        ss_schedule_free(x->best);
+        x->best = NULL;
+        rc = ss_schedule_copy(x->known, &x->best, NULL);
+        x->best_measure = m;
     }
     return rc;
 }

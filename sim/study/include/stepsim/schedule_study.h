@@ -90,6 +90,10 @@ struct ss_search_result {
     double length, lower_bound; /* s */
     char known[32];             /* best known schedule under the cap, "" = none fits */
     double known_length;
+    /* shortest known schedule of another placement under the cap that is shorter than `length`, "": none, or not asked for */
+    char other[32];
+    double other_length;
+    int other_chunks, other_v;
     int tried;
     double *peak; /* [rank] */
     int stages;
@@ -111,6 +115,10 @@ double ss_search_device(const struct ss_search *q, int rank, double peak);
 /* Runs a search; the caller frees *out with ss_search_result_free. Errors: SS_ERR_CONFIG (no order was found that stays under the
  * cap), SS_ERR_UNSUPPORTED (the fewest tries would take a GiB, or about an hour), SS_ERR_USAGE. */
 int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err);
+/* Fills in `other` of what ss_search_run found for `q`, which ss_search_from_job made of the job: one chunk a rank, two, and two on a V. A
+ * placement that the framework refuses is left out. Errors: those of ss_run_scenario. */
+int ss_search_other(const struct ss_scenario *s, const struct ss_search *q, struct ss_search_result *r,
+                    struct ss_error *err);
 /* Frees the result of a search. NULL is allowed. */
 void ss_search_result_free(struct ss_search_result *r);
 /* Writes what was found as text, or as JSON. Error: SS_ERR_IO. */

@@ -33,6 +33,15 @@ void ss_search_order_json(json_t *o, double length, double lower_bound, const ch
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
 /* When the ranks run the slots of an order, for a picture; freed with ss_strip_free. 0 or SS_ERR_NOMEM. */
 int ss_search_strip(const struct ss_search *q, const struct ss_schedule *s, struct ss_schedule_strip **out);
+/* The shortest of the known schedules of this placement under the cap, of equal ones the first: *best, which the caller frees, is NULL where
+ * there is none. 0 or SS_ERR_NOMEM. */
+int ss_search_known(const struct ss_search *q, struct ss_schedule **best, double *length,
+                    struct ss_measure *measure);
+/* The job's words with the stages and chunks of a row; the schedule named is one of the placement, whose own order is not used. */
+int ss_search_layout_build(const struct ss_scenario *s, const struct ss_search_layout *row,
+                           struct ss_scenario **out, struct ss_error *err);
+/* "one chunk", "interleaved", "v" */
+const char *ss_search_placement(int chunks, int v_shape);
 /* Tries of the local search that take about a second. */
 int ss_search_usual_steps(const struct ss_search *q);
 double ss_search_lower_bound(const struct ss_search *q);
