@@ -82,6 +82,9 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, graph_iteration), sizeof(int)},       /* a word until the job is finished */
         {offsetof(struct ss_job, accumulation), sizeof(int)},          /* in the global batch by then */
         {offsetof(struct ss_job, optimizer_fraction), sizeof(double)}, /* in optimizer_offload by then */
+        /* of the file of a model, for importers; and what fills up the model */
+        {offsetof(struct ss_job, model.extra_in_checkpoint),
+         offsetof(struct ss_job, spread) - offsetof(struct ss_job, model.extra_in_checkpoint)},
         {offsetof(struct ss_job, unmodelled), sizeof(((struct ss_job *)0)->unmodelled)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
