@@ -79,16 +79,22 @@ static int add_precision(struct ss_foreign *f, const struct ss_tree_node *root, 
 
 /* ---- the rest ---- */
 
+/* Either switch, as ConfigContainer.validate sets both. */
 static int add_fsdp(struct ss_foreign *f, struct ss_tree_node *ddp, struct ss_error *err)
 {
-    static const struct ss_foreign_row strategy =
-        VALUE("data_parallel_sharding_strategy", "--data-parallel-sharding-strategy");
-    struct ss_tree_node *node = ss_tree_find(ddp, "use_megatron_fsdp");
+    struct ss_tree_node *dist = ss_tree_find(ss_tree_root(f->tree), "dist"),
+                        *torch = ss_tree_find(dist, "use_torch_fsdp2");
+    const struct ss_tree_node *node = NULL, *said[] = {ss_tree_get(ddp, "use_megatron_fsdp"),
+                                                       ss_tree_get(ddp, "use_custom_fsdp"),
+                                                       ss_tree_get(dist, "use_megatron_fsdp")};
 
-    if (ss_tree_truth(node) != 1)
-        return SS_OK;
-    int rc = ss_foreign_flag(f, node, "--use-megatron-fsdp", NULL, err);
-    return rc ? rc : ss_foreign_map(f, ddp, &strategy, 1, err);
+    for (size_t i = 0; i < SS_ARRAY_LEN(said); i++)
+        node = !node && ss_tree_truth(said[i]) == 1 ? said[i] : node;
+    if (node && ss_tree_truth(torch) == 1)
+        return ss_tree_fail(torch, SS_ERR_CONFIG, err,
+                            "use_megatron_fsdp and use_torch_fsdp2 are mutually exclusive");
+    int rc = node ? ss_foreign_flag(f, node, "--use-megatron-fsdp", NULL, err) : SS_OK;
+    return rc ? rc : ss_core_ddp(f, ddp, node != NULL, err);
 }
 
 static int add_vocabulary(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
@@ -138,23 +144,62 @@ static const struct ss_foreign_row rows[] = {
     CALL("", add_stack),
     REFUSE("peft", NULL, "training of a part of the parameters (LoRA) is not modelled"),
     REFUSE("dataset.packed_sequence_specs", NULL, "give the lengths by --packed-lengths"),
+    REFUSE("dataset.enable_offline_packing", NULL, "give the lengths by --packed-lengths"),
     WHOLE("train.micro_batch_size", "--micro-batch-size"), WHOLE("train.global_batch_size", "--global-batch-size"),
     CALL("train.rampup_batch_size", add_rampup), CALL("dataset", add_sequence),
     CALL("model.vocab_size", add_vocabulary),
     TRUE("ddp.use_distributed_optimizer", "--use-distributed-optimizer"),
     WHOLE("ddp.num_distributed_optimizer_instances", "--num-distributed-optimizer-instances"),
-    FALSE("ddp.check_for_nan_in_grad", "--no-check-for-nan-in-loss-and-grad"),
     CALL("ddp", add_fsdp), CALL("optimizer", ss_core_optimizer),
+    TRUE("optimizer.overlap_cpu_optimizer_d2h_h2d", "--overlap-cpu-optimizer-d2h-h2d"),
+    TRUE("optimizer.use_torch_optimizer_for_cpu_offload", "--use-torch-optimizer-for-cpu-offload"),
+    TRUE("optimizer.log_num_zeros_in_grad", "--log-num-zeros-in-grad"), TRUE("optimizer.optimizer_cuda_graph", "--optimizer-cuda-graph"),
+    TRUE("train.decrease_batch_size_if_needed", "--decrease-batch-size-if-needed"),
+    CHOICE("train.empty_unused_memory_level", "0=;1=--empty-unused-memory-level 1;2=--empty-unused-memory-level 2"),
     TRUE("dist.use_tp_pp_dp_mapping", "--use-tp-pp-dp-mapping"), TRUE("dist.use_torch_fsdp2", "--use-torch-fsdp2"),
+    TRUE("dist.use_sharp", "--use-sharp"), TRUE("dist.disable_jit_fuser", "--disable-jit-fuser"), FALSE("dist.align_grad_reduce", "--no-align-grad-reduce"),
+    VALUE("dist.nccl_communicator_config_path", "--nccl-communicator-config-path"),
     TRUE("dataset.reset_attention_mask", "--reset-attention-mask"),
 };
 static const struct ss_foreign_row rest[] = {
-    NONE("_target_"), NONE("model._target_"), NONE("train"), NONE("validation"), NONE("dataset"), NONE("ddp"), NONE("optimizer"),
-    NONE("optimizer_config_override_provider"), NONE("dist"), NONE("scheduler"), NONE("logger"), NONE("tokenizer"), NONE("checkpoint"),
+    NONE("_target_"), NONE("model._target_"), NONE("validation"),
+    NONE("optimizer_config_override_provider"), NONE("scheduler"), NONE("logger"), NONE("tokenizer"), NONE("checkpoint"),
     NONE("rng"), NONE("rerun_state_machine"), NONE("ft"), NONE("straggler"), NONE("nvrx_straggler"), NONE("profiling"),
     NONE("inprocess_restart"), NONE("tensor_inspect"), NONE("env_vars"),
 };
 /* clang-format on */
+
+/* Names without effect on time or memory of a step; what else there is, is told. */
+static const char *const harmless[][2] = {
+    {"train", "_target_ train_iters train_samples num_epochs _train_iters_from_num_epochs exit_* manual_gc* "
+              "iterations_to_skip check_* gpu_sniff_test_interval train_sync_interval "
+              "skip_sync_grad_norm_across_mp eval_* "
+              "skip_train"},
+    {"dist", "_target_ distributed_backend distributed_timeout_* local_rank lazy_* use_gloo_process_groups "
+             "sharp_enabled_group high_priority_stream_groups flight_recorder_* "
+             "external_gpu_device_mapping enable_megatron_core_experimental use_decentralized_pg eval_*"},
+    {"dataset",
+     "_target_ random_seed seed blend* data_path per_dataset_sequences_path multiple_* full_validation "
+     "split* num_* "
+     "path_to_cache mmap_* mock tokenizer mid_level_dataset_surplus allow_ambiguous_pad_tokens "
+     "fast_cache_load "
+     "defer_npy_index_mmap reset_position_ids eod_mask_loss create_attention_mask drop_last* "
+     "add_extra_token_to_sequence object_storage_cache_path data_parallel_size sequences_per_dataset "
+     "token_dtype_code dataloader_* data_sharding pin_memory persistent_workers trust_remote_code "
+     "skip_getting_* "
+     "dataset_root dataset_name dataset_subset dataset_dict dataset_kwargs hf_* memmap_workers "
+     "max_train_samples "
+     "preprocessing do_validation do_test rewrite delete_raw val_proportion process_example_fn "
+     "offline_packing_specs"},
+    {"optimizer",
+     "_target_ lr min_lr decoupled_* lr_* weight_decay* apply_wd_* fp8_recipe fp16 bf16 params_dtype "
+     "reuse_grad_buf_for_mxfp8_param_ag store_param_remainders loss_scale* initial_loss_scale min_loss_scale "
+     "hysteresis adam_* sgd_* lion_* use_distributed_optimizer overlap_param_gather* align_param_gather "
+     "pin_cpu_* "
+     "muon_* adaptive_muon_* soap_* grad_norm_skip_threshold timers config_logger_dir barrier_with_L1_time "
+     "optimizer_offload_fraction main_grads_dtype main_params_dtype exp_avg_dtype exp_avg_sq_dtype start_* "
+     "end_*"},
+};
 
 static int read(struct ss_foreign *f, struct ss_error *err)
 {
@@ -167,6 +212,8 @@ static int read(struct ss_foreign *f, struct ss_error *err)
                                ss_tree_find(root, "model"),
                                ss_core_true(ss_tree_find(root, "ddp"), "use_distributed_optimizer"), err);
     rc = rc ? rc : ss_core_names(f, ss_tree_get(root, "model"), err);
+    for (size_t i = 0; i < SS_ARRAY_LEN(harmless); i++)
+        ss_core_harmless(f, ss_tree_find(root, harmless[i][0]), harmless[i][1]);
     return rc ? rc : ss_foreign_map(f, root, rest, SS_ARRAY_LEN(rest), err);
 }
 

@@ -82,12 +82,13 @@ int ss_core_ddp(struct ss_foreign *f, const struct ss_tree_node *ddp, bool fsdp,
         ss_core_skip(ddp, "data_parallel_sharding_strategy outer_dp_sharding_strategy fsdp_* megatron_fsdp_* "
                           "suggested_communication_unit_size keep_fp8_transpose_cache* use_custom_fsdp "
                           "use_megatron_fsdp");
-    ss_core_harmless(f, ddp,
-                     "_target_ align_param_gather use_distributed_optimizer check_for_large_grads "
-                     "pad_buckets_for_high_nccl_busbw average_in_collective gradient_reduce_div_fusion "
-                     "disable_symmetric_registration param_name_patterns_for_fp32_local_accumulation "
-                     "fsdp_manual_registration fsdp_all_gather_in_start_param_sync "
-                     "fsdp_db_use_persist_buf_on_alloc_fail");
+    ss_core_harmless(
+        f, ddp,
+        "_target_ align_param_gather delay_wgrad_compute use_distributed_optimizer check_for_large_grads "
+        "pad_buckets_for_high_nccl_busbw average_in_collective gradient_reduce_div_fusion "
+        "disable_symmetric_registration param_name_patterns_for_fp32_local_accumulation "
+        "fsdp_manual_registration fsdp_all_gather_in_start_param_sync "
+        "fsdp_db_use_persist_buf_on_alloc_fail");
     return rc;
 }
 
@@ -131,8 +132,19 @@ int ss_core_optimizer(struct ss_foreign *f, struct ss_tree_node *optimizer, stru
         TRUE("use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
         TRUE("optimizer_cpu_offload", "--optimizer-cpu-offload"),
     };
+    static const struct ss_foreign_row muon[] = {
+        WHOLE("muon_num_ns_steps", "--muon-num-ns-steps"),
+        VALUE("muon_tp_mode", "--muon-tp-mode"),
+        VALUE("muon_coefficient_type", "--muon-coefficient-type"),
+        VALUE("muon_scalar_optimizer", "--muon-scalar-optimizer"),
+        VALUE("muon_fp32_matmul_prec", "--muon-fp32-matmul-prec"),
+        FALSE("muon_split_qkv", "--muon-no-split-qkv"),
+    };
+    const struct ss_tree_node *kind = ss_tree_find(optimizer, "optimizer");
     int rc = ss_foreign_map(f, optimizer, rows, SS_ARRAY_LEN(rows), err);
 
+    if (!rc && kind && kind->text && strstr(kind->text, "muon"))
+        rc = ss_foreign_map(f, optimizer, muon, SS_ARRAY_LEN(muon), err);
     if (!rc && ss_core_true(optimizer, "optimizer_cpu_offload")) {
         static const struct ss_foreign_row part =
             VALUE("optimizer_offload_fraction", "--optimizer-offload-fraction");

@@ -283,6 +283,47 @@ static void test_bridge(void)
                   "--moe-token-dispatcher-type alltoall"));
 }
 
+/* Sections beside the model's: switches that count, and names that are not known. */
+static void test_bridge_sections(void)
+{
+    struct ss_request r;
+
+    check(
+        BRIDGE("",
+               "dist: {use_megatron_fsdp: true, use_gloo_process_groups: true, align_grad_reduce: false}\n"
+               "ddp: {use_megatron_fsdp: false, data_parallel_sharding_strategy: optim_grads_params, "
+               "outer_dp_sharding_strategy: optim}\n"),
+        BRIDGED(
+            "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "
+            "--outer-dp-sharding-strategy optim --no-align-grad-reduce --num-layers 16 --hidden-size 2048"));
+    check(BRIDGE("",
+                 "ddp: {data_parallel_sharding_strategy: optim_grads_params, check_for_nan_in_grad: false}\n"
+                 "optimizer: {optimizer: muon, muon_num_ns_steps: 3, muon_split_qkv: false}\n"),
+          BRIDGED("--no-check-for-nan-in-loss-and-grad --optimizer muon --muon-num-ns-steps 3 "
+                  "--muon-no-split-qkv --num-layers 16 --hidden-size 2048"));
+    check(BRIDGE("", "dist: {use_megatron_fsdp: true, use_torch_fsdp2: true}\n"),
+          "t.yaml:11: dist.use_torch_fsdp2: use_megatron_fsdp and use_torch_fsdp2 are mutually exclusive");
+    char *words = words_of(BRIDGE("", "dist: {use_gloo_process_group: true, local_rank: 0}\n"
+                                      "ddp: {bucket_sizes: 4, average_in_collective: true}\n"
+                                      "optimizer: {lr: 1e-4, my_own: 3}\n"),
+                           &r);
+    CU_ASSERT_STRING_EQUAL(words, BRIDGED("--num-layers 16 --hidden-size 2048"));
+    CU_ASSERT_EQUAL_FATAL(r.notes.n, 2);
+    CU_ASSERT_STRING_EQUAL(r.notes.text[1],
+                           "t.yaml: not known, hence ignored: dist.use_gloo_process_group (line 11), "
+                           "ddp.bucket_sizes (line 12), optimizer.my_own (line 13)");
+    free(words);
+    ss_request_free(&r);
+    words = words_of("_target_: megatron.bridge.training.config.ConfigContainer\nmodel: {num_layers: 16}\n"
+                     "train: {micro_batch_size: 1, train_iter: 3}\ndataset: {seq_length: 8, path: a}\n",
+                     &r);
+    CU_ASSERT_EQUAL_FATAL(r.notes.n, 2);
+    CU_ASSERT_STRING_EQUAL(r.notes.text[1], "t.yaml: not known, hence ignored: train.train_iter (line 3), "
+                                            "dataset.path (line 4)");
+    free(words);
+    ss_request_free(&r);
+}
+
 /* ---- NeMo 2 ---- */
 
 #define NEMO2(config)                                                                                        \
@@ -396,6 +437,7 @@ int main(void)
         {"arguments of a test case", test_model_args},
         {"dumped arguments", test_dumped_arguments},
         {"Megatron-Bridge", test_bridge},
+        {"Megatron-Bridge's sections", test_bridge_sections},
         {"NeMo 2", test_nemo2},
         {"NeMo 2's strategy", test_nemo2_strategy},
         CU_TEST_INFO_NULL,
