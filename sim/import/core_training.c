@@ -35,6 +35,17 @@ static int add_overlap(struct ss_foreign *f, const struct ss_tree_node *overlap,
     return on ? ss_foreign_flag(f, node ? node : overlap, flag, NULL, err) : SS_OK;
 }
 
+/* Its gain is not known, which the flags' note says. */
+static int add_deferral(struct ss_foreign *f, const struct ss_tree_node *overlap,
+                        const struct ss_tree_node *model, struct ss_error *err)
+{
+    static const char name[] = "defer_embedding_wgrad_compute";
+    static const struct ss_foreign_row limit = WHOLE("wgrad_deferral_limit", "--wgrad-deferral-limit");
+    int rc = add_overlap(f, overlap, model, name, false, err);
+
+    return rc || !ss_core_true(overlap, name) ? rc : ss_foreign_map(f, overlap, &limit, 1, err);
+}
+
 int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, const struct ss_tree_node *ddp,
                      const struct ss_tree_node *model, bool sharded, struct ss_error *err)
 {
@@ -45,9 +56,10 @@ int ss_core_overlaps(struct ss_foreign *f, const struct ss_tree_node *overlap, c
     rc = rc ? rc : add_overlap(f, overlap, ddp, "overlap_param_gather", sharded, err);
     rc = rc ? rc : add_overlap(f, overlap, model, "overlap_moe_expert_parallel_comm", false, err);
     rc = rc ? rc : add_overlap(f, overlap, model, "delay_wgrad_compute", false, err);
+    rc = rc ? rc : add_deferral(f, overlap, model, err);
     ss_core_skip(overlap,
                  "_target_ tp_comm_* batch_p2p_comm overlap_p2p_comm align_param_gather data_parallel_size "
-                 "defer_embedding_wgrad_compute wgrad_deferral_limit "
+                 "wgrad_deferral_limit "
                  "overlap_param_gather_with_optimizer_step");
     if (!rc && sharded && !ss_tree_is_null(overlap) && ss_tree_is_null(bucket))
         return ss_foreign_flag(f, overlap, "--ddp-bucket-size", "134217728", err);

@@ -133,14 +133,41 @@ static int add_precision(struct ss_foreign *f, struct ss_tree_node *node, struct
     return rc;
 }
 
+/* MegatronTokenDropCallback, whose values beat the model's, its defaults too. */
+static int add_token_drop(struct ss_foreign *f, struct ss_tree_node *list, struct ss_error *err)
+{
+    struct ss_tree_node *drop = find_class(list, "MegatronTokenDropCallback"),
+                        *factor = ss_tree_get(drop, "moe_expert_capacity_factor"),
+                        *pad = ss_tree_get(drop, "moe_pad_expert_input_to_capacity");
+    const char *text = ss_tree_is_null(factor) || !factor->text ? "1.0" : factor->text;
+    int rc = SS_OK;
+
+    if (!drop)
+        return SS_OK;
+    ss_core_skip(drop, "_target_");
+    ss_core_skip(ss_tree_find(ss_tree_root(f->tree), "model.config"),
+                 "moe_expert_capacity_factor moe_pad_expert_input_to_capacity");
+    if (text[0] == '-' && ss_tree_truth(pad) != 0)
+        return ss_tree_fail(factor, SS_ERR_CONFIG, err,
+                            "must be set to use moe_pad_expert_input_to_capacity, which is true by default");
+    if (text[0] != '-')
+        rc = ss_foreign_flag(f, ss_tree_is_null(factor) ? drop : factor, "--moe-expert-capacity-factor", text,
+                             err);
+    if (!rc && ss_tree_truth(pad) != 0)
+        rc = ss_foreign_flag(f, ss_tree_is_null(pad) ? drop : pad, "--moe-pad-expert-input-to-capacity", NULL,
+                             err);
+    return rc;
+}
+
 static int add_overlaps(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
     const struct ss_tree_node *root = ss_tree_root(f->tree);
     struct ss_tree_node *overlap = find_class(node, "MegatronCommOverlapCallback");
     bool sharded = ss_core_true(ss_tree_find(root, "optim.config"), "use_distributed_optimizer");
 
-    return ss_core_overlaps(f, overlap, ss_tree_find(root, "trainer.strategy.ddp"),
-                            ss_tree_find(root, "model.config"), sharded, err);
+    int rc = ss_core_overlaps(f, overlap, ss_tree_find(root, "trainer.strategy.ddp"),
+                              ss_tree_find(root, "model.config"), sharded, err);
+    return rc ? rc : add_token_drop(f, node, err);
 }
 
 static int add_sequence(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
@@ -162,6 +189,7 @@ static int add_stack(struct ss_foreign *f, struct ss_tree_node *node, struct ss_
 /* clang-format off */
 static const struct ss_foreign_row rows[] = {
     CALL("", add_stack), CALL("model.config._target_", add_model),
+    REFUSE("data.packed_sequence_specs", NULL, "give the lengths by --packed-lengths"),
     REFUSE("peft", NULL, "training of a part of the parameters (LoRA) is not modelled"),
     WHOLE("trainer.num_nodes", "--nodes"), WHOLE("trainer.devices", "--gpus-per-node"),
     WHOLE("data.micro_batch_size", "--micro-batch-size"), WHOLE("data.global_batch_size", "--global-batch-size"),

@@ -411,6 +411,28 @@ static void test_nemo2_strategy(void)
           "modelled");
     check(NEMO2_STRATEGY("", "  deterministic: true\n", ""),
           "t.yaml:7: trainer.deterministic: deterministic kernels are not modelled");
+    /* callbacks: token drop has a factor of 1 and pads unless told otherwise; of deferral the flags say that it is not known */
+#define CALLBACK(name) "  callbacks:\n  - {_target_: nemo.lightning.pytorch.callbacks." name
+    check(NEMO2_STRATEGY("", CALLBACK("moe_token_drop.MegatronTokenDropCallback}\n"), ""),
+          NEMO2_WORDS " --moe-expert-capacity-factor 1.0 --moe-pad-expert-input-to-capacity");
+    check(
+        NEMO2_STRATEGY("    moe_expert_capacity_factor: 2.0\n",
+                       CALLBACK("moe_token_drop.MegatronTokenDropCallback, moe_expert_capacity_factor: 1.5, "
+                                "moe_pad_expert_input_to_capacity: false}\n"),
+                       ""),
+        NEMO2_WORDS " --moe-expert-capacity-factor 1.5");
+    check(
+        NEMO2_STRATEGY(
+            "", CALLBACK("moe_token_drop.MegatronTokenDropCallback, moe_expert_capacity_factor: -1}\n"), ""),
+        "t.yaml:8: trainer.callbacks[0].moe_expert_capacity_factor: must be set to use "
+        "moe_pad_expert_input_to_capacity, which is true by default");
+    check(NEMO2_STRATEGY("",
+                         CALLBACK("megatron_comm_overlap.MegatronCommOverlapCallback, tp_comm_overlap: true, "
+                                  "defer_embedding_wgrad_compute: true, wgrad_deferral_limit: 50}\n"),
+                         ""),
+          NEMO2_WORDS " --tp-comm-overlap --defer-embedding-wgrad-compute --wgrad-deferral-limit 50");
+    check("data: {packed_sequence_specs: {packed_sequence_size: 4096}}\n" NEMO2_STRATEGY("", "", ""),
+          "t.yaml:1: data.packed_sequence_specs: give the lengths by --packed-lengths");
     /* line 4: the strategy's default, no tensor parallelism, counts */
     char *words =
         words_of(NEMO2_STRATEGY("    tensor_model_parallel_size: 2\n", "  max_steps: 3\n",
