@@ -57,8 +57,7 @@ static int is_padding(size_t offset)
                                      BETWEEN(model.parallel_residual, model.rotary_fraction),
                                      BETWEEN(model.sliding_window, model.local_layers),
                                      BETWEEN(model.local_layers.n, model.local_layers.bits),
-                                     BETWEEN(model.moe_ffn_hidden_size, model.moe_layers),
-                                     BETWEEN(model.mtp_num_layers, model.attention_dropout)};
+                                     BETWEEN(model.moe_ffn_hidden_size, model.moe_layers)};
 #undef BETWEEN
     for (size_t i = 0; i < sizeof pads / sizeof pads[0]; i++)
         if (offset >= pads[i][0] && offset < pads[i][1])
@@ -74,6 +73,8 @@ static int is_exempt(size_t offset)
     static const size_t lists[][2] = {
         {offsetof(struct ss_job, model.local_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
         {offsetof(struct ss_job, model.moe_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
+        {offsetof(struct ss_job, model.extra_in_checkpoint),
+         sizeof(int)}, /* for importers: the rows are among the inputs */
         {offsetof(struct ss_job, packing), sizeof(struct ss_packing *)},
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},

@@ -98,9 +98,9 @@ struct ss_model {
     int input_jitter;                     /* 1: the router's input is multiplied by noise (Phi-3.5-MoE) */
     int router_bias;                      /* 1: a bias an expert that balances without loss (DeepSeek-V3) */
     int mtp_num_layers; /* multi-token prediction: layers behind the last one, each with a loss */
+    int extra_in_checkpoint; /* 1: the published checkpoint has the extra_vocab_size rows: every framework trains them */
     double attention_dropout, hidden_dropout; /* as config.json says, -1 = it does not */
     char not_priced[160]; /* what the config says and no cost knows: names in quotes, "" where all is known */
-    int extra_in_checkpoint; /* 1: the published checkpoint has the extra_vocab_size rows, so that every framework trains them */
 };
 
 /* Makes a model of which nothing is given. It holds no memory and needs no free. */
