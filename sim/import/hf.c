@@ -72,9 +72,49 @@ static int64_t agreed(struct ss_hf *x, const char *args, const char *ds, int64_t
     return other;
 }
 
+void ss_hf_check_batch(struct ss_trainer *t, int64_t micro, int64_t steps, int64_t ranks)
+{
+    const struct ss_tree_node *at = ss_trainer_node(t, "deepspeed.train_batch_size");
+    int64_t all = ss_hf_is_auto(at) ? 0 : ss_trainer_size(t, "deepspeed.train_batch_size", 0, 1, MOST);
+
+    if (!all || !micro || !steps || t->rc)
+        return;
+    if (all % steps || all / steps % micro)
+        ss_trainer_fail(
+            t, at, SS_ERR_CONFIG,
+            "%lld is no multiple of %lld x %lld, micro batch x gradient accumulation: DeepSpeed refuses it",
+            (long long)all, (long long)micro, (long long)steps);
+    else if (!ranks)
+        ss_trainer_assume(
+            t,
+            "the GPUs are as many as make %lld data-parallel ranks: with others DeepSpeed refuses a "
+            "train_batch_size of %lld (%lld x %lld a rank)",
+            (long long)(all / steps / micro), (long long)all, (long long)micro, (long long)steps);
+    else if (all / steps / micro != ranks)
+        ss_trainer_fail(
+            t, at, SS_ERR_CONFIG,
+            "%lld is not %lld x %lld x %lld, micro batch x gradient accumulation x data-parallel ranks: "
+            "DeepSpeed refuses it",
+            (long long)all, (long long)micro, (long long)steps, (long long)ranks);
+}
+
+/* Ranks of data parallelism, as far as the files and the launcher say them; else 0. */
+static int64_t ranks_of(struct ss_hf *x)
+{
+    static const char *const degrees[] = {"accelerate.parallelism_config.parallelism_config_tp_size",
+                                          "accelerate.parallelism_config.parallelism_config_cp_size",
+                                          "accelerate.parallelism_config.parallelism_config_sp_size"};
+    int64_t ranks = (int64_t)x->t.nodes * x->t.gpus_per_node;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(degrees); i++)
+        ranks /= ss_trainer_size(&x->t, degrees[i], 1, 1, 1 << 20);
+    return ranks;
+}
+
 static void map_batch(struct ss_hf *x)
 {
     struct ss_trainer *t = &x->t;
+    const char *ds_steps = "deepspeed.gradient_accumulation_steps";
     const char *size = "args.per_device_train_batch_size args.per_gpu_train_batch_size args.train_batch_size";
     const char *ds_size = "deepspeed.train_micro_batch_size_per_gpu";
     const char *steps =
@@ -82,7 +122,9 @@ static void map_batch(struct ss_hf *x)
     const struct ss_tree_node *all = ss_trainer_node(t, "deepspeed.train_batch_size");
     int trainer = ss_tree_find(ss_tree_root(t->tree), "args") != NULL;
     int64_t micro = agreed(x, size, ds_size, trainer ? 8 : 0);
-    int64_t number = agreed(x, steps, "deepspeed.gradient_accumulation_steps", 1);
+    int64_t number = agreed(x, steps, ds_steps, 1);
+    const struct ss_tree_node *said =
+        ss_trainer_node(t, steps) ? ss_trainer_node(t, steps) : ss_trainer_node(t, ds_steps);
 
     if (ss_trainer_truth(t, "args.auto_find_batch_size", 0))
         ss_trainer_refuse(t, ss_trainer_node(t, "args.auto_find_batch_size"),
@@ -93,6 +135,7 @@ static void map_batch(struct ss_hf *x)
             micro);
     else
         ss_trainer_assume(t, "--mbs says the sequences of a microbatch");
+    ss_hf_check_batch(t, micro, said && !ss_hf_is_auto(said) ? number : 0, ranks_of(x));
     if (all && !ss_hf_is_auto(all))
         ss_trainer_add_whole(t, all, "--gbs", ss_trainer_size(t, "deepspeed.train_batch_size", 1, 1, MOST));
     else if (number > 1)

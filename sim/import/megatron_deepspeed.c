@@ -196,6 +196,30 @@ static void agree(struct ss_trainer *t, const struct ss_words *own, const char *
                         (long long)theirs, (long long)ours, flag, word->line);
 }
 
+/* The number behind a flag; 0: it is not there, or is none. */
+static int64_t number_of(const struct ss_words *own, const char *flag, const char *name)
+{
+    const struct ss_word *word = value_of(own, flag, name);
+    int64_t n;
+
+    return word && !ss_parse_i64(word->text, 1, 1 << 26, &n) ? n : 0;
+}
+
+/* The batch against microbatch, accumulation and GPUs, which Megatron's tensor and pipeline groups divide. */
+static void check_batch(struct ss_trainer *t, const struct ss_words *own, const struct ss_command *c)
+{
+    static const char size[] = "deepspeed.train_micro_batch_size_per_gpu",
+                      number[] = "deepspeed.gradient_accumulation_steps";
+    const struct ss_tree_node *micro = ss_trainer_node(t, size), *steps = ss_trainer_node(t, number);
+    int64_t tp = number_of(own, "--tensor-model-parallel-size", "--tp"),
+            pp = number_of(own, "--pipeline-model-parallel-size", "--pp");
+
+    if (micro && steps && !ss_hf_is_auto(micro) && !ss_hf_is_auto(steps))
+        ss_hf_check_batch(t, ss_trainer_size(t, size, 1, 1, 1 << 26),
+                          ss_trainer_size(t, number, 1, 1, 1 << 26),
+                          (int64_t)c->nodes * c->gpus_per_node / (tp ? tp : 1) / (pp ? pp : 1));
+}
+
 static void map_precision(struct ss_trainer *t, const struct ss_words *own)
 {
     int said = value_of(own, "--bf16", "--fp16") != NULL;
@@ -251,7 +275,7 @@ int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words
         ss_hf_map_buckets(&x);
         agree(&x.t, &own, "deepspeed.train_micro_batch_size_per_gpu", "--micro-batch-size", "--mbs");
         agree(&x.t, &own, "deepspeed.train_batch_size", "--global-batch-size", "--gbs");
-        ss_trainer_node(&x.t, "deepspeed.gradient_accumulation_steps");
+        check_batch(&x.t, &own, &sized);
         map_precision(&x.t, &own);
         map_recompute(&x.t, &own);
         ss_hf_rest(&x);

@@ -203,6 +203,9 @@ static void test_refused_factory(void)
          "on the host"},
         {FACTORY "fsdp: full_shard offload\n", SS_ERR_UNSUPPORTED, 5, "on the host"},
         {FACTORY "fsdp: mine\n", SS_ERR_INPUT, 5, "no strategy of FSDP"},
+        {FACTORY "per_device_train_batch_size: 2\ngradient_accumulation_steps: 3\ndeepspeed:\n"
+                 "  train_batch_size: 64\n  train_micro_batch_size_per_gpu: auto\n",
+         SS_ERR_CONFIG, 8, "64 is no multiple of 2 x 3"},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)

@@ -64,6 +64,8 @@ struct ss_hf {
 };
 /* hf.c: everything. */
 void ss_hf_map(struct ss_hf *x);
+/* Fails where DeepSpeed's train_batch_size is a number that micro x steps x ranks of data parallelism do not make; 0: not said. */
+void ss_hf_check_batch(struct ss_trainer *t, int64_t micro, int64_t steps, int64_t ranks);
 /* hf_sharding.c: sizes, ZeRO, FSDP, data parallelism. */
 void ss_hf_map_sharding(struct ss_hf *x);
 /* Buckets of ZeRO; behind the model, whose width the Trainer fills in for "auto". */
