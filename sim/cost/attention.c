@@ -118,23 +118,35 @@ static void attention_cast(struct ss_ops *ops, const struct ss_shape *s)
 
 /* ---- queries, keys and values from one joint layer ---- */
 
+/* Transformer Engine takes Q, K and V as they lie in the joint QKV where nothing was made of one of them (sbh3d). Else it wants V
+ * contiguous, too, and where heads share keys Q is a copy, for its groups do not lie one behind another; the gradients are joined by
+ * torch.cat (SplitAlongDim), an element at a time until PyTorch 2.8. */
+static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack, double q,
+                      double kv)
+{
+    int shared = s->heads > s->groups, apart = shared || s->rope || s->model->qk_norm > SS_QK_NORM_NONE;
+    double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + 2 * kv : 0, copy = 2 * s->e;
+    ss_op_elementwise(op, copy * forward, copy * backward, shared + apart, apart);
+    ss_op_strided(op, forward, stack->wide_cat > 0 ? 0 : backward, copy);
+}
+
 /* Copies between the layouts of the GEMMs and of attention: none where its kernel takes strides, as PyTorch's, but those of
- * repeated keys and values. Transformer Engine: Q and V of the joint QKV made
- * contiguous; older layers: the context, its gradient, and the gradients of Q, K and V joined. Each is strided. */
+ * repeated keys and values. Layers before Transformer Engine's: the context, its gradient, and the gradients of Q, K and V joined. Each
+ * is strided. */
 static void layout_add(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double q = s->tokens * s->heads * s->d, kv = s->tokens * s->groups * s->d, copy = 2 * s->e;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (stack->repeats_kv > 0 && s->heads > s->groups) /* expanded, and gradients added up */
+    if (stack->repeats_kv > 0 && s->heads > s->groups) { /* expanded, and gradients added up */
         ss_op_elementwise(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
-    else if (stack->split_linear > 0)
+    } else if (stack->split_linear > 0) {
         ss_op_elementwise(op, 0, 0, 0, 0);
-    else if (s->te)
-        ss_op_elementwise(op, copy * (q + kv), 0, 2, 0);
-    else
+    } else if (s->te) {
+        te_layout(op, s, stack, q, kv);
+    } else {
         ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
-    if (stack->repeats_kv <= 0)
-        ss_op_strided(op, op->forward_bytes / copy, op->backward_bytes / copy, copy);
+        ss_op_strided(op, q, 2 * q + 2 * kv, copy);
+    }
 }
 
 /* Norms of queries and keys, each of every head or of all at once, whose inputs are kept beside what attention keeps. */

@@ -49,13 +49,14 @@ void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_branch_end(ops, s, "mlp post norm");
 }
 
-/* Activation of the MLP. A gated one's backward computes both halves and joins them with a copy. */
+/* Activation of the MLP. A gated one's backward computes both halves, which one kernel of torch.compile puts together (Megatron core's
+ * fused_bias_swiglu.py from 0.5 on with PyTorch from 2.2 on, jit.py); older layers join them with a copy. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
-    double fc1 = ffn * (s->gated ? 2 : 1), joined = s->gated && !s->split ? 2 * fc1 : 0;
+    int joins = s->gated && !s->split && !s->te;
+    double fc1 = ffn * (s->gated ? 2 : 1), joined = joins ? 2 * fc1 : 0;
     struct ss_op *op = ss_op_add(ops, "activation", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1,
-                      s->gated && !s->split ? 2 : 1);
+    ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
     return op;
 }
 

@@ -374,7 +374,8 @@ static void test_own_operators(void)
     CU_ASSERT_EQUAL(rope->backward_bytes, 17 * TOKENS * 20 * 64 * 2);
     CU_ASSERT(rope->forward_kernels == 12 && rope->backward_kernels == 22);
     CU_ASSERT(strides(rope, 3.5 * TOKENS * 20 * 64, 3.5 * TOKENS * 20 * 64, 4));
-    CU_ASSERT(strides(find(&ops, "layout"), TOKENS * 20 * 64, 0, 4)); /* queries and values */
+    /* queries and values; gradients of all three joined */
+    CU_ASSERT(strides(find(&ops, "layout"), TOKENS * 20 * 64, TOKENS * 24 * 64, 4));
     t.job.router_dtype = 1;
     t.job.model.yarn = 0;
     experts_set(&t, 64, 4, 512, 8);

@@ -98,6 +98,8 @@ extern "C" {
       "(use_split_accumulator, use_fast_accum)")                                                             \
     X(fp8_cast_passes, "ss.te.fp8_cast", NONE, 1, 0, 8,                                                      \
       "traffic of fp8 casts and transposes over the count of docs/reference/model.md")                       \
+    X(wide_cat, "ss.torch.wide_cat", COUNT, 1, 0, 1,                                                         \
+      "torch.cat of 16 bit moves several elements at a time (PyTorch from 2.8 on)")                          \
     X(row_transposes_late, "ss.te.row_transposes_late", COUNT, 0, 0, 1,                                      \
       "under sequence parallelism the fp8 input of a row-parallel layer is transposed by a kernel of its "   \
       "own in the backward, not where it is cast (Transformer Engine before 2.0)")                           \
