@@ -311,10 +311,31 @@ static int line_of(const char *text, const char *flag)
     return 0;
 }
 
+/* torchrun waits for as many nodes as it is told: those that the script asks for, or a step of srun takes. */
+static int check_nodes(struct launch *x, const struct ss_words *words, struct ss_error *err)
+{
+    int of_step, n = x->l->nodes ? 0 : ss_words_nodes(words, x->nodes, &of_step);
+
+    if (!n)
+        return SS_OK;
+    if (of_step) {
+        ss_note(x->notes, "%s: it asks for %d nodes, of which srun and torchrun take %d: the job is on these",
+                x->name, x->nodes, n);
+        x->nodes = n;
+        return SS_OK;
+    }
+    ss_fail(err, SS_ERR_CONFIG, x->l->script, line_of(x->text, "--nnodes"),
+            "torchrun has --nnodes %d, the script asks for %d nodes: they make no world of %d", n, x->nodes,
+            x->nodes);
+    return ss_hint(err, SS_ERR_CONFIG, "make both the same, or say by --nodes what is meant");
+}
+
 static int take_words(struct launch *x, const struct ss_call *c, struct ss_words *out, struct ss_error *err)
 {
-    int rc = add_call(out, &x->calls, c), line = 0;
+    int rc = add_call(out, &x->calls, c), line = 0, nodes = rc ? rc : check_nodes(x, out, err);
 
+    if (!rc && nodes)
+        return nodes;
     if (x->nodes && !rc) { /* lines of #SBATCH and #PBS stand outside of every command */
         struct ss_words all = {.file = out->file};
         char text[96];

@@ -326,6 +326,46 @@ int ss_words_command(const struct ss_words *words, struct ss_command *out)
     return 1;
 }
 
+/* The number of nodes of one word and the next, "--nnodes 1:4", as its ends; 0 where it says none. */
+static int nodes_in(const struct ss_words *words, size_t i, const char *names, int *most)
+{
+    const char *text = words->w[i].text, *equal = strchr(text, '='), *value = equal ? equal + 1 : "";
+    char *end;
+
+    if (!is_one_of(text, equal ? (size_t)(equal - text) : strlen(text), names))
+        return 0;
+    if (!equal && i + 1 < words->n)
+        value = words->w[i + 1].text;
+    long least = strtol(value, &end, 10), last = *end == ':' ? atol(end + 1) : least;
+    *most = last >= least && last <= 1 << 20 ? (int)last : 0;
+    return *most && least > 0 ? (int)least : 0;
+}
+
+int ss_words_nodes(const struct ss_words *words, int asked, int *of_step)
+{
+    int torchrun = 0, srun = 0, step = 0, least = 0, most = 0, some;
+    struct command c = {0};
+
+    *of_step = 0;
+    if (!asked || !find_command(words, &c))
+        return 0;
+    for (size_t i = c.first; i < c.script; i++) {
+        if (is_program(words->w[i].text, "sbatch salloc")) /* whose own words beat those of the file */
+            return 0;
+        srun |= is_program(words->w[i].text, "srun");
+        torchrun |= is_torchrun(words->w[i].text);
+        int n = nodes_in(words, i, torchrun ? "--nnodes" : "--nodes -N", &some);
+        if (n && torchrun)
+            least = n, most = some;
+        else if (n && srun)
+            step = n;
+    }
+    if (!least || (asked >= least && asked <= most))
+        return 0;
+    *of_step = most < asked && step == most;
+    return most;
+}
+
 /* NeMo 1's script has a configuration where the command names none. */
 static int add_default(const struct ss_words *words, const struct command *c, struct ss_words *own)
 {

@@ -25,6 +25,10 @@ struct ss_command_importer {
 /* launcher.c: the first command whose script has flags, or else the first with a script. Returns 0 where there is none. */
 int ss_words_command(const struct ss_words *words, struct ss_command *out);
 
+/* launcher.c: the --nnodes of a command's torchrun where it is not the `asked` nodes of the batch job; 0: it is, or says none. *of_step is 1
+ * where srun itself takes so many of them for a step. */
+int ss_words_nodes(const struct ss_words *words, int asked, int *of_step);
+
 /* ---- command.c ---- */
 
 /* Finds the command of a framework among the words; *out is its importer. Returns 0 where there is none. */
