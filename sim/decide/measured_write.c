@@ -83,7 +83,7 @@ static void write_answer(const struct ss_measured *m, FILE *out)
             more >= 0 ? "more" : "less", 100 * fabs(more) / m->predicted_s);
     if (m->band_pct > 0)
         fprintf(out, ", %s the error band of %.1f %%",
-                100 * fabs(more) <= m->band_pct * m->predicted_s ? "within" : "beyond", m->band_pct);
+                100 * fabs(more) <= m->band_pct * m->measured_s ? "within" : "beyond", m->band_pct);
     for (int i = 0; i < n; i++)
         fprintf(out, "%s%s %+.*f ms", i ? ", " : ": ", ss_real_term_words(leader[i]), m->measured_s < 1,
                 1e3 * more_of(m, leader[i]));

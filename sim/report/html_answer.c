@@ -28,7 +28,7 @@ static void time_tile(const struct ss_page *page)
         snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
                  ss_error_pct(page->timeline->iteration_s, opt->measured_s));
     else if (opt && page->run && page->run->summary.band_pct > 0)
-        snprintf(note, sizeof note, "&plusmn;%.*f %% in nine of ten such jobs",
+        snprintf(note, sizeof note, "&plusmn;%.*f %% of the measured in nine of ten such jobs",
                  page->run->summary.band_pct < 10, page->run->summary.band_pct);
     tile(page->out, "Iteration", value, note, "");
 }

@@ -370,8 +370,8 @@ static void expect(const struct ss_summary *u, FILE *out)
     int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
     if (time)
-        fprintf(out, "time: within %.1f %% of this in nine of ten such jobs\n  (by %s)\n", u->band_pct,
-                u->time_like);
+        fprintf(out, "time: within %.1f %% of what is measured in nine of ten such jobs\n  (by %s)\n",
+                u->band_pct, u->time_like);
     if (memory) {
         fputs("memory: ", out);
         range(u->memory_low_pct, u->memory_high_pct, out);

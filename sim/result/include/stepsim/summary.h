@@ -72,7 +72,8 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "between the shortest and the longest iteration when links change by less than 1e-10, where flows "    \
       "contend; 0: all digits hold; null: not looked at (`--jitter`, `--full-replay`)")                      \
     X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
-      "what the error of nine of ten such jobs stays within; null: not known")                               \
+      "what the error of nine of ten such jobs stays within, in % of what is measured: that is predicted / " \
+      "(1 + b) to predicted / (1 - b); null: not known")                                                     \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
       "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \
     X(tflops_causal_per_gpu, TFLOPS, RUN, "tflops_causal_per_gpu",                                           \
