@@ -26,8 +26,10 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
     if (u->band_pct > 0)
         fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, ", %.1f tokens/s/GPU, %.0f TFLOP/s/GPU on %.0f GPUs, %s: %.1f of %.1f GiB\n",
-            u->tokens_per_s_per_gpu, u->tflops_per_gpu, u->gpus, ss_outcome_word(u->outcome),
+    fprintf(out, ", %.1f tokens/s/GPU, %.0f TFLOP/s/GPU", u->tokens_per_s_per_gpu, u->tflops_per_gpu);
+    if (ss_text_is_causal(u))
+        fprintf(out, " (causal %.0f)", u->tflops_causal_per_gpu);
+    fprintf(out, " on %.0f GPUs, %s: %.1f of %.1f GiB\n", u->gpus, ss_outcome_word(u->outcome),
             u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 

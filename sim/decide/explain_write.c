@@ -16,13 +16,14 @@
 
 static void write_answer(const struct ss_summary *u, FILE *out)
 {
-    char time[32];
+    char time[32], mfu[64];
 
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
     if (u->band_pct > 0)
         fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, " an iteration, %.0f TFLOP/s/GPU, MFU %.0f %%, %s: %.1f of %.1f GiB\n", u->tflops_per_gpu,
-            100 * u->mfu, ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
+    fprintf(out, " an iteration, %.0f TFLOP/s/GPU, %s, %s: %.1f of %.1f GiB\n", u->tflops_per_gpu,
+            ss_text_mfu(u, 0, mfu, sizeof mfu), ss_outcome_word(u->outcome), u->peak_device / SS_GIB,
+            u->capacity / SS_GIB);
 }
 
 static void write_terms(const struct ss_explanation *x, FILE *out)

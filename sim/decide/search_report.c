@@ -88,14 +88,27 @@ static int layout_width(const struct ss_find_result *f, int top)
     return (int)width;
 }
 
+/* Whether the MFU of a layout is told with half of the attention square, too. */
+static int is_causal(const struct ss_find_result *f)
+{
+    for (int i = 0; i < f->npoints; i++)
+        if (ss_text_is_causal(&f->points[i].summary))
+            return 1;
+    return 0;
+}
+
 static void write_point(const struct ss_find_result *f, int i, int width, FILE *out)
 {
     const struct ss_find_point *p = &f->points[i];
     const struct ss_summary *u = &p->summary;
     char time[32], layout[200];
-    fprintf(out, "%5d %5.0f  %-*s %10s %6.1f %12.1f %7.1f  %s%s%s\n", f->groups[p->group].nodes, u->gpus,
-            width, ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
-            100 * u->mfu, u->tokens_per_s_per_gpu, u->peak_device / SS_GIB, ss_outcome_word(u->outcome),
+    fprintf(out, "%5d %5.0f  %-*s %10s %6.1f", f->groups[p->group].nodes, u->gpus, width,
+            ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
+            100 * u->mfu);
+    if (is_causal(f))
+        fprintf(out, " %8.1f", 100 * ss_text_causal_mfu(u));
+    fprintf(out, " %12.1f %7.1f  %s%s%s\n", u->tokens_per_s_per_gpu, u->peak_device / SS_GIB,
+            ss_outcome_word(u->outcome),
             p->like_best                    ? ", not told apart"
             : i == f->groups[p->group].best ? ", best"
                                             : "",
@@ -172,8 +185,8 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     int width = layout_width(f, top);
     write_counts(f, out);
     fputc('\n', out);
-    fprintf(out, "%5s %5s  %-*s %10s %6s %12s %7s  verdict\n", "nodes", "GPUs", width, "layout", "iteration",
-            "MFU %", "tokens/s/GPU", "GiB");
+    fprintf(out, "%5s %5s  %-*s %10s %6s%s %12s %7s  verdict\n", "nodes", "GPUs", width, "layout",
+            "iteration", "MFU %", is_causal(f) ? " causal %" : "", "tokens/s/GPU", "GiB");
     for (int g = 0; g < f->ngroups; g++)
         write_group(f, g, top, width, out);
     fputc('\n', out);

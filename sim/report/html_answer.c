@@ -81,8 +81,7 @@ static void result_tiles(const struct ss_page *page, const struct ss_result *r)
     memory_tile(page, r);
     snprintf(value, sizeof value, "%.0f TFLOP/s", u->tflops_per_gpu);
     snprintf(note, sizeof note, "MFU %.1f %%, causal %.1f %%, HFU %.1f %%", 100 * u->mfu,
-             u->tflops_per_gpu > 0 ? 100 * u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu : 0,
-             100 * u->hfu);
+             100 * ss_text_causal_mfu(u), 100 * u->hfu);
     tile(page->out, "Each GPU", value, note, "");
     snprintf(value, sizeof value, "%.0f tokens/s", u->tokens_per_s_per_gpu);
     tile(page->out, "Throughput", value, "a GPU", "");

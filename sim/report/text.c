@@ -96,14 +96,33 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     packing(plan, out);
 }
 
-/* Where half of the attention square is less than this share of all, the first line tells it too. */
+/* Where half of the attention square is less than this share of all, it is told too. */
 #define CAUSAL 0.85
+
+double ss_text_causal_mfu(const struct ss_summary *u)
+{
+    return u->tflops_per_gpu > 0 ? u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu : 0;
+}
+
+int ss_text_is_causal(const struct ss_summary *u)
+{
+    return u->tflops_causal_per_gpu < CAUSAL * u->tflops_per_gpu;
+}
+
+const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "MFU %.*f %%", digits, 100 * u->mfu);
+
+    if (ss_text_is_causal(u))
+        snprintf(buf + n, size - (size_t)n, " (causal %.*f %%)", digits, 100 * ss_text_causal_mfu(u));
+    return buf;
+}
 
 static void answer(const struct ss_run *run, const struct ss_report_options *opt, FILE *out)
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
-    char predicted[128], measured[32];
+    char predicted[128], measured[32], mfu[64];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
     if (u->band_pct > 0)
@@ -113,10 +132,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),
                 ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
-    fprintf(out, ", %.0f TFLOP/s/GPU, MFU %.0f %%", u->tflops_per_gpu, 100 * u->mfu);
-    if (u->tflops_causal_per_gpu < CAUSAL * u->tflops_per_gpu) /* what is counted of attention matters */
-        fprintf(out, " (causal %.0f %%)", 100 * u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu);
-    fputs(", ", out);
+    fprintf(out, ", %.0f TFLOP/s/GPU, %s, ", u->tflops_per_gpu, ss_text_mfu(u, 0, mfu, sizeof mfu));
     if (opt->color)
         fputs(color_of[u->outcome], out);
     fprintf(out, "%s: %.1f of %.1f GiB on stage %d", ss_outcome_word(u->outcome), r->peak_device / SS_GIB,

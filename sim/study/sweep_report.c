@@ -26,7 +26,16 @@ static int width(const struct ss_sweep *s, int flag)
     return (int)most;
 }
 
-static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, int priced, FILE *out)
+int ss_sweep_is_causal(const struct ss_sweep *s)
+{
+    for (int i = 0; i < s->nrows; i++)
+        if (s->rows[i].summary.outcome != SS_OUTCOME_REFUSED && ss_text_is_causal(&s->rows[i].summary))
+            return 1;
+    return 0;
+}
+
+static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, int priced, int causal,
+                      FILE *out)
 {
     const struct ss_summary *u = &row->summary;
     char time[32];
@@ -37,9 +46,11 @@ static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
         fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
         return;
     }
-    fprintf(out, "%5.0f %10s %6.1f %12.1f %9.1f %7.1f", u->gpus,
-            ss_text_time(u->iteration_s, time, sizeof time), 100 * u->mfu, u->tokens_per_s_per_gpu,
-            100 * u->bubble_fraction, u->peak_device / SS_GIB);
+    fprintf(out, "%5.0f %10s %6.1f", u->gpus, ss_text_time(u->iteration_s, time, sizeof time), 100 * u->mfu);
+    if (causal)
+        fprintf(out, " %8.1f", 100 * ss_text_causal_mfu(u));
+    fprintf(out, " %12.1f %9.1f %7.1f", u->tokens_per_s_per_gpu, 100 * u->bubble_fraction,
+            u->peak_device / SS_GIB);
     if (priced)
         fprintf(out, " %9.3f", u->usd_per_iteration);
     fprintf(out, "  %s\n", ss_outcome_word(u->outcome));
@@ -102,14 +113,14 @@ static void write_rest(const struct ss_sweep *s, FILE *out)
 
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    int priced = ss_sweep_is_priced(s);
+    int priced = ss_sweep_is_priced(s), causal = ss_sweep_is_causal(s);
 
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
-    fprintf(out, "%5s %10s %6s %12s %9s %7s%s  verdict\n", "GPUs", "iteration", "MFU %", "tokens/s/GPU",
-            "bubble %", "GiB", priced ? "       USD" : "");
+    fprintf(out, "%5s %10s %6s%s %12s %9s %7s%s  verdict\n", "GPUs", "iteration", "MFU %",
+            causal ? " causal %" : "", "tokens/s/GPU", "bubble %", "GiB", priced ? "       USD" : "");
     for (int i = 0; i < ss_sweep_shown(s); i++)
-        write_row(s, &s->rows[i], priced, out);
+        write_row(s, &s->rows[i], priced, causal, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
     return ss_report_done(out, err);

@@ -77,7 +77,7 @@ static void draw_row(const struct ss_sweep *s, int i, double left, double scale,
 {
     const struct ss_summary *u = &s->rows[i].summary;
     double y = TOP + i * STEP;
-    char name[640], time[32], text[1024];
+    char name[640], time[32], text[1024], mfu[64];
 
     name_row(s, &s->rows[i], name, sizeof name);
     ss_svg_text(out, left - 8, y + 12, "small end", name);
@@ -93,7 +93,8 @@ static void draw_row(const struct ss_sweep *s, int i, double left, double scale,
     ss_xml_escape(out, text);
     fputs("</title></rect>\n", out);
     draw_band(u, left, y + BAR / 2, scale, out);
-    snprintf(text, sizeof text, "%s, %.1f GiB, MFU %.1f %%", time, u->peak_device / SS_GIB, 100 * u->mfu);
+    snprintf(text, sizeof text, "%s, %.1f GiB, %s", time, u->peak_device / SS_GIB,
+             ss_text_mfu(u, 1, mfu, sizeof mfu));
     ss_svg_text(out, left + u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0)) * scale + 8,
                 y + 12, "small", text);
 }

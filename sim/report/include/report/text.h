@@ -20,6 +20,12 @@ void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
 /* What of a job has no effect, as one paragraph; nothing where there is none. `ignored` may be NULL. SS_OK or SS_ERR_NOMEM. */
 int ss_text_ignored(const struct ss_notes *ignored, FILE *out);
+/* MFU with half of the attention square, as causal kernels compute it: a share, 0 where there is no MFU. */
+double ss_text_causal_mfu(const struct ss_summary *u);
+/* Whether that is so much less than the MFU, on long sequences, that both are told: the whole square can be more than a card computes. */
+int ss_text_is_causal(const struct ss_summary *u);
+/* "MFU 42 % (causal 22 %)", the latter where it is told; 64 bytes of buf hold it. Returns buf. */
+const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_t size);
 /* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
 /* That of an iteration, in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal events decides)"; returns buf. */

@@ -22,6 +22,8 @@ int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, 
 /* ---- sweep_report.c ---- */
 /* Writes which row is best, a line each, behind an empty one. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
+/* Whether a row has an MFU that is told with half of the attention square, too. */
+int ss_sweep_is_causal(const struct ss_sweep *s);
 /* Whether any row has a cost. */
 int ss_sweep_is_priced(const struct ss_sweep *s);
 
