@@ -126,5 +126,11 @@ struct ss_workers cli_workers(const struct cli_flags *flags)
 
     workers.team = cli_team();
     workers.journal = flags->journal[0] ? flags->journal : NULL;
+    if (workers.journal && workers.resume && !ss_team_rank(workers.team) && access(flags->journal, F_OK)) {
+        char shown[sizeof flags->journal];
+        snprintf(shown, sizeof shown, "%s", flags->journal);
+        fprintf(stderr, "stepsim: note: --resume: there is no journal %s yet: all begins anew\n",
+                ss_text_clean(shown));
+    }
     return workers;
 }
