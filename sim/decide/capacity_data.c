@@ -39,6 +39,7 @@ static json_t *point_object(const struct ss_capacity_point *p)
     ss_json_text(o, "flags", p->flags);
     ss_json_text(o, "layout", p->layout);
     ss_json_verdict(o, &p->summary);
+    ss_json_flag(o, "straddles", p->straddles);
     if (!(p->summary.iteration_s > 0))
         return o;
 #define X(key, value) ss_json_number(o, key, value);

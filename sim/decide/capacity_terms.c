@@ -82,6 +82,7 @@ void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p)
     struct ss_parameter_bytes bytes = ss_parameter_bytes(plan->job, plan->stack);
 
     p->summary = run->summary;
+    p->straddles = plan->straddles;
     p->busy_share = busy_share(run->result);
     p->checkpoint_bytes = plan->parameters * (bytes.weight + bytes.states);
 }

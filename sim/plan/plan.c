@@ -210,6 +210,8 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     note_guesses(b->plan);
     warn_host(b->plan);
     warn_dropped(b->plan);
+    if (ss_plan_warn_straddling(b->plan))
+        return no_memory(b->plan, err);
     return ss_plan_sites_keep(b, err);
 }
 

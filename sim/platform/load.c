@@ -223,21 +223,33 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
     return ss_template_check_size(p, 0, err);
 }
 
+int ss_platform_most_joined(const struct ss_platform *p)
+{
+    int most = p->nvlink_nodes, gpus = ss_platform_file_gpus(p);
+    return most * gpus > SS_MAX_GPUS_PER_NODE ? SS_MAX_GPUS_PER_NODE / gpus : most;
+}
+
+int ss_platform_joins(const struct ss_platform *p, int nodes)
+{
+    int most = ss_platform_most_joined(p), n = nodes < most ? nodes : most;
+    if (most < 2 || nodes < 2)
+        return 1;
+    while (nodes % n != 0)
+        n--;
+    return n < nodes && 2 * n < most ? 0 : n;
+}
+
 /*
  * Nodes that an NVLink switch joins become one node, for a node is what NVLink joins: the fewest such domains of which
  * each has as many nodes. Fewer than half of what the switch could join would be another cluster than the one meant.
  */
 static int join_nodes(struct ss_platform *p, struct ss_error *err)
 {
-    int most = p->nvlink_nodes, n;
+    int most = ss_platform_most_joined(p), n = ss_platform_joins(p, p->nodes);
 
-    if (most * p->gpus_per_node > SS_MAX_GPUS_PER_NODE)
-        most = SS_MAX_GPUS_PER_NODE / p->gpus_per_node;
     if (most < 2 || p->nodes < 2)
         return SS_OK;
-    for (n = p->nodes < most ? p->nodes : most; p->nodes % n != 0;)
-        n--;
-    if (n < p->nodes && 2 * n < most)
+    if (n == 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
                                "%d nodes do not divide into NVLink domains of %d to %d nodes each", p->nodes,

@@ -65,6 +65,7 @@ struct ss_capacity_point {
     int batch;       /* global batch, in sequences: the one nearest to that of the job that the GPUs divide */
     char flags[640]; /* words behind those of the job that make it */
     char layout[120]; /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
+    int straddles;    /* 1: tensor or expert groups are on two NVLink domains, which are taken to be equal */
     struct ss_summary summary;
     double iterations; /* whole ones, the last one may pass the tokens */
     double busy_share; /* of an iteration in which a GPU runs kernels, mean of the stages, 0..1 */

@@ -164,6 +164,7 @@ struct ss_plan {
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
     struct ss_ranks expert_ranks;
     int world_size, dp, microbatches;
+    int straddles; /* 1: tensor or expert groups are on two NVLink domains, as a warning says */
     int gpus; /* of the cluster: those of nodes that failed, of which no rank is on any, are among them */
     int padded_vocab;
     double parameters;    /* whole model */

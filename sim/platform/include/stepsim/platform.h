@@ -84,6 +84,11 @@ int ss_platform_gpus_per_node(const struct ss_platform *p);
 /* Returns how many nodes of the file an NVLink switch joins to each node of this platform (ss.nvlink.nodes), >= 1: --nodes and
  * --gpus-per-node speak of those of the file, all functions here of what they are joined to. */
 int ss_platform_joined_nodes(const struct ss_platform *p);
+/* Returns how many nodes of the file an NVLink switch may join, as many as it has room for; 0: there is no such switch. */
+int ss_platform_most_joined(const struct ss_platform *p);
+/* Returns how many nodes of the file it would join to each if the cluster had so many, which are domains of equal size; 0: these do not
+ * divide into such. */
+int ss_platform_joins(const struct ss_platform *p, int nodes);
 /* Returns the number of nodes as --nodes counts them: those of the file, joined or not, >= 1. */
 int ss_platform_file_nodes(const struct ss_platform *p);
 /* Returns the number of GPUs of a node of the file, >= 1. GPU g of ss_platform_route is the (g % this)-th of node g / this. */

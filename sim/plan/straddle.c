@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Groups that one NVLink domain could hold and that are on two, for domains are taken to be equal and ranks fill
+ * them in order. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "plan/plan_internal.h"
+
+/* Ranks from the first to the last of a group, 1 where the job has no such groups. Error: SS_ERR_NOMEM. */
+static int find_extent(const struct ss_plan *plan, int comm, int *extent)
+{
+    const struct ss_ranks *grid = comm == SS_COMM_EP ? &plan->expert_ranks : &plan->ranks;
+    int n = 1, *members;
+
+    *extent = 1;
+    if (comm == SS_COMM_EP && !plan->experts)
+        return SS_OK;
+    members = malloc((size_t)ss_ranks_group_size(grid, comm) * sizeof *members);
+    if (!members)
+        return SS_ERR_NOMEM;
+    ss_ranks_group(grid, comm, 0, members, &n);
+    for (int i = 0; i < n; i++)
+        *extent = members[i] + 1 > *extent ? members[i] + 1 : *extent;
+    free(members);
+    return SS_OK;
+}
+
+/* Whether domains of a cluster of so many nodes hold whole groups, and the job's layout divides its GPUs. */
+static int avoids(const struct ss_plan *plan, int nodes, int extent)
+{
+    const struct ss_job *job = plan->job;
+    int gpus = ss_platform_file_gpus(plan->platform), joined = ss_platform_joins(plan->platform, nodes);
+    return joined > 0 && nodes * gpus % (job->tp * job->cp * job->pp) == 0 &&
+           (joined == nodes || joined * gpus % extent == 0);
+}
+
+static void warn(struct ss_plan *plan, const char *what, int extent)
+{
+    const struct ss_platform *p = plan->platform;
+    int nodes = ss_platform_file_nodes(p), fewer = nodes - 1, more = nodes + 1;
+    char hint[64] = "";
+
+    while (fewer > 0 && !avoids(plan, fewer, extent))
+        fewer--;
+    while (more <= 2 * nodes && !avoids(plan, more, extent))
+        more++;
+    if (fewer > 0 && more <= 2 * nodes)
+        snprintf(hint, sizeof hint, "; %d or %d nodes avoid it", fewer, more);
+    else if (fewer > 0 || more <= 2 * nodes)
+        snprintf(hint, sizeof hint, "; %d nodes avoid it", fewer > 0 ? fewer : more);
+    ss_notes_add(&plan->warnings,
+                 "some %s groups (%d ranks in a row) are on two NVLink domains and exchange over NICs: "
+                 "domains are taken "
+                 "to be equal, of %d nodes and %d GPUs each%s",
+                 what, extent, ss_platform_joined_nodes(p), ss_platform_gpus_per_node(p), hint);
+    plan->straddles = 1;
+}
+
+int ss_plan_warn_straddling(struct ss_plan *plan)
+{
+    static const struct {
+        int comm;
+        const char *what;
+    } groups[] = {{SS_COMM_TP, "tensor"}, {SS_COMM_EP, "expert"}};
+    const struct ss_platform *p = plan->platform;
+    int gpus = ss_platform_gpus_per_node(p), most = ss_platform_most_joined(p) * ss_platform_file_gpus(p);
+
+    if (ss_platform_joined_nodes(p) < 2 || ss_platform_nodes(p) < 2)
+        return SS_OK;
+    for (size_t i = 0; i < SS_ARRAY_LEN(groups); i++) {
+        int extent, rc = find_extent(plan, groups[i].comm, &extent);
+        if (rc)
+            return rc;
+        if (extent <= most && gpus % extent)
+            warn(plan, groups[i].what, extent);
+    }
+    return SS_OK;
+}
