@@ -12,7 +12,7 @@
 #include "study/changes.h"
 
 #define LEAST_GAIN 0.0005 /* of the time: what is less helps nobody */
-#define CONFIRMED 8       /* changes that are run again */
+#define CONFIRMED 10      /* changes that are run again */
 
 struct found {
     char words[200]; /* of the table */

@@ -64,6 +64,30 @@ DEFINE(recompute_less)
     return job->recompute == SS_RECOMPUTE_FULL;
 }
 
+/* Full recompute of the first layers of each virtual stage alone, one in `of`, where all stages have as many. */
+static int recompute_blocks(const struct ss_job *job, int of, char *words, size_t size)
+{
+    int stages = job->pp * ss_job_chunks(job), even = !job->layout.n && job->model.num_layers % stages == 0,
+        layers = even ? job->model.num_layers / stages / of : 0;
+
+    snprintf(words, size, "--recompute-granularity full --recompute-method block --recompute-num-layers %d",
+             layers);
+    return job->recompute == SS_RECOMPUTE_FULL && layers >= 1 &&
+           (job->recompute_method == SS_RECOMPUTE_UNIFORM || job->recompute_num_layers > layers);
+}
+
+DEFINE(recompute_half)
+{
+    (void)dp;
+    return recompute_blocks(job, 2, words, size);
+}
+
+DEFINE(recompute_quarter)
+{
+    (void)dp;
+    return recompute_blocks(job, 4, words, size);
+}
+
 DEFINE(double_micro_batch)
 {
     snprintf(words, size, "--micro-batch-size %d", 2 * job->micro_batch);
@@ -100,6 +124,8 @@ const struct ss_change_row ss_changes_for_time[] = {
     {fuse_permutation, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_none, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_less, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
+    {recompute_half, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
+    {recompute_quarter, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {double_micro_batch, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {use_graphs, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {reduce_in_bf16, SS_CHANGE_FOR_TIME, SS_CHANGE_ARITHMETIC, ARITHMETIC},
