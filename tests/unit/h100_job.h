@@ -70,6 +70,15 @@ static inline void h100_layer(struct h100_layer *l, int kind, const char *stack,
     ss_layer_operators(kind, &l->c.shape, &l->stack, &l->ops);
 }
 
+/* The operator of this name; NULL: the layer has none. */
+static inline const struct ss_op *h100_op(const struct ss_ops *ops, const char *name)
+{
+    for (int i = 0; i < ops->n; i++)
+        if (!strcmp(ops->op[i].name, name))
+            return &ops->op[i];
+    return NULL;
+}
+
 static inline struct ss_layer_cost h100_cost(const struct h100_layer *l, int kind, int recompute)
 {
     struct ss_layer_cost out;

@@ -10,14 +10,6 @@
 #define KV 1024.0
 #define NEAR(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-9 * (b))
 
-static const struct ss_op *find(const struct ss_ops *ops, const char *name)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (!strcmp(ops->op[i].name, name))
-            return &ops->op[i];
-    return NULL;
-}
-
 static struct ss_layer_cost cost_of(const struct h100_layer *l, int recompute)
 {
     return h100_cost(l, SS_LAYER_DENSE, recompute);
@@ -42,7 +34,7 @@ static void test_kept(void)
 
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const struct ss_op *op = find(&f.ops, rows[i].name);
+        const struct ss_op *op = h100_op(&f.ops, rows[i].name);
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         CU_ASSERT_EQUAL(!!(op->module & bit), rows[i].again);
     }
@@ -92,22 +84,22 @@ static void test_copies(void)
     const struct ss_op *first, *second;
 
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel");
-    first = find(&f.ops, "gathered");
-    second = find(&f.ops, "scattered");
+    first = h100_op(&f.ops, "gathered");
+    second = h100_op(&f.ops, "scattered");
     CU_ASSERT_FATAL(first && second);
     NEAR(first->forward_bytes, 4 * T * H);
     NEAR(first->backward_bytes, 4 * 2 * T * H);
     NEAR(second->forward_bytes, 4 * T * H);
     NEAR(second->backward_bytes, 4 * T * H);
-    CU_ASSERT(!find(&f.ops, "q")->shares_input && find(&f.ops, "k")->shares_input &&
-              find(&f.ops, "fc3")->shares_input);
+    CU_ASSERT(!h100_op(&f.ops, "q")->shares_input && h100_op(&f.ops, "k")->shares_input &&
+              h100_op(&f.ops, "fc3")->shares_input);
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
-    NEAR(find(&f.ops, "gathered")->forward_bytes, 2 * T * H);
+    NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * T * H);
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
-    NEAR(find(&f.ops, "gathered")->forward_bytes + 1, 1);
-    NEAR(find(&f.ops, "scattered")->forward_bytes, 3 * T * H);
+    NEAR(h100_op(&f.ops, "gathered")->forward_bytes + 1, 1);
+    NEAR(h100_op(&f.ops, "scattered")->forward_bytes, 3 * T * H);
     h100_layer(&f, SS_LAYER_DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
-    CU_ASSERT(!find(&f.ops, "gathered") && !find(&f.ops, "scattered") && find(&f.ops, "qkv"));
+    CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }
 
 /* Bytes of all fp8 casts of a layer in the backward: of each group of linear layers 5 of gradients, as a shard where they are gathered,

@@ -4,14 +4,6 @@
 
 #define T 2048.0
 
-static const struct ss_op *find(const struct ss_ops *ops, const char *name)
-{
-    for (int i = 0; i < ops->n; i++)
-        if (!strcmp(ops->op[i].name, name))
-            return &ops->op[i];
-    return NULL;
-}
-
 /* Elements that are copied, each read and written in 2 bytes. Llama-3.1 8B has 32 heads of 128 that share 8 of keys, Llama-2 7B 32 of
  * each, GPT-3 96 of each without rotary embedding. PyTorch of 2025 (Megatron-Bridge 25.09) joins gradients in wide loads. */
 static void test_copies(void)
@@ -31,7 +23,7 @@ static void test_copies(void)
         char flags[128];
         snprintf(flags, sizeof flags, "--model %s --seq 2048 --mbs 1 --gbs 8 --bf16", rows[i].model);
         h100_layer(&l, SS_LAYER_DENSE, rows[i].stack, flags);
-        const struct ss_op *op = find(&l.ops, "layout");
+        const struct ss_op *op = h100_op(&l.ops, "layout");
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         if (rows[i].forward <
             0) /* keys and values to all heads: 2 e T (g + a) d each way, by kernels of their own */
@@ -57,7 +49,7 @@ static void test_halves(void)
                  "--model llama3.1-8b --seq 2048 --mbs 1 --gbs 8 --bf16 --transformer-impl %s",
                  engine[local]);
         h100_layer(&l, SS_LAYER_DENSE, "megatron-2407", flags);
-        const struct ss_op *op = find(&l.ops, "activation");
+        const struct ss_op *op = h100_op(&l.ops, "activation");
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         CU_ASSERT_EQUAL(op->forward_bytes, 2 * T * 3 * 14336);
         CU_ASSERT_EQUAL(op->backward_bytes, 2 * T * (5 + 4 * local) * 14336);

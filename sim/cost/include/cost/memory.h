@@ -25,8 +25,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
 /* Those of them that live in the optimizer's step alone, when no activation does: ss.optimizer.grad_copy 2. */
 double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards);
-/* Beside the static bytes: fp32 copies of a rank's share of 16-bit gradients, which Megatron core makes for the step
- * (_copy_model_grads_to_main_grads). They take the room of activations. */
+/* Beside the static bytes: copies of a rank's share of 16-bit gradients for the step, in fp32 by Megatron core
+ * (_copy_model_grads_to_main_grads), flat and in fp32 by DeepSpeed. They take the room of activations. */
 double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss_param_count *params,
                                 struct ss_optimizer_shards shards);
 /* Bytes that the k-th chunk keeps from a microbatch's F to its B, and the working sets. Fills the chunk's byte fields but
