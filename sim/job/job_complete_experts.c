@@ -80,6 +80,9 @@ static void note_inactive(struct ss_finish *f)
         const char *name;
     } flags[] = {
         {job->dispatcher >= 0, "--moe-token-dispatcher-type"},
+        {job->flex_backend >= 0, "--moe-flex-dispatcher-backend"},
+        {job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE) && !job->modules_given,
+         "--moe-layer-recompute"},
         {job->permute_fusion >= 0, "--moe-permute-fusion"},
         {job->grouped_gemm >= 0, "--moe-grouped-gemm"},
         {job->pad_to_capacity, "--moe-pad-expert-input-to-capacity"},

@@ -171,8 +171,10 @@ static void complete_optimizer(struct ss_finish *f)
 
     if (job->outer_sharding != SS_SHARD_NONE)
         job->fsdp_hybrid = job->fsdp;
-    if (!job->fsdp && job->sharding > SS_SHARD_OPTIM)
+    if (!job->fsdp && job->sharding != SS_SHARD_NONE)
         ss_note(f->notes, "--data-parallel-sharding-strategy is not active without --use-megatron-fsdp");
+    if (!job->fsdp && job->outer_sharding != SS_SHARD_NONE)
+        ss_note(f->notes, "--outer-dp-sharding-strategy is not active without --use-megatron-fsdp");
     if (!job->fsdp) {
         job->sharding = job->distributed_optimizer ? SS_SHARD_OPTIM : SS_SHARD_NONE;
         job->outer_sharding = SS_SHARD_NONE;
@@ -235,6 +237,7 @@ static void complete(struct ss_finish *f)
         job->cpu_offload_layers = 0;
         ss_note(f->notes, "CPU offloading is not active under full recompute");
     }
+    ss_job_note_idle(f);
 }
 
 /* Loads of experts by layer, where the job names a file. */

@@ -104,9 +104,7 @@ void ss_job_complete_offload_modules(struct ss_finish *f)
     unsigned graphs = job->cuda_graphs == SS_GRAPHS_TE ? job->graph_scope : 0;
 
     if (!job->fine_grained_offload) {
-        if (job->offload_modules)
-            ss_note(f->notes, "--offload-modules is not active without --fine-grained-activation-offloading");
-        job->offload_modules = 0;
+        job->offload_modules = 0; /* ss_job_note_idle says so */
         return;
     }
     if (!job->model.num_experts)

@@ -204,9 +204,12 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
 static int count_values(struct parser *p, const struct ss_flag *f, size_t i, size_t *n)
 {
     *n = ss_request_values(p->request, i, f->values);
-    if (*n == 0 && (f->values == '1' || f->values == '+'))
-        return ss_fail(p->err, wrong_code(p), p->file, line_at(p, i), "%s needs a value", f->name);
-    return SS_OK;
+    if (*n > 0 || (f->values != '1' && f->values != '+'))
+        return SS_OK;
+    int rc = ss_fail(p->err, wrong_code(p), p->file, line_at(p, i), "%s needs a value", f->name);
+    return strcmp(f->name, "--without")
+               ? rc
+               : ss_hint(p->err, rc, "say the flag without its dashes: --without sequence-parallel");
 }
 
 /* Applies flag f of word i to its n values, the words behind it. */

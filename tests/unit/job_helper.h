@@ -90,14 +90,21 @@ static inline int complete(struct ss_job *job, const char *flags, int world, str
                            struct ss_error *err)
 {
     struct ss_stack stack;
-    int rc;
+    struct ss_request r;
+    char *text = strdup(flags), *argv[JOB_MAX_ARGS];
+    int n = split(text, argv);
 
     ss_job_init(job);
-    rc = parse(job, flags, notes, err);
+    ss_request_init(&r);
+    int rc = ss_request_read(&r, n, argv, err);
+    if (!rc)
+        rc = ss_job_parse(job, &r, notes, NULL, err);
     if (!rc)
         rc = ss_stack_load(job->stack, NULL, &stack, err);
     if (!rc)
-        rc = ss_job_finish(job, NULL, &stack, world, 8, notes, err);
+        rc = ss_job_finish(job, &r, &stack, world, 8, notes, err);
+    ss_request_free(&r);
+    free(text);
     return rc;
 }
 

@@ -72,6 +72,8 @@ int ss_job_check_packed(struct ss_finish *f);
 int ss_job_check_quantized(struct ss_finish *f);
 void ss_job_complete_quantized(struct ss_finish *f);
 int ss_job_complete_packed(struct ss_finish *f);
+/* Notes flags of a completed job that do nothing for want of another one. */
+void ss_job_note_idle(struct ss_finish *f);
 /* SS_ERR_CONFIG with this cause. */
 int ss_job_refuse(struct ss_finish *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Notes in the error the flags that it comes from, most telling first, and the place of the first one in the request. */

@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h800 --model llama3.1-8b --without --sequence-parallel
