@@ -196,7 +196,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
             c)) /* by rows and by columns, over the microbatches; one of them may be the parameter itself */
         memory[SS_MEM_WEIGHTS] +=
             params->gemm * c->shape.quantized *
-            ((c->shape.any_layout || c->stack->fp8_keeps_less > 0 ? 1 : 2) - job->fp8_param_gather);
+            ((c->shape.any_layout || c->shape.weights_turned || c->stack->fp8_keeps_less > 0 ? 1 : 2) -
+             job->fp8_param_gather);
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);

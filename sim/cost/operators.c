@@ -171,6 +171,16 @@ static double turned(const struct ss_shape *s, double in, double out, int role)
     return s->tokens * ((column && parts ? 2 * in : 0) + (!column && parts ? 2 : 3) * out);
 }
 
+/* A weight that is kept in fp8 alone, transposed for the input gradient: 1 B read, 1 B written. */
+static void turn_weight(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack,
+                        double weight)
+{
+    if (!s->weights_turned)
+        return;
+    op->backward_bytes += stack->fp8_cast_passes * 2 * weight;
+    op->backward_kernels++;
+}
+
 /* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
  * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
  * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
@@ -210,6 +220,7 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                             : whole * in;
     ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0)), input > 0 ? 2 : 0,
                       backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
+    turn_weight(op, s, stack, in * out);
     if (!late && input > 0)
         op->turned_bytes = passes * (whole - 3) * in;
     if (!s->fp8_current)
@@ -235,6 +246,7 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
         ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
     else
         ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
+    turn_weight(op, s, stack, weights);
     if (stack->fp8_dynamic <= 0)
         op->turned_bytes = s->block_scaled ? rows * block_turned(s) * in : s->any_layout ? 0 : passes * in;
     if (s->fp8_current && stack->fp8_dynamic <= 0)
@@ -255,6 +267,8 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
         op->backward_kernels--;
     if (s->fp8_current)
         op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
+    if (s->weights_turned)
+        op->backward_launches += groups - 1;
     if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
         op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
 }

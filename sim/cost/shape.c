@@ -68,6 +68,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->tied = m->tied_embeddings;
     s->gemm_precision = job->precision;
     quantization(s, job);
+    s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;
     s->norm_passes = stack->norm_passes;
     s->storage_precision = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;

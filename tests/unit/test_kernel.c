@@ -303,6 +303,30 @@ static void test_casts(void)
     CU_ASSERT(ops.op[0].forward_kernels == 2 && ops.op[0].backward_kernels == 4);
 }
 
+/* A weight of 100 x 300 in fp8, of which no transpose is kept: 1 B read and 1 B written of each element by one kernel, of eight
+ * experts' weights by one each. */
+static void test_weights_turned(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_ops ops;
+    make(&card, &stack);
+    struct ss_shape turned = shape_of(0, 1);
+    turned.weights_turned = 1;
+    turned.local_experts = 8;
+    turned.routed = 500;
+    const struct ss_op *op = cast(&ops, &turned, &stack, SS_TP_ROW);
+    CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->forward_kernels == 2);
+    CU_ASSERT(op->backward_bytes == 1000 * 4 * 300 + 2 * 100 * 300 && op->backward_kernels == 3);
+    op = cast(&ops, &turned, &stack, SS_TP_COLUMN);
+    CU_ASSERT(op->backward_bytes == 1000 * (4 * 300 + 2 * 100) + 2 * 100 * 300 && op->backward_kernels == 4);
+    ops.n = 0;
+    ss_op_expert_cast(&ops, &turned, &stack, 100, 300);
+    CU_ASSERT(ops.op[0].backward_bytes == 500 * 4 * 300 + 8 * 2 * 100 * 300);
+    CU_ASSERT(ops.op[0].backward_kernels + ops.op[0].backward_launches == 2 + 8);
+    CU_ASSERT(ops.op[0].forward_launches == 0);
+}
+
 /* Current scaling: 2 B more to find a tensor's largest value, by three launches; the norm finds its output's, by two. */
 static void test_current_scaling(void)
 {
@@ -374,6 +398,7 @@ int main(void)
                            {"attention against its blocks", test_attention_fill_runs},
                            {"attention by heads", test_attention_by_heads},
                            {"casts", test_casts},
+                           {"weights turned in the backward", test_weights_turned},
                            {"casts by current scaling", test_current_scaling},
                            {"strided operands", test_strided},
                            {"norm", test_norm},

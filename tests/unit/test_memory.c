@@ -65,6 +65,9 @@ static void test_static(void)
         /* fp8: two 1-byte copies of the GEMM weights; with fp8 parameters one of them is the parameter. */
         {"", LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2 + 1.8, 4, 1.5},
         {"", LLAMA "--bf16 --fp8-format hybrid --fp8-param-gather " ZERO, 8, 0.2 + 1.8, 4, 1.5},
+        {PROP("ss.te.weights_turned", "1"), LLAMA "--bf16 --fp8-format hybrid --fp8-param-gather " ZERO, 8,
+         0.2 + 0.9, 4, 1.5}, /* which is turned when it is needed */
+        {PROP("ss.te.weights_turned", "1"), LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 2 + 1.8, 4, 1.5},
         {PROP("ss.default.fp8_param_gather", "1") PROP("ss.default.grad_reduce_fp32", "0"),
          LLAMA "--bf16 --fp8-format hybrid " ZERO, 8, 0.2 + 1.8, 2, 1.5},
         {PROP("ss.default.fp8_param_gather", "1") PROP("ss.default.grad_reduce_fp32", "0"),

@@ -167,6 +167,26 @@ static void test_attention(void)
     }
 }
 
+/* Only parameters that are kept in fp8 alone: others have a cast copy, made and turned once an iteration. */
+static void test_weights_turned_of(void)
+{
+    struct setting t;
+    struct ss_shape s;
+    setting_make(&t);
+    t.stack.weights_turned = 1;
+    for (int fp8 = 0; fp8 < 2; fp8++)
+        for (int gathered = 0; gathered < 2; gathered++) {
+            t.job.precision = fp8 ? SS_FP8 : SS_BF16;
+            t.job.fp8_param_gather = gathered;
+            ss_shape_init(&s, &t.job, &t.stack, 1024);
+            CU_ASSERT_EQUAL(s.weights_turned, fp8 && gathered);
+        }
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.09", "H100", &t.stack, NULL), 0);
+    CU_ASSERT_EQUAL(t.stack.weights_turned, 1);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("nemo-24.12", "H100", &t.stack, NULL), 0);
+    CU_ASSERT_EQUAL(t.stack.weights_turned, 0);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"mxfp8", test_mxfp8},
@@ -177,6 +197,7 @@ int main(void)
                            {"gathered", test_gathered},
                            {"sums of their own memory", test_sums_apart},
                            {"attention", test_attention},
+                           {"weights that are turned", test_weights_turned_of},
                            CU_TEST_INFO_NULL};
     return suite_run("quantized", NULL, NULL, tests);
 }

@@ -26,6 +26,7 @@ struct ss_shape {
     int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
     int norm_vectors;                 /* weights of a norm, in vectors of its width */
     int fp8_blocks;                   /* 1: linear layers in fp8 with a scale for each block of 128 */
+    int weights_turned;               /* 1: parameters in fp8, of which no transposed copy is kept */
     int fp8_current;                  /* 1: with one that is made of the tensor itself before it is cast */
     int block_scaled;                 /* 1: in mxfp8 or nvfp4, whose blocks the tensor cores scale */
     double quantized;   /* bytes of an element of what linear layers multiply, and its share of scales */

@@ -103,6 +103,9 @@ extern "C" {
     X(row_transposes_late, "ss.te.row_transposes_late", COUNT, 0, 0, 1,                                      \
       "under sequence parallelism the fp8 input of a row-parallel layer is transposed by a kernel of its "   \
       "own in the backward, not where it is cast (Transformer Engine before 2.0)")                           \
+    X(weights_turned, "ss.te.weights_turned", COUNT, 0, 0, 1,                                                \
+      "parameters kept in fp8 are transposed in every backward; else once an iteration, and that copy kept " \
+      "(Transformer Engine 1.8 to 1.10)")                                                                    \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
       "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
