@@ -183,17 +183,19 @@ enum { YARN_PASSES = 12, YARN_BACKWARD_PASSES = 17, YARN_KERNELS = 12, YARN_BACK
 #define TURNED_STRIDED 3.5
 
 /* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
- * their position. */
+ * their position; EXAONE 4 norms them there. */
 static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
 {
     double q = s->tokens * s->heads * s->d * s->e * 2, k = s->tokens * s->groups * s->d * s->e * 2;
-    if (s->model->full_unturned > 0 && !local) {
+    int unturned = s->model->full_unturned > 0 && !local;
+
+    if (unturned && s->model->full_unturned == 1) {
         if (s->model->query_scale > 0)
             ss_op_elementwise(ss_op_add(ops, "query scale", SS_OP_ELEMENTWISE), q, q, 1, 1);
         return;
     }
     qk_norm_add(ops, s);
-    if (s->rope) { /* also where a part of a head is turned: the rest is copied */
+    if (s->rope && !unturned) { /* also where a part of a head is turned: the rest is copied */
         int apart = s->te && s->model->yarn > 0;
         double qk = q + k, passes = stack->rope_passes;
         double strided = apart ? TURNED_STRIDED * qk / (2 * s->e) : 0;

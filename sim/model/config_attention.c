@@ -14,8 +14,8 @@ static const struct {
     int gated; /* -1: as the family says */
 } activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
                    {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
-                   {"relu", -1},     {"relu2", -1},     {"swiglu", 1},
-                   {"geglu", 1}};
+                   {"relu", -1},     {"relu2", -1},     {"xielu", -1},
+                   {"swiglu", 1},    {"geglu", 1}};
 
 static int unknown_activation(const struct ss_config *c, const char *key, const char *name)
 {
@@ -136,7 +136,7 @@ int ss_config_shape(struct ss_config *c, struct ss_model *m)
     if (!rc)
         rc = read_groups(c, m);
     if (!rc && !(c->family->traits & SS_LATENT))
-        rc = ss_config_positive(c, "head_dim", 1 << 16, &m->kv_channels);
+        rc = ss_config_positive(c, "head_dim attention_head_dim", 1 << 16, &m->kv_channels);
     if (!rc)
         rc = ss_config_size(c, "vocab_size", 1, 1 << 26, &m->vocab_size);
     if (!rc)
@@ -197,7 +197,7 @@ static int read_biases(struct ss_config *c, struct ss_model *m)
     if (all >= 0)
         m->linear_bias = m->qkv_bias = all;
     if (!rc)
-        rc = ss_config_bool(c, "attention_bias qkv_bias", &attention);
+        rc = ss_config_bool(c, "attention_bias qkv_bias use_qkv_bias", &attention);
     if (attention == 0 && m->linear_bias == 1) { /* the MLP keeps its own */
         m->linear_bias = 0;
         m->mlp_bias = 1;
@@ -206,6 +206,8 @@ static int read_biases(struct ss_config *c, struct ss_model *m)
         m->qkv_bias = attention;
     if (attention >= 0 && !(c->family->traits & SS_QKV_ONLY))
         m->attention_out_bias = attention;
+    if (!rc)
+        rc = ss_config_bool(c, "attention_out_bias", &m->attention_out_bias);
     if (!rc)
         rc = ss_config_bool(c, "mlp_bias", &m->mlp_bias);
     return rc ? rc : ss_config_bool(c, "lm_head_bias", &m->output_bias);
@@ -269,40 +271,73 @@ static int is_local(struct ss_config *c, const char *key, const json_t *value)
                    "known ones: full_attention, sliding_attention, chunked_attention");
 }
 
+/* "sliding_window_pattern": 4, or as EXAONE writes it "LLLG", with its last layer always global: all but every n-th. */
+static int read_pattern(struct ss_config *c, struct ss_model *m)
+{
+    struct ss_layer_rule *local = &m->local_layers;
+    int pattern = 0;
+    char key[64];
+    const json_t *v = ss_config_pick(c, "sliding_window_pattern no_rope_layer_interval", key);
+    const char *word = json_string_value(v);
+
+    if (word && (!*word || word[strspn(word, "LG")]))
+        return ss_config_wrong(c, key, "is no text of L and G, a layer each");
+    int rc = word ? SS_OK
+                  : ss_config_size(c, "sliding_window_pattern no_rope_layer_interval", 0, 1 << 16, &pattern);
+    if (rc || (!word && pattern <= 1) || m->num_layers > SS_LAYER_RULE_MAX)
+        return rc;
+    local->n = m->num_layers;
+    for (int i = 0; i < local->n; i++) {
+        int is = word ? word[(size_t)i % strlen(word)] == 'L' && i + 1 < local->n : (i + 1) % pattern != 0;
+        local->bits[i / 64] |= (uint64_t)is << (i % 64);
+    }
+    return SS_OK;
+}
+
 /* Which layers attend locally: a list, all but every n-th, every other, or all from one on. */
 static int read_local_layers(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *local = &m->local_layers;
-    int pattern = 0, first = 0, switched = -1;
+    int first = 0, switched = -1;
     char key[64];
-    const json_t *list = ss_config_pick(c, "layer_types no_rope_layers", key);
-    int rc = ss_config_size(c, "sliding_window_pattern no_rope_layer_interval", 0, 1 << 16, &pattern);
+    const json_t *list = ss_config_pick(c, "no_rope_layers layer_types", key);
+    int rc = ss_config_bool(c, "use_sliding_window", &switched);
 
-    if (!rc)
-        rc = ss_config_bool(c, "use_sliding_window", &switched);
     if (!rc && switched == 1)
         rc = ss_config_size(c, "max_window_layers", 0, 100000, &first);
     if (rc)
         return rc;
     if (list && !json_is_array(list))
         return ss_config_wrong(c, key, "is not a list");
-    if (json_array_size(list) > 0)
-        return ss_config_layers(c, key, list, m->num_layers, is_local, local);
     local->period = c->family->traits & SS_EVERY_OTHER ? 2 : 1;
     local->first = first;
-    if (pattern > 1 && m->num_layers <= SS_LAYER_RULE_MAX) {
-        local->n = m->num_layers;
-        for (int i = 0; i < local->n; i++)
-            local->bits[i / 64] |= (uint64_t)((i + 1) % pattern != 0) << (i % 64);
-    }
-    return SS_OK;
+    rc = read_pattern(c, m);
+    return rc || !json_array_size(list) ? rc : ss_config_layers(c, key, list, m->num_layers, is_local, local);
+}
+
+/* Parts that a config may ask for, and no layer has. */
+static int read_foreign_attention(struct ss_config *c)
+{
+    int shared = 0, rc = ss_config_bool(c, "use_cla", &shared);
+    char key[64];
+    const json_t *kinds = ss_config_pick(c, "attn_type_list", key);
+
+    if (!rc && shared)
+        rc = ss_config_wrong(c, "use_cla", "asks for keys and values that layers share: not modelled");
+    for (size_t i = 0; i < json_array_size(kinds) && !rc; i++)
+        if (json_integer_value(json_array_get(kinds, i)) != 1)
+            rc = ss_config_wrong(c, key, "has layers of lightning attention: not modelled");
+    return rc;
 }
 
 /* Qwen2 names a window even where it does not use it. */
 static int read_window(struct ss_config *c, struct ss_model *m)
 {
+    char key[64];
     int used = 1, rc = ss_config_bool(c, "use_sliding_window", &used);
 
+    if (!rc)
+        rc = read_foreign_attention(c);
     if (!rc)
         rc = ss_config_size(c, "sliding_window sliding_window_size", 0, 1 << 30, &m->sliding_window);
     if (!rc)
@@ -311,7 +346,10 @@ static int read_window(struct ss_config *c, struct ss_model *m)
         rc = read_local_layers(c, m);
     if (!used)
         m->sliding_window = 0;
-    if (m->sliding_window == 0 && m->attention_chunk == 0) {
+    const json_t *turned = ss_config_pick(c, "no_rope_layers no_rope_layer_interval", key);
+    if (!rc && turned && m->full_unturned > 0 && m->sliding_window > 0)
+        rc = ss_config_wrong(c, "sliding_window", "beside layers without a rotary embedding is not modelled");
+    if (m->sliding_window == 0 && m->attention_chunk == 0 && !(turned && m->full_unturned > 0)) {
         memset(&m->local_layers, 0, sizeof m->local_layers);
         m->full_unturned = 0;
     }
@@ -342,8 +380,8 @@ static int read_factors(struct ss_config *c, struct ss_model *m)
         double neutral;
         int *out;
     } rows[] = {
-        {"embedding_multiplier_scale", 1, &m->embedding_scale},
-        {"output_multiplier_scale", 1, &m->logits_scale},
+        {"embedding_multiplier_scale embedding_multiplier scale_emb", 1, &m->embedding_scale},
+        {"output_multiplier_scale logits_scaling dim_model_base", 1, &m->logits_scale},
         {"final_logit_softcapping", 0, &m->logits_softcap},
         {"attn_logit_softcapping max_attn_value", 0, &m->attention_softcap},
         {"swiglu_limit", 0, &m->activation_clamp},
@@ -371,12 +409,16 @@ static int read_factors(struct ss_config *c, struct ss_model *m)
 /* Norms of queries and keys: the switch of a family that has one, and what a config says beside its family. */
 static int read_qk_norm(struct ss_config *c, struct ss_model *m)
 {
-    int asked = -1, rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_ln", &asked);
+    char key[64];
+    const json_t *kind = ss_config_pick(c, "qk_norm_type", key);
+    int asked = -1, rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_norm qk_ln", &asked);
 
     if (asked == 0 || (asked < 0 && c->family->traits & SS_QK_WHERE))
         m->qk_norm = SS_QK_NORM_NONE;
     else if (asked == 1 && m->qk_norm <= SS_QK_NORM_NONE)
         m->qk_norm = SS_QK_NORM_HEAD;
+    if (!rc && json_is_string(kind) && strcmp(json_string_value(kind), "per_layer"))
+        rc = ss_config_wrong(c, key, "may be \"per_layer\": others are not modelled");
     return rc;
 }
 
@@ -387,7 +429,7 @@ static int read_dropout(struct ss_config *c, struct ss_model *m)
     int rc = ss_config_rate(c, "attention_dropout attn_pdrop", 0, &m->attention_dropout);
 
     if (!rc)
-        rc = ss_config_rate(c, "resid_pdrop hidden_dropout dropout", 0, &m->hidden_dropout);
+        rc = ss_config_rate(c, "resid_pdrop hidden_dropout residual_dropout dropout", 0, &m->hidden_dropout);
     if (m->hidden_dropout > 0)
         ss_config_pick(c, "embd_pdrop emb_pdrop", key);
     return rc;

@@ -36,25 +36,60 @@ static void write_out(struct ss_model *m, int none)
         m->moe_layers.bits[i / 64] |= (uint64_t)ss_layer_rule_has(&named, i) << (i % 64);
 }
 
+/* "mlp_layer_types": ["dense", "sparse", ...] or "moe_layer_freq": [0, 1, ...]. */
+static int is_mixture(struct ss_config *c, const char *key, const json_t *value)
+{
+    const char *word = json_string_value(value);
+
+    if (json_is_integer(value) && (json_integer_value(value) == 0 || json_integer_value(value) == 1))
+        return (int)json_integer_value(value);
+    if (word && (!strcmp(word, "dense") || !strcmp(word, "sparse")))
+        return word[0] == 's';
+    return ss_config_wrong(c, key, "holds what is neither dense nor sparse");
+}
+
+/* ERNIE has experts up to a last layer; -1 is the model's last. */
+static int read_last(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    const json_t *v = ss_config_pick(c, "moe_layer_end_index", key);
+
+    if (!v || json_integer_value(v) == -1)
+        return SS_OK;
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        return ss_config_wrong(c, key, "is not the number of a layer, nor -1");
+    write_out(m, 0);
+    for (json_int_t i = json_integer_value(v) + 1; i < m->moe_layers.n; i++)
+        m->moe_layers.bits[i / 64] &= ~(1ull << (i % 64));
+    return SS_OK;
+}
+
 /* Layers with experts: every n-th from a first on, less some, or those of a list. */
 static int read_layers(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *rule = &m->moe_layers;
-    int step = 0, first = 0, rc;
+    int step = 0, first = 0, rc = SS_OK;
     char key[64];
-    const json_t *list;
+    const json_t *list = ss_config_pick(c, "mlp_layer_types moe_layer_freq", key);
 
+    if (json_array_size(list) > 0)
+        return ss_config_layers(c, key, list, m->num_layers, is_mixture, rule);
     rule->period = 1;
-    rc = ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);
+    if (!json_is_array(list))
+        rc = ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);
     if (!rc)
-        rc = ss_config_size(c, "first_k_dense_replace", 0, 100000, &first);
+        rc = ss_config_size(c, "first_k_dense_replace moe_layer_start_index", 0, 100000, &first);
     if (!rc)
-        rc = ss_config_positive(c, "decoder_sparse_step interleave_moe_layer_step", 100000, &step);
+        rc = ss_config_positive(c, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval", 100000,
+                                &step);
     rule->first = first;
     if (step > 1) {
         rule->period = step;
-        rule->first = rule->phase = step - 1;
+        rule->phase = step - 1;
+        rule->first = first > rule->phase ? first : rule->phase;
     }
+    if (!rc)
+        rc = read_last(c, m);
     list = ss_config_pick(c, "moe_layers", key);
     if (!rc && list && !json_is_array(list))
         return ss_config_wrong(c, key, "is not a list");
@@ -75,7 +110,9 @@ static int read_layers(struct ss_config *c, struct ss_model *m)
 /* Experts beside the routed ones: so many of a routed one's width, or one of its own width. */
 static int read_shared(struct ss_config *c, struct ss_model *m)
 {
-    int n = 0, rc = ss_config_size(c, "n_shared_experts num_shared_experts", 0, 1024, &n);
+    int n = 0,
+        rc = ss_config_size(c, "n_shared_experts num_shared_experts num_shared_expert moe_num_shared_experts",
+                            0, 1024, &n);
     int width = m->moe_ffn_hidden_size ? m->moe_ffn_hidden_size : m->ffn_hidden_size;
 
     if (rc)
@@ -83,7 +120,7 @@ static int read_shared(struct ss_config *c, struct ss_model *m)
     if ((int64_t)n * width > 1 << 24)
         return ss_config_wrong(c, "n_shared_experts", "makes shared experts wider than 2^24");
     m->shared_expert_ffn_hidden_size = n * width;
-    return ss_config_size(c, "shared_expert_intermediate_size", 0, 1 << 24,
+    return ss_config_size(c, "shared_expert_intermediate_size shared_intermediate_size", 0, 1 << 24,
                           &m->shared_expert_ffn_hidden_size);
 }
 
@@ -115,12 +152,25 @@ static int read_widths(struct ss_config *c, struct ss_model *m)
     return rc;
 }
 
-int ss_config_experts(struct ss_config *c, struct ss_model *m)
+/* Layers of multi-token prediction, where a switch does not turn them off. */
+static int read_mtp(struct ss_config *c, struct ss_model *m)
 {
-    int rc = ss_config_size(c, "num_local_experts num_experts n_routed_experts", 0, 1 << 16, &m->num_experts);
+    int used = 1, rc = ss_config_bool(c, "use_mtp", &used);
 
     if (!rc)
-        rc = ss_config_size(c, "num_experts_per_tok", 0, 1 << 16, &m->top_k);
+        rc = ss_config_size(c, "num_nextn_predict_layers num_mtp_modules", 0, 64, &m->mtp_num_layers);
+    if (!used)
+        m->mtp_num_layers = 0;
+    return rc;
+}
+
+int ss_config_experts(struct ss_config *c, struct ss_model *m)
+{
+    int rc = ss_config_size(c, "num_local_experts num_experts n_routed_experts moe_num_experts", 0, 1 << 16,
+                            &m->num_experts);
+
+    if (!rc)
+        rc = ss_config_size(c, "num_experts_per_tok moe_topk moe_k", 0, 1 << 16, &m->top_k);
     if (!rc)
         rc = read_widths(c, m);
     if (!rc)
@@ -128,7 +178,10 @@ int ss_config_experts(struct ss_config *c, struct ss_model *m)
     if (!rc)
         rc = read_groups(c, m);
     if (!rc)
-        rc = ss_config_size(c, "num_nextn_predict_layers", 0, 64, &m->mtp_num_layers);
+        rc = read_mtp(c, m);
+    if (!rc)
+        rc = ss_config_bool(c, "use_routing_bias moe_router_enable_expert_bias moe_use_aux_free",
+                            &m->router_bias);
     if (!rc)
         rc = ss_config_factor(c, "input_jitter_noise", 0, &m->input_jitter);
     if (!rc)

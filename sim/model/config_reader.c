@@ -71,6 +71,15 @@ static int missing(const struct ss_config *c, const char *names)
     return ss_hint(c->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
 }
 
+/* A list of all layers that says the same of each says what its first element says. */
+static const json_t *of_all_layers(const json_t *v)
+{
+    for (size_t i = 1; i < json_array_size(v); i++)
+        if (!json_equal(json_array_get(v, i), json_array_get(v, 0)))
+            return NULL;
+    return json_array_size(v) ? json_array_get(v, 0) : v;
+}
+
 int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out)
 {
     char key[64], what[64];
@@ -78,6 +87,9 @@ int ss_config_size(struct ss_config *c, const char *names, int required, int hig
 
     if (!v)
         return required ? missing(c, names) : SS_OK;
+    v = of_all_layers(v);
+    if (!v)
+        return ss_config_wrong(c, key, "differs from layer to layer, which is not modelled");
     if (!json_is_integer(v))
         return ss_config_wrong(c, key, "is not a whole number");
     json_int_t n = json_integer_value(v);
@@ -159,21 +171,22 @@ int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, i
 
 /* What says nothing of a training step's time or memory, or what the job says instead. */
 static const char harmless[] =
-    "alibi_bias_max alpha architectures attention_softmax_in_fp32 attn_config attn_impl "
-    "attn_implementation attn_output_multiplier attn_scale auto_map aux_loss_alpha "
-    "bias_dropout_fusion cache_implementation chunk_size_feed_forward classifier_dropout dtype "
-    "embedding_fraction ep_size expert_dropout experts_per_token fc_type ffn_config "
-    "finetuning_task floor_scale gradient_checkpointing head_dim hidden_act id2label init_config "
-    "init_device init_std initial_context_length initializer_factor initializer_range is_decoder "
-    "label2id masked_softmax_fusion max_position_embeddings max_window_layers model_type n_ctx "
-    "n_embed norm_topk_prob num_key_value_heads num_ln_in_parallel_attn offset_alibi "
-    "original_max_position_embeddings output_projection prefix pretraining_tp problem_type "
-    "qk_head_dim query_pre_attn_scalar return_dict rotary "
-    "routed_scaling_factor router_dtype scale_attn_weights scoring_func seq_aux seq_length "
-    "skip_bias_add skip_bias_add_qkv stepsim summary_activation summary_first_dropout "
-    "summary_proj_to_labels summary_type summary_use_proj task_specific_params "
-    "tokenizer_class tokenizer_name topk_method torch_dtype transformers_version use_cache "
-    "verbose";
+    "alibi_bias_max alpha architectures attention_multiplier attention_softmax_in_fp32 "
+    "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
+    "aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
+    "cla_share_factor classifier_dropout dtype embedding_fraction ep_size expert_dropout "
+    "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
+    "head_dim hidden_act id2label init_config init_device init_std initial_context_length "
+    "initializer_factor initializer_range is_decoder label2id masked_softmax_fusion "
+    "max_position_embeddings max_window_layers model_type moe_norm_min "
+    "moe_shared_expert_intermediate_size mtp_transformer_layers n_ctx n_embed norm_topk_prob "
+    "num_key_value_heads num_ln_in_parallel_attn offset_alibi original_max_position_embeddings "
+    "output_projection prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
+    "return_dict rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
+    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation "
+    "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
+    "task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype "
+    "transformers_version use_cache use_mixed_mlp_moe verbose";
 
 /* Whole families of such names: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)

@@ -13,6 +13,23 @@
 /* Latent attention of DeepSeek: its norms are always there. */
 #define DEEPSEEK (SS_GATED | SS_LATENT | SS_QK_HEAD)
 
+/* What models of text alone and those of text and pictures share. */
+#define QWEN2                                                                                                \
+    SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY, "use_sliding_window=false sliding_window=4096 "                    \
+                                          "max_window_layers=28"
+#define QWEN3                                                                                                \
+    SS_GATED | SS_QK_HEAD, "head_dim=128 use_sliding_window=false sliding_window=4096 max_window_layers=28"
+#define QWEN3_MOE(experts, width)                                                                            \
+    SS_GATED | SS_QK_HEAD, "use_sliding_window=false sliding_window=4096 num_experts=" experts               \
+                           " num_experts_per_tok=8 decoder_sparse_step=1 moe_intermediate_size=" width
+#define GLM4                                                                                                 \
+    SS_PART_TURNED | SS_GATED | SS_POST_NORMS | SS_QKV_ONLY,                                                 \
+        "head_dim=128 num_key_value_heads=2 partial_rotary_factor=0.5 attention_bias=false"
+#define GLM4_MOE                                                                                             \
+    SS_PART_TURNED | SS_GATED | SS_QKV_ONLY | SS_QK_HEAD | SS_QK_WHERE | SS_ROUTER_BIAS,                     \
+        "head_dim=128 num_key_value_heads=8 partial_rotary_factor=0.5 first_k_dense_replace=1 "              \
+        "n_shared_experts=1"
+
 static const struct ss_family families[] = {
     {"llama", ROPE, SS_GATED, ""},
     {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE | SS_FULL_UNTURNED,
@@ -23,18 +40,51 @@ static const struct ss_family families[] = {
     {"ministral", ROPE, SS_GATED, "num_key_value_heads=8 sliding_window=4096"},
     {"ministral3", ROPE, SS_GATED, "num_key_value_heads=8"},
     {"mixtral", ROPE, SS_GATED, "num_key_value_heads=8 num_local_experts=8 num_experts_per_tok=2"},
-    {"qwen2", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY,
-     "use_sliding_window=false sliding_window=4096 max_window_layers=28"},
+    {"mistral4", ROPE, DEEPSEEK, "n_shared_experts=1"},
+    {"minimax_m2", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_WIDTH | SS_ROUTER_BIAS,
+     "num_key_value_heads=8 head_dim=128 num_local_experts=256 num_experts_per_tok=8"},
+    {"granite", ROPE, SS_GATED, ""},
+    {"granitemoe", ROPE, SS_GATED, "num_local_experts=8 num_experts_per_tok=2"},
+    {"granitemoeshared", ROPE, SS_GATED,
+     "num_local_experts=8 num_experts_per_tok=2 shared_intermediate_size=1024"},
+    {"smollm3", ROPE, SS_GATED | SS_TIED | SS_FULL_UNTURNED,
+     "num_key_value_heads=4 no_rope_layer_interval=4 use_sliding_window=false"},
+    {"apertus", ROPE, SS_QK_HEAD, ""},
+    {"arcee", ROPE, 0, ""},
+    {"seed_oss", ROPE, SS_GATED | SS_QKV_ONLY, "num_key_value_heads=8 head_dim=128 attention_bias=true"},
+    {"exaone4", ROPE, SS_GATED | SS_QK_HEAD | SS_FULL_UNTURNED | SS_FULL_NORMED,
+     "sliding_window=4096 sliding_window_pattern=4"},
+    {"internlm2", ROPE, SS_GATED, "bias=false"},
+    {"internlm3", ROPE, SS_GATED, "bias=false"},
+    {"minicpm", ROPE, SS_GATED | SS_TIED, ""},
+    {"minicpm3", ROPE, DEEPSEEK | SS_TIED, ""},
+    {"ernie4_5", ROPE, SS_GATED | SS_TIED, "head_dim=128"},
+    {"ernie4_5_moe", ROPE, SS_GATED | SS_TIED | SS_ROUTER_BIAS,
+     "moe_num_experts=64 moe_k=6 moe_num_shared_experts=2 moe_layer_start_index=1"},
+    {"hunyuan_v1_dense", ROPE, SS_GATED | SS_QK_HEAD, ""},
+    {"hunyuan_v1_moe", ROPE, SS_GATED | SS_QK_HEAD, "num_shared_expert=1"},
+    {"dots1", ROPE, SS_GATED | SS_QK_HEAD | SS_ROUTER_BIAS, "use_sliding_window=false"},
+    {"bailing_moe", ROPE, SS_GATED, ""},
+    {"bailing_moe_v2", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_HEAD | SS_ROUTER_BIAS, ""},
+    {"solar_open", ROPE, SS_PART_TURNED | SS_GATED | SS_ROUTER_BIAS, "n_shared_experts=1"},
+    {"cohere", ROPE, SS_LAYERNORM | SS_GATED | SS_TIED | SS_ONE_NORM | SS_QK_WIDTH | SS_QK_WHERE,
+     "no_bias=true logit_scale=0.0625"},
+    {"cohere2", ROPE, SS_LAYERNORM | SS_GATED | SS_TIED | SS_ONE_NORM | SS_FULL_UNTURNED,
+     "no_bias=true logit_scale=0.0625 sliding_window=4096 sliding_window_pattern=4"},
+    {"qwen2", ROPE, QWEN2},
+    {"qwen2_vl", ROPE, QWEN2},
+    {"qwen2_vl_text", ROPE, QWEN2},
+    {"qwen2_5_vl", ROPE, QWEN2},
+    {"qwen2_5_vl_text", ROPE, QWEN2},
+    {"mimo", ROPE, QWEN2},
     {"qwen2_moe", ROPE, SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY | SS_SHARED_GATE,
      "use_sliding_window=false sliding_window=4096 max_window_layers=28 num_experts=60 num_experts_per_tok=4 "
      "decoder_sparse_step=1 "
      "moe_intermediate_size=1408 shared_expert_intermediate_size=5632"},
-    {"qwen3", ROPE, SS_GATED | SS_QK_HEAD,
-     "head_dim=128 use_sliding_window=false sliding_window=4096 max_window_layers=28"},
-    {"qwen3_moe", ROPE, SS_GATED | SS_QK_HEAD,
-     "use_sliding_window=false sliding_window=4096 num_experts=128 num_experts_per_tok=8 "
-     "decoder_sparse_step=1 "
-     "moe_intermediate_size=768"},
+    {"qwen3", ROPE, QWEN3},
+    {"qwen3_vl_text", ROPE, QWEN3},
+    {"qwen3_moe", ROPE, QWEN3_MOE("128", "768")},
+    {"qwen3_vl_moe_text", ROPE, QWEN3_MOE("60", "1408")},
     {"gemma", ROPE, SS_GATED | SS_TIED | SS_SCALED, "head_dim=256"},
     {"gemma2", ROPE, SS_GATED | SS_TIED | SS_SCALED | SS_POST_NORMS | SS_EVERY_OTHER,
      "head_dim=256 num_key_value_heads=4 sliding_window=4096 vocab_size=256000 "
@@ -70,14 +120,70 @@ static const struct ss_family families[] = {
      "num_experts_per_tok=4"},
     {"glm", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY,
      "head_dim=128 partial_rotary_factor=0.5 attention_bias=true"},
-    {"glm4", ROPE, SS_PART_TURNED | SS_GATED | SS_POST_NORMS | SS_QKV_ONLY,
-     "head_dim=128 num_key_value_heads=2 partial_rotary_factor=0.5 attention_bias=false"},
-    {"glm4_moe", ROPE, SS_PART_TURNED | SS_GATED | SS_QKV_ONLY | SS_QK_HEAD | SS_QK_WHERE | SS_ROUTER_BIAS,
-     "head_dim=128 num_key_value_heads=8 partial_rotary_factor=0.5 first_k_dense_replace=1 "
-     "n_shared_experts=1"},
+    {"glm4", ROPE, GLM4},
+    {"glm4v_text", ROPE, GLM4},
+    {"glm4_moe", ROPE, GLM4_MOE},
+    {"glm4v_moe_text", ROPE, GLM4_MOE},
+    {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
+
+#define DELTA_NETS "gated delta nets, which are attention without a softmax, and gates on attention"
+#define MAMBA "layers of Mamba"
+#define LIGHTNING "lightning attention, which is linear"
+#define SPARSE "sparse attention, whose indexer chooses what a token sees"
+
+/* Families known to have what no layer here does, by how their names begin. */
+static const struct {
+    const char *begins, *lacks;
+} foreign[] = {
+    {"qwen3_next", DELTA_NETS},
+    {"qwen3_5", DELTA_NETS},
+    {"olmo_hybrid", DELTA_NETS},
+    {"kimi_linear", "Kimi's delta attention, which has no softmax"},
+    {"minimax_m1", LIGHTNING},
+    {"minimax_text_01", LIGHTNING},
+    {"minimax", LIGHTNING},
+    {"bailing_moe_linear", LIGHTNING},
+    {"bailing_hybrid", LIGHTNING},
+    {"bailing_moe_v2_5", LIGHTNING},
+    {"deepseek_v32", SPARSE},
+    {"deepseek_v4", SPARSE},
+    {"glm_moe_dsa", SPARSE},
+    {"nemotron_h", MAMBA},
+    {"nemotron_flash", MAMBA},
+    {"granitemoehybrid", MAMBA},
+    {"falcon_h1", MAMBA},
+    {"falcon_mamba", MAMBA},
+    {"phi4flash", MAMBA},
+    {"mamba", MAMBA},
+    {"bamba", MAMBA},
+    {"jamba", MAMBA},
+    {"zamba", MAMBA},
+    {"plamo2", MAMBA},
+    {"rwkv", "layers of RWKV"},
+    {"recurrent_gemma", "recurrent layers"},
+    {"lfm2", "short convolutions in place of attention"},
+    {"gemma3n", "embeddings in every layer, AltUp and LAuReL"},
+    {"gemma4", "embeddings in every layer, and heads that differ from layer to layer"},
+    {"longcat_flash", "two attentions a layer and experts that compute nothing"},
+    {"step3", "queries of a matrix product of their own and one head of keys"},
+    {"afmoe", "gates on attention"},
+    {"mimo_v2", "heads that differ from layer to layer"},
+    {"nemotron-nas", "layers of unlike shapes"},
+    {"deci", "layers of unlike shapes"},
+    {"openelm", "layers of unlike shapes"},
+    {"hunyuan", "keys and values that layers share"},
+};
+
+const char *ss_family_lacks(const char *type)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(foreign); i++)
+        if (!strncmp(type, foreign[i].begins, strlen(foreign[i].begins)))
+            return foreign[i].lacks;
+    return NULL;
+}
 
 const struct ss_family *ss_family_find(const char *type)
 {
@@ -108,6 +214,7 @@ void ss_family_apply(const struct ss_family *f, struct ss_model *m)
         {SS_EMBEDDING_NORM, &m->embedding_norm, 1},
         {SS_SCALED, &m->embedding_scale, 1},
         {SS_FULL_UNTURNED, &m->full_unturned, 1},
+        {SS_FULL_NORMED, &m->full_unturned, 2},
         {SS_POST_NORMS, &m->post_norms, 1},
         {SS_ONE_NORM, &m->parallel_residual, SS_RESIDUAL_ONE_NORM},
         {SS_TWO_NORMS, &m->parallel_residual, SS_RESIDUAL_TWO_NORMS},

@@ -13,8 +13,16 @@
 
 static int unknown_family(const struct ss_config *c, const char *type)
 {
-    const char *near = ss_family_near(type);
+    const char *near = ss_family_near(type), *lacks = ss_family_lacks(type);
 
+    if (lacks) {
+        ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
+                "model_type \"%.60s\" has %s: not modelled", type, lacks);
+        return ss_hint(
+            c->err, SS_ERR_UNSUPPORTED,
+            "no other model_type and no flags stand for such layers: their parameters and their time "
+            "would be those of another model");
+    }
     ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
             "model_type \"%.60s\" is not known", type);
     if (near)
@@ -26,20 +34,26 @@ static int unknown_family(const struct ss_config *c, const char *type)
         "workloads/README.md lists those that are; give the shape with Megatron's flags instead of --model");
 }
 
-/* A model of text and pictures has its language model inside. What is beside it is named, not priced. */
-static void enter_text(struct ss_config *c, struct ss_model *m)
+/* A model of text and pictures has its language model inside; whether that ties its embeddings may stand outside. What is
+ * beside it is named, not priced. */
+static int enter_text(struct ss_config *c, struct ss_model *m)
 {
-    json_t *inner = json_object_get(c->root, "text_config");
+    json_t *inner = json_object_get(c->root, "text_config"), *tied;
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
     static const char *const others[] = {"vision_config", "audio_config", "quantization_config"};
 
-    if (!json_is_object(inner) || (type && ss_family_find(type)))
-        return;
+    if (!json_is_object(inner) || (type && ss_family_find(type) && json_object_get(c->root, "hidden_size")))
+        return SS_OK;
     for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
         if (json_object_size(json_object_get(c->root, others[i])) > 0)
             ss_config_not_priced(m, others[i]);
     }
+    tied = json_object_get(c->root, "tie_word_embeddings");
+    if (json_is_boolean(tied) && !json_object_get(inner, "tie_word_embeddings") &&
+        json_object_set(inner, "tie_word_embeddings", tied))
+        return ss_fail(c->err, SS_ERR_NOMEM, c->file, 0, "out of memory");
     c->root = inner;
+    return SS_OK;
 }
 
 static int read_family(struct ss_config *c)
@@ -113,7 +127,8 @@ static int read_all(struct ss_config *c, struct ss_model *m)
 {
     int rc = read_own(c, m);
 
-    enter_text(c, m);
+    if (!rc)
+        rc = enter_text(c, m);
     if (!rc)
         rc = read_family(c);
     if (!rc)

@@ -134,6 +134,42 @@ static const struct {
      {"'use_qk_norm': true", "'first_k_dense_replace': 2", "'n_shared_experts': 2",
       "'num_nextn_predict_layers': 1", "'partial_rotary_factor': 1.0"}},
     {"glm4", "", {"'attention_bias': true", "'partial_rotary_factor': 1.0"}},
+    {"minimax_m2",
+     "'num_local_experts': 8",
+     {"'num_mtp_modules': 3", "'use_routing_bias': false", "'use_qk_norm': false", "'rotary_dim': 8",
+      "'num_experts_per_tok': 2"}},
+    {"ernie4_5_moe",
+     "'moe_intermediate_size': 64",
+     {"'moe_num_experts': 8", "'moe_k': 2", "'moe_num_shared_experts': 1", "'moe_layer_start_index': 3",
+      "'moe_layer_end_index': 5", "'moe_layer_interval': 2", "'use_bias': true",
+      "'moe_use_aux_free': false"}},
+    {"hunyuan_v1_moe",
+     "'num_experts': 8",
+     {"'moe_topk': 1", "'num_shared_expert': [2, 2, 2, 2, 2, 2, 2, 2]", "'moe_intermediate_size': 64",
+      "'attention_head_dim': 32", "'use_qk_norm': false"}},
+    {"bailing_moe_v2",
+     "'num_experts': 8, 'num_experts_per_tok': 2, 'moe_intermediate_size': 64",
+     {"'num_shared_experts': 1", "'moe_router_enable_expert_bias': false", "'use_qkv_bias': true",
+      "'first_k_dense_replace': 1", "'n_group': 4, 'topk_group': 2"}},
+    {"glm4_moe_lite",
+     LATENT ", " EXPERTS,
+     {"'mlp_layer_types': ['dense', 'dense', 'sparse', 'sparse', 'sparse', 'sparse', 'sparse', 'sparse']",
+      "'moe_layer_freq': [0, 0, 1, 1, 1, 1, 1, 1]", "'first_k_dense_replace': 2"}},
+    {"granite",
+     "",
+     {"'embedding_multiplier': 12.0", "'logits_scaling': 16.0", "'residual_multiplier': 0.22"}},
+    {"granitemoeshared", "", {"'shared_intermediate_size': 64", "'num_local_experts': 4"}},
+    {"minicpm", "", {"'scale_emb': 12", "'dim_model_base': 256", "'scale_depth': 1.4"}},
+    {"seed_oss", "", {"'attention_bias': false", "'attention_out_bias': true", "'residual_dropout': 0.1"}},
+    {"smollm3",
+     "",
+     {"'no_rope_layer_interval': 2", "'no_rope_layers': [1, 1, 1, 1, 1, 1, 1, 0]",
+      "'tie_word_embeddings': false"}},
+    {"exaone4",
+     "",
+     {"'sliding_window_pattern': 2", "'sliding_window_pattern': 'LG'", "'sliding_window': null"}},
+    {"cohere2", "", {"'sliding_window_pattern': 2", "'logit_scale': 1.0", "'attention_bias': true"}},
+    {"apertus", "", {"'qk_norm': false", "'post_norm': true"}},
     {"grok-1",
      "",
      {"'max_attn_value': 30.0", "'embedding_multiplier_scale': 78.4", "'output_multiplier_scale': 0.58",
@@ -206,9 +242,129 @@ static void test_scaled(void)
     CU_ASSERT(m.activation_clamp == 1 && m.yarn != 1);
 }
 
+static struct ss_model small(const char *family, const char *more)
+{
+    struct ss_model m;
+    CU_ASSERT_EQUAL_FATAL(read(family, more, &m), 0);
+    return m;
+}
+
+/* The same said in two ways: a list of all layers that says the same of each, a pattern in letters, layers one by one. */
+static void test_same(void)
+{
+    static const struct {
+        const char *family, *a, *b;
+    } pairs[] = {
+        {"hunyuan_v1_moe", "'num_experts': 8, 'moe_topk': 2",
+         "'num_experts': [8, 8, 8, 8, 8, 8, 8, 8], 'moe_topk': [2, 2, 2, 2, 2, 2, 2, 2]"},
+        {"exaone4", "'sliding_window_pattern': 4", "'sliding_window_pattern': 'LLLG'"},
+        {"smollm3", "'no_rope_layer_interval': 4", "'no_rope_layers': [1, 1, 1, 0, 1, 1, 1, 0]"},
+        {"ernie4_5_moe", "'moe_layer_end_index': -1", "'moe_layer_start_index': 1"},
+        {"qwen3", "",
+         "'layer_types': ['full_attention', 'full_attention', 'full_attention', 'full_attention', "
+         "'full_attention', 'full_attention', 'full_attention', 'full_attention']"},
+    };
+    for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++) {
+        struct ss_model a = small(pairs[i].family, pairs[i].a), b = small(pairs[i].family, pairs[i].b);
+        if (a.local_layers.n > 0) /* a list: the rest of the rule says nothing */
+            a.local_layers.period = b.local_layers.period = 0;
+        CU_ASSERT_EQUAL(memcmp(&a, &b, sizeof a), 0);
+    }
+    /* ERNIE's mixtures: every second layer of those from 3 to 5, from 0: 3 and 5. */
+    struct ss_model m = small("ernie4_5_moe", "'moe_intermediate_size': 64, 'moe_layer_start_index': 3, "
+                                              "'moe_layer_end_index': 5, 'moe_layer_interval': 2");
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT_EQUAL(ss_layer_rule_has(&m.moe_layers, i), i == 3 || i == 5);
+    m = small("glm4_moe_lite",
+              LATENT ", " EXPERTS ", 'mlp_layer_types': ['dense', 'sparse', 'dense', 'sparse', "
+                     "'dense', 'sparse', 'dense', 'sparse']");
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT_EQUAL(ss_layer_rule_has(&m.moe_layers, i), i % 2);
+    m = small("minimax_m2", "'num_local_experts': 8, 'num_mtp_modules': 3, 'use_mtp': false");
+    CU_ASSERT_EQUAL(m.mtp_num_layers, 0);
+}
+
+static void refused(const char *family, const char *more, const char *what)
+{
+    struct ss_error err = {0};
+    char json[1024];
+
+    snprintf(json, sizeof json,
+             "{'model_type': '%s', 'hidden_size': 128, 'num_hidden_layers': 2, 'num_attention_heads': 8, "
+             "'intermediate_size': 256, 'vocab_size': 1000%s%s}",
+             family, *more ? ", " : "", more);
+    for (char *p = json; *p; p++)
+        if (*p == '\'')
+            *p = '"';
+    struct ss_model m;
+    CU_ASSERT(ss_model_parse(json, strlen(json), "x.json", &m, &err) < 0);
+    if (!strstr(err.message, what))
+        printf("%s: %s\n", family, err.message);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, what));
+}
+
+/* Layers that no layer here is: the line names them, and no near name is offered that would count another model. */
+static void test_refused(void)
+{
+    static const char *const others[][2] = {{"qwen3_next", "delta nets"},
+                                            {"qwen3_5_moe_text", "delta nets"},
+                                            {"kimi_linear", "delta attention"},
+                                            {"minimax_m1", "lightning"},
+                                            {"bailing_moe_linear", "lightning"},
+                                            {"bailing_moe_v2_5", "lightning"},
+                                            {"deepseek_v32", "indexer"},
+                                            {"glm_moe_dsa", "indexer"},
+                                            {"nemotron_h", "Mamba"},
+                                            {"granitemoehybrid", "Mamba"},
+                                            {"falcon_h1", "Mamba"},
+                                            {"lfm2_moe", "convolutions"},
+                                            {"gemma3n_text", "AltUp"},
+                                            {"longcat_flash", "two attentions"},
+                                            {"step3_text", "queries"},
+                                            {"afmoe", "gates"}};
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        refused(others[i][0], "", others[i][1]);
+    refused("minimax_m2", "'attn_type_list': [1, 0]", "lightning attention");
+    refused("hunyuan_v1_moe", "'num_experts': [8, 4]", "differs from layer to layer");
+    refused("hunyuan_v1_moe", "'num_experts': 8, 'use_cla': true", "layers share");
+    refused("minimax_m2", "'qk_norm_type': 'per_head'", "per_layer");
+    refused("exaone4", "'sliding_window_pattern': 'LLX'", "L and G");
+    refused("smollm3", "'use_sliding_window': true, 'sliding_window': 64", "without a rotary embedding");
+    refused("glm4_moe_lite", LATENT ", " EXPERTS ", 'mlp_layer_types': ['dense', 'moe']",
+            "neither dense nor");
+    refused("ernie4_5_moe", "'moe_layer_end_index': -2", "nor -1");
+}
+
+/* A model of text and pictures may say outside its text that embeddings are tied. */
+static void test_tied_outside(void)
+{
+    static const char *const rest = "'text_config': {'model_type': 'qwen3_vl_text', 'hidden_size': 128, "
+                                    "'num_hidden_layers': 2, 'num_attention_heads': 8, "
+                                    "'intermediate_size': 256, 'vocab_size': 1000%s}}";
+    static const struct {
+        const char *outside, *inside;
+        int tied;
+    } cases[] = {{"true", "", 1}, {"false", "", 0}, {"false", ", 'tie_word_embeddings': true", 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++) {
+        char json[1024], inner[512];
+        struct ss_model m;
+        snprintf(inner, sizeof inner, rest, cases[i].inside);
+        snprintf(json, sizeof json, "{'model_type': 'qwen3_vl', 'tie_word_embeddings': %s, %s",
+                 cases[i].outside, inner);
+        for (char *p = json; *p; p++)
+            if (*p == '\'')
+                *p = '"';
+        CU_ASSERT_EQUAL_FATAL(ss_model_parse(json, strlen(json), "x.json", &m, NULL), 0);
+        CU_ASSERT_EQUAL(m.tied_embeddings, cases[i].tied);
+    }
+}
+
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"keys", test_keys}, {"harmless", test_harmless}, {"scaled", test_scaled}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"keys", test_keys},       {"harmless", test_harmless},
+                           {"scaled", test_scaled},   {"same", test_same},
+                           {"refused", test_refused}, {"tied outside", test_tied_outside},
+                           CU_TEST_INFO_NULL};
     return suite_run("config keys", NULL, NULL, tests);
 }

@@ -84,6 +84,10 @@ static void test_unturned(void)
     CU_ASSERT_PTR_NOT_NULL(find(&local, "rope"));
     CU_ASSERT_PTR_NOT_NULL(find(&local, "qk norm"));
     CU_ASSERT_PTR_NULL(find(&local, "query scale"));
+    t.job.model.full_unturned = 2; /* EXAONE 4: the norms stay */
+    full = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_PTR_NULL(find(&full, "rope"));
+    CU_ASSERT_PTR_NOT_NULL(find(&full, "qk norm"));
     t.job.model.attention_chunk = 8192; /* as long as the sequence: all the same */
     t.job.model.local_layers = (struct ss_layer_rule){.n = 4, .bits = {7}};
     CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), SS_LAYER_DENSE_LOCAL);

@@ -41,6 +41,7 @@ enum {
     SS_SCALED = 1 << 26,        /* embeddings times a factor */
     SS_FULL_UNTURNED = 1 << 27, /* no norms and no rotary embedding where attention is not local */
     SS_PART_TURNED = 1 << 28,   /* the rotary embedding may turn a part of a head's dimensions */
+    SS_FULL_NORMED = 1 << 29,   /* of SS_FULL_UNTURNED: the norms stay */
 };
 
 struct ss_family {
@@ -52,6 +53,8 @@ struct ss_family {
 
 /* Returns the family of that name, NULL when there is none. */
 const struct ss_family *ss_family_find(const char *type);
+/* Returns what a family has that is not modelled, as "layers of Mamba", NULL where nothing is known of it. */
+const char *ss_family_lacks(const char *type);
 /* Returns the nearest name to `type`, NULL when none is near. */
 const char *ss_family_near(const char *type);
 /* Makes the choices of a family the model's. */
@@ -73,7 +76,8 @@ json_t *ss_config_pick(struct ss_config *c, const char *names, char *key);
 int ss_config_wrong(const struct ss_config *c, const char *key, const char *what);
 /* Line of the first "key" in the text, 0 when it is not there: jansson keeps no positions. */
 int ss_config_line(const struct ss_config *c, const char *key);
-/* Each reads a value of one of these names, or leaves *out as it is where there is none. */
+/* Each reads a value of one of these names, or leaves *out as it is where there is none. A size may be a list of all layers
+ * that says the same of each. */
 int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out);
 int ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
 int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);

@@ -79,7 +79,8 @@ struct ss_model {
     double rotary_fraction; /* of a head's dimensions that the rotary embedding turns, 0: all */
     int attention_sinks;    /* 1: a learned logit a head in the softmax's sum (GPT-OSS) */
     int attention_softcap;  /* 1: scores through c tanh(x / c) (Gemma 2, Grok) */
-    /* 1: layers that do not attend locally neither norm nor turn queries and keys (Llama 4); and scale the queries */
+    /* 1: layers that do not attend locally neither norm nor turn queries and keys (Llama 4), 2: they do not turn them (EXAONE
+     * 4); and scale the queries */
     int full_unturned, query_scale;
     /* Local attention: tokens that a query sees, itself included, 0: all; and the layers where it sees no more. */
     int sliding_window;
