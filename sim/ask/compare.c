@@ -11,6 +11,7 @@ struct sides {
     struct ss_sides_words told;
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST];
+    struct ss_notes warnings[SS_SIDES_MOST];
 };
 
 /* Predicts the job of these words; a refusal is an answer of every side but the first. */
@@ -34,8 +35,11 @@ static int predict(void *ctx, int i, const char *name, int n, char *const *words
     options.bands = c->all->how.options.bands;
     if (!rc)
         rc = ss_run_scenario(s, &options, &run, &why);
-    if (!rc)
+    if (!rc) {
         ss_side_fill(&run, name, &c->side[i]);
+        c->side[i].warnings = &c->warnings[i];
+        rc = ss_side_warn(&run, &c->warnings[i], &why);
+    }
     ss_run_free(&run);
     ss_scenario_free(s);
     ss_ask_end(&a);
@@ -84,6 +88,8 @@ int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status
         rc = ss_ask_bands(a, err);
     if (!rc)
         rc = compare(c, nsides, out, status, err);
+    for (int i = 0; i < SS_SIDES_MOST; i++)
+        ss_notes_free(&c->warnings[i]);
     free(c);
     return rc;
 }

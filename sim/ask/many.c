@@ -12,6 +12,7 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
     struct ss_sweep *s = a->vary;
+    struct ss_notes warnings = {0};
     int rc = ss_ask_read(a, n, words, err);
 
     if (!rc && !s->nflags)
@@ -24,7 +25,12 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
         rc = ss_sweep_run(s, &a->request, &options, SS_SWEEP_MOST, err);
     }
     if (!rc)
+        rc = ss_sweep_warnings(s, &a->request, &how, &warnings, err);
+    s->warnings = &warnings;
+    if (!rc)
         rc = ss_sweep_write(s, 1, out, err);
+    s->warnings = NULL;
+    ss_notes_free(&warnings);
     if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
         *status = ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
     return rc;

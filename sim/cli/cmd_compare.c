@@ -13,6 +13,7 @@ struct sides {
     int n;
     struct ss_side side[SS_SIDES_MOST];
     struct ss_apart apart[SS_SIDES_MOST];
+    struct ss_notes warnings[SS_SIDES_MOST];
     /* --kineto, --nsys: a trace beside the only side */
     const char *traced; /* its file, NULL: none */
     struct ss_kineto trace;
@@ -48,6 +49,13 @@ static int read_words(struct sides *c, int argc, char **argv, struct ss_error *e
     return rc;
 }
 
+static int fill(struct sides *c, int i, const char *name, const struct ss_run *run, struct ss_error *err)
+{
+    ss_side_fill(run, name, &c->side[i]);
+    c->side[i].warnings = &c->warnings[i];
+    return ss_side_warn(run, &c->warnings[i], err);
+}
+
 /* Predicts the job of these words; a refusal is an answer of every side but the first. */
 static int predict(void *ctx, int i, const char *name, int argc, char *const *argv, struct ss_error *err)
 {
@@ -68,7 +76,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
         if (!rc && c->traced)
             ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)
-            ss_side_fill(&run, name, &c->side[i]);
+            rc = fill(c, i, name, &run, &why);
         if (!rc)
             ss_run_free(&run);
         cli_inputs_free(&in);
@@ -145,6 +153,8 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
         rc = write_all(c, err);
     int status = rc || c->n == 1 || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
     ss_bands_free(c->bands);
+    for (int i = 0; i < SS_SIDES_MOST; i++)
+        ss_notes_free(&c->warnings[i]);
     cli_flags_free(&c->flags);
     free(c);
     return status;

@@ -117,6 +117,8 @@ static int sweep(struct ss_sweep *s, const struct ss_request *base, const struct
                  struct ss_error *err)
 {
     struct ss_sweep_order order;
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
+    struct ss_notes warnings = {0};
     int rc = read_varied(s, &flags->vary, err);
 
     if (!rc)
@@ -128,7 +130,12 @@ static int sweep(struct ss_sweep *s, const struct ss_request *base, const struct
     if (!rc)
         rc = arrange(s, flags, &order, err);
     if (!rc)
+        rc = ss_sweep_warnings(s, base, &how, &warnings, err);
+    s->warnings = &warnings;
+    if (!rc)
         rc = write_all(s, base, flags, err);
+    s->warnings = NULL;
+    ss_notes_free(&warnings);
     return rc ? rc : verdict(s);
 }
 

@@ -371,6 +371,17 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
     return check_varied(o, err);
 }
 
+static int find_warnings(const struct planner *x, struct ss_error *err)
+{
+    int i = x->plan->chosen;
+
+    for (int k = 0; i < 0 && k < x->plan->npoints; k++)
+        i = x->plan->points[k].summary.outcome == SS_OUTCOME_REFUSED ? -1 : k;
+    return i < 0 ? SS_OK
+                 : ss_warnings_behind(&x->base, x->plan->points[i].flags, x->options->how, &x->plan->warnings,
+                                      err);
+}
+
 static int run(struct planner *x, const struct ss_request *base, struct ss_sweep *nodes, struct ss_error *err)
 {
     int rc = check_options(x->options, err);
@@ -399,9 +410,10 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     if (!rc && x->is_range)
         rc = ss_capacity_refine(x->plan, plan_point, x, err);
     rc = rc ? rc : check_any(x, err);
-    if (!rc)
-        ss_capacity_choose(x->plan);
-    return rc;
+    if (rc)
+        return rc;
+    ss_capacity_choose(x->plan);
+    return find_warnings(x, err);
 }
 
 int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_options *options,
@@ -427,7 +439,9 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
 
 void ss_capacity_free(struct ss_capacity *plan)
 {
-    if (plan)
+    if (plan) {
         free(plan->points);
+        ss_notes_free(&plan->warnings);
+    }
     free(plan);
 }

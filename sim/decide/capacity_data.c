@@ -92,6 +92,7 @@ int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *er
     for (int i = 0; i < c->npoints; i++)
         ss_json_append(points, point_object(&c->points[i]));
     ss_json_set(root, "points", points);
+    ss_json_set(root, "warnings", ss_json_notes(&c->warnings));
     return ss_json_write(root, out, err);
 }
 

@@ -227,5 +227,6 @@ int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *er
     else if (c->npoints == 1 && c->points[0].summary.iteration_s > 0)
         write_chosen(&c->points[0], out);
     write_inputs(c, out);
+    ss_text_notes("Warnings", &c->warnings, 20, out);
     return ss_report_done(out, err);
 }

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "stepsim/compute.h"
 #include "stepsim/import.h"
+#include "stepsim/sweep.h"
 
 static void fill_parts(const struct ss_compute *c, int stage, struct ss_side *out)
 {
@@ -39,6 +40,19 @@ void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *ou
     fill_parts(run->compute, r->critical_stage, out);
     memcpy(out->memory, peak->memory, sizeof out->memory);
     out->memory[SS_MEM_OTHER] += ss_result_beside(peak);
+}
+
+int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error *err)
+{
+    const struct ss_scenario_options like = {.like = run->scenario};
+
+    if (!run->scenario)
+        return SS_OK;
+    if (run->summary.outcome == SS_OUTCOME_NEAR_LIMIT && ss_notes_add(out, "%s", run->summary.reason))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    if (ss_notes_add_all(out, &run->plan->warnings))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return ss_warnings_behind(run->scenario->request, "", &like, out, err);
 }
 
 void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out)

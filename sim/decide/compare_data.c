@@ -42,6 +42,7 @@ static json_t *side_object(const struct ss_contrast *c, int i)
     ss_json_integer(o, "critical_stage", s->critical_stage);
     ss_json_integer(o, "peak_stage", s->peak_stage);
     add_tables(o, c, i, -1);
+    ss_json_set(o, "warnings", ss_json_notes(s->warnings));
     return o;
 }
 

@@ -133,6 +133,48 @@ static void write_table(const struct ss_contrast *c, int table, FILE *out)
         write_row(c, &row, scale, digits, total, out);
 }
 
+/* Whether all sides that are not refused have this text among their warnings. */
+static int all_have(const struct ss_contrast *c, const char *text)
+{
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_notes *w = c->side[i].warnings;
+        int has = is_refused(&c->side[i]);
+        for (unsigned long k = 0; w && k < w->n && !has; k++)
+            has = !strcmp(w->text[k], text);
+        if (!has)
+            return 0;
+    }
+    return 1;
+}
+
+/* Warnings that all sides have, or (common 0) those that this side has and others have not. */
+static int write_some(const struct ss_contrast *c, int side, int common, const char *title, FILE *out)
+{
+    const struct ss_notes *w = c->side[side].warnings;
+    struct ss_notes some = {0};
+    int rc = SS_OK;
+
+    for (unsigned long k = 0; w && k < w->n && !rc; k++)
+        if (all_have(c, w->text[k]) == common)
+            rc = ss_notes_add(&some, "%s", w->text[k]);
+    if (!rc)
+        ss_text_notes(title, &some, 20, out);
+    ss_notes_free(&some);
+    return rc;
+}
+
+static int write_warnings(const struct ss_contrast *c, FILE *out)
+{
+    int rc = write_some(c, 0, 1, "Warnings", out);
+
+    for (int i = 0; i < c->n && !rc; i++) {
+        char title[] = "Warnings of A";
+        title[sizeof title - 2] = (char)('A' + i);
+        rc = write_some(c, i, 0, title, out);
+    }
+    return rc;
+}
+
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err)
 {
     for (int i = 0; i < c->n; i++)
@@ -143,5 +185,7 @@ int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *er
     write_reasons(c, out);
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
         write_table(c, table, out);
+    if (write_warnings(c, out))
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     return ss_report_done(out, err);
 }

@@ -157,6 +157,8 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
 static int write_text(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
                       struct ss_error *err)
 {
+    struct ss_notes warnings = {0};
+
     write_answer(&x->side.summary, out);
     ss_text_job(run->plan, out);
     write_terms(x, out);
@@ -166,7 +168,10 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
     ss_text_kernels(run, out);
     write_elasticities(x->elasticity, out);
     write_advice(x, out);
-    return ss_report_done(out, err);
+    int rc = ss_side_warn(run, &warnings, err);
+    ss_text_notes("Warnings", &warnings, 20, out);
+    ss_notes_free(&warnings);
+    return rc ? rc : ss_report_done(out, err);
 }
 
 /* ---- JSON ---- */
@@ -207,6 +212,7 @@ static void add_changes(json_t *root, const struct ss_explanation *x)
 static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
                       struct ss_error *err)
 {
+    struct ss_notes warnings = {0};
     json_t *root = ss_json_document("explain"), *terms = json_object(), *percent = json_object();
 
     ss_json_verdict(root, &x->side.summary);
@@ -221,7 +227,12 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
     if (run->compute)
         ss_json_set(root, "compute", ss_json_compute(run));
     add_changes(root, x);
-    return ss_json_write(root, out, err);
+    int rc = ss_side_warn(run, &warnings, err);
+    ss_json_set(root, "warnings", ss_json_notes(&warnings));
+    ss_notes_free(&warnings);
+    if (rc)
+        json_decref(root);
+    return rc ? rc : ss_json_write(root, out, err);
 }
 
 int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run, int json, FILE *out,

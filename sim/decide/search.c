@@ -248,6 +248,21 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     return x->within ? SS_OK : no_memory(err);
 }
 
+static int find_warnings(const struct state *x, const struct ss_request *base, struct ss_error *err)
+{
+    struct ss_find_result *f = x->space.found;
+    char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
+
+    for (int g = 0; g < f->ngroups; g++) {
+        int i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
+        if (i < 0)
+            continue;
+        snprintf(words, sizeof words, "%s %s", f->groups[g].flags, f->points[i].flags);
+        return ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
+    }
+    return SS_OK;
+}
+
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
     int rc = prepare(x, base, err);
@@ -264,7 +279,8 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     if (rc)
         return rc;
     ss_find_rank(f);
-    return x->options->confirm ? confirm_all(x, err) : SS_OK;
+    rc = find_warnings(x, base, err);
+    return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
 int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,

@@ -100,5 +100,6 @@ void ss_find_free(struct ss_find_result *found)
     free(found->groups);
     free(found->rules);
     free(found->points);
+    ss_notes_free(&found->warnings);
     free(found);
 }

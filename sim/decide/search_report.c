@@ -198,6 +198,7 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
         fputs("\nrefused by\n", out);
     for (int r = 0; r < f->nrules; r++)
         fprintf(out, "%10lld  %s: %s\n", (long long)f->rules[r].n, f->rules[r].flags, f->rules[r].example);
+    ss_text_notes("Warnings", &f->warnings, 20, out);
     return ss_report_done(out, err);
 }
 
@@ -274,6 +275,7 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
     ss_json_set(root, "groups", groups);
     ss_json_set(root, "rules", rules);
     ss_json_set(root, "points", points);
+    ss_json_set(root, "warnings", ss_json_notes(&f->warnings));
     return ss_json_write(root, out, err);
 }
 

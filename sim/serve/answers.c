@@ -119,7 +119,15 @@ static int sweep(const struct question *q, struct ss_sweep *s, const struct ss_r
         rc = ss_sweep_predict(s, i, base, &how, &options, &s->rows[i], err);
         s->nrows += !rc;
     }
-    return rc ? rc : ss_sweep_write(s, 1, out, err);
+    struct ss_notes warnings = {0};
+    if (!rc)
+        rc = ss_sweep_warnings(s, base, &how, &warnings, err);
+    s->warnings = &warnings;
+    if (!rc)
+        rc = ss_sweep_write(s, 1, out, err);
+    s->warnings = NULL;
+    ss_notes_free(&warnings);
+    return rc;
 }
 
 static int write_sweep(const struct question *q, FILE *out, int *status, struct ss_error *err)

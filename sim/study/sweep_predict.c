@@ -70,6 +70,45 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
     return rc;
 }
 
+static int row_warnings(const struct ss_sweep *s, int row, const struct ss_request *base,
+                        const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
+{
+    struct ss_request r;
+    int rc = ss_request_copy(base, &r, err);
+
+    if (rc)
+        return rc;
+    rc = add_words(s, &s->rows[row], &r, err);
+    if (!rc)
+        rc = ss_warnings_find(&r, how, out, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
+                      const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
+{
+    struct ss_notes one = {0}, other = {0};
+    int first = 0, last = s->nrows - 1, rc;
+
+    while (first <= last && s->rows[first].summary.outcome == SS_OUTCOME_REFUSED)
+        first++;
+    while (last > first && s->rows[last].summary.outcome == SS_OUTCOME_REFUSED)
+        last--;
+    if (first > last)
+        return SS_OK;
+    rc = row_warnings(s, first, base, how, &one, err);
+    if (!rc)
+        rc = row_warnings(s, last, base, how, &other, err);
+    for (unsigned long i = 0; i < one.n && !rc; i++)
+        for (unsigned long k = 0; k < other.n && !rc; k++)
+            if (!strcmp(one.text[i], other.text[k]))
+                rc = ss_notes_add(out, "%s", one.text[i]);
+    ss_notes_free(&one);
+    ss_notes_free(&other);
+    return rc;
+}
+
 /* ---- all combinations ---- */
 
 struct work {

@@ -123,6 +123,8 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
         write_row(s, &s->rows[i], priced, causal, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
+    if (s->warnings)
+        ss_text_notes("Warnings", s->warnings, 20, out);
     return ss_report_done(out, err);
 }
 
@@ -163,6 +165,7 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     put_index(root, "fastest", ss_sweep_best(s, SS_OUTCOME_FITS, 0));
     put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
     put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));
+    ss_json_set(root, "warnings", ss_json_notes(s->warnings));
     return ss_json_write(root, out, err);
 }
 

@@ -95,6 +95,8 @@ struct ss_capacity {
     int chosen, sure;
     int cheapest; /* that takes the fewest GPU-hours */
     int knee;     /* the most nodes whose GPU-hours are within a tenth of the fewest */
+    struct ss_notes
+        warnings; /* of the chosen point, else the first that was predicted, as of ss_warnings_behind */
 };
 
 /* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget

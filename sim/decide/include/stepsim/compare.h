@@ -26,7 +26,7 @@ extern "C" {
 
 #define SS_SIDES_MOST 8
 
-/* One job. It holds no pointer. Times in s, memory in bytes. */
+/* One job. Times in s, memory in bytes. */
 struct ss_side {
     char name[256];
     struct ss_summary summary;
@@ -41,9 +41,13 @@ struct ss_side {
     double part[SS_PARTS], part_rest;
     double memory
         [SS_MEM_COUNT]; /* of the stage that needs most; "other" with context, NCCL and allocator: sums to its peak */
+    const struct ss_notes *warnings; /* that are written with it; the caller's, NULL: none */
 };
 /* Fills *out from a run with a result. */
 void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *out);
+/* Adds to *out the warnings of a run, as `explain` has them too: what its plan and the notes of its scenario say, but of a measurement.
+ * Errors: SS_ERR_NOMEM, and those of ss_scenario_build. */
+int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error *err);
 /* Fills *out for a job that was refused with the error `why`. */
 void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out);
 

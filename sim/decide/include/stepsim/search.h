@@ -95,6 +95,8 @@ struct ss_find_result {
     struct ss_find_rule *rules;   /* that refused most first */
     struct ss_find_point
         *points; /* predicted ones: by group, those that fit, are near the limit, and do not; then by time */
+    struct ss_notes
+        warnings; /* of the best layout of the first group that has one, as of ss_warnings_behind */
 };
 
 /* Searches. Which layouts are predicted, and what is found, depends on the request and what is varied alone. The caller frees *out

@@ -39,6 +39,8 @@ struct ss_sweep {
     struct ss_sweep_row *rows;      /* the caller's, or of ss_sweep_run */
     int top;                        /* rows that text, picture and page show, the first ones; 0: all */
     int left_out[SS_OUTCOME_COUNT]; /* rows that ss_sweep_arrange took out, by outcome */
+    const struct ss_notes
+        *warnings; /* that text and JSON have, as of ss_sweep_warnings; the caller's, NULL: none */
 };
 
 /* Adds a flag and its values, "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or "set=ss.nic.bandwidth=12.5GBps,25GBps"; "on" and "off" give and leave out a flag
@@ -91,6 +93,14 @@ int ss_sweep_count(const struct ss_sweep *s, int outcome);
 int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
 /* Returns the fastest row near the limit where it is faster than all that fit, else -1. */
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
+/* Adds to *out what is told of the job, in the first row that is not refused and the last one alike: notes of their scenarios, as of
+ * flags that do nothing, or whose effect is not modelled. `base` is that of the sweep; of `how`, which may be NULL, asker and like count.
+ * Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no refusal. */
+int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
+                      const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err);
+/* The same of the job of the words `base` with those of the text `words` behind them. */
+int ss_warnings_behind(const struct ss_request *base, const char *words,
+                       const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err);
 /* The rows, with all figures, as a CSV table: a column for each flag, the verdict, and the keys of SS_METRIC_LIST. */
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err);
 /* Writes the rows that are shown as a picture: the iteration of each with its error band, at most 400 rows. Error: SS_ERR_IO. */

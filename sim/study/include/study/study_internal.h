@@ -19,6 +19,12 @@ struct ss_sweep;
 int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
                     const struct ss_files *files, uint64_t *out, struct ss_error *err);
 
+/* ---- warnings.c ---- */
+/* Adds to *out the notes of the scenario that these words make, which lose their measurement; none where they are refused. Of `how`, which
+ * may be NULL, asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no refusal. */
+int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
+                     struct ss_error *err);
+
 /* ---- sweep_report.c ---- */
 /* Writes which row is best, a line each, behind an empty one. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is told of a job that was predicted among many, whose scenario is gone. */
+#include <string.h>
+
+#include "base/base.h"
+#include "stepsim/import.h"
+#include "stepsim/sweep.h"
+#include "study/study_internal.h"
+
+/* A measurement is no matter of those who ask: they hold nothing against it. */
+int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
+                     struct ss_error *err)
+{
+    const struct ss_scenario_options quiet = {.asker = how ? how->asker : NULL,
+                                              .like = how ? how->like : NULL};
+    struct ss_scenario *scenario = NULL;
+    struct ss_error why = {0};
+
+    ss_request_drop(r, "--measured");
+    ss_request_drop(r, "--measured-memory");
+    int rc = ss_scenario_build(r, &quiet, &scenario, &why);
+    if (!rc)
+        rc = ss_notes_add_all(out, &scenario->notes);
+    ss_scenario_free(scenario);
+    if (ss_status_refuses(rc)) /* an outcome, which is told elsewhere */
+        return SS_OK;
+    if (rc && err)
+        *err = why;
+    return rc;
+}
+
+static int add_words(struct ss_request *r, const char *words, struct ss_error *err)
+{
+    struct ss_request behind;
+
+    ss_request_init(&behind);
+    int rc = ss_request_read_text(&behind, words, strlen(words), "words", err);
+    if (!rc && behind.n)
+        rc = ss_request_add_place(r, NULL, err);
+    for (size_t i = 0; i < behind.n && !rc; i++)
+        rc = ss_request_add(r, behind.word[i].text, 0, err);
+    ss_request_free(&behind);
+    return rc;
+}
+
+int ss_warnings_behind(const struct ss_request *base, const char *words,
+                       const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
+{
+    struct ss_request r;
+    int rc = ss_request_copy(base, &r, err);
+
+    if (rc)
+        return rc;
+    rc = add_words(&r, words, err);
+    if (!rc)
+        rc = ss_warnings_find(&r, how, out, err);
+    ss_request_free(&r);
+    return rc;
+}
