@@ -9,7 +9,54 @@
 #include "import/hf.h"
 #include "import/torchtitan.h"
 
+/* Trainers that users have scripts for and whose arguments are not read. */
+struct unread {
+    const char *program, *name;
+    int modules;   /* its modules begin so too: "verl.trainer.main_ppo" */
+    int generates; /* it trains on what its model generates */
+};
+
+/* NULL: it is none of them. slime is known by its arguments. */
+static const struct unread *unread_of(const struct ss_words *words, const struct ss_command *c)
+{
+    static const struct unread known[] = {{"slime", "slime", 1, 1},       {"verl", "verl", 1, 1},
+                                          {"openrlhf", "OpenRLHF", 1, 1}, {"swift", "ms-swift", 1, 0},
+                                          {"megatron", "ms-swift", 0, 0}, {"axolotl", "axolotl", 1, 0}};
+    const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
+    const char *name = slash ? slash + 1 : script;
+
+    for (size_t i = c->script + 1; i < c->end; i++)
+        if (!strcmp(words->w[i].text, "--actor-num-nodes"))
+            return &known[0];
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++) {
+        size_t n = strlen(known[i].program);
+        int module = known[i].modules && name[0] && !strncmp(name, known[i].program, n) && name[n] == '.';
+        if (!strcmp(name, known[i].program) || (module && strcmp(name + n, ".py") != 0))
+            return &known[i];
+    }
+    return NULL;
+}
+
+static int unread_sniff(const struct ss_words *words, const struct ss_command *c)
+{
+    return unread_of(words, c) != NULL;
+}
+
+static int unread_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                      struct ss_error *err)
+{
+    const struct unread *it = unread_of(words, c);
+
+    (void)r;
+    ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line, "arguments of %s are not read%s",
+            it->name, it->generates ? ", and what generates its training data is not modelled" : "");
+    return ss_hint(err, SS_ERR_UNSUPPORTED,
+                   "give the training step as a job: --model, --seq, --mbs, --gbs and its parallel sizes in "
+                   "Megatron's flags");
+}
+
 static const struct ss_command_importer importers[] = {
+    {"others", unread_sniff, unread_add},
     {"torchtitan", ss_titan_command_sniff, ss_titan_command_add},
     {"Hugging Face", ss_hf_command_sniff, ss_hf_command_add},
     {"Megatron-DeepSpeed", ss_megatron_deepspeed_sniff, ss_megatron_deepspeed_add},

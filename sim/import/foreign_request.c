@@ -123,7 +123,11 @@ static int unknown(const struct ss_tree *tree, struct ss_error *err)
         snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", ss_foreign_kinds[i]->name);
     }
     ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1, "a configuration of a kind that is not known");
-    return ss_hint(err, SS_ERR_INPUT, "give one of %s, or the job in Megatron-LM's flags", names);
+    return ss_hint(
+        err, SS_ERR_INPUT,
+        "give one of %s, torchtitan, DeepSpeed, accelerate, LLaMA-Factory, or the job in Megatron-LM's "
+        "flags",
+        names);
 }
 
 int ss_foreign_request(struct ss_request *r, struct ss_words *own, struct ss_tree *tree,

@@ -55,14 +55,18 @@ static int is_torchrun(const char *text)
 /* "pretrain_gpt.py", or the module behind -m; not one of the launcher itself, nor NAME=value. */
 static int is_script(const struct ss_words *words, const struct command *c, size_t i)
 {
+    /* the first behind other words too, for it is no name of a folder */
+    static const char *const programs[] = {"llamafactory-cli", "axolotl", "swift", "megatron"};
     const char *text = words->w[i].text, *before = i > c->first ? words->w[i - 1].text : "";
+    const char *slash = strrchr(text, '/');
 
     if (text[0] == '-')
         return 0;
     if (!strcmp(before, "-m") || !strcmp(before, "--module"))
         return strncmp(text, "torch.distributed", 17) != 0 && strncmp(text, "accelerate", 10) != 0;
-    if (!strcmp(text, "llamafactory-cli") || ends_in(text, "/llamafactory-cli"))
-        return 1;
+    for (size_t k = 0; k < SS_ARRAY_LEN(programs) && (k == 0 || i == c->first); k++)
+        if (!strcmp(slash ? slash + 1 : text, programs[k]))
+            return 1;
     return ends_in(text, ".py") && !strchr(text, '=') && !is_torchrun(text);
 }
 

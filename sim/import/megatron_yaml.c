@@ -84,19 +84,21 @@ static int lacks_variable(const struct ss_tree_node *node, struct ss_error *err)
                    begin);
 }
 
-/* A value is words of a shell: "[core_attn mlp]" is two. */
+/* A value is words of a shell: "[core_attn mlp]" is two, and quotes within the text are the shell's. */
 static int add_argument(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
 {
     const struct ss_foreign_row flag = {node->key, SS_ROW_TRUE, node->key, NULL, NULL},
                                 value = {node->key, SS_ROW_VALUE, node->key, NULL, NULL};
     size_t len = node->text ? strlen(node->text) : 0;
+    int quoted = len > 1 && strchr("'\"", node->text[0]) && node->text[len - 1] == node->text[0];
+    int list = len > 2 && node->text[0] == '[' && strchr(node->text, ' ');
     char words[1024];
 
     if (node->text && strstr(node->text, "${") && is_read(node->key))
         return lacks_variable(node, err);
     if (ss_tree_truth(node) >= 0)
         return ss_foreign_map(f, node->parent, &flag, 1, err);
-    if (len < 3 || len >= sizeof words || node->text[0] != '[' || !strchr(node->text, ' '))
+    if ((!list && !quoted) || len >= sizeof words)
         return ss_foreign_map(f, node->parent, &value, 1, err);
     ss_tree_take(node);
     snprintf(words, sizeof words, "%.*s", (int)(len - 2), node->text + 1);

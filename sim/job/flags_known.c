@@ -45,7 +45,7 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '0', "the vocabulary is padded as --make-vocab-size-divisible-by says",
      "disable-pad-vocab-size no-pad-vocab-size"},
     {SS_FLAG_UNKNOWN_EFFECT, '0', SS_FLAG_COST_UNKNOWN,
-     "attention-output-gate batch-invariant-mode disable-bf16-reduced-precision-matmul "
+     "batch-invariant-mode disable-bf16-reduced-precision-matmul "
      "embed-layernorm export-force-local-attention export-qk-l2-norm log-max-attention-logit "
      "moe-hybridep-pad-uneven-dispatch-inputs moe-use-grouped-tensor mtp-detach-heads mtp-hsm "
      "no-async-tensor-model-parallel-allreduce no-pin-cpu-grads no-pin-cpu-params qk-clip "
@@ -171,6 +171,8 @@ const struct ss_flag_group ss_flag_groups[] = {
      "dsa-indexer-head-dim dsa-indexer-k-norm-epsilon dsa-indexer-loss-coeff dsa-indexer-n-heads "
      "dsa-indexer-skip-topk-offset dsa-indexer-topk dsa-indexer-topk-freq dsa-kernel-backend"},
     {SS_FLAG_REFUSED, '1', "take --window-size", "sliding-window"},
+    {SS_FLAG_REFUSED, '0', "gates on attention are not modelled",
+     "attention-output-gate use-gated-attention"},
     {SS_FLAG_REFUSED, '0', "hyper-connections are not modelled", "enable-mhc-connections"},
     {SS_FLAG_REFUSED, '1', "hyper-connections are not modelled",
      "mhc-init-gating-factor mhc-num-residual-streams mhc-recompute-layer-num "
