@@ -55,10 +55,10 @@ static void unfused(struct ss_op *op, const struct ss_shape *s, const struct ss_
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 #define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)
 
-/* Whether the projection keeps a cast input of its own: in 16 bit attention already keeps it. */
+/* Whether the projection keeps a cast input of its own: in 16 bit attention keeps it already. */
 static int projection_keeps(const struct ss_shape *s, const struct ss_stack *stack)
 {
-    return ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack);
+    return ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) && !ss_op_casts_again(s, stack);
 }
 
 static void offer_qkv(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s)
@@ -213,7 +213,7 @@ static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct
     int p = s->gemm_precision;
     ss_op_gathered(ops, s, stack, stack->split_linear > 0 ? 3 : 1);
     if (ss_precision_is_quantized(p))
-        ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN);
+        ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN, SS_CAST_OF_NORM);
     if (stack->split_linear > 0) {
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, p, s->qkv_bias);
         ss_op_linear(ops, "k", s, kv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->shares_input = 1;
@@ -260,7 +260,8 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const st
         ss_op_offers(ops, op, QKV_LINEAR, x, kept)->made = 1;
     }
     if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, stack, width, columns, SS_TP_COLUMN);
+        ss_op_fp8_cast(ops, s, stack, width, columns, SS_TP_COLUMN,
+                       s->model->qk_norm > SS_QK_NORM_NONE ? SS_CAST_OF_NORM : SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names[1], s, columns, width, SS_TP_COLUMN, s->gemm_precision, 0);
     if (s->model->qk_norm <= SS_QK_NORM_NONE) {
         op->saved_bytes = x * s->e;
@@ -300,7 +301,7 @@ static void latent_qkv(struct ss_ops *ops, const struct ss_shape *s, const struc
         down_projection(ops, s, stack, "q down", m->q_lora_rank);
     } else {
         if (ss_precision_is_quantized(s->gemm_precision))
-            ss_op_fp8_cast(ops, s, stack, s->h, q, SS_TP_COLUMN);
+            ss_op_fp8_cast(ops, s, stack, s->h, q, SS_TP_COLUMN, SS_CAST_OF_OWN);
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
         ops->op[ops->n - 1].module = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     }
@@ -348,7 +349,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     attention_cast(ops, s);
     attention_add(ops, s, stack, local, latent);
     if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW);
+        ss_op_fp8_cast(ops, s, stack, a, s->h, SS_TP_ROW, SS_CAST_OF_KEPT);
     struct ss_op *op = ss_op_linear(ops, "projection", s, s->h, a, SS_TP_ROW, s->gemm_precision, s->out_bias);
     op->saved_bytes = projection_keeps(s, stack) ? s->tokens * a * s->quantized : 0;
     if (projection_keeps(s, stack))

@@ -73,7 +73,7 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     struct ss_op *op;
     ss_op_gathered(ops, s, stack, split ? 2 : 1);
     if (fp8)
-        ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN);
+        ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN, names->input_of);
     for (int i = 0; i <= split; i++) {
         op = ss_op_linear(ops, i ? names->gate : names->fc1, s, columns, s->h, SS_TP_COLUMN, p, s->mlp_bias);
         op->shares_input = i;
@@ -82,7 +82,7 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
     }
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
-        ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW);
+        ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
     op->saved_bytes = op->module_bytes =
         s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
@@ -96,7 +96,7 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
 
 void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3"};
+    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
     ss_op_mlp_begin(ops, s, stack);
     int first = ops->n;
     ss_op_mlp(ops, s, stack, &names, s->ffn);

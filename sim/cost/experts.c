@@ -50,6 +50,8 @@ void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct
     const struct ss_model *m = &job->model;
     s->dispatcher = job->dispatcher;
     s->shared_overlap = job->shared_expert_overlap;
+    s->shared_redone = job->recompute == SS_RECOMPUTE_SELECTIVE &&
+                       ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     s->paired = job->overlap_ep;
     /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
     if (job->overlap_ep && s->dispatcher == SS_DISPATCH_DEEPEP)

@@ -74,53 +74,6 @@ void ss_op_strided(struct ss_op *op, double forward, double backward, double byt
     op->strided_bytes = bytes;
 }
 
-/* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
- * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
-static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack, int kept)
-{
-    return ss_op_kept_in_fp8(s, stack) ? 5 : kept;
-}
-
-/* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
- * launches beside the cast's: that value is set to 0 and found, the scale made of it. Of a norm's output the norm finds it. */
-enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
-
-/* A norm writes 16 bit, and a kernel of its own casts them. */
-static int cast_apart(const struct ss_shape *s)
-{
-    return s->fp8_blocks || s->fp8_current || s->block_scaled;
-}
-
-/* Bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine): one kernel reads and writes both orientations. The
- * second scale of nvfp4 is made of the tensor's largest value, which a pass more finds, and orientations are a kernel each, for the
- * one of the weight gradients goes through a Hadamard transform. */
-static double block_cast(const struct ss_shape *s)
-{
-    return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
-}
-
-/* Of these, those of the orientation that the backward reads. */
-static double block_turned(const struct ss_shape *s)
-{
-    return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;
-}
-
-/* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
- * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
-static int block_launches(const struct ss_shape *s)
-{
-    return s->gemm_precision == SS_NVFP4 ? 4 : 2;
-}
-
-/* What is gathered is cast as a shard, in both orientations. */
-static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, double out, int role)
-{
-    double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
-    ss_op_elementwise(op, s->tokens * input * block_cast(s), s->tokens * output * block_cast(s), 1, 1);
-    op->turned_bytes = s->tokens * input * block_turned(s);
-    op->forward_launches = op->backward_launches = block_launches(s);
-}
-
 /* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
 static int copies(const struct ss_shape *s, const struct ss_stack *stack)
 {
@@ -162,117 +115,6 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct 
         ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp, 0, 1, 0);
 }
 
-/* Copies that torchao makes of operands for the products of the backward, which want the summed dimension innermost: of what is
- * gathered 1 B read and 1 B written; of a gradient that is not, its cast's kernel reads it once more and writes 1 B. An input that is
- * not gathered, and the weight, are cast into that order at once. */
-static double turned(const struct ss_shape *s, double in, double out, int role)
-{
-    int column = role == SS_TP_COLUMN, parts = s->sp > 1;
-    return s->tokens * ((column && parts ? 2 * in : 0) + (!column && parts ? 2 : 3) * out);
-}
-
-/* A weight that is kept in fp8 alone, transposed for the input gradient: 1 B read, 1 B written. */
-static void turn_weight(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack,
-                        double weight)
-{
-    if (!s->weights_turned)
-        return;
-    op->backward_bytes += stack->fp8_cast_passes * 2 * weight;
-    op->backward_kernels++;
-}
-
-/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
- * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
- * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
- * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. The norm wrote the input of a
- * column-parallel layer in fp8, but with scales of blocks or of the tensor itself a kernel of its own does; the backward transposes
- * it after the gather. A gradient that sequence parallelism splits is cast as a shard. The largest value of a shard is reduced by a
- * collective that the host issues. */
-void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                    double out, int role)
-{
-    struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
-    op->casts = 1;
-    double passes = stack->fp8_cast_passes * s->tokens;
-    int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1;
-    if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
-        double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
-        double again =
-            s->compiled ? 3 : 5; /* the kernel that made it finds the largest value, which is kept */
-        ss_op_elementwise(op, stack->fp8_cast_passes * (again * input + 5 * in * out),
-                          stack->fp8_cast_passes * (5 * output + again * (input + in * out)) +
-                              (s->compiled ? turned(s, in, out, role) : 0),
-                          4, 6);
-        return;
-    }
-    if (s->block_scaled) {
-        block_casts(op, s, in, out, role);
-        return;
-    }
-    int apart = cast_apart(s), largest = s->fp8_current ? LARGEST_BYTES : 0;
-    double turn = s->any_layout ? 0 : 2, whole = s->any_layout ? 3 : 4;
-    double gradient = gathered ? (3 + largest) * out / s->sp + turn * out : (whole + largest) * out;
-    int behind = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
-    int late = behind || (gathered && stack->row_transposes_late > 0);
-    double input = !column  ? (late ? 3 : whole) * in + largest * in
-                   : !apart ? 0
-                   : late   ? 3 * in / s->sp
-                            : whole * in;
-    ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0)), input > 0 ? 2 : 0,
-                      backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
-    turn_weight(op, s, stack, in * out);
-    if (!late && input > 0)
-        op->turned_bytes = passes * (whole - 3) * in;
-    if (!s->fp8_current)
-        return;
-    op->forward_launches = column ? NORM_LAUNCHES : LARGEST_LAUNCHES;
-    op->backward_launches = LARGEST_LAUNCHES;
-    op->forward_kernels += column && s->sp > 1;
-    op->backward_kernels += gathered;
-}
-
-/* The same of the experts' linear layers, whose input is whole on the rank. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const char *name, double rows, double in, double out, double weights)
-{
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    op->casts = 1;
-    double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
-    if (s->fp8_current)
-        moved += LARGEST_BYTES;
-    if (stack->fp8_dynamic > 0)
-        ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
-    else if (s->block_scaled)
-        ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
-    else
-        ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
-    turn_weight(op, s, stack, weights);
-    if (stack->fp8_dynamic <= 0)
-        op->turned_bytes = s->block_scaled ? rows * block_turned(s) * in : s->any_layout ? 0 : passes * in;
-    if (s->fp8_current && stack->fp8_dynamic <= 0)
-        op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
-    if (s->block_scaled)
-        op->forward_launches = op->backward_launches = block_launches(s);
-}
-
-/* With scaling by history one kernel casts what goes to all experts, and with blocks where DeepSeek's framework does, or Transformer
- * Engine's fuser. Else each expert's part is cast by a kernel of its own. */
-void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                       double out)
-{
-    int groups = (int)s->local_experts;
-    ss_op_cast_rows(ops, s, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
-    struct ss_op *op = &ops->op[ops->n - 1];
-    if (ss_op_kept_in_fp8(s, stack)) /* their weights are transposed in the forward, once for both */
-        op->backward_kernels--;
-    if (s->fp8_current)
-        op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
-    if (s->weights_turned)
-        op->backward_launches += groups - 1;
-    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
-        op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
-}
-
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 {
     return ss_precision_is_quantized(s->gemm_precision) && s->te && stack->fp8_dynamic <= 0;
@@ -281,6 +123,17 @@ int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
 {
     return ss_op_saved_in_fp8(s, stack) && stack->fp8_keeps_less > 0;
+}
+
+int ss_op_cast_apart(const struct ss_shape *s)
+{
+    return s->fp8_blocks || s->fp8_current || s->block_scaled;
+}
+
+int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return ss_op_saved_in_fp8(s, stack) && ss_op_cast_apart(s) &&
+           stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */
@@ -305,7 +158,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
 void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
 {
     double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
-    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, cast_apart(s) ? s->e : out);
+    struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
 }

@@ -258,7 +258,7 @@ static const struct ss_op *cast(struct ss_ops *ops, const struct ss_shape *s, co
                                 int role)
 {
     memset(ops, 0, sizeof *ops);
-    ss_op_fp8_cast(ops, s, stack, 100, 300, role);
+    ss_op_fp8_cast(ops, s, stack, 100, 300, role, role == SS_TP_COLUMN ? SS_CAST_OF_NORM : SS_CAST_OF_OWN);
     return &ops->op[0];
 }
 
@@ -325,6 +325,44 @@ static void test_weights_turned(void)
     CU_ASSERT(ops.op[0].backward_bytes == 500 * 4 * 300 + 8 * 2 * 100 * 300);
     CU_ASSERT(ops.op[0].backward_kernels + ops.op[0].backward_launches == 2 + 8);
     CU_ASSERT(ops.op[0].forward_launches == 0);
+}
+
+/* An input of 100 of which another operator keeps 16 bit: cast by rows for the forward (2 B read, 1 written) and anew for the backward,
+ * where Hopper's kernel writes both orientations (4 B) but with blocks (3); with current scaling the largest value is found both
+ * times. Shared experts' input comes of no norm of their layer, so it is cast, and its largest value found, as any other's. */
+static void test_casts_again(void)
+{
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_ops ops;
+    make(&card, &stack);
+    stack.fp8_saves_inputs = 1;
+    struct ss_shape current = shape_of(0, 1), blocks = shape_of(1, 1), split = shape_of(0, 4);
+    const struct ss_op *op = &ops.op[0];
+    current.fp8_current = split.fp8_current = 1;
+    for (int role = SS_TP_COLUMN; role <= SS_TP_ROW;
+         role++) { /* alike on one rank, shared FC1 and projection */
+        ops.n = 0;
+        ss_op_fp8_cast(&ops, &current, &stack, 100, 300, role, SS_CAST_OF_KEPT);
+        CU_ASSERT(op->forward_bytes == 1000 * 5 * 100 && op->backward_bytes == 1000 * (6 * 300 + 6 * 100));
+        CU_ASSERT(op->forward_launches == 3 && op->backward_launches == 6 && op->turned_bytes == 0);
+        CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 3);
+        ops.n = 0;
+        ss_op_fp8_cast(&ops, &blocks, &stack, 100, 300, role, SS_CAST_OF_KEPT);
+        CU_ASSERT(op->forward_bytes == 1000 * 3 * 100 && op->backward_bytes == 1000 * (4 * 300 + 3 * 100));
+    }
+    ops.n = 0; /* a shard each time, which is gathered and then transposed; it is reduced each time */
+    ss_op_fp8_cast(&ops, &split, &stack, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
+    CU_ASSERT(op->forward_bytes == 1000 * 5 * 25);
+    CU_ASSERT(op->backward_bytes == 1000 * (6 * 300 + 2 * 100 + 5 * 25));
+    CU_ASSERT(op->forward_kernels == 3 && op->backward_kernels == 2 + 1 + 1 + 1);
+    ops.n = 0; /* what no other operator keeps, and scales of history */
+    ss_op_fp8_cast(&ops, &current, &stack, 100, 300, SS_TP_ROW, SS_CAST_OF_OWN);
+    CU_ASSERT(op->forward_bytes == 1000 * 6 * 100 && op->backward_bytes == 1000 * 6 * 300);
+    current.fp8_current = 0;
+    ops.n = 0;
+    ss_op_fp8_cast(&ops, &current, &stack, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
+    CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
 }
 
 /* Current scaling: 2 B more to find a tensor's largest value, by three launches; the norm finds its output's, by two. */
@@ -399,6 +437,7 @@ int main(void)
                            {"attention by heads", test_attention_by_heads},
                            {"casts", test_casts},
                            {"weights turned in the backward", test_weights_turned},
+                           {"casts of what others keep", test_casts_again},
                            {"casts by current scaling", test_current_scaling},
                            {"strided operands", test_strided},
                            {"norm", test_norm},

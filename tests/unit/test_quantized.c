@@ -167,6 +167,29 @@ static void test_attention(void)
     }
 }
 
+/* The projection keeps nothing of its own where it casts again; the input is cast in one orientation each way, q bytes, of mxfp8 by one
+ * kernel, of nvfp4 behind a pass for the largest value, 2 bytes. */
+static void test_casts_again(void)
+{
+    struct setting t;
+    setting_make(&t);
+    for (int fp4 = 0; fp4 < 2; fp4++)
+        for (int saves = 0; saves < 3; saves++) {
+            double q = fp4 ? 9. / 16 : 33. / 32, once = (fp4 ? 4 : 2) + q, both = (fp4 ? 6 : 2) + 2 * q;
+            int again = saves > fp4;
+            t.stack.fp8_saves_inputs = saves;
+            struct ss_ops ops = dense_layer(&t, fp4 ? SS_NVFP4 : SS_FP8);
+            const struct ss_op *projection = find(&ops, "projection"), *op = projection - 1;
+            CU_ASSERT_STRING_EQUAL_FATAL(op->name, "fp8 cast");
+            CU_ASSERT_DOUBLE_EQUAL(projection->saved_bytes, again ? 0 : TOKENS * 1024 * q, 1);
+            CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, TOKENS * 1024 * (again ? once : both), 1);
+            CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, TOKENS * 1024 * (both + (again ? once : 0)), 1);
+            CU_ASSERT_EQUAL(op->forward_kernels + op->forward_launches, (fp4 ? 5 : 3) - (again && fp4));
+            CU_ASSERT_EQUAL(op->backward_kernels + op->backward_launches,
+                            (fp4 ? 5 : 3) + (again ? 1 + fp4 : 0));
+        }
+}
+
 /* Only parameters that are kept in fp8 alone: others have a cast copy, made and turned once an iteration. */
 static void test_weights_turned_of(void)
 {
@@ -197,6 +220,7 @@ int main(void)
                            {"gathered", test_gathered},
                            {"sums of their own memory", test_sums_apart},
                            {"attention", test_attention},
+                           {"casts of what others keep", test_casts_again},
                            {"weights that are turned", test_weights_turned_of},
                            CU_TEST_INFO_NULL};
     return suite_run("quantized", NULL, NULL, tests);

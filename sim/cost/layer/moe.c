@@ -365,7 +365,8 @@ static void bias(struct ss_ops *ops, const struct ss_shape *s)
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
 static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    static const struct ss_mlp_names names = {"shared fc1", "shared fc2", "shared fc3"};
+    const struct ss_mlp_names names = {"shared fc1", "shared fc2", "shared fc3",
+                                       s->shared_redone ? SS_CAST_OF_OWN : SS_CAST_OF_KEPT};
     double x = s->tokens / s->sp * s->h * s->e;
     int first = ops->n;
     if (s->shared_ffn <= 0)

@@ -98,9 +98,11 @@ void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_b
                        int backward_kernels);
 /* Says how many elements of its output are made of strided or broadcast operands, and what each moves of the traffic above. */
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
+/* What a linear layer casts: what a norm of its own makes; a tensor that it alone keeps; one that another operator keeps in 16 bit. */
+enum { SS_CAST_OF_NORM, SS_CAST_OF_OWN, SS_CAST_OF_KEPT };
 /* Traffic of the fp8 casts and transposes of one linear layer; `in`, `out`: its widths. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                    double out, int role);
+                    double out, int role, int input_of);
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
                        double out);
 /* The same of `rows` tokens that no collective gathers, and of `weights`. */
@@ -127,6 +129,10 @@ double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
 /* Whether ss.fp8.keeps_less holds for them: other tensors are kept in fp8, too. */
 int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
+/* Whether a norm writes 16 bit, and a kernel of its own casts them: all scales but those of history. */
+int ss_op_cast_apart(const struct ss_shape *s);
+/* Whether a tensor that another operator keeps in 16 bit is not kept quantized as well, but cast again in the backward. */
+int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack);
 /* ---- attention.c, blocks.c: parts that several kinds of transformer layers share ---- */
 /* From the input norm to the residual; local: 1 where a query sees the keys of the model's window alone. */
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
@@ -135,6 +141,7 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
 struct ss_mlp_names {
     const char *fc1, *fc2;
     const char *gate; /* the other half of a gated FC1, where it is a layer of its own */
+    int input_of;     /* what FC1 casts (SS_CAST_OF_NORM, ...) */
 };
 void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                const struct ss_mlp_names *names, double ffn);

@@ -64,6 +64,7 @@ struct ss_shape {
     int dispatcher;      /* enum ss_dispatcher */
     int fp8_dispatch;    /* 1: tokens go to their experts in 1 byte an element */
     int shared_overlap;  /* 1: shared experts run beside the exchanges */
+    int shared_redone;   /* 1: their forward is repeated in the backward */
     int paired;          /* 1: exchanges run beside another microbatch's compute */
     int padded;          /* every expert works on as many tokens, which the host knows */
     int fused_experts; /* 1: activation, casts and biases are in the experts' GEMMs, each of one kernel for all of them */

@@ -106,6 +106,10 @@ extern "C" {
     X(weights_turned, "ss.te.weights_turned", COUNT, 0, 0, 1,                                                \
       "parameters kept in fp8 are transposed in every backward; else once an iteration, and that copy kept " \
       "(Transformer Engine 1.8 to 1.10)")                                                                    \
+    X(fp8_saves_inputs, "ss.fp8.saves_inputs", COUNT, 0, 0, 2,                                               \
+      "1: in fp8 (2: and in nvfp4) the projection and shared experts keep their input in 16 bit, as "        \
+      "attention and the router do, and cast it again in the backward, unless scaled by history (Megatron "  \
+      "core from 0.14, 2: from 0.16 on)")                                                                    \
     X(fp8_allgather, "ss.te.fp8_allgather", COUNT, 1, 0, 1,                                                  \
       "sequence-parallel all-gathers move 1-byte activations in fp8")                                        \
     X(fp8_param_gather, "ss.default.fp8_param_gather", COUNT, 0, 0, 1,                                       \
