@@ -380,7 +380,10 @@ static int slow_down(struct routing *b, const struct ss_slow_link *slow)
     return ss_hint(
         b->err,
         ss_fail(b->err, SS_ERR_CONFIG, NULL, 0, "the platform has no link '%s' to slow down", slow->name),
-        "links of our platforms are named nvlink-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL");
+        "links of our platforms are named nvlink-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL%s",
+        ss_platform_joined_nodes(b->plan->platform) > 1
+            ? "; NODE is an NVLink domain here, and GPU and NIC count through all of its nodes"
+            : "");
 }
 
 static int make_links(struct routing *b, const struct ss_plan_options *options)

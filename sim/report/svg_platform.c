@@ -278,6 +278,7 @@ static void put_frame(struct sheet *s, int node)
 {
     const struct ss_drawing *d = &s->d;
     const struct ss_drawn_node *n = &d->nodes[node];
+    const int joined = ss_platform_joined_nodes(d->p);
     double low = INFINITY, high = -INFINITY;
     char text[64];
 
@@ -297,7 +298,11 @@ static void put_frame(struct sheet *s, int node)
         for (int k = 2; k > 0; k--)
             put_frame_box(s, low - GAP + 5 * k, s->floor - 24 + 5 * k, high - low + 2 * GAP);
     put_frame_box(s, low - GAP, s->floor - 24, high - low + 2 * GAP);
-    if (n->equal > 1)
+    if (joined > 1 && n->equal > 1)
+        snprintf(text, sizeof text, "%lld NVLink domains of %d nodes", (long long)n->equal, joined);
+    else if (joined > 1)
+        snprintf(text, sizeof text, "nodes %d to %d", n->node * joined, (n->node + 1) * joined - 1);
+    else if (n->equal > 1)
         snprintf(text, sizeof text, "%lld nodes of %d GPU%s", (long long)n->equal, gpus_of(d),
                  gpus_of(d) == 1 ? "" : "s");
     else
@@ -396,17 +401,19 @@ static double put_key(struct sheet *s, double y)
 static void put_sheet(struct sheet *s)
 {
     const struct ss_platform *p = s->d.p;
-    int nodes = ss_platform_nodes(p), g = ss_platform_gpus_per_node(p), kinds = 0;
+    int domains = ss_platform_nodes(p), nodes = ss_platform_file_nodes(p), kinds = 0;
+    const char *unit = nodes > domains ? "NVLink domain" : "node";
     char title[200], text[200];
 
     for (int i = 0; i < s->d.nnodes; i++)
         kinds += s->d.nodes[i].drawn;
     snprintf(title, sizeof title, "%s: %d node%s of %d x %s", ss_platform_name(p), nodes,
-             nodes == 1 ? "" : "s", g, ss_platform_card(p)->name);
-    snprintf(text, sizeof text, "%s%s",
-             kinds < nodes ? kinds > 1 ? "One node of each kind is drawn, with the switches above it. "
-                                       : "One node stands for all, with the switches above it. "
-                           : "",
+             nodes == 1 ? "" : "s", ss_platform_file_gpus(p), ss_platform_card(p)->name);
+    text[0] = '\0';
+    if (kinds < domains)
+        snprintf(text, sizeof text, "One %s %s, with the switches above it. ", unit,
+                 kinds > 1 ? "of each kind is drawn" : "stands for all");
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
              "Links are full duplex: rates are those of one direction.");
     ss_svg_begin(s->out, s->width, s->height, title, text);
     ss_svg_text(s->out, LEFT, 30, "title", title);

@@ -83,7 +83,8 @@ static void test_many(void)
     static const char *const parts[] = {">64 nodes of 8 GPUs<",          ">6 nodes of 8 GPUs<",
                                         ">leaf: 16 of 24 drawn<",        ">spine<",
                                         ">uplink 12.8 Tb/s (1.6 TB/s)<", NULL};
-    static const char *const racks[] = {">40 nodes of 72 GPUs<", ">72 GPUs<", ">2880 x leaf<", NULL};
+    static const char *const racks[] = {">40 NVLink domains of 18 nodes<", ">72 GPUs<", ">2880 x leaf<",
+                                        NULL};
     struct ss_platform *p = load("h800", 70);
     struct ss_drawing d;
 
