@@ -91,6 +91,25 @@ static void write_cost(const struct ss_capacity_point *p, FILE *out)
     fputc('\n', out);
 }
 
+/* What comes nearest to a deadline or a budget that no number of nodes keeps. */
+static void write_nearest(const struct ss_capacity *c, FILE *out)
+{
+    const struct ss_capacity_point *best = NULL;
+
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        double value = c->deadline_s > 0 ? p->time_s.value : p->usd.value;
+        double least = !best ? INFINITY : c->deadline_s > 0 ? best->time_s.value : best->usd.value;
+        if (ss_capacity_holds(p) && value < least)
+            best = p;
+    }
+    if (!best)
+        return;
+    fprintf(out, "The %s, %d node%s: ", c->deadline_s > 0 ? "fastest" : "cheapest", best->nodes,
+            best->nodes == 1 ? "" : "s");
+    write_cost(best, out);
+}
+
 static void write_answer(const struct ss_capacity *c, FILE *out)
 {
     char a[32];
@@ -108,6 +127,7 @@ static void write_answer(const struct ss_capacity *c, FILE *out)
         big(c->budget_usd, a, sizeof a);
     if (c->chosen < 0) {
         fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
+        write_nearest(c, out);
         return;
     }
     const struct ss_capacity_point *p = &c->points[c->chosen];
