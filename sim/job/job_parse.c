@@ -36,9 +36,11 @@ static int line_at(const struct parser *p, size_t i)
     return p->request->word[i].line;
 }
 
-/* Names that other frameworks have for what is asked for otherwise here. */
+/* Names that other frameworks have for what is asked for otherwise here, and options of some commands, which the program's command line
+ * tells by itself, but not a page or a binding. */
 static const char *foreign_flag(const char *name)
 {
+#define LOWER "it is an option of run, compare and explain: how a job is simulated"
     static const char *const known[][2] = {
         {"--dp", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
         {"--data-parallel-size", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
@@ -55,7 +57,18 @@ static const char *foreign_flag(const char *name)
         {"--config-path", "name the configuration that Hydra reads, too: --config-name"},
         {"--nnodes", "take --nodes"},
         {"--nproc-per-node", "take --gpus-per-node"},
-        {"--nproc_per_node", "take --gpus-per-node"}};
+        {"--nproc_per_node", "take --gpus-per-node"},
+        {"--engine", LOWER},
+        {"--level", LOWER},
+        {"--unfold", LOWER},
+        {"--full-replay", LOWER},
+        {"--placement", LOWER},
+        {"--straggler", LOWER},
+        {"--slow-link", LOWER},
+        {"--spread-seed", LOWER},
+        {"--jitter", "it is an option of run"},
+        {"--replicas", "it is an option of run"}};
+#undef LOWER
 
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
         if (!strcmp(name, known[i][0]))
