@@ -12,27 +12,46 @@
 /* Trainers that users have scripts for and whose arguments are not read. */
 struct unread {
     const char *program, *name;
-    int modules;   /* its modules begin so too: "verl.trainer.main_ppo" */
-    int generates; /* it trains on what its model generates */
+    int modules;      /* its modules begin so too: "verl.trainer.main_ppo" */
+    const char *more; /* what else is not modelled */
+    const char *take; /* what to give */
 };
 
-/* NULL: it is none of them. slime is known by its arguments. */
+#define STEP                                                                                                 \
+    "give the training step as a job: --model, --seq, --mbs, --gbs and its parallel sizes in Megatron's "    \
+    "flags"
+#define GENERATES ", and what generates its training data is not modelled"
+#define DUMP                                                                                                 \
+    "recipes are Python, which is not run: write the configuration out with cfg.to_yaml(FILE) and give it "  \
+    "by --job"
+
+static const struct unread unread[] = {
+    {"slime", "slime", 1, GENERATES, STEP}, /* known by its arguments */
+    {"verl", "verl", 1, GENERATES, STEP},
+    {"openrlhf", "OpenRLHF", 1, GENERATES, STEP},
+    {"swift", "ms-swift", 1, "", STEP},
+    {"megatron", "ms-swift", 0, "", STEP},
+    {"axolotl", "axolotl", 1, "", STEP},
+    {"run_recipe.py", "Megatron-Bridge", 0, "", DUMP},
+    {"setup_experiment.py", "Megatron-Bridge", 0, "", DUMP},
+    {"nemo", "NeMo-Run", 0, "",
+     "recipes are Python, which is not run: write the configuration out with --to-yaml FILE and give it by "
+     "--job"},
+};
+
 static const struct unread *unread_of(const struct ss_words *words, const struct ss_command *c)
 {
-    static const struct unread known[] = {{"slime", "slime", 1, 1},       {"verl", "verl", 1, 1},
-                                          {"openrlhf", "OpenRLHF", 1, 1}, {"swift", "ms-swift", 1, 0},
-                                          {"megatron", "ms-swift", 0, 0}, {"axolotl", "axolotl", 1, 0}};
     const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
     const char *name = slash ? slash + 1 : script;
 
     for (size_t i = c->script + 1; i < c->end; i++)
         if (!strcmp(words->w[i].text, "--actor-num-nodes"))
-            return &known[0];
-    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++) {
-        size_t n = strlen(known[i].program);
-        int module = known[i].modules && name[0] && !strncmp(name, known[i].program, n) && name[n] == '.';
-        if (!strcmp(name, known[i].program) || (module && strcmp(name + n, ".py") != 0))
-            return &known[i];
+            return &unread[0];
+    for (size_t i = 0; i < SS_ARRAY_LEN(unread); i++) {
+        size_t n = strlen(unread[i].program);
+        int module = unread[i].modules && !strncmp(name, unread[i].program, n) && name[n] == '.';
+        if (!strcmp(name, unread[i].program) || (module && strcmp(name + n, ".py") != 0))
+            return &unread[i];
     }
     return NULL;
 }
@@ -49,10 +68,8 @@ static int unread_add(struct ss_request *r, const struct ss_words *words, const 
 
     (void)r;
     ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line, "arguments of %s are not read%s",
-            it->name, it->generates ? ", and what generates its training data is not modelled" : "");
-    return ss_hint(err, SS_ERR_UNSUPPORTED,
-                   "give the training step as a job: --model, --seq, --mbs, --gbs and its parallel sizes in "
-                   "Megatron's flags");
+            it->name, it->more);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "%s", it->take);
 }
 
 static const struct ss_command_importer importers[] = {

@@ -42,7 +42,7 @@ const struct ss_flag_group ss_flag_ignored[] = {
      "dataloader-type dataset dataset-config fim-eod-token fim-fragment-rate fim-middle-token "
      "fim-no-prefix fim-pad-token fim-prefix-token fim-rate fim-split-sample fim-spm-rate "
      "fim-suffix-token finetune-data-split finetune-hf-dataset mask-prob max-padding-length "
-     "merge-file mid-level-dataset-surplus null-tokenizer-eod-id null-tokenizer-pad-id "
+     "mid-level-dataset-surplus null-tokenizer-eod-id null-tokenizer-pad-id "
      "num-dataset-builder-threads num-workers object-storage-cache-path per-dataset-sequences-path "
      "per-split-data-args-path prompt-path retriever-seq-length s3-cache-path sample-rate "
      "sft-tokenizer-prompt-format short-seq-prob source-seq-len split target-seq-len "

@@ -288,6 +288,7 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--tokenizer-type", '1', ss_flag_tokenizer,
         "names the vocabulary when neither a flag nor a model does; NullTokenizer adds a row to --vocab-size")
     CALL("--patch-tokenizer-type", '1', ss_flag_tokenizer, "Pai-Megatron-Patch: the same")
+    CALL("--merge-file", '1', ss_flag_merge_file, "without --tokenizer-type: GPT-2's, pretrain_gpt.py's default")
     INT("--max-position-embeddings", model.max_position_embeddings, 1, 1 << 30, NULL)
     CHOICE("--position-embedding-type", model.position, position,
         "yarn, or a config.json that says it: rope in operators of its own (latent attention: fused as ever)")

@@ -473,21 +473,3 @@ DEFINE(padded_vocab)
     job->vocab_divisible_by = 1;
     return SS_OK;
 }
-
-DEFINE(tokenizer)
-{
-    static const struct {
-        const char *name;
-        int rows;
-    } known[] = {{"GPT2BPETokenizer", 50257}, {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
-                 {"LLamaTokenizer", 32000},   {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
-                 {"MistralTokenizer", 32000}};
-
-    UNUSED;
-    job->tokenizer_vocab = 0;
-    job->null_tokenizer = !strcmp(values[0], "NullTokenizer");
-    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
-        if (!strcmp(values[0], known[i].name))
-            job->tokenizer_vocab = known[i].rows;
-    return SS_OK;
-}

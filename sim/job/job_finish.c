@@ -52,7 +52,7 @@ static int complete_model(struct ss_finish *f)
     } else {
         m = job->model;
     }
-    if (!m.vocab_size)
+    if (!m.vocab_size && job->tokenizer_vocab > 0)
         m.vocab_size = job->tokenizer_vocab;
     if (!m.num_query_groups && job->group_query_attention)
         m.num_query_groups = 1;

@@ -44,6 +44,7 @@
     X(clip_grad)                                                                                             \
     X(padded_vocab)                                                                                          \
     X(tokenizer)                                                                                             \
+    X(merge_file)                                                                                            \
     X(vp)                                                                                                    \
     X(quick_geglu)                                                                                           \
     X(activation_clamp)                                                                                      \

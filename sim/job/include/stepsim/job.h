@@ -255,8 +255,8 @@ struct ss_job {
     int check_for_nan;
     int clip_grad; /* 0 after --clip-grad 0: no gradient norm */
 
-    int transformer_local;  /* --transformer-impl local: no Transformer Engine */
-    int tokenizer_vocab;    /* rows of a tokenizer known by name, for jobs that name no vocabulary */
+    int transformer_local; /* --transformer-impl local: no Transformer Engine */
+    int tokenizer_vocab; /* rows of a tokenizer known by name, for jobs that name no vocabulary; -1: not known */
     int null_tokenizer;     /* adds a row, for the end of a document, to a --vocab-size */
     int padded_vocab;       /* the vocabulary was given with its padding */
     int vocab_divisible_by; /* --make-vocab-size-divisible-by, 128 */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Vocabularies that the names of tokenizers tell: tokenizers themselves are not read. */
+#include <string.h>
+
+#include "base/base.h"
+#include "job/flags_set.h"
+
+#define GPT2 50257
+#define NOT_KNOWN (-1)
+
+int ss_flag_tokenizer(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    static const struct {
+        const char *name;
+        int rows;
+    } known[] = {{"GPT2BPETokenizer", GPT2}, {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
+                 {"LLamaTokenizer", 32000},  {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
+                 {"MistralTokenizer", 32000}};
+
+    (void)n;
+    (void)why;
+    job->tokenizer_vocab = NOT_KNOWN;
+    job->null_tokenizer = !strcmp(values[0], "NullTokenizer");
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
+        if (!strcmp(values[0], known[i].name))
+            job->tokenizer_vocab = known[i].rows;
+    return SS_OK;
+}
+
+int ss_flag_merge_file(struct ss_job *job, int n, char *const *values, const char **why)
+{
+    (void)n;
+    (void)values;
+    (void)why;
+    if (job->tokenizer_vocab == 0) /* pretrain_gpt.py's own default */
+        job->tokenizer_vocab = GPT2;
+    return SS_OK;
+}
