@@ -88,10 +88,14 @@ static int keep(struct search *x, const struct ss_job *job, const char *flags,
     return SS_OK;
 }
 
-/* Whether the first of these flags is among those before. */
+/* Whether the first of these flags is among those before, or beats one of them: how much is recomputed is told by the last that says so. */
 static int stands(const char *done, const char *flags)
 {
+    static const char recompute[] = "--recompute-";
     size_t n = strcspn(flags, " ");
+
+    if (!strncmp(flags, recompute, strlen(recompute)) && strstr(done, recompute))
+        return 1;
 
     for (const char *at = done; *at; at += strcspn(at, " "), at += *at == ' ')
         if (!strncmp(at, flags, n) && (at[n] == ' ' || !at[n]))

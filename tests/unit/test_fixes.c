@@ -43,6 +43,20 @@ static void test_micro_batch(void)
     CU_ASSERT_FALSE(is_told(LLAMA "--mbs 17 --gbs 136", "--micro-batch-size 8"));
 }
 
+#define FULL "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+#define OFFLOAD "--optimizer-cpu-offload --optimizer-offload-fraction 1"
+
+/* Selective recompute is no change beside full recompute, which beats it: no fix is told twice. */
+static void test_recompute_once(void)
+{
+    const char *deepseek =
+        "--platform h100 --nodes 8 --model deepseek-v2 --bf16 --seq 4096 --mbs 1 --gbs 256 --ep 8 "
+        "--pp 4 --decoder-first-pipeline-num-layers 15 --use-distributed-optimizer";
+
+    CU_ASSERT(is_told(deepseek, FULL " " OFFLOAD));
+    CU_ASSERT_FALSE(is_told(deepseek, "--recompute-activations " FULL " " OFFLOAD));
+}
+
 /* A job that fits is told nothing. */
 static void test_fits(void)
 {
@@ -64,6 +78,7 @@ static void test_forgotten_precision(void)
 int main(void)
 {
     CU_TestInfo tests[] = {{"micro batch", test_micro_batch},
+                           {"recompute once", test_recompute_once},
                            {"a job that fits", test_fits},
                            {"a forgotten precision", test_forgotten_precision},
                            CU_TEST_INFO_NULL};
