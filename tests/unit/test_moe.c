@@ -148,7 +148,8 @@ static void test_exchange(void)
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
-    double bytes = TOKENS * 4 * 1024 * 2;
+    double bytes = TOKENS * 4 * 1024 * 2,
+           weighed = 2 * bytes; /* a product with the probabilities: read and written */
     const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
     CU_ASSERT(dispatch->exchanged == bytes && dispatch->exchanged_back == bytes && dispatch->apart == 0);
     CU_ASSERT(dispatch->forward_kernels == 1 && dispatch->backward_kernels == 1);
@@ -173,8 +174,8 @@ static void test_exchange(void)
     double gathered = TOKENS * 1024 * (1 + 4) * (1 + 4.0 / 128), summed = TOKENS * 1024 * 2 * (2 + 3 * 4);
     CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
-    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
-    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed + weighed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered + 3 * weighed);
     /* Of the tokens of all 8 ranks, which are gathered, TOKENS x 4 are copied, by the ranks' experts alike; sums are of all 8 x TOKENS. */
     t.job.fp8_dispatch = 0;
     t.job.dispatcher = SS_DISPATCH_ALLGATHER;
@@ -183,8 +184,8 @@ static void test_exchange(void)
     gathered = TOKENS * 1024 * 2 * (4 + 4), summed = TOKENS * 1024 * 2 * (2 * 8 + 3 * 4);
     CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
-    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed);
-    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed + weighed);
+    CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered + 3 * weighed);
 }
 
 /* Probabilities in fp32, whose all-to-all goes ahead of that of the tokens, each way: a start of its own (10 us a step, 7 of them)
@@ -407,6 +408,9 @@ static void test_padded_by_dispatcher(void)
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     CU_ASSERT(has(&ops, "pad") && has(&ops, "unpad"));
+    CU_ASSERT(find(&ops, "pad")->forward_strided == 0 && find(&ops, "unpad")->backward_strided == 0);
+    CU_ASSERT_EQUAL(find(&ops, "pad")->backward_strided, t.c.shape.routed * 1024);
+    CU_ASSERT_EQUAL(find(&ops, "unpad")->forward_strided, t.c.shape.routed * 1024);
     t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
@@ -483,6 +487,65 @@ static void test_launches(void)
     CU_ASSERT(find(&ops, "permute")->forward_launches == 4 && !find(&ops, "permute")->forward_kernels);
 }
 
+/* TOKENS x 4 copies of 1024. Where probabilities stay with the token the copies that come back are multiplied by them (2 passes, what is
+ * broadcast makes it strided), backward their gradient, too (2), and gradient by copy (3), which is summed (1); copies are kept. A fused
+ * kernel reads them once more. From Megatron core 0.13 on the activation is weighed. */
+static void test_weighed(void)
+{
+    const double elements = TOKENS * 4 * 1024, pass = 2 * elements, own = TOKENS * 1024 * 2;
+    static const char *const names[2] = {"permute", "unpermute"};
+    for (int on = 0; on <= 1; on++)
+        for (int fused = 0; fused <= 1; fused++) {
+            struct setting t;
+            struct ss_ops ops;
+            setting_make(&t);
+            t.stack.moe_probabilities = on;
+            t.job.permute_fusion = fused;
+            experts_set(&t, 64, 4, 512, 8);
+            ops_of(&t, SS_LAYER_MOE, &ops);
+            const struct ss_op *there = find(&ops, names[0]), *back = find(&ops, names[1]);
+            double sum = fused ? own + pass : 2 * own + 3 * pass;
+            CU_ASSERT(there->forward_bytes == own + pass && there->backward_bytes == sum);
+            CU_ASSERT_EQUAL(back->forward_bytes, sum + (on || fused ? 0 : 2) * pass);
+            CU_ASSERT_EQUAL(back->backward_bytes, own + pass + (on ? 0 : fused ? 1 : 6) * pass);
+            CU_ASSERT_EQUAL(back->forward_strided, on || fused ? 0 : elements);
+            CU_ASSERT_EQUAL(back->backward_strided, on || fused ? 0 : elements);
+            CU_ASSERT_EQUAL(back->forward_kernels, (fused ? 2 : 4) + (on || fused ? 0 : 1));
+            CU_ASSERT_EQUAL(back->backward_kernels, (fused ? 2 : 4) + (on || fused ? 0 : 3));
+            CU_ASSERT_EQUAL(back->saved_bytes, on ? 0 : pass);
+        }
+}
+
+/* torch.cat makes 16 bit an element at a time until PyTorch 2.8: sorts that are not fused, both ways; outputs of experts one after the
+ * other, and the gradients of their inputs; the rows that fp8 padded, when the padding goes, forward and backward. */
+static void test_joined(void)
+{
+    const double elements = TOKENS * 4 * 1024;
+    for (int wide = 0; wide <= 1; wide++)
+        for (int i = 0; i < 3; i++) { /* plain, fused, one after the other */
+            struct setting t;
+            struct ss_ops ops;
+            setting_make(&t);
+            t.stack.wide_cat = wide;
+            t.job.permute_fusion = i == 1;
+            t.job.grouped_gemm = i < 2;
+            experts_set(&t, 64, 4, 512, 8);
+            ops_of(&t, SS_LAYER_MOE, &ops);
+            const struct ss_op *sort = find(&ops, "sort back");
+            CU_ASSERT_EQUAL(sort->forward_strided, wide || i == 1 ? 0 : elements);
+            CU_ASSERT_EQUAL(sort->backward_strided, wide || i == 1 ? 0 : elements);
+            CU_ASSERT(sort->forward_bytes == 4 * elements && sort->backward_bytes == 4 * elements);
+            CU_ASSERT_EQUAL(has(&ops, "experts joined"), i == 2);
+            if (i < 2)
+                continue;
+            const struct ss_op *joined = find(&ops, "experts joined");
+            CU_ASSERT(joined->forward_bytes == 4 * elements && joined->backward_bytes == 4 * elements);
+            CU_ASSERT(joined->forward_kernels == 1 && joined->backward_kernels == 1);
+            CU_ASSERT_EQUAL(joined->forward_strided, wide ? 0 : elements);
+            CU_ASSERT_EQUAL(joined->backward_strided, wide ? 0 : elements);
+        }
+}
+
 /* Without --moe-grouped-gemm one expert after the other: 8 GEMMs of TOKENS x 4 / 8 tokens. */
 static void test_sequential(void)
 {
@@ -503,7 +566,8 @@ static void test_sequential(void)
     t.job.grouped_gemm = 0;
     experts_set(&t, 64, 4, 512, 8);
     double sequential = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
-    CU_ASSERT_DOUBLE_EQUAL(sequential - grouped, apart - together, 1e-12);
+    double joined = ss_kernel_elementwise(&t.card, 2 * rows * 1024 * 2, 1); /* outputs, read and written */
+    CU_ASSERT_DOUBLE_EQUAL(sequential - grouped, apart - together + joined, 1e-12);
     ops_of(&t, SS_LAYER_MOE, &ops);
     fc1 = find(&ops, "experts fc1");
     CU_ASSERT(fc1->forward_kernels == 8 && fc1->backward_kernels == 16 && fc1->forward_launches == 0);
@@ -591,7 +655,8 @@ static void test_recompute(void)
     ops_of(&t, SS_LAYER_MOE, &ops);
     double all = ss_ops_saved_bytes(&ops, 0);
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE_ACT)), TOKENS * 4 * 512 * 2);
-    double inputs = TOKENS * 4 * (1024 + 1024 + 512) * 2, router = TOKENS * 64 * (4 + 4 + 1) + 8 * TOKENS * 4;
+    double inputs = TOKENS * 4 * (1024 + 1024 + 512 + 1024) * 2,
+           router = TOKENS * 64 * (4 + 4 + 1) + 8 * TOKENS * 4;
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE)), inputs + router);
     t.job.recompute = SS_RECOMPUTE_SELECTIVE;
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &none);
@@ -636,6 +701,8 @@ int main(void)
                            {"tensors kept in fp8", test_kept_in_fp8},
                            {"GEMMs issued by the host", test_issued},
                            {"one expert after the other", test_sequential},
+                           {"weighed by probabilities", test_weighed},
+                           {"joined by torch.cat", test_joined},
                            {"operators of their own", test_own_operators},
                            {"padded by the dispatcher", test_padded_by_dispatcher},
                            {"parameters of a rank", test_parameters},

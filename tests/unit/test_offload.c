@@ -364,10 +364,15 @@ static void test_levels(void)
 /* A mixture whose activations are too large is told that its experts can move theirs, and how that runs. */
 static void test_fix(void)
 {
-    const char *flags[] = {"--platform", "h800",          "--nodes", "8",
-                           "--model",    "qwen3-30b-a3b", "--bf16",  "--seq",
-                           "4096",       "--mbs",         "2",       "--gbs",
-                           "512",        "--ep",          "8",       "--use-distributed-optimizer"};
+    const char *flags[] = {"--platform", "h800",
+                           "--nodes",    "8",
+                           "--model",    "qwen3-30b-a3b",
+                           "--bf16",     "--seq",
+                           "4096",       "--mbs",
+                           "2",          "--gbs",
+                           "512",        "--ep",
+                           "8",          "--use-distributed-optimizer",
+                           "--stack",    "megatron-lm-2025"};
     struct ss_request request;
     struct ss_scenario *scenario;
     struct ss_fix fixes[3];

@@ -70,16 +70,11 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
-static int by_stages(const struct ss_shape *s)
-{
-    return s->ep > 1 && ss_dispatcher_has_stages(s->dispatcher);
-}
-
 /* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. HybridEP gathers the map of
  * all tokens of the expert group to experts, a byte each, and each rank reads all of it. */
 static void counts(struct ss_ops *ops, const struct ss_shape *s)
 {
-    int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : by_stages(s) ? 3 : 5;
+    int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : ss_op_by_stages(s) ? 3 : 5;
     int hybrid = s->dispatcher == SS_DISPATCH_HYBRIDEP;
     if (s->ep * s->etp > 1) {
         struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
@@ -92,45 +87,6 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
         }
     }
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
-}
-
-/* Bytes of an element of what is dispatched: of tokens, and of the gradients of what the experts made. In fp8 128 of them
- * have a scale. */
-static double dispatched(const struct ss_shape *s)
-{
-    return s->fp8_dispatch ? 1 + 4.0 / 128 : s->e;
-}
-
-/* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
- * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive, and allgather those of all ranks, of
- * which each copies what is for its experts and sums into a place for every one. Without fusion
- * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
-static void permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
-{
-    int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
-    double row = s->h * s->e, copies = (by_stages(s) || group > 1 ? s->routed : s->sent) * row;
-    double tokens = (by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
-    double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
-    double gather = ((group > 1 ? fmin(tokens, copies) : tokens) + copies) * dispatched(s) / s->e;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
-                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
-    if (s->dispatcher ==
-        SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, calls that `exchange` has */
-        op->forward_launches = op->forward_kernels;
-        op->backward_launches = op->backward_kernels;
-        op->forward_kernels = op->backward_kernels = 0;
-        op->called = 1;
-    }
-    op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
-}
-
-/* Several experts on a rank: what came from each rank is put in the order of the experts, tokens and probabilities. */
-static void sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
-{
-    double copied = 2 * s->routed * s->h * s->e;
-    if (s->local_experts > 1 && s->dispatcher == SS_DISPATCH_ALLTOALL && s->ep * s->etp > 1)
-        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
 }
 
 static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
@@ -148,24 +104,24 @@ static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, i
  * sends; or its tokens where a dispatcher copies them on the way (struct ss_token_spread). */
 static double moved(const struct ss_shape *s)
 {
-    return (by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
+    return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
 /* The same where a dispatch moves 1 byte an element and the scale of 128 of them. */
 static double moved_in_fp8(const struct ss_shape *s)
 {
-    return moved(s) / s->e * dispatched(s);
+    return moved(s) / s->e * ss_op_dispatched(s);
 }
 
 /* Kinds of the exchange to the experts and of that back. Of even amounts both are one. */
 static int kind_there(const struct ss_shape *s)
 {
-    return by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;
+    return ss_op_by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;
 }
 
 static int kind_back(const struct ss_shape *s)
 {
-    if (by_stages(s))
+    if (ss_op_by_stages(s))
         return SS_COLL_COMBINE;
     return s->uneven ? SS_COLL_ALL_TO_ALL_BACK : SS_COLL_ALL_TO_ALL;
 }
@@ -250,16 +206,6 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     return op;
 }
 
-/* fp8 GEMMs take a multiple of 16 rows: what goes to each expert is copied with rows of zeros behind it, and back, unless the
- * router pads it, or HybridEP, which leaves room for them where it puts tokens down. */
-static void pad(struct ss_ops *ops, const struct ss_shape *s, const char *name)
-{
-    double copied = 2 * s->routed * s->h * s->e;
-    if (ss_precision_is_quantized(s->gemm_precision) && s->scattered && !s->router_pads &&
-        s->dispatcher != SS_DISPATCH_HYBRIDEP)
-        ss_op_elementwise(ss_op_add(ops, name, SS_OP_ELEMENTWISE), copied, copied, 2, 2);
-}
-
 /* Input and output of the experts' FC1. Where its input is moved, Transformer Engine keeps the one of 16 bit in place of its cast. */
 static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s, double fc1,
                   double kept, double kept_output)
@@ -342,7 +288,7 @@ static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct s
 /* Whether the experts' probabilities are of fp32, beside which PyTorch computes in fp32. */
 static int wide_probabilities(const struct ss_shape *s)
 {
-    return s->e < 4 && (s->router_fp32 || by_stages(s));
+    return s->e < 4 && (s->router_fp32 || ss_op_by_stages(s));
 }
 
 /* FC2's bias, weighed by the tokens' probabilities: Megatron splits the tokens by expert, multiplies and adds for each, and
@@ -425,7 +371,7 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
 {
     struct held_back held;
     int first = ops->n, several = s->experts > 1, sized = first;
-    int late = several && by_stages(s), early = several && !late;
+    int late = several && ss_op_by_stages(s), early = several && !late;
     if (several) {
         router(ops, s);
         sized = ops->n; /* HybridEP counts in its dispatch, which no graph holds */
@@ -434,24 +380,25 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (!several || s->dispatcher != SS_DISPATCH_HYBRIDEP)
         sized = ops->n;
     if (early)
-        permutation(ops, s, "permute", 0);
+        ss_op_permutation(ops, s, stack, "permute", 0);
     dispatch(ops, s, stack);
     early_shared(ops, s, stack, &held);
     gather(ops, s);
     if (late)
-        permutation(ops, s, "permute", 0);
-    sort(ops, s, "sort");
-    pad(ops, s, "pad");
+        ss_op_permutation(ops, s, stack, "permute", 0);
+    ss_op_sort(ops, s, stack, "sort");
+    ss_op_pad(ops, s, stack, 0);
     experts(ops, s, stack);
+    ss_op_join_experts(ops, s, stack);
     bias(ops, s);
-    pad(ops, s, "unpad");
-    sort(ops, s, "sort back");
+    ss_op_pad(ops, s, stack, 1);
+    ss_op_sort(ops, s, stack, "sort back");
     if (late)
-        permutation(ops, s, "unpermute", 1);
+        ss_op_permutation(ops, s, stack, "unpermute", 1);
     combine(ops, s);
     release(ops, &held, 0, held.n - 1);
     if (early)
-        permutation(ops, s, "unpermute", 1);
+        ss_op_permutation(ops, s, stack, "unpermute", 1);
     if (held.n > 0)
         release(ops, &held, held.n - 1, held.n);
     else

@@ -133,6 +133,20 @@ int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
 int ss_op_cast_apart(const struct ss_shape *s);
 /* Whether a tensor that another operator keeps in 16 bit is not kept quantized as well, but cast again in the backward. */
 int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack);
+/* ---- tokens.c ---- */
+/* Whether tokens reach their experts in two stages. */
+int ss_op_by_stages(const struct ss_shape *s);
+/* Bytes of an element of what is dispatched: of tokens, and of the gradients of what the experts made. */
+double ss_op_dispatched(const struct ss_shape *s);
+/* Tokens into the order of the ranks of their experts, or `back`. */
+void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
+                       const char *name, int back);
+/* What came into the order of a rank's experts, or back. */
+void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
+/* Rows of zeros behind what goes to each expert, or away with them (`back`). */
+void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int back);
+/* Tokens of experts that work one after the other, put together. */
+void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 /* ---- attention.c, blocks.c: parts that several kinds of transformer layers share ---- */
 /* From the input norm to the residual; local: 1 where a query sees the keys of the model's window alone. */
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
