@@ -62,12 +62,14 @@ static bool knows_arguments(const struct ss_tree_node *root)
     return arguments_of(root) != NULL;
 }
 
-/* Whether the prediction reads the flag. */
+/* Whether the prediction reads the flag's value: of --merge-file it reads that it is there. */
 static bool is_read(const char *flag)
 {
     struct ss_flag_cursor at = {0};
     struct ss_flag_info info;
 
+    if (!strcmp(flag, "--merge-file"))
+        return false;
     while (ss_flag_list(&at, &info))
         if (!strcmp(info.name, flag))
             return info.read;

@@ -4,3 +4,5 @@ job --vocab-file v.json --merge-file m.txt
 job --vocab-size 50257
 job --merge-file m.txt --tokenizer-type HuggingFaceTokenizer
 job --tokenizer-type HuggingFaceTokenizer --merge-file m.txt
+printf 'MODEL_ARGS:\n  --num-layers: 2\n  --merge-file: ${DATA_PATH}/merges.txt\n' > job.yaml
+job --job job.yaml
