@@ -134,9 +134,9 @@ static const struct ss_family families[] = {
 #define LIGHTNING "lightning attention, which is linear"
 #define SPARSE "sparse attention, whose indexer chooses what a token sees"
 
-/* Families known to have what no layer here does, by how their names begin. */
+/* Families known to have what no layer here does. */
 static const struct {
-    const char *begins, *lacks;
+    const char *type, *lacks;
 } foreign[] = {
     {"qwen3_next", DELTA_NETS},
     {"qwen3_5", DELTA_NETS},
@@ -158,19 +158,21 @@ static const struct {
     {"falcon_mamba", MAMBA},
     {"phi4flash", MAMBA},
     {"mamba", MAMBA},
+    {"mamba2", MAMBA},
     {"bamba", MAMBA},
     {"jamba", MAMBA},
     {"zamba", MAMBA},
+    {"zamba2", MAMBA},
     {"plamo2", MAMBA},
     {"rwkv", "layers of RWKV"},
     {"recurrent_gemma", "recurrent layers"},
     {"lfm2", "short convolutions in place of attention"},
     {"gemma3n", "embeddings in every layer, AltUp and LAuReL"},
-    {"gemma4", "embeddings in every layer, and heads that differ from layer to layer"},
+    {"gemma4", "heads that differ from layer to layer"},
     {"longcat_flash", "two attentions a layer and experts that compute nothing"},
     {"step3", "queries of a matrix product of their own and one head of keys"},
     {"afmoe", "gates on attention"},
-    {"mimo_v2", "heads that differ from layer to layer"},
+    {"mimo_v2_flash", "heads that differ from layer to layer"},
     {"nemotron-nas", "layers of unlike shapes"},
     {"deci", "layers of unlike shapes"},
     {"openelm", "layers of unlike shapes"},
@@ -179,9 +181,13 @@ static const struct {
 
 const char *ss_family_lacks(const char *type)
 {
-    for (size_t i = 0; i < SS_ARRAY_LEN(foreign); i++)
-        if (!strncmp(type, foreign[i].begins, strlen(foreign[i].begins)))
+    static const char parts[] = "_text _vl _moe _moe_text"; /* names of the same family's parts */
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(foreign); i++) {
+        size_t n = strlen(foreign[i].type);
+        if (!strncmp(type, foreign[i].type, n) && (!type[n] || ss_has_word(parts, type + n)))
             return foreign[i].lacks;
+    }
     return NULL;
 }
 

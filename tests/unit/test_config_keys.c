@@ -324,6 +324,8 @@ static void test_refused(void)
                                             {"afmoe", "gates"}};
     for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
         refused(others[i][0], "", others[i][1]);
+    refused("step3p5", "", "is not known"); /* a name that begins so is another family's */
+    refused("minimax_m9", "", "is not known");
     refused("minimax_m2", "'attn_type_list': [1, 0]", "lightning attention");
     refused("hunyuan_v1_moe", "'num_experts': [8, 4]", "differs from layer to layer");
     refused("hunyuan_v1_moe", "'num_experts': 8, 'use_cla': true", "layers share");
