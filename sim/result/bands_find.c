@@ -148,8 +148,8 @@ static double quantile(const struct ss_band_table *t, const struct deal *d, cons
 static void describe(const struct ss_band_job *job, const struct deal *d, char *out, size_t size)
 {
     if (d->near_runs)
-        snprintf(out, size, "%d runs of %d source%s, %.20s on %.40s; less by %d of %d others", d->near_runs,
-                 d->near_sources, d->near_sources == 1 ? "" : "s", job->family, job->card,
+        snprintf(out, size, "%d runs of %d source%s, %.20s on %.40s; %d of %d others count less",
+                 d->near_runs, d->near_sources, d->near_sources == 1 ? "" : "s", job->family, job->card,
                  d->runs - d->near_runs, d->sources - d->near_sources);
     else
         snprintf(out, size, "%d runs of %d sources, none of them %.20s on %.40s", d->runs, d->sources,
