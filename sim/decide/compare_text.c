@@ -29,8 +29,8 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
     fprintf(out, ", %.1f tokens/s/GPU, %.0f TFLOP/s/GPU", u->tokens_per_s_per_gpu, u->tflops_per_gpu);
     if (ss_text_is_causal(u))
         fprintf(out, " (causal %.0f)", u->tflops_causal_per_gpu);
-    fprintf(out, " on %.0f GPUs, %s: %.1f of %.1f GiB\n", u->gpus, ss_outcome_word(u->outcome),
-            u->peak_device / SS_GIB, u->capacity / SS_GIB);
+    fprintf(out, " on %.0f GPU%s, %s: %.1f of %.1f GiB\n", u->gpus, u->gpus > 1 ? "s" : "",
+            ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 
 /* "B is 3.1 % faster than A: ..." */
