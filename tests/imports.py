@@ -37,8 +37,8 @@ JOBS = {
     "megatron-gpt3-175b": ("ckpt logs vocab merges data", "", """--nodes 1 --gpus-per-node 8 --num-layers 96 --hidden-size 12288
         --num-attention-heads 96 --seq-length 2048 --max-position-embeddings 2048 --attention-backend auto --micro-batch-size 1
         --global-batch-size 1536 --step-batch-size-schedule=0:16,2.4B:320,4.8B:624,7.2B:928,9.6B:1232,12B:1536
-        --clip-grad 1.0 --fp16 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16""",
-                           "--platform h100 --nodes 16 --vocab-size 50257"),
+        --clip-grad 1.0 --fp16 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16 --merge-file merges""",
+                           "--platform h100 --nodes 16"),
     "megatron-llama3-8b-fp8": ("", "", LLAMA_8B + " --grad-reduce-in-bf16", "--platform h100"),
     "megatron-llama3-8b-fsdp": ("", "", LLAMA_8B + """ --no-check-for-nan-in-loss-and-grad --use-megatron-fsdp
         --data-parallel-sharding-strategy optim_grads_params --no-gradient-accumulation-fusion --use-nccl-ub --fsdp-double-buffer
@@ -51,7 +51,8 @@ JOBS = {
         --moe-router-load-balancing-type aux_loss --moe-grouped-gemm --moe-token-dispatcher-type alltoall
         --overlap-param-gather --overlap-grad-reduce --tokenizer-type Llama2Tokenizer --micro-batch-size 1
         --global-batch-size 256 --clip-grad 1.0 --bf16 --tensor-model-parallel-size 1 --pipeline-model-parallel-size 4
-        --expert-model-parallel-size 8 --use-distributed-optimizer --sequence-parallel""", "--platform h100"),
+        --expert-model-parallel-size 8 --use-distributed-optimizer --sequence-parallel
+        --tokenizer-model tokenizer""", "--platform h100"),
     "megatron-deepseek-v3-fsdp": ("", "", DEEPSEEK_V3 + """ --nodes 64 --gpus-per-node 8 --tensor-model-parallel-size 1
         --expert-model-parallel-size 8 --overlap-grad-reduce --overlap-param-gather --sequence-parallel --use-flash-attn
         --micro-batch-size 4 --global-batch-size 2048 --no-check-for-nan-in-loss-and-grad
@@ -59,8 +60,8 @@ JOBS = {
         --make-vocab-size-divisible-by 3232 --moe-layer-freq [0]*3+[1]*58 --moe-token-dispatcher-type flex
         --moe-flex-dispatcher-backend hybridep --moe-router-force-load-balancing --qk-head-dim 128 --qk-pos-emb-head-dim 64
         --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --no-gradient-accumulation-fusion
-        --use-distributed-optimizer --megatron-fsdp-grad-comm-dtype bf16 --megatron-fsdp-main-grads-dtype bf16""",
-                                  "--platform h100 --vocab-size 129280"),
+        --use-distributed-optimizer --megatron-fsdp-grad-comm-dtype bf16 --megatron-fsdp-main-grads-dtype bf16
+        --tokenizer-model deepseek-ai/DeepSeek-V3""", "--platform h100"),
     "megatron-gpt-oss": ("-- --checkpoint-path weights", "", """--nodes 1 --gpus-per-node 8 --no-masked-softmax-fusion
         --transformer-impl transformer_engine --disable-bias-linear --untie-embeddings-and-output-weights --no-rope-fusion
         --normalization RMSNorm --num-layers 12 --hidden-size 512 --ffn-hidden-size 2048 --num-attention-heads 64
@@ -77,7 +78,8 @@ JOBS = {
     "sc21/table-1": ("", "", """--nodes 128 --gpus-per-node 8 --activations-checkpoint-method uniform
         --num-layers-per-virtual-pipeline-stage 3 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 16
         --micro-batch-size 1 --global-batch-size 1536 --num-layers 96 --hidden-size 12288 --num-attention-heads 96
-        --seq-length 2048 --max-position-embeddings 2048 --clip-grad 1.0 --fp16""", "--platform a100 --vocab-size 50257 --stack megatron-2021"),
+        --seq-length 2048 --max-position-embeddings 2048 --clip-grad 1.0 --fp16
+        --merge-file m.txt""", "--platform a100 --stack megatron-2021"),
     "pai-llama3.1": ("dlc 8B 1 128 1e-5 8192 fp8 2 2 1 true true true full 1000000000 out",
                      "WORLD_SIZE=4 KUBERNETES_CONTAINER_RESOURCE_GPU=8 MP_VP=4 MP_AC_LAYERS=2", PAI + """ --nodes 4 --gpus-per-node 8
         --global-batch-size 128 --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --ffn-hidden-size 14336

@@ -62,13 +62,13 @@ static bool knows_arguments(const struct ss_tree_node *root)
     return arguments_of(root) != NULL;
 }
 
-/* Whether the prediction reads the flag's value: of --merge-file it reads that it is there. */
+/* Whether the prediction needs the flag's value: not of files of a tokenizer. */
 static bool is_read(const char *flag)
 {
     struct ss_flag_cursor at = {0};
     struct ss_flag_info info;
 
-    if (!strcmp(flag, "--merge-file"))
+    if (!strcmp(flag, "--merge-file") || !strcmp(flag, "--tokenizer-model"))
         return false;
     while (ss_flag_list(&at, &info))
         if (!strcmp(info.name, flag))

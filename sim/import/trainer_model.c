@@ -2,43 +2,11 @@
 /* Names of models as trainers have them. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "import/trainer.h"
-
-static int ends_in(const char *text, const char *end)
-{
-    size_t n = strlen(text), m = strlen(end);
-
-    return n > m && !strcasecmp(text + n - m, end);
-}
-
-/* Cuts what the hub adds to a name without changing the shape: "Meta-Llama-3-8B-Instruct" is Llama-3-8B. Returns 0 where there is
- * nothing to cut. */
-static int shorten(char *name)
-{
-    static const char *const ends[] = {"-instruct", "-chat", "-base", "-hf",   "-it",  "-pt",
-                                       "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-8k",  "-4k",
-                                       "-128k",     "-bf16", "-2407", "-2409", "-2501"};
-    size_t n = strlen(name);
-
-    if (!strncasecmp(name, "meta-", 5)) {
-        memmove(name, name + 5, n - 4);
-        return 1;
-    }
-    if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
-        name[n - 5] = '\0';
-        return 1;
-    }
-    for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++)
-        if (ends_in(name, ends[i])) {
-            name[n - strlen(ends[i])] = '\0';
-            return 1;
-        }
-    return 0;
-}
+#include "model/hub.h"
 
 /* A file or folder of that path beside the tree's file, or as it stands. */
 static int is_there(const struct ss_trainer *t, const char *name, char *path, size_t size)
@@ -57,16 +25,11 @@ static int is_there(const struct ss_trainer *t, const char *name, char *path, si
 static int find(struct ss_trainer *t, const char *name, char *path, size_t size, bool *found)
 {
     const char *slash = strrchr(name, '/');
-    char file[4096];
-    int rc = SS_OK;
 
     *found = is_there(t, name, path, size);
     if (*found)
         return SS_OK;
-    ss_copy(path, size, slash && slash[1] ? slash + 1 : name);
-    do {
-        rc = ss_data_look("workloads/models", path, ".json", file, sizeof file, found, t->err);
-    } while (!rc && !*found && shorten(path));
+    int rc = ss_model_known(name, path, size, found, t->err);
     if (!rc && !*found) /* which is then looked for, and missed, where the name stands */
         ss_copy(path, size, slash && slash[1] ? slash + 1 : name);
     return rc;

@@ -46,7 +46,7 @@ const struct ss_flag_group ss_flag_ignored[] = {
      "num-dataset-builder-threads num-workers object-storage-cache-path per-dataset-sequences-path "
      "per-split-data-args-path prompt-path retriever-seq-length s3-cache-path sample-rate "
      "sft-tokenizer-prompt-format short-seq-prob source-seq-len split target-seq-len "
-     "tiktoken-num-special-tokens tiktoken-pattern tokenizer-metadata tokenizer-model "
+     "tiktoken-num-special-tokens tiktoken-pattern tokenizer-metadata "
      "tokenizer-prompt-format vocab-extra-ids vocab-file"},
     {SS_FLAG_NO_EFFECT, '+', "data and tokenizer",
      "finetune-data-files iterations-to-skip tiktoken-special-tokens tokenizer-special-tokens "

@@ -288,6 +288,8 @@ const struct ss_flag_setter ss_flag_setters[] = {
     CALL("--tokenizer-type", '1', ss_flag_tokenizer,
         "names the vocabulary when neither a flag nor a model does; NullTokenizer adds a row to --vocab-size")
     CALL("--patch-tokenizer-type", '1', ss_flag_tokenizer, "Pai-Megatron-Patch: the same")
+    CALL("--tokenizer-model", '1', ss_flag_tokenizer_model,
+         "of HuggingFaceTokenizer, where no vocabulary is given: that of the model of this name in workloads/models")
     CALL("--merge-file", '1', ss_flag_merge_file, "without --tokenizer-type: GPT-2's, pretrain_gpt.py's default")
     INT("--max-position-embeddings", model.max_position_embeddings, 1, 1 << 30, NULL)
     CHOICE("--position-embedding-type", model.position, position,

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "job/loaded.h"
+#include "model/hub.h"
 #include "model/model_internal.h"
 #include "model/stack_internal.h"
 #include "stepsim/schedule.h"
@@ -24,6 +25,38 @@ static void drop_experts(const struct ss_finish *f, struct ss_model *m)
     memset(&m->moe_layers, 0, sizeof m->moe_layers);
 }
 
+static int load_model(const struct ss_finish *f, const char *name, struct ss_model *m)
+{
+    return f->loaded ? ss_loaded_model(f->loaded, name, m, f->err) : ss_model_load(name, m, f->err);
+}
+
+/* Rows of a tokenizer that is not read: of one known by its type, or, where --tokenizer-model names a model of workloads/models, those
+ * of that. */
+static int complete_vocabulary(struct ss_finish *f, struct ss_model *m)
+{
+    const struct ss_request *r = f->request;
+    size_t at = r ? ss_request_find(r, "--tokenizer-model") : 0;
+    struct ss_model named;
+    char name[128];
+    bool found = false;
+
+    if (f->job->tokenizer_vocab >= 0) {
+        m->vocab_size = f->job->tokenizer_vocab;
+        return SS_OK;
+    }
+    if (!r || at + 1 >= r->n)
+        return SS_OK;
+    int rc = ss_model_known(r->word[at + 1].text, name, sizeof name, &found, f->err);
+    if (rc || !found)
+        return rc;
+    rc = load_model(f, name, &named);
+    if (rc)
+        return rc;
+    m->vocab_size = named.vocab_size;
+    ss_note(f->notes, "the tokenizer of %s is not read: %d rows, as its model has", name, named.vocab_size);
+    return SS_OK;
+}
+
 /* Flag > config.json > Megatron's default. */
 static int complete_model(struct ss_finish *f)
 {
@@ -38,8 +71,7 @@ static int complete_model(struct ss_finish *f)
     if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
         job->model.vocab_size++;
     if (job->model_ref[0]) {
-        int rc = f->loaded ? ss_loaded_model(f->loaded, job->model_ref, &m, f->err)
-                           : ss_model_load(job->model_ref, &m, f->err);
+        int rc = load_model(f, job->model_ref, &m);
         if (rc) {
             ss_request_locate(f->request, "--model", f->err);
             return rc;
@@ -52,13 +84,13 @@ static int complete_model(struct ss_finish *f)
     } else {
         m = job->model;
     }
-    if (!m.vocab_size && job->tokenizer_vocab > 0)
-        m.vocab_size = job->tokenizer_vocab;
+    int rc = m.vocab_size ? SS_OK : complete_vocabulary(f, &m);
     if (!m.num_query_groups && job->group_query_attention)
         m.num_query_groups = 1;
     if (!m.ffn_hidden_size && job->quick_geglu)
         m.ffn_hidden_size = 4 * m.hidden_size;
-    int rc = ss_job_complete_attention_flags(f, &m);
+    if (!rc)
+        rc = ss_job_complete_attention_flags(f, &m);
     if (!rc)
         rc = ss_model_finish(&m, f->err);
     if (!rc)

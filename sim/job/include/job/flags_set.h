@@ -45,6 +45,7 @@
     X(padded_vocab)                                                                                          \
     X(tokenizer)                                                                                             \
     X(merge_file)                                                                                            \
+    X(tokenizer_model)                                                                                       \
     X(vp)                                                                                                    \
     X(quick_geglu)                                                                                           \
     X(activation_clamp)                                                                                      \

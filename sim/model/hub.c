@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/hub.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/base.h"
+
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && !strcasecmp(text + n - m, end);
+}
+
+/* Cuts what the hub adds to a name without changing the shape: "Meta-Llama-3-8B-Instruct" is Llama-3-8B. Returns 0 where there is
+ * nothing to cut. */
+static int shorten(char *name)
+{
+    static const char *const ends[] = {"-instruct", "-chat", "-base", "-hf",   "-it",  "-pt",
+                                       "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-8k",  "-4k",
+                                       "-128k",     "-bf16", "-2407", "-2409", "-2501"};
+    size_t n = strlen(name);
+
+    if (!strncasecmp(name, "meta-", 5)) {
+        memmove(name, name + 5, n - 4);
+        return 1;
+    }
+    if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
+        name[n - 5] = '\0';
+        return 1;
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++)
+        if (ends_in(name, ends[i])) {
+            name[n - strlen(ends[i])] = '\0';
+            return 1;
+        }
+    return 0;
+}
+
+int ss_model_known(const char *hub, char *name, size_t size, bool *found, struct ss_error *err)
+{
+    const char *slash = strrchr(hub, '/');
+    char file[4096];
+    int rc;
+
+    ss_copy(name, size, slash && slash[1] ? slash + 1 : hub);
+    do {
+        rc = ss_data_look("workloads/models", name, ".json", file, sizeof file, found, err);
+    } while (!rc && !*found && shorten(name));
+    return rc;
+}
