@@ -145,7 +145,8 @@ static int predict(const struct planner *x, const struct site *s, const char *wo
         ss_capacity_measure(&run, p);
         tell_layout(&run, p);
         p->batch = scenario->job->global_batch;
-        ss_capacity_figures(x->plan, p, (double)scenario->job->seq_length * p->batch);
+        ss_capacity_figures(x->plan, p,
+                            (double)scenario->job->seq_length * p->batch * (1 - run.plan->packing.padding));
         ss_run_free(&run);
     }
     ss_scenario_free(scenario);

@@ -1,0 +1,1 @@
+for p in fixed:4097 fixed:8192; do "$STEPSIM" capacity --platform h100 --nodes 4 --model llama3.1-8b --bf16 --seq 8192 --mbs 1 --gbs 64 --tp 2 --sequence-parallel --use-distributed-optimizer --num-layers 4 --packed-lengths $p --tokens 100B --layout given | grep -o '[0-9]* iterations'; done; echo "100e9 / (64 * 4097) = 381376.6, 100e9 / (64 * 8192) = 190734.9"
