@@ -50,7 +50,7 @@ REMOVED = (
      ((H100, GEMM + "fp8", None, "0.73"),)),
     ("megatron-2407 `ss.attention.flash.backward` (fitted; of a full card)", "0.240", "0.307", "measured alone on the card",
      ((STACK, "ss.attention.flash.backward", None, "0.240"),)),
-    ("`ss.loss.forward_bytes` of stacks with a fused loss", "as megatron-2407 (fitted)", "38", "by count",
+    ("`ss.loss.forward_bytes` of stacks with a fused loss", "as megatron-2407 (fitted)", "38, NeMo 22", "by count",
      (("workloads/stacks/nemo-24.11.xml", "ss.loss.forward_bytes", None, "54"),
       ("workloads/stacks/llm-foundry-2023.xml", "ss.loss.forward_bytes", None, "54"))),
     ("megatron-2407 `ss.loss.forward_bytes`, were it by count", "38", "54, fitted", "docs/design/calibration-log.md",
