@@ -72,8 +72,14 @@ static int read_layers(struct ss_config *c, struct ss_model *m)
     char key[64];
     const json_t *list = ss_config_pick(c, "mlp_layer_types moe_layer_freq", key);
 
-    if (json_array_size(list) > 0)
+    if (json_array_size(list) > 0) { /* it beats what the family, or a file of both kinds, says of layers */
+        char other[64];
+        ss_config_pick(c,
+                       "first_k_dense_replace moe_layer_start_index moe_layer_end_index moe_layer_interval "
+                       "decoder_sparse_step interleave_moe_layer_step moe_layers mlp_only_layers",
+                       other);
         return ss_config_layers(c, key, list, m->num_layers, is_mixture, rule);
+    }
     rule->period = 1;
     if (!json_is_array(list))
         rc = ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);

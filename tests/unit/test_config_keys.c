@@ -280,6 +280,7 @@ static void test_same(void)
                      "'dense', 'sparse', 'dense', 'sparse']");
     for (int i = 0; i < 8; i++)
         CU_ASSERT_EQUAL(ss_layer_rule_has(&m.moe_layers, i), i % 2);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, ""); /* the family's first_k_dense_replace is beaten, not lost */
     m = small("minimax_m2", "'num_local_experts': 8, 'num_mtp_modules': 3, 'use_mtp': false");
     CU_ASSERT_EQUAL(m.mtp_num_layers, 0);
 }
