@@ -100,7 +100,7 @@ int ss_side_tell(const struct ss_sides_words *all, int i,
 
 static double speed(const struct ss_side *s)
 {
-    return s->tokens / s->summary.iteration_s;
+    return s->tokens * (1 - s->summary.padding_fraction) / s->summary.iteration_s;
 }
 
 static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, struct ss_apart *out,

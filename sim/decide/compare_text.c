@@ -26,7 +26,10 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
     if (u->band_pct > 0)
         fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, ", %.1f tokens/s/GPU, %.0f TFLOP/s/GPU", u->tokens_per_s_per_gpu, u->tflops_per_gpu);
+    fprintf(out, ", %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
+    if (u->padding_fraction > 0)
+        fprintf(out, " (%.1f %% padding)", 100 * u->padding_fraction);
+    fprintf(out, ", %.0f TFLOP/s/GPU", u->tflops_per_gpu);
     if (ss_text_is_causal(u))
         fprintf(out, " (causal %.0f)", u->tflops_causal_per_gpu);
     fprintf(out, " on %.0f GPU%s, %s: %.1f of %.1f GiB\n", u->gpus, u->gpus > 1 ? "s" : "",

@@ -162,6 +162,7 @@ void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands
     out->mfu_bf16 = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
     out->hfu = ratio(plan->hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
     out->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
+    out->padding_fraction = plan->packing.padding;
     out->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;
     out->usd_per_million_tokens = 1e6 * ratio(out->usd_per_iteration, tokens);
     out->bubble_fraction = ratio(spent[SS_LABEL_BUBBLE], r->iteration_s);

@@ -22,10 +22,10 @@ void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *
     }
 }
 
-/* Tokens a second: rows may differ in what an iteration does. */
+/* Tokens a second: rows may differ in what an iteration does. Padding trains nothing. */
 static double speed(const struct ss_summary *s, int by_gpu)
 {
-    return s->tokens_per_s_per_gpu * (by_gpu ? 1 : s->gpus);
+    return s->tokens_per_s_per_gpu * (1 - s->padding_fraction) * (by_gpu ? 1 : s->gpus);
 }
 
 int ss_sweep_count(const struct ss_sweep *s, int outcome)

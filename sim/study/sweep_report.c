@@ -67,7 +67,10 @@ static void write_best(const struct ss_sweep *s, const char *what, int best, FIL
     fprintf(out, ", %s", ss_text_time(u->iteration_s, time, sizeof time));
     if (u->band_pct > 0)
         fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, " an iteration, %.1f tokens/s/GPU\n", u->tokens_per_s_per_gpu);
+    fprintf(out, " an iteration, %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
+    if (u->padding_fraction > 0)
+        fprintf(out, ", %.1f %% of them padding", 100 * u->padding_fraction);
+    fputc('\n', out);
 }
 
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out)

@@ -123,6 +123,7 @@ static void test_run_has_every_key(void)
                                        "mfu_bf16",
                                        "hfu",
                                        "tokens_per_s_per_gpu",
+                                       "padding_fraction",
                                        "bubble_fraction",
                                        "imbalance_fraction",
                                        "spread_fraction",

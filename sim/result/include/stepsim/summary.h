@@ -85,6 +85,8 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "as `mfu`, with recomputed FLOP added; what flash attention recomputes inside is not counted")         \
     X(tokens_per_s_per_gpu, TOKENS, RUN, "tokens_per_s_per_gpu",                                             \
       "tokens of the global batch over time and GPUs")                                                       \
+    X(padding_fraction, SHARE, RUN, "padding_fraction",                                                      \
+      "padding of packed rows, over their tokens, which `tokens_per_s_per_gpu` counts")                      \
     X(usd_per_iteration, USD, RUN, "usd_per_iteration",                                                      \
       "cost of all GPUs, only where a price (`ss.price`) is stated")                                         \
     X(usd_per_million_tokens, USD, RUN, "usd_per_million_tokens", "the same over the tokens")                \
