@@ -350,6 +350,17 @@ int ss_data_look(const char *kind, const char *name, const char *suffix, char *p
     return rc || *found ? rc : look_in_folder(name, suffix, path, size, found, err);
 }
 
+/* A file by its ending, which no name has: a result, a configuration, a script. */
+static bool is_file_name(const char *name)
+{
+    static const char *const endings[] = {".json", ".yaml", ".yml", ".toml", ".args", ".xml", ".txt", ".sh"};
+    bool is = false;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(endings); i++)
+        is = is || ends_with(name, endings[i]);
+    return is;
+}
+
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err)
 {
@@ -357,8 +368,12 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     int rc = ss_data_look(kind, name, suffix, path, size, &found, err);
     if (rc || found)
         return rc;
-    return is_path(name, suffix) || is_model_folder(name, suffix) ? unknown_path(kind, name, suffix, err)
-                                                                  : unknown_name(kind, name, suffix, err);
+    if (is_path(name, suffix) || is_model_folder(name, suffix))
+        return unknown_path(kind, name, suffix, err);
+    if (!is_file_name(name))
+        return unknown_name(kind, name, suffix, err);
+    ss_fail(err, SS_ERR_IO, NULL, 0, "no such file '%s'", name);
+    return ss_hint(err, SS_ERR_IO, "give a file, or a name of %s", kind);
 }
 
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,
