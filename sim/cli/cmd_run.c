@@ -103,7 +103,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     if (rc)
         return rc;
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
-             ? cli_usage(err, "add --measured or --measured-memory", "--tolerance of what?")
+             ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
              : ss_how_finish(&flags.how, in.scenario, cli_files(), err);
     cli_inputs_end(&in); /* with the placement */
     if (!rc)
