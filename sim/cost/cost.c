@@ -228,6 +228,12 @@ static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
+static void gemms_add(const struct ss_linear_times *t, struct ss_layer_cost *out)
+{
+    out->gemms[0] += t->f;
+    out->gemms[1] += t->d + t->w;
+}
+
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
     int tp = op->role != SS_TP_NONE && c->tp.n > 1 && !op->shares_input;
@@ -245,6 +251,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    gemms_add(&t, out);
     tp_cost(&t, out);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
@@ -281,6 +288,7 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
+    gemms_add(&t, out);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }
@@ -329,6 +337,7 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
     }
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i] - rest.forward[i];
+    out->gemms[1] += out->gemms[0] - rest.gemms[0];
     out->recompute_flops += out->forward_flops - rest.forward_flops;
     ss_record_again(c->record, to, ss_record_length(c->record)); /* each goes before what is there */
     ss_record_again(c->record, 0, from);
@@ -368,6 +377,7 @@ static void repeat_operators(const struct ss_cost_context *c, const struct ss_op
         operator_cost(&quiet, &ops->op[i], SS_RECOMPUTE_NONE, &again);
         for (int l = 0; l < SS_LABEL_COUNT; l++)
             out->input_grad[l == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : l] += again.forward[l];
+        out->gemms[1] += again.gemms[0];
         out->recompute_flops += ops->op[i].forward_flops;
     }
 }

@@ -31,7 +31,7 @@ static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int c
         ss_step_post(comm, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, group));
     ss_net_beside(&beside, coll, bytes, group, 1);
     s.slowed = ss_collective_seconds(&beside, coll, bytes, group);
-    s.sm_share = exchange_sms(c, comm, group);
+    s.sms = s.sm_share = exchange_sms(c, comm, group);
     return s;
 }
 
@@ -82,7 +82,7 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out)
     double f[SS_LABEL_COUNT], b[SS_LABEL_COUNT], i[SS_LABEL_COUNT];
     struct ss_layer_steps *s = &c->record->out;
     for (int phase = 0; phase < SS_PHASE_FB; phase++)
-        ss_steps_beside(&s->phase[phase]);
+        ss_steps_beside(&s->phase[phase], c->card);
     if (fold_once(c, &s->phase[SS_PHASE_F], f) || fold_once(c, &s->phase[SS_PHASE_B], b) ||
         fold_once(c, &s->phase[SS_PHASE_I], i)) {
         s->phase[SS_PHASE_F].failed = 1;

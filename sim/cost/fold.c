@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/collective.h"
 #include "cost/steps.h"
 
 /* A posted collective. */
@@ -93,22 +94,32 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         f->first++;
 }
 
-/* Seconds of the kernels before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. */
-static double kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited)
+static int is_gemm(const struct ss_layer_step *s)
+{
+    return s->of_part == SS_PART_ATTENTION_GEMM || s->of_part == SS_PART_MLP_GEMM ||
+           s->of_part == SS_PART_EXPERT_GEMM;
+}
+
+/* Seconds of the kernels before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. *gemms is
+ * the part that is GEMMs'. */
+static double kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited, double *gemms)
 {
     int stream = ss_comm_facts(list->step[at].comm)->stream;
-    double seconds = 0;
+    double seconds = 0, of_gemms = 0;
     for (size_t i = at + 1; i < list->n; i++) {
         const struct ss_layer_step *s = &list->step[i];
-        if (s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE))
+        if (s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE)) {
             seconds += s->seconds;
+            of_gemms += is_gemm(s) ? s->seconds : 0;
+        }
         if (s->kind == SS_STEP_WAIT && ss_comm_facts(s->comm)->stream == stream && waited++ == order)
             break;
     }
+    *gemms = seconds > 0 ? of_gemms / seconds : 0;
     return seconds;
 }
 
-void ss_steps_beside(struct ss_step_list *list)
+void ss_steps_beside(struct ss_step_list *list, const struct ss_card *card)
 {
     int posted[SS_COMM_COUNT] = {0}, waited[SS_COMM_COUNT] = {0}; /* by stream, of which there are no more */
     for (size_t i = 0; i < list->n; i++) {
@@ -119,9 +130,10 @@ void ss_steps_beside(struct ss_step_list *list)
         waited[stream] += s->kind == SS_STEP_WAIT;
         if (s->kind != SS_STEP_POST)
             continue;
-        if (s->slowed > 0) {
-            double kernels = kernels_beside(list, i, posted[stream], waited[stream]) / (1 - s->sm_share);
-            s->beside = fmin(1, kernels / s->slowed);
+        if (s->sms > 0 || s->slowed > 0) {
+            double gemms, kernels = kernels_beside(list, i, posted[stream], waited[stream], &gemms);
+            s->sm_share = ss_sm_share_taken(card, s->sms, gemms);
+            s->beside = s->slowed > 0 ? fmin(1, kernels / (1 - s->sm_share) / s->slowed) : 0;
             s->seconds += s->beside * (s->slowed - s->seconds);
         }
         posted[stream]++;

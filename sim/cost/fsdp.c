@@ -10,15 +10,15 @@ struct fsdp_part {
     int comm;
     const struct ss_group_shape *group;
     double params, gemm;
-    double seconds[2], sm_share; /* of the forward's collectives, and of the backward's */
+    double seconds[2], sm_share[2]; /* of the forward's collectives, and of the backward's */
 };
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
-                                      double bytes)
+                                      double bytes, int backward)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, part->group);
     struct ss_layer_step step = ss_step_post(part->comm, coll, bytes, seconds);
-    step.sm_share = ss_collective_sm_share(c->stack, c->card, part->group);
+    step.sm_share = part->sm_share[backward];
     return step;
 }
 
@@ -34,22 +34,44 @@ static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops,
     double dense = ss_ops_params(ops) - expert;
     if (dense > 0)
         parts[n++] =
-            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, {0, 0}, 0};
+            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, {0, 0}, {0, 0}};
     if (expert > 0 && c->edp.n > 1)
-        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, {0, 0}, 0};
+        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, {0, 0}, {0, 0}};
     return n;
 }
 
-/* What the parts' collectives in one direction of the pass, one after the other, add to the compute beside them, of which each
+/* What they have beside them: seconds of a layer, and the part of these in which kernels run, of which GEMMs are a part. */
+struct fsdp_beside {
+    double seconds, kernels, gemms;
+};
+
+static double kernels(const double by_label[SS_LABEL_COUNT])
+{
+    return by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE];
+}
+
+static struct fsdp_beside beside(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
+                                 int backward)
+{
+    double busy = backward ? kernels(cost->input_grad) + kernels(cost->weight_grad) + kernels(cost->joint)
+                           : kernels(cost->forward);
+    double seconds = backward ? ss_cost_slowed_backward(c, cost) : ss_cost_slowed(c, cost->forward);
+    if (busy <= 0)
+        return (struct fsdp_beside){seconds, 0, 0};
+    return (struct fsdp_beside){seconds, fmin(1, busy * (1 + c->slower) / seconds),
+                                fmin(1, cost->gemms[backward] / busy)};
+}
+
+/* What the parts' collectives in one direction of the pass, one after the other, add to the kernels beside them, of which each
  * takes its share of the SMs. */
-static double held(const struct fsdp_part *parts, int n, int backward, double compute)
+static double held(const struct fsdp_part *parts, int n, int backward, const struct fsdp_beside *b)
 {
     double seconds = 0, taken = 0;
     for (int i = 0; i < n; i++) {
         seconds += parts[i].seconds[backward];
-        taken += parts[i].sm_share * parts[i].seconds[backward];
+        taken += parts[i].sm_share[backward] * parts[i].seconds[backward] * b->kernels;
     }
-    return fmax(seconds, compute + taken) - compute;
+    return fmax(seconds, b->seconds + taken) - b->seconds;
 }
 
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
@@ -62,20 +84,21 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
     struct ss_layer_step gather[2], back[4];
     int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
         again = whole && !kept, nback = again ? n : 0;
-    double e = c->shape.e, f = ss_cost_slowed(c, out->forward), b = ss_cost_slowed_backward(c, out),
-           params = 0;
-    double times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+    const struct fsdp_beside forward = beside(c, out, 0), backward = beside(c, out, 1);
+    double e = c->shape.e, params = 0, times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
         double narrow = c->job->fp8_param_gather ? p->gemm : 0;
         double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
-        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER,
-                              ((p->params - narrow) * e + narrow * c->shape.quantized) * times);
-        back[i] = gather[i];
-        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
+        double gathered = ((p->params - narrow) * e + narrow * c->shape.quantized) * times;
+        double share = ss_collective_sm_share(c->stack, c->card, p->group);
+        p->sm_share[0] = ss_sm_share_taken(c->card, share, forward.gemms);
+        p->sm_share[1] = ss_sm_share_taken(c->card, share, backward.gemms);
+        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered, 0);
+        back[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered, 1);
+        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad, 1);
         p->seconds[0] = gather[i].seconds;
         p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
-        p->sm_share = gather[i].sm_share;
         params += p->params;
     }
     nback += n;
@@ -89,6 +112,6 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
     ss_record_beside(c->record, SS_PHASE_I, back, nback, flat_b);
     out->forward[SS_LABEL_COMPUTE] += flat_f;
     out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    out->forward[SS_LABEL_DP] += held(parts, n, 0, f);
-    out->input_grad[SS_LABEL_DP] += held(parts, n, 1, b);
+    out->forward[SS_LABEL_DP] += held(parts, n, 0, &forward);
+    out->input_grad[SS_LABEL_DP] += held(parts, n, 1, &backward);
 }

@@ -13,6 +13,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
                       struct ss_error *err)
 {
     set->c = c;
+    set->card = c->card;
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
     set->slower = c->slower;
@@ -183,6 +184,7 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
 
 static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *cost, int count)
 {
+    chunk->gemms += count * (cost->gemms[0] + cost->gemms[1]);
     for (int i = 0; i < SS_LABEL_COUNT; i++) {
         chunk->forward[i] += count * cost->forward[i];
         chunk->input_grad[i] += count * cost->input_grad[i];
@@ -215,6 +217,8 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
         chunk->backward[i] += chunk->input_grad[i] + chunk->weight_grad[i];
     if (set->delay_wgrad && delayed_times(set, k, chunk))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a chunk");
+    double all = ss_label_sum(chunk->forward) + ss_label_sum(chunk->backward);
+    chunk->gemms = all > 0 ? fmin(1, chunk->gemms / all) : 0;
     return SS_OK;
 }
 

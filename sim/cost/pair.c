@@ -240,7 +240,7 @@ static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const 
         p->due.list = NULL;
         if (bc.post[1])
             p->due = bc;
-        if (bc.post[1] && bc.post[1]->sm_share <= 0)
+        if (bc.post[1] && bc.post[1]->sms <= 0)
             post_due(p);
         weights(p, b, 1);
     }
@@ -345,7 +345,7 @@ static int merge(const struct ss_layer_set *set, int f, int b, int layers, struc
         }
     }
     finish(p);
-    ss_steps_beside(out);
+    ss_steps_beside(out, set->card);
     wait_for_host(p);
     if (at)
         *at = p->at < out->n ? p->at : out->n;

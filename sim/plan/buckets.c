@@ -38,17 +38,43 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
                                                                    : plan->schedule->chunks - 1 - chunk;
 }
 
-static int collective_add(const struct dp_group *d, const char *name, int role, int kind, double bytes,
-                          int *index)
+/* Part that GEMMs are of the seconds of a class. */
+static double gemms_of(const struct ss_plan *plan, int cls, double *seconds)
+{
+    double gemms = 0;
+    *seconds = 0;
+    for (int k = 0; k < plan->schedule->chunks; k++) {
+        const struct ss_chunk_cost *chunk = &plan->classes[cls].chunks[k];
+        double s = ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B);
+        gemms += chunk->gemms * s;
+        *seconds += s;
+    }
+    return *seconds > 0 ? gemms / *seconds : 0;
+}
+
+/* What a collective of the group takes of the kernels beside it, of the class for which all others wait. */
+static double sm_share(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     const struct ss_card *card = ss_platform_card(plan->platform);
+    double gemms = 0, most = -1, seconds;
+    for (int i = 0; i < d->classes.n; i++) {
+        double part = gemms_of(plan, d->classes.cls[i], &seconds);
+        gemms = seconds > most ? part : gemms;
+        most = fmax(most, seconds);
+    }
+    return ss_sm_share_taken(card, ss_collective_sm_share(plan->stack, card, &d->shape), gemms);
+}
+
+static int collective_add(const struct dp_group *d, const char *name, int role, int kind, double bytes,
+                          int *index)
+{
     const struct ss_collective_spec spec = {.name = name,
                                             .comm = d->comm,
                                             .role = role,
                                             .kind = kind,
                                             .bytes = bytes,
-                                            .sm_share = ss_collective_sm_share(plan->stack, card, &d->shape),
+                                            .sm_share = sm_share(d),
                                             .part = 1,
                                             .seconds = -1};
     return ss_plan_group_collective_add(d->b, d->cls, &spec, index, d->err);

@@ -280,6 +280,21 @@ static void test_sm_share(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &small, &node), 0.5, 1e-15);
 }
 
+/* Beside a quarter of the SMs kernels have three quarters of their rate, GEMMs half of it where they deal out their tiles when they start:
+ * half of each takes 2/3 + 1 = 5/3 as long, 0.4 of it the holder's. At most half; a card that says more than what is left gets that. */
+static void test_sm_share_taken(void)
+{
+    const struct ss_card any = {.gemm_beside = 0}, hopper = {.gemm_beside = 0.5},
+                         slow = {.gemm_beside = 0.25};
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&any, 0.25, 1), 0.25, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&hopper, 0.25, 0), 0.25, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&hopper, 0.25, 0.5), 0.4, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&hopper, 0.25, 1), 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&slow, 0.25, 1), 0.5, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_taken(&hopper, 0.6, 1), 0.5, 1e-15);
+    CU_ASSERT_EQUAL(ss_sm_share_taken(&hopper, 0, 1), 0);
+}
+
 static struct ss_net with_protocols(double far)
 {
     struct ss_net n = net;
@@ -539,6 +554,7 @@ int main(void)
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},
+                           {"what they take of GEMMs", test_sm_share_taken},
                            {"NCCL's protocols", test_protocols},
                            {"trees in Simple", test_simple_trees},
                            {"protocols of switches and PAT", test_protocols_of_others},

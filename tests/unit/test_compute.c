@@ -80,7 +80,7 @@ static void test_sums(void)
         {"--platform h800 --nodes 4 " L8B "--pp 2 --num-layers-per-virtual-pipeline-stage 4", 1e-3},
         {"--platform h800 --nodes 4 " L8B "--pp 2 --schedule zb-h1", 1e-3},
         {"--platform h100 --nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --fsdp full", 0.1},
-        {"--job " SS_SOURCE_DIR "/workloads/jobs/qwen3-30b-16.args", 0.15},  /* beside exchanges */
+        {"--job " SS_SOURCE_DIR "/workloads/jobs/qwen3-30b-16.args", 0.25},  /* beside exchanges */
         {"--job " SS_SOURCE_DIR "/workloads/jobs/deepseek-v3-2048.args", 0}, /* pairs of F and B */
     };
 

@@ -296,9 +296,9 @@ static void test_default_sms(void)
         struct scale_job s;
         struct ss_run run;
         int seen = 0;
-        CU_ASSERT_FATAL(!scale_open(&s,
-                                    "h800 1;" EXPERTS "--ep 8 --gbs 16 --overlap-moe-expert-parallel-comm "
-                                    "--moe-token-dispatcher-type flex"));
+        CU_ASSERT_FATAL(!scale_open(&s, "h800 1 ss.gemm.beside=0;" EXPERTS
+                                        "--ep 8 --gbs 16 --overlap-moe-expert-parallel-comm "
+                                        "--moe-token-dispatcher-type flex"));
         s.job.dispatcher = (int)sms[i][0];
         o.plan.level = SS_LEVEL_FLOW;
         CU_ASSERT_FATAL(!scale_run(&s, &o, &run));

@@ -24,7 +24,7 @@
     }
 #define POST(c, s, share)                                                                                    \
     {                                                                                                        \
-        .kind = SS_STEP_POST, .comm = (c), .seconds = (s), .part = 1, .sm_share = (share)                    \
+        .kind = SS_STEP_POST, .comm = (c), .seconds = (s), .part = 1, .sms = (share), .sm_share = (share)    \
     }
 #define WAIT(c)                                                                                              \
     {                                                                                                        \
@@ -96,15 +96,31 @@ static void test_beside(void)
                                    WAIT(0),          EITHER(4, 8),           WAIT(SS_COMM_EP),
                                    COMPUTE(1),       EITHER(4, 9),           COMPUTE(5)};
     /* They hold half of the SMs: 1 s of kernels lasts for 2 of the 7 s that one takes beside kernels, 5 s for all of the 9 of the other. */
-    step[6].sm_share = step[16].sm_share = 0.5;
+    step[6].sms = step[16].sms = 0.5;
+    const struct ss_card card = {.gemm_beside = 0};
     struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};
-    ss_steps_beside(&list);
+    ss_steps_beside(&list, &card);
     CU_ASSERT(step[0].seconds == 4 && !step[0].beside);
     CU_ASSERT(step[5].seconds == 4 && !step[5].beside);
     CU_ASSERT(step[6].beside == 2 / 7. && step[6].seconds == 4 + 2 / 7. * (7 - 4));
     CU_ASSERT(step[10].seconds == 4 && !step[10].beside); /* of which no other time is known */
     CU_ASSERT(step[13].seconds == 4 && !step[13].beside);
     CU_ASSERT(step[16].seconds == 9 && step[16].beside == 1);
+}
+
+/* A quarter of the SMs is held beside 1 s of GEMMs, which have half of their rate then, and 1 s of other kernels: 2 + 4/3 s, of which
+ * the exchange takes 0.4. */
+static void test_beside_gemms(void)
+{
+    struct ss_layer_step step[] = {EITHER(4, 0), COMPUTE(1), COMPUTE(1), WAIT(SS_COMM_EP), COMPUTE(9)};
+    const struct ss_card card = {.gemm_beside = 0.5};
+    struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};
+    step[0].sms = 0.25;
+    step[1].of_part = SS_PART_EXPERT_GEMM;
+    step[2].of_part = SS_PART_ELEMENTWISE;
+    ss_steps_beside(&list, &card);
+    CU_ASSERT_DOUBLE_EQUAL(step[0].sm_share, 0.4, 1e-15);
+    CU_ASSERT_EQUAL(step[0].seconds, 4);
 }
 
 /* ---- jobs ---- */
@@ -364,8 +380,13 @@ static void test_pair_call(void)
                                 backward, backward, LIST(IN_MLP(7))}}};
         struct ss_layer_run run = {.part = 0, .count = 1};
         struct ss_layer_runs chunk = {.n = 1, .run = &run};
-        struct ss_layer_set set = {
-            .nparts = 1, .part = &part, .nchunks = 1, .chunks = &chunk, .delay_wgrad = at[i].delay};
+        const struct ss_card card = {.gemm_beside = 0};
+        struct ss_layer_set set = {.card = &card,
+                                   .nparts = 1,
+                                   .part = &part,
+                                   .nchunks = 1,
+                                   .chunks = &chunk,
+                                   .delay_wgrad = at[i].delay};
         struct ss_step_list list;
         char text[256];
         CU_ASSERT_FATAL(ss_pair_steps(&set, 0, 0, &list) == SS_OK);
@@ -546,6 +567,7 @@ int main(void)
     CU_TestInfo tests[] = {{"a list of steps in time", test_fold},
                            {"collectives hold SMs", test_fold_sms},
                            {"exchanges beside kernels and alone", test_beside},
+                           {"GEMMs beside exchanges", test_beside_gemms},
                            {"shared experts beside the exchanges", test_shared},
                            {"shared experts with recompute", test_recompute},
                            {"nothing to hide", test_nothing_to_hide},

@@ -78,6 +78,12 @@ double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card
     return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_nvlink) / card->sm_count);
 }
 
+double ss_sm_share_taken(const struct ss_card *card, double share, double gemms)
+{
+    double left = 1 - share, beside = card->gemm_beside > 0 ? fmin(card->gemm_beside, left) : left;
+    return share > 0 ? fmin(0.5, 1 - 1 / ((1 - gemms) / left + gemms / beside)) : 0;
+}
+
 void ss_net_beside(struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g, double part)
 {
     const double rate = net->dispatch_rate_beside;

@@ -167,6 +167,9 @@ double ss_hop_part(int hop, const struct ss_group_shape *g, int j);
 /* Share of the card's SMs that its channels hold, at most half. */
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g);
+/* What a kernel that holds a share of the SMs takes of those beside it, at most half: that share, but of GEMMs, `gemms` of their
+ * seconds alone (0..1), all beyond the card's ss.gemm.beside where that is more. */
+double ss_sm_share_taken(const struct ss_card *card, double share, double gemms);
 
 /* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
 struct ss_traffic {

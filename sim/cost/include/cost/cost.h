@@ -35,7 +35,8 @@ struct ss_layer_cost {
     double forward[SS_LABEL_COUNT];
     double input_grad[SS_LABEL_COUNT];  /* I, with the recompute if there is any */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double host[2];                     /* s to issue the forward, and the backward */
+    double gemms[2];              /* s of GEMMs in the forward, and in the backward with what it repeats */
+    double host[2];               /* s to issue the forward, and the backward */
     double joint[SS_LABEL_COUNT]; /* B less I and W: where kernels of W hide exchanges in B, less than 0 */
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };

@@ -33,6 +33,7 @@ struct ss_layer_set {
     const struct ss_cost_context *c; /* while chunks are added */
     /* likewise: a set whose layers cost the same, of another stage, from which what it has is taken; NULL: none */
     const struct ss_layer_set *like;
+    const struct ss_card *card;
     int with_steps;
     double fixed;      /* s: host time before F, B and I */
     int experts_apart; /* ss_job_experts_apart */

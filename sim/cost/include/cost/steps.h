@@ -12,6 +12,7 @@
 #include "stepsim/communicator.h"
 
 struct ss_cost_context;
+struct ss_card;
 
 /* COMPUTE: label, seconds. POST: the rest. WAIT: comm. */
 struct ss_layer_step {
@@ -25,10 +26,11 @@ struct ss_layer_step {
     double bytes;        /* full buffer; of a ring step those of one member */
     double user_buffers; /* busbw of user buffers over NCCL's on NVLink (ss_net_user_buffers); 0: NCCL */
     double part;         /* of the collective that this is, 0..1 */
-    double sm_share;
-    int mlp;   /* 1: of the layer's MLP or mixture, 0: of its attention */
-    int again; /* 1: of the forward, before the backward */
-    int phase; /* as in struct ss_step, and so are the operator and its kind */
+    double sms;          /* POST: share of the SMs that it holds */
+    double sm_share;     /* POST: and what that takes of the kernels beside it (ss_sm_share_taken) */
+    int mlp;             /* 1: of the layer's MLP or mixture, 0: of its attention */
+    int again;           /* 1: of the forward, before the backward */
+    int phase;           /* as in struct ss_step, and so are the operator and its kind */
     const char *op, *op_kind;
     int of_part, precision; /* COMPUTE: part and precision of struct ss_step */
     int called;             /* COMPUTE: as of struct ss_op */
@@ -121,9 +123,9 @@ void ss_record_behind(struct ss_recorder *r, int phase, const struct ss_layer_st
 int ss_record_end(struct ss_recorder *r, struct ss_layer_steps *out);
 void ss_layer_steps_free(struct ss_layer_steps *s);
 
-/* Gives exchanges between whose post and wait the list has kernels the seconds that they take: slowed while these run, behind them as
- * alone. A list is seen once: as a whole, for what lies before its first post and behind its last wait does not count. */
-void ss_steps_beside(struct ss_step_list *list);
+/* Gives exchanges between whose post and wait the list has kernels the seconds that they take, slowed while these run, behind them as
+ * alone, and what their SMs take of these. A list is seen once: as a whole, for what lies before its first post and behind its last wait does not count. */
+void ss_steps_beside(struct ss_step_list *list, const struct ss_card *card);
 /* Time of a list by label where nothing is contended: steps that compute follow each other, each stream carries one posted
  * collective after the other, and those under way hold their share of the SMs. Kernels take `slower` times as much longer, and
  * are counted as if they did not. SS_ERR_NOMEM. */

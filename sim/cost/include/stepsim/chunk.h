@@ -61,6 +61,7 @@ struct ss_chunk_cost {
     double backward[SS_LABEL_COUNT];    /* B: full backward with recompute */
     double input_grad[SS_LABEL_COUNT];  /* I */
     double weight_grad[SS_LABEL_COUNT]; /* W */
+    double gemms;                  /* part of the seconds of a forward and a backward that is GEMMs', 0..1 */
     double recv_bytes, send_bytes; /* activation (and its gradient) at the chunk's borders, 0 at the ends */
     double activation_bytes;       /* kept from F to B of one microbatch (or W) */
     double logits_bytes;           /* kept from F to B by the loss layer */

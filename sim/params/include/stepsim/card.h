@@ -63,6 +63,9 @@ extern "C" {
     X(gemm_stream_sums_apart, "ss.gemm.stream_sums_apart", FRACTION, 0, 0, 0, 1,                             \
       "share of the sums' traffic that runs beside products where groups of a GEMM are kernels of their "    \
       "own")                                                                                                 \
+    X(gemm_beside, "ss.gemm.beside", FRACTION, 0, 0, 0, 1,                                                   \
+      "rate of a GEMM while a kernel of a collective holds SMs, over its own, where GEMMs deal out their "   \
+      "tiles to all SMs when they start (Hopper); 0: that of the SMs that are left")                         \
     X(gemm_small_tile, "ss.gemm.small_tile", FRACTION, 1, 0, 0.5, 1,                                         \
       "efficiency of a tile of half the largest size over the largest one's")                                \
     X(attention_tile, "ss.attention.tile", COUNT, 0, 128, 16, 1024,                                          \
