@@ -221,8 +221,9 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
  * all-reduce (beside the weight gradient) are asynchronous. */
 static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
 {
-    double beside_f = t->overlap ? t->slow * t->f : 0, beside_w = t->async ? t->slow * t->w : 0;
-    double beside_d = (t->column ? t->async : t->overlap) ? t->slow * t->d : 0;
+    double hides = t->overlap * (1 - t->piece) * t->slow;
+    double beside_f = hides * t->f, beside_w = t->async * t->slow * t->w;
+    double beside_d = t->column ? t->async * t->slow * t->d : hides * t->d;
     out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] += (t->regather ? ss_cost_exposed(t->gather, beside_d) : 0) +
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
@@ -245,6 +246,8 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
         .async = c->stack->tp_async_backward > 0,
         .slow = 1 + c->slower,
     };
+    if (t.overlap && c->stack->tp_overlap_pieces > 0)
+        t.piece = 1.0 / c->tp.n;
     gemm_times(c, op, &t);
     if (tp)
         tp_times(c, op, &t);

@@ -85,6 +85,27 @@ double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *sta
     return ss_precision_is_quantized(precision) && stack->fp8_allgather > 0 ? s->quantized : s->e;
 }
 
+/* Whether it works in pieces, of a buffer into which a rank copies its own. */
+static int in_pieces(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    return s->sp > 1 && stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
+}
+
+/* Bytes of a rank's own piece of what is gathered, copied. */
+static double piece_copy(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    double width = ss_op_gathered_width(s, stack, s->gemm_precision);
+    return in_pieces(s, stack) ? 2 * width * s->tokens * s->h / s->sp : 0;
+}
+
+/* What is gathered in pieces lies with the sequence first; weight gradients in 16 bit read it in the order of the batch, those of torchao's
+ * fp8 turn it in any case. */
+static double reordered(const struct ss_shape *s, const struct ss_stack *stack)
+{
+    int in_order = s->micro_batch <= 1 || ss_precision_is_quantized(s->gemm_precision);
+    return in_pieces(s, stack) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
+}
+
 /* Bytes that a copy of what is gathered moves. */
 static double gathered_copy(const struct ss_shape *s, const struct ss_stack *stack)
 {
@@ -98,10 +119,12 @@ void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct s
     double sum = !s->compiled ? 3 * (layers - 1) * pass + copy
                  : s->sp > 1  ? (layers + 1) * pass
                               : (layers - 1) * pass;
-    if (layers < 2 && copy <= 0)
+    double piece = piece_copy(s, stack), again = reordered(s, stack);
+    if (layers < 2 && copy <= 0 && piece <= 0)
         return;
-    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s, stack),
-                      layers < 2 ? copy : sum, copy > 0, s->compiled ? s->sp > 1 : layers - 1 + (copy > 0));
+    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s, stack) + piece,
+                      (layers < 2 ? copy : sum) + again, copy > 0 || piece > 0,
+                      (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
 }
 
 void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -110,9 +133,9 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct 
     if (copies(s, stack))
         ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s, stack),
                           1, 1);
-    else if (s->sp > 1 &&
-             stack->sequence_copies > 0) /* the ranks' shares of an overlapped one are added up */
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp, 0, 1, 0);
+    else if (in_pieces(s, stack)) /* the ranks' shares are added up */
+        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp,
+                          piece_copy(s, stack) + reordered(s, stack), 1, 1 + (reordered(s, stack) > 0));
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)

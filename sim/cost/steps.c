@@ -67,14 +67,16 @@ static void wait(struct ss_step_list *l, int comm)
     add(l, (struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
 }
 
-/* A collective, and kernels that run beside it or, without `hidden`, behind it. */
-static void post(struct ss_step_list *l, const struct ss_layer_step *s, double kernels, int hidden)
+/* A collective, and kernels of which `hides` (0..1) run beside it. The rest of kernels that hide a part is before it, that of others
+ * behind it. */
+static void post(struct ss_step_list *l, const struct ss_layer_step *s, double kernels, double hides)
 {
+    if (hides > 0)
+        compute(l, SS_LABEL_COMPUTE, (1 - hides) * kernels);
     add(l, *s);
-    if (hidden)
-        compute(l, SS_LABEL_COMPUTE, kernels);
+    compute(l, SS_LABEL_COMPUTE, hides * kernels);
     wait(l, s->comm);
-    if (!hidden)
+    if (hides <= 0)
         compute(l, SS_LABEL_COMPUTE, kernels);
 }
 
@@ -148,7 +150,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
 {
     doing(l, t->d, t->flops, t->d_bytes);
     if (t->sp && t->gather > 0 && t->regather)
-        post(l, gather, t->d, t->column ? t->async : t->overlap);
+        post(l, gather, t->d, t->column ? t->async : t->overlap * (1 - t->piece));
     else
         compute(l, SS_LABEL_COMPUTE, t->d);
     int scatters = t->column && t->scatter > 0;
@@ -178,9 +180,9 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
     struct ss_step_list *f = &r->out.phase[SS_PHASE_F], *w = &r->block.phase[SS_PHASE_W];
     doing(f, t->f, t->flops, t->f_bytes);
     if (t->column && t->gather > 0) {
-        post(f, &gather, t->f, t->overlap);
+        post(f, &gather, t->f, t->overlap * (1 - t->piece));
     } else if (!t->column && t->scatter > 0 && t->overlap) {
-        post(f, &scatter, t->f, 1);
+        post(f, &scatter, t->f, 1 - t->piece);
     } else {
         compute(f, SS_LABEL_COMPUTE, t->f);
         if (!t->column && t->scatter > 0)

@@ -77,7 +77,9 @@ static void test_stops_early(void)
 }
 
 /* Two tensor ranks: each gather and scatter of the forward has a copy, 4 bytes an element; in the backward the sum of three, or two,
- * gradients is made where it is copied. In fp8 what is gathered has 1 byte. Asynchronous ones add two shares up. */
+ * gradients is made where it is copied. In fp8 what is gathered has 1 byte. Asynchronous ones add two shares up, and copy the rank's own
+ * half of what is gathered; where sequences lie beside each other, weight gradients in 16 bit read it, and the gathered gradient, in
+ * another order, a copy of 4 bytes an element. */
 static void test_copies(void)
 {
     struct h100_layer f;
@@ -96,8 +98,18 @@ static void test_copies(void)
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
     NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * T * H);
     h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
-    NEAR(h100_op(&f.ops, "gathered")->forward_bytes + 1, 1);
+    NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 4 * T * H / 2);
+    NEAR(h100_op(&f.ops, "gathered")->backward_bytes, 4 * 2 * T * H);
     NEAR(h100_op(&f.ops, "scattered")->forward_bytes, 3 * T * H);
+    NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 4 * T * H / 2);
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025",
+               LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2");
+    NEAR(h100_op(&f.ops, "gathered")->backward_bytes, 2 * (4 * 2 + 4) * T * H);
+    NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 2 * (4 / 2 + 4) * T * H);
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025",
+               LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2 --fp8-format hybrid");
+    NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * 2 * T * H / 2);
+    NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 2 * 2 * T * H / 2);
     h100_layer(&f, SS_LAYER_DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
     CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }

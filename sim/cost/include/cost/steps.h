@@ -76,6 +76,7 @@ struct ss_linear_times {
     double f_bytes, d_bytes, w_bytes;
     double
         slow; /* factor of the GPUs that wait for each other, >= 1 where none is faster than the mean one */
+    double piece; /* part of a GEMM that is done before its overlapped collective begins to hide, 0..1 */
     int column, sp, overlap, async; /* async: the backward's collectives run beside its GEMMs */
     int regather; /* the backward gathers, too: a gradient, or an input that was not kept gathered */
 };

@@ -125,6 +125,10 @@ extern "C" {
     X(sequence_copies, "ss.tp.sequence_copies", COUNT, 0, 0, 1,                                              \
       "sequence-parallel collectives of NCCL copy what they gather or scatter, for the sequence is not the " \
       "first dimension (DTensor)")                                                                           \
+    X(tp_overlap_pieces, "ss.tp.overlap_pieces", COUNT, 0, 0, 1,                                             \
+      "--tp-comm-overlap cuts a GEMM into a piece for each tensor rank, beside whose own nothing moves, "    \
+      "and "                                                                                                 \
+      "copies what a rank gives away (PyTorch's asynchronous tensor parallelism)")                           \
     X(tp_overlap_sms, "ss.tp.overlap_sms", COUNT, 16, 0, 132,                                                \
       "SMs that --tp-comm-overlap takes from the GEMMs it runs beside")                                      \
     X(tp_overlap_busbw, "ss.tp.overlap_busbw", FRACTION, 0.8, 0.1, 1,                                        \
