@@ -32,8 +32,8 @@ const struct ss_flag_group ss_flag_groups[] = {
     {SS_FLAG_NOT_MODELLED, '+', "the prediction is for the full global batch", "step-batch-size-schedule"},
     {SS_FLAG_NOT_MODELLED, '*', "the prediction is for the full global batch", "rampup-batch-size"},
     {SS_FLAG_NOT_MODELLED, '0', "buckets and their order are Megatron's default",
-     "delay-param-gather disable-align-grad-reduce no-align-grad-reduce no-align-param-gather "
-     "no-delay-grad-reduce no-use-layer-wise-param-layout overlap-param-gather-with-optimizer-step"},
+     "delay-param-gather no-align-param-gather no-use-layer-wise-param-layout "
+     "overlap-param-gather-with-optimizer-step"},
     {SS_FLAG_NOT_MODELLED, '1', "buckets and their order are Megatron's default",
      "ddp-num-buckets suggested-communication-unit-size"},
     {SS_FLAG_NOT_MODELLED, '0', "pipeline transfers are as without it",

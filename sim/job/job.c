@@ -27,6 +27,7 @@ void ss_job_init(struct ss_job *job)
     job->overlap_p2p = 1;
     job->spread = 1;
     job->scatter_gather = 1;
+    job->align_grad_reduce = 1;
     job->grad_reduce_fp32 = -1;
     job->optimizer_fraction = -1;
     job->cpu_offload_activations = 1;

@@ -43,6 +43,14 @@ static int orders_groups(const struct ss_finish *f)
     return f->job->pp > 1 && ss_schedule_heeds(name) & SS_SCHEDULE_HEEDS_GROUP;
 }
 
+/* Elsewhere stages begin on their own to reduce gradients, or do so behind all. */
+static int begins_at_once(const struct ss_finish *f)
+{
+    return f->job->overlap_grad_reduce && !f->job->fsdp && orders_groups(f);
+}
+
+#define AT_ONCE "without --overlap-grad-reduce and virtual stages (--vp)"
+
 void ss_job_note_idle(struct ss_finish *f)
 {
     static const struct {
@@ -60,6 +68,9 @@ void ss_job_note_idle(struct ss_finish *f)
          "without --data-parallel-sharding-strategy: it shards neither gradients nor parameters"},
         {"--microbatch-group-size-per-virtual-pipeline-stage", orders_groups,
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
+        {"--no-align-grad-reduce", begins_at_once, AT_ONCE},
+        {"--disable-align-grad-reduce", begins_at_once, AT_ONCE},
+        {"--no-delay-grad-reduce", begins_at_once, AT_ONCE},
         {"--moe-shared-expert-gate", has_shared_experts, "without shared experts"},
         {"--activation-func-clamp-value", has_experts,
          "without --num-experts: it is priced of experts alone"},

@@ -339,10 +339,22 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
+/* Megatron's interleaved schedule has its own function for it (grad_sync_func of megatron/core/pipeline_parallel/schedules.py):
+ * collectives make what runs beside them slower, and so do so on all stages at one time. */
+static int aligned(const struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    const struct ss_schedule *s = plan->schedule;
+    return plan->stack->ddp_aligned > 0 && job->align_grad_reduce && job->overlap_grad_reduce &&
+           !ss_job_is_hybrid(job) && s->stages > 1 &&
+           (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
+}
+
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 {
-    const struct ss_plan *plan = b->plan;
+    struct ss_plan *plan = b->plan;
     int status = groups_build(b, SS_COMM_DP_CP, err);
+    plan->aligned = aligned(plan);
     if (status || !ss_job_experts_apart(plan->job))
         return status;
     status = groups_build(b, SS_COMM_EDP, err);

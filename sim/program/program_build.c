@@ -4,7 +4,8 @@
  *   step      optimizer, parameter all-gathers that nothing hides, host time; then the
  *             all-gathers that the first forwards hide are posted, all at once, in forward order;
  *   schedule  one slot a slot of the schedule; the first forward of a chunk waits for its parameters where
- *             they are needed, the last backward posts its gradient buckets where they are ready;
+ *             they are needed, the last backward posts its gradient buckets where they are ready, or, where
+ *             all stages begin at once, as many backwards later as its stage is behind the first;
  *   finish    sends still on their way, reductions without overlap, all gradients, gradient norm.
  * The streams are those of stepsim/communicator.h.
  */
@@ -124,7 +125,10 @@ static void step_slot(struct ss_program_builder *b)
 static void finish_slot(struct ss_program_builder *b)
 {
     const struct ss_plan_class *c = &b->plan->classes[b->cls];
-    communicate(b, b->comm.ranks[c->stage].end, b->comm.ranks[c->stage].nend);
+    const struct ss_comm_rank *rank = &b->comm.ranks[c->stage];
+    communicate(b, rank->end, rank->nend);
+    for (int i = 0; i < rank->nlate; i++)
+        ss_program_reduce(b, rank->late[i]);
     for (int i = 0; i < c->npost; i++)
         ss_emit_post(&b->e, c->post[i], SS_STREAM(SS_COMM_DP_CP));
     while (b->e.outstanding > 0 && !b->e.failed)
@@ -289,7 +293,7 @@ static int take_whole(struct ss_program_builder *b)
     if (rc)
         return rc;
     b->schedule = b->whole;
-    return ss_shelf_comm(b->shelf, b->schedule, &b->comm, b->err);
+    return ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err);
 }
 
 static int build(struct ss_program_builder *b)
@@ -303,7 +307,7 @@ static int build(struct ss_program_builder *b)
     if (!rc && !b->channel_of)
         rc = no_memory(b);
     if (!rc)
-        rc = ss_shelf_comm(b->shelf, b->schedule, &b->comm, b->err);
+        rc = ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err);
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
     if (!rc)

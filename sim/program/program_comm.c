@@ -70,6 +70,7 @@ struct lowering {
     struct op_list before, after;
     struct op_list held;     /* batched: the steady forward's operations, until the backward */
     int *first_of, *last_of; /* [chunk]: slots of the first forward and the last weight gradient */
+    int align, *aligned;     /* [backward]: chunk that ss_comm_align puts there */
     int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
 };
@@ -213,15 +214,6 @@ static int forward_part(const struct ss_slot *slot)
     return slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB;
 }
 
-/* The part of a slot that makes the gradient of the input. */
-static int backward_part(const struct ss_slot *slot, int *chunk, int *microbatch)
-{
-    int paired = slot->phase == SS_PHASE_FB;
-    *chunk = paired ? slot->chunk2 : slot->chunk;
-    *microbatch = paired ? slot->microbatch2 : slot->microbatch;
-    return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
-}
-
 static void number_step(struct lowering *l, int d, int stage, int microbatch, int order)
 {
     size_t at = (size_t)stage * (size_t)l->s->microbatches + (size_t)microbatch;
@@ -242,7 +234,7 @@ static void number_steps(struct lowering *l)
             const int *stage = l->stage_of + (size_t)r * (size_t)l->s->chunks;
             if (forward_part(slot))
                 number_step(l, FWD, stage[slot->chunk], slot->microbatch, count[FWD]++);
-            if (backward_part(slot, &chunk, &mb))
+            if (ss_slot_backward(slot, &chunk, &mb))
                 number_step(l, BWD, stage[chunk], mb, count[BWD]++);
         }
         /* ss_schedule_check holds: each rank runs each of its actions once. */
@@ -303,7 +295,7 @@ static int fill_steps(struct lowering *l)
             if (l->first_of[slot->chunk] < 0)
                 l->first_of[slot->chunk] = i;
         }
-        if (!rc && backward_part(slot, &chunk, &mb)) {
+        if (!rc && ss_slot_backward(slot, &chunk, &mb)) {
             fill_step(l, BWD, count[BWD], chunk, mb);
             rc = s->sound ? SS_OK : check_channel_order(l, BWD, count[BWD], mb, latest + s->stages);
             count[BWD]++;
@@ -319,7 +311,7 @@ static int fill_steps(struct lowering *l)
 
 static int same(const struct lowering *l, const struct ss_comm_variant *a, const struct ss_comm_variant *b)
 {
-    return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last &&
+    return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last && a->aligned == b->aligned &&
            (size_t)a->nbefore == l->before.n && (size_t)a->nafter == l->after.n &&
            (!a->nbefore || !memcmp(a->op, l->before.op, l->before.n * sizeof *a->op)) &&
            (!a->nafter || !memcmp(a->op + a->nbefore, l->after.op, l->after.n * sizeof *a->op));
@@ -365,11 +357,14 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
         l->before.n = l->after.n = 0;
         if (forward_part(slot))
             around(l, FWD, count[FWD]++);
-        if (backward_part(slot, &chunk, &mb))
+        struct ss_comm_variant v = {
+            .phase = slot->phase, .chunk = slot->chunk, .chunk2 = slot->chunk2, .aligned = -1};
+        if (ss_slot_backward(slot, &chunk, &mb)) {
+            v.aligned = l->align ? l->aligned[count[BWD]] : -1;
             around(l, BWD, count[BWD]++);
-        struct ss_comm_variant v = {.phase = slot->phase, .chunk = slot->chunk, .chunk2 = slot->chunk2};
+        }
         v.first = forward_part(slot) && l->first_of[slot->chunk] == i;
-        v.last = slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
+        v.last = !l->align && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
         int n = intern(l, out, v);
         out->slots[i] = (struct ss_program_slot){n, slot->phase, slot->chunk, slot->microbatch};
         if (n < 0 || l->before.failed || l->after.failed || l->held.failed)
@@ -404,7 +399,10 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     for (int i = 0; i < SS_PHASE_COUNT * s->chunks; i++)
         l->chain[i] = -1;
     out->slots = ss_calloc((size_t)s->nslots[rank], sizeof *out->slots);
-    int rc = out->slots ? fill_steps(l) : SS_ERR_NOMEM;
+    int rc = out->slots ? SS_OK : SS_ERR_NOMEM;
+    if (!rc && l->align)
+        rc = ss_comm_align(s, rank, l->aligned, out);
+    rc = rc ? rc : fill_steps(l);
     return rc ? rc : lower_slots(l, out);
 }
 
@@ -418,7 +416,8 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     l->first_of = ss_calloc(chunks, sizeof *l->first_of);
     l->last_of = ss_calloc(chunks, sizeof *l->last_of);
     l->chain = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *l->chain);
-    bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain;
+    l->aligned = malloc(n * sizeof *l->aligned);
+    bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain && l->aligned;
     for (int d = 0; d < 2; d++) {
         l->from[d] = ss_calloc(2 * (size_t)s->stages * chunks, sizeof *l->from[d]);
         l->peer[d] = l->from[d] ? l->from[d] + (size_t)s->stages * chunks : NULL;
@@ -431,9 +430,9 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     return ok ? SS_OK : SS_ERR_NOMEM;
 }
 
-int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_error *err)
+int ss_comm_build(const struct ss_schedule *s, int align, struct ss_comm *comm, struct ss_error *err)
 {
-    struct lowering l = {.s = s, .err = err};
+    struct lowering l = {.s = s, .err = err, .align = align};
     *comm = (struct ss_comm){0};
     int rc = make_room(&l, comm);
     if (!rc) {
@@ -462,6 +461,7 @@ int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_e
     free(l.stage_of);
     free(l.first_of);
     free(l.last_of);
+    free(l.aligned);
     free(l.chain);
     free(l.before.op);
     free(l.after.op);
@@ -480,6 +480,7 @@ void ss_comm_free(struct ss_comm *comm)
         free(rank->variants);
         free(rank->slots);
         free(rank->end);
+        free(rank->late);
     }
     free(comm->ranks);
     comm->ranks = NULL;

@@ -19,10 +19,11 @@ static void mix_slots(struct ss_shelf_key *key, const struct ss_slot *slot, int 
 }
 
 /* All of a schedule that ss_comm_build reads. */
-static struct ss_shelf_key key_of(const struct ss_schedule *s)
+static struct ss_shelf_key key_of(const struct ss_schedule *s, int align)
 {
     struct ss_shelf_key key = ss_shelf_key(SS_SHELF_COMM);
     const int numbers[] = {s->stages, s->chunks, s->microbatches, s->pipelines, s->p2p, s->sound};
+    ss_shelf_mix(&key, (uint64_t)align);
     if (s->kept[0]) {
         ss_shelf_mix(&key, s->kept[0]);
         ss_shelf_mix(&key, s->kept[1]);
@@ -42,7 +43,8 @@ static size_t bytes_of(const struct ss_comm *comm, const struct ss_schedule *s)
     size_t bytes = sizeof *comm + (size_t)comm->stages * sizeof *comm->ranks;
     for (int r = 0; r < comm->stages; r++) {
         const struct ss_comm_rank *rank = &comm->ranks[r];
-        bytes += (size_t)s->nslots[r] * sizeof *rank->slots + (size_t)rank->nend * sizeof *rank->end;
+        bytes += (size_t)s->nslots[r] * sizeof *rank->slots + (size_t)rank->nend * sizeof *rank->end +
+                 (size_t)s->chunks * sizeof *rank->late;
         for (int i = 0; i < rank->nvariants; i++)
             bytes += sizeof *rank->variants +
                      (size_t)(rank->variants[i].nbefore + rank->variants[i].nafter) * sizeof *rank->end;
@@ -70,18 +72,18 @@ static int keep(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_c
     return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to keep a schedule of %d ranks", s->stages);
 }
 
-int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
+int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, int align, struct ss_comm *comm,
                   struct ss_error *err)
 {
     if (!shelf)
-        return ss_comm_build(s, comm, err);
-    const struct ss_shelf_key key = key_of(s);
+        return ss_comm_build(s, align, comm, err);
+    const struct ss_shelf_key key = key_of(s, align);
     const struct ss_comm *kept = ss_shelf_take(shelf, key);
     if (kept) {
         *comm = *kept;
         return SS_OK;
     }
-    int rc = ss_comm_build(s, comm, err);
+    int rc = ss_comm_build(s, align, comm, err);
     comm->key = key;
     return rc ? rc : keep(shelf, s, comm, err);
 }

@@ -34,6 +34,13 @@ static void steps(struct ss_program_builder *b, const struct ss_step *list, int 
     }
 }
 
+void ss_program_reduce(struct ss_program_builder *b, int chunk)
+{
+    const struct ss_chunk_cost *k = &b->plan->classes[b->cls].chunks[chunk];
+    for (int i = 0; i < k->nreduce; i++)
+        ss_emit_post(&b->e, k->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
+}
+
 static void forward_steps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int first)
 {
     int done = 0;
@@ -170,8 +177,8 @@ static void paired(struct ss_program_builder *b, const struct ss_comm_variant *v
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, extra);
     if (!in_step)
         pair_keeps(b, g, SS_EV_FREE);
-    for (int i = 0; v->last && i < g->nreduce; i++)
-        ss_emit_post(&b->e, g->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
+    if (v->last)
+        ss_program_reduce(b, v->chunk2);
 }
 
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v)
@@ -184,4 +191,6 @@ void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_var
         weight_gradient(b, v);
     else
         backward(b, v);
+    if (v->aligned >= 0)
+        ss_program_reduce(b, v->aligned);
 }

@@ -528,9 +528,50 @@ static void test_imbalance(void)
     fixture_free(f);
 }
 
+/* A class's backwards and the buckets that it posts, in order: "B B reduce0.1 ...". */
+static void reductions_of(const struct ss_program *p, int cls, char *out, size_t size)
+{
+    struct ss_cursor cur = {0, 0};
+    const struct ss_event *ev;
+    size_t n = 0;
+    *out = '\0';
+    while ((ev = ss_program_next(p, cls, &cur)) && n < size) {
+        const char *post = ev->kind == SS_EV_POST ? p->collectives[ev->index].name : "";
+        if (ev->kind == SS_EV_COMPUTE && ev->amount == 2)
+            n += (size_t)snprintf(out + n, size - n, "B ");
+        else if (strncmp(post, "reduce", 6) == 0)
+            n += (size_t)snprintf(out + n, size - n, "%s ", post);
+    }
+}
+
+/* Two ranks, two chunks, four microbatches: backwards of chunks 1 1 0 0 1 1 0 0. Rank 0 begins behind the last one of a chunk, rank 1
+ * one backward later, of chunk 0 behind its last slot. Elsewhere each begins inside the last one, which that cuts in two. */
+static void test_aligned(void)
+{
+    static const char *const want[2][2] = {
+        {"B B B B B reduce0.1 B reduce0.0 ", "B B B B B reduce1.1 B reduce1.0 "},
+        {"B B B B B B reduce0.1 B B reduce0.0 ", "B B B B B B B reduce1.1 B reduce1.0 "}};
+    char text[128];
+    for (int overlap = 0; overlap < 2; overlap++)
+        for (int aligned = 0; aligned < 2; aligned++) {
+            struct fixture *f = fixture_make("interleaved", 2, 2, 4, overlap, FIXTURE_DP);
+            f->plan.aligned = aligned;
+            struct ss_program *p = lower(f);
+            CU_ASSERT_FATAL(p != NULL);
+            CU_ASSERT_EQUAL(ss_program_check(p, NULL), SS_OK);
+            for (int c = 0; c < 2; c++) {
+                reductions_of(p, c, text, sizeof text);
+                CU_ASSERT_STRING_EQUAL(text, want[aligned][c]);
+            }
+            ss_program_free(p);
+            fixture_free(f);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
+                           {"reductions that begin at once", test_aligned},
                            {"imbalance of experts", test_imbalance},
                            {"events of interleaved", test_interleaved_events},
                            {"pairs can run", test_pairs_can_run},

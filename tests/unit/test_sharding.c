@@ -101,12 +101,42 @@ static void test_hybrid(void)
                     31);
 }
 
+/* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */
+static void test_aligned(void)
+{
+#define PIPELINE                                                                                             \
+    "h100 1;--model llama3.1-8b --bf16 --mbs 1 --gbs 8 --seq 4096 --use-distributed-optimizer --pp 2 "
+#define VIRTUAL "--num-layers-per-virtual-pipeline-stage 8 "
+    static const struct {
+        const char *flags;
+        int aligned;
+    } rows[] = {
+        {PIPELINE VIRTUAL "--overlap-grad-reduce", 1},
+        {PIPELINE VIRTUAL, 0},
+        {PIPELINE "--overlap-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --no-align-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --disable-align-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --no-delay-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --stack torchtitan-2025", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        CU_ASSERT_EQUAL_FATAL(scale_open(&s, rows[i].flags), 0);
+        CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+        CU_ASSERT_EQUAL(run.plan->aligned, rows[i].aligned);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {{"parameters", test_parameters},
                            {"gradients", test_gradients},
                            {"fp8", test_fp8},
                            {"hybrid", test_hybrid},
+                           {"reductions that begin at once", test_aligned},
                            CU_TEST_INFO_NULL};
     return suite_run("sharding", NULL, NULL, tests);
 }

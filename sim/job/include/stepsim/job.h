@@ -241,6 +241,7 @@ struct ss_job {
     int fsdp2;                 /* 1: by PyTorch's FSDP2, --use-torch-fsdp2 */
     int fsdp_hybrid;           /* 1: the inner group is one node */
     int overlap_grad_reduce, overlap_param_gather;
+    int align_grad_reduce;  /* 0 after --no-align-grad-reduce */
     int overlap_p2p;        /* 0 after --no-overlap-p2p-communication */
     int scatter_gather;     /* 0 after --no-scatter-gather-tensors-in-pipeline */
     int grad_reduce_fp32;   /* --accumulate-allreduce-grads-in-fp32 (bf16 implies it); -1 = not given */

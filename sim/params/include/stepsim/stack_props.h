@@ -160,6 +160,10 @@ extern "C" {
     /* data parallelism and gradients */                                                                     \
     X(ddp_bucket, "ss.ddp.bucket_params", NONE, 40e6, 1, 1e12,                                               \
       "parameters of a data-parallel bucket when --ddp-bucket-size is not given")                            \
+    X(ddp_aligned, "ss.ddp.aligned", COUNT, 1, 0, 1,                                                         \
+      "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
+      "all "                                                                                                 \
+      "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
       "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
       "theirs")                                                                                              \

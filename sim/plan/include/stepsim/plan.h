@@ -156,6 +156,7 @@ struct ss_plan {
         alike; /* [nclasses], of near: lowest class that two steps fewer would leave the same as this one; else NULL */
     double even_s; /* s: an iteration without the spread of GPUs, where that is drawn; 0: not known */
     int experts;   /* 1: the model is a mixture of experts */
+    int aligned;   /* 1: all stages begin at once to reduce the gradients of a chunk */
     /* a pass of a layer of experts on the expert group of rank 0; all zero without */
     struct ss_load_figures load;
     int uneven; /* 1: what ranks of an expert group send each other is a matrix (docs/reference/model.md, section 5) */

@@ -28,5 +28,7 @@ struct ss_program_builder {
 
 /* program_work.c: the events of a slot, without what it sends and receives. */
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v);
+/* All buckets of a chunk at once. */
+void ss_program_reduce(struct ss_program_builder *b, int chunk);
 
 #endif

@@ -10,6 +10,7 @@
 #include "stepsim/program.h"
 
 struct ss_schedule;
+struct ss_slot;
 
 /* Lines of a program that was read from a text; 0 where there is none. */
 struct ss_program_source {
@@ -56,6 +57,7 @@ struct ss_comm_op {
 struct ss_comm_variant {
     int phase, chunk, chunk2;
     int first, last;       /* first forward, last weight gradient of the chunk */
+    int aligned;           /* chunk that ss_comm_align puts behind this slot; -1: none */
     int nbefore, nafter;   /* operations before and after the work */
     struct ss_comm_op *op; /* before, then after */
     int nth;               /* of the same phase and chunk, from 0 */
@@ -68,6 +70,8 @@ struct ss_comm_rank {
     struct ss_program_slot *slots;    /* [nslots] with the number of the variant as template_index */
     int nend;                         /* sends that are still to be waited for after the last slot */
     struct ss_comm_op *end;
+    int nlate; /* chunks that it puts behind the last slot */
+    int *late;
 };
 
 struct ss_comm {
@@ -76,12 +80,18 @@ struct ss_comm {
     struct ss_shelf_key key; /* of one that a shelf has */
 };
 
-int ss_comm_build(const struct ss_schedule *s, struct ss_comm *comm, struct ss_error *err);
+/* align: gradients are reduced where ss_comm_align says, no slot is `last`. */
+int ss_comm_build(const struct ss_schedule *s, int align, struct ss_comm *comm, struct ss_error *err);
 void ss_comm_free(struct ss_comm *comm);
+
+/* program_align.c. The part of a slot that makes the gradient of the input: whether it has one, and of what. */
+int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch);
+/* Where ranks begin at once to reduce the gradients of each chunk: aligned[backward] of the rank, and out->late. Error: SS_ERR_NOMEM. */
+int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out);
 
 /* program_shelf.c: the same, of a schedule that the shelf has or gets; without a shelf, NULL, the table is the caller's. Either
  * way it ends with ss_shelf_drop. */
-int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
+int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, int align, struct ss_comm *comm,
                   struct ss_error *err);
 void ss_shelf_drop(struct ss_shelf *shelf, struct ss_comm *comm);
 

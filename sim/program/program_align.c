@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the interleaved schedule of Megatron core begins to reduce the gradients of a chunk (grad_sync_func of its
+ * pipeline_parallel/schedules.py): on all ranks at once, for a collective slows what runs beside it, and a pipeline whose ranks were
+ * slow one after the other would lose that much on each. Rank r is r backwards ahead of rank 0, so it begins r of its backwards behind
+ * the last one of the chunk; where it has no more of them, behind its last slot.
+ */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "program/program_internal.h"
+#include "stepsim/schedule.h"
+
+int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch)
+{
+    int paired = slot->phase == SS_PHASE_FB;
+    *chunk = paired ? slot->chunk2 : slot->chunk;
+    *microbatch = paired ? slot->microbatch2 : slot->microbatch;
+    return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
+}
+
+int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out)
+{
+    const int total = s->chunks * s->microbatches;
+    int n = 0, chunk, microbatch;
+    int *last = ss_calloc((size_t)s->chunks, sizeof *last); /* [chunk]: number of its last backward */
+    out->late = ss_calloc((size_t)s->chunks, sizeof *out->late);
+    for (int i = 0; last && i < s->nslots[rank]; i++)
+        if (ss_slot_backward(&s->slots[rank][i], &chunk, &microbatch))
+            last[chunk] = n++;
+    for (int i = 0; i < total; i++)
+        aligned[i] = -1;
+    for (int c = 0; last && out->late && c < s->chunks; c++)
+        if (last[c] + rank < total)
+            aligned[last[c] + rank] = c;
+        else
+            out->late[out->nlate++] = c;
+    free(last);
+    return last && out->late ? SS_OK : SS_ERR_NOMEM;
+}
