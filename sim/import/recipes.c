@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recipes: what a release sets for a model beside what a table of runs says (workloads/recipes.csv, each row with its
- * source). Published tables leave it out. A recipe stands in for one column: a row whose recompute is "unknown", or which has tensor
- * ranks and does not say whether their collectives overlap, takes its words, which its own beat.
+ * source). Published tables leave it out. A recipe stands in for one column: a row whose recompute is "unknown", or which does not say
+ * whether the collectives of its tensor ranks, or of data parallelism, overlap, takes its words, which its own beat.
  */
 #include <string.h>
 
@@ -59,23 +59,26 @@ static int add_first(const struct ss_table_row *r, const struct ss_csv *csv, con
 
 int ss_table_add_recipe(const struct ss_table_row *r, struct ss_request *out)
 {
-    int recompute = ss_table_is(r, "recompute", "unknown");
-    int overlap =
-        ss_table_is(r, "tp_comm_overlap", "") && !ss_table_is(r, "tp", "1") && !ss_table_is(r, "tp", "");
+    const struct {
+        const char *column;
+        int open;
+    } columns[] = {
+        {"recompute", ss_table_is(r, "recompute", "unknown")},
+        {"tp_comm_overlap",
+         ss_table_is(r, "tp_comm_overlap", "") && !ss_table_is(r, "tp", "1") && !ss_table_is(r, "tp", "")},
+        {"grad_param_overlap", ss_table_is(r, "grad_param_overlap", "")},
+    };
     char path[4096];
     struct ss_csv *csv;
 
-    if (!recompute && !overlap)
-        return SS_OK;
     int rc = ss_data_find("workloads", "recipes", ".csv", path, sizeof path, r->err);
     if (!rc)
         rc = ss_csv_load(path, &csv, r->err);
     if (rc)
         return rc;
-    if (recompute)
-        rc = add_first(r, csv, "recompute", out);
-    if (overlap && !rc)
-        rc = add_first(r, csv, "tp_comm_overlap", out);
+    for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !rc; i++)
+        if (columns[i].open)
+            rc = add_first(r, csv, columns[i].column, out);
     ss_csv_free(csv);
     return rc;
 }

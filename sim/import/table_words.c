@@ -25,7 +25,9 @@ static void note_assumptions(const struct ss_table_row *r)
         ss_note(r->notes, "tp_comm_overlap is what workloads/recipes.csv has of the release where the table "
                           "does not say, else off");
     if (ss_table_is(r, "grad_param_overlap", ""))
-        ss_note(r->notes, "grad_param_overlap is off where the table does not say (FSDP always overlaps)");
+        ss_note(r->notes,
+                "grad_param_overlap is what workloads/recipes.csv has of the release where the table "
+                "does not say, else off (FSDP always overlaps)");
 }
 
 /* A layout says all that these columns can. */

@@ -335,6 +335,35 @@ static void test_overlap_recipe(void)
     ss_notes_free(&notes);
 }
 
+/* So does a row that does not say whether data-parallel collectives overlap. */
+static void test_gradients_recipe(void)
+{
+    static const struct {
+        const char *stack, *says;
+        int overlap;
+    } rows[] = {{"mlperf-v4.1", "", 1},
+                {"mlperf-v4.1", "false", 0},
+                {"nemo-24.12", "", 0},
+                {"nemo-24.12", "true", 1}};
+    struct ss_notes notes = {0};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[1024];
+        struct ss_job job;
+        snprintf(text, sizeof text,
+                 "id,platform,stack,gpu,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,"
+                 "grad_param_overlap,optimizer,outcome,iteration_ms\n"
+                 "a,h100,%s,H100-80GB,32,gpt3-175b,fp8,4,8,2,2048,2048,%s,distributed,ok,9\n",
+                 rows[i].stack, rows[i].says);
+        struct ss_table *t = table_parse(text, &notes);
+        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(job.overlap_grad_reduce, rows[i].overlap);
+        CU_ASSERT_EQUAL(job.overlap_param_gather, rows[i].overlap);
+        ss_table_free(t);
+    }
+    ss_notes_free(&notes);
+}
+
 /* A row that leaves recompute unknown takes its release's recipe; what it says itself beats that. */
 static void test_recipe(void)
 {
@@ -375,6 +404,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {{"recipes of releases", test_recipe},
                            {"overlap by recipe", test_overlap_recipe},
+                           {"overlap of gradients by recipe", test_gradients_recipe},
                            {"row as job", test_job},
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},
