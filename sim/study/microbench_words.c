@@ -202,6 +202,18 @@ static const char *read_norm(const struct ss_bench_row *r, struct ss_bench_point
     return is_unit(r, "GB/s") ? NULL : SS_BENCH_NO_UNIT;
 }
 
+/* "eager SwiGLU fwd N=8192 C=4096 bytes=201326592": operands and results, once. Of PyTorch's operators, which move more. */
+static const char *read_elementwise(const struct ss_bench_row *r, struct ss_bench_point *p)
+{
+    p->kind = SS_BENCH_COPY;
+    p->fit = 0;
+    p->bytes = number_behind(r->shape, "bytes=") / 2; /* read and written */
+    if (p->bytes <= 0)
+        return NO_SIZES;
+    p->seconds = 2 * p->bytes / (r->value * 1e9);
+    return is_unit(r, "GB/s") ? NULL : SS_BENCH_NO_UNIT;
+}
+
 const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
                                 struct ss_bench_point *p)
 {
@@ -211,6 +223,8 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
     snprintf(p->id, sizeof p->id, "%.50s%s%.8s", r->shape, r->precision[0] ? " " : "", r->precision);
     if (!strcmp(r->kind, "datasheet"))
         why = "a figure of a data sheet";
+    else if (!strcmp(r->kind, "host"))
+        why = "host time of an operator: no number of a card";
     else if (!strcmp(r->kind, "moe_layer"))
         why = "a whole layer, or a sum of its kernels";
     else if (isnan(r->value))
@@ -225,6 +239,8 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
         why = read_gemm(r, card, p);
     else if (!strcmp(r->kind, "norm"))
         why = read_norm(r, p);
+    else if (!strcmp(r->kind, "elementwise"))
+        why = read_elementwise(r, p);
     else if (!strcmp(r->kind, "attention"))
         why = read_attention(r, card, p);
     else if (!strcmp(r->kind, "memcpy"))
