@@ -23,7 +23,8 @@ DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
 HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
 STAND_INS = {"llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
-             "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv"}
+             "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv",
+             "own-h200.csv": "validation/reread.csv", "own-h200-kernels.csv": "validation/microbench.csv"}
 # Flags of jobs are not options of a verb; these commands take them
 TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
