@@ -71,6 +71,7 @@ static int add_choices(const struct ss_table_row *r, struct ss_request *out)
         {m->tied_embeddings == 0, "tied_embeddings", "--untie-embeddings-and-output-weights", NULL},
         {m->qkv_bias == 1, NULL, "--add-qkv-bias", NULL},
         {m->linear_bias == 0, NULL, "--disable-bias-linear", NULL},
+        {m->qk_norm == SS_QK_NORM_HEAD, NULL, "--qk-layernorm", NULL},
         {m->normalization == SS_NORM_RMSNORM, "normalization", "--normalization", "RMSNorm"},
         {m->position == SS_POSITION_ROPE, "position", "--position-embedding-type", "rope"},
         {m->position == SS_POSITION_NONE, "position", "--position-embedding-type", "none"},

@@ -86,6 +86,7 @@ static const struct word kernels[] = {
     {"lambstage", SS_GPU_OPTIMIZER}, /* not every lambda */
     {"sgd", SS_GPU_OPTIMIZER},
     {"multi_tensor_apply", SS_GPU_OPTIMIZER}, /* the gradients' norm and scaling too */
+    {"splitkreduce", SS_GPU_GEMM},            /* cuBLAS sums the parts of a product */
     {"elementwise_kernel", SS_GPU_VECTOR},    /* a template argument may name anything */
     {"reduce_kernel<", SS_GPU_VECTOR},
     {"gemm", SS_GPU_GEMM},

@@ -210,6 +210,7 @@ static void test_names(void)
          SS_GPU_GEMM},
         {"Cijk_Ailk_Bljk_BBS_BH_MT256x256x64", SS_GPU_GEMM},
         {"triton_tem_fused_mm_3", SS_GPU_GEMM},
+        {"void cublasLt::splitKreduce_kernel<32, 16, int, float, __nv_bfloat16, float>(...)", SS_GPU_GEMM},
         {"void cutlass::device_kernel<flash::FlashAttnFwdSm90<...> >(Params)", SS_GPU_ATTENTION},
         {"void flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<...>()", SS_GPU_ATTENTION},
         {"cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_6_64x128x128", SS_GPU_ATTENTION},

@@ -36,17 +36,19 @@ static void test_named_choices(void)
     "normalization,precision,micro_batch,global_batch,seq_length\n"
     struct ss_table *t =
         table_parse(SHAPE_HEAD "x,h800,1,qwen2.5-7b,4,1024,4096,16,32000,,bf16,1,8,2048\n"
-                               "y,h800,1,qwen2.5-7b,4,1024,4096,16,32000,layernorm,bf16,1,8,2048\n",
+                               "y,h800,1,qwen2.5-7b,4,1024,4096,16,32000,layernorm,bf16,1,8,2048\n"
+                               "z,h800,1,qwen3-8b,4,1024,4096,16,32000,,bf16,1,8,2048\n",
                     NULL);
-    for (int row = 0; row < 2; row++) {
+    for (int row = 0; row < 3; row++) {
         struct ss_notes notes = {0};
         struct ss_job job;
         CU_ASSERT_EQUAL_FATAL(ss_table_job(t, row, &job, &notes, NULL), 0);
         CU_ASSERT_EQUAL(job.model.num_layers, 4);
         CU_ASSERT_EQUAL(job.model.position, SS_POSITION_ROPE);
-        CU_ASSERT_EQUAL(job.model.normalization, row ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM);
+        CU_ASSERT_EQUAL(job.model.normalization, row == 1 ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM);
         CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
-        CU_ASSERT_EQUAL(job.model.qkv_bias, 1);
+        CU_ASSERT_EQUAL(job.model.qkv_bias == 1, row < 2);
+        CU_ASSERT_EQUAL(job.model.qk_norm == SS_QK_NORM_HEAD, row == 2);
         CU_ASSERT_EQUAL(job.model.linear_bias, 0);
         CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
         ss_notes_free(&notes);

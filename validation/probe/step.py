@@ -123,15 +123,13 @@ def shard(model, tp):
                           vocab=-(-model.vocab // tp // 128) * 128)
 
 
-def flags_of(c, shape):
+def flags_of(c):
     torchtitan = c.stack == "torchtitan"
     words = ["--set ss.default.fp32_params=1" if torchtitan else "--set ss.optimizer.model_type=1"]
     if torchtitan == (c.mode != "compiled"):
         words.append("--set ss.fused.elementwise=%d" % (c.mode == "compiled"))
     if c.mode == "graphed":
         words.append("--cuda-graph-impl full_iteration")
-    if shape.family == "qwen3":  # no column says so, nor does the name where the columns give the shape
-        words.append("--qk-layernorm")
     return " ".join(words)
 
 
@@ -143,7 +141,7 @@ def row_of(c, shape, machine, result):
         kv_channels=shape.head, vocab_size=shape.vocab, gated_mlp="true", tied_embeddings="false", position="rope", normalization="rmsnorm",
         precision="bf16", attention=c.attention, tp=1, pp=1, cp=1, micro_batch=c.batch, global_batch=c.batch, seq_length=c.length,
         recompute=c.recompute, sequence_parallel="false", optimizer="fused_adam", fsdp="none", cpu_offload="false", tp_comm_overlap="false",
-        grad_param_overlap="false", flags=flags_of(c, shape), **result)
+        grad_param_overlap="false", flags=flags_of(c), **result)
     if shape.experts:
         fields.update(num_experts=shape.experts, top_k=shape.top_k)
     fields["note"] = "; ".join(filter(None, (half_of(name), c.mode, c.tp > 1 and "shard of tensor %d" % c.tp, fields.get("note"))))
