@@ -112,7 +112,7 @@ loads() {
     balanced=
     for load in balanced uniform zipf:0.1 zipf:0.2 zipf:0.3 zipf:0.5; do
         # shellcheck disable=SC2046
-        predict now $(words "$@") --moe-load $load
+        predict now $(words "$@") --moe-load $load --level flow
         now=$(value now iteration_ms)
         balanced=${balanced:-$now}
         printf '| %s | %s | %s %% | %s | %s |\n' "$load" "$(calc %.2f "$now / 1000")" "$(calc %+.1f "100 * ($now / $balanced - 1)")" \
@@ -156,7 +156,7 @@ One step away from it, in s of the busiest stage:
 END
     # shellcheck disable=SC2086 # the axes
     neighbours $best
-    printf '\n%s\n\n### What a skewed load costs\n\nThe best layout:\n\n' "$reason"
+    printf '\n%s\n\n### What a skewed load costs\n\nThe best layout, all as flows (--level flow):\n\n' "$reason"
     # shellcheck disable=SC2086
     loads $best
     all skewed --moe-load zipf:0.3
@@ -194,7 +194,7 @@ eps=8,16,32,64
 pps=1,2,4,8,16
 vps=1,3
 printf '\n## Qwen3-235B-A22B, 256 GPUs, global batch 2048\n\n94 layers, embedding and loss count as two more (`--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split`).\n'
-reason="Memory decides: without tensor parallelism the layout would be as fast and does not fit, and each halving of EP or PP brings the fullest GPU nearer to its limit.
+reason="Memory decides: without tensor parallelism the layout would be a tenth faster and does not fit, and each halving of EP or PP brings the fullest GPU nearer to its limit.
 TP 4 halves the tokens of a GEMM once more and doubles the microbatches: launches show. Twice the EP sends more tokens to more nodes than the overlap hides;
 twice the PP has the compute of shorter chunks and a longer pipeline to pay for. Virtual stages are what Megatron asks of the overlap with a pipeline."
 study
