@@ -94,10 +94,11 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         f->first++;
 }
 
+/* The kernel that adds a weight gradient up is of its GEMM's part, too. */
 static int is_gemm(const struct ss_layer_step *s)
 {
-    return s->of_part == SS_PART_ATTENTION_GEMM || s->of_part == SS_PART_MLP_GEMM ||
-           s->of_part == SS_PART_EXPERT_GEMM;
+    return s->flops > 0 && (s->of_part == SS_PART_ATTENTION_GEMM || s->of_part == SS_PART_MLP_GEMM ||
+                            s->of_part == SS_PART_EXPERT_GEMM || s->of_part == SS_PART_LOSS);
 }
 
 /* Seconds of the kernels before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. *gemms is

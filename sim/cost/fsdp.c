@@ -10,15 +10,16 @@ struct fsdp_part {
     int comm;
     const struct ss_group_shape *group;
     double params, gemm;
-    double seconds[2], sm_share[2]; /* of the forward's collectives, and of the backward's */
+    double sm_share;   /* of the kernels beside its collectives */
+    double seconds[2]; /* of the forward's collectives, and of the backward's */
 };
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
-                                      double bytes, int backward)
+                                      double bytes)
 {
     double seconds = ss_collective_seconds(&c->net, coll, bytes, part->group);
     struct ss_layer_step step = ss_step_post(part->comm, coll, bytes, seconds);
-    step.sm_share = part->sm_share[backward];
+    step.sm_share = part->sm_share;
     return step;
 }
 
@@ -34,44 +35,62 @@ static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops,
     double dense = ss_ops_params(ops) - expert;
     if (dense > 0)
         parts[n++] =
-            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, {0, 0}, {0, 0}};
+            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, 0, {0, 0}};
     if (expert > 0 && c->edp.n > 1)
-        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, {0, 0}, {0, 0}};
+        parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, 0, {0, 0}};
     return n;
 }
-
-/* What they have beside them: seconds of a layer, and the part of these in which kernels run, of which GEMMs are a part. */
-struct fsdp_beside {
-    double seconds, kernels, gemms;
-};
 
 static double kernels(const double by_label[SS_LABEL_COUNT])
 {
     return by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE];
 }
 
+static double backward_kernels(const struct ss_layer_cost *cost)
+{
+    return kernels(cost->input_grad) + kernels(cost->weight_grad) + kernels(cost->joint);
+}
+
+/* What a collective beside a layer takes of its kernels and of the host's time between them, as the fold and the replay have it. */
+static double taken(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
+                    const struct ss_group_shape *group)
+{
+    double busy = kernels(cost->forward) + backward_kernels(cost);
+    double host =
+        cost->forward[SS_LABEL_OTHER] + cost->input_grad[SS_LABEL_OTHER] + cost->weight_grad[SS_LABEL_OTHER];
+    double gemms = busy > 0 ? fmin(1, (cost->gemms[0] + cost->gemms[1]) / busy) : 0;
+    double share = ss_sm_share_taken(c->card, ss_collective_sm_share(c->stack, c->card, group), gemms);
+    return ss_sm_share_diluted(share, busy, host);
+}
+
+/* Seconds of one pass of a layer, and the part of them that such a share slows: all but waits. */
+struct fsdp_beside {
+    double seconds, slowed;
+};
+
 static struct fsdp_beside beside(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
                                  int backward)
 {
-    double busy = backward ? kernels(cost->input_grad) + kernels(cost->weight_grad) + kernels(cost->joint)
-                           : kernels(cost->forward);
     double seconds = backward ? ss_cost_slowed_backward(c, cost) : ss_cost_slowed(c, cost->forward);
-    if (busy <= 0)
-        return (struct fsdp_beside){seconds, 0, 0};
-    return (struct fsdp_beside){seconds, fmin(1, busy * (1 + c->slower) / seconds),
-                                fmin(1, cost->gemms[backward] / busy)};
+    double busy = (backward ? backward_kernels(cost) : kernels(cost->forward)) * (1 + c->slower);
+    double host = backward ? cost->input_grad[SS_LABEL_OTHER] + cost->weight_grad[SS_LABEL_OTHER]
+                           : cost->forward[SS_LABEL_OTHER];
+    return (struct fsdp_beside){seconds, seconds > 0 ? fmin(1, (busy + host) / seconds) : 0};
 }
 
-/* What the parts' collectives in one direction of the pass, one after the other, add to the kernels beside them, of which each
- * takes its share of the SMs. */
+/* What the parts' collectives in one pass, one after the other from its beginning, add to it: what they take of what they slow, between
+ * which its waits are spread, and what sticks out. */
 static double held(const struct fsdp_part *parts, int n, int backward, const struct fsdp_beside *b)
 {
-    double seconds = 0, taken = 0;
+    double left = b->seconds, slowed = 0, all = 0;
     for (int i = 0; i < n; i++) {
-        seconds += parts[i].seconds[backward];
-        taken += parts[i].sm_share[backward] * parts[i].seconds[backward] * b->kernels;
+        double longer = 1 - b->slowed + b->slowed / (1 - parts[i].sm_share);
+        double done = fmin(left, parts[i].seconds[backward] / longer);
+        slowed += done * (longer - 1);
+        left -= done;
+        all += parts[i].seconds[backward];
     }
-    return fmax(seconds, b->seconds + taken) - b->seconds;
+    return fmax(all - b->seconds, slowed);
 }
 
 /* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
@@ -91,12 +110,9 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
         double narrow = c->job->fp8_param_gather ? p->gemm : 0;
         double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
         double gathered = ((p->params - narrow) * e + narrow * c->shape.quantized) * times;
-        double share = ss_collective_sm_share(c->stack, c->card, p->group);
-        p->sm_share[0] = ss_sm_share_taken(c->card, share, forward.gemms);
-        p->sm_share[1] = ss_sm_share_taken(c->card, share, backward.gemms);
-        gather[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered, 0);
-        back[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered, 1);
-        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad, 1);
+        p->sm_share = taken(c, out, p->group);
+        gather[i] = back[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered);
+        back[nback + i] = fsdp_step(c, p, SS_COLL_REDUCE_SCATTER, grad);
         p->seconds[0] = gather[i].seconds;
         p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
         params += p->params;

@@ -217,8 +217,8 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
         chunk->backward[i] += chunk->input_grad[i] + chunk->weight_grad[i];
     if (set->delay_wgrad && delayed_times(set, k, chunk))
         return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a chunk");
-    double all = ss_label_sum(chunk->forward) + ss_label_sum(chunk->backward);
-    chunk->gemms = all > 0 ? fmin(1, chunk->gemms / all) : 0;
+    double kernels = ss_chunk_kernels(chunk);
+    chunk->gemms = kernels > 0 ? fmin(1, chunk->gemms / kernels) : 0;
     return SS_OK;
 }
 

@@ -34,22 +34,25 @@ static int has_experts(const struct ss_finish *f)
     return f->job->model.num_experts > 0;
 }
 
+static const char *schedule_of(const struct ss_finish *f)
+{
+    const char *name = f->job->schedule;
+    return name[0] && strcmp(name, "auto") != 0 ? name : ss_schedule_default(ss_job_chunks(f->job));
+}
+
 /* A file has its order already. */
 static int orders_groups(const struct ss_finish *f)
 {
-    const char *name = f->job->schedule;
-    if (!name[0] || !strcmp(name, "auto"))
-        name = ss_schedule_default(ss_job_chunks(f->job));
-    return f->job->pp > 1 && ss_schedule_heeds(name) & SS_SCHEDULE_HEEDS_GROUP;
+    return f->job->pp > 1 && ss_schedule_heeds(schedule_of(f)) & SS_SCHEDULE_HEEDS_GROUP;
 }
 
-/* Elsewhere stages begin on their own to reduce gradients, or do so behind all. */
+/* Elsewhere stages begin on their own to reduce gradients, or do so behind all. A file may be as Megatron's own. */
 static int begins_at_once(const struct ss_finish *f)
 {
-    return f->job->overlap_grad_reduce && !f->job->fsdp && orders_groups(f);
+    const char *name = schedule_of(f);
+    return f->job->overlap_grad_reduce && !f->job->fsdp && f->stack->ddp_aligned > 0 && f->job->pp > 1 &&
+           (!strcmp(name, "interleaved") || ss_schedule_is_file(name));
 }
-
-#define AT_ONCE "without --overlap-grad-reduce and virtual stages (--vp)"
 
 void ss_job_note_idle(struct ss_finish *f)
 {
@@ -68,9 +71,8 @@ void ss_job_note_idle(struct ss_finish *f)
          "without --data-parallel-sharding-strategy: it shards neither gradients nor parameters"},
         {"--microbatch-group-size-per-virtual-pipeline-stage", orders_groups,
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
-        {"--no-align-grad-reduce", begins_at_once, AT_ONCE},
-        {"--disable-align-grad-reduce", begins_at_once, AT_ONCE},
-        {"--no-delay-grad-reduce", begins_at_once, AT_ONCE},
+        {"--no-align-grad-reduce", begins_at_once,
+         "without --overlap-grad-reduce and Megatron's interleaved schedule (--vp)"},
         {"--moe-shared-expert-gate", has_shared_experts, "without shared experts"},
         {"--activation-func-clamp-value", has_experts,
          "without --num-experts: it is priced of experts alone"},

@@ -38,32 +38,40 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
                                                                    : plan->schedule->chunks - 1 - chunk;
 }
 
-/* Part that GEMMs are of the seconds of a class. */
-static double gemms_of(const struct ss_plan *plan, int cls, double *seconds)
+/* Seconds of a class's slots, of the kernels in them, of the GEMMs in these, and of the host between them. */
+struct slot_seconds {
+    double all, kernels, gemms, host;
+};
+
+static struct slot_seconds slot_seconds(const struct ss_plan *plan, int cls)
 {
-    double gemms = 0;
-    *seconds = 0;
+    struct slot_seconds s = {0, 0, 0, 0};
     for (int k = 0; k < plan->schedule->chunks; k++) {
         const struct ss_chunk_cost *chunk = &plan->classes[cls].chunks[k];
-        double s = ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B);
-        gemms += chunk->gemms * s;
-        *seconds += s;
+        double kernels = ss_chunk_kernels(chunk);
+        s.all += ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B);
+        s.kernels += kernels;
+        s.gemms += chunk->gemms * kernels;
+        s.host += chunk->forward[SS_LABEL_OTHER] + chunk->backward[SS_LABEL_OTHER];
     }
-    return *seconds > 0 ? gemms / *seconds : 0;
+    return s;
 }
 
-/* What a collective of the group takes of the kernels beside it, of the class for which all others wait. */
+/* What a collective of the group takes of a slot's computation beside it, of the class for which all others wait: of the kernels and the
+ * host's time between them, at chunk level of what these wait for, too. */
 static double sm_share(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     const struct ss_card *card = ss_platform_card(plan->platform);
-    double gemms = 0, most = -1, seconds;
+    struct slot_seconds most = {0, 0, 0, 0};
     for (int i = 0; i < d->classes.n; i++) {
-        double part = gemms_of(plan, d->classes.cls[i], &seconds);
-        gemms = seconds > most ? part : gemms;
-        most = fmax(most, seconds);
+        const struct slot_seconds s = slot_seconds(plan, d->classes.cls[i]);
+        most = s.all > most.all ? s : most;
     }
-    return ss_sm_share_taken(card, ss_collective_sm_share(plan->stack, card, &d->shape), gemms);
+    double taken = ss_sm_share_taken(card, ss_collective_sm_share(plan->stack, card, &d->shape),
+                                     most.kernels > 0 ? most.gemms / most.kernels : 0);
+    return ss_sm_share_diluted(taken, most.kernels,
+                               plan->level == SS_LEVEL_CHUNK ? fmax(0, most.all - most.kernels) : most.host);
 }
 
 static int collective_add(const struct dp_group *d, const char *name, int role, int kind, double bytes,

@@ -25,8 +25,9 @@ static uint64_t collective_key(const struct lowering *l, const struct ss_layer_s
     h = ss_mix_in(h, ss_bits_of(s->bytes));
     h = ss_mix_in(h, ss_bits_of(s->user_buffers));
     h = ss_mix_in(h, ss_bits_of(s->beside));
-    h = ss_mix_in(h, ss_bits_of(s->sm_share));
-    if (s->comm == SS_COMM_HOST) /* what is seen of a copy differs from pass to pass */
+    h = ss_mix_in(
+        h, ss_bits_of(s->sms > 0 ? s->sm_share : 0)); /* FSDP's groups have members of unlike kernels */
+    if (s->comm == SS_COMM_HOST)                      /* what is seen of a copy differs from pass to pass */
         h = ss_mix_in(h, ss_bits_of(s->seconds));
     return ss_mix_in(h, ss_bits_of(s->part));
 }

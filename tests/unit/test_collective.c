@@ -295,6 +295,15 @@ static void test_sm_share_taken(void)
     CU_ASSERT_EQUAL(ss_sm_share_taken(&hopper, 0, 1), 0);
 }
 
+/* Kernels of 1 s that a holder makes twice as long, in computations of 1 s and of 2 s: 2 s for 1, 3 s for 2. */
+static void test_sm_share_diluted(void)
+{
+    CU_ASSERT_EQUAL(ss_sm_share_diluted(0.5, 1, 0), 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ss_sm_share_diluted(0.5, 1, 1), 1. / 3, 1e-15);
+    CU_ASSERT_EQUAL(ss_sm_share_diluted(0, 1, 1), 0);
+    CU_ASSERT_EQUAL(ss_sm_share_diluted(0.5, 0, 1), 0);
+}
+
 static struct ss_net with_protocols(double far)
 {
     struct ss_net n = net;
@@ -555,6 +564,7 @@ int main(void)
                            {"slow start and user buffers", test_slow_start},
                            {"SMs of channels", test_sm_share},
                            {"what they take of GEMMs", test_sm_share_taken},
+                           {"what they take beside the host", test_sm_share_diluted},
                            {"NCCL's protocols", test_protocols},
                            {"trees in Simple", test_simple_trees},
                            {"protocols of switches and PAT", test_protocols_of_others},

@@ -117,6 +117,7 @@ static void test_beside_gemms(void)
     struct ss_step_list list = {.n = sizeof step / sizeof *step, .step = step};
     step[0].sms = 0.25;
     step[1].of_part = SS_PART_EXPERT_GEMM;
+    step[1].flops = 1e12;
     step[2].of_part = SS_PART_ELEMENTWISE;
     ss_steps_beside(&list, &card);
     CU_ASSERT_DOUBLE_EQUAL(step[0].sm_share, 0.4, 1e-15);

@@ -81,7 +81,15 @@ double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card
 double ss_sm_share_taken(const struct ss_card *card, double share, double gemms)
 {
     double left = 1 - share, beside = card->gemm_beside > 0 ? fmin(card->gemm_beside, left) : left;
-    return share > 0 ? fmin(0.5, 1 - 1 / ((1 - gemms) / left + gemms / beside)) : 0;
+    if (share <= 0 || beside >= left)
+        return fmin(0.5, fmax(0, share));
+    return fmin(0.5, 1 - 1 / ((1 - gemms) / left + gemms / beside));
+}
+
+double ss_sm_share_diluted(double taken, double kernels, double others)
+{
+    double part = kernels + others > 0 ? kernels / (kernels + others) : 1;
+    return others > 0 ? 1 - 1 / (1 - part + part / (1 - taken)) : taken;
 }
 
 void ss_net_beside(struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g, double part)

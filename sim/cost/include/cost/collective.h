@@ -170,6 +170,8 @@ double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card
 /* What a kernel that holds a share of the SMs takes of those beside it, at most half: that share, but of GEMMs, `gemms` of their
  * seconds alone (0..1), all beyond the card's ss.gemm.beside where that is more. */
 double ss_sm_share_taken(const struct ss_card *card, double share, double gemms);
+/* The same of a computation in which kernels take so many seconds and what no SM slows, spread between them, so many others. */
+double ss_sm_share_diluted(double taken, double kernels, double others);
 
 /* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
 struct ss_traffic {

@@ -119,7 +119,7 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
 struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
                               double width);
 /* Kernels beside the gather of the input of so many column-parallel layers and the scatter of their gradients' sum: the sum where
- * they are several, and copies (ss.tp.sequence_copies). Appends nothing where there are none. */
+ * they are several, and copies (ss.tp.sequence_copies, ss.tp.overlap_pieces). Appends nothing where there are none. */
 void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers);
 /* The same of a row-parallel layer, beside the scatter of its output and the gather of that's gradient. */
 void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);

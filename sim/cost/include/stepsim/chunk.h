@@ -61,7 +61,7 @@ struct ss_chunk_cost {
     double backward[SS_LABEL_COUNT];    /* B: full backward with recompute */
     double input_grad[SS_LABEL_COUNT];  /* I */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double gemms;                  /* part of the seconds of a forward and a backward that is GEMMs', 0..1 */
+    double gemms; /* part of the seconds of kernels of a forward and a backward that is GEMMs', 0..1 */
     double recv_bytes, send_bytes; /* activation (and its gradient) at the chunk's borders, 0 at the ends */
     double activation_bytes;       /* kept from F to B of one microbatch (or W) */
     double logits_bytes;           /* kept from F to B by the loss layer */
@@ -80,6 +80,12 @@ struct ss_chunk_cost {
 const double *ss_chunk_labels(const struct ss_chunk_cost *chunk, int phase);
 /* Seconds of a phase, SS_PHASE_F to SS_PHASE_W, all labels. */
 double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase);
+/* Seconds of the kernels of a forward and a backward. */
+static inline double ss_chunk_kernels(const struct ss_chunk_cost *chunk)
+{
+    return chunk->forward[SS_LABEL_COMPUTE] + chunk->forward[SS_LABEL_RECOMPUTE] +
+           chunk->backward[SS_LABEL_COMPUTE] + chunk->backward[SS_LABEL_RECOMPUTE];
+}
 
 /* A forward of one chunk beside a backward of another one where exchanges of experts run beside the other's kernels. */
 struct ss_pair_cost {
