@@ -42,6 +42,15 @@ for table in microbench microbench-2; do
         }'
 done
 echo
+echo "The rows of all cards and both tables together, exchanges between experts apart, and B200's kernels:"
+echo
+echo "| rows | n | median error % | bias |"
+echo "|---|---|---|---|"
+for table in microbench microbench-2; do
+    "$program" calibrate --microbench "validation/$table.csv" --json 2> /dev/null > "$tmp/$table.json"
+done
+python3 docs/design/pooled.py "$tmp/microbench.json" "$tmp/microbench-2.json"
+echo
 echo "### vTrain's rows (A100): nothing fitted, and three numbers fitted on half of the lines"
 echo
 echo "Fitted: \`ss.gemm.efficiency.fp16\` and, for vt-m, \`ss.nic.efficiency\` and \`ss.hbm.efficiency\`, for vt-s, \`ss.host.operator\` and \`ss.kernel_latency\`, by \`stepsim calibrate --leave-out half\`."

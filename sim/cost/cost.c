@@ -186,13 +186,15 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     t->regather = !t->column || c->stack->saves_gathered <= 0;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+    /* What is scattered in pieces is one GEMM's; a gradient of several layers' common input is their sum, which NCCL scatters. */
+    t->scatter_buffers = t->column && t->piece > 0 ? 0 : t->user_buffers;
     ss_net_user_buffers(&net, t->user_buffers);
-    if (s->sp > 1) {
+    if (s->sp > 1)
         t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);
-        t->scatter = ss_collective_seconds(&net, SS_COLL_REDUCE_SCATTER, full, &c->tp);
-    } else {
-        t->scatter = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, full, &c->tp);
-    }
+    net = c->net;
+    ss_net_user_buffers(&net, t->scatter_buffers);
+    t->scatter =
+        ss_collective_seconds(&net, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
 }
 
 /* Of a GEMM of depth k in phase F, I or W. */

@@ -176,7 +176,7 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
     const struct ss_layer_step gather =
         tp_step(SS_COLL_ALL_GATHER, t->gather_bytes, t->gather, t->user_buffers);
     const struct ss_layer_step scatter = tp_step(t->sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
-                                                 t->scatter_bytes, t->scatter, t->user_buffers);
+                                                 t->scatter_bytes, t->scatter, t->scatter_buffers);
     struct ss_step_list *f = &r->out.phase[SS_PHASE_F], *w = &r->block.phase[SS_PHASE_W];
     doing(f, t->f, t->flops, t->f_bytes);
     if (t->column && t->gather > 0) {

@@ -270,7 +270,8 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
     case SS_BENCH_GEMM: return gemm_seconds(card, stack, p);
     case SS_BENCH_COPY: return ss_kernel_elementwise(card, 2 * p->bytes, 1);
     case SS_BENCH_PCIE: return p->bytes / card->pcie_bandwidth;
-    case SS_BENCH_COLLECTIVE: return collective_seconds(platform, stack, p);
+    case SS_BENCH_COLLECTIVE:
+        return fmax(collective_seconds(platform, stack, p), ss_nccl_issue_seconds(p->per_thread));
     case SS_BENCH_ATTENTION: return attention_seconds(card, stack, p);
     default: return ss_kernel_elementwise(card, 0, 1);
     }

@@ -18,7 +18,8 @@ static int number_before(const char *text, const char *end)
     return at < end && end - at < 7 ? atoi(at) : 0;
 }
 
-/* "8 GPU 1 node", "16 GPU 2 nodes", "32 GPU (4 nodes, inferred)", "2 nodes x 1 GPU", "4 GPU groups inside 8-GPU node", "72 GPU".
+/* "8 GPU 1 node", "16 GPU 2 nodes", "32 GPU (4 nodes, inferred)", "2 nodes x 1 GPU", "4 GPU groups inside 8-GPU node", "72 GPU"; behind it
+ * may stand ", one thread", which issues to all.
  * Nodes 0: not said. */
 static int read_group(const char *text, struct ss_group_shape *g)
 {
@@ -158,6 +159,7 @@ const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_po
     p->kind = SS_BENCH_COLLECTIVE;
     if (!read_group(r->ranks, &p->group))
         return "ranks and nodes that are not said, or not alike";
+    p->per_thread = strstr(r->ranks, ", one thread") ? p->group.n : 1;
     if (!strncmp(r->shape, "MoE ", 4))
         return read_exchange(r, p);
     p->collective = read_operation(r->shape, &rest);

@@ -30,8 +30,9 @@ static double collective_seconds(const struct ss_observations *o, int point)
     struct ss_net net;
 
     ss_net_init(&net, o->machine);
-    return ss_collective_seconds(&net, ss_nccl_kind(o->nccl->operation), o->nccl->points[point].bytes,
-                                 &shape);
+    return fmax(
+        ss_collective_seconds(&net, ss_nccl_kind(o->nccl->operation), o->nccl->points[point].bytes, &shape),
+        ss_nccl_issue_seconds(o->nccl->per_thread));
 }
 
 static const char *memory_kind(const struct ss_case *c)

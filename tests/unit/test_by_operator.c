@@ -114,6 +114,17 @@ static void test_copies(void)
     CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }
 
+/* Asynchronous ones of the backward are the gathers, which half of their GEMMs hide; the scatters of q, k and v, and of fc1 and fc3, are
+ * of sums, by NCCL, and nothing hides them. */
+static void test_scattered_sums(void)
+{
+    struct h100_layer f;
+
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
+    NEAR(cost_of(&f, SS_RECOMPUTE_NONE).input_grad[SS_LABEL_TP],
+         2 * ss_collective_seconds(&f.c.net, SS_COLL_REDUCE_SCATTER, 2 * T * H, &f.c.tp));
+}
+
 /* Bytes of all fp8 casts of a layer in the backward: of each group of linear layers 5 of gradients, as a shard where they are gathered,
  * 3 of inputs, likewise, and weights; and what torchao copies to turn operands, 2 of what is gathered, 3 of other gradients. */
 static void test_turned(void)
@@ -185,6 +196,7 @@ int main(void)
                            {"repeated", test_repeated},
                            {"stops early", test_stops_early},
                            {"copies", test_copies},
+                           {"scattered sums", test_scattered_sums},
                            {"turned operands", test_turned},
                            {"context", test_context},
                            {"accumulated", test_accumulated},

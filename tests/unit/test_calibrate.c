@@ -260,7 +260,16 @@ static void test_nccl(void)
     CU_ASSERT_DOUBLE_EQUAL(log->points[0].seconds, 104.0e-6, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(log->points[1].seconds, 413.6e-6, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(log->traffic, 1.5, 1e-3);
+    CU_ASSERT_EQUAL(log->per_thread, 1);
     ss_nccl_free(log);
+    char one[sizeof nccl];
+    memcpy(one, nccl, sizeof one);
+    *strstr(strstr(one, "nGpus"), "1") = '4'; /* -g 4: one thread issues to all */
+    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(one, strlen(one), "n.txt", &log, &err), 0);
+    CU_ASSERT_EQUAL(log->per_thread, 4);
+    ss_nccl_free(log);
+    CU_ASSERT_EQUAL(ss_nccl_issue_seconds(1), 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_nccl_issue_seconds(4), 16.88e-6, 0.1e-6); /* nccl-tests' issue 123 */
     CU_ASSERT_EQUAL(ss_nccl_parse("hello\n1 2 3\n", 12, "n.txt", &log, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "n.txt");
     /* what nccl-tests print behind their figures, and what people write there, is no second run */

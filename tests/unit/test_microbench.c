@@ -190,6 +190,11 @@ static void test_words(void)
         CU_ASSERT(p.kind != SS_BENCH_GEMM || p.n == rows[i].n);
         CU_ASSERT(p.kind != SS_BENCH_COLLECTIVE || (p.group.nodes == (int)rows[i].n && !p.fit));
     }
+    CU_ASSERT_PTR_NULL(read_one((struct ss_bench_row){"collective", "", "all_reduce 1KB", "8 GPU, one thread",
+                                                      "", "GB/s busbw", "", 0.07},
+                                &p));
+    CU_ASSERT(p.group.n == 8 && p.per_thread == 8);
+    CU_ASSERT_DOUBLE_EQUAL(p.seconds, 2 * 7 / 8. * 1024 / 0.07e9, 1e-12);
     /* of 4,096 tokens of 7,168 bytes and 4 for 128 of them 153 GB/s of what is copied to 5.54 of 8 GPUs, a token of eight choices */
     CU_ASSERT_PTR_NULL(read_one((struct ss_bench_row){"collective", "", "MoE dispatch EP8", "8 GPU", "fp8",
                                                       "GB/s (NVLink bottleneck)", "", 153},

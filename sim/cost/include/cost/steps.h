@@ -69,10 +69,11 @@ struct ss_recorder {
 
 /* A linear layer in seconds. */
 struct ss_linear_times {
-    double f, d, w, accumulate;                       /* GEMMs, and the kernel that adds the gradient up */
-    double gather, scatter;                           /* 0: none */
-    double gather_bytes, scatter_bytes, user_buffers; /* as in struct ss_layer_step */
-    double flops;                                     /* of each GEMM */
+    double f, d, w, accumulate; /* GEMMs, and the kernel that adds the gradient up */
+    double gather, scatter;     /* 0: none */
+    double gather_bytes, scatter_bytes;
+    double user_buffers, scatter_buffers; /* as in struct ss_layer_step, of the gather and of the scatter */
+    double flops;                         /* of each GEMM */
     double f_bytes, d_bytes, w_bytes;
     double
         slow; /* factor of the GPUs that wait for each other, >= 1 where none is faster than the mean one */

@@ -132,7 +132,8 @@ struct ss_nccl_point {
 struct ss_nccl_log {
     char operation[32]; /* all_reduce, all_gather, reduce_scatter, alltoall; "" = not said */
     int ranks, nodes;   /* from the list of devices, 0 = not said */
-    double traffic;     /* busbw over algbw of the largest size, 0 = not known */
+    int per_thread; /* GPUs to which one thread issues (-g), 1 = each has a thread or a process, also if not said */
+    double traffic; /* busbw over algbw of the largest size, 0 = not known */
     int npoints;
     struct ss_nccl_point *points;
 };

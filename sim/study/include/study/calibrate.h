@@ -52,6 +52,7 @@ struct ss_bench_point {
     double bytes;
     int collective;              /* COLLECTIVE: enum ss_collective_kind */
     struct ss_group_shape group; /* COLLECTIVE */
+    int per_thread;              /* COLLECTIVE: GPUs to which one thread of the benchmark issues, 0, 1: one */
     double tokens,
         chunk; /* HybridEP's dispatch and combine: of a rank, and those of a chunk; tokens 0: of another library */
     /* COLLECTIVE: the one that the benchmark told NCCL to take, NULL: none */
@@ -100,6 +101,9 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
 #define SS_BENCH_NO_UNIT "a unit that says no time" /* one of its reasons */
 /* The same of kinds collective and p2p, whose id and kind of row are set. */
 const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
+/* Seconds that a thread of nccl-tests takes to issue a collective to so many GPUs of its own, below which no iteration gets; 0 of
+ * one GPU, whose time the kernels hide. */
+double ss_nccl_issue_seconds(int gpus);
 /* ---- microbench_gemm.c ---- */
 /* Sets sizes, groups and pass of a GEMM from words like "M=4096 N=8192 K=1024 wgrad" and "groups=4 total_M=32768 N=4096
  * K=7168", or of "scaled_grouped_mm 2D-2D wgrad (2048,131072)@(131072,7168)", whose groups `source` tells; returns 0 where a
