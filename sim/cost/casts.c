@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Casts of the operands of quantized GEMMs, and their transposes. */
+#include <math.h>
+#include <string.h>
+
 #include "cost/operators.h"
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
@@ -159,4 +162,30 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struc
         op->backward_launches += groups - 1;
     if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
         op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
+}
+
+/* Weight: 4 B read, 2 B written; its gradient, which the GEMM leaves in 16 bit: 2 B read, 4 B written. */
+void ss_op_weight_casts(struct ss_ops *ops)
+{
+    double weights = 0;
+    int matrices = 0;
+
+    for (int i = 0; i < ops->n; i++) {
+        const struct ss_op *op = &ops->op[i];
+        if ((op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM) ||
+            ss_precision_is_quantized(op->precision))
+            continue;
+        weights += fmax(1, op->groups) * op->n * op->k;
+        matrices += (int)fmax(1, op->groups);
+    }
+    if (!matrices)
+        return;
+    struct ss_op casts = *ss_op_add(ops, "weight casts", SS_OP_ELEMENTWISE);
+    ss_op_elementwise(&casts, 6 * weights, 6 * weights, matrices, matrices);
+    casts.casts = 1;
+    casts.saved_bytes = casts.operator_bytes = 2 * weights;
+    memmove(&ops->op[1], &ops->op[0], (size_t)(ops->n - 1) * sizeof *ops->op);
+    ops->op[0] = casts;
+    for (int i = 0; i < ops->nsaved; i++)
+        ops->saved[i].op++;
 }

@@ -203,6 +203,12 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
     return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
 }
 
+/* Bytes of an element of gradients that a kernel of its own adds up. */
+static double gradient_element(const struct ss_cost_context *c)
+{
+    return c->shape.autocast ? 4 : c->shape.e;
+}
+
 /* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
@@ -215,7 +221,7 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     t->w =
         pieces * gemm(c, p, op->n, op->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
-        t->accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * (c->shape.e * 3), 1);
+        t->accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * gradient_element(c) * 3, 1);
 }
 
 /* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
@@ -289,7 +295,8 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->n, op->k, op->m / g),
     };
     if (c->stack->fused_wgrad_accumulation <= 0)
-        t.accumulate = c->accumulated * ss_cost_elementwise(c, g * op->n * op->k * (c->shape.e * 3), 1);
+        t.accumulate =
+            c->accumulated * ss_cost_elementwise(c, g * op->n * op->k * gradient_element(c) * 3, 1);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

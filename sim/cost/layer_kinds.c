@@ -18,6 +18,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
     out->n = out->nsaved = 0;
     if (ss_layer_kind(kind)->operators)
         ss_layer_kind(kind)->operators(out, s, stack);
+    if (s->autocast)
+        ss_op_weight_casts(out);
 }
 
 static int is_local(const struct ss_job *job, int layer)

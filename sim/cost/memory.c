@@ -192,6 +192,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
         states * (1 - job->optimizer_offload) + gradient_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
+    else if (c->stack->ddp_copies > 0 && c->replicas > 1)
+        memory[SS_MEM_GRADIENTS] *= 2;
     if (caches_fp8(
             c)) /* by rows and by columns, over the microbatches; one of them may be the parameter itself */
         memory[SS_MEM_WEIGHTS] +=

@@ -4,9 +4,14 @@
 #include "cost/kernel.h"
 #include "cost/memory.h"
 
+/* Into their buckets and back: each reads and writes. A rank alone has none, and what PyTorch does not set to zero it frees. */
+#define BUCKET_PASSES 4
+
 double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
     double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
+    if (c->stack->ddp_copies > 0)
+        passes = c->replicas > 1 ? BUCKET_PASSES : 0;
     double bytes = params * passes * ss_parameter_bytes(c->job, c->stack).grad;
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }

@@ -223,6 +223,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->edp = site->edp;
     c->slower = site->group * site->pace - 1;
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
+    c->replicas = in->dp * in->job->cp;
     c->once = 1.0 / in->microbatches;
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
     return experts_init(in, site, c, err);

@@ -75,6 +75,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->attention = job->attention;
     s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
     s->te = stack->te_layers > 0 && !job->transformer_local;
+    s->autocast = ss_job_autocasts(job, stack);
     s->split = stack->split_linear > 0;
     s->compiled = stack->compiled > 0;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;

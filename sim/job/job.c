@@ -141,6 +141,13 @@ int ss_job_experts_apart(const struct ss_job *job)
     return job->model.num_experts > 0 && (job->ep > 1 || job->etp != job->tp);
 }
 
+int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack)
+{
+    int stored = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
+    return stack->fp32_params > 0 && stack->fsdp_pytorch > 0 && stored == SS_BF16 &&
+           job->sharding <= SS_SHARD_OPTIM && (stack->te_layers <= 0 || job->transformer_local);
+}
+
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack)
 {
     int delayed = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED && stack->te_layers > 0 &&

@@ -199,6 +199,9 @@ void ss_job_complete_experts(struct ss_finish *f)
         ss_note(f->notes, "--deterministic-mode: what fused attention, the embedding's sorted gradient and "
                           "fresh memory that "
                           "PyTorch fills cost more is not counted");
+    if (ss_job_autocasts(job, f->stack))
+        ss_note(f->notes, "bf16 is autocast: the residual stream and norms in fp32 are not counted, time and "
+                          "memory are low");
     if (job->graph_scope_given && !job->cuda_graphs)
         ss_note(f->notes, "--cuda-graph-scope is not active without --cuda-graph-impl");
     if (job->cuda_graphs)

@@ -2,6 +2,7 @@
 /* torchtitan's layers: what recompute by operator keeps and repeats, where recompute of whole layers stops, and the copies of
  * DTensor, against numbers worked out by hand. */
 #include "cost/kernel.h"
+#include "cost/memory.h"
 #include "h100_job.h"
 
 #define T 8192.0
@@ -144,6 +145,54 @@ static void test_turned(void)
                     2 * T * (2 * H + 2 * H));
 }
 
+/* Without shards, on fp32 parameters: a microbatch copies the layer's weights to 16 bit, 6 bytes each, keeps them, and casts their
+ * gradients to 4 bytes; those of later microbatches are added in fp32. */
+static void test_autocast(void)
+{
+    double weights = H * (H + 2 * KV) + H * H + 3 * H * F;
+    struct h100_layer f;
+
+    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA);
+    CU_ASSERT(!h100_op(&f.ops, "weight casts"));
+    f.c.accumulated = 1;
+    double apart = cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE];
+    f.stack.fp32_params = 1;
+    ss_shape_init(&f.c.shape, &f.job, &f.stack, 128512);
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &f.ops);
+    const struct ss_op *casts = h100_op(&f.ops, "weight casts");
+    CU_ASSERT_FATAL(casts == f.ops.op && casts->forward_kernels == 7 && casts->backward_kernels == 7);
+    NEAR(casts->forward_bytes, 6 * weights);
+    NEAR(casts->backward_bytes, 6 * weights);
+    NEAR(casts->saved_bytes, 2 * weights);
+    NEAR(cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE] - apart,
+         ss_kernel_elementwise(f.c.card, 6 * weights, 0));
+    f.job.sharding = SS_SHARD_OPTIM_GRADS_PARAMS; /* what FSDP gathers is of 16 bit */
+    CU_ASSERT(!ss_job_autocasts(&f.job, &f.stack));
+}
+
+/* PyTorch's own data parallelism copies gradients of 4 bytes into buckets and back, and keeps both; one rank does not, and Megatron's
+ * are where they are reduced. */
+static void test_buckets(void)
+{
+    static const struct {
+        const char *stack;
+        int replicas;
+        double bytes, kept;
+    } rows[] = {{"accelerate-2026", 8, 16, 8}, {"accelerate-2026", 1, 0, 4}, {"megatron-2407", 8, 16, 4}};
+    const struct ss_param_count params = {.all = 1e9};
+    struct h100_layer f;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        double memory[SS_MEM_COUNT];
+        h100_layer(&f, SS_LAYER_DENSE, rows[i].stack, LLAMA);
+        f.c.replicas = rows[i].replicas;
+        CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&f.c, 1e9),
+                               ss_kernel_elementwise(f.c.card, rows[i].bytes * 1e9, 0), 1e-12);
+        ss_memory_static(&f.c, &params, (struct ss_optimizer_shards){1, 1}, memory);
+        CU_ASSERT_EQUAL(memory[SS_MEM_GRADIENTS], rows[i].kept * 1e9);
+    }
+}
+
 static int refused(const char *stack, const char *flags)
 {
     struct ss_job job;
@@ -198,6 +247,8 @@ int main(void)
                            {"copies", test_copies},
                            {"scattered sums", test_scattered_sums},
                            {"turned operands", test_turned},
+                           {"autocast", test_autocast},
+                           {"buckets", test_buckets},
                            {"context", test_context},
                            {"accumulated", test_accumulated},
                            {"refused", test_refused},

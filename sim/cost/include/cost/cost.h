@@ -25,6 +25,7 @@ struct ss_cost_context {
     int without_grad; /* 1: a forward that no backward follows, as the first one of a layer that is repeated */
     int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
     int p2p_overlapped; /* pipeline transfers run beside compute */
+    int replicas;       /* ranks among which gradients are reduced, 1 = none */
     double once;        /* share of an iteration's microbatches that one is */
     double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
     struct ss_recorder *record; /* gets the steps of the layer at hand; may be NULL */

@@ -148,6 +148,9 @@ void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
 /* Tokens of experts that work one after the other, put together. */
 void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 /* ---- attention.c, blocks.c: parts that several kinds of transformer layers share ---- */
+/* bf16 by PyTorch's autocast, at the head of a list that is done: the 16-bit copies of the weights that its linear layers multiply
+ * by, which a microbatch keeps, and the casts of their gradients. */
+void ss_op_weight_casts(struct ss_ops *ops);
 /* From the input norm to the residual; local: 1 where a query sees the keys of the model's window alone. */
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                            int local);

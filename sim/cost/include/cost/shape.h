@@ -38,9 +38,10 @@ struct ss_shape {
     int attention;         /* resolved: flash, fused or unfused */
     int fp8_attention;     /* 1: fused attention multiplies in mxfp8 */
     int te;                /* Transformer Engine's layers */
-    int split;             /* linear layers of one input are not joined: ss.layers.split_linear */
-    int compiled;          /* elementwise kernels of a layer are fused: ss.fused.elementwise */
-    int tp_comm_overlap;   /* userbuffers overlap of TP collectives and GEMMs */
+    int autocast; /* linear layers of PyTorch multiply by 16-bit copies of fp32 weights, which are not sharded */
+    int split;    /* linear layers of one input are not joined: ss.layers.split_linear */
+    int compiled;        /* elementwise kernels of a layer are fused: ss.fused.elementwise */
+    int tp_comm_overlap; /* userbuffers overlap of TP collectives and GEMMs */
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
     double pp_shares;
     double attention_dropout, hidden_dropout;

@@ -322,6 +322,8 @@ int ss_dispatcher_has_stages(int dispatcher);
 int ss_job_is_hybrid(const struct ss_job *job);
 /* Returns 1 when gradients and states of routed experts are divided over other ranks than those of all other parameters. */
 int ss_job_experts_apart(const struct ss_job *job);
+/* Returns 1 when PyTorch's linear layers work in bf16 by autocast on fp32 parameters that are not sharded (ss.default.fp32_params). */
+int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack);
 /* Returns who reduces the largest values of fp8 tensors behind every slot: 1 tensor and context ranks, 2 those of all replicas, 0 nobody
  * (another precision or recipe, or a stack that does not). */
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack);

@@ -164,6 +164,9 @@ extern "C" {
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
       "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
+    X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 1,                                                           \
+      "gradients are copied into buckets that are kept beside them, and back when they are reduced "         \
+      "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP)")                 \
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
       "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
       "theirs")                                                                                              \
