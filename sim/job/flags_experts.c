@@ -250,18 +250,17 @@ DEFINE(cuda_graph_scope)
 {
     static const struct {
         const char *word;
-        unsigned parts;
-    } scopes[] = {{"full", 0},
-                  {"full_iteration", 0},
-                  {"attn", SS_GRAPH_ATTN},
-                  {"mlp", SS_GRAPH_MLP},
-                  {"moe", SS_GRAPH_MLP | SS_GRAPH_ROUTER},
-                  {"moe_router", SS_GRAPH_ROUTER},
-                  {"moe_preprocess", SS_GRAPH_ROUTER}};
-    unsigned parts = 0;
+        unsigned parts, named;
+    } scopes[] = {{"full", 0, SS_GRAPH_WORD_FULL},
+                  {"full_iteration", 0, SS_GRAPH_WORD_ITERATION},
+                  {"attn", SS_GRAPH_ATTN, SS_GRAPH_WORD_ATTN},
+                  {"mlp", SS_GRAPH_MLP, SS_GRAPH_WORD_MLP},
+                  {"moe", SS_GRAPH_MLP | SS_GRAPH_ROUTER, SS_GRAPH_WORD_MOE},
+                  {"moe_router", SS_GRAPH_ROUTER, SS_GRAPH_WORD_ROUTER},
+                  {"moe_preprocess", SS_GRAPH_ROUTER, SS_GRAPH_WORD_PREPROCESS}};
+    unsigned parts = 0, named = 0;
 
     UNUSED;
-    job->graph_iteration = 0;
     for (int i = 0; i < n; i++) {
         size_t k = 0;
         while (k < SS_ARRAY_LEN(scopes) && strcmp(values[i], scopes[k].word) != 0)
@@ -270,8 +269,9 @@ DEFINE(cuda_graph_scope)
             return refuse(why, SS_ERR_INPUT,
                           "it is none of full full_iteration attn mlp moe moe_router moe_preprocess");
         parts |= scopes[k].parts;
-        job->graph_iteration |= !strcmp(values[i], "full_iteration");
+        named |= scopes[k].named;
     }
+    job->graph_words = named;
     job->graph_scope = parts;
     job->graph_scope_given = 1;
     return SS_OK;

@@ -9,25 +9,6 @@
 
 /* ---- checks ---- */
 
-/* What Megatron-LM refuses of CUDA graphs. The scope full_iteration is the implementation of that name. */
-int ss_job_check_graphs(struct ss_finish *f)
-{
-    struct ss_job *job = f->job;
-
-    if (job->graph_iteration && job->cuda_graphs == SS_GRAPHS_TE)
-        REFUSE(f, "--cuda-graph-scope --cuda-graph-modules --cuda-graph-impl",
-               "take --cuda-graph-impl full_iteration alone",
-               "cuda_graph_modules='full_iteration' cannot be combined with "
-               "cuda_graph_impl='transformer_engine'");
-    if (job->graph_iteration)
-        job->cuda_graphs = SS_GRAPHS_ITERATION;
-    job->graph_iteration = 0;
-    if (job->cuda_graphs == SS_GRAPHS_ITERATION && job->graph_scope)
-        REFUSE(f, "--cuda-graph-scope --cuda-graph-modules", "drop it",
-               "cuda_graph_modules must be empty when cuda_graph_impl=\"full_iteration\"");
-    return SS_OK;
-}
-
 static int check_graphs(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;

@@ -96,9 +96,13 @@ DEFINE(double_micro_batch)
 
 DEFINE(use_graphs)
 {
+    int whole = !job->model.num_experts || (job->capacity_factor > 0 && job->pad_to_capacity);
     (void)dp;
-    snprintf(words, size, "--cuda-graph-impl local");
-    return job->cuda_graphs == SS_GRAPHS_NONE;
+    snprintf(words, size, "%s",
+             whole ? "--cuda-graph-impl local"
+                   : "--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router");
+    return job->cuda_graphs == SS_GRAPHS_NONE && job->recompute != SS_RECOMPUTE_FULL &&
+           !job->cpu_offload_layers;
 }
 
 DEFINE(reduce_in_bf16)

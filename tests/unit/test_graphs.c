@@ -32,7 +32,7 @@ static void test_calls(void)
                 {"--cuda-graph-modules full_iteration --cuda-graph-impl local", 0, 0},
                 {"--enable-cuda-graph --cuda-graph-scope full_iteration", 0, 0}};
     double layer[2], loss[2], plain[2], plain_loss[2], attn[2], mlp[2];
-    char flags[256];
+    char flags[512];
 
     calls(LLAMA, SS_LAYER_DENSE, plain);
     calls(LLAMA, SS_LAYER_LOSS, plain_loss);
@@ -77,12 +77,59 @@ static void test_ring(void)
     }
 }
 
+#define MIXTURE "--model mixtral-8x7b "
+
+static void test_taken(void)
+{
+    static const char *const rows[] = {
+        "--cuda-graph-impl full_iteration --recompute full",
+        "--recompute full --cuda-graph-scope attn",
+        MIXTURE "--cuda-graph-impl local --cuda-graph-modules moe_preprocess",
+        MIXTURE "--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router moe_preprocess",
+        MIXTURE "--cuda-graph-impl local --moe-expert-capacity-factor 1 --moe-pad-expert-input-to-capacity",
+        MIXTURE
+        "--cuda-graph-impl transformer_engine --cuda-graph-modules moe --moe-expert-capacity-factor 1 "
+        "--moe-pad-expert-input-to-capacity"};
+    struct ss_job job;
+    struct ss_stack stack;
+    char flags[512];
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_error err = {0};
+        snprintf(flags, sizeof flags, LLAMA "%s", rows[i]);
+        CU_ASSERT_EQUAL(h100_finish(&job, &stack, "megatron-2407", flags, &err), 0);
+        CU_ASSERT_STRING_EQUAL(err.message, "");
+    }
+}
+
 static void test_refused(void)
 {
     static const char *const rows[][2] = {
         {"--cuda-graph-impl transformer_engine --cuda-graph-modules full_iteration",
          "cannot be combined with cuda_graph_impl='transformer_engine'"},
-        {"--cuda-graph-impl full_iteration --cuda-graph-modules attn", "must be empty"}};
+        {"--cuda-graph-impl full_iteration --cuda-graph-modules attn", "must be empty"},
+        {"--cuda-graph-impl local --cuda-graph-modules full attn", "full scope cannot be used"},
+        {"--cuda-graph-impl local --cuda-graph-modules moe_router", "only supported for MoE"},
+        {"--cuda-graph-impl transformer_engine --cuda-graph-modules moe", "only supported for MoE"},
+        {"--cuda-graph-impl local --cpu-offloading --cpu-offloading-num-layers 8 "
+         "--cpu-offloading-activations",
+         "not supported with CPU offloading"},
+        {"--cuda-graph-impl local --recompute full", "full recompute is only supported with full iteration"},
+        {MIXTURE "--cuda-graph-impl local", "a graph of whole layers"},
+        {MIXTURE "--enable-cuda-graph", "a graph of whole layers"},
+        {MIXTURE "--cuda-graph-impl transformer_engine --cuda-graph-modules moe", "drop-padding MoE"},
+        {MIXTURE "--cuda-graph-impl transformer_engine --cuda-graph-modules moe moe_router",
+         "both moe and moe_router"},
+        {MIXTURE "--cuda-graph-impl local --cuda-graph-modules moe moe_preprocess",
+         "both moe and moe_router"},
+        {MIXTURE "--cuda-graph-impl transformer_engine --cuda-graph-modules moe_preprocess",
+         "only supported with moe_router"},
+        {MIXTURE "--cuda-graph-impl transformer_engine --cuda-graph-modules mlp",
+         "only supported for dense layers"},
+        {MIXTURE
+         "--cuda-graph-impl transformer_engine --cuda-graph-modules moe_router --recompute-granularity "
+         "selective --recompute-modules moe",
+         "moe recompute is not supported"}};
     struct ss_job job;
     struct ss_stack stack;
     char flags[256];
@@ -97,7 +144,10 @@ static void test_refused(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        {"calls", test_calls}, {"steps of a ring", test_ring}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"calls", test_calls},
+                           {"steps of a ring", test_ring},
+                           {"refused", test_refused},
+                           {"taken", test_taken},
+                           CU_TEST_INFO_NULL};
     return suite_run("graphs", h100_open, h100_close, tests);
 }

@@ -96,6 +96,16 @@ enum ss_packed_algorithm { SS_PACKED_SHUFFLE, SS_PACKED_DECREASING, SS_PACKED_IN
 /* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
  * experts. */
 enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };
+/* Words of --cuda-graph-scope, a set until ss_job_finish. */
+enum ss_graph_word {
+    SS_GRAPH_WORD_FULL = 1,
+    SS_GRAPH_WORD_ITERATION = 2,
+    SS_GRAPH_WORD_ATTN = 4,
+    SS_GRAPH_WORD_MLP = 8,
+    SS_GRAPH_WORD_MOE = 16,
+    SS_GRAPH_WORD_ROUTER = 32,
+    SS_GRAPH_WORD_PREPROCESS = 64
+};
 /* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
 enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
 /* SS_OPTIMIZER_DIST_MUON until finish: Muon with the distributed optimizer. */
@@ -184,7 +194,7 @@ struct ss_job {
     int cuda_graphs;           /* enum ss_graph_impl */
     int deterministic;    /* --deterministic-mode: collectives by rings, flash attention's slower backward */
     unsigned graph_scope; /* parts of a layer that they hold, a set of enum ss_graph_part; 0: all */
-    int graph_iteration;  /* the scope full_iteration, until ss_job_finish */
+    unsigned graph_words; /* as they were given, a set of enum ss_graph_word, until ss_job_finish */
     int optimizer;        /* enum ss_optimizer */
     int muon_steps;       /* --muon-num-ns-steps: iterations of Newton-Schulz, 5 */
     int muon_tp;          /* enum ss_muon_tp */
