@@ -311,7 +311,7 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
     return ss_scenario_build(&a->request, &how, out, err);
 }
 
-int ss_ask_how(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err)
+int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err)
 {
     if (a->how.replicas >= 0 && !is_given(a, "--jitter")) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "--replicas without --jitter");

@@ -247,6 +247,7 @@ static void complete(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
     const struct ss_model *m = &job->model;
+    int drops = job->attention_dropout > 0;
 
     if (job->attention_dropout < 0)
         job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : f->stack->dropout;
@@ -259,6 +260,9 @@ static void complete(struct ss_finish *f)
     if (m->not_priced[0])
         ss_note(f->notes, "the model's config says what is not priced: %s", m->not_priced);
     complete_attention(f);
+    if (drops && job->attention != SS_ATTENTION_UNFUSED)
+        ss_note(f->notes,
+                "--attention-dropout: what it costs inside of flash or fused attention is not counted");
     complete_parallel(f);
     complete_optimizer(f);
     ss_job_complete_experts(f);

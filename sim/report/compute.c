@@ -54,10 +54,12 @@ static int list_parts(const struct ss_run *run, struct item items[SS_PARTS + 1])
     return n;
 }
 
-/* "stage 7's kernels run 16.0 % longer than those of the others: logits and loss +16.0 %"; "": no stage's do. */
+/* "stage 7's kernels run 16.0 % longer than the others': logits and loss +16.0 %", "stage 8's kernels, as those of 13 more stages,
+ * run ..."; "": no stage's do. */
 static const char *longest_text(const struct ss_compute *c, char *buf, size_t size)
 {
     struct item items[SS_PARTS];
+    char alike[64] = "";
     int n;
 
     buf[0] = '\0';
@@ -66,7 +68,9 @@ static const char *longest_text(const struct ss_compute *c, char *buf, size_t si
     for (int i = 0; i < SS_PARTS; i++)
         items[i] = (struct item){ss_part_words(i), c->more[i]};
     qsort(items, SS_PARTS, sizeof items[0], by_value);
-    n = snprintf(buf, size, "stage %d's kernels run %.1f %% longer than the others':", c->longest,
+    if (c->alike > 0)
+        snprintf(alike, sizeof alike, ", as those of %d more stage%s,", c->alike, c->alike > 1 ? "s" : "");
+    n = snprintf(buf, size, "stage %d's kernels%s run %.1f %% longer than the others':", c->longest, alike,
                  100 * c->longer);
     for (int i = 0; i < 3 && items[i].value > c->longer / 10 && n > 0 && (size_t)n < size; i++)
         n += snprintf(buf + n, size - (size_t)n, "%s %s %+.1f %%", i ? "," : "", items[i].words,

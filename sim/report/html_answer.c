@@ -19,16 +19,19 @@ static void time_tile(const struct ss_page *page)
 {
     const struct ss_report_options *opt = page->options;
     char value[128], note[160] = "", time[32];
+    int n = 0;
 
     if (page->run && page->run->result->sensitivity.sensitive)
         ss_text_iteration(page->run->result, value, sizeof value);
     else
         ss_text_time(page->timeline->iteration_s, value, sizeof value);
     if (opt && opt->measured_s > 0)
-        snprintf(note, sizeof note, "measured %s, %+.1f %%", ss_text_time(opt->measured_s, time, sizeof time),
-                 ss_error_pct(page->timeline->iteration_s, opt->measured_s));
-    else if (opt && page->run && page->run->summary.band_pct > 0)
-        snprintf(note, sizeof note, "&plusmn;%.*f %% of the measured in nine of ten such jobs",
+        n = snprintf(note, sizeof note, "measured %s, %+.1f %%",
+                     ss_text_time(opt->measured_s, time, sizeof time),
+                     ss_error_pct(page->timeline->iteration_s, opt->measured_s));
+    if (opt && page->run && page->run->summary.band_pct > 0)
+        snprintf(note + n, sizeof note - (size_t)n,
+                 "%s&plusmn;%.*f %% of the measured in nine of ten such jobs", n ? "; " : "",
                  page->run->summary.band_pct < 10, page->run->summary.band_pct);
     tile(page->out, "Iteration", value, note, "");
 }
@@ -38,7 +41,7 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     const struct ss_report_options *opt = page->options;
     static const char *const kinds[SS_OUTCOME_COUNT] = {"good", "warn", "bad", "bad"};
     const struct ss_summary *u = &page->run->summary;
-    char name[32], value[64], note[160];
+    char name[32], value[64], note[200];
     int n;
 
     snprintf(value, sizeof value, "%.1f of %.1f GiB", r->peak_device / SS_GIB, r->capacity / SS_GIB);
@@ -47,9 +50,9 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
         n += snprintf(note + n, sizeof note - (size_t)n, ", %.1f without what the allocator caches",
                       ss_result_least(&r->stages[r->peak_stage]) / SS_GIB);
     if (opt && opt->measured_bytes > 0)
-        snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%", opt->measured_bytes / SS_GIB,
-                 ss_error_pct(r->peak_device, opt->measured_bytes));
-    else if (isfinite(u->memory_low_pct))
+        n += snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%",
+                      opt->measured_bytes / SS_GIB, ss_error_pct(r->peak_device, opt->measured_bytes));
+    if (isfinite(u->memory_low_pct))
         snprintf(note + n, sizeof note - (size_t)n, "; %+.1f to %+.1f %% in nine of ten such jobs",
                  u->memory_low_pct, u->memory_high_pct);
     snprintf(name, sizeof name, "Memory: %s", ss_outcome_word(u->outcome));

@@ -172,25 +172,36 @@ static double rest_of(double label, const double *parts)
     return fabs(rest) > EXACT * label ? rest : 0;
 }
 
-/* By how much the longest stage's kernels run longer than the mean of the others', and what these are of. */
-static void find_longest(struct ss_compute *out)
+static double kernels_of(const struct ss_compute_stage *s)
+{
+    return sum(s->compute) + sum(s->recompute);
+}
+
+/* By how much the longest stage's kernels run longer than the mean of those that are shorter, and what these are of. Of stages that are
+ * as long it is the critical one, if that is among them, else the first. */
+static void find_longest(struct ss_compute *out, int critical)
 {
     double most = 0, others[SS_PARTS] = {0}, mean;
+    int shorter = 0;
 
-    for (int s = 0; s < out->nstages; s++) {
-        double all = sum(out->stages[s].compute) + sum(out->stages[s].recompute);
-        if (all > most * (1 + 1e-9)) {
-            most = all;
-            out->longest = s;
-        }
-    }
     for (int s = 0; s < out->nstages; s++)
-        for (int i = 0; s != out->longest && i < SS_PARTS; i++)
-            others[i] += (out->stages[s].compute[i] + out->stages[s].recompute[i]) / (out->nstages - 1);
+        most = fmax(most, kernels_of(&out->stages[s]));
+    out->longest = -1;
+    for (int s = 0; s < out->nstages; s++) {
+        if (kernels_of(&out->stages[s]) < most * (1 - EXACT)) {
+            shorter++;
+            continue;
+        }
+        out->longest = out->longest < 0 || s == critical ? s : out->longest;
+    }
+    out->alike = out->nstages - shorter - 1;
+    for (int s = 0; s < out->nstages; s++)
+        for (int i = 0; kernels_of(&out->stages[s]) < most * (1 - EXACT) && i < SS_PARTS; i++)
+            others[i] += (out->stages[s].compute[i] + out->stages[s].recompute[i]) / shorter;
     mean = sum(others);
     if (!(mean > 0))
         return;
-    out->longer = most / mean - 1 > EXACT ? most / mean - 1 : 0;
+    out->longer = most / mean - 1;
     for (int i = 0; i < SS_PARTS; i++) {
         const struct ss_compute_stage *s = &out->stages[out->longest];
         double more = (s->compute[i] + s->recompute[i] - others[i]) / mean;
@@ -213,7 +224,7 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
     }
     if (!rc) {
         find_heaviest(plan, &t, out);
-        find_longest(out);
+        find_longest(out, r->critical_stage);
     }
     free(t.use);
     return rc;

@@ -103,8 +103,33 @@ static int load_placement(struct ss_how *how, const struct ss_scenario *s, struc
     return rc ? rc : ss_files_add(files, how->placement, err);
 }
 
-int ss_how_finish(struct ss_how *how, const struct ss_scenario *s, struct ss_files *files,
-                  struct ss_error *err)
+/* Does the flag stand on the command line? */
+static int told_here(const struct ss_request *r, const char *flag)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->place[r->word[i].place].file && !strncmp(r->word[i].text, flag, strlen(flag)) &&
+            strchr("=", r->word[i].text[strlen(flag)]))
+            return 1;
+    return 0;
+}
+
+/* A job file's measurement is of GPUs and links as they are. */
+static void leave_measured(const struct ss_how *how, struct ss_scenario *s)
+{
+    const struct ss_run_options *o = &how->options;
+    int time = s->measured_s > 0 && !told_here(s->request, "--measured");
+    int memory = s->measured_bytes > 0 && !told_here(s->request, "--measured-memory");
+
+    if ((!time && !memory) || (!o->plan.nstragglers && !o->plan.nslow_links && !(o->jitter.sigma > 0)))
+        return;
+    s->measured_s = time ? 0 : s->measured_s;
+    s->measured_bytes = memory ? 0 : s->measured_bytes;
+    ss_note(&s->notes,
+            "the measurement of the job file is left out: it is of a run without stragglers, slow links "
+            "and jitter");
+}
+
+int ss_how_finish(struct ss_how *how, struct ss_scenario *s, struct ss_files *files, struct ss_error *err)
 {
     struct ss_run_options *o = &how->options;
 
@@ -116,5 +141,6 @@ int ss_how_finish(struct ss_how *how, const struct ss_scenario *s, struct ss_fil
     o->plan.slow_links = how->slow_links;
     int rc = how->placement[0] ? load_placement(how, s, files, err) : SS_OK;
     o->plan.placement = how->gpu_of;
+    leave_measured(how, s);
     return rc;
 }

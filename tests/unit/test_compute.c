@@ -157,6 +157,17 @@ static void test_recompute(void)
     close_words(&o);
 }
 
+static char *text_of(const struct ss_run *run, void (*write)(const struct ss_run *, FILE *))
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    write(run, out);
+    fclose(out);
+    return text;
+}
+
 /* Two stages of 16 layers: what the last one has more is the output layer and the loss, the first the embedding. */
 static void test_longest(void)
 {
@@ -172,20 +183,25 @@ static void test_longest(void)
     CU_ASSERT_EQUAL(c->more[SS_PART_MLP_GEMM], 0);
     CU_ASSERT(c->more[SS_PART_ELEMENTWISE] < 0);
     close_words(&o);
+    /* The two in the middle have 12 layers each, the others 4: of those that take as long it is the critical one, and they are no
+     * part of the mean that they are held against. */
+    open_words("--platform h800 --nodes 1 --model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 8192 --pp 4 "
+               "--decoder-first-pipeline-num-layers 4 --decoder-last-pipeline-num-layers 4",
+               &o);
+    c = o.run.compute;
+    CU_ASSERT_EQUAL(c->longest, o.run.result->critical_stage);
+    CU_ASSERT(c->longest == 1 || c->longest == 2);
+    CU_ASSERT_EQUAL(c->alike, 1);
+    CU_ASSERT_DOUBLE_EQUAL(
+        c->longer,
+        2 * sum(c->stages[1].compute) / (sum(c->stages[0].compute) + sum(c->stages[3].compute)) - 1, 1e-9);
+    char *text = text_of(&o.run, ss_text_parts);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "'s kernels, as those of 1 more stage, run "));
+    free(text);
+    close_words(&o);
     open_words(ONE "--gbs 8", &o);
     CU_ASSERT_EQUAL(o.run.compute->longer, 0); /* one stage has no others */
     close_words(&o);
-}
-
-static char *text_of(const struct ss_run *run, void (*write)(const struct ss_run *, FILE *))
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    write(run, out);
-    fclose(out);
-    return text;
 }
 
 /* Stage 1 takes 1/8 longer, of it 10 % by the loss; that is said from 1 % on. 2e12 FLOP and 3e9 bytes in 2 ms are 1 PFLOP/s and 1.5 TB/s. */

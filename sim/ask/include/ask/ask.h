@@ -56,7 +56,7 @@ int ss_ask_bands(struct ss_ask *a, struct ss_error *err);
 /* A scenario of the words; the caller frees it. */
 int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error *err);
 /* Completes a->how for it. */
-int ss_ask_how(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err);
+int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err);
 
 /* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `report` may have `how` and `files`; the
  * rest is filled here. *fits tells the verdict. */

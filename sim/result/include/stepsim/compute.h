@@ -43,9 +43,9 @@ struct ss_compute {
     struct ss_compute_stage *stages; /* by pipeline rank: the class with the most busy time there */
     int nkernels;
     struct ss_kernel_use kernels[SS_HEAVIEST]; /* of the critical stage, longest first */
-    /* The stage whose kernels run longest, and by what share longer than those of the others on average; `more`: of that share,
-     * by part, the sum being `longer`. */
-    int longest;
+    /* The stage whose kernels run longest, the critical one where others run as long, and by what share longer than those of
+     * shorter stages on average; `more`: of that share, by part, the sum being `longer`; `alike`: others that run as long. */
+    int longest, alike;
     double longer, more[SS_PARTS];
 };
 

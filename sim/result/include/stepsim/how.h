@@ -42,10 +42,10 @@ void ss_how_free(struct ss_how *how);
 int ss_how_straggler(struct ss_how *how, const char *value, struct ss_error *err);
 /* Adds "LINK:FACTOR" or "LINK:failed": a link with 1/FACTOR of its bandwidth. Whether there is such a link is seen at the plan. */
 int ss_how_slow_link(struct ss_how *how, const char *value, struct ss_error *err);
-/* Completes how->options for this scenario, with the placement, which is added to `files`. Errors: SS_ERR_USAGE for a placement beside
+/* Completes how->options for this scenario, with the placement, which is added to `files`; of stragglers, slow links and jitter the
+ * scenario loses the measurement of its job file, with a note. Errors: SS_ERR_USAGE for a placement beside
  * nodes or failed GPUs that the job names, and those of ss_placement_load and ss_files_add. */
-int ss_how_finish(struct ss_how *how, const struct ss_scenario *s, struct ss_files *files,
-                  struct ss_error *err);
+int ss_how_finish(struct ss_how *how, struct ss_scenario *s, struct ss_files *files, struct ss_error *err);
 
 #ifdef __cplusplus
 }
