@@ -39,7 +39,7 @@ run_case() {
     status=0
     (cd "$dir/work" && sh "$case" > "$dir/raw.out" 2> "$dir/raw.err" < /dev/null) || status=$?
     # a slow machine tells how far a long replay is
-    sed -i '/^[a-z]*: [0-9]* % after [0-9]* s$/d' "$dir/raw.err"
+    sed -i '/^[a-z]*: [0-9.e+-]* % after [0-9]* s$/d' "$dir/raw.err"
     for stream in out err; do
         sed "s|$SRC|SRC|g" "$dir/raw.$stream" > "$dir/$stream"
     done

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: refused.sh PROGRAM SOURCE_ROOT
+# usage: refused.sh PROGRAM SOURCE_ROOT [N]
 # Of the table of options ("stepsim help --options"): every verb refuses each option that it does not have with status 2 and
-# one line on stderr that names it, reads each that it has, wants its value, and takes none where there is none.
+# one line on stderr that names it, reads each that it has, wants its value, and takes none where there is none. With N each verb is asked
+# an Nth of the options that it does not have, each verb others.
 set -eu
-program=$1
+program=$1 nth=${3:-1} turn=0
 LC_ALL=C
 export LC_ALL
 dir=$(mktemp -d)
@@ -81,6 +82,8 @@ while IFS="$tab" read -r command verb form; do
         case $command,$verb,$option in schedule,search,--job | schedule,search,--platform) continue ;; esac
         # Flags of the job are the job's.
         [ "$form" = - ] || ! grep -q -x -e "$option" "$dir/flags" || continue
+        turn=$(((turn + 1) % nth))
+        [ "$turn" = 0 ] || continue
         [ "$value" = - ] && value= || value=1
         # shellcheck disable=SC2086
         ask "not of this verb" "$option" $words "$option" $value
