@@ -114,17 +114,17 @@ def sentence(query, rows):
 
 
 def copied(cells, name, columns):
-    """A row's figures from another document's table: cells 'row NAME of DOCUMENT', the first table that has all columns."""
-    match = re.fullmatch(r"row (\S+) of (\S+)", cells)
+    """A row's figures from another document's table: cells 'row NAME, NAME of DOCUMENT', the first whose first cells are so named."""
+    match = re.fullmatch(r"row (.+) of (\S+)", cells)
     if not match:
         return None
-    header = []
+    wanted, header = [part.strip() for part in match[1].split(",")], []
     with open(os.path.join(ROOT, match[2]), encoding="utf-8") as f:
         for line in f:
             row = [c.strip() for c in line.strip().strip("|").split("|")]
             if line.startswith("|") and "mean %" in row:
                 header = row
-            if line.startswith("|") and row[0] == match[1] and header:
+            if line.startswith("|") and row[:len(wanted)] == wanted and header:
                 parts = [c.partition(".") for c in columns]
                 cells = [(row[header.index("mean %" if plain == "mean" else plain)], digits) for plain, _, digits in parts]
                 return "| %s | %s |" % (name, " | ".join("%.*f" % (int(d), float(c)) if d else c for c, d in cells))
