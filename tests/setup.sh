@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: setup.sh SOURCE_ROOT
+# usage: setup.sh SOURCE_ROOT [BUILD MODULE...]
 # What setup.sh says without root and sudo: one command that root can type, with every package that is missing.
+# `demo` builds a program and the modules that it opens: those named, in a folder that ninja builds.
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -22,3 +23,15 @@ if [ "$status" != 1 ] || [ -s "$dir/out" ] || ! grep -qF "$want" "$dir/err" || g
     cat "$dir/out" "$dir/err"
     exit 1
 fi
+[ $# -gt 1 ] || exit 0
+build=$2
+source=$1
+shift 2
+target=$(sed -n 's/^    build \(stepsim[a-z-]*\)$/\1/p' "$source/setup.sh")
+ninja -C "$build" -t inputs "$target" > "$dir/inputs"
+for module; do
+    if ! grep -qx "$module" "$dir/inputs"; then
+        echo "setup.sh: demo builds $target, which does not bring $module"
+        exit 1
+    fi
+done

@@ -60,7 +60,12 @@ static ss_http_main_fn *load_module(struct ss_error *err)
     }
     const char *why = dlerror();
     ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "the web server cannot be loaded: %s", why ? why : path);
-    ss_hint(err, SS_ERR_UNSUPPORTED, "install libmicrohttpd-dev and build again");
+    if (why && strstr(why, "libmicrohttpd"))
+        ss_hint(err, SS_ERR_UNSUPPORTED, "install the library libmicrohttpd (Debian: libmicrohttpd12)");
+    else
+        ss_hint(err, SS_ERR_UNSUPPORTED,
+                "%s\"sh setup.sh build\" in stepsim's source folder installs libmicrohttpd-dev and builds it",
+                chosen && *chosen ? "unset STEPSIM_MODULE_DIR; " : "");
     return NULL;
 }
 
