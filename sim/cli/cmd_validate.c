@@ -53,6 +53,15 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
     return rc;
 }
 
+/* Whether --update writes the file that was compared with, from whichever folder that was. */
+static int is_results(const struct cli_flags *flags)
+{
+    size_t n = strlen(flags->against), cut = strlen(RESULTS);
+
+    return n >= cut && !strcmp(flags->against + n - cut, RESULTS) &&
+           (n == cut || flags->against[n - cut - 1] == '/') && !cli_given(flags, "--spread");
+}
+
 static int compare(const struct ss_validation *v, const struct cli_flags *flags, int *moved,
                    struct ss_error *err)
 {
@@ -68,9 +77,10 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
     rc = ss_validation_compare(v, flags->against, stream, moved, err);
     rc = cli_output_end(output, rc, err);
     if (!rc && *moved)
-        fprintf(stderr,
-                "stepsim: %d predictions differ from %s; \"stepsim validate --update\" writes it anew\n",
-                *moved, ss_text_clean(strcpy(shown, flags->against)));
+        fprintf(stderr, "stepsim: %d prediction%s from %s; %s\n", *moved,
+                *moved == 1 ? " differs" : "s differ", ss_text_clean(strcpy(shown, flags->against)),
+                is_results(flags) ? "\"stepsim validate --update\" writes it anew"
+                                  : "--csv FILE in place of --against writes those of now");
     return rc;
 }
 
