@@ -97,6 +97,19 @@ static int check_targets(const struct cli_flags *flags, struct ss_error *err)
     return SS_OK;
 }
 
+static int check_coverage(const struct cli_flags *flags, int n, struct ss_error *err)
+{
+    static const char *const others[] = {"--update",     "--workers", "--csv",    "--svg",   "--against",
+                                         "--timer-rows", "--spread",  "--engine", "--timing"};
+
+    if (n > 1)
+        return cli_usage(err, "leave the others out", "--coverage reads one table");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (cli_given(flags, others[i]))
+            return cli_usage(err, "leave it out", "%s beside --coverage, which predicts nothing", others[i]);
+    return SS_OK;
+}
+
 static int check_words(const struct cli_flags *flags, int n, struct ss_error *err)
 {
     if (n > MAX_TABLES)
@@ -107,11 +120,8 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (flags->update && cli_given(flags, "--spread"))
         return cli_usage(err, "use --csv FILE for another spread",
                          "--update beside --spread: it writes " RESULTS);
-    if (flags->coverage &&
-        (flags->update || cli_given(flags, "--workers") || flags->csv[0] || flags->svg[0] ||
-         flags->against[0] || flags->timer_rows[0] || cli_given(flags, "--spread") ||
-         cli_given(flags, "--engine") || cli_given(flags, "--timing") || n > 1))
-        return cli_usage(err, "leave the others out", "--coverage predicts nothing and reads one table");
+    if (flags->coverage && check_coverage(flags, n, err))
+        return SS_ERR_USAGE;
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
     return SS_OK;

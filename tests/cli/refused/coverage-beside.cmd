@@ -1,1 +1,1 @@
-for w in "--coverage --spread 0" "--coverage --engine native" "--update --spread 0"; do "$STEPSIM" validate $w; echo $?; done; "$STEPSIM" calibrate --microbench "$SRC/validation/microbench.csv" --leave-out model; echo $?
+for w in "--coverage --spread 0" "--coverage --engine native" "--coverage --csv x.csv" "--coverage --svg x.svg" "runs vtrain --coverage" "--coverage --timing" "--update --spread 0"; do "$STEPSIM" validate $w; echo $?; done; "$STEPSIM" calibrate --microbench "$SRC/validation/microbench.csv" --leave-out model; echo $?
