@@ -361,6 +361,17 @@ static bool is_file_name(const char *name)
     return is;
 }
 
+int ss_data_other_ending(const char *name, const char *endings, const char *whose, int code,
+                         struct ss_error *err)
+{
+    bool there = false;
+    int rc = look_at(name, &there, err);
+    if (rc || !there)
+        return rc;
+    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as those of %s do", name, endings, whose);
+    return ss_hint(err, code, "give one that does, or ./%s to have this one read", name);
+}
+
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err)
 {
@@ -370,6 +381,9 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
         return rc;
     if (is_path(name, suffix) || is_model_folder(name, suffix))
         return unknown_path(kind, name, suffix, err);
+    rc = ss_data_other_ending(name, suffix, kind, SS_ERR_IO, err);
+    if (rc)
+        return rc;
     if (!is_file_name(name))
         return unknown_name(kind, name, suffix, err);
     ss_fail(err, SS_ERR_IO, NULL, 0, "no such file '%s'", name);

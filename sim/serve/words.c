@@ -8,14 +8,13 @@
 #include "serve/page.h"
 #include "stepsim/flags.h"
 #include "stepsim/report.h"
-#include "stepsim/schedule.h"
 
 /* Flags whose value is a name or a file. */
 static const struct {
     const char *flag, *list; /* of ss_list_names; NULL: no list has its names */
 } named[] = {
-    {"--model", "models"}, {"--platform", "platforms"}, {"--stack", "stacks"},
-    {"--schedule", NULL},  {"--moe-load", NULL},        {"--packed-lengths", NULL},
+    {"--model", "models"},       {"--platform", "platforms"}, {"--stack", "stacks"},
+    {"--schedule", "schedules"}, {"--moe-load", NULL},        {"--packed-lengths", NULL},
 };
 
 struct wanted {
@@ -59,8 +58,8 @@ static int names_file(size_t i, const char *value, struct ss_error *err)
 {
     struct wanted w = {value, 0};
 
-    if (!strcmp(named[i].flag, "--schedule"))
-        return ss_schedule_is_file(value);
+    if (!strcmp(named[i].flag, "--schedule") && !strcmp(value, "auto"))
+        return 0;
     if (!named[i].list)
         return !is_law(value);
     return ss_list_names(named[i].list, compare, &w, err) != SS_OK || !w.found;

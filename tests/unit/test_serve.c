@@ -128,6 +128,8 @@ static void test_refusals(void)
         {"/run.json", JOB " --platform mine.xml", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --stack mine.xml", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --schedule mine.csv", NULL, "no name that this page knows", 422},
+        {"/run.json", JOB " --schedule CMakeLists.txt", NULL, "no name that this page knows", 422},
+        {"/run.json", JOB " --schedule none.txt", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --moe-load loads.csv", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --packed-lengths lengths.csv", NULL, "no name that this page knows", 422},
         {"/run.json", JOB " --moe-load W8_more", NULL, "no name that this page knows", 422},
@@ -138,6 +140,7 @@ static void test_refusals(void)
         {"/run.json", "--tp\001", NULL, "byte 5 of the words", 422},
         {"/sweep.json", JOB, "model=/etc/passwd", "no name that this page knows", 422},
         {"/sweep.json", JOB, "model=CMakeLists.txt,llama3.1-8b", "no name that this page knows", 422},
+        {"/sweep.json", JOB, "schedule=auto,CMakeLists.txt", "no name that this page knows", 422},
         {"/sweep.json", JOB, "tp=", "no values", 422},
     };
 

@@ -68,6 +68,10 @@ bool ss_file_same_target(const char *a, const char *b);
  * `suffix` is ".json". 0 or SS_ERR_IO naming the choices; also when $STEPSIM_DATA is set to what is no such folder. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
+/* Of a name that is none of those known and no path: 0 where there is no such file, else an error of `code` that says in what
+ * the files of `whose` end. */
+int ss_data_other_ending(const char *name, const char *endings, const char *whose, int code,
+                         struct ss_error *err);
 /* As ss_data_find for who can do without the file: *found tells whether there is one. That there is none is no error,
  * that a place cannot be looked at is. */
 int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,

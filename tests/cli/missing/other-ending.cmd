@@ -1,0 +1,3 @@
+# A file that is there, with another ending than its option's files have
+for name in trunc.xml model.txt mine; do echo x > $name; done
+for words in "run --platform h800 --model model.txt" "run --platform h800 --model ./model.txt" "run --platform model.txt --model llama3.1-8b" "run --platform h800 --model llama3.1-8b --stack mine" "validate trunc.xml" "validate --timer-rows trunc.xml" "validate --coverage trunc.xml" "calibrate --platform h800 --prop ss.gemm.efficiency.fp16 --rows trunc.xml" "run --job 8b-05 --schedule trunc.xml" "run --job 8b-05 --schedule ./trunc.xml" "run --job 8b-05 --schedule gone.xml" "schedule show mine --pp 2 -m 4"; do "$STEPSIM" $words; echo $?; done
