@@ -143,18 +143,19 @@ void ss_names_free(char **names, size_t n)
     free(names);
 }
 
-/* "a, b, c", as many as fit; dots for the rest. */
-static void join_names(char **names, size_t n, char *out, size_t size)
+/* "a, b, c", as many as fit; dots for the rest. Whether all fit. */
+static bool join_names(char **names, size_t n, char *out, size_t size)
 {
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < n; i++) {
         if (used + strlen(names[i]) + sizeof ", ..." > size) {
             snprintf(out + used, size - used, ", ...");
-            return;
+            return false;
         }
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", names[i]);
     }
+    return true;
 }
 
 /* Small letters, without the dashes and underscores that do not part two numbers: "Llama-3.1-8B" is "llama3.1-8b", but
@@ -173,19 +174,30 @@ static void fold(const char *name, char *out, size_t size)
     out[n] = 0;
 }
 
-/* Keeps the names that begin with `name`, folded; returns how many. */
-static size_t keep_beginning(char **names, size_t n, const char *name, char **kept)
+#define FAMILY 3 /* letters that names of one family begin with */
+
+/* Keeps the names that begin, folded, with as much of `name` as any does: all of it, or a family's letters. Returns how many;
+ * *whole: all of it. */
+static size_t keep_beginning(char **names, size_t n, const char *name, char **kept, bool *whole)
 {
     char wanted[256], folded[256];
-    size_t count = 0;
+    size_t count = 0, most = 0, all;
 
     fold(name, wanted, sizeof wanted);
-    for (size_t i = 0; i < n && wanted[0]; i++) {
+    all = strlen(wanted);
+    for (size_t i = 0; i < n; i++) {
         fold(names[i], folded, sizeof folded);
-        if (!strncmp(folded, wanted, strlen(wanted)))
+        size_t same = 0;
+        while (wanted[same] && wanted[same] == folded[same])
+            same++;
+        if (same > most)
+            count = 0;
+        most = same > most ? same : most;
+        if (same == most)
             kept[count++] = names[i];
     }
-    return count;
+    *whole = most == all;
+    return all && (*whole || most >= FAMILY) ? count : 0;
 }
 
 /* What is meant: a name that is alike, one that is near, or the longest that `name` begins with. */
@@ -218,11 +230,26 @@ static void last_part(const char *name, const char *suffix, char *out, size_t si
         out[strlen(out) - strlen(suffix)] = '\0';
 }
 
+/* What `stepsim list` calls the files of a folder; NULL: it does not list them. */
+static const char *listed_as(const char *kind)
+{
+    static const char *const lists[][2] = {{"platforms", "platforms"},
+                                           {"platforms/cards", "cards"},
+                                           {"workloads/models", "models"},
+                                           {"workloads/stacks", "stacks"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(lists); i++)
+        if (!strcmp(kind, lists[i][0]))
+            return lists[i][1];
+    return NULL;
+}
+
 /* "no 'h80' in platforms: did you mean h800? or give a path ending in .xml" */
 static int unknown_name(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
     char choices[400], **names = NULL;
     size_t n = 0, count = 0;
+    bool whole = false;
     int rc = ss_data_list(kind, suffix, &names, &n, err);
     if (rc)
         return rc;
@@ -230,13 +257,18 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     const char *near = kept ? meant(names, n, name) : NULL;
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
     if (kept)
-        count = keep_beginning(names, n, name, kept);
-    join_names(count ? kept : names, count ? count : n, choices, sizeof choices);
+        count = keep_beginning(names, n, name, kept, &whole);
+    bool fit = join_names(count ? kept : names, count ? count : n, choices, sizeof choices);
     if (!n)
         ss_hint(err, SS_ERR_IO,
                 "no data folder was found; set STEPSIM_DATA to the one that holds %s, or give a path", kind);
     else if (near)
         ss_hint(err, SS_ERR_IO, "did you mean %s? Or give a path ending in %s", near, suffix);
+    else if (count && !whole)
+        ss_hint(err, SS_ERR_IO, "did you mean one of %s? Or give a path ending in %s", choices, suffix);
+    else if (!count && !fit && listed_as(kind))
+        ss_hint(err, SS_ERR_IO, "`stepsim list %s` names all; or give a path ending in %s", listed_as(kind),
+                suffix);
     else
         ss_hint(err, SS_ERR_IO, "choose one of %s, or give a path ending in %s", choices, suffix);
     free(kept);

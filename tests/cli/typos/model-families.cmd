@@ -1,0 +1,1 @@
+for m in llama9 qwen9 gpt4 llama Llama-9 xyz; do "$STEPSIM" run --platform h800 --nodes 1 --model $m --bf16 --mbs 1 --gbs 8 --seq 1024; done; for w in "--platform h8x00" "--platform zz9" "--platform h800 --stack foo"; do "$STEPSIM" run $w --model llama3.1-8b; done
