@@ -23,17 +23,24 @@ static char *skip_label(char *line)
     return end > number && end[0] == ':' && end[1] == ' ' ? end + 2 : line;
 }
 
-/* Changes the text: lines are cut in place. */
+/* Changes text[len], behind which is a NUL: lines are cut in place. */
 static int read_lines(char *text, size_t len, ss_log_line line, void *reader)
 {
-    char *rest;
-    int rc = SS_OK;
+    char *next, *stop = text + len;
+    int rc = SS_OK, number = 0;
 
     for (size_t i = 0; i < len; i++)
         if (!text[i])
             text[i] = ' ';
-    for (char *at = strtok_r(text, "\n", &rest); at && !rc; at = strtok_r(NULL, "\n", &rest))
-        rc = line(reader, skip_label(at));
+    for (char *at = text; at < stop && !rc; at = next) {
+        char *end = memchr(at, '\n', (size_t)(stop - at));
+        next = end ? end + 1 : stop;
+        if (end)
+            *end = '\0';
+        number++;
+        if (*at)
+            rc = line(reader, skip_label(at), number);
+    }
     return rc;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Output of nccl-tests. A line of column names ("# size count type redop root time algbw busbw #wrong time ...")
- * tells where the times stand; below it come lines of numbers. Sizes are bytes, times us.
+ * tells where the times stand; below it come lines of numbers. Sizes are bytes, times us. Gathers of 2020 to 2022 leave redop blank,
+ * a replayed trace what is out of place; #wrong is "N/A" where nothing is checked; a timestamp is two words behind all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ struct reader {
     struct ss_nccl_log *log;
     size_t cap, nhosts, host_cap;
     char **hosts;
-    int time[2], algbw; /* columns, -1 = not seen */
+    int time[2], algbw, redop; /* columns, -1 = not seen */
+    int columns, line;         /* of the line of column names; of the file */
+    int cut; /* the line that may be all that a cut log has of a size; 0: there are others behind it */
     struct ss_error *err;
 };
 
@@ -51,12 +54,15 @@ static int read_columns(struct reader *r, char *words[], int n)
 
     if (n < 4 || strcmp(words[0], "size") != 0 || strcmp(words[1], "count") != 0)
         return 0;
-    r->time[0] = r->time[1] = r->algbw = -1;
+    r->time[0] = r->time[1] = r->algbw = r->redop = -1;
+    r->columns = n;
     for (int i = 0; i < n; i++) {
         if (!strcmp(words[i], "time") && times < 2)
             r->time[times++] = i;
         if (!strcmp(words[i], "algbw") && r->algbw < 0)
             r->algbw = i;
+        if (!strcmp(words[i], "redop"))
+            r->redop = i;
     }
     return 1;
 }
@@ -142,38 +148,66 @@ static int begins(char *words[], int n)
                      (!strcmp(words[0], "Collective") && !strcmp(words[2], "starting:")));
 }
 
+static int is_whole(const char *word)
+{
+    return word[strspn(word, "0123456789")] == '\0';
+}
+
+static int cut_line(const struct reader *r, int line, int n)
+{
+    ss_fail(r->err, SS_ERR_INPUT, r->file, line, "the line has %d of %d columns", n, r->columns);
+    return ss_hint(r->err, SS_ERR_INPUT, "give the whole log, or delete a line that is cut");
+}
+
+static int read_time(const struct reader *r, const char *word, double *us)
+{
+    if (!ss_parse_double(word, us) && *us >= 1e-3 && *us < 1e12)
+        return SS_OK;
+    ss_fail(r->err, SS_ERR_INPUT, r->file, r->line, "\"%.40s\" is no time", word);
+    return ss_hint(r->err, SS_ERR_INPUT,
+                   "nccl-tests print microseconds there: delete the line, or measure again");
+}
+
+/* A line below the column names that begins with a size and a count. */
 static int read_point(struct reader *r, char *words[], int n)
 {
-    double bytes, best = 0, algbw, busbw;
     struct ss_nccl_log *log = r->log;
+    double bytes, us, best = 0, algbw, busbw;
 
-    if (r->time[0] < 0 || n <= r->time[0] || ss_parse_double(words[0], &bytes) ||
-        !(bytes >= 1 && bytes < 1e15))
+    if (r->time[0] < 0 || !is_whole(words[0]) || ss_parse_double(words[0], &bytes) ||
+        !(bytes >= 1 && bytes < 1e15) || (n > 1 && !is_whole(words[1])))
         return SS_OK;
-    for (int i = 0; i < 2; i++) {
-        double us;
-        if (r->time[i] < 0 || r->time[i] >= n || ss_parse_double(words[r->time[i]], &us) ||
-            !(us >= 1e-3 && us < 1e12))
-            continue;
+    if (n == 1) {
+        r->cut = r->line;
+        return SS_OK;
+    }
+    int blank = r->redop >= 0 && r->redop < n && !ss_parse_double(words[r->redop], &us);
+    int there = n + blank;
+    if (there < r->columns && there != r->time[1])
+        return cut_line(r, r->line, n);
+    for (int i = 0; i < 2 && r->time[i] >= 0 && r->time[i] < there; i++) {
+        int rc = read_time(r, words[r->time[i] - blank], &us);
+        if (rc)
+            return rc;
         best = best == 0 || us < best ? us : best;
     }
-    if (best == 0)
-        return SS_OK;
     if (ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points))
         return out_of_memory(r);
     log->points[log->npoints++] = (struct ss_nccl_point){bytes, best * 1e-6};
-    if (r->algbw >= 0 && r->algbw + 1 < n && !ss_parse_double(words[r->algbw], &algbw) &&
-        !ss_parse_double(words[r->algbw + 1], &busbw) && algbw >= 1 && busbw > 0 && busbw < 1e6)
+    if (r->algbw >= 0 && r->algbw + 1 < there && !ss_parse_double(words[r->algbw - blank], &algbw) &&
+        !ss_parse_double(words[r->algbw + 1 - blank], &busbw) && algbw >= 1 && busbw > 0 && busbw < 1e6)
         log->traffic = busbw / algbw;
     return SS_OK;
 }
 
-static int read_line(void *ctx, char *line)
+static int read_line(void *ctx, char *line, int number)
 {
     struct reader *r = ctx;
     char *words[MAX_WORDS], *text = line + strspn(line, " \t");
     int n;
 
+    r->line = number;
+    r->cut = 0;
     read_operation(r, text);
     if (*text != '#') {
         n = split(text, words);
@@ -201,6 +235,8 @@ static int finish(struct reader *r)
 {
     r->log->nodes = (int)r->nhosts;
     guess_operation(r->log);
+    if (r->cut)
+        return cut_line(r, r->cut, 1);
     if (r->log->npoints)
         return SS_OK;
     ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no line of sizes and times");
@@ -214,7 +250,7 @@ static int finish(struct reader *r)
 static int read_all(const char *name, const char *text, unsigned long len, struct ss_nccl_log **out,
                     struct ss_error *err)
 {
-    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .err = err};
+    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .redop = -1, .err = err};
     int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);

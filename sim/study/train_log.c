@@ -192,11 +192,12 @@ static int read_timer_row(struct reader *r, const char *line)
                                                                                : SS_OK;
 }
 
-static int read_line(void *ctx, char *line)
+static int read_line(void *ctx, char *line, int number)
 {
     struct reader *r = ctx;
     int rc;
 
+    (void)number;
     if (strstr(line, "time across ranks (ms)") || strstr(line, "times across ranks (ms)")) {
         r->in_timers = 1;
         r->of_ranks = -1;

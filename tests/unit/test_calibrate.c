@@ -224,75 +224,6 @@ static void test_bounds(void)
 
 /* ---- nccl-tests ---- */
 
-static const char nccl[] =
-    "# nThread 1 nGpus 1 minBytes 1048576 maxBytes 1073741824 step: 4(factor) warmup iters: 5 iters: 20\n"
-    "#\n"
-    "# Using devices\n"
-    "#  Rank  0 Group  0 Pid    100 on     node-a device  0 [0x0f] A card\n"
-    "#  Rank  1 Group  0 Pid    101 on     node-a device  1 [0x10] A card\n"
-    "#  Rank  2 Group  0 Pid    102 on     node-b device  0 [0x0f] A card\n"
-    "#  Rank  3 Group  0 Pid    103 on     node-b device  1 [0x10] A card\n"
-    "#\n"
-    "#                                                              out-of-place                       "
-    "in-place          \n"
-    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   "
-    "busbw #wrong\n"
-    "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
-    "(GB/s)       \n"
-    "     1048576        262144     float     sum      -1    105.9    9.90   14.85      0    104.0   10.08   "
-    "15.12      0\n"
-    "[1,0]<stdout>:    16777216       4194304     float     sum      -1    413.6   40.56   60.84      0    "
-    "415.0   40.42   60.63    N/A\n"
-    "# Out of bounds values : 0 OK\n"
-    "# Avg bus bandwidth    : 37.8\n";
-
-static void test_nccl(void)
-{
-    struct ss_nccl_log *log;
-    struct ss_error err = {0};
-
-    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(nccl, strlen(nccl), "n.txt", &log, &err), 0);
-    CU_ASSERT_STRING_EQUAL(log->operation, "all_reduce");
-    CU_ASSERT_EQUAL(log->ranks, 4);
-    CU_ASSERT_EQUAL(log->nodes, 2);
-    CU_ASSERT_EQUAL_FATAL(log->npoints, 2);
-    CU_ASSERT_EQUAL(log->points[1].bytes, 16777216);
-    CU_ASSERT_DOUBLE_EQUAL(log->points[0].seconds, 104.0e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(log->points[1].seconds, 413.6e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(log->traffic, 1.5, 1e-3);
-    CU_ASSERT_EQUAL(log->per_thread, 1);
-    ss_nccl_free(log);
-    char one[sizeof nccl];
-    memcpy(one, nccl, sizeof one);
-    *strstr(strstr(one, "nGpus"), "1") = '4'; /* -g 4: one thread issues to all */
-    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(one, strlen(one), "n.txt", &log, &err), 0);
-    CU_ASSERT_EQUAL(log->per_thread, 4);
-    ss_nccl_free(log);
-    CU_ASSERT_EQUAL(ss_nccl_issue_seconds(1), 0);
-    CU_ASSERT_DOUBLE_EQUAL(ss_nccl_issue_seconds(4), 16.88e-6, 0.1e-6); /* nccl-tests' issue 123 */
-    CU_ASSERT_EQUAL(ss_nccl_parse("hello\n1 2 3\n", 12, "n.txt", &log, &err), SS_ERR_INPUT);
-    CU_ASSERT_STRING_EQUAL(err.file, "n.txt");
-    /* what nccl-tests print behind their figures, and what people write there, is no second run */
-    char tail[2 * sizeof nccl];
-    snprintf(tail, sizeof tail,
-             "%s# Collective test concluded: all_reduce_perf\n# compare all_gather_perf next\n", nccl);
-    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(tail, strlen(tail), "n.txt", &log, &err), 0);
-    CU_ASSERT_EQUAL(log->npoints, 2);
-    ss_nccl_free(log);
-    snprintf(tail, sizeof tail, "all_gather_perf -b 1M && all_reduce_perf -b 1M\n%s", nccl);
-    CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(tail, strlen(tail), "n.txt", &log, &err), 0);
-    CU_ASSERT_STRING_EQUAL(log->operation, "all_gather");
-    ss_nccl_free(log);
-    /* two runs, of one operation or of two */
-    static const char *const second[] = {nccl, "# Collective test starting: all_gather_perf\n"};
-    for (size_t i = 0; i < 2; i++) {
-        char both[2 * sizeof nccl];
-        snprintf(both, sizeof both, "# Collective test starting: all_reduce_perf\n%s%s", nccl, second[i]);
-        CU_ASSERT_EQUAL(ss_nccl_parse(both, strlen(both), "n.txt", &log, &err), SS_ERR_INPUT);
-        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "a second run of nccl-tests, after 2 sizes"));
-    }
-}
-
 /* What nccl-tests print, as far as it is read: a run's first lines, and a line a size; the text's length. */
 static int nccl_begin(char *text, size_t size, const char *operation)
 {
@@ -544,7 +475,6 @@ int main(void)
                            {"writes", test_writes},
                            {"refused", test_refused},
                            {"bounds", test_bounds},
-                           {"nccl", test_nccl},
                            {"fits nccl", test_fits_nccl},
                            {"fits nvls", test_fits_nvls},
                            {"train log", test_train_log},

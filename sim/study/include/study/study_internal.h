@@ -117,8 +117,8 @@ void ss_timer_rows_free(struct ss_timer_rows *t);
 #define SS_SMALLEST_TIMER 0.01
 
 /* ---- log_text.c ---- */
-/* One line without its end, which may be changed; 0 or an error, which ends the reading. */
-typedef int (*ss_log_line)(void *reader, char *line);
+/* One line without its end, which may be changed, and its number; 0 or an error, which ends the reading. */
+typedef int (*ss_log_line)(void *reader, char *line, int number);
 /* Calls `line` for every line that is not empty, without what a launcher put before it, of text[len] or, where text is NULL, of the file `name` (at most
  * 256 MiB). A NUL counts as a blank. */
 int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line, void *reader,
