@@ -12,16 +12,32 @@ static int moves_by_module(const struct ss_finish *f)
     return f->job->fine_grained_offload;
 }
 
-/* --no-cpu-offloading-weights is obeyed by moving nothing. */
+static int given(const struct ss_finish *f, const char *flag)
+{
+    return ss_request_find(f->request, flag) < f->request->n;
+}
+
+/* What puts an end to it itself, full recompute, has a note of its own. */
 static int moves_layers(const struct ss_finish *f)
 {
-    return f->job->cpu_offload_layers > 0 || !f->job->cpu_offload_weights;
+    return f->job->cpu_offload_layers > 0 || given(f, "--cpu-offloading-num-layers");
+}
+
+/* --no-cpu-offloading-weights is obeyed by moving nothing. */
+static int moves_weights(const struct ss_finish *f)
+{
+    return moves_layers(f) || !f->job->cpu_offload_weights;
+}
+
+static int moves_activations(const struct ss_finish *f)
+{
+    return moves_layers(f) || !f->job->cpu_offload_activations;
 }
 
 static int says_shards(const struct ss_finish *f)
 {
     return !f->job->fsdp || f->job->sharding > SS_SHARD_OPTIM ||
-           ss_request_find(f->request, "--data-parallel-sharding-strategy") < f->request->n;
+           given(f, "--data-parallel-sharding-strategy");
 }
 
 static int has_shared_experts(const struct ss_finish *f)
@@ -54,6 +70,44 @@ static int begins_at_once(const struct ss_finish *f)
            (!strcmp(name, "interleaved") || ss_schedule_is_file(name));
 }
 
+static int has_stages(const struct ss_finish *f)
+{
+    return f->job->pp > 1;
+}
+
+/* A stack that overlaps nothing does as the flag says. */
+static int overlaps_p2p(const struct ss_finish *f)
+{
+    return !(f->stack->pp_overlap > 0) ||
+           (ss_job_chunks(f->job) > 1 && !strcmp(schedule_of(f), "interleaved"));
+}
+
+/* As cost/shape.c has it. */
+static int scatters(const struct ss_finish *f)
+{
+    return f->job->pp > 1 && f->job->tp > 1 && f->stack->pp_scatter_gather > 0 && !f->job->sequence_parallel;
+}
+
+/* As plan/buckets.c has it: else the gradients of a rank are one, or those of a layer. */
+static int has_buckets(const struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    return job->fsdp || (job->overlap_grad_reduce && f->world_size > job->tp * job->pp);
+}
+
+static int shards_no_layers(const struct ss_finish *f)
+{
+    return !f->job->fsdp || ss_job_is_hybrid(f->job);
+}
+
+/* As cost/experts.c has it: what is fused elsewhere is what the stack says. */
+static int fuses_experts(const struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+    return job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
+           job->model.gated_mlp && job->grouped_gemm;
+}
+
 void ss_job_note_idle(struct ss_finish *f)
 {
     static const struct {
@@ -66,19 +120,30 @@ void ss_job_note_idle(struct ss_finish *f)
         {"--activation-offload-fraction", moves_by_module, "without --fine-grained-activation-offloading"},
         {"--fine-grained-offloading-max-inflight-offloads", moves_by_module,
          "without --fine-grained-activation-offloading"},
-        {"--cpu-offloading-weights", moves_layers, "without --cpu-offloading-num-layers"},
+        {"--cpu-offloading-weights", moves_weights, "without --cpu-offloading-num-layers"},
+        {"--cpu-offloading-activations", moves_activations, "without --cpu-offloading-num-layers"},
         {"--use-megatron-fsdp", says_shards,
          "without --data-parallel-sharding-strategy: it shards neither gradients nor parameters"},
         {"--microbatch-group-size-per-virtual-pipeline-stage", orders_groups,
          "with this schedule: it orders the microbatches of virtual stages (--vp)"},
         {"--no-align-grad-reduce", begins_at_once,
          "without --overlap-grad-reduce and Megatron's interleaved schedule (--vp)"},
+        {"--no-overlap-p2p-communication", overlaps_p2p,
+         "without Megatron's interleaved schedule (--vp): no other overlaps its sends"},
+        {"--no-scatter-gather-tensors-in-pipeline", scatters,
+         "with this stack and layout, which scatter none"},
+        {"--account-for-embedding-in-pipeline-split", has_stages, "without pipeline stages (--pp)"},
+        {"--account-for-loss-in-pipeline-split", has_stages, "without pipeline stages (--pp)"},
+        {"--ddp-bucket-size", has_buckets, "without --overlap-grad-reduce between data-parallel ranks"},
+        {"--ddp-bucket-size", shards_no_layers, "under FSDP, which gathers and reduces layers"},
+        {"--use-transformer-engine-op-fuser", fuses_experts,
+         "without gated experts in mxfp8 and --moe-grouped-gemm: what else is fused the stack says"},
         {"--moe-shared-expert-gate", has_shared_experts, "without shared experts"},
         {"--activation-func-clamp-value", has_experts,
          "without --num-experts: it is priced of experts alone"},
     };
 
     for (size_t i = 0; f->request && i < SS_ARRAY_LEN(rows); i++)
-        if (!rows[i].active(f) && ss_request_find(f->request, rows[i].flag) < f->request->n)
+        if (given(f, rows[i].flag) && !rows[i].active(f))
             ss_note(f->notes, "%s is not active %s", rows[i].flag, rows[i].why);
 }
