@@ -80,7 +80,7 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
         {offsetof(struct ss_job, failed), sizeof(((struct ss_job *)0)->failed)},
         {offsetof(struct ss_job, on_nodes), sizeof(((struct ss_job *)0)->on_nodes)},
-        {offsetof(struct ss_job, graph_words), sizeof(unsigned)},       /* a word until the job is finished */
+        {offsetof(struct ss_job, graph_words), sizeof(unsigned)},      /* a word until the job is finished */
         {offsetof(struct ss_job, accumulation), sizeof(int)},          /* in the global batch by then */
         {offsetof(struct ss_job, optimizer_fraction), sizeof(double)}, /* in optimizer_offload by then */
         /* of the file of a model, for importers; and what fills up the model */
