@@ -26,12 +26,12 @@ static int moves_layers(const struct ss_finish *f)
 /* --no-cpu-offloading-weights is obeyed by moving nothing. */
 static int moves_weights(const struct ss_finish *f)
 {
-    return moves_layers(f) || !f->job->cpu_offload_weights;
+    return !f->job->cpu_offload_weights || moves_layers(f);
 }
 
 static int moves_activations(const struct ss_finish *f)
 {
-    return moves_layers(f) || !f->job->cpu_offload_activations;
+    return !f->job->cpu_offload_activations || moves_layers(f);
 }
 
 static int says_shards(const struct ss_finish *f)
@@ -72,27 +72,30 @@ static int begins_at_once(const struct ss_finish *f)
 
 static int has_stages(const struct ss_finish *f)
 {
-    return f->job->pp > 1;
+    return f->job->pp > 1 || (!f->job->account_for_embedding && !f->job->account_for_loss);
 }
 
-/* A stack that overlaps nothing does as the flag says. */
+/* A stack that overlaps nothing does as the flag says. (Here and below what was not given is told apart by its field, for a look
+ * through the words of a job takes longer.) */
 static int overlaps_p2p(const struct ss_finish *f)
 {
-    return !(f->stack->pp_overlap > 0) ||
+    return f->job->overlap_p2p || !(f->stack->pp_overlap > 0) ||
            (ss_job_chunks(f->job) > 1 && !strcmp(schedule_of(f), "interleaved"));
 }
 
 /* As cost/shape.c has it. */
 static int scatters(const struct ss_finish *f)
 {
-    return f->job->pp > 1 && f->job->tp > 1 && f->stack->pp_scatter_gather > 0 && !f->job->sequence_parallel;
+    return f->job->scatter_gather || (f->job->pp > 1 && f->job->tp > 1 && f->stack->pp_scatter_gather > 0 &&
+                                      !f->job->sequence_parallel);
 }
 
 /* As plan/buckets.c has it: else the gradients of a rank are one, or those of a layer. */
 static int has_buckets(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    return job->fsdp || (job->overlap_grad_reduce && f->world_size > job->tp * job->pp);
+    return !(job->bucket_size > 0) || job->fsdp ||
+           (job->overlap_grad_reduce && f->world_size > job->tp * job->pp);
 }
 
 static int shards_no_layers(const struct ss_finish *f)
@@ -104,8 +107,8 @@ static int shards_no_layers(const struct ss_finish *f)
 static int fuses_experts(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    return job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
-           job->model.gated_mlp && job->grouped_gemm;
+    return !job->op_fuser || (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
+                              job->model.num_experts > 0 && job->model.gated_mlp && job->grouped_gemm);
 }
 
 void ss_job_note_idle(struct ss_finish *f)
@@ -144,6 +147,6 @@ void ss_job_note_idle(struct ss_finish *f)
     };
 
     for (size_t i = 0; f->request && i < SS_ARRAY_LEN(rows); i++)
-        if (given(f, rows[i].flag) && !rows[i].active(f))
+        if (!rows[i].active(f) && given(f, rows[i].flag))
             ss_note(f->notes, "%s is not active %s", rows[i].flag, rows[i].why);
 }

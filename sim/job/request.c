@@ -147,13 +147,17 @@ int ss_request_files(const struct ss_request *r, struct ss_files *files, struct 
     return rc;
 }
 
+/* Words of the flag at i, with its values. */
+static size_t span_of(const struct ss_request *r, size_t i, const struct ss_flag *f)
+{
+    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, f->values);
+}
+
 size_t ss_request_span(const struct ss_request *r, size_t i)
 {
     struct ss_flag f;
 
-    if (!flag_of(r->word[i].text, &f) || strchr(r->word[i].text, '='))
-        return 1;
-    return 1 + ss_request_values(r, i, f.values);
+    return flag_of(r->word[i].text, &f) ? span_of(r, i, &f) : 1;
 }
 
 /* Short and long names of one thing. */
@@ -212,14 +216,17 @@ void ss_request_drop(struct ss_request *r, const char *flag)
 
 size_t ss_request_find(const struct ss_request *r, const char *flag)
 {
-    struct ss_flag wanted;
+    struct ss_flag wanted, f;
     size_t found = r->n;
 
     if (!ss_flag_find(flag, &wanted))
         return found;
-    for (size_t i = 0; i < r->n; i += ss_request_span(r, i))
-        if (gives(r, i, &wanted))
+    for (size_t i = 0, n; i < r->n; i += n) {
+        int is_flag = flag_of(r->word[i].text, &f);
+        n = is_flag ? span_of(r, i, &f) : 1;
+        if (is_flag && same_thing(&f, &wanted))
             found = i;
+    }
     return found;
 }
 
