@@ -183,7 +183,8 @@ void ss_op_weight_casts(struct ss_ops *ops)
     struct ss_op casts = *ss_op_add(ops, "weight casts", SS_OP_ELEMENTWISE);
     ss_op_elementwise(&casts, 6 * weights, 6 * weights, matrices, matrices);
     casts.casts = 1;
-    casts.saved_bytes = casts.operator_bytes = 2 * weights;
+    casts.saved_bytes = 2 * weights;
+    casts.module = SS_MODULE_BIT(SS_MODULE_OPERATORS); /* torchtitan's policy keeps no casts */
     memmove(&ops->op[1], &ops->op[0], (size_t)(ops->n - 1) * sizeof *ops->op);
     ops->op[0] = casts;
     for (int i = 0; i < ops->nsaved; i++)

@@ -164,6 +164,14 @@ static void test_autocast(void)
     NEAR(casts->forward_bytes, 6 * weights);
     NEAR(casts->backward_bytes, 6 * weights);
     NEAR(casts->saved_bytes, 2 * weights);
+    struct ss_ops
+        made; /* recompute by operator makes the copies anew, and keeps what it keeps without them */
+    f.c.shape.autocast = 0;
+    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &made);
+    f.c.shape.autocast = 1;
+    unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    CU_ASSERT(casts->module & bit);
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), ss_ops_saved_bytes(&made, bit));
     NEAR(cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE] - apart,
          ss_kernel_elementwise(f.c.card, 6 * weights, 0));
     f.job.sharding = SS_SHARD_OPTIM_GRADS_PARAMS; /* what FSDP gathers is of 16 bit */
