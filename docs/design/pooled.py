@@ -22,7 +22,11 @@ def small(row):
 
 
 def kernel(row, *kinds):
-    return row["platform"] == "b200" and row["kind"].startswith(kinds) and not row["kind"].endswith("both passes")
+    return row["platform"] == "b200" and row["kind"].startswith(kinds)
+
+
+def single(row):
+    return not row["kind"].endswith("both passes")
 
 
 POOLS = [
@@ -30,8 +34,9 @@ POOLS = [
     ("collectives across nodes", across),
     ("either", lambda row: small(row) or across(row)),
     ("b200: GEMMs of one matrix", lambda row: kernel(row, "gemm")),
-    ("b200: grouped GEMMs, a kernel each", lambda row: kernel(row, "grouped_gemm")),
-    ("b200: GEMMs, grouped GEMMs and attention", lambda row: kernel(row, "gemm", "grouped_gemm", "attention")),
+    ("b200: grouped GEMMs, a kernel each", lambda row: kernel(row, "grouped_gemm") and single(row)),
+    ("b200: grouped GEMMs, forward and backward with all casts", lambda row: kernel(row, "grouped_gemm") and not single(row)),
+    ("b200: all of these, and attention", lambda row: kernel(row, "gemm", "grouped_gemm", "attention")),
 ]
 
 

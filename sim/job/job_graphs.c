@@ -69,7 +69,7 @@ static int check_scope(struct ss_finish *f)
                "moe_preprocess cuda graph is not supported when there are DtoH copies and synchronizations "
                "in the "
                "preprocess step.");
-    /* Tokens of an expert are counted on the host. Offload refuses the same by words of its own. */
+    /* No words of Megatron's, whose capture fails: tokens of an expert are counted on the host. Offload refuses the same by its own. */
     if (!job->graph_scope && !padded && !job->fine_grained_offload)
         REFUSE(f, SCOPE " --cuda-graph-impl --enable-cuda-graph --external-cuda-graph",
                "add --cuda-graph-scope attn moe_router moe_preprocess",
