@@ -50,7 +50,7 @@ LIMITS = [
     ("base/csv.c", "MAX_COLUMNS", "columns of a table", ""),
     ("study/log_text.c", "MAX_BYTES", "a log of a training or of nccl-tests", "bytes"),
     ("study/include/stepsim/sweep.h", "SS_SWEEP_MOST", "rows of a sweep", ""),
-    ("base/include/base/pool.h", "SS_WORKERS_MAX", "processes that work on one command", ""),
+    ("workers/include/workers/pool.h", "SS_WORKERS_MAX", "processes that work on one command", ""),
     ("result/run.c", "MOST_LABOUR_S", "seconds that flows of uneven exchanges may take; beyond, the level is refused", ""),
     ("serve/include/stepsim/serve.h", "SS_SERVE_JOB_BYTES", "words of a job from the page of `serve`", "bytes"),
     ("serve/include/stepsim/serve.h", "SS_SERVE_ROWS", "rows of a sweep from the page of `serve`", ""),
@@ -58,7 +58,7 @@ LIMITS = [
     ("serve/http.c", "CONNECTIONS", "connections of `serve` at once", ""),
 ]
 # Not of what is read: of what is written, or inside a limit above.
-OTHER = {("base/include/base/seat.h", "SS_SEAT_DEPTH")}
+OTHER = {("workers/include/workers/seat.h", "SS_SEAT_DEPTH")}
 READS = re.compile(r"#define\s+((?:SS_)?\w*(?:BYTES|FILE_MAX|TEXT_MAX|_DEPTH))\s")
 CALLS = {
     "starts a process": r"fork|vfork|clone|posix_spawnp?|system|popen",

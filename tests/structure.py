@@ -22,7 +22,7 @@ def objects(build, root, rooms):
     paths = {}
     for room in rooms:
         target = 'ss_' + room
-        for folder in [target] + {'replay': ['stepsim-simgrid', 'stepsim-simgrid-program'], 'serve': ['stepsim-http'], 'base': ['stepsim-mpi']}.get(room, []):
+        for folder in [target] + {'replay': ['stepsim-simgrid', 'stepsim-simgrid-program'], 'serve': ['stepsim-http'], 'workers': ['stepsim-mpi']}.get(room, []):
             top = os.path.join(build, 'CMakeFiles', folder + '.dir')
             for path, _, names in sorted(os.walk(top)):
                 for name in sorted(names):

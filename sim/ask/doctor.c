@@ -15,10 +15,10 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "base/leave.h"
-#include "base/pool.h"
 #include "import/sandbox.h"
 #include "report/common.h"
 #include "stepsim/import.h"
+#include "workers/pool.h"
 
 static struct ss_check *add(struct ss_doctor *d, const char *name, int needed)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "cost/steps.h"
 
 /* A posted collective. */

@@ -9,11 +9,11 @@
 
 #include "base/base.h"
 #include "base/map.h"
-#include "base/pool.h"
 #include "decide/search_internal.h"
 #include "plan/least.h"
 #include "stepsim/schedule.h"
 #include "stepsim/shelf.h"
+#include "workers/pool.h"
 
 /* Leaves of an item of the pool: those of one item share costs. */
 #define RUN 1024

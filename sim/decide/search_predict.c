@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "decide/search_internal.h"
 #include "study/study_internal.h"
+#include "workers/pool.h"
 
 struct ss_find_crew {
     const struct ss_find_space *space;

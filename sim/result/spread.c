@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "result/spread.h"
+#include "workers/pool.h"
 
 /* Of the normal distribution: 95 % lie within so many standard deviations of the mean. */
 #define NORMAL_95 1.959963984540054

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "serve/http.h"
 #include "serve/page.h"
+#include "workers/pool.h"
 
 #define MODULE_FILE "stepsim-http.so"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "study/calibrate.h"
 #include "study/study_internal.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "stepsim/import.h"
 #include "study/calibrate.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/pool.h"
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "study/calibrate.h"
+#include "workers/pool.h"
 
 /* Runs for which no process is started: they take a few milliseconds. */
 #define FEW 4

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "stepsim/program.h"
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
+#include "workers/pool.h"
 
 /* The words of the combination stand on the command line, behind all others. */
 static int add_words(const struct ss_sweep *s, const struct ss_sweep_row *row, struct ss_request *r,

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "study/study_internal.h"
+#include "workers/pool.h"
 
 /* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */
 static void source_of(const char *id, char *out, size_t size)

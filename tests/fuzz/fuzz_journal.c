@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/journal.h"
 #include "common/bundle.h"
 #include "common/check.h"
+#include "workers/journal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

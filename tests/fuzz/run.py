@@ -44,7 +44,7 @@ WORDS = {
     "hwloc": (["sim/platform/hwloc_import.c"], []),
     "import": (["sim/platform/*import*.c"], []),
     "job": (["sim/job/flags*.c"], ["flags", "models", "platforms", "schedules"]),
-    "journal": (["sim/base/journal.c"], []),
+    "journal": (["sim/workers/journal.c"], []),
     "kineto": (["sim/study/*trace*.c", "sim/study/kineto*.c"], []),
     "launch": (["sim/import/launch*.c", "sim/import/sandbox*.c", "sim/import/launcher.c"], ["flags"]),
     "lengths": (["sim/job/packing*.c"], []),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A module in the place of MPI's: the test that opens it says what its functions do. */
-#include "base/mpi.h"
+#include "workers/mpi.h"
 
 const struct ss_mpi *stand_in;
 

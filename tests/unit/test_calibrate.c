@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "stepsim/platform.h"
 #include "stepsim/study.h"
 #include "study/calibrate.h"

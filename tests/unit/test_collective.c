@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "plan/routes.h"
 #include "platform/platform_internal.h"
 #include "result/timers.h"

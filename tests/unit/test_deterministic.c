@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --deterministic-mode: rings, and the slower backward of flash attention. */
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "h100_job.h"
 
 /* A node's switches, trees between nodes and PAT give way to the ring; an all-to-all stays what it is. */

@@ -8,8 +8,8 @@
 
 #include "base/base.h"
 #include "base/draw.h"
-#include "base/journal.h"
 #include "suite.h"
+#include "workers/journal.h"
 
 enum { SIZE = 300, ITEMS = 40 };
 

@@ -3,7 +3,7 @@
 #include <malloc.h>
 #include <math.h>
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "cost/pace.h"
 #include "job_helper.h"
 #include "scale_job.h"

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
-#include "base/pool.h"
 #include "suite.h"
+#include "workers/pool.h"
 
 enum { ITEMS = 200 };
 

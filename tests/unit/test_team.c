@@ -11,10 +11,10 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "base/mpi.h"
-#include "base/pool.h"
-#include "base/team.h"
 #include "suite.h"
+#include "workers/mpi.h"
+#include "workers/pool.h"
+#include "workers/team.h"
 
 enum { ITEMS = 12, MOST = 64, BAD = 7, DEADLY = 9 };
 

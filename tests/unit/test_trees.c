@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Trees over nodes and PAT: who sends to whom, by hand; and what flows on their links take, against closed forms and
  * every rank on both engines. */
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
 #include "suite.h"

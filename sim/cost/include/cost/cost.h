@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "cost/kernel.h"
 #include "cost/operators.h"
 #include "cost/rank_cost.h"

@@ -3,7 +3,7 @@
 #ifndef SS_COST_EXPERTS_H
 #define SS_COST_EXPERTS_H
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "cost/shape.h"
 #include "stepsim/load.h"
 

@@ -6,7 +6,7 @@
 #ifndef SS_COST_RANK_COST_H
 #define SS_COST_RANK_COST_H
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "cost/steps.h"
 #include "stepsim/chunk.h"
 #include "stepsim/job.h"

@@ -3,7 +3,7 @@
 #ifndef SS_PLAN_COMMUNICATORS_H
 #define SS_PLAN_COMMUNICATORS_H
 
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "stepsim/plan.h"
 
 struct ss_groups {

@@ -4,7 +4,7 @@
 #define SS_STUDY_CALIBRATE_H
 
 #include "base/csv.h"
-#include "cost/collective.h"
+#include "comm/collective.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
 #include "study/study_internal.h"
@@ -111,7 +111,7 @@ double ss_nccl_issue_seconds(int gpus);
 int ss_bench_gemm_shape(const char *text, const char *source, struct ss_bench_point *p);
 /* SMs that a kernel had, of a text with "112 of 132 SMs" where the card has the latter; else all. */
 double ss_bench_sms(const char *text, const struct ss_card *card);
-/* What the model says of it, s (cost/kernel.h, cost/collective.h); attention: of 1 TFLOP. `stack` is read for
+/* What the model says of it, s (cost/kernel.h, comm/collective.h); attention: of 1 TFLOP. `stack` is read for
  * attention alone. */
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
+ * leaves it. As flows every pair is one, on its own route. On rails NVLink carries more than what stays: of what leaves,
+ * what goes to the places of the q-1 others is handed to them first (PXN), so in all (q-1)/q. */
+#include <math.h>
+
+#include "comm/collective.h"
+
+static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
+                                 const struct ss_group_shape *g)
+{
+    (void)kind;
+    double n = g->n, away = (n - g->per_node) / n;
+    struct ss_traffic t = ss_traffic(net, (g->per_node - 1) / n, ss_ring_latency(net, g), bytes, g);
+    if (g->nodes > 1)
+        t.latency +=
+            away * fmin(bytes, net->nic_half) * net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
+    t.near = SS_HOP_NODE;
+    t.far = SS_HOP_APART;
+    t.inter = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
+    return t;
+}
+
+static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    if (ss_is_uneven(g))
+        return ss_uneven_seconds(kind, t.latency, bytes, 1, g);
+    if (net->rails && g->nodes > 1)
+        t.intra = (g->per_node - 1.) / g->per_node * bytes;
+    return ss_traffic_seconds(net, t, g);
+}
+
+static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local)
+{
+    double share = bytes / g->n, latency = traffic(net, kind, bytes, g).latency;
+    (void)local;
+    if (ss_is_uneven(g))
+        return ss_uneven_flows(kind, latency, bytes, 1, g, SS_HOP_APART);
+    return (struct ss_collective_flows){
+        .latency = latency, .bytes = {[SS_HOP_NODE] = share, [SS_HOP_APART] = g->nodes > 1 ? share : 0}};
+}
+
+const struct ss_collective_algorithm ss_collective_alltoall = {
+    .name = "alltoall",
+    .kinds = SS_COLLS_TO_ALL,
+    .hops = SS_HOP_BIT(SS_HOP_NODE) | SS_HOP_BIT(SS_HOP_APART),
+    .seconds = seconds,
+    .flows = flows,
+};

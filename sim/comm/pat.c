@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NCCL's parallel aggregated trees (PAT, since 2.23): in log2(n) steps a member sends to those 2^k places on, few shares far away
+ * and many near by. NCCL takes it where every member of a communicator is on a node of its own. */
+#include <math.h>
+
+#include "base/stats.h"
+#include "comm/collective.h"
+
+/* Of the busbw of a NIC, s once, s of a step beside the network's own, s a member: what NCCL's own model of it takes
+ * (src/graph/tuning.cc). */
+#define PAT_BUSBW 0.75
+#define PAT_BASE 8e-6
+#define PAT_STEP 14e-6
+#define PAT_STEPS_SHOWN (1 / 3.5)
+#define PAT_MEMBER 2.8e-6
+
+static int applies(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return net->pat && g->nodes == g->n && g->n > 2;
+}
+
+/* Members whose shares come over 2^step places: the others' distances whose lowest set bit it is. */
+static double part(const struct ss_group_shape *g, int step)
+{
+    return (double)((g->n - 1 + (1 << step)) >> (step + 1)) / (g->n - 1);
+}
+
+static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
+                                 const struct ss_group_shape *g)
+{
+    (void)kind;
+    double n = g->n, steps = ss_log2_up(g->n) * net->nic_step;
+    if (net->nccl)
+        steps = net->launch + PAT_BASE +
+                ss_log2_up(g->n) * (PAT_STEP + net->nccl_far + net->nccl_fabric) * PAT_STEPS_SHOWN +
+                n * PAT_MEMBER;
+    struct ss_traffic t = ss_traffic(net, (n - 1) / n / PAT_BUSBW, steps, bytes, g);
+    t.far = SS_HOP_PAT;
+    return t;
+}
+
+static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
+{
+    return ss_traffic_seconds(net, traffic(net, kind, bytes, g), g);
+}
+
+static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
+                                        const struct ss_group_shape *g, int local)
+{
+    struct ss_traffic t = traffic(net, kind, bytes, g);
+    (void)local;
+    return (struct ss_collective_flows){.latency = t.latency, .bytes = {[SS_HOP_PAT] = t.inter}};
+}
+
+const struct ss_collective_algorithm ss_collective_pat = {
+    .name = "pat",
+    .kinds = SS_COLLS_SHARDED,
+    .hops = SS_HOP_BIT(SS_HOP_PAT),
+    .applies = applies,
+    .seconds = seconds,
+    .flows = flows,
+    .part = part,
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links as collectives see them, and what traffic takes on them. */
+#include <math.h>
+#include <string.h>
+
+#include "comm/collective.h"
+#include "stepsim/job.h"
+#include "stepsim/params.h"
+
+/* What kernels of a dispatcher take where nobody says: DeepEP's Buffer.num_sms, and what Megatron core gives HybridEP
+ * (moe_hybridep_num_sms). */
+#define DEEPEP_SMS 20
+#define HYBRIDEP_SMS 16
+/* Channels of a communicator across nodes ("16 coll channels" in NCCL's logs), and the pieces that a buffer is cut in (its
+ * NCCL_STEPS in src/include/device.h). */
+#define CHANNELS 16
+#define NCCL_STEPS 8
+
+void ss_net_init(struct ss_net *net, const struct ss_platform *p)
+{
+    const struct ss_card *card = ss_platform_card(p);
+    memset(net, 0, sizeof *net);
+    net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
+    net->exchange_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_exchange;
+    net->nvlink_step = card->nvlink_latency;
+    net->nvlink_half = card->nvlink_half_size;
+    net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
+    net->nvls_latency = card->nvls_latency;
+    net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
+    net->nic_step = card->nic_latency;
+    net->nic_half = card->nic_exchange_half;
+    net->pat = net->nvls_tree = 0; /* the stack's NCCL says */
+    net->nccl = 1;
+    net->ll_busbw = card->nccl_ll_busbw;
+    net->nccl_far = card->nccl_far;
+    net->nccl_fabric = card->nccl_fabric;
+    net->nccl_piece = CHANNELS * card->nccl_buffer / NCCL_STEPS;
+    net->net_simple = card->nccl_simple > 0;
+    net->net_trees = card->nccl_trees > 0;
+    net->launch = card->kernel_latency;
+    net->gpus_per_node = ss_platform_gpus_per_node(p);
+    net->host_gpus = ss_platform_file_gpus(p);
+    net->nics_per_node = ss_platform_nics_per_node(p);
+    net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
+                 net->nics_per_node == net->gpus_per_node;
+    net->dispatch_sms = DEEPEP_SMS;
+    if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
+        net->nvlink_busbw = card->pcie_bandwidth;
+}
+
+double ss_dispatch_sms(const struct ss_job *job)
+{
+    int usual = job->dispatcher == SS_DISPATCH_HYBRIDEP ? HYBRIDEP_SMS : DEEPEP_SMS;
+    return job->dispatch_sms > 0 ? job->dispatch_sms : usual;
+}
+
+void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack)
+{
+    net->dispatch_sms = sms > 0 ? sms : DEEPEP_SMS;
+    net->dispatch_rate = net->dispatch_sms * stack->dispatch_sm_rate_alone;
+    net->dispatch_rate_beside = net->dispatch_sms * stack->dispatch_sm_rate;
+    net->dispatch_rounds = net->combine_rounds = 0;
+}
+
+void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack)
+{
+    net->dispatch_rate = net->dispatch_rate_beside = 0; /* those of a stack are DeepEP's */
+    net->dispatch_rounds = ceil(ceil(tokens / stack->dispatch_chunk) / net->dispatch_sms);
+    net->combine_rounds = ceil(ceil(tokens / stack->combine_chunk) / net->dispatch_sms);
+}
+
+void ss_net_user_buffers(struct ss_net *net, double busbw)
+{
+    if (!(busbw > 0))
+        return;
+    net->nvlink_busbw *= busbw;
+    net->nvlink_half = 0;
+    net->nccl = 0;
+}
+
+double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
+}
+
+struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
+                             const struct ss_group_shape *g)
+{
+    double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / net->nvlink_busbw : 0;
+    return (struct ss_traffic){.latency = steps + start,
+                               .intra = factor * bytes,
+                               .inter = factor * bytes,
+                               .near = SS_HOP_INTRA_NODE,
+                               .far = SS_HOP_INTER_NODE};
+}
+
+double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g)
+{
+    double slowest = g->per_node > 1 ? t.intra * ss_stretch(g, t.near) / net->nvlink_busbw : 0;
+    if (g->nodes > 1)
+        slowest = fmax(slowest, t.inter * ss_stretch(g, t.far) / (net->nic_busbw * ss_nics_driven(net, g)));
+    return t.latency + slowest;
+}
+
+/* Seconds a byte on the slower of NVLinks, which are fed at a share of their rate, and what is behind the NICs. */
+static double slower(const struct ss_exchange_rate *p, double fed)
+{
+    return fmax(p->near / fed, p->far);
+}
+
+double ss_uneven_seconds(int kind, double latency, double bytes, double fed, const struct ss_group_shape *g)
+{
+    return latency + bytes * slower(&g->priced[ss_way_of(kind)], fed);
+}
+
+struct ss_collective_flows ss_uneven_flows(int kind, double latency, double bytes, double fed,
+                                           const struct ss_group_shape *g, int far)
+{
+    int way = ss_way_of(kind);
+    struct ss_collective_flows f = {
+        .latency = latency + bytes * (slower(&g->priced[way], fed) - slower(&g->sent[way], fed))};
+    f.bytes[SS_HOP_NODE] = bytes / fed;
+    f.bytes[far] = g->nodes > 1 ? bytes : 0;
+    return f;
+}
+
+struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local)
+{
+    return (struct ss_collective_flows){
+        .latency = t.latency,
+        .bytes = {[SS_HOP_INTRA_NODE] = t.intra, [SS_HOP_INTER_NODE] = t.inter / local}};
+}
+
+double ss_ring_far(const struct ss_group_shape *g)
+{
+    return g->nodes > 1 ? fmin(g->nodes, g->n - 1) : 0;
+}
+
+double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    double far = ss_ring_far(g);
+    return (g->n - 1 - far) * net->nvlink_step + far * net->nic_step;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workers/deal.h"
+
+#include "base/base.h"
+
+/* How often an item may end the process that works at it. */
+#define TRIES 2
+
+void *ss_deal_answer(const struct ss_deal *d, int at)
+{
+    return d->answers + (size_t)at * d->crew->pool->size;
+}
+
+void ss_deal_fail(struct ss_deal *d, int at, int status, const struct ss_error *error)
+{
+    if (at >= d->failed || d->broken)
+        return;
+    d->failed = at;
+    d->status = status;
+    d->error = *error;
+}
+
+void ss_deal_count(struct ss_deal *d, int at)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    struct ss_journal *journal = d->crew->journal;
+    if (journal && !d->broken)
+        d->broken = ss_journal_put(journal, d->items[at], ss_deal_answer(d, at), &d->error);
+    d->done++;
+    if (pool->told)
+        pool->told(pool->told_ctx, d->done);
+}
+
+void ss_deal_put_back(struct ss_deal *d, int at)
+{
+    if (ss_grow(&d->back, &d->cap_back, (size_t)d->nback + 1, sizeof *d->back)) {
+        d->broken = ss_fail(&d->error, SS_ERR_NOMEM, NULL, 0, "out of memory for items");
+        return;
+    }
+    d->back[d->nback++] = at;
+}
+
+void ss_deal_put_all_back(struct ss_deal *d, struct ss_seat *s)
+{
+    d->in_flight -= s->n;
+    for (; s->n > 0; s->n--)
+        ss_deal_put_back(d, s->at[s->n - 1]);
+    s->took = 0;
+}
+
+void ss_deal_bury(struct ss_deal *d, struct ss_seat *s)
+{
+    struct ss_error error = {0};
+    int at = s->at[0];
+    ss_seat_dismiss(s);
+    ss_deal_put_all_back(d, s);
+    if (++d->tries[at] < TRIES)
+        return;
+    ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another",
+            d->items[at], d->crew->pool->nitems);
+    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: take fewer of them");
+    ss_deal_fail(d, at, SS_ERR_ENGINE, &error);
+}
+
+void ss_deal_note(struct ss_deal *d, int at, int status, const struct ss_error *error)
+{
+    d->in_flight--;
+    if (status)
+        ss_deal_fail(d, at, status, error);
+    else
+        ss_deal_count(d, at);
+}

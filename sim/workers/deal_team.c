@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dealing to processes of a team. */
+#include <string.h>
+
+#include "base/base.h"
+#include "workers/deal.h"
+
+/* Bytes of answers in a message to a team. */
+#define PART ((size_t)16 << 20)
+/* Workers of a process of a team, at most. */
+#define SLOTS 1024
+
+static struct ss_seat *seat_of(const struct ss_crew *c, int rank, int slot)
+{
+    for (int i = c->nhere; i < c->nseats; i++)
+        if (c->seats[i].rank == rank && c->seats[i].slot == slot)
+            return &c->seats[i];
+    return NULL;
+}
+
+/* Takes an item off the list of a seat: an answer may come for one that was dealt out again since, which is of no use any more. */
+static int take_off(const struct ss_deal *d, struct ss_seat *s, int item)
+{
+    for (int i = 0; i < s->n; i++) {
+        int at = s->at[i];
+        if (d->items[at] != item)
+            continue;
+        s->n--;
+        memmove(s->at + i, s->at + i + 1, (size_t)(s->n - i) * sizeof *s->at);
+        return at;
+    }
+    return -1;
+}
+
+static void take_answer(struct ss_deal *d, struct ss_seat *s, const struct ss_team_message *m,
+                        const void *data, size_t n)
+{
+    struct ss_error error;
+    size_t size = d->crew->pool->size;
+    int at = n == (m->status ? sizeof error : size) ? take_off(d, s, m->item) : -1;
+    if (at < 0)
+        return;
+    memcpy(m->status ? (void *)&error : ss_deal_answer(d, at), data, n);
+    s->took = m->took;
+    ss_deal_note(d, at, m->status, &error);
+}
+
+static void take_loss(struct ss_deal *d, struct ss_seat *s, int item)
+{
+    if (s->n > 0 && d->items[s->at[0]] == item) {
+        ss_deal_bury(d, s);
+        return;
+    }
+    int at = take_off(d, s, item);
+    if (at >= 0) {
+        d->in_flight--;
+        ss_deal_put_back(d, at);
+    }
+}
+
+/* Seats of a process that walks with us. */
+static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m, const void *data, size_t n)
+{
+    struct ss_crew *c = d->crew;
+    struct ss_team_ready ready;
+    int slots = m->status > SLOTS ? SLOTS : m->status;
+    memcpy(&ready, data, n < sizeof ready ? n : sizeof ready);
+    if (n < sizeof ready || ready.digest != c->digest) {
+        d->broken =
+            ss_fail(&d->error, SS_ERR_INPUT, NULL, 0,
+                    "process %d of the team has another build of stepsim, other words or other files", rank);
+        ss_hint(&d->error, SS_ERR_INPUT,
+                "files must be the same on all machines; stdin is only the first one's");
+        return;
+    }
+    for (int slot = 0; slot < slots; slot++) {
+        if (seat_of(c, rank, slot))
+            continue;
+        if (ss_grow(&c->seats, &c->cap, (size_t)c->nseats + 1, sizeof *c->seats))
+            return; /* those that there are do */
+        c->seats[c->nseats++] = (struct ss_seat){.rank = rank, .slot = slot};
+    }
+    for (int i = c->nhere; i < c->nseats; i++)
+        if (c->seats[i].rank == rank)
+            c->seats[i].open = 1;
+}
+
+void ss_deal_hear(struct ss_deal *d)
+{
+    struct ss_crew *c = d->crew;
+    struct ss_team_message m;
+    const void *data;
+    size_t n;
+    int from;
+    while (!d->broken && ss_team_take(c->team, &from, &m, &data, &n)) {
+        struct ss_seat *s = m.list == d->list ? seat_of(c, from, m.slot) : NULL;
+        if (m.kind == SS_TEAM_READY && m.list == d->list)
+            welcome(d, from, &m, data, n);
+        else if (s && m.kind == SS_TEAM_ANSWER)
+            take_answer(d, s, &m, data, n);
+        else if (s && m.kind == SS_TEAM_LOST)
+            take_loss(d, s, m.item);
+    }
+    for (int i = c->nhere; i < c->nseats; i++)
+        if (c->seats[i].open && ss_team_is_dead(c->team, c->seats[i].rank)) {
+            ss_deal_put_all_back(d, &c->seats[i]);
+            c->seats[i].open = 0;
+        }
+}
+
+void ss_deal_tell(const struct ss_deal *d, int rc)
+{
+    const struct ss_crew *c = d->crew;
+    size_t size = c->pool->size, most = PART / size + 1;
+    struct ss_team_message m = {.kind = SS_TEAM_DONE, .list = d->list, .status = rc};
+    for (int r = 1; r < ss_team_size(c->team); r++) {
+        for (m.item = 0; !rc && d->n - m.item > (int)most; m.item += (int)most)
+            ss_team_send(c->team, r, &m, ss_deal_answer(d, m.item), most * size);
+        m.slot = 1;
+        if (rc)
+            ss_team_send(c->team, r, &m, &d->error, sizeof d->error);
+        else
+            ss_team_send(c->team, r, &m, ss_deal_answer(d, m.item), (size_t)(d->n - m.item) * size);
+        m.slot = m.item = 0;
+    }
+}

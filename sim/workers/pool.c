@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workers/pool.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "workers/deal.h"
+
+/* Between two looks for messages of a team. */
+#define NAP_MS 1
+
+int ss_pool_cores(void)
+{
+    cpu_set_t set;
+    int n = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    return n < 1 ? 1 : n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n;
+}
+
+static void take_reply(void *ctx, struct ss_seat *s)
+{
+    struct ss_deal *d = ctx;
+    struct ss_reply reply;
+    struct ss_error error;
+    int at = s->at[0];
+    if (ss_seat_read(s, d->crew->pool->size, &reply, ss_deal_answer(d, at), &error)) {
+        ss_deal_bury(d, s);
+        return;
+    }
+    ss_seat_next(s);
+    ss_deal_note(d, at, reply.status, &error);
+}
+
+/* ---- what is given ---- */
+
+/* The next place, -1: none; those behind one that failed are not wanted any more. */
+static int next_place(struct ss_deal *d)
+{
+    while (d->nback && d->back[d->nback - 1] >= d->failed)
+        d->nback--;
+    int at = d->nback ? d->back[d->nback - 1] : d->next < d->ntodo ? d->todo[d->next] : d->n;
+    return at < d->failed ? at : -1;
+}
+
+static int give(struct ss_deal *d, struct ss_seat *s, int at)
+{
+    const struct ss_crew *c = d->crew;
+    const struct ss_team_message m = {
+        .kind = SS_TEAM_GIVE, .list = d->list, .slot = s->slot, .item = d->items[at]};
+    if (!s->rank && !s->pid && ss_seat_hire(c->pool, s))
+        return errno;
+    if (d->nback)
+        d->nback--;
+    else
+        d->next++;
+    d->in_flight++;
+    if (s->rank) {
+        ss_seat_push(s, at);
+        ss_team_send(c->team, s->rank, &m, NULL, 0);
+    } else {
+        ss_seat_give(s, at, d->items[at]);
+    }
+    return 0;
+}
+
+/* One item each, as long as somebody may take one: the last ones are spread evenly. Where not all processes can be started the
+ * others go on alone. */
+static int give_all(struct ss_deal *d, struct ss_error *err)
+{
+    struct ss_crew *c = d->crew;
+    int at = next_place(d), why = 0;
+    for (int depth = 0, given = 1; given && depth < SS_SEAT_DEPTH; depth++) {
+        given = 0;
+        for (int i = 0; i < c->nseats && at >= 0; i++) {
+            struct ss_seat *s = &c->seats[i];
+            if (s->n > depth || s->n >= ss_seat_depth(s) || (s->rank && !s->open))
+                continue;
+            int failed = give(d, s, at);
+            why = failed ? failed : why;
+            given |= !failed;
+            at = next_place(d);
+        }
+    }
+    if (at < 0 || d->in_flight > 0)
+        return SS_OK;
+    return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
+}
+
+static int run_seats(struct ss_deal *d, struct ss_error *err)
+{
+    struct ss_crew *c = d->crew;
+    int rc = SS_OK;
+    while (!rc && !d->broken) {
+        if (c->team)
+            ss_deal_hear(d);
+        rc = d->broken ? SS_OK : give_all(d, err);
+        if (rc || d->broken || d->in_flight == 0)
+            break;
+        ss_relay_poll(c->seats, c->ready, c->nhere, c->team ? NAP_MS : -1, take_reply, d);
+    }
+    return rc;
+}
+
+static int run_here(struct ss_deal *d)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    for (; d->next < d->ntodo && d->failed == d->n && !d->broken; d->next++) {
+        int at = d->todo[d->next];
+        struct ss_error error = {0};
+        memset(ss_deal_answer(d, at), 0, pool->size);
+        int status = pool->work(pool->ctx, d->items[at], ss_deal_answer(d, at), &error);
+        if (status)
+            ss_deal_fail(d, at, status, &error);
+        else
+            ss_deal_count(d, at);
+    }
+    return SS_OK;
+}
+
+/* Takes what the journal has; the rest is to be done. */
+static int read_journal(struct ss_deal *d, struct ss_error *err)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    struct ss_journal *journal = d->crew->journal;
+    int rc = SS_OK;
+    for (int at = 0; at < d->n && !rc; at++) {
+        if (!journal || !ss_journal_has(journal, d->items[at])) {
+            d->todo[d->ntodo++] = at;
+            continue;
+        }
+        rc = ss_journal_get(journal, d->items[at], ss_deal_answer(d, at), err);
+        d->done++;
+    }
+    if (!rc && d->done && pool->told)
+        pool->told(pool->told_ctx, d->done);
+    return rc;
+}
+
+/* ---- the crew ---- */
+
+static int no_memory(const struct ss_pool *pool, struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the workers of %d items", pool->nitems);
+}
+
+/* What must be the same in all processes of a team. */
+static uint64_t digest_of(const struct ss_pool *pool)
+{
+    char build[41];
+    uint64_t h = ss_hash(SS_HASH_INIT, &pool->digest, sizeof pool->digest);
+    ss_build_id(build);
+    h = ss_hash(h, build, strlen(build));
+    h = ss_hash(h, &pool->size, sizeof pool->size);
+    return ss_hash(h, &pool->nitems, sizeof pool->nitems);
+}
+
+static int open_journal(struct ss_crew *c, struct ss_error *err)
+{
+    const struct ss_pool *pool = c->pool;
+    const struct ss_journal_head head = {pool->what, pool->size, pool->nitems, pool->digest};
+    if (!pool->what || !pool->workers.journal || ss_team_rank(c->team))
+        return SS_OK;
+    return ss_journal_open(pool->workers.journal, pool->workers.resume, &head, &c->journal, err);
+}
+
+int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_error *err)
+{
+    struct ss_crew *c = ss_calloc(1, sizeof *c);
+    struct ss_team *team = pool->workers.team;
+    int n = pool->workers.n > 0 ? pool->workers.n : team ? 1 : ss_pool_cores();
+    if (!c)
+        return no_memory(pool, err);
+    n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
+    c->pool = pool;
+    c->team = team;
+    c->nhere = c->nseats = n > 1 || team ? n : 0;
+    c->cap = (size_t)c->nhere + 1;
+    c->seats = ss_calloc(c->cap, sizeof *c->seats);
+    c->ready = ss_calloc(c->cap, sizeof *c->ready);
+    int rc = c->seats && c->ready ? open_journal(c, err) : no_memory(pool, err);
+    if (rc) {
+        ss_pool_close(c);
+        return rc;
+    }
+    c->digest = digest_of(pool);
+    fflush(NULL); /* else a worker that starts SimGrid would write our buffers a second time */
+    *out = c;
+    return SS_OK;
+}
+
+void ss_pool_close(struct ss_crew *c)
+{
+    if (!c)
+        return;
+    for (int i = 0; c->seats && i < c->nhere; i++)
+        ss_seat_dismiss(&c->seats[i]);
+    ss_journal_close(c->journal);
+    free(c->seats);
+    free(c->ready);
+    free(c);
+}
+
+static int deal(struct ss_deal *d, struct ss_error *err)
+{
+    struct ss_crew *c = d->crew;
+    struct ss_error why = {0};
+    if (c->team)
+        d->list = ss_team_next_list(c->team);
+    for (int i = c->nhere; i < c->nseats; i++)
+        c->seats[i].open = 0; /* until it says that it is there too */
+    int rc = read_journal(d, &why);
+    if (!rc)
+        rc = c->nseats ? run_seats(d, &why) : run_here(d);
+    if (!rc && (d->broken || d->failed < d->n))
+        rc = d->broken ? d->broken : d->status;
+    else
+        d->error = why;
+    if (c->team)
+        ss_deal_tell(d, rc);
+    if (rc && err)
+        *err = d->error;
+    return rc;
+}
+
+int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, struct ss_error *err)
+{
+    struct ss_deal d = {.crew = c, .items = items, .n = n, .answers = answers, .failed = n};
+    if (ss_team_rank(c->team)) {
+        struct ss_relay relay = {c->pool, c->digest, c->nhere, c->seats, c->ready};
+        return ss_relay_serve(&relay, n, answers, err);
+    }
+    d.tries = ss_calloc((size_t)n + 1, 1);
+    d.todo = ss_calloc((size_t)n + 1, sizeof *d.todo);
+    int rc = d.tries && d.todo ? deal(&d, err) : no_memory(c->pool, err);
+    for (int i = 0; i < c->nseats; i++)
+        c->seats[i].n = c->seats[i].rank ? 0 : c->seats[i].n;
+    free(d.back);
+    free(d.tries);
+    free(d.todo);
+    return rc;
+}
+
+int ss_pool_run(const struct ss_pool *pool, void *answers, struct ss_error *err)
+{
+    struct ss_crew *c;
+    int *items = ss_calloc((size_t)pool->nitems + 1, sizeof *items);
+    int rc = items ? ss_pool_open(pool, &c, err) : no_memory(pool, err);
+    for (int i = 0; i < pool->nitems && !rc; i++)
+        items[i] = i;
+    if (!rc) {
+        rc = ss_pool_deal(c, items, pool->nitems, answers, err);
+        ss_pool_close(c);
+    }
+    free(items);
+    return rc;
+}

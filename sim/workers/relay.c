@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workers/relay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+
+/* Between two looks for messages: MPI has nothing that can be waited for without a core of its own. */
+#define NAP_MS 1
+
+/* A list that is worked at. */
+struct service {
+    struct ss_relay *relay;
+    struct ss_team *team;
+    int list, n;
+    char *answers;
+    void *answer; /* room for one */
+    int done, status;
+    struct ss_error error;
+};
+
+void ss_relay_poll(struct ss_seat *seats, struct pollfd *ready, int n, int ms,
+                   void (*take)(void *ctx, struct ss_seat *s), void *ctx)
+{
+    for (int i = 0; i < n; i++) /* poll passes over negative ones */
+        ready[i] = (struct pollfd){.fd = seats[i].n ? seats[i].fd : -1, .events = POLLIN};
+    if (poll(ready, (nfds_t)n, ms) <= 0)
+        return;
+    for (int i = 0; i < n; i++)
+        if (ready[i].revents)
+            take(ctx, &seats[i]);
+}
+
+static void tell_lost(struct service *s, int slot, int item)
+{
+    const struct ss_team_message lost = {.kind = SS_TEAM_LOST, .list = s->list, .slot = slot, .item = item};
+    ss_team_send(s->team, 0, &lost, NULL, 0);
+}
+
+static void dismiss(struct ss_seat *seat)
+{
+    ss_seat_dismiss(seat);
+    seat->n = 0;
+    seat->took = 0;
+}
+
+/* The first one deals out again what the worker had. */
+static void pass_reply(void *ctx, struct ss_seat *seat)
+{
+    struct service *s = ctx;
+    struct ss_reply reply;
+    struct ss_error error;
+    int slot = (int)(seat - s->relay->seats), item = seat->at[0];
+    if (ss_seat_read(seat, s->relay->pool->size, &reply, s->answer, &error)) {
+        dismiss(seat);
+        tell_lost(s, slot, item);
+        return;
+    }
+    ss_seat_next(seat);
+    const struct ss_team_message m = {.kind = SS_TEAM_ANSWER,
+                                      .list = s->list,
+                                      .slot = slot,
+                                      .item = item,
+                                      .status = reply.status,
+                                      .took = (float)seat->took};
+    ss_team_send(s->team, 0, &m, reply.status ? (const void *)&error : s->answer,
+                 reply.status ? sizeof error : s->relay->pool->size);
+}
+
+static void take_item(struct service *s, const struct ss_team_message *m)
+{
+    struct ss_relay *r = s->relay;
+    struct ss_seat *seat = m->slot >= 0 && m->slot < r->nseats ? &r->seats[m->slot] : NULL;
+    if (!seat)
+        return;
+    if (seat->n >= (int)SS_ARRAY_LEN(seat->at) || (!seat->pid && ss_seat_hire(r->pool, seat)))
+        tell_lost(s, m->slot, m->item);
+    else
+        ss_seat_give(seat, m->item, m->item);
+}
+
+static void take_answers(struct service *s, const struct ss_team_message *m, const void *data, size_t n)
+{
+    size_t size = s->relay->pool->size;
+    s->done = m->slot;
+    s->status = m->status;
+    if (m->status)
+        memcpy(&s->error, data, n < sizeof s->error ? n : sizeof s->error);
+    else if (m->item >= 0 && n / size <= (size_t)(s->n - m->item))
+        memcpy(s->answers + (size_t)m->item * size, data, n);
+}
+
+static void take_messages(struct service *s)
+{
+    struct ss_team_message m;
+    const void *data;
+    size_t n;
+    int from;
+    while (!s->done && ss_team_take(s->team, &from, &m, &data, &n)) {
+        if (m.kind == SS_TEAM_END) {
+            s->done = 1;
+            s->status = ss_fail(&s->error, SS_ERR_ENGINE, NULL, 0,
+                                "the first process of the team has ended before the work");
+        } else if (m.list == s->list && m.kind == SS_TEAM_GIVE) {
+            take_item(s, &m);
+        } else if (m.list == s->list && m.kind == SS_TEAM_DONE) {
+            take_answers(s, &m, data, n);
+        }
+    }
+}
+
+static void say_ready(const struct service *s)
+{
+    const struct ss_team_message m = {.kind = SS_TEAM_READY, .list = s->list, .status = s->relay->nseats};
+    struct ss_team_ready ready;
+    ss_team_ready_fill(&ready, s->relay->digest);
+    ss_team_send(s->team, 0, &m, &ready, sizeof ready);
+}
+
+int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *err)
+{
+    struct service s = {.relay = r, .team = r->pool->workers.team, .n = n, .answers = answers};
+    s.list = ss_team_next_list(s.team);
+    s.answer = malloc(r->pool->size);
+    if (!s.answer)
+        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for an answer");
+    say_ready(&s);
+    while (!s.done) {
+        take_messages(&s);
+        if (!s.done)
+            ss_relay_poll(r->seats, r->ready, r->nseats, NAP_MS, pass_reply, &s);
+    }
+    for (int i = 0; i < r->nseats; i++)
+        if (r->seats[i].n) /* whose answers nobody wants any more */
+            dismiss(&r->seats[i]);
+    free(s.answer);
+    if (s.status && err)
+        *err = s.error;
+    return s.status;
+}

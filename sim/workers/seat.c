@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workers/seat.h"
+#include "base/leave.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+/* ---- both ends of a socket ---- */
+
+static int send_all(int fd, const void *data, size_t n)
+{
+    for (const char *at = data; n > 0;) {
+        ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
+        if (sent < 0 && errno != EINTR)
+            return -1;
+        at += sent > 0 ? sent : 0;
+        n -= sent > 0 ? (size_t)sent : 0;
+    }
+    return 0;
+}
+
+static int read_all(int fd, void *data, size_t n)
+{
+    for (char *at = data; n > 0;) {
+        ssize_t got = read(fd, at, n);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return -1;
+        at += got > 0 ? got : 0;
+        n -= got > 0 ? (size_t)got : 0;
+    }
+    return 0;
+}
+
+/* ---- the worker ---- */
+
+/* Reply and answer go in one piece, so that whoever waits is woken once. */
+static int send_reply(int fd, char *reply, size_t size, const struct ss_error *error)
+{
+    struct ss_reply head;
+    memcpy(&head, reply, sizeof head);
+    if (!head.status)
+        return send_all(fd, reply, sizeof head + size);
+    return send_all(fd, reply, sizeof head) || send_all(fd, error, sizeof *error);
+}
+
+static void work_until_end(const struct ss_pool *pool, int fd)
+{
+    char *reply = ss_calloc(1, sizeof(struct ss_reply) + pool->size);
+    struct ss_reply head;
+    while (reply && !read_all(fd, &head.item, sizeof head.item)) {
+        struct ss_error error = {0};
+        char *answer = reply + sizeof head;
+        memset(answer, 0, pool->size);
+        head.status = pool->work(pool->ctx, head.item, answer, &error);
+        memcpy(reply, &head, sizeof head);
+        if (send_reply(fd, reply, pool->size, &error))
+            break;
+    }
+    ss_keep_counts();
+    quick_exit(0); /* what a module has begun here ends, too (replay/client.c) */
+}
+
+/* ---- the one who deals ---- */
+
+int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return -1;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
+        if (getppid() != parent)
+            ss_leave(1);
+        /* else the sockets of other workers, of other threads, too, would outlive the caller's ends */
+        close_range(STDERR_FILENO + 1, (unsigned)ends[1] - 1, 0);
+        close_range((unsigned)ends[1] + 1, ~0u, 0);
+        work_until_end(pool, ends[1]);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return -1;
+    }
+    *s = (struct ss_seat){.pid = pid, .fd = ends[0]};
+    return 0;
+}
+
+int ss_seat_depth(const struct ss_seat *s)
+{
+    return s->took > 0 && s->took < SS_SEAT_SHORT_S ? SS_SEAT_DEPTH : 1;
+}
+
+void ss_seat_push(struct ss_seat *s, int at)
+{
+    if (s->n == 0)
+        s->since = ss_clock();
+    s->at[s->n++] = at;
+}
+
+void ss_seat_give(struct ss_seat *s, int at, int item)
+{
+    ss_seat_push(s, at);
+    send_all(s->fd, &item, sizeof item);
+}
+
+int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *answer, struct ss_error *error)
+{
+    if (read_all(s->fd, reply, sizeof *reply))
+        return -1;
+    if (reply->status)
+        return read_all(s->fd, error, sizeof *error);
+    return read_all(s->fd, answer, size);
+}
+
+void ss_seat_next(struct ss_seat *s)
+{
+    double now = ss_clock();
+    s->took = now - s->since;
+    s->since = now;
+    s->n--;
+    memmove(s->at, s->at + 1, (size_t)s->n * sizeof *s->at);
+}
+
+void ss_seat_dismiss(struct ss_seat *s)
+{
+    if (!s->pid)
+        return;
+    shutdown(s->fd, SHUT_RDWR); /* also where a child of another thread has it, too */
+    close(s->fd);
+    if (s->n) /* nobody wants its answer any more */
+        kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    s->pid = 0;
+}
