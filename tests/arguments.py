@@ -12,7 +12,7 @@ The sources are parsed, nothing of them runs: the script needs neither torch nor
     --name VALUES WHERE
 
 VALUES as in argparse: 0, 1, a number, + or *; WHERE is the function that adds it, or the class and its field. The lists in
-tests/arguments are compared with the program's table by test_flags. What the parser does not understand ends it: exit 1.
+tests/arguments are compared with the program's table by unit.flags. What the parser does not understand ends it: exit 1.
 """
 import ast
 import pathlib

@@ -95,7 +95,7 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
         if (!rc)
             rc = table[n]->build(params, out, err);
         if (!rc)
-            (*out)->sound = 1; /* as tests/unit/test_schedule*.c prove */
+            (*out)->sound = 1; /* as tests/unit/schedule prove */
         return rc;
     }
     int rc = ss_data_other_ending(name, ".csv or .sched", "schedules", SS_ERR_INPUT, err);

@@ -42,7 +42,8 @@ EXPLAINED = os.path.join(table.FOLDER, "survivors.tsv")
 OUTCOMES = ("killed", "survived", "same", "no build")
 # Checks of the sources' text, and of what is not built here.
 NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.refused", "runner.", "browser",
-            "consumer", "bench", "net.", "probe.", "mutation.")
+            "consumer", "bench", "net.", "probe.", "mutation.",
+            "unit.self")
 ADDRESS_SPACE = 8 << 30  # of a test, bytes
 
 

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main program of a unit test. */
+/* A suite of unit tests is a file test_TOPIC.c; suites.c runs those of a room. */
 #ifndef TESTS_UNIT_SUITE_H
 #define TESTS_UNIT_SUITE_H
 
 #include <CUnit/Basic.h>
 #include <CUnit/TestDB.h>
+
+/* Begins the function of a file that runs its tests, as main would: argv[0] is the topic, what stood behind it on the command line
+ * follows. 0: all passed. */
+#define SUITE(topic)                                                                                         \
+    int suite_##topic(int argc, char **argv);                                                                \
+    int suite_##topic(int argc __attribute__((unused)), char **argv __attribute__((unused)))
+
+/* A room's suites, in the table that CMake writes; the last row's topic is NULL. */
+struct suite_row {
+    const char *topic;
+    int (*run)(int argc, char **argv);
+};
+extern const struct suite_row suite_rows[];
 
 /* Runs one suite between `init` and `cleanup`, which may be NULL; `tests` ends in CU_TEST_INFO_NULL. Exit status: 0, 1 a test failed or none ran, 2 CUnit did. */
 static inline int suite_run(const char *name, CU_InitializeFunc init, CU_CleanupFunc cleanup,

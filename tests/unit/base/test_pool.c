@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Worker processes: the same answers for any number of them, and when they die. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/base.h"
+#include "suite.h"
+#include "workers/pool.h"
+
+enum { ITEMS = 200 };
+
+struct trial {
+    int fails[2];     /* items, -1: none */
+    int kills;        /* item whose workers die, -1: none */
+    int times;        /* so often */
+    int *shared_dead; /* counted by all processes */
+    int told, falls;
+};
+
+static int work(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    struct trial *t = ctx;
+    long value = 7L * item * item + 1;
+    if (item == t->fails[0] || item == t->fails[1])
+        return ss_fail(err, SS_ERR_INPUT, NULL, 0, "item %d is bad", item);
+    if (item == t->kills && (*t->shared_dead)++ < t->times)
+        raise(SIGKILL);
+    memcpy(answer, &value, sizeof value);
+    return SS_OK;
+}
+
+static void tell(void *ctx, int done)
+{
+    struct trial *t = ctx;
+    t->falls += done != ++t->told;
+}
+
+static int run(struct trial *t, int workers, long answers[ITEMS], struct ss_error *err)
+{
+    const struct ss_pool pool = {.workers = {.n = workers},
+                                 .nitems = ITEMS,
+                                 .size = sizeof *answers,
+                                 .work = work,
+                                 .ctx = t,
+                                 .told = tell,
+                                 .told_ctx = t};
+    memset(answers, 0, ITEMS * sizeof *answers);
+    *t->shared_dead = t->told = t->falls = 0;
+    return ss_pool_run(&pool, answers, err);
+}
+
+static void check(const struct trial *t, const long answers[ITEMS])
+{
+    CU_ASSERT_EQUAL(t->told, ITEMS);
+    CU_ASSERT_EQUAL(t->falls, 0);
+    for (int i = 0; i < ITEMS; i++)
+        CU_ASSERT_EQUAL(answers[i], 7L * i * i + 1);
+}
+
+static struct trial trial(void)
+{
+    struct trial t = {.fails = {-1, -1}, .kills = -1};
+    t.shared_dead = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CU_ASSERT_FATAL(t.shared_dead != MAP_FAILED);
+    return t;
+}
+
+static void test_answers(void)
+{
+    static const int workers[] = {0, 1, 2, 7, 2 * ITEMS};
+    struct trial t = trial();
+    long answers[ITEMS];
+    CU_ASSERT(ss_pool_cores() >= 1);
+    for (size_t i = 0; i < SS_ARRAY_LEN(workers); i++) {
+        CU_ASSERT_EQUAL(run(&t, workers[i], answers, NULL), SS_OK);
+        check(&t, answers);
+    }
+    munmap(t.shared_dead, sizeof(int));
+}
+
+/* Whichever worker is faster, the error is that of the lowest item. */
+static void test_errors(void)
+{
+    struct trial t = trial();
+    long answers[ITEMS];
+    t.fails[0] = 60;
+    t.fails[1] = 41;
+    for (int workers = 1; workers < 5; workers++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(run(&t, workers, answers, &err), SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.message, "item 41 is bad");
+        CU_ASSERT(t.told >= 41 && t.told < ITEMS);
+    }
+    munmap(t.shared_dead, sizeof(int));
+}
+
+static void test_deaths(void)
+{
+    struct trial t = trial();
+    long answers[ITEMS];
+    struct ss_error err = {0};
+    t.kills = 17;
+    t.times = 1;
+    CU_ASSERT_EQUAL(run(&t, 3, answers, &err), SS_OK);
+    CU_ASSERT(*t.shared_dead == 2);
+    check(&t, answers);
+    t.times = 100;
+    CU_ASSERT_EQUAL(run(&t, 3, answers, &err), SS_ERR_ENGINE);
+    CU_ASSERT_EQUAL(*t.shared_dead, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "item 17 of 200"));
+    munmap(t.shared_dead, sizeof(int));
+}
+
+/* Several lists for one crew: workers stay, and what they have seen of the caller's memory is that of their start. */
+static int work_of_start(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    const int *base = ctx;
+    int *out = answer;
+    (void)err;
+    out[0] = *base + item;
+    out[1] += 1; /* answers begin at 0 */
+    return SS_OK;
+}
+
+static void test_crew(void)
+{
+    static const int items[] = {9, 2, 0, 7, 5, 11};
+    int base = 100, answers[6][2];
+    struct ss_crew *crew;
+    const struct ss_pool pool = {
+        .workers = {.n = 2}, .nitems = 12, .size = sizeof answers[0], .work = work_of_start, .ctx = &base};
+    CU_ASSERT_EQUAL_FATAL(ss_pool_open(&pool, &crew, NULL), SS_OK);
+    for (int round = 0; round < 3; round++) {
+        memset(answers, 1, sizeof answers);
+        CU_ASSERT_EQUAL(ss_pool_deal(crew, items, 6 - round, answers, NULL), SS_OK);
+        for (int i = 0; i < 6 - round; i++) {
+            CU_ASSERT_EQUAL(answers[i][0], 100 + items[i]);
+            CU_ASSERT_EQUAL(answers[i][1], 1);
+        }
+        base += 1000;
+    }
+    CU_ASSERT_EQUAL(ss_pool_deal(crew, items, 0, answers, NULL), SS_OK);
+    ss_pool_close(crew);
+    ss_pool_close(NULL);
+}
+
+/* Items that wait behind the one at which a worker dies are dealt out again, and are not to blame: of 30 items each kills one process. */
+static int work_once(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    int *seen = ctx;
+    (void)err;
+    if (item >= 100 && item < 130 && !seen[item]++)
+        raise(SIGKILL);
+    memcpy(answer, &item, sizeof item);
+    return SS_OK;
+}
+
+static void test_deaths_in_a_row(void)
+{
+    int *seen = mmap(NULL, ITEMS * sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
+        answers[ITEMS], wrong = 0;
+    const struct ss_pool pool = {
+        .workers = {.n = 2}, .nitems = ITEMS, .size = sizeof(int), .work = work_once, .ctx = seen};
+    CU_ASSERT_FATAL(seen != MAP_FAILED);
+    CU_ASSERT_EQUAL(ss_pool_run(&pool, answers, NULL), SS_OK);
+    for (int i = 0; i < ITEMS; i++)
+        wrong += answers[i] != i || (i >= 100 && i < 130 && seen[i] != 2);
+    CU_ASSERT_EQUAL(wrong, 0);
+    munmap(seen, ITEMS * sizeof *seen);
+}
+
+static int square(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    long value = (long)item * item;
+
+    (void)ctx;
+    (void)err;
+    memcpy(answer, &value, sizeof value);
+    return SS_OK;
+}
+
+static void *run_pools(void *wrong)
+{
+    const struct ss_pool pool = {.workers = {.n = 2}, .nitems = 8, .size = sizeof(long), .work = square};
+
+    for (int k = 0; k < 40; k++) {
+        long answers[8] = {0};
+        *(int *)wrong += ss_pool_run(&pool, answers, NULL) != SS_OK;
+        for (int i = 0; i < 8; i++)
+            *(int *)wrong += answers[i] != (long)i * i;
+    }
+    return NULL;
+}
+
+/* Workers of one thread that kept the ends of another's would wait for each other for ever. */
+static void test_threads(void)
+{
+    pthread_t thread[4];
+    int wrong[4] = {0};
+
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, run_pools, &wrong[i]), 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(thread[i], NULL);
+        CU_ASSERT_EQUAL(wrong[i], 0);
+    }
+}
+
+SUITE(pool)
+{
+    CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
+                           {"the lowest error", test_errors},
+                           {"a worker that dies", test_deaths},
+                           {"many that die", test_deaths_in_a_row},
+                           {"several lists", test_crew},
+                           {"several threads", test_threads},
+                           CU_TEST_INFO_NULL};
+    return suite_run("pool", NULL, NULL, tests);
+}

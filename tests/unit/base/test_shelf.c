@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What predictions share: a shelf, and costs of stages that are alike. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/shelf.h"
+#include "job_helper.h"
+#include "plan/plan_internal.h"
+#include "suite.h"
+
+static int freed;
+
+static void destroy(void *thing)
+{
+    freed++;
+    free(thing);
+}
+
+static int *new_thing(int value)
+{
+    int *thing = malloc(sizeof *thing);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(thing);
+    *thing = value;
+    return thing;
+}
+
+static struct ss_shelf_key key_of(int number)
+{
+    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_BANDS);
+    ss_shelf_mix_ints(&key, &number, 1);
+    return key;
+}
+
+/* A third of what a shelf holds each: three stay, those taken whatever comes, of the others those asked for last. */
+static void test_shelf(void)
+{
+    const size_t third = (64u << 20) / 3;
+    struct ss_shelf *shelf;
+    freed = 0;
+    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
+    CU_ASSERT_PTR_NULL(ss_shelf_take(shelf, key_of(1)));
+    for (int i = 1; i <= 3; i++)
+        CU_ASSERT_FATAL(!ss_shelf_put(shelf, key_of(i), new_thing(i), third, destroy));
+    for (int i = 2; i <= 3; i++)
+        ss_shelf_give_back(shelf, key_of(i));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ss_shelf_take(shelf, key_of(2)));
+    ss_shelf_give_back(shelf, key_of(2));
+    CU_ASSERT_EQUAL(freed, 0);
+    CU_ASSERT_FATAL(
+        !ss_shelf_put(shelf, key_of(4), new_thing(4), third, destroy)); /* 3 was asked for before 2 */
+    ss_shelf_give_back(shelf, key_of(4));
+    CU_ASSERT_EQUAL(freed, 1);
+    CU_ASSERT_PTR_NULL(ss_shelf_take(shelf, key_of(3)));
+    for (int i = 5; i <= 6; i++) {
+        CU_ASSERT_FATAL(!ss_shelf_put(shelf, key_of(i), new_thing(i), third, destroy));
+        ss_shelf_give_back(shelf, key_of(i));
+    }
+    CU_ASSERT_EQUAL(freed, 3);
+    const int *taken = ss_shelf_take(shelf, key_of(1)); /* still, from the beginning */
+    CU_ASSERT_PTR_NOT_NULL_FATAL(taken);
+    CU_ASSERT_EQUAL(*taken, 1);
+    ss_shelf_close(shelf);
+    CU_ASSERT_EQUAL(freed, 6);
+    ss_shelf_close(NULL);
+}
+
+/* Keys of things that differ in a bit, an order or a length differ. */
+static void test_keys(void)
+{
+    static const char *const texts[] = {"", "a", "b", "ab", "ba", "12345678", "123456789", "12345678a"};
+    const int n = sizeof texts / sizeof *texts;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            struct ss_shelf_key a = ss_shelf_key(SS_SHELF_LAYOUT), b = a;
+            ss_shelf_mix_bytes(&a, texts[i], strlen(texts[i]));
+            ss_shelf_mix_bytes(&b, texts[j], strlen(texts[j]));
+            CU_ASSERT_EQUAL(a.a == b.a && a.b == b.b, i == j);
+        }
+    struct ss_shelf_key a = ss_shelf_key(SS_SHELF_LAYOUT), b = ss_shelf_key(SS_SHELF_BANDS);
+    CU_ASSERT(a.a != b.a && a.b != b.b);
+}
+
+/* The builder of a job's plan up to its groups, and what its costs are made of. */
+static void open_plan(const char *words, struct ss_scenario **s, struct ss_schedule **schedule,
+                      struct ss_plan_builder *b)
+{
+    static const struct ss_plan_options none;
+    char text[1024], *argv[JOB_MAX_ARGS];
+    struct ss_request r;
+    struct ss_error err;
+    snprintf(text, sizeof text, "%s", words);
+    ss_request_init(&r);
+    CU_ASSERT_FATAL(!ss_request_read(&r, split(text, argv), argv, &err));
+    CU_ASSERT_FATAL(!ss_scenario_build(&r, NULL, s, &err));
+    ss_request_free(&r);
+    const struct ss_job *job = (*s)->job;
+    const struct ss_schedule_params params = {.stages = job->pp,
+                                              .chunks = ss_job_chunks(job),
+                                              .microbatches = ss_job_microbatches(job, (*s)->world_size)};
+    CU_ASSERT_FATAL(!ss_schedule_build(ss_schedule_default(params.chunks), &params, schedule, &err));
+    CU_ASSERT_FATAL(!ss_plan_begin(b, job, (*s)->stack, (*s)->platform, *schedule, &none, &err));
+    CU_ASSERT_FATAL(!ss_plan_group(b, &err));
+}
+
+static void same_cost(const struct ss_rank_cost *a, const struct ss_rank_cost *b, int chunks)
+{
+    CU_ASSERT_EQUAL(memcmp(a->chunks, b->chunks, (size_t)chunks * sizeof *a->chunks), 0);
+    for (int k = 0; k < chunks; k++) { /* not the bytes between fields */
+        const struct ss_param_count *p = &a->params[k], *q = &b->params[k];
+        CU_ASSERT(p->all == q->all && p->gemm == q->gemm && p->layer == q->layer && p->loss == q->loss &&
+                  p->border == q->border && p->tensor == q->tensor && p->shapes == q->shapes &&
+                  p->tensors == q->tensors);
+    }
+    CU_ASSERT_EQUAL(memcmp(a->memory, b->memory, sizeof a->memory), 0);
+    CU_ASSERT(a->parameters == b->parameters && a->step_bytes == b->step_bytes &&
+              a->host_bytes == b->host_bytes && a->gradients_s == b->gradients_s &&
+              a->optimizer_s == b->optimizer_s);
+    for (int k = 0; k < chunks; k++)
+        for (int layers = 0; layers < 3; layers++)
+            CU_ASSERT_EQUAL(ss_chunk_place_at(a->set, k, SS_PHASE_B, layers).fraction,
+                            ss_chunk_place_at(b->set, k, SS_PHASE_B, layers).fraction);
+}
+
+/* Of each pair of stages that are alike the cost of one is a copy of the other's; returns how many pairs there are. */
+static int pairs_alike(const char *words)
+{
+    struct ss_scenario *s;
+    struct ss_schedule *schedule;
+    struct ss_plan_builder b;
+    struct ss_error err;
+    int found = 0;
+    open_plan(words, &s, &schedule, &b);
+    const struct ss_cost_input in = ss_plan_cost_input(b.plan, &b.net);
+    for (int i = 0; i < schedule->stages; i++)
+        for (int j = 0; j < schedule->stages; j++) {
+            if (i == j || !ss_stages_alike(&in, i, j))
+                continue;
+            struct ss_rank_site here = ss_plan_site(&b, 0, i), there = here;
+            struct ss_rank_cost from, copy, own;
+            there.stage = j;
+            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &here, NULL, &from, &err));
+            CU_ASSERT_FATAL(!ss_rank_cost_copy(&in, &from, j, &copy, &err));
+            ss_rank_cost_free(&from); /* before its copy */
+            CU_ASSERT_FATAL(!ss_rank_cost_build(&in, &there, NULL, &own, &err));
+            same_cost(&copy, &own, schedule->chunks);
+            ss_rank_cost_free(&copy);
+            ss_rank_cost_free(&own);
+            found++;
+        }
+    ss_plan_end(&b);
+    ss_plan_free(b.plan);
+    ss_schedule_free(schedule);
+    ss_scenario_free(s);
+    return found;
+}
+
+/* Pairs counted by hand: the stages in the middle, but for those with other layers. */
+static void test_alike(void)
+{
+#define JOB                                                                                                  \
+    "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --mbs 1 "                      \
+    "--use-distributed-optimizer "
+    CU_ASSERT_EQUAL(pairs_alike(JOB "--pp 8"), 6 * 5);
+    CU_ASSERT_EQUAL(pairs_alike(JOB "--pp 8 --vp 2 --recompute full"), 6 * 5);
+    CU_ASSERT_EQUAL(pairs_alike(JOB "--pp 2"), 0);
+    CU_ASSERT_EQUAL(pairs_alike(JOB "--pp 4 --pipeline-model-parallel-layout Et*9|t*9|t*8|t*6L"), 0);
+    CU_ASSERT_EQUAL(
+        pairs_alike(JOB "--nodes 5 --gbs 64 --pp 5 --pipeline-model-parallel-layout Et*5|t*7|t*8|t*7|t*5L"),
+        2);
+#undef JOB
+}
+
+SUITE(shelf)
+{
+    CU_TestInfo tests[] = {{"what stays", test_shelf},
+                           {"keys", test_keys},
+                           {"stages that are alike", test_alike},
+                           CU_TEST_INFO_NULL};
+    return suite_run("shelf", NULL, NULL, tests);
+}

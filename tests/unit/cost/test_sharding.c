@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sharded parameters and gradients move, beside a layer and between the replicas of the shards, by hand. */
+#include "cost/cost.h"
+#include "scale_job.h"
+#include "small_job.h"
+
+/* QKV of 1024 x (1024 + 2 x 256), projection, gate and up of 1024 x 2816 each, down; and two norms. */
+#define MATRICES (1024. * 1536 + 1024. * 1024 + 3 * 1024. * 2816)
+#define ALL (MATRICES + 2 * 1024)
+
+/* A layer on 8 ranks of a node with NVLinks of 1 GB/s, in an iteration of four microbatches: seconds of collectives, and of the
+ * traffic of flat buffers at 1 TB/s, which stand alone because nothing is computed beside them. */
+static struct ss_layer_cost sharded(int sharding, int kept, int pytorch, int fp8_gather)
+{
+    struct setting t;
+    struct ss_layer_cost out = {0};
+    setting_make(&t);
+    t.job.fsdp = 1;
+    t.job.sharding = sharding;
+    t.job.precision = fp8_gather ? SS_FP8 : SS_BF16;
+    t.job.fp8_base = SS_BF16;
+    t.job.fp8_param_gather = fp8_gather;
+    t.job.grad_reduce_fp32 = 1;
+    t.stack.fsdp_pytorch = pytorch;
+    t.c.once = 1 / 4.;
+    t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
+    t.c.net.nvlink_busbw = 1e9;
+    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_ops_params(&ops), ALL);
+    ss_cost_fsdp(&t.c, &ops, kept, &out);
+    return out;
+}
+
+static void expect_comm(struct ss_layer_cost got, double forward_bytes, double backward_bytes)
+{
+    CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_DP], forward_bytes * 7 / 8 / 1e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_DP], backward_bytes * 7 / 8 / 1e9, 1e-12);
+}
+
+/* Of all parameters in 16 bit: gathered before each pass, and fp32 gradients scattered. What is kept from the forward on is not
+ * gathered again. */
+static void test_parameters(void)
+{
+    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 0, 0, 0);
+    expect_comm(got, 2 * ALL, (4 + 2) * ALL);
+    /* written and read in 16 bit; backward the same, and the gradient is cast from 16 bit, and read and written in fp32 */
+    CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE], 4 * ALL / 1e12, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (4 + 2 + 8) * ALL / 1e12, 1e-15);
+    got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 1, 0, 0);
+    expect_comm(got, 2 * ALL, 4 * ALL);
+    CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (2 + 8) * ALL / 1e12, 1e-15);
+}
+
+/* ZeRO-2: gradients are scattered in every microbatch, parameters gathered in the first of four; PyTorch's frees them after each. */
+static void test_gradients(void)
+{
+    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS, 0, 0, 0);
+    expect_comm(got, 2 * ALL / 4, 4 * ALL);
+    CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE], 4 * ALL / 4 / 1e12, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (2 + 8) * ALL / 1e12, 1e-15);
+    expect_comm(sharded(SS_SHARD_OPTIM_GRADS, 0, 1, 0), 2 * ALL, 4 * ALL);
+    expect_comm(sharded(SS_SHARD_OPTIM, 0, 0, 0), 0, 0);
+}
+
+/* Matrices go in a byte an element, norms in two. */
+static void test_fp8(void)
+{
+    expect_comm(sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 0, 0, 1), MATRICES + 2 * 2048,
+                MATRICES + 2 * 2048 + 4 * ALL);
+}
+
+/* ---- replicas of the shards ---- */
+
+#define HYBRID "h100 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 16 --fsdp hybrid "
+#define FP8 "--fp8-format hybrid --fp8-param-gather "
+
+/* How many collectives of two replicas of shards move so many bytes. */
+static int count_bytes(const char *text, double bytes)
+{
+    struct scale_job s;
+    struct ss_run run;
+    int n = 0;
+    CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
+    CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+    for (int i = 0; i < run.plan->ncollectives; i++)
+        n += fabs(run.plan->collectives[i].bytes - bytes) < 1;
+    ss_run_free(&run);
+    scale_close(&s);
+    return n;
+}
+
+/* Each rank of two nodes has an eighth of a layer and reduces it with its replica; where these share the optimizer's step they gather
+ * what they have stepped. The first and the last of 33 buckets have the output layer and the embedding too: 31 are one layer. */
+static void test_hybrid(void)
+{
+    const double matrices = 4096. * (4096 + 2 * 1024) + 4096. * 4096 + 3 * 4096. * 14336, norms = 2 * 4096;
+    CU_ASSERT_EQUAL(count_bytes(HYBRID, 4 * (matrices + norms) / 8), 31);
+    CU_ASSERT_EQUAL(count_bytes(HYBRID, 2 * (matrices + norms) / 8), 0);
+    CU_ASSERT_EQUAL(count_bytes(HYBRID "--outer-dp-sharding-strategy optim", 2 * (matrices + norms) / 8), 31);
+    CU_ASSERT_EQUAL(count_bytes(HYBRID FP8 "--outer-dp-sharding-strategy optim", (matrices + 2 * norms) / 8),
+                    31);
+}
+
+/* Stages begin at once to reduce gradients where Megatron's interleaved schedule does it beside the backward, and nothing says no. */
+static void test_aligned(void)
+{
+#define PIPELINE                                                                                             \
+    "h100 1;--model llama3.1-8b --bf16 --mbs 1 --gbs 8 --seq 4096 --use-distributed-optimizer --pp 2 "
+#define VIRTUAL "--num-layers-per-virtual-pipeline-stage 8 "
+    static const struct {
+        const char *flags;
+        int aligned;
+    } rows[] = {
+        {PIPELINE VIRTUAL "--overlap-grad-reduce", 1},
+        {PIPELINE VIRTUAL, 0},
+        {PIPELINE "--overlap-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --no-align-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --disable-align-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --no-delay-grad-reduce", 0},
+        {PIPELINE VIRTUAL "--overlap-grad-reduce --stack torchtitan-2025", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        CU_ASSERT_EQUAL_FATAL(scale_open(&s, rows[i].flags), 0);
+        CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
+        CU_ASSERT_EQUAL(run.plan->aligned, rows[i].aligned);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
+SUITE(sharding)
+{
+    CU_TestInfo tests[] = {{"parameters", test_parameters},
+                           {"gradients", test_gradients},
+                           {"fp8", test_fp8},
+                           {"hybrid", test_hybrid},
+                           {"reductions that begin at once", test_aligned},
+                           CU_TEST_INFO_NULL};
+    return suite_run("sharding", NULL, NULL, tests);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans of capacity: checkpoints, energy, money, batches, and which number of nodes is the answer. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/capacity_internal.h"
+#include "job_helper.h"
+#include "suite.h"
+
+/* ---- checkpoints ---- */
+
+/* 50 s to write, a failure every 10,000 s: Young's sqrt(2 x 50 x 10,000) is 1,000; Daly's terms are 1 + 0.05 / 3 + 0.0025 / 9 of it, less
+ * the 50. Between them e^0.10169 - 1 = 0.107045 mean times of a failure pass for 0.096694 of work. */
+static void test_interval(void)
+{
+    double interval = ss_checkpoint_interval(50, 10000);
+
+    CU_ASSERT_DOUBLE_EQUAL(interval, 966.9444444, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(ss_checkpoint_goodput(interval, 50, 0, 10000), 0.9033052, 1e-6);
+    /* restarts take e^-0.06 of it */
+    CU_ASSERT_DOUBLE_EQUAL(ss_checkpoint_goodput(interval, 50, 600, 10000), 0.9033052 * 0.9417645, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(ss_checkpoint_interval(30000, 10000), 10000,
+                           0); /* longer to write than two failures */
+    CU_ASSERT_DOUBLE_EQUAL(ss_checkpoint_interval(0, 10000), 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_checkpoint_goodput(0, 0, 600, 10000), 0.9417645, 1e-6);
+}
+
+/* No other interval loses less: Daly's is within a thousandth of the best one found by steps. */
+static void test_interval_is_best(void)
+{
+    static const double writes[] = {1, 20, 300};
+
+    for (int i = 0; i < 3; i++) {
+        double best = 0,
+               found = ss_checkpoint_goodput(ss_checkpoint_interval(writes[i], 7200), writes[i], 0, 7200);
+        for (double t = 10; t < 20000; t *= 1.01)
+            best = fmax(best, ss_checkpoint_goodput(t, writes[i], 0, 7200));
+        CU_ASSERT(found > best - 1e-3 && found <= best + 1e-4);
+    }
+}
+
+/* ---- figures ---- */
+
+static struct ss_capacity plan_of(struct ss_capacity_point *points, int n)
+{
+    return (struct ss_capacity){.tokens = 1e6,
+                                .gpu_w = 500,
+                                .idle = 0.2,
+                                .node_w = 1000,
+                                .pue = 1.5,
+                                .price = 2,
+                                .mtbf_h = 1e12,
+                                .restart_s = 0,
+                                .storage = 1e9,
+                                .npoints = n,
+                                .points = points};
+}
+
+/* 1,000,000 tokens of 999 an iteration are 1,002 whole ones of 10 s: 10,020 s on 16 GPUs, of which half the time works. Two nodes draw
+ * 16 x 500 x (0.5 + 0.5 x 0.2) + 2 x 1,000 = 6,800 W, the building 1.5 times that. */
+static void test_figures(void)
+{
+    struct ss_capacity_point p = {
+        .nodes = 2, .gpus = 16, .busy_share = 0.5, .summary = {.iteration_s = 10, .band_pct = 25}};
+    struct ss_capacity c = plan_of(&p, 1);
+
+    ss_capacity_figures(&c, &p, 999);
+    CU_ASSERT_DOUBLE_EQUAL(p.iterations, 1002, 0);
+    CU_ASSERT_DOUBLE_EQUAL(p.goodput, 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(p.time_s.value, 10020, 1e-5);
+    /* 25 % more than measured, and 25 % less */
+    CU_ASSERT_DOUBLE_EQUAL(p.time_s.low, 8016, 1e-5);
+    CU_ASSERT_DOUBLE_EQUAL(p.time_s.high, 13360, 1e-5);
+    CU_ASSERT_DOUBLE_EQUAL(p.gpu_hours.value, 44.5333333, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.usd.value, 89.0666667, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.usd.high, 118.7555556, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.energy_j.value, 10020 * 10200., 1e-2);
+    ss_capacity_figures(&c, &p, 1000); /* which divide: no iteration more */
+    CU_ASSERT_DOUBLE_EQUAL(p.iterations, 1000, 0);
+    p.summary.band_pct = NAN;
+    c.price = c.node_w = 0;
+    ss_capacity_figures(&c, &p, 1000);
+    CU_ASSERT(isnan(p.time_s.low) && isnan(p.usd.value) && isnan(p.energy_j.value));
+}
+
+/* 100 GB over two nodes of 1 GB/s take 50 s; a GPU of 16 that fails in 160,000 s is a failure in 10,000. In 966.9 of 1,016.9 s the
+ * job trains, and that in 0.94 of the time: GPUs are busy 0.5 x 0.894 of it. */
+static void test_failures(void)
+{
+    struct ss_capacity_point p = {
+        .nodes = 2, .gpus = 16, .busy_share = 0.5, .checkpoint_bytes = 1e11, .summary.iteration_s = 10};
+    struct ss_capacity c = plan_of(&p, 1);
+
+    c.mtbf_h = 160000 / 3600.;
+    c.restart_s = 600;
+    ss_capacity_figures(&c, &p, 1000);
+    CU_ASSERT_DOUBLE_EQUAL(p.checkpoint_s, 50, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(p.mtbf_s, 10000, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.interval_s, 966.9444444, 1e-5);
+    CU_ASSERT_DOUBLE_EQUAL(p.goodput, 0.8507008, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.time_s.value, 10000 / 0.8507008, 0.1);
+    double busy = 0.5 * 0.94 * 966.9444444 / 1016.9444444;
+    CU_ASSERT_DOUBLE_EQUAL(p.energy_j.value / p.time_s.value,
+                           1.5 * (16 * 500 * (busy + 0.2 * (1 - busy)) + 2000), 1e-3);
+}
+
+/* ---- batches ---- */
+
+static void test_batches(void)
+{
+    CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 192), 960); /* 5.33 times */
+    CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 384), 1152);
+    CU_ASSERT_EQUAL(ss_capacity_nearest(96, 192), 192); /* half: up */
+    CU_ASSERT_EQUAL(ss_capacity_nearest(10, 192), 192);
+    CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 64), 1024);
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 64), 1024);
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(1000, 64),
+                    1000); /* layouts divide it that have less data parallelism */
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 32768), 1024);
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 192), 960); /* a sixteenth less */
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 384),
+                    960);                                /* 1152 is an eighth more: a half of the GPUs */
+    CU_ASSERT_EQUAL(ss_capacity_search_batch(4, 56), 7); /* the odd part, however far */
+}
+
+/* ---- which point ---- */
+
+static struct ss_capacity_point point_of(int nodes, double days, double hours)
+{
+    return (struct ss_capacity_point){.nodes = nodes,
+                                      .gpus = 8 * nodes,
+                                      .summary = {.iteration_s = 1, .outcome = SS_OUTCOME_FITS},
+                                      .time_s = {days * 86400, days * 0.8 * 86400, days * 1.25 * 86400},
+                                      .gpu_hours = {hours, hours * 0.8, hours * 1.25},
+                                      .usd = {2 * hours, 1.6 * hours, 2.5 * hours}};
+}
+
+static void test_choice(void)
+{
+    struct ss_capacity_point p[] = {point_of(4, 100, 1050), point_of(8, 50, 1000), point_of(16, 26, 1080),
+                                    point_of(32, 15, 1300), point_of(64, 2, 100)};
+    struct ss_capacity c = plan_of(p, 5);
+
+    p[4].summary.outcome = SS_OUTCOME_TOO_LARGE; /* counts nowhere */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.cheapest, 1);
+    CU_ASSERT_EQUAL(c.knee, 2); /* 1,080 is within 1,100 */
+    CU_ASSERT_EQUAL(c.chosen, 2);
+    CU_ASSERT_EQUAL(c.sure, -1);
+    c.deadline_s = 30 * 86400.; /* 26, but not 32.5 */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.chosen, 2);
+    CU_ASSERT_EQUAL(c.sure, 3);
+    c.deadline_s = 10 * 86400.;
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.chosen, -1);
+    CU_ASSERT_EQUAL(c.sure, -1);
+    c.deadline_s = 0;
+    c.budget_usd = 2600; /* 2,600 on 32 nodes; by the far end 2,500 on 8 */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.chosen, 3);
+    CU_ASSERT_EQUAL(c.sure, 1);
+    p[2].summary.outcome = SS_OUTCOME_NEAR_LIMIT; /* may be the answer, but is not sure to be */
+    c.budget_usd = 0;
+    c.deadline_s = 33 * 86400.; /* 32.5 by the far end */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(c.chosen, 2);
+    CU_ASSERT_EQUAL(c.sure, 3);
+}
+
+/* ---- words ---- */
+
+static void test_words(void)
+{
+    static const char *const wrong[] = {"", "T", "1x", "-5", "0", "1 T", "1e999", "nan", "inf", "0x10"};
+    double x = 0;
+    struct ss_error err;
+
+    CU_ASSERT(!ss_capacity_read_tokens("15.6T", &x, &err) && fabs(x - 15.6e12) < 1);
+    CU_ASSERT(!ss_capacity_read_tokens("2e12", &x, &err) && x == 2e12);
+    CU_ASSERT(!ss_capacity_read_time("54d", &x, &err) && x == 54 * 86400.);
+    CU_ASSERT(!ss_capacity_read_time("90min", &x, &err) && x == 5400);
+    CU_ASSERT(!ss_capacity_read_money("5M", &x, &err) && x == 5e6);
+    CU_ASSERT(!ss_capacity_read_money("1.5kUSD", &x, &err) && x == 1500);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        CU_ASSERT_EQUAL(ss_capacity_read_tokens(wrong[i], &x, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_capacity_read_time("54", &x, &err), SS_ERR_USAGE);
+}
+
+/* ---- whole plans ---- */
+
+static int plan(const char *words, const struct ss_capacity_options *o, struct ss_capacity **out,
+                struct ss_error *err)
+{
+    static char text[1024];
+    char *argv[JOB_MAX_ARGS];
+    struct ss_request r;
+
+    snprintf(text, sizeof text, "%s", words);
+    ss_request_init(&r);
+    int rc = ss_request_read(&r, split(text, argv), argv, err);
+    if (!rc)
+        rc = ss_capacity_run(&r, o, out, err);
+    ss_request_free(&r);
+    return rc;
+}
+
+#define JOB                                                                                                  \
+    "--platform h100 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --gbs 64 "
+
+/* On 3 nodes 12 pipelines divide no batch of 64: 60 is nearest. Of a parameter 2 + 12 bytes are kept. */
+static void test_given(void)
+{
+    const struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 3,1", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 2);
+    CU_ASSERT_EQUAL(c->points[0].nodes, 1); /* in their order */
+    CU_ASSERT_EQUAL(c->points[0].batch, 64);
+    CU_ASSERT_EQUAL(c->points[1].batch, 60);
+    CU_ASSERT_STRING_EQUAL(c->points[0].flags, "--nodes 1");
+    CU_ASSERT_STRING_EQUAL(c->points[1].flags, "--nodes 3 --global-batch-size 60");
+    CU_ASSERT_DOUBLE_EQUAL(c->points[1].iterations, ceil(1e9 / (60 * 4096)), 0);
+    CU_ASSERT_DOUBLE_EQUAL(c->points[0].checkpoint_bytes, 14 * c->points[0].summary.parameters, 1);
+    CU_ASSERT_EQUAL(c->price_is_example, 1);
+    ss_capacity_free(c);
+    /* interleaved stages need microbatches in fours: of 2 x 4 sequences, 12 becomes 16 */
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--gbs 12 --pp 4 --vp 2 --nodes 2", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->points[0].batch, 16);
+    ss_capacity_free(c);
+}
+
+/* Of 1, 2 and 4 nodes 2 are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
+static void test_refined(void)
+{
+    struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 3); /* nothing is asked */
+    o.deadline_s = 0.8 * c->points[1].time_s.value;
+    o.budget_usd = 0.5 * (c->points[1].usd.value + c->points[2].usd.value);
+    ss_capacity_free(c);
+    double usd = o.budget_usd;
+    o.budget_usd = -1;
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, NULL), SS_ERR_USAGE);
+    o.budget_usd = 0;
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->npoints, 4);
+    CU_ASSERT_EQUAL(c->points[2].nodes, 3);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 3);
+    ss_capacity_free(c);
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1,2,4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 3);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 4);
+    ss_capacity_free(c);
+    o.deadline_s = 0;
+    o.budget_usd = usd;
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 4);
+    CU_ASSERT(c->points[c->chosen].nodes == 2 || c->points[c->chosen].nodes == 3);
+    CU_ASSERT(c->points[c->chosen].usd.value <= usd);
+    ss_capacity_free(c);
+}
+
+/* A deadline that 2 nodes just meet: by the far end of their range they are late, and 3, which take two thirds of it, are not. Of 1, 2, 4
+ * and 8 that answer would be 4. */
+static void test_refined_sure(void)
+{
+    struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(c->npoints, 4);
+    CU_ASSERT(c->points[1].time_s.high > 1.01 * c->points[1].time_s.value);
+    o.deadline_s = 1.001 * c->points[1].time_s.value;
+    ss_capacity_free(c);
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 5);
+    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 2);
+    CU_ASSERT_EQUAL_FATAL(c->points[2].nodes, 3);
+    CU_ASSERT_EQUAL(c->sure, 2);
+    ss_capacity_free(c);
+}
+
+static void test_refused(void)
+{
+    struct ss_capacity_options o = {.tokens = 1e9, .layout = SS_CAPACITY_GIVEN};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL(plan(JOB "--pp 3 --nodes 1,2", &o, &c, &err), SS_ERR_CONFIG);
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--pp 8 --nodes 1,2", &o, &c, &err), 0); /* 8 GPUs are no 16 */
+    CU_ASSERT_EQUAL(c->points[0].summary.outcome, SS_OUTCOME_REFUSED);
+    CU_ASSERT(c->points[1].summary.iteration_s > 0);
+    ss_capacity_free(c);
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 4..2", &o, &c, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(plan(JOB "--nodes two", &o, &c, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(plan("--platform h100 --model llama3.1-8b --seq 4096 --nodes 1", &o, &c, &err),
+                    SS_ERR_USAGE);
+    o.budget_usd = 5;
+    o.deadline_s = 5;
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, &err), SS_ERR_USAGE);
+    o.deadline_s = 0;
+    CU_ASSERT_EQUAL(plan(JOB "--set ss.price.example=0USD/h --nodes 1", &o, &c, &err), SS_ERR_USAGE);
+    o = (struct ss_capacity_options){.layout = SS_CAPACITY_GIVEN};
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, &err), SS_ERR_USAGE);
+}
+
+/* What is found on 1 node is what the search finds there, and every form can be written. */
+static void test_searched(void)
+{
+    const struct ss_capacity_options o = {.tokens = 1e9, .deadline_s = 1e9, .workers = {.n = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+    char *text = NULL;
+    size_t size;
+
+    CU_ASSERT_EQUAL_FATAL(plan("--platform h100 --model llama3.2-1b --bf16 --seq 2048 --gbs 8 --pp 1 --cp 1 "
+                               "--mbs 1 --fsdp none --recompute none --nodes 1",
+                               &o, &c, &err),
+                          0);
+    CU_ASSERT_EQUAL(c->chosen, 0);
+    CU_ASSERT(ss_capacity_holds(&c->points[0]));
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->points[0].flags, "--nodes 1 --tp"));
+    for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_SVG; form++) {
+        FILE *out = open_memstream(&text, &size);
+        CU_ASSERT_EQUAL(ss_capacity_write(c, form, out, &err), 0);
+        fclose(out);
+        CU_ASSERT(size > 200);
+        if (form == SS_CAPACITY_JSON) {
+            json_t *root = json_loads(text, 0, NULL);
+            CU_ASSERT_EQUAL(json_integer_value(json_object_get(root, "chosen")), 0);
+            CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "points")), 1);
+            json_decref(root);
+        }
+        free(text);
+    }
+    ss_capacity_free(c);
+}
+
+SUITE(capacity)
+{
+    CU_TestInfo tests[] = {{"interval", test_interval},
+                           {"interval is best", test_interval_is_best},
+                           {"figures", test_figures},
+                           {"failures", test_failures},
+                           {"batches", test_batches},
+                           {"choice", test_choice},
+                           {"words", test_words},
+                           {"given", test_given},
+                           {"refined", test_refined},
+                           {"refined sure", test_refined_sure},
+                           {"refused", test_refused},
+                           {"searched", test_searched},
+                           CU_TEST_INFO_NULL};
+
+    return suite_run("capacity", NULL, NULL, tests);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a job that does not fit is told to change. */
+#include "job_helper.h"
+#include "stepsim/stepsim.h"
+#include "suite.h"
+
+/* How many fixes there are; *found: whether one is these words alone. */
+static int count(const char *flags, const char *change, int *found)
+{
+    char *text = strdup(flags), *argv[JOB_MAX_ARGS];
+    struct ss_scenario *s;
+    struct ss_fix fixes[3];
+    int n;
+
+    CU_ASSERT_EQUAL_FATAL(make_scenario(split(text, argv), argv, &s, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_fixes_find(s, NULL, fixes, &n, NULL), 0);
+    *found = 0;
+    for (int i = 0; i < n; i++)
+        *found |= !strcmp(fixes[i].change, change);
+    ss_scenario_free(s);
+    free(text);
+    return n;
+}
+
+static int is_told(const char *flags, const char *change)
+{
+    int found;
+
+    count(flags, change, &found);
+    return found;
+}
+
+#define LLAMA                                                                                                \
+    "--platform h800 --nodes 1 --model llama2-7b --bf16 --tp 4 --seq 4096 --sequence-parallel "              \
+    "--use-distributed-optimizer "
+
+/* Half of a micro batch that divides by two, and no other one but 1. */
+static void test_micro_batch(void)
+{
+    CU_ASSERT(is_told(LLAMA "--mbs 16 --gbs 128", "--micro-batch-size 8"));
+    CU_ASSERT(is_told(LLAMA "--mbs 20 --gbs 160", "--micro-batch-size 10"));
+    CU_ASSERT(is_told(LLAMA "--mbs 17 --gbs 136", "--micro-batch-size 1"));
+    CU_ASSERT_FALSE(is_told(LLAMA "--mbs 17 --gbs 136", "--micro-batch-size 8"));
+}
+
+#define FULL "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1"
+#define OFFLOAD "--optimizer-cpu-offload --optimizer-offload-fraction 1"
+
+/* Selective recompute is no change beside full recompute, which beats it: no fix is told twice. */
+static void test_recompute_once(void)
+{
+    const char *deepseek =
+        "--platform h100 --nodes 8 --model deepseek-v2 --bf16 --seq 4096 --mbs 1 --gbs 256 --ep 8 "
+        "--pp 4 --decoder-first-pipeline-num-layers 15 --use-distributed-optimizer";
+
+    CU_ASSERT(is_told(deepseek, FULL " " OFFLOAD));
+    CU_ASSERT_FALSE(is_told(deepseek, "--recompute-activations " FULL " " OFFLOAD));
+}
+
+/* A job that fits is told nothing. */
+static void test_fits(void)
+{
+    int found;
+
+    CU_ASSERT_EQUAL(count(LLAMA "--mbs 4 --gbs 128", "", &found), 0);
+}
+
+/* Who forgot --bf16 is told so; who has it, or fp16, is not. */
+static void test_forgotten_precision(void)
+{
+    const char *fp32 =
+        "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --seq 4096 --mbs 1 --gbs 64";
+
+    CU_ASSERT(is_told(fp32, "--bf16"));
+    CU_ASSERT_FALSE(is_told(LLAMA "--mbs 16 --gbs 128", "--bf16"));
+}
+
+SUITE(fixes)
+{
+    CU_TestInfo tests[] = {{"micro batch", test_micro_batch},
+                           {"recompute once", test_recompute_once},
+                           {"a job that fits", test_fits},
+                           {"a forgotten precision", test_forgotten_precision},
+                           CU_TEST_INFO_NULL};
+    return suite_run("fixes", NULL, NULL, tests);
+}

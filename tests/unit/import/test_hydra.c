@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What importers of configurations share: rows of names, Hydra, commands that name a file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/foreign.h"
+#include "import/hydra.h"
+#include "stepsim/job.h"
+#include "stepsim/table.h"
+#include "suite.h"
+
+/* ---- rows ---- */
+
+static int twice(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
+{
+    return ss_foreign_add(f, node, node ? "--there" : "--not-there", err);
+}
+
+static const struct ss_foreign_row rows[] = {
+    {"value", SS_ROW_VALUE, "--value", NULL, NULL},
+    {"whole", SS_ROW_WHOLE, "--whole", NULL, NULL},
+    {"yes", SS_ROW_TRUE, "--yes --too", NULL, NULL},
+    {"no", SS_ROW_FALSE, "--no", NULL, NULL},
+    {"choice", SS_ROW_CHOICE, "a=--a;b=;bad=!it is not modelled", NULL, NULL},
+    {"refuse", SS_ROW_REFUSE, "fine", "it is not modelled", NULL},
+    {"none", SS_ROW_NONE, NULL, NULL, NULL},
+    {"call", SS_ROW_CALL, NULL, NULL, twice},
+};
+
+/* The words of a map after these rows, with blanks between; or the error's text. */
+static const char *map(const char *text, int *rc)
+{
+    static char out[600];
+    struct ss_foreign f = {0};
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_tree_parse(text, strlen(text), "t.yaml", &f.tree, NULL), SS_OK);
+    *rc = ss_foreign_map(&f, ss_tree_root(f.tree), rows, SS_ARRAY_LEN(rows), &err);
+    *out = '\0';
+    for (size_t i = 0; i < f.n; i++) {
+        size_t at = strlen(out);
+        snprintf(out + at, sizeof out - at, "%s%s", i ? " " : "", f.word[i].text);
+        free(f.word[i].text);
+    }
+    if (*rc)
+        snprintf(out, sizeof out, "%s:%d: %.200s", err.file, err.line, err.message);
+    free(f.word);
+    ss_notes_free(&f.none);
+    ss_notes_free(&f.assumed);
+    ss_tree_free(f.tree);
+    return out;
+}
+
+static void test_rows(void)
+{
+    static const struct {
+        const char *text;
+        int rc;
+        const char *out;
+    } cases[] = {
+        {"{}", SS_OK, "--not-there"},
+        {"{value: x y, whole: 1e3, yes: true, no: false, choice: A}", SS_OK,
+         "--value x y --whole 1000 --yes --too --no --a --not-there"},
+        {"{value: [1, 2], yes: 0, no: 'True', choice: b, refuse: fine, none: {a: 1}, call: 1}", SS_OK,
+         "--value 1 2 --there"},
+        {"{value: null, whole: ~, yes: null, choice: , refuse: false, call: null}", SS_OK, "--not-there"},
+        {"{refuse: {}}", SS_OK, "--not-there"},
+        {"a: 1\nwhole: 1.5", SS_ERR_INPUT, "t.yaml:2: whole: \"1.5\" is no whole number"},
+        {"yes: 2", SS_ERR_INPUT, "t.yaml:1: yes: \"2\" is no true or false"},
+        {"choice: c", SS_ERR_INPUT, "t.yaml:1: choice: \"c\" is no value that is known here"},
+        {"choice: bad", SS_ERR_UNSUPPORTED, "t.yaml:1: choice: \"bad\": it is not modelled"},
+        {"refuse: 3", SS_ERR_UNSUPPORTED, "t.yaml:1: refuse: it is not modelled"},
+        {"value: {a: 1}", SS_ERR_INPUT, "t.yaml:1: value: a map or a list is no single value"},
+    };
+    for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++) {
+        int rc;
+        const char *out = map(cases[i].text, &rc);
+        if (rc != cases[i].rc || strcmp(out, cases[i].out) != 0)
+            printf("\n  %s: %d '%s'\n", cases[i].text, rc, out);
+        CU_ASSERT(rc == cases[i].rc && !strcmp(out, cases[i].out));
+    }
+}
+
+/* ---- Hydra ---- */
+
+static const char base[] = "a: {b: 1, c: [x, y], d: '${.b}', e: '${multiply:${a.b},8}'}\n"
+                           "f: ${sum:${multiply:3,4},-1}\ng: ${nowhere}\nh: ${h}\ni: ${oc.env:HOME,here}\n"
+                           "j: ${a.c}\nk: n-${a.b}-${a.c[1]}\nl: {m: {n: '${...a.b}'}}\n"
+                           "o: ${divide_ceil:7,2}\n";
+
+static void has(const struct ss_tree *tree, const char *path, const char *text)
+{
+    const struct ss_tree_node *node = ss_tree_find(ss_tree_root(tree), path);
+    if (!ss_tree_is(node, text))
+        printf("\n  %s: '%s' instead of '%s'\n", path, node && node->text ? node->text : "-", text);
+    CU_ASSERT(ss_tree_is(node, text));
+}
+
+static void test_overrides_and_interpolations(void)
+{
+    static const char *const words[] = {"a.b=2",  "+a.new.x=[1,2]", "++a.b=4",
+                                        "~a.c.0", "++q='null'",     "k.z=${a.b}"};
+    static const char *const not [] = {"--a=b", "=b", "a", "1a=b", "a b=c", "-x=1", "~"};
+    struct ss_tree *tree;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_tree_parse(base, strlen(base), "t.yaml", &tree, NULL), SS_OK);
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
+        CU_ASSERT(ss_hydra_is_override(words[i]));
+        CU_ASSERT_EQUAL(ss_hydra_override(tree, words[i], "job.sh", 7, i == 5, &err), SS_OK);
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(not ); i++)
+        CU_ASSERT_FALSE(ss_hydra_is_override(not [i]));
+    CU_ASSERT_EQUAL(ss_hydra_override(tree, "a.none=1", "job.sh", 9, false, &err), SS_ERR_INPUT);
+    CU_ASSERT(err.line == 9 && !strcmp(err.file, "job.sh") && strstr(err.message, "has no such name"));
+    CU_ASSERT_EQUAL(ss_hydra_override(tree, "+a.b=1", NULL, 0, false, &err), SS_ERR_USAGE);
+    CU_ASSERT(strstr(err.message, "is there already") && !err.file[0]);
+    CU_ASSERT_EQUAL(ss_hydra_override(tree, "~a.none", NULL, 0, false, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_hydra_override(tree, "a.b=[1", "job.sh", 3, false, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_hydra_override(tree, "+a.b=4", NULL, 0, true, &err), SS_OK);
+    CU_ASSERT_EQUAL(ss_hydra_resolve(tree, &err), SS_OK);
+    has(tree, "a.b", "4");
+    has(tree, "a.c.0", "y"); /* the first item was taken out */
+    has(tree, "a.d", "4");
+    has(tree, "a.e", "32");
+    has(tree, "a.new.x.1", "2");
+    has(tree, "f", "11");
+    has(tree, "g", "${nowhere}");
+    has(tree, "h", "${h}");
+    has(tree, "i", "here"); /* the environment of this program is not the job's */
+    has(tree, "j.0", "y");
+    has(tree, "k.z", "4");
+    has(tree, "l.m.n", "4");
+    has(tree, "o", "4");
+    CU_ASSERT_FALSE(ss_tree_is_null(ss_tree_find(ss_tree_root(tree), "q")));
+    const struct ss_tree_node *b = ss_tree_find(ss_tree_root(tree), "a.b");
+    CU_ASSERT(b->line == 0 && !strcmp(b->file, ""));
+    CU_ASSERT_EQUAL(ss_tree_find(ss_tree_root(tree), "a.new.x")->line, 7);
+    ss_tree_free(tree);
+}
+
+/* A text in which each name stands for two of the next: it may not take 2^40 steps, nor bytes. */
+static void test_doubling_ends(void)
+{
+    char text[2048] = "", *at = text;
+    struct ss_tree *tree;
+
+    for (int i = 0; i < 40; i++)
+        at += sprintf(at, "n%d: ${n%d}${n%d}\n", i, i + 1, i + 1);
+    sprintf(at, "n40: x\n");
+    CU_ASSERT_EQUAL_FATAL(ss_tree_parse(text, strlen(text), "t.yaml", &tree, NULL), SS_OK);
+    CU_ASSERT_EQUAL(ss_hydra_resolve(tree, NULL), SS_OK);
+    has(tree, "n38", "xxxx");
+    has(tree, "n0", "${n1}${n1}");
+    ss_tree_free(tree);
+}
+
+/* ---- a command that names a configuration ---- */
+
+/* The words of ../launch's NeMo script behind the name of its program, of which the base is said by `path`. */
+static int read_script(struct ss_request *r, const char *path, struct ss_error *err)
+{
+    const char *const argv[] = {
+        path,
+        "--config-name=megatron_llama_config-13b",
+        "trainer.devices=8",
+        "trainer.num_nodes=1",
+        "trainer.precision=bf16-mixed",
+        "model.micro_batch_size=1",
+        "model.global_batch_size=1",
+        "model.tensor_model_parallel_size=2",
+        "model.pipeline_model_parallel_size=1",
+        "+model.context_parallel_size=4",
+        "model.sequence_parallel=True",
+        "model.optim.name=distributed_fused_adam",
+        "model.transformer_engine=True",
+        "++model.use_flash_attention=True",
+        "model.megatron_amp_O2=True",
+        "+model.rampup_batch_size=null",
+        "model.encoder_seq_length=16384",
+    };
+
+    ss_request_init(r);
+    return ss_request_read(r, SS_ARRAY_LEN(argv), (char **)argv, err);
+}
+
+static void test_shipped_base(void)
+{
+    struct ss_request r;
+    char text[2048];
+
+    CU_ASSERT_EQUAL_FATAL(read_script(&r, "--config-path=/nowhere/conf", NULL), SS_OK);
+    /* first what the base says, then what the command does, which beats it */
+    CU_ASSERT_STRING_EQUAL(
+        ss_request_text(&r, 0, text, sizeof text),
+        "--vocab-size 32000 --stack nemo-24.03 --clip-grad 1.0 --max-position-embeddings 16384 --num-layers "
+        "40 "
+        "--hidden-size 5120 --ffn-hidden-size 13824 --num-attention-heads 40 --num-query-groups 40 "
+        "--hidden-dropout 0.0 --attention-dropout 0.0 --normalization RMSNorm --disable-bias-linear --swiglu "
+        "--position-embedding-type rope --untie-embeddings-and-output-weights --make-vocab-size-divisible-by "
+        "128 --nodes 1 --gpus-per-node 8 --bf16 --micro-batch-size 1 --global-batch-size 1 "
+        "--tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 --context-parallel-size 4 "
+        "--sequence-parallel --seq-length 16384 --set ss.default.fp32_params=0 "
+        "--use-distributed-optimizer");
+    CU_ASSERT_EQUAL_FATAL(r.nplaces, 2);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.place[0].file, "workloads/nemo/megatron_llama_config.yaml"));
+    CU_ASSERT_PTR_NULL(r.place[1].file);
+    CU_ASSERT_STRING_EQUAL(r.notes.text[0],
+                           "megatron_llama_config-13b.yaml is not at hand: its base is assumed to be "
+                           "NVIDIA/NeMo@d2283e3620:examples/nlp/language_modeling/conf/"
+                           "megatron_llama_config.yaml, with the shape of 13b");
+    ss_request_free(&r);
+}
+
+/* With the base that its table's row tells, the script is that row. */
+static void test_script_is_its_row(void)
+{
+    struct ss_request r;
+    struct ss_table *table;
+    struct ss_job job, row;
+    int i = 0;
+
+    CU_ASSERT_EQUAL_FATAL(read_script(&r, "--config-path=" SS_SOURCE_DIR "/tests/launch/nemo", NULL), SS_OK);
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, &r, NULL, NULL, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_table_load("runs", &table, NULL, NULL), SS_OK);
+    while (strcmp(ss_table_get(table, i, "id"), "nemo-16") != 0)
+        i++;
+    CU_ASSERT_EQUAL_FATAL(ss_table_job(table, i, &row, NULL, NULL), SS_OK);
+#define SAME(field) CU_ASSERT(job.field == row.field)
+    SAME(nodes);
+    SAME(gpus_per_node);
+    SAME(tp);
+    SAME(pp);
+    SAME(cp);
+    SAME(micro_batch);
+    SAME(global_batch);
+    SAME(seq_length);
+    SAME(precision);
+    SAME(recompute);
+    SAME(recompute_num_layers);
+    SAME(sequence_parallel);
+    SAME(distributed_optimizer);
+    SAME(fsdp);
+    SAME(tp_comm_overlap);
+    SAME(overlap_grad_reduce);
+    SAME(overlap_param_gather);
+    SAME(model.num_layers);
+    SAME(model.hidden_size);
+    SAME(model.ffn_hidden_size);
+    SAME(model.num_attention_heads);
+    SAME(model.num_query_groups);
+    CU_ASSERT(job.padded_vocab);
+    SAME(model.vocab_size);
+    SAME(model.normalization);
+    SAME(model.position);
+    SAME(model.gated_mlp);
+    SAME(model.tied_embeddings);
+    CU_ASSERT_STRING_EQUAL(job.stack, row.stack);
+    ss_table_free(table);
+    ss_request_free(&r);
+}
+
+static void test_sniff(void)
+{
+    static const char *const yes[] = {"trainer:\n", "# x\n\n---\na: 1", "\"a\": 1", "a_b.c-d: 1"};
+    static const char *const no[] = {"--tp 4", "torchrun x.py",   "a:b",        "",
+                                     "# only", "A=1 python x.py", "{\"a\": 2}", "https://x"};
+    for (size_t i = 0; i < SS_ARRAY_LEN(yes); i++)
+        CU_ASSERT(ss_foreign_sniff(yes[i], strlen(yes[i])));
+    for (size_t i = 0; i < SS_ARRAY_LEN(no); i++)
+        CU_ASSERT_FALSE(ss_foreign_sniff(no[i], strlen(no[i])));
+}
+
+SUITE(hydra)
+{
+    CU_TestInfo tests[] = {
+        {"rows", test_rows},
+        {"overrides and interpolations", test_overrides_and_interpolations},
+        {"doubling ends", test_doubling_ends},
+        {"shipped base", test_shipped_base},
+        {"script is its row", test_script_is_its_row},
+        {"sniff", test_sniff},
+        CU_TEST_INFO_NULL,
+    };
+    return suite_run("hydra", NULL, NULL, tests);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Job files of torchtitan: the words that they stand for, and what is refused at which line. */
+#include "base/base.h"
+#include "import/torchtitan.h"
+#include "import_helper.h"
+#include "suite.h"
+
+static void test_files(void)
+{
+    static const struct import_row rows[] = {
+        /* 8 copies, each sharded over a node; every second of 32 layers is recomputed: 16 */
+        {"torchtitan/llama3_8b.toml",
+         "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 1 --tp "
+         "1 "
+         "--fsdp hybrid --nodes 8 --recompute-granularity full --recompute-method block "
+         "--recompute-num-layers 16 --set ss.fused.elementwise=0 --bf16",
+         "assumed: 64 GPUs are 8 nodes of 8"},
+        {"torchtitan/llama3_405b.toml",
+         "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
+         "--seq 8192 --mbs 2 --tp 8 --sequence-parallel --tp-comm-overlap --fsdp full --recompute full "
+         "--precision fp8 --fp8-recipe tensorwise --fp8-param-gather",
+         "optimizer.lr"},
+        /* 8 sequences in as many microbatches as stages: 4 of 2. 80 layers, embedding and output layer are 82 on 8 stages: two of
+         * 11, six of 10, of which the first and the last have one that is no layer. */
+        {"torchtitan/llama3_70b_2024.toml",
+         "--stack torchtitan-2025 --model llama3-70b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
+         "--gradient-accumulation-steps 4 --tp 8 --sequence-parallel --cp 2 --cp-comm-type p2p "
+         "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --pp 4 --schedule "
+         "interleaved --pipeline-model-parallel-layout "
+         "'Et*10|t*11|t*10|t*10|t*10|t*10|t*10|t*9L' --recompute full --set ss.fused.elementwise=0 --bf16",
+         "FSDP in a pipeline"},
+        /* 16,384 tokens are 2 sequences, 1,048,576 are 128 */
+        {"torchtitan/llama3_8b_2026.json",
+         "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
+         "--gbs "
+         "128 --tp 2 --sequence-parallel --fsdp full --recompute op-selective --bf16 "
+         "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16",
+         "no linear layer is in fp8"},
+        /* after pytorch/torchtitan@74485ea:torchtitan/models/llama3/config_registry.py, llama3_405b */
+        {"torchtitan/llama3_405b_april_2026.json",
+         "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
+         "--seq 8192 --mbs 2 --tp 8 --sequence-parallel --tp-comm-overlap --fsdp full --recompute full "
+         "--bf16 "
+         "--precision fp8 --fp8-recipe tensorwise --fp8-param-gather",
+         "hf_assets_path"},
+        /* what the command says comes from its own file */
+        {"torchtitan/run.txt",
+         "--nodes 4 --gpus-per-node 8 --stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 "
+         "--make-vocab-size-divisible-by 1 --seq 8192 --tp 8 --sequence-parallel --fsdp full --bf16 --mbs 4 "
+         "--recompute none",
+         NULL},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check_import(&rows[i]);
+}
+
+#define HEAD "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nseq_len = 4096\n" /* 5 lines */
+#define PARALLEL HEAD "[parallelism]\n"
+
+static void test_refused(void)
+{
+    static const struct refused_row rows[] = {
+        {"[model]\nname = 'flux'\n[training]\nclassifier_free_guidance_prob = 0.447\n", SS_ERR_UNSUPPORTED, 2,
+         "diffusion"},
+        {HEAD "dtype = 'bfloat16'\n", SS_ERR_UNSUPPORTED, 6, "without an fp32 copy"},
+        {HEAD "mixed_precision_reduce = \"bfloat16\"\n", SS_ERR_UNSUPPORTED, 6, "reduces in 16 bit"},
+        {HEAD "enable_cpu_offload = true\n", SS_ERR_UNSUPPORTED, 6, "on the host"},
+        {HEAD "local_batch_size = 'many'\n", SS_ERR_INPUT, 6, "training.local_batch_size: a whole number"},
+        {HEAD "local_batch_size = 0\n", SS_ERR_INPUT, 6, "not within 1"},
+        {HEAD "lokal_batch_size = 1\n", SS_ERR_INPUT, 6, "no such key"},
+        {HEAD "[optimizer]\nname = 'Muon'\n", SS_ERR_UNSUPPORTED, 7, "optimizer Muon"},
+        {HEAD "[optimizer]\nearly_step_in_backward = true\n", SS_ERR_UNSUPPORTED, 7, "inside the backward"},
+        {HEAD "[activation_checkpoint]\nmode = 'memory_budget'\n", SS_ERR_UNSUPPORTED, 7, "memory_budget"},
+        {HEAD "[debug]\ndeterministic = true\n", SS_ERR_UNSUPPORTED, 7, "deterministic"},
+        {HEAD "[fault_tolerance]\nenable = true\n", SS_ERR_UNSUPPORTED, 7, "TorchFT"},
+        {PARALLEL "data_parallel_replicate_degree = 2\n", SS_ERR_UNSUPPORTED, 7,
+         "data_parallel_shard_degree"},
+        {PARALLEL "data_parallel_replicate_degree = 2\ndata_parallel_shard_degree = 16\n", SS_ERR_UNSUPPORTED,
+         7, "one node of 8 GPUs"},
+        {PARALLEL "tensor_parallel_degree = 2\ndisable_loss_parallel = true\n", SS_ERR_UNSUPPORTED, 8,
+         "gathered logits"},
+        {PARALLEL "pipeline_parallel_degree = 2\npipeline_parallel_schedule = 'Mine'\n", SS_ERR_UNSUPPORTED,
+         8, "schedule Mine is not known"},
+        {PARALLEL "pipeline_parallel_degree = 2\npipeline_parallel_microbatch_size = 3\n", SS_ERR_CONFIG, 8,
+         "the local batch of 8"},
+        {PARALLEL "pipeline_parallel_degree = 2\npipeline_parallel_layers_per_stage = 4\n",
+         SS_ERR_UNSUPPORTED, 8, "9 stages do not suit 2 ranks"},
+        {HEAD "[parallelism\n", SS_ERR_INPUT, 6, "without \"]\""},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check_refused(&rows[i], "job.toml");
+}
+
+/* Every word has the line of what it comes from. */
+static void test_lines(void)
+{
+    static const char text[] = PARALLEL "tensor_parallel_degree = 2\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "job.toml", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 7);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--model")].line, 3);
+    CU_ASSERT_STRING_EQUAL(r.place[0].file, "job.toml");
+    ss_request_free(&r);
+}
+
+/* A file without headers is none of flags; overrides of Hydra are none of its. */
+static void test_dotted_keys(void)
+{
+    static const char text[] = "# job\ndump_folder = 'out'\nmodel.name = 'llama3'\nmodel.flavor = '8B'\n"
+                               "training.seq_len = 4096\nparallelism.tensor_parallel_degree = 2\n"
+                               "activation_checkpoint.mode = 'none'\n";
+    static const char tight[] = "\n# job\nmodel.name=\"llama3\"\nmodel.flavor=\"8B\"\ntraining.seq_len=4096\n"
+                                "parallelism.tensor_parallel_degree=2\n";
+    static const char hydra[] = "python3 train.py \\\n  model.seq_length=4096 \\\n  training.seq_len=8\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "job.toml", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 6);
+    ss_request_free(&r);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, tight, strlen(tight), "job.toml", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--seq")].line, 5);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--tp")].line, 6);
+    ss_request_free(&r);
+    CU_ASSERT_FALSE(ss_titan_toml_sniff(hydra, strlen(hydra)));
+}
+
+/* A model that nobody knows leaves --model to the command line. */
+static void test_unknown_model(void)
+{
+    static const char text[] = "[model]\nname = 'llama3'\nflavor = '9B'\n[training]\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "job.toml", &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "which layers are recomputed"));
+    ss_request_free(&r);
+    err = (struct ss_error){0};
+    static const char other[] =
+        "[model]\nflavor = '9B'\n[training]\n[activation_checkpoint]\nmode = 'none'\n";
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, other, strlen(other), "job.toml", &err), SS_OK);
+    CU_ASSERT_TRUE(has_note(&r, "--model config.json"));
+    ss_request_free(&r);
+}
+
+/* Python code is not run: the error says how to write it out. */
+static void test_python(void)
+{
+    static const char text[] =
+        "torchrun --nproc_per_node=8 -m torchtitan.train --module llama3 --config llama3_8b\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "run.txt", &err), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(err.line, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "--debug.save_config_file"));
+    ss_request_free(&r);
+}
+
+/* A log has it behind a prefix, with more lines behind it; lines count as in the log. */
+static void test_log(void)
+{
+    static const char text[] =
+        "[titan] starting\n[titan] Running with configs: {\n\"training\": {\"seq_len\": 4096,\n"
+        "\"local_batch_size\": 3}, \"model\": {\"flavor\": \"8B\"},\n\"parallelism\": {},\n"
+        "\"activation_checkpoint\": {\"mode\": \"full\"}}\n[titan] step: 1\n";
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, text, strlen(text), "log", &err), SS_OK);
+    CU_ASSERT_EQUAL(r.word[ss_request_find(&r, "--mbs")].line, 4);
+    ss_request_free(&r);
+}
+
+SUITE(torchtitan)
+{
+    CU_TestInfo tests[] = {{"files and a command", test_files},
+                           {"what is refused, with lines", test_refused},
+                           {"words have lines", test_lines},
+                           {"dotted keys", test_dotted_keys},
+                           {"an unknown model", test_unknown_model},
+                           {"Python is not run", test_python},
+                           {"a log", test_log},
+                           CU_TEST_INFO_NULL};
+
+    return suite_run("torchtitan", NULL, NULL, tests);
+}

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words and files of flags: quotes, lines, precedence, and one clear error for each mistake. */
+#include <unistd.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+#include "job_helper.h"
+#include "stepsim/flags.h"
+#include "stepsim/job.h"
+#include "suite.h"
+
+/* Words that cannot be understood; the job stays as it was. */
+static void test_bad_words(void)
+{
+    static const struct {
+        const char *flags;
+        int code;
+        const char *message, *hint;
+    } rows[] = {
+        {"--tensor-model-paralel-size 2", SS_ERR_USAGE, "--tensor-model-paralel-size",
+         "--tensor-model-parallel-size"},
+        {"--seqq 1", SS_ERR_USAGE, "unknown flag --seqq", "--seq"},
+        {"--xyzzyxyzzyxyzzy", SS_ERR_USAGE, "unknown flag", "docs/reference/flags.md"},
+        {"8", SS_ERR_USAGE, "\"8\" is no flag", "--"},
+        {"-tp 8", SS_ERR_USAGE, "is no flag", "--"},
+        {"--bf16 true", SS_ERR_USAGE, "\"true\" is no flag", ""},
+        {"--bf16=1", SS_ERR_USAGE, "takes no value", ""},
+        {"--tp", SS_ERR_USAGE, "needs a value", ""},
+        {"--tp --pp 2", SS_ERR_USAGE, "--tp needs a value", ""},
+        {"--tp=", SS_ERR_USAGE, "whole number", ""},
+        {"--tp 2.5", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp 2x", SS_ERR_USAGE, "whole number", ""},
+        {"--tp 0", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp -1", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--tp 99999999999999999999", SS_ERR_USAGE, "whole number", ""},
+        {"--attention-dropout 1.5", SS_ERR_USAGE, "number in 0..1", ""},
+        {"--attention-dropout nan", SS_ERR_USAGE, "number in 0..1", ""},
+        {"--attention-backend flsh", SS_ERR_USAGE, "none of flash fused unfused", ""},
+        {"--measured 100", SS_ERR_USAGE, "--measured", ""},
+        {"--measured 0ms", SS_ERR_USAGE, "above 0", ""},
+        {"--measured-memory 7GHz", SS_ERR_USAGE, "--measured-memory", ""},
+        {"--rank-order tp-tp", SS_ERR_USAGE, "each once", ""},
+        {"--rank-order tp-cp-", SS_ERR_USAGE, "each once", ""},
+        {"--fsdp half", SS_ERR_USAGE, "full, grad, hybrid", ""},
+        {"--vp 0", SS_ERR_USAGE, "whole number in 1..", ""},
+        {"--dp 4", SS_ERR_USAGE, "unknown flag --dp", "GPUs / (tp x pp x cp)"},
+        {"--zero-stage 1", SS_ERR_USAGE, "unknown flag", "--use-distributed-optimizer"},
+        {"--cp-comm-type p2p a2a", SS_ERR_UNSUPPORTED, "differs between layers", ""},
+        {"--optimizer sgd", SS_ERR_UNSUPPORTED, "only adam", ""},
+        {"--te-precision-config-file x", SS_ERR_UNSUPPORTED, "not modelled", ""},
+        {"--batch-size 4", SS_ERR_UNSUPPORTED, "--micro-batch-size", ""},
+        {"--num-distributed-optimizer-instances 2", SS_ERR_UNSUPPORTED, "only 1", ""},
+        {"--job", SS_ERR_USAGE, "--job needs a file", ""},
+        {"--job /no/such/file", SS_ERR_IO, "", ""},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job, before;
+        struct ss_error err = {0};
+        char flags[256];
+        ss_job_init(&job);
+        before = job;
+        snprintf(flags, sizeof(flags), "--pp 7 %s", rows[i].flags);
+        int rc = parse(&job, flags, NULL, &err);
+        if (rc != rows[i].code || !strstr(err.message, rows[i].message) || !strstr(err.hint, rows[i].hint))
+            fprintf(stderr, "%s: %d %s (%s)\n", rows[i].flags, rc, err.message, err.hint);
+        CU_ASSERT_EQUAL(rc, rows[i].code);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, rows[i].hint));
+        CU_ASSERT_EQUAL(memcmp(&job, &before, sizeof(job)), 0);
+    }
+}
+
+/* Words of one place that contradict each other are refused, at the line of the second; a later place beats an earlier one. */
+static void test_contradictions(void)
+{
+    static const char *const rows[][2] = {
+        {"--fp16", "--bf16"},
+        {"--fp8-format hybrid", "--fp4-format e2m1"},
+        {"--fp4-format e2m1", "--fp8-e4m3"},
+        {"--precision bf16", "--fp4-format e2m1"},
+        {"--fp8-format hybrid", "--precision fp32"},
+        {"--precision fp8", "--fp4-format e2m1"},
+        {"--precision nvfp4", "--fp8-hybrid"},
+        {"--precision fp16", "--bf16"},
+        {"--precision mxfp8", "--fp8-recipe blockwise"},
+        {"--cuda-graph-scope attn", "--cuda-graph-modules mlp"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        for (int turned = 0; turned < 2; turned++) {
+            const char *first = rows[i][turned], *second = rows[i][!turned];
+            struct ss_error err = {0};
+            struct ss_request r;
+            struct ss_job job;
+            char text[256];
+            int n = snprintf(text, sizeof text, "%s\n%s\n", first, second);
+            ss_job_init(&job);
+            CU_ASSERT_EQUAL(parse_text(&job, text, (size_t)n, "job.args", &err), SS_ERR_CONFIG);
+            CU_ASSERT_STRING_EQUAL(err.file, "job.args");
+            CU_ASSERT_EQUAL(err.line, 2);
+            CU_ASSERT_PTR_NOT_NULL(strstr(err.message, " beside "));
+            snprintf(text, sizeof text, "%s", second);
+            ss_request_init(&r);
+            CU_ASSERT_EQUAL(ss_request_read_text(&r, first, strlen(first), "job.args", NULL), 0);
+            for (char *rest, *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+                CU_ASSERT_EQUAL(ss_request_set(&r, word, NULL, NULL), 0);
+            CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
+            ss_request_free(&r);
+        }
+}
+
+/* A later word of recompute or precision leaves nothing of an earlier one. */
+static void test_later_word(void)
+{
+#define PLAIN "--model llama3.1-8b --bf16 --mbs 1 --gbs 64 --seq 4096 "
+    static const char *const rows[][2] = {
+        {"--recompute op-selective --recompute full", "--recompute full"},
+        {"--recompute op-selective --recompute selective", "--recompute selective"},
+        {"--recompute op-selective --recompute none", ""},
+        {"--recompute op-selective --recompute-activations", "--recompute-activations"},
+        {"--recompute op-selective --recompute-granularity selective", "--recompute-granularity selective"},
+        {"--recompute full --recompute-activations", "--recompute-activations"},
+        {"--recompute full --recompute-granularity selective", "--recompute-granularity selective"},
+        {"--recompute full --recompute-granularity full", "--recompute full"},
+        {"--recompute full --recompute-method block --recompute-num-layers 2",
+         "--recompute-method block --recompute-num-layers 2 --recompute full"},
+        {"--precision mxfp8 --precision fp8", "--precision fp8"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job, same;
+        char flags[256];
+        snprintf(flags, sizeof flags, PLAIN "%s", rows[i][0]);
+        CU_ASSERT_EQUAL_FATAL(complete(&job, flags, 8, NULL, NULL), 0);
+        snprintf(flags, sizeof flags, PLAIN "%s", rows[i][1]);
+        CU_ASSERT_EQUAL_FATAL(complete(&same, flags, 8, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.recompute, same.recompute);
+        CU_ASSERT_EQUAL(job.recompute_modules, same.recompute_modules);
+        CU_ASSERT_EQUAL(job.recompute_method, same.recompute_method);
+        CU_ASSERT_EQUAL(job.recompute_num_layers, same.recompute_num_layers);
+        CU_ASSERT_EQUAL(job.fp8_recipe, same.fp8_recipe);
+    }
+}
+
+static int has(const struct ss_request *r, const char *text)
+{
+    char all[256];
+
+    if (strcmp(ss_request_text(r, 0, all, sizeof all), text))
+        fprintf(stderr, "%s\n%s\n", all, text);
+    return !strcmp(all, text);
+}
+
+/* A what-if is a copy with words set or dropped, under each of a flag's names and with all its values. */
+static void test_edit(void)
+{
+    static const char text[] =
+        "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' \"a b\"";
+    struct ss_request r, copy;
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
+    CU_ASSERT(
+        has(&r, "--tp 2 --bf16 --cp-comm-type p2p p2p --tensor-model-parallel-size=4 --data-path '' 'a b'"));
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--tp"), 6);
+    CU_ASSERT_EQUAL(ss_request_find(&r, "--pp"), r.n);
+    CU_ASSERT_EQUAL(ss_flag_same("--set", "--platform"), 0);
+    CU_ASSERT_EQUAL(ss_flag_same("--set", "--set"), 1);
+    CU_ASSERT_EQUAL(ss_request_span(&r, 3), 3);
+    CU_ASSERT_EQUAL_FATAL(ss_request_copy(&r, &copy, NULL), 0);
+    ss_request_drop(&copy, "--tp");
+    ss_request_drop(&copy, "--cp-comm-type");
+    CU_ASSERT_EQUAL(ss_request_set(&copy, "--pp", "2", NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_set(&copy, "--swiglu", NULL, NULL), 0);
+    CU_ASSERT(has(&copy, "--bf16 --data-path '' 'a b' --pp 2 --swiglu"));
+    CU_ASSERT_EQUAL(copy.nplaces, 2);
+    CU_ASSERT_EQUAL(copy.word[copy.n - 1].place, 1);
+    CU_ASSERT_STRING_EQUAL(copy.place[0].file, "a.args");
+    ss_request_free(&copy);
+    CU_ASSERT_EQUAL(r.n, 10);
+    ss_request_free(&r);
+}
+
+/* What words set beats what they stood for, and the measurement was of the other job. */
+static void test_set_beats(void)
+{
+    static const char text[] = "--tp 2 --measured 10s";
+    struct ss_job job;
+    struct ss_request r;
+
+    for (int other = 0; other < 2; other++) {
+        ss_job_init(&job);
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
+        CU_ASSERT_EQUAL(ss_request_set(&r, "--tensor-model-parallel-size", other ? "4" : "2", NULL), 0);
+        CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.tp, other ? 4 : 2);
+        CU_ASSERT_EQUAL(job.measured_ms > 0, !other);
+        ss_request_free(&r);
+    }
+}
+
+/* A flag does not take its value from another place. */
+static void test_places(void)
+{
+    char *words[] = {"2"};
+    struct ss_job job;
+    struct ss_request r;
+    struct ss_error err = {0};
+
+    ss_job_init(&job);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL(ss_request_read_text(&r, "--tp", 4, "a.args", NULL), 0);
+    CU_ASSERT_EQUAL(ss_request_read(&r, 1, words, NULL), 0);
+    CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.file, "a.args");
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "needs a value"));
+    ss_request_free(&r);
+}
+
+static void test_text(void)
+{
+    static const struct {
+        const char *text;
+        int line; /* of the error, 0: good */
+        const char *message;
+    } rows[] = {
+        {"# only a comment", 0, ""},
+        {"--tp 2 # two\n\n--pp\n 4 --model 'a b' --platform \"x\\\"#y\"", 0, ""},
+        {"--tp \\\n2 \\\r\n--pp 4 --model a\\ b --platform x'\"#'y", 0, ""},
+        {"--tp 2\n--pp 'x\n\n", 2, "not closed"},
+        {"--tp 2\n--model \"x\\\"", 2, "not closed"},
+        {"--tp 2\n\n--ppp 4", 3, "unknown flag --ppp"},
+        {"--tp 2\n--pp \\\n  five", 2, "whole number"},
+        {"--job", 1, "needs a file"},
+        {"\n--job \"\"", 2, "needs a file"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        ss_job_init(&job);
+        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        CU_ASSERT_EQUAL(rc, rows[i].line ? SS_ERR_INPUT : 0);
+        CU_ASSERT_EQUAL(err.line, rows[i].line);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
+        CU_ASSERT_STRING_EQUAL(err.file, rows[i].line ? "a.args" : "");
+        if (!rows[i].line && i) {
+            CU_ASSERT_EQUAL(job.tp * job.pp, 8);
+            CU_ASSERT_STRING_EQUAL(job.model_ref, "a b");
+            CU_ASSERT_STRING_EQUAL(job.platform, "x\"#y");
+        }
+    }
+    struct ss_job job;
+    struct ss_error err = {0};
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL(parse_text(&job, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 2);
+    CU_ASSERT_EQUAL(parse_text(&job, "--tp\n2\0", 7, "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 2);
+}
+
+/* What a launcher was called with: its sizes of the cluster and the script's flags, up to where the shell goes on. */
+static void test_commands(void)
+{
+    static const struct {
+        const char *text;
+        int nodes, gpus, tp, pp;
+    } rows[] = {
+        {"torchrun --nproc_per_node 4 --nnodes 2 --rdzv_id=3 pretrain_gpt.py --tp 2 --pp 4 2>&1 |tee a.py "
+         "--tp 8",
+         2, 4, 2, 4},
+        {"# as logged\nsrun python -m torch.distributed.run --nnodes=2 \\\n --nproc-per-node=4 \\\n "
+         "run/pretrain.py --tp 2 > log\n--pp 9",
+         2, 4, 2, 1},
+        {"python pretrain.py --pp 4 && echo done", 0, 0, 1, 4},
+        {"--tp 2 --pp 4 --data-path a.py", 0, 0, 2, 4},
+        {"deepspeed --num_nodes 2 --num_gpus 4 x.py", 2, 4, 1, 1},
+        {"torchrun --standalone --nproc_per_node 8 x.py --tp 2", 1, 8, 2, 1},
+        {"torchrun --nnodes 2 --nproc_per_node 8 x.py --data-path '' --tp 2 --save \"\" --pp 4", 2, 8, 2, 4},
+        {"python /opt/torch/distributed/run.py --nnodes 2 --nproc_per_node 8 x.py --tp 2", 2, 8, 2, 1},
+        {"torchrun --nnodes 4:4 --nproc-per-node gpu x.py --tp 2", 4, 0, 2, 1},
+        {"srun -N4 --ntasks-per-node=1 --gpus-per-node=8 python x.py --tp 2", 4, 8, 2, 1},
+        {"srun -N 4 -n 32 python x.py --tp 2", 4, 8, 2, 1},
+        {"srun --nodes=4 --ntasks-per-node=1 torchrun --nproc_per_node 8 --nnodes 4 x.py --tp 2", 4, 8, 2, 1},
+        {"mpirun -np 32 -N 8 python x.py --tp 2", 4, 8, 2, 1},
+        {"accelerate launch --num_processes 32 --num_machines 4 x.py --tp 2", 4, 8, 2, 1},
+        {"/opt/openmpi/bin/mpirun -np 32 -N 8 python x.py --tp 2", 4, 8, 2, 1},
+        {"mpirun -np 32 -H a:8,b:8,c:8,d:8 python x.py --tp 2", 4, 8, 2, 1},
+        {"mpirun -np 16 -H a:8,b:4,c:4 python x.py --tp 2", 0, 0, 2, 1}, /* nodes that are not alike */
+        {"mpirun -np 32 --map-by ppr:8:node:PE=4 python x.py --tp 2", 4, 8, 2, 1},
+        {"horovodrun -np 16 -H a:8,b:8 python x.py --tp 2", 2, 8, 2, 1},
+        {"deepspeed --include localhost:0,1,2,3 x.py --tp 2", 1, 4, 2, 1},
+        {"deepspeed -i a:0,1@b:0,1 x.py --tp 2", 2, 2, 2, 1},
+        {"deepspeed --num_gpus 4 x.py --tp 2", 1, 4, 2, 1},
+        {"deepspeed --num_gpus 4 --hostfile hosts x.py --tp 2", 0, 4, 2, 1},
+        {"srun -N4 --gres=gpu:h100:8,nvme:1 --ntasks-per-node=1 python x.py --tp 2", 4, 8, 2, 1},
+        {"srun -N4 --gpus-per-task=8 --ntasks-per-node=1 torchrun --nproc_per_node gpu x.py --tp 2", 4, 8, 2,
+         1},
+        {"srun -N4 --gpus=32 --ntasks-per-node=1 torchrun --nproc_per_node auto x.py --tp 2", 4, 8, 2, 1},
+        {"torchrun --nproc_per_node 8 --nnodes 2 -m megatron.pretrain_gpt --tp 2", 2, 8, 2, 1},
+        {"python check.py && A=b.py torchrun --nnodes 2 --nproc_per_node 8 x.py --tp 2 --pp 4; echo done.py "
+         "--tp 9",
+         2, 8, 2, 4},
+        {"torchrun --nnodes 2 --nproc_per_node 8 x.py --tp 2 --pp 4&", 2, 8, 2, 4},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        ss_job_init(&job);
+        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        if (rc)
+            fprintf(stderr, "%s\n", err.message);
+        CU_ASSERT_EQUAL(rc, 0);
+        CU_ASSERT_EQUAL(job.nodes, rows[i].nodes);
+        CU_ASSERT_EQUAL(job.gpus_per_node, rows[i].gpus);
+        CU_ASSERT_EQUAL(job.tp, rows[i].tp);
+        CU_ASSERT_EQUAL(job.pp, rows[i].pp);
+    }
+    struct ss_job job;
+    struct ss_error err = {0};
+    ss_job_init(&job);
+    static const char wrong[] = "torchrun --nnodes\n2 \\\n x.py \\\n --tp two";
+    CU_ASSERT_EQUAL(parse_text(&job, wrong, strlen(wrong), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 4);
+    static const char script[] = "set -e\n";
+    CU_ASSERT_EQUAL(parse_text(&job, script, strlen(script), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "--launch FILE runs a launch script"));
+    static const char variable[] = "torchrun --nnodes $N --nproc_per_node 8 x.py --tp 2\n";
+    CU_ASSERT_EQUAL(parse_text(&job, variable, strlen(variable), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(err.line, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "what the shell makes of it"));
+}
+
+/* --vp takes the place of the other way to ask for virtual stages. */
+static void test_vp(void)
+{
+    static const struct {
+        const char *flags;
+        int stages, layers;
+    } rows[] = {{"--num-layers-per-virtual-pipeline-stage 4 --vp 2", 2, 0},
+                {"--num-layers-per-virtual-pipeline-stage 4 --vp 1", 0, 0},
+                {"--vp 2 --virtual-pipeline-model-parallel-size 4", 4, 0},
+                {"--vp 1 --num-layers-per-virtual-pipeline-stage 4", 0, 4}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        ss_job_init(&job);
+        CU_ASSERT_EQUAL(parse(&job, rows[i].flags, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(job.virtual_stages, rows[i].stages);
+        CU_ASSERT_EQUAL(job.layers_per_virtual_stage, rows[i].layers);
+    }
+}
+
+static void write_text(const char *dir, const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void remove_text(const char *dir, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    unlink(path);
+}
+
+/* The command line beats a file wherever it is named, a file beats those that it names. */
+static void test_files(void)
+{
+    char dir[] = "/tmp/stepsim-job-XXXXXX", flags[256];
+    struct ss_job job;
+    struct ss_error err = {0};
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+    write_text(dir, "outer.args", "--pp 4\n--job inner.args\n--model outer");
+    write_text(dir, "inner.args", "--pp 8 --tp 8 --cp 8 --model inner");
+    write_text(dir, "loop.args", "--tp 2\n--job loop.args");
+    write_text(dir, "cut.args", "--pp 2 --tp");
+    ss_job_init(&job);
+    snprintf(flags, sizeof(flags), "--tp 2 --job %s/outer.args", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 2);
+    CU_ASSERT_EQUAL(job.pp, 4);
+    CU_ASSERT_EQUAL(job.cp, 8);
+    CU_ASSERT_STRING_EQUAL(job.model_ref, "outer");
+    snprintf(flags, sizeof(flags), "--job=%s/loop.args", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "deep"));
+    CU_ASSERT_EQUAL(err.line, 2);
+    snprintf(flags, sizeof(flags), "--job=%s/cut.args --seq 2", dir);
+    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--tp needs a value"));
+    snprintf(flags, sizeof(flags), "%s/inner.args", dir);
+    ss_job_init(&job);
+    CU_ASSERT_EQUAL(parse_file(&job, flags, &err), 0);
+    CU_ASSERT_EQUAL(job.tp, 8);
+    remove_text(dir, "outer.args");
+    remove_text(dir, "inner.args");
+    remove_text(dir, "loop.args");
+    remove_text(dir, "cut.args");
+    rmdir(dir);
+}
+
+SUITE(job_words)
+{
+    CU_TestInfo tests[] = {{"contradictions", test_contradictions},
+                           {"later word", test_later_word},
+                           {"bad words", test_bad_words},
+                           {"edit", test_edit},
+                           {"words set", test_set_beats},
+                           {"places", test_places},
+                           {"text", test_text},
+                           {"captured commands", test_commands},
+                           {"--vp", test_vp},
+                           {"files", test_files},
+                           CU_TEST_INFO_NULL};
+    return suite_run("job words", NULL, NULL, tests);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `plan --steps`: its rows are the times that the plan has, each of an operator and of a side of a pair. */
+
+#include "scale_job.h"
+#include "suite.h"
+
+enum { COLUMNS = 11, SLOT = 0, CHUNK, BACKWARD, STEP, STREAM, PHASE, OPERATOR, KIND, LABEL, MS, BYTES };
+
+struct sums {
+    double ms[SS_PHASE_COUNT][SS_LABEL_COUNT]; /* of compute, by the phase of the row */
+    int posts[SS_PHASE_COUNT], waits, attention[SS_PHASE_COUNT], unnamed, again;
+};
+
+static int index_of(const char *word, const char *(*name)(int), int n)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(name(i), word) == 0)
+            return i;
+    return -1;
+}
+
+static void add_row(struct sums *sums, char *const *cell)
+{
+    int phase = index_of(cell[PHASE], ss_phase_name, SS_PHASE_COUNT);
+    if (strcmp(cell[STEP], "wait") == 0) {
+        sums->waits++;
+        return;
+    }
+    CU_ASSERT_FATAL(phase >= 0);
+    if (strcmp(cell[STEP], "post") == 0) {
+        sums->posts[phase]++;
+        CU_ASSERT(atof(cell[BYTES]) > 0 && *cell[STREAM]);
+        return;
+    }
+    int label = index_of(cell[LABEL], ss_label_name, SS_LABEL_COUNT);
+    CU_ASSERT_FATAL(label >= 0);
+    sums->ms[phase][label] += atof(cell[MS]);
+    sums->attention[phase] += strcmp(cell[KIND], "attention") == 0 && label == SS_LABEL_COMPUTE;
+    sums->again += label == SS_LABEL_RECOMPUTE;
+    sums->unnamed += label != SS_LABEL_OTHER && !*cell[OPERATOR];
+}
+
+/* Sums of the rows whose slot begins with these words, "F,0,". */
+static void sum_rows(const char *csv, const char *slot, struct sums *sums)
+{
+    char *text = strdup(csv), *lines = text;
+    memset(sums, 0, sizeof *sums);
+    for (char *line = strsep(&lines, "\n"); line && *line; line = strsep(&lines, "\n")) {
+        char *cell[COLUMNS];
+        int n = 0;
+        if (strncmp(line, slot, strlen(slot)) != 0)
+            continue;
+        for (char *c = strsep(&line, ","); c && n < COLUMNS; c = strsep(&line, ","))
+            cell[n++] = c;
+        CU_ASSERT_FATAL(n == COLUMNS && !line);
+        add_row(sums, cell);
+    }
+    free(text);
+}
+
+static char *steps_of(const struct ss_plan *plan, int stage)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    CU_ASSERT_EQUAL(ss_report_steps(plan, stage, f, NULL), SS_OK);
+    fclose(f);
+    return text;
+}
+
+static void open_run(struct scale_job *s, struct ss_run *run, const char *text)
+{
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    o.plan.level = SS_LEVEL_LAYER;
+    CU_ASSERT_FATAL(scale_open(s, text) == 0);
+    CU_ASSERT_FATAL(scale_run(s, &o, run) == 0);
+}
+
+/* Of an interleaved dense job, whose attention is recomputed. */
+static void test_chunks(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct sums sums;
+    struct ss_error err = {0};
+    open_run(
+        &s, &run,
+        "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 16 --tp 2 --pp 2 --sequence-parallel "
+        "--num-layers-per-virtual-pipeline-stage 4 --recompute-activations");
+    const struct ss_plan *plan = run.plan;
+    char *csv = steps_of(plan, 1);
+    for (int k = 0; k < plan->schedule->chunks; k++) {
+        const struct ss_chunk_cost *c = &plan->classes[plan->class_of[plan->world_size - 1]].chunks[k];
+        char slot[16];
+        snprintf(slot, sizeof slot, "F,%d,", k);
+        sum_rows(csv, slot, &sums);
+        CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_F][SS_LABEL_COMPUTE], 1e3 * c->forward[SS_LABEL_COMPUTE],
+                               1e-6);
+        CU_ASSERT(sums.attention[SS_PHASE_F] == 4 && sums.again == 0 && sums.unnamed == 0);
+        snprintf(slot, sizeof slot, "B,%d,", k);
+        sum_rows(csv, slot, &sums);
+        double weights = sums.ms[SS_PHASE_W][SS_LABEL_COMPUTE];
+        CU_ASSERT_DOUBLE_EQUAL(weights, 1e3 * c->weight_grad[SS_LABEL_COMPUTE], 1e-6);
+        CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_B][SS_LABEL_COMPUTE] + weights,
+                               1e3 * c->backward[SS_LABEL_COMPUTE], 1e-6);
+        CU_ASSERT_DOUBLE_EQUAL(sums.ms[SS_PHASE_B][SS_LABEL_RECOMPUTE], 1e3 * c->backward[SS_LABEL_RECOMPUTE],
+                               1e-6);
+        CU_ASSERT(sums.attention[SS_PHASE_B] == 4 && sums.again == 4 && sums.unnamed == 0);
+        CU_ASSERT(sums.posts[SS_PHASE_B] > 0 && sums.waits == sums.posts[SS_PHASE_B]);
+    }
+    free(csv);
+    CU_ASSERT_EQUAL(ss_report_steps(plan, 2, stderr, &err), SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.message, "--steps 2: stages are 0 to 1");
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* A forward's rows beside a backward's: what either does alone, with four exchanges of two layers each way. */
+static void test_pair(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct sums pair, forward, input, weight;
+    open_run(&s, &run,
+             "h800 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 2 --gbs 64 --num-layers 4 --pp 2 --ep 8 "
+             "--num-experts 16 --moe-router-topk 2 --moe-ffn-hidden-size 2048 --moe-token-dispatcher-type "
+             "alltoall "
+             "--schedule dualpipe --overlap-moe-expert-parallel-comm --delay-wgrad-compute");
+    char *csv = steps_of(run.plan, 0);
+    sum_rows(csv, "FB,1,0,", &pair);
+    sum_rows(csv, "F,1,", &forward);
+    sum_rows(csv, "I,0,", &input);
+    sum_rows(csv, "W,0,", &weight);
+    CU_ASSERT(forward.ms[SS_PHASE_F][SS_LABEL_COMPUTE] > 0);
+    CU_ASSERT_DOUBLE_EQUAL(pair.ms[SS_PHASE_F][SS_LABEL_COMPUTE], forward.ms[SS_PHASE_F][SS_LABEL_COMPUTE],
+                           1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(pair.ms[SS_PHASE_W][SS_LABEL_COMPUTE], weight.ms[SS_PHASE_W][SS_LABEL_COMPUTE],
+                           1e-6);
+    CU_ASSERT(pair.attention[SS_PHASE_F] == 2 && pair.attention[SS_PHASE_I] == 2);
+    CU_ASSERT(pair.posts[SS_PHASE_F] == 4 && pair.posts[SS_PHASE_I] + pair.posts[SS_PHASE_B] == 4);
+    CU_ASSERT(pair.waits == 8 && pair.unnamed == 0 && input.posts[SS_PHASE_I] == 4);
+    free(csv);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+SUITE(steps)
+{
+    CU_TestInfo tests[] = {{"chunks of an interleaved job", test_chunks},
+                           {"a pair of forward and backward", test_pair},
+                           CU_TEST_INFO_NULL};
+    return suite_run("steps", NULL, NULL, tests);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A replay that jumps over its steady state counts what one that runs every slot counts. */
+
+#include "replay/engine.h"
+#include "replay_make.h"
+#include "scale_job.h"
+#include "suite.h"
+
+#define COMMON "--bf16 --mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
+#define SMALL "h800 2;--model llama3.1-8b --seq 4096 --sequence-parallel --tp-comm-overlap " COMMON
+
+static void near(const char *job, const char *what, double jumped, double full, double tolerance)
+{
+    CU_ASSERT_DOUBLE_EQUAL(jumped, full, tolerance);
+    if (fabs(jumped - full) > tolerance)
+        fprintf(stderr, "%s: %s %.15g instead of %.15g\n", job, what, jumped, full);
+}
+
+static void compare(const char *job, const struct ss_program *p, const struct ss_timeline *jumped,
+                    const struct ss_timeline *full)
+{
+    double t = 1e-9 * full->iteration_s;
+    near(job, "iteration", jumped->iteration_s, full->iteration_s, t);
+    CU_ASSERT_EQUAL(jumped->events, full->events);
+    for (int c = 0; c < p->nclasses; c++) {
+        for (int l = 0; l < SS_LABEL_COUNT; l++)
+            near(job, ss_label_name(l), jumped->spent[c][l], full->spent[c][l], t);
+        for (int m = 0; m < SS_MEM_COUNT; m++)
+            near(job, ss_mem_name(m), jumped->dynamic_peak[c][m], full->dynamic_peak[c][m], 1);
+    }
+    for (int l = 0; l < p->nlinks; l++)
+        near(job, "link", jumped->link_busy[l], full->link_busy[l], t);
+    for (size_t e = 0; e < ss_template_events(p); e++)
+        near(job, "event", jumped->event_s[e], full->event_s[e], t);
+}
+
+static const struct {
+    const char *job;
+    int level, unfold;
+} cases[] = {
+    {SMALL "--tp 2 --pp 4 --gbs 256", SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256", SS_LEVEL_LAYER, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 128", SS_LEVEL_FLOW, 1},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --num-layers-per-virtual-pipeline-stage 2", SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --num-layers-per-virtual-pipeline-stage 2", SS_LEVEL_FLOW, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --num-layers-per-virtual-pipeline-stage 4 --no-overlap-p2p-communication",
+     SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 2 --pp 8 --gbs 512 --num-layers-per-virtual-pipeline-stage 1", SS_LEVEL_CHUNK, 1},
+    {SMALL "--tp 2 --pp 2 --cp 2 --gbs 256", SS_LEVEL_LAYER, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --schedule zb-h1", SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --schedule zb-v", SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 2 --pp 4 --gbs 256 --schedule gpipe", SS_LEVEL_CHUNK, 0},
+    {SMALL "--tp 8 --gbs 256", SS_LEVEL_CHUNK, 0},
+    {"h800 8 ss.oversubscription=8 ss.nodes_per_leaf=3;--model llama3.1-8b --seq 4096 "
+     "--sequence-parallel " COMMON "--tp 2 --pp 4 --gbs 512",
+     SS_LEVEL_CHUNK, 0},
+    {"a100-roce400 4;--model llama3.1-8b --seq 1024 --sequence-parallel " COMMON "--tp 2 --pp 8 --gbs 128 "
+     "--num-layers-per-virtual-pipeline-stage 2",
+     SS_LEVEL_LAYER, 0},
+};
+
+static const struct ss_replay_options every_slot = {.engine = SS_ENGINE_NATIVE, .full = 1};
+
+static void test_cases(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        struct ss_timeline *full = NULL;
+        struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+        CU_ASSERT_FATAL(scale_open(&s, cases[i].job) == 0);
+        o.plan.level = cases[i].level;
+        o.plan.unfold = cases[i].unfold;
+        CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+        CU_ASSERT_FATAL(ss_timeline_replay_with(run.program, &every_slot, &full, NULL) == 0);
+        compare(cases[i].job, run.program, run.timeline, full);
+        ss_timeline_free(full);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
+/* Events that the engine ran, without those that it jumped over. */
+static int64_t events_run(const struct ss_program *p, int full)
+{
+    const struct ss_replay_options how = {.engine = SS_ENGINE_NATIVE, .full = full};
+    struct ss_board *board = NULL;
+    CU_ASSERT_FATAL(ss_replay_board(p, &how, NULL, 0, 0, &board, NULL) == 0);
+    int64_t run = board->events_run;
+    ss_board_free(board);
+    return run;
+}
+
+static void test_it_jumps(void)
+{
+    struct scale_job s;
+    struct ss_run run;
+    struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
+    CU_ASSERT_FATAL(scale_open(&s, SMALL "--tp 2 --pp 4 --gbs 1024") == 0);
+    CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
+    CU_ASSERT_EQUAL(events_run(run.program, 1), ss_program_event_count(run.program));
+    CU_ASSERT(events_run(run.program, 0) < ss_program_event_count(run.program) / 5);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* Two messages of 1 GB are always under way on 1 GB/s, each half done when the other begins: the link is never idle,
+ * in any of the 64 slots of 2 s. */
+static void test_link_never_idle(void)
+{
+    struct ss_program *p = make_program(1, 0);
+    int path = make_wire(p, 1e9), a = make_channel(p, 0, 0, 0, path, 0, 0),
+        b = make_channel(p, 0, 0, 0, path, 0, 0);
+    make_send(p, b, 5e8);
+    make_recv(p, b);
+    make_slot(p, 0, "body");
+    for (int i = 0; i < 2; i++) {
+        make_send(p, i ? b : a, 1e9);
+        make_recv(p, i ? b : a);
+        make_wait_send(p, i ? a : b);
+        make_wait_recv(p, i ? a : b);
+    }
+    for (int i = 1; i < 64; i++) {
+        p->classes[0].slots =
+            make_room(p->classes[0].slots, p->classes[0].nslots, sizeof *p->classes[0].slots);
+        p->classes[0].slots[p->classes[0].nslots++] = p->classes[0].slots[1];
+    }
+    struct ss_timeline *t = NULL;
+    CU_ASSERT_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &t, NULL) == 0);
+    CU_ASSERT(events_run(p, 0) < ss_program_event_count(p) / 2);
+    CU_ASSERT_DOUBLE_EQUAL(t->iteration_s, 128, 1e-7);
+    CU_ASSERT_DOUBLE_EQUAL(t->link_busy[0], 128, 1e-7);
+    ss_timeline_free(t);
+    make_free(p);
+}
+
+SUITE(jump)
+{
+    CU_TestInfo tests[] = {{"a jump counts what it leaves out", test_cases},
+                           {"a steady state is jumped over", test_it_jumps},
+                           {"a link that is never idle", test_link_never_idle},
+                           CU_TEST_INFO_NULL};
+    return suite_run("jump", NULL, NULL, tests);
+}

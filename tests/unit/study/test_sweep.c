@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Combinations in the order of counting, and the best of what was predicted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stepsim/import.h"
+#include "stepsim/sweep.h"
+#include "suite.h"
+
+static void flag_add(struct ss_sweep *s, const char *name, int n)
+{
+    struct ss_sweep_flag *f = &s->flags[s->nflags++];
+
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->nvalues = n;
+    for (int i = 0; i < n; i++)
+        snprintf(f->value[i], sizeof f->value[i], "%d", i);
+}
+
+static void test_combinations(void)
+{
+    struct ss_sweep s = {0};
+    struct ss_sweep_row row = {0};
+
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 1);
+    flag_add(&s, "--a", 2);
+    flag_add(&s, "--b", 3);
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 6), 6);
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 5), 0);
+    for (int i = 0; i < 6; i++) {
+        ss_sweep_combination(&s, i, &row);
+        CU_ASSERT_EQUAL(row.at[0], i / 3);
+        CU_ASSERT_EQUAL(row.at[1], i % 3);
+    }
+    s.flags[0].nvalues = 0;
+    CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 0);
+}
+
+/* Refused, too large and those near the limit are no answer; of equal ones the first is. */
+static void test_best(void)
+{
+    struct ss_sweep_row rows[] = {
+        {.summary = {.outcome = SS_OUTCOME_REFUSED, .iteration_s = 0.1, .tokens_per_s_per_gpu = 99}},
+        {.summary = {.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 0.2, .tokens_per_s_per_gpu = 98}},
+        {.summary = {.outcome = SS_OUTCOME_NEAR_LIMIT, .iteration_s = 0.3, .tokens_per_s_per_gpu = 97}},
+        {.summary = {.gpus = 8, .iteration_s = 4, .tokens_per_s_per_gpu = 50}},
+        {.summary = {.gpus = 16, .iteration_s = 2, .tokens_per_s_per_gpu = 40}},
+        {.summary = {.gpus = 8, .iteration_s = 1, .tokens_per_s_per_gpu = 50}}, /* does less */
+    };
+    struct ss_sweep s = {.rows = rows, .nrows = 6};
+
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_REFUSED), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_TOO_LARGE), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_NEAR_LIMIT), 1);
+    CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_FITS), 3);
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), -1); /* of no GPUs, no tokens a second */
+    rows[2].summary.gpus = 8;
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), 2);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 0), 4);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 1), 3);
+    rows[2].summary.gpus = 6; /* as fast as some that are sure to fit */
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), -1);
+    s.nrows = 3;
+    CU_ASSERT_EQUAL(ss_sweep_best_near_limit(&s), 2);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 0), -1);
+    CU_ASSERT_EQUAL(ss_sweep_best(&s, SS_OUTCOME_FITS, 1), -1);
+}
+
+/* The words of a combination beat the job's; a refused one is an outcome, a typo an error. */
+static void test_predict(void)
+{
+    char *const words[] = {
+        "--job", SS_SOURCE_DIR "/workloads/jobs/8b-16.args", "--platform", "h800", "--nodes", "4"};
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct ss_sweep s = {0};
+    struct ss_sweep_row row[3];
+    struct ss_request base;
+    struct ss_error err;
+
+    ss_request_init(&base);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&base, 6, words, &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=4,8,3", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_check(&s, &base, &err), 0);
+    size_t n = base.n;
+    for (int i = 2; i >= 0; i--) /* in any order */
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_predict(&s, i, &base, NULL, &options, &row[i], &err), 0);
+    CU_ASSERT_EQUAL(base.n, n);
+    CU_ASSERT_EQUAL(row[0].summary.gpus, 32);
+    CU_ASSERT_EQUAL(row[1].summary.gpus, 64);
+    CU_ASSERT(row[1].summary.iteration_s < row[0].summary.iteration_s);
+    CU_ASSERT_EQUAL(row[2].summary.outcome, SS_OUTCOME_REFUSED);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=1", &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodez=1", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_predict(&s, 0, &base, NULL, &options, &row[0], &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--nodez"));
+    ss_request_free(&base);
+}
+
+static void test_order(void)
+{
+    struct ss_sweep_order o;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL(ss_sweep_order_read("iteration_ms", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_iteration_s && !o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("tokens_per_s_per_gpu", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_tokens_per_s_per_gpu && o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_mfu && o.down); /* not mfu_bf16 */
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu_bf16:up", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_mfu_bf16 && !o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("peak_mib:down", &o, &err), 0);
+    CU_ASSERT(o.metric == SS_METRIC_OF_peak_device && o.down);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("mfu:", &o, &err), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_sweep_order_read("peak_mibs", &o, &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "peak_mib"));
+}
+
+/* Equal ones stay as they were, those without the figure are last; what is taken out still counts. */
+static void test_arrange(void)
+{
+    static const struct ss_sweep_row start[] = {
+        {.at = {0}, .summary = {.outcome = SS_OUTCOME_REFUSED}},
+        {.at = {1}, .summary = {.outcome = SS_OUTCOME_FITS, .iteration_s = 2}},
+        {.at = {2}, .summary = {.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 1}},
+        {.at = {3}, .summary = {.outcome = SS_OUTCOME_NEAR_LIMIT, .iteration_s = 3}},
+        {.at = {4}, .summary = {.outcome = SS_OUTCOME_FITS, .iteration_s = 2}},
+    };
+    static const struct {
+        int down, fits, n, order[5];
+    } cases[] = {{0, 0, 5, {2, 1, 4, 3, 0}}, {1, 0, 5, {3, 1, 4, 2, 0}}, {0, 1, 3, {1, 4, 3}}};
+    struct ss_sweep_row rows[5];
+
+    for (int c = 0; c < 3; c++) {
+        struct ss_sweep s = {.rows = rows, .nrows = 5};
+        const struct ss_sweep_order o = {SS_METRIC_OF_iteration_s, cases[c].down};
+        memcpy(rows, start, sizeof rows);
+        CU_ASSERT_EQUAL(ss_sweep_arrange(&s, &o, cases[c].fits, NULL), 0);
+        CU_ASSERT_EQUAL(s.nrows, cases[c].n);
+        for (int i = 0; i < s.nrows; i++)
+            CU_ASSERT_EQUAL(rows[i].at[0], cases[c].order[i]);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_REFUSED), 1);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_TOO_LARGE), 1);
+        CU_ASSERT_EQUAL(ss_sweep_count(&s, SS_OUTCOME_FITS), 2);
+        s.top = 2;
+        CU_ASSERT_EQUAL(ss_sweep_shown(&s), 2);
+    }
+    struct ss_sweep s = {.rows = rows, .nrows = 5};
+    memcpy(rows, start, sizeof rows);
+    CU_ASSERT_EQUAL(ss_sweep_arrange(&s, NULL, 0, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(rows, start, sizeof rows), 0);
+}
+
+/* As many rows, and the same, for any number of workers; what was read is known here though others read it. */
+static void test_run(void)
+{
+    static char *words[] = {"--job", "70b-14",  "--platform",
+                            "h800",  "--model", SS_SOURCE_DIR "/workloads/models/llama3.1-70b.json"};
+    struct ss_sweep s = {0};
+    struct ss_request base;
+    struct ss_error err;
+    struct ss_sweep_row *alone = NULL;
+
+    ss_request_init(&base);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&base, 6, words, &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "nodes=3,8,16", &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "tp=4,8", &err), 0);
+    for (int workers = 1; workers < 4; workers++) {
+        struct ss_files files = {0};
+        const struct ss_scenario_options how = {.files = &files};
+        const struct ss_sweep_options options = {.how = &how, .workers = {.n = workers}};
+        CU_ASSERT_EQUAL_FATAL(ss_sweep_run(&s, &base, &options, 6, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(s.nrows, 6);
+        CU_ASSERT(ss_files_have(&files, words[5]));
+        CU_ASSERT_EQUAL(s.rows[0].summary.outcome, SS_OUTCOME_REFUSED);
+        CU_ASSERT_EQUAL(s.rows[2].summary.gpus, 64);
+        if (alone) {
+            CU_ASSERT_EQUAL(memcmp(alone, s.rows, 6 * sizeof *alone), 0);
+            free(s.rows);
+        } else {
+            alone = s.rows;
+        }
+        ss_files_free(&files);
+    }
+    CU_ASSERT_EQUAL(ss_sweep_run(&s, &base, NULL, 5, &err), SS_ERR_USAGE);
+    free(alone);
+    ss_request_free(&base);
+}
+
+SUITE(sweep)
+{
+    CU_TestInfo tests[] = {{"combinations", test_combinations},
+                           {"best", test_best},
+                           {"predict", test_predict},
+                           {"order", test_order},
+                           {"arrange", test_arrange},
+                           {"run", test_run},
+                           CU_TEST_INFO_NULL};
+    return suite_run("sweep", NULL, NULL, tests);
+}
