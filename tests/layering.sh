@@ -113,7 +113,7 @@ for header in sim/program/include/*/*.h sim/replay/include/*/*.h; do
     fi
 done
 for file in sim/plan/*.c; do
-    if [ -f "$file" ] && reaches "$file" 'cost/(operators|shape|cost|layers|layer_kinds|memory)\.h'; then
+    if [ -f "$file" ] && reaches "$file" '(layers/(operators|shape|kinds)|cost/(cost|layer_set|memory))\.h'; then
         echo "$file: layering: the plan sees no operators, only cost/rank_cost.h, but this reaches them"
         exit 1
     fi

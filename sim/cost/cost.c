@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/layer_kinds.h"
 #include "cost/memory.h"
 #include "cost/work.h"
+#include "layers/kinds.h"
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)
@@ -453,8 +453,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     to = ss_record_length(c->record);
     if (beside)
         ss_cost_beside(c, out);
-    if (kind->borders)
-        kind->borders(c, out);
+    for (int i = 0; i < ops->nborders; i++)
+        ss_cost_bare(c, ops->border[i].phase, ops->border[i].coll, ops->border[i].bytes, out);
     scale_reductions(c, ops, out);
     /* Whole layers are repeated with what the host makes them wait, modules beside what the host issues in all. */
     if (recompute == SS_RECOMPUTE_SELECTIVE) {

@@ -5,12 +5,6 @@
 
 #include "cost/rank_cost.h"
 
-double ss_experts_own_tokens(const struct ss_job *job)
-{
-    double sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
-    return (double)job->micro_batch * job->seq_length / job->cp / sp;
-}
-
 /* Nodes to which the ranks are dealt: of a group that lies on them unevenly the next number that divides it. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
 {
@@ -37,50 +31,12 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .group_topk = m->router_group_topk,
         .ep = job->ep,
         .nodes = ss_experts_nodes(job, ep),
-        .tokens = ss_experts_own_tokens(job) * job->ep * job->etp,
+        .tokens = ss_rank_tokens(job) * job->ep * job->etp,
         .sources = job->ep * job->etp,
         .capacity_factor = job->capacity_factor,
         .pad_to_capacity = job->pad_to_capacity,
     };
     return ss_load_by_rank(&in, out, ranks, err);
-}
-
-void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
-{
-    const struct ss_model *m = &job->model;
-    s->dispatcher = job->dispatcher;
-    s->shared_overlap = job->shared_expert_overlap;
-    s->shared_redone = job->recompute == SS_RECOMPUTE_SELECTIVE &&
-                       ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    s->paired = job->overlap_ep;
-    /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
-    if (job->overlap_ep && s->dispatcher == SS_DISPATCH_DEEPEP)
-        s->reserved_sms = job->dispatch_sms;
-    s->fp8_dispatch = job->fp8_dispatch;
-    s->ep = job->ep;
-    s->etp = job->etp;
-    s->experts = m->num_experts;
-    s->local_experts = s->experts / s->ep;
-    s->top_k = m->top_k;
-    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
-    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
-    s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
-    s->routed = ss_experts_own_tokens(job) * s->etp * s->top_k * spread->hottest;
-    s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
-    s->received = (s->ep > 1 ? spread->copies : 1) * ss_experts_own_tokens(job) * s->etp;
-    s->input_jitter = job->input_jitter > 0 || m->input_jitter > 0;
-    s->router_fp32 = job->router_dtype > 0;
-    s->router_fused = job->router_fusion;
-    s->padded = job->pad_to_capacity;
-    s->router_pads = job->pad_for_fp8;
-    s->fused_experts = job->op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
-                       m->gated_mlp && job->grouped_gemm;
-    s->permute_fused = job->permute_fusion > 0;
-    s->sequential = job->grouped_gemm == 0;
-    s->uneven = spread->uneven;
-    s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
-    s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
-    s->an_expert = s->routed / s->local_experts;
 }
 
 /* Whether the hottest rank, with the scatter of a pass, or the node to which most tokens come is more than the others. */
@@ -115,7 +71,7 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
         .expert_copies = load.expert_copies,
         .source = load.source,
         .domains = ep->nodes > 0 ? ep->nodes : 1};
-    out->hot_copies = load.rank.mean * ss_experts_own_tokens(job) * job->etp * job->model.top_k * job->ep /
+    out->hot_copies = load.rank.mean * ss_rank_tokens(job) * job->etp * job->model.top_k * job->ep /
                       (load.expert_copies * job->model.num_experts);
     out->hot_tokens = load.hottest_rank_tokens;
     out->hot_nodes = load.hottest_node_tokens * (load.remote_nodes / load.nodes);

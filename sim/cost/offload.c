@@ -81,14 +81,6 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
-int ss_offloaded_layers(const struct ss_job *job, int layers, int last)
-{
-    if (!job->offload_modules)
-        return job->cpu_offload_layers;
-    int some = layers - (int)(layers * (1 - job->offload_fraction)), most = layers - (last != 0);
-    return some < most ? some : most;
-}
-
 /* Of one microbatch. */
 static double chunk_host(const struct ss_layer_set *set, const struct ss_job *job, int k)
 {

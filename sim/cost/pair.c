@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 
 enum { FORWARD, BACKWARD, SIDES };
 enum { STREAMS = 16, POSTED = 8 };

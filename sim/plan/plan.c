@@ -168,7 +168,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
     b->net.dispatch_kernels = job->dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->dispatcher == SS_DISPATCH_HYBRIDEP)
-        ss_net_chunks(&b->net, ss_experts_own_tokens(job), plan->stack);
+        ss_net_chunks(&b->net, ss_rank_tokens(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : no_memory(plan, err);
 }

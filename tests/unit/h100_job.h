@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cost/cost.h"
-#include "cost/layer_kinds.h"
 #include "job_helper.h"
+#include "layers/kinds.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "cost/layer_kinds.h"
+#include "cost/cost.h"
+#include "layers/kinds.h"
 #include "suite.h"
 
 struct setting {

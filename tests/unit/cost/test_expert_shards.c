@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parameters of experts: which rank holds, reduces and steps them. */
 #include "cost/experts.h"
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "scale_job.h"
 #include "suite.h"
@@ -158,7 +158,7 @@ static void test_layers(void)
             s.job.etp = sizes[k].etp;
             ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
             CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL, NULL), 0);
-            ss_experts_shape(&shape, &s.job, &spread);
+            ss_shape_experts(&shape, &s.job, &spread);
             ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
             one = k ? one : over_ranks(&ops, &s.job);
             CU_ASSERT_DOUBLE_EQUAL(over_ranks(&ops, &s.job), one, 0.5);

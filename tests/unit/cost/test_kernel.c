@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cost/kernel.h"
-#include "cost/operators.h"
+#include "layers/operators.h"
 #include "suite.h"
 
 static void make(struct ss_card *card, struct ss_stack *stack)

@@ -3,9 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/cost.h"
 #include "cost/experts.h"
-#include "cost/layer_kinds.h"
 #include "cost/rank_cost.h"
+#include "layers/kinds.h"
 #include "suite.h"
 
 #define TOKENS 8192.0
@@ -78,7 +79,7 @@ static void experts_set(struct setting *t, int experts, int top_k, int ffn, int 
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
     CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL, NULL), 0);
-    ss_experts_shape(&t->c.shape, &t->job, &spread);
+    ss_shape_experts(&t->c.shape, &t->job, &spread);
 }
 
 static void ops_of(const struct setting *t, int kind, struct ss_ops *ops)
@@ -431,7 +432,7 @@ static void test_hybridep(void)
         experts_set(&t, 64, 4, 512, 8);
         t.c.ep = (struct ss_group_shape){.n = 8, .nodes = nodes, .per_node = 8 / nodes};
         CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t.job, &t.c.ep, &spread, NULL, NULL), 0);
-        ss_experts_shape(&t.c.shape, &t.job, &spread);
+        ss_shape_experts(&t.c.shape, &t.job, &spread);
         ops_of(&t, SS_LAYER_MOE, &ops);
         const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
         double tokens = TOKENS * t.c.shape.h * 2, probabilities = TOKENS * 4. * 64 / nodes;

@@ -44,7 +44,7 @@ static void rank_open(struct rank *r, const char *text)
     ss_shape_init(&r->c.shape, job, &r->s.stack, 163840);
     if (job->model.num_experts > 0) {
         CU_ASSERT_EQUAL_FATAL(ss_experts_spread(job, &r->c.ep, &spread, NULL, NULL), 0);
-        ss_experts_shape(&r->c.shape, job, &spread);
+        ss_shape_experts(&r->c.shape, job, &spread);
     }
     r->set = calloc(1, sizeof *r->set);
     r->chunk = (struct ss_chunk_cost){.nlayers = job->model.num_layers, .has_embedding = 1, .has_loss = 1};

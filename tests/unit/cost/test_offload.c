@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offload by module: bytes of each module, what sticks out of the compute, what stays, against numbers worked out by hand. */
 #include "cost/experts.h"
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "cost/offload.h"
 #include "scale_job.h"
@@ -74,7 +74,7 @@ static struct ss_ops mixture_of(struct setting *t)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
     CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL, NULL), 0);
-    ss_experts_shape(&t->c.shape, &t->job, &spread);
+    ss_shape_experts(&t->c.shape, &t->job, &spread);
     ss_layer_operators(SS_LAYER_MOE, &t->c.shape, &t->stack, &ops);
     return ops;
 }

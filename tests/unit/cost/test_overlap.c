@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exchanges of experts beside kernels: what is hidden, by hand, and the same at every level and on both engines. */
 
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
 #include "suite.h"

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/layer_kinds.h"
+#include "cost/cost.h"
+#include "layers/kinds.h"
 #include "stepsim/plan.h"
 #include "suite.h"
 
@@ -392,6 +393,13 @@ static void test_gradients_added_up(void)
     CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
 }
 
+static void border_cost(const struct ss_cost_context *c, int kind, struct ss_layer_cost *out)
+{
+    struct ss_ops ops;
+    ss_layer_operators(kind, &c->shape, c->stack, &ops);
+    ss_cost_layer(c, &ops, ss_layer_kind(kind), SS_RECOMPUTE_NONE, out);
+}
+
 /* Each tensor rank sends a quarter to the next stage, which gathers it; not under sequence parallelism, whose
  * tensors are shares already, and not when the job says so. */
 static void test_scatter_gather(void)
@@ -401,7 +409,6 @@ static void test_scatter_gather(void)
     struct ss_stack stack;
     struct ss_job job;
     struct ss_layer_cost received, returned;
-    const struct ss_ops nothing = {0};
     context_make(&c, &card, &stack, &job);
     c.net = (struct ss_net){.nvlink_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
     c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
@@ -411,20 +418,20 @@ static void test_scatter_gather(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     double whole = ss_shape_border_bytes(&c.shape);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
-    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
-    ss_cost_layer(&c, &nothing, &ss_layer_returned, SS_RECOMPUTE_NONE, &returned);
+    border_cost(&c, SS_LAYER_RECEIVED, &received);
+    border_cost(&c, SS_LAYER_RETURNED, &returned);
     CU_ASSERT_DOUBLE_EQUAL(received.forward[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(returned.input_grad[SS_LABEL_TP], 0.75 * whole / 160e9, 1e-12);
     CU_ASSERT_EQUAL(received.input_grad[SS_LABEL_TP] + returned.forward[SS_LABEL_TP], 0);
     job.scatter_gather = 0;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole, 1e-6);
-    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
+    border_cost(&c, SS_LAYER_RECEIVED, &received);
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
     job.scatter_gather = job.sequence_parallel = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     CU_ASSERT_DOUBLE_EQUAL(ss_shape_send_bytes(&c.shape), whole / 4, 1e-6);
-    ss_cost_layer(&c, &nothing, &ss_layer_received, SS_RECOMPUTE_NONE, &received);
+    border_cost(&c, SS_LAYER_RECEIVED, &received);
     CU_ASSERT_EQUAL(received.forward[SS_LABEL_TP], 0);
 }
 

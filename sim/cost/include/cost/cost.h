@@ -7,9 +7,9 @@
 
 #include "comm/collective.h"
 #include "cost/kernel.h"
-#include "cost/operators.h"
 #include "cost/rank_cost.h"
 #include "cost/steps.h"
+#include "layers/operators.h"
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
 
@@ -105,9 +105,6 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
-/* Adds the collectives of the tensor group that belong to no operator of an attention block: latent attention gathers the part
- * of the keys with position, which all heads share, and scatters its gradient. */
-void ss_cost_attention_borders(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
  * all of it. */
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);

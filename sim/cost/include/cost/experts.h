@@ -4,15 +4,13 @@
 #define SS_COST_EXPERTS_H
 
 #include "comm/collective.h"
-#include "cost/shape.h"
+#include "stepsim/job.h"
 #include "stepsim/load.h"
 
 /* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members; arrays of *ranks may be NULL. */
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,
                     struct ss_load_ranks *ranks, struct ss_error *err);
-/* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
-void ss_experts_shape(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
-/* Adds those of layers first .. first + n - 1, of a job of which this is so, each as often as one layer of experts; returns
+/* Adds those of layers first .. first + n - 1, each as often as one layer of experts; returns
  * their number or SS_ERR_NOMEM. */
 int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape *ep, int first, int n,
                           struct ss_token_spread *sum, struct ss_error *err);

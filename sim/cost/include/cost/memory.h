@@ -3,7 +3,7 @@
 #ifndef SS_COST_MEMORY_H
 #define SS_COST_MEMORY_H
 
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 
 /* Ranks that divide the optimizer states (1 without ZeRO): of routed experts, where they are counted apart, and of all else. */
 struct ss_optimizer_shards {

@@ -3,7 +3,7 @@
 #ifndef SS_COST_MUON_H
 #define SS_COST_MUON_H
 
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 #include "cost/memory.h"
 
 /* Of matrices that Muon steps: parameters, tensors, FLOP and seconds of the step of all of them, seconds of the one that takes

@@ -7,16 +7,13 @@
 #ifndef SS_COST_OFFLOAD_H
 #define SS_COST_OFFLOAD_H
 
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 
 /* What one offloaded layer of these operators moves. */
 struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss_ops *ops);
 /* Adds what the copies of one offloaded layer expose. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
-/* Layers of a chunk that are offloaded, its first ones; multi-token prediction's, which `layers` counts too, are behind
- * the numbered ones. `last`: 1 where the backward follows at once, so that the last layer stays. */
-int ss_offloaded_layers(const struct ss_job *job, int layers, int last);
 /* Page-locked bytes of the host for what modules of one rank have moved and not got back, at most. */
 double ss_offload_host(const struct ss_layer_set *set, const struct ss_job *job, const struct ss_schedule *s,
                        int stage);

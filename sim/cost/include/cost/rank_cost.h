@@ -8,21 +8,13 @@
 
 #include "comm/collective.h"
 #include "cost/steps.h"
+#include "layers/stages.h"
 #include "stepsim/chunk.h"
 #include "stepsim/job.h"
 #include "stepsim/load.h"
 #include "stepsim/schedule.h"
 
 struct ss_layer_set;
-
-/* Where the layers of a chunk are. */
-struct ss_stage_place {
-    int virtual_stage, first_layer, nlayers;
-    int has_embedding, has_loss;
-};
-/* Of all chunks: *out is [stage * schedule->chunks + chunk], freed with free(). SS_ERR_NOMEM. */
-int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struct ss_stage_place **out,
-                    struct ss_error *err);
 
 /* What all ranks of a job share. */
 struct ss_cost_input {
@@ -110,14 +102,8 @@ struct ss_layer_params {
 };
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i);
 
-/* Transformer layers of a virtual stage. */
-int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
-/* And those before it. */
-int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* Returns 1 when all transformer layers of a job are of one kind. */
 int ss_layers_alike(const struct ss_job *job);
-/* Layers of a chunk that are fully recomputed. */
-int ss_recomputed_layers(const struct ss_job *job, int nlayers);
 /* Where the tokens of a member of an expert group of this shape go; members are alike on all nodes. `figures`, which may be
  * NULL, gets all that is known of the load. */
 int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
@@ -125,8 +111,6 @@ int ss_experts_spread(const struct ss_job *job, const struct ss_group_shape *ep,
 /* The same, and fills the arrays of *ranks, of job->ep ranks and as many nodes as ss_experts_nodes says. */
 int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_token_spread *out,
                       struct ss_load_figures *figures, struct ss_load_ranks *ranks, struct ss_error *err);
-/* Tokens that one rank routes: sequence parallelism leaves each tensor rank its part. */
-double ss_experts_own_tokens(const struct ss_job *job);
 /* Nodes to which a load deals the ranks: those of the group, but for one that lies on them unevenly. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep);
 /* Loads of layers first .. first + n - 1 of a job of which each layer of experts has its own: *rows behind the *at-th. */

@@ -4,7 +4,7 @@
 #define SS_COST_WORK_H
 
 #include "cost/cost.h"
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* The operator of a layer of this kind, as its steps name it. */
 struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op *op,

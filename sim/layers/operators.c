@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/operators.h"
+#include "layers/operators.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,6 +14,12 @@ struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
     op->kind = kind;
     op->forward_kernels = op->backward_kernels = 1;
     return op;
+}
+
+void ss_op_border(struct ss_ops *ops, const struct ss_shape *s, int phase, int coll, double bytes)
+{
+    if (s->tp > 1)
+        ops->border[ops->nborders++] = (struct ss_border){phase, SS_COMM_TP, coll, bytes};
 }
 
 /* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */

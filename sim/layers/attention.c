@@ -2,8 +2,8 @@
 /* The attention block of transformer layers. */
 #include <math.h>
 
-#include "cost/cost.h"
 #include "job/packing.h"
+#include "layers/operators.h"
 
 /* Length of the causal sequence in which queries see as many keys on average. A local query at position i of its document sees
  * min(i, window) of them, or those of its chunk. */
@@ -329,6 +329,16 @@ static void latent_norm(struct ss_ops *ops, const struct ss_shape *s, const stru
     ss_op_offers(ops, op, QKV_LINEAR, x, kept)->bytes = 0;
 }
 
+/* The part of the keys with position, which all heads share, is gathered, and its gradient scattered. */
+static void latent_borders(struct ss_ops *ops, const struct ss_shape *s)
+{
+    double shared = s->tokens * s->model->qk_pos_emb_head_dim * s->e;
+    if (s->sp <= 1 || shared <= 0)
+        return;
+    ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, shared);
+    ss_op_border(ops, s, SS_PHASE_I, SS_COLL_REDUCE_SCATTER, shared);
+}
+
 /* ---- the block ---- */
 
 void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
@@ -357,14 +367,6 @@ void ss_op_attention_block(struct ss_ops *ops, const struct ss_shape *s, const s
     ss_op_scattered(ops, s, stack);
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
-}
-
-void ss_cost_attention_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    const struct ss_shape *s = &c->shape;
-    double shared = s->tokens * s->model->qk_pos_emb_head_dim * s->e;
-    if (s->model->kv_lora_rank == 0 || s->sp <= 1 || c->tp.n <= 1 || shared <= 0)
-        return;
-    ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, shared, out);
-    ss_cost_bare(c, SS_PHASE_I, SS_COLL_REDUCE_SCATTER, shared, out);
+    if (latent)
+        latent_borders(ops, s);
 }

@@ -2,7 +2,7 @@
 /* The output layer: final norm, logits, cross entropy. */
 #include <math.h>
 
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* What a model does with its logits before the loss, operators of PyTorch: a factor; division, tanh, which keeps its output, and
  * multiplication. A loss that is fused with the output layer does it in its own kernel. */
@@ -64,6 +64,16 @@ static void linear_loss(struct ss_op *op, const struct ss_shape *s)
     op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
 }
 
+/* Maximum, target logit and sum of the parallel cross entropy, each reduced; Transformer Engine gathers all three of every rank. */
+static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
+{
+    double fp32_tokens = s->tokens * 4;
+    if (gathered)
+        ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, 3 * fp32_tokens * s->tp);
+    for (int i = 0; i < 3 && !gathered; i++)
+        ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens);
+}
+
 static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
     double logits = s->tokens * s->vocab;
@@ -109,17 +119,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
     if (stack->fused_linear_loss > 0)
         linear_loss(op, s);
-}
-
-/* Maximum, target logit and sum of the parallel cross entropy, each reduced; Transformer Engine gathers all three of every rank. */
-static void borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    double fp32_tokens = c->shape.tokens * 4;
-    int gathered = leaves_gradient(c->stack);
-    if (c->tp.n > 1 && gathered)
-        ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, 3 * fp32_tokens * c->tp.n, out);
-    for (int i = 0; i < 3 && c->tp.n > 1 && !gathered; i++)
-        ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens, out);
+    borders(ops, s, leaves_gradient(stack));
 }
 
 const struct ss_layer_kind ss_layer_loss = {
@@ -127,5 +127,4 @@ const struct ss_layer_kind ss_layer_loss = {
     .where = SS_WHERE_BEHIND,
     .is_loss = 1,
     .operators = operators,
-    .borders = borders,
 };

@@ -3,10 +3,10 @@
  * Lists of operators, of which layers are made: one list feeds FLOP, bytes, kernels, parameters and bytes that are saved
  * for the backward. A layer kind fills its list by the functions below (layer_kinds.h).
  */
-#ifndef SS_COST_OPERATORS_H
-#define SS_COST_OPERATORS_H
+#ifndef SS_LAYERS_OPERATORS_H
+#define SS_LAYERS_OPERATORS_H
 
-#include "cost/shape.h"
+#include "layers/shape.h"
 
 /* A grouped GEMM multiplies each group of `m / groups` rows by a matrix of its own; an exchange moves tokens between the
  * ranks of an expert group. */
@@ -74,12 +74,22 @@ struct ss_saved {
     int made;      /* 1: by the operator, so that recompute of one of its modules does not keep it */
 };
 
+/* A collective that belongs to no operator and that nothing hides. */
+struct ss_border {
+    int phase;    /* F, I or W that it is of; one of I or W is in B too */
+    int comm;     /* enum ss_communicator: SS_COMM_TP */
+    int coll;     /* enum ss_collective_kind */
+    double bytes; /* of the full buffer */
+};
+
 #define SS_OPS_MAX 48
 #define SS_SAVED_MAX 20
+#define SS_BORDERS_MAX 4
 struct ss_ops {
-    int n, nsaved;
+    int n, nsaved, nborders;
     struct ss_op op[SS_OPS_MAX];
     struct ss_saved saved[SS_SAVED_MAX];
+    struct ss_border border[SS_BORDERS_MAX]; /* of the layer, in the order in which they are done */
 };
 
 /* ---- building a list: each appends one operator, in forward order ---- */
@@ -118,6 +128,8 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
  * row may be changed. */
 struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
                               double width);
+/* Appends a collective of the tensor group that belongs to no operator, where the group has several ranks. */
+void ss_op_border(struct ss_ops *ops, const struct ss_shape *s, int phase, int coll, double bytes);
 /* Kernels beside the gather of the input of so many column-parallel layers and the scatter of their gradients' sum: the sum where
  * they are several, and copies (ss.tp.sequence_copies, ss.tp.overlap_pieces). Appends nothing where there are none. */
 void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers);

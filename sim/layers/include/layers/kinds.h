@@ -3,10 +3,10 @@
  * Kinds of layers, a row and a file each. What a chunk of the model costs and holds follows from its list of layers
  * (layers.h) and these rows; nothing else knows a kind by name.
  */
-#ifndef SS_COST_LAYER_KINDS_H
-#define SS_COST_LAYER_KINDS_H
+#ifndef SS_LAYERS_KINDS_H
+#define SS_LAYERS_KINDS_H
 
-#include "cost/cost.h"
+#include "layers/operators.h"
 
 /* X(symbol, row), in the order of the forward */
 #define SS_LAYER_KIND_LIST(X)                                                                                                           \
@@ -38,10 +38,8 @@ struct ss_layer_kind {
     const char *name;
     int where;   /* enum ss_layer_where, in the order of the forward */
     int is_loss; /* 1: output layer and loss */
-    /* Appends the operators; NULL: none. Their parameters, saved bytes and traffic are the layer's. */
+    /* Appends the operators, and the collectives that belong to none. Parameters, saved bytes and traffic are theirs. */
     void (*operators)(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
-    /* Adds collectives of the tensor group that belong to no operator; NULL: none. */
-    void (*borders)(const struct ss_cost_context *c, struct ss_layer_cost *out);
 };
 #define X(sym, row) extern const struct ss_layer_kind row;
 SS_LAYER_KIND_LIST(X)

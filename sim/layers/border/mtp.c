@@ -5,7 +5,7 @@
  * the kind of the model's last one), a norm, and the output layer and loss again. Embedding and output layer have the
  * weights of the main ones.
  */
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* The weights are counted where the embedding is, or as its second copy. No such model has a norm behind it. */
 static void embedding(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -13,11 +13,6 @@ static void embedding(struct ss_ops *ops, const struct ss_shape *s, const struct
     ss_layer_embedding.operators(ops, s, stack);
     for (int i = 0; i < ops->n; i++)
         ops->op[i].params = ops->op[i].tensors = 0;
-}
-
-static void embedding_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    ss_layer_embedding.borders(c, out);
 }
 
 static void input_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
@@ -37,17 +32,10 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s, const struc
     struct ss_op *op =
         ss_op_linear(ops, "prediction projection", s, n, 2 * s->h, SS_TP_COLUMN, s->gemm_precision, 0);
     op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
-}
-
-/* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */
-static void projection_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    double full = c->shape.tokens * c->shape.h * c->shape.e;
-    if (c->tp.n <= 1)
-        return;
-    ss_cost_bare(c, SS_PHASE_F, SS_COLL_ALL_GATHER, full, out);
-    if (c->shape.sp > 1)
-        ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER, full, out);
+    /* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */
+    ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, s->tokens * s->h * s->e);
+    if (s->sp > 1)
+        ss_op_border(ops, s, SS_PHASE_I, SS_COLL_ALL_GATHER, s->tokens * s->h * s->e);
 }
 
 /* The norm is its own, the matrix the main output layer's. */
@@ -59,27 +47,19 @@ static void loss(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
             ops->op[i].params = ops->op[i].tensors = 0;
 }
 
-static void loss_borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    ss_layer_loss.borders(c, out);
-}
-
 const struct ss_layer_kind ss_layer_mtp_embedding = {
     .name = "embedding of multi-token prediction",
     .where = SS_WHERE_BEHIND,
     .operators = embedding,
-    .borders = embedding_borders,
 };
 const struct ss_layer_kind ss_layer_mtp = {
     .name = "projection of multi-token prediction",
     .where = SS_WHERE_BEHIND,
     .operators = projection,
-    .borders = projection_borders,
 };
 const struct ss_layer_kind ss_layer_mtp_loss = {
     .name = "loss of multi-token prediction",
     .is_loss = 1,
     .where = SS_WHERE_BEHIND,
     .operators = loss,
-    .borders = loss_borders,
 };

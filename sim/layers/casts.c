@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/operators.h"
+#include "layers/operators.h"
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */

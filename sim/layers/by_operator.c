@@ -4,7 +4,7 @@
  * collectives that reduce, and of every second linear layer stay, counted from the first; all else is repeated, as far as the
  * backward reads it. The layer's last linear layer is never repeated: nothing but the next layer reads its output.
  */
-#include "cost/operators.h"
+#include "layers/operators.h"
 
 static int last_linear(const struct ss_ops *ops)
 {

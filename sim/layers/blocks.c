@@ -2,7 +2,7 @@
 /* The dense MLP and the residual adds of transformer layers. */
 #include <math.h>
 
-#include "cost/operators.h"
+#include "layers/operators.h"
 
 /* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
  * masks applied, and the gradients of the branches added to the residual stream's. */

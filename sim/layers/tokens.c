@@ -2,7 +2,7 @@
 /* What a rank does with its tokens beside a mixture's exchanges, as Megatron core's moe_utils.py: into the order of the experts and back. */
 #include <math.h>
 
-#include "cost/operators.h"
+#include "layers/operators.h"
 
 int ss_op_by_stages(const struct ss_shape *s)
 {

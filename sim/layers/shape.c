@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/shape.h"
+#include "layers/shape.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "job/packing.h"
+#include "layers/stages.h"
 #include "model/model_internal.h"
 
 /* A choice of the model, or what it follows where the model is not finished. */
@@ -87,6 +88,44 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     s->window = m->sliding_window > 0 && m->sliding_window < job->seq_length ? m->sliding_window : 0;
     s->attention_chunk =
         m->attention_chunk > 0 && m->attention_chunk < job->seq_length ? m->attention_chunk : 0;
+}
+
+void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
+{
+    const struct ss_model *m = &job->model;
+    s->dispatcher = job->dispatcher;
+    s->shared_overlap = job->shared_expert_overlap;
+    s->shared_redone = job->recompute == SS_RECOMPUTE_SELECTIVE &&
+                       ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    s->paired = job->overlap_ep;
+    /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
+    if (job->overlap_ep && s->dispatcher == SS_DISPATCH_DEEPEP)
+        s->reserved_sms = job->dispatch_sms;
+    s->fp8_dispatch = job->fp8_dispatch;
+    s->ep = job->ep;
+    s->etp = job->etp;
+    s->experts = m->num_experts;
+    s->local_experts = s->experts / s->ep;
+    s->top_k = m->top_k;
+    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
+    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
+    s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
+    s->routed = ss_rank_tokens(job) * s->etp * s->top_k * spread->hottest;
+    s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
+    s->received = (s->ep > 1 ? spread->copies : 1) * ss_rank_tokens(job) * s->etp;
+    s->input_jitter = job->input_jitter > 0 || m->input_jitter > 0;
+    s->router_fp32 = job->router_dtype > 0;
+    s->router_fused = job->router_fusion;
+    s->padded = job->pad_to_capacity;
+    s->router_pads = job->pad_for_fp8;
+    s->fused_experts = job->op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
+                       m->gated_mlp && job->grouped_gemm;
+    s->permute_fused = job->permute_fusion > 0;
+    s->sequential = job->grouped_gemm == 0;
+    s->uneven = spread->uneven;
+    s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
+    s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
+    s->an_expert = s->routed / s->local_experts;
 }
 
 double ss_shape_border_bytes(const struct ss_shape *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedding: look-up of tokens, and of positions where they are learned. */
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* From the rows of a vocabulary narrower than the model; the matrix is whole on every tensor rank. */
 static void projection(struct ss_ops *ops, const struct ss_shape *s)
@@ -29,23 +29,15 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     if (s->model->embedding_norm > 0)
         ss_op_norm_of(ops, s, "embedding norm", x / s->sp, s->h, s->e)->saved_bytes =
             x / s->sp * s->e + 4 * s->tokens / s->sp;
-}
-
-/* Scatter of its output and gather of its gradient under sequence parallelism, else the all-reduce of its output. */
-static void borders(const struct ss_cost_context *c, struct ss_layer_cost *out)
-{
-    double full = c->shape.tokens * c->shape.row * c->shape.e;
-    int sp = c->shape.sp > 1;
-    if (c->tp.n <= 1)
-        return;
-    ss_cost_bare(c, SS_PHASE_F, sp ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, out);
-    if (sp)
-        ss_cost_bare(c, SS_PHASE_W, SS_COLL_ALL_GATHER, full, out);
+    /* Its output is scattered and the gradient of that gathered under sequence parallelism, else its output is summed. */
+    ss_op_border(ops, s, SS_PHASE_F, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
+                 looked_up * s->e);
+    if (s->sp > 1)
+        ss_op_border(ops, s, SS_PHASE_W, SS_COLL_ALL_GATHER, looked_up * s->e);
 }
 
 const struct ss_layer_kind ss_layer_embedding = {
     .name = "embedding",
     .where = SS_WHERE_BEFORE,
     .operators = operators,
-    .borders = borders,
 };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -431,11 +431,9 @@ const struct ss_layer_kind ss_layer_moe = {
     .name = "moe",
     .where = SS_WHERE_TRANSFORMER,
     .operators = full,
-    .borders = ss_cost_attention_borders,
 };
 const struct ss_layer_kind ss_layer_moe_local = {
     .name = "moe, local attention",
     .where = SS_WHERE_TRANSFORMER,
     .operators = local,
-    .borders = ss_cost_attention_borders,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
-#include "cost/rank_cost.h"
+#include "layers/stages.h"
 
 const struct ss_layer_kind *ss_layer_kind(int kind)
 {
@@ -15,9 +15,8 @@ const struct ss_layer_kind *ss_layer_kind(int kind)
 
 void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
 {
-    out->n = out->nsaved = 0;
-    if (ss_layer_kind(kind)->operators)
-        ss_layer_kind(kind)->operators(out, s, stack);
+    out->n = out->nsaved = out->nborders = 0;
+    ss_layer_kind(kind)->operators(out, s, stack);
     if (s->autocast)
         ss_op_weight_casts(out);
 }
@@ -36,12 +35,4 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
     if (is_local(job, layer))
         return moe ? SS_LAYER_MOE_LOCAL : SS_LAYER_DENSE_LOCAL;
     return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
-}
-
-int ss_layers_alike(const struct ss_job *job)
-{
-    for (int i = 1; i < job->model.num_layers; i++)
-        if (ss_layer_kind_of(job, i) != ss_layer_kind_of(job, 0))
-            return 0;
-    return 1;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The layers of a class's chunks as runs of equal ones: their operators, times, steps, parameters. */
-#ifndef SS_COST_LAYERS_H
-#define SS_COST_LAYERS_H
+#ifndef SS_COST_LAYER_SET_H
+#define SS_COST_LAYER_SET_H
 
-#include "cost/layer_kinds.h"
+#include "cost/cost.h"
 #include "cost/rank_cost.h"
+#include "layers/kinds.h"
 
 /* How a transformer layer is run. In a chunk the recomputed ones come first, then the offloaded ones. */
 enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A transformer layer of attention and one MLP. */
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 
 /* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which
  * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
@@ -35,11 +35,9 @@ const struct ss_layer_kind ss_layer_dense = {
     .name = "dense",
     .where = SS_WHERE_TRANSFORMER,
     .operators = full,
-    .borders = ss_cost_attention_borders,
 };
 const struct ss_layer_kind ss_layer_dense_local = {
     .name = "dense, local attention",
     .where = SS_WHERE_TRANSFORMER,
     .operators = local,
-    .borders = ss_cost_attention_borders,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost/layers.h"
+#include "cost/layer_set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -109,15 +109,6 @@ static int part_find(struct ss_layer_set *set, int kind, int treatment)
 }
 
 /* ---- runs of a chunk ---- */
-
-int ss_recomputed_layers(const struct ss_job *job, int nlayers)
-{
-    if (job->recompute != SS_RECOMPUTE_FULL)
-        return 0;
-    if (job->recompute_method == SS_RECOMPUTE_BLOCK)
-        return job->recompute_num_layers < nlayers ? job->recompute_num_layers : nlayers;
-    return nlayers;
-}
 
 static int run_new(struct ss_layer_set *set, struct ss_layer_runs *runs, int kind, int treatment,
                    int predicts)

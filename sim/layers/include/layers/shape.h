@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What one rank sees of a microbatch. */
-#ifndef SS_COST_SHAPE_H
-#define SS_COST_SHAPE_H
+#ifndef SS_LAYERS_SHAPE_H
+#define SS_LAYERS_SHAPE_H
 
+#include "comm/collective.h"
 #include "stepsim/job.h"
 #include "stepsim/stack.h"
 
@@ -81,6 +82,8 @@ struct ss_shape {
 /* What one rank of the job sees. */
 void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
                    int padded_vocab);
+/* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
+void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
 /* Bytes of the tensor between two layers, on one rank; and what of it one rank sends to the next pipeline stage. */
 double ss_shape_border_bytes(const struct ss_shape *s);
 double ss_shape_send_bytes(const struct ss_shape *s);
