@@ -128,22 +128,12 @@ int ss_config_shape(struct ss_config *c, struct ss_model *m)
     int rc = read_activation(c, m);
 
     if (!rc)
-        rc = ss_config_size(c, "hidden_size n_embd d_model n_embed", 1, 1 << 20, &m->hidden_size);
-    if (!rc)
-        rc = ss_config_size(c, "num_hidden_layers n_layer n_layers", 1, 100000, &m->num_layers);
-    if (!rc)
-        rc = ss_config_size(c, "num_attention_heads n_head n_heads", 1, 1 << 16, &m->num_attention_heads);
-    if (!rc)
         rc = read_groups(c, m);
     if (!rc && !(c->family->traits & SS_LATENT))
         rc = ss_config_positive(c, "head_dim attention_head_dim", 1 << 16, &m->kv_channels);
     if (!rc)
-        rc = ss_config_size(c, "vocab_size", 1, 1 << 26, &m->vocab_size);
-    if (!rc)
         rc = ss_config_size(c, "max_position_embeddings n_positions max_seq_len",
                             m->position == SS_POSITION_LEARNED, 1 << 30, &m->max_position_embeddings);
-    if (!rc)
-        rc = ss_config_size(c, "word_embed_proj_dim", 0, 1 << 20, &m->embedding_size);
     if (m->embedding_size == m->hidden_size)
         m->embedding_size = 0;
     return rc ? rc : read_width(c, m);
@@ -208,9 +198,7 @@ static int read_biases(struct ss_config *c, struct ss_model *m)
         m->attention_out_bias = attention;
     if (!rc)
         rc = ss_config_bool(c, "attention_out_bias", &m->attention_out_bias);
-    if (!rc)
-        rc = ss_config_bool(c, "mlp_bias", &m->mlp_bias);
-    return rc ? rc : ss_config_bool(c, "lm_head_bias", &m->output_bias);
+    return rc ? rc : ss_config_bool(c, "mlp_bias", &m->mlp_bias);
 }
 
 static int read_positions(struct ss_config *c, struct ss_model *m)
@@ -224,8 +212,6 @@ static int read_positions(struct ss_config *c, struct ss_model *m)
         m->position = SS_POSITION_ALIBI;
     else if (!learned && m->position == SS_POSITION_LEARNED)
         m->position = SS_POSITION_NONE;
-    if (!rc)
-        rc = ss_config_rate(c, "partial_rotary_factor rotary_pct", 1, &m->rotary_fraction);
     if (!rc)
         rc = ss_config_size(c, "rotary_dim", 0, 1 << 16, &dim);
     if (!rc && dim > 0) {
@@ -339,10 +325,6 @@ static int read_window(struct ss_config *c, struct ss_model *m)
     if (!rc)
         rc = read_foreign_attention(c);
     if (!rc)
-        rc = ss_config_size(c, "sliding_window sliding_window_size", 0, 1 << 30, &m->sliding_window);
-    if (!rc)
-        rc = ss_config_size(c, "attention_chunk_size", 0, 1 << 30, &m->attention_chunk);
-    if (!rc)
         rc = read_local_layers(c, m);
     if (!used)
         m->sliding_window = 0;
@@ -372,38 +354,20 @@ static void read_yarn(const struct ss_config *c, struct ss_model *m)
         m->yarn = 1;
 }
 
-/* Factors and soft caps. */
+/* Factors that not every family has, or that MPT says by a word. */
 static int read_factors(struct ss_config *c, struct ss_model *m)
 {
-    const struct {
-        const char *names;
-        double neutral;
-        int *out;
-    } rows[] = {
-        {"embedding_multiplier_scale embedding_multiplier scale_emb", 1, &m->embedding_scale},
-        {"output_multiplier_scale logits_scaling dim_model_base", 1, &m->logits_scale},
-        {"final_logit_softcapping", 0, &m->logits_softcap},
-        {"attn_logit_softcapping max_attn_value", 0, &m->attention_softcap},
-        {"swiglu_limit", 0, &m->activation_clamp},
-    };
     char key[64];
     const json_t *scale = ss_config_pick(c, "logit_scale", key);
+    int rc = c->family->traits & SS_FULL_UNTURNED
+                 ? ss_config_factor(c, "attn_temperature_tuning", 0, &m->query_scale)
+                 : SS_OK;
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        int rc = ss_config_factor(c, rows[i].names, rows[i].neutral, rows[i].out);
-        if (rc)
-            return rc;
-    }
-    if (c->family->traits & SS_FULL_UNTURNED) {
-        int rc = ss_config_factor(c, "attn_temperature_tuning", 0, &m->query_scale);
-        if (rc)
-            return rc;
-    }
-    if (json_is_string(scale)) /* MPT's inv_sqrt_d_model */
+    if (!rc && json_is_string(scale)) /* MPT's inv_sqrt_d_model */
         m->logits_scale = 1;
-    else if (scale)
-        return ss_config_factor(c, "logit_scale", 1, &m->logits_scale);
-    return SS_OK;
+    else if (!rc && scale)
+        rc = ss_config_factor(c, "logit_scale", 1, &m->logits_scale);
+    return rc;
 }
 
 /* Norms of queries and keys: the switch of a family that has one, and what a config says beside its family. */
@@ -422,21 +386,9 @@ static int read_qk_norm(struct ss_config *c, struct ss_model *m)
     return rc;
 }
 
-/* The embedding's is priced with the others'. */
-static int read_dropout(struct ss_config *c, struct ss_model *m)
-{
-    char key[64];
-    int rc = ss_config_rate(c, "attention_dropout attn_pdrop", 0, &m->attention_dropout);
-
-    if (!rc)
-        rc = ss_config_rate(c, "resid_pdrop hidden_dropout residual_dropout dropout", 0, &m->hidden_dropout);
-    if (m->hidden_dropout > 0)
-        ss_config_pick(c, "embd_pdrop emb_pdrop", key);
-    return rc;
-}
-
 int ss_config_attention(struct ss_config *c, struct ss_model *m)
 {
+    char key[64];
     int rc = read_norms(c, m);
 
     if (!rc && !strcmp(c->family->type, "mpt"))
@@ -452,9 +404,7 @@ int ss_config_attention(struct ss_config *c, struct ss_model *m)
     read_yarn(c, m);
     if (!rc && c->family->traits & SS_LATENT)
         rc = read_latent(c, m);
-    if (!rc)
-        rc = read_window(c, m);
-    if (!rc)
-        rc = ss_config_bool(c, "tie_word_embeddings", &m->tied_embeddings);
-    return rc ? rc : read_dropout(c, m);
+    if (m->hidden_dropout > 0)
+        ss_config_pick(c, "embd_pdrop emb_pdrop", key); /* the embedding's is priced with the others' */
+    return rc ? rc : read_window(c, m);
 }

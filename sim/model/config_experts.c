@@ -131,17 +131,13 @@ static int read_shared(struct ss_config *c, struct ss_model *m)
 }
 
 /* A token's experts are in so many of the groups, where the way of choosing them looks at groups. */
-static int read_groups(struct ss_config *c, struct ss_model *m)
+static void read_groups(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
     const json_t *method = ss_config_pick(c, "topk_method", key);
-    int rc = ss_config_size(c, "n_group", 0, 1 << 16, &m->router_groups);
 
-    if (!rc)
-        rc = ss_config_size(c, "topk_group", 0, 1 << 16, &m->router_group_topk);
     if (m->router_groups < 2 || (json_is_string(method) && !strcmp(json_string_value(method), "greedy")))
         m->router_groups = m->router_group_topk = 0;
-    return rc;
 }
 
 /* Llama 4 has widths for both, elsewhere one serves where only the other is given. */
@@ -149,8 +145,6 @@ static int read_widths(struct ss_config *c, struct ss_model *m)
 {
     int dense = 0, rc = ss_config_size(c, "intermediate_size_mlp", 0, 1 << 24, &dense);
 
-    if (!rc)
-        rc = ss_config_size(c, "moe_intermediate_size", 0, 1 << 24, &m->moe_ffn_hidden_size);
     if (!rc && dense > 0) {
         m->moe_ffn_hidden_size = m->ffn_hidden_size;
         m->ffn_hidden_size = dense;
@@ -172,24 +166,13 @@ static int read_mtp(struct ss_config *c, struct ss_model *m)
 
 int ss_config_experts(struct ss_config *c, struct ss_model *m)
 {
-    int rc = ss_config_size(c, "num_local_experts num_experts n_routed_experts moe_num_experts", 0, 1 << 16,
-                            &m->num_experts);
+    int rc = read_widths(c, m);
 
     if (!rc)
-        rc = ss_config_size(c, "num_experts_per_tok moe_topk moe_k", 0, 1 << 16, &m->top_k);
-    if (!rc)
-        rc = read_widths(c, m);
-    if (!rc)
         rc = read_shared(c, m);
-    if (!rc)
-        rc = read_groups(c, m);
+    read_groups(c, m);
     if (!rc)
         rc = read_mtp(c, m);
-    if (!rc)
-        rc = ss_config_bool(c, "use_routing_bias moe_router_enable_expert_bias moe_use_aux_free",
-                            &m->router_bias);
-    if (!rc)
-        rc = ss_config_factor(c, "input_jitter_noise", 0, &m->input_jitter);
     if (!rc)
         rc = read_layers(c, m);
     if (!rc && m->num_experts == 0) { /* what is said of experts is of none */

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "model/config.h"
+#include "model/model_internal.h"
 
 int ss_config_line(const struct ss_config *c, const char *key)
 {
@@ -147,6 +148,34 @@ int ss_config_factor(struct ss_config *c, const char *names, double neutral, int
     *out = json_is_true(v) ||
            (json_is_number(v) && json_number_value(v) != 0 && json_number_value(v) != neutral);
     return SS_OK;
+}
+
+static int read_field(struct ss_config *c, const struct ss_model_field *f, struct ss_model *m)
+{
+    void *out = (char *)m + f->offset;
+
+    switch (f->kind) {
+    case SS_MODEL_IS_NEED: return ss_config_size(c, f->keys, 1, (int)f->number, out);
+    case SS_MODEL_IS_SIZE: return ss_config_size(c, f->keys, 0, (int)f->number, out);
+    case SS_MODEL_IS_CHOICE:
+        return f->is_factor ? ss_config_factor(c, f->keys, f->neutral, out) : ss_config_bool(c, f->keys, out);
+    case SS_MODEL_IS_SHARE: return ss_config_rate(c, f->keys, 1, out);
+    case SS_MODEL_IS_RATE: return ss_config_rate(c, f->keys, 0, out);
+    case SS_MODEL_IS_MARK:
+    case SS_MODEL_IS_LAYERS:
+    case SS_MODEL_IS_TEXT: break;
+    }
+    return SS_OK;
+}
+
+int ss_config_fields(struct ss_config *c, struct ss_model *m)
+{
+    int rc = SS_OK;
+
+    for (int i = 0; i < SS_MODEL_FIELDS && !rc; i++)
+        if (ss_model_fields[i].keys)
+            rc = read_field(c, &ss_model_fields[i], m);
+    return rc;
 }
 
 int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,

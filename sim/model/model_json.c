@@ -136,7 +136,9 @@ static int read_all(struct ss_config *c, struct ss_model *m)
     if (rc)
         return rc;
     ss_family_apply(c->family, m);
-    rc = ss_config_shape(c, m);
+    rc = ss_config_fields(c, m);
+    if (!rc)
+        rc = ss_config_shape(c, m);
     if (!rc)
         rc = ss_config_attention(c, m);
     if (!rc)

@@ -4,35 +4,8 @@
 
 #include "base/base.h"
 #include "job/flags.h"
+#include "model/model_internal.h"
 #include "report/common.h"
-
-static json_t *model_object(const struct ss_model *m)
-{
-    json_t *o = json_object();
-
-    ss_json_text(o, "name", m->name);
-    ss_json_integer(o, "num_layers", m->num_layers);
-    ss_json_integer(o, "hidden_size", m->hidden_size);
-    ss_json_integer(o, "ffn_hidden_size", m->ffn_hidden_size);
-    ss_json_integer(o, "num_attention_heads", m->num_attention_heads);
-    ss_json_integer(o, "num_query_groups", m->num_query_groups);
-    ss_json_integer(o, "kv_channels", m->kv_channels);
-    ss_json_integer(o, "vocab_size", m->vocab_size);
-    ss_json_integer(o, "extra_vocab_size", m->extra_vocab_size);
-    ss_json_integer(o, "max_position_embeddings", m->max_position_embeddings);
-    ss_json_flag(o, "gated_mlp", m->gated_mlp);
-    ss_json_flag(o, "tied_embeddings", m->tied_embeddings);
-    ss_json_flag(o, "qkv_bias", m->qkv_bias);
-    ss_json_flag(o, "linear_bias", m->linear_bias);
-    ss_json_text(o, "normalization", m->normalization == SS_NORM_RMSNORM ? "rmsnorm" : "layernorm");
-    ss_json_text(o, "position",
-                 m->position == SS_POSITION_ROPE      ? "rope"
-                 : m->position == SS_POSITION_LEARNED ? "learned"
-                 : m->position == SS_POSITION_ALIBI   ? "alibi"
-                                                      : "none");
-    ss_json_integer(o, "num_experts", m->num_experts);
-    return o;
-}
 
 static void parallel_fields(json_t *o, const struct ss_plan *plan)
 {
@@ -270,37 +243,6 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     X(layout_mtp)                                                                                            \
     X(optimizer)                                                                                             \
     X(bf16_moments)
-/* Fields of the model that config.json alone sets. */
-#define CONFIG_FIELDS(X)                                                                                     \
-    X(extra_positions)                                                                                       \
-    X(embedding_size)                                                                                        \
-    X(attention_out_bias)                                                                                    \
-    X(mlp_bias)                                                                                              \
-    X(expert_bias)                                                                                           \
-    X(router_linear_bias)                                                                                    \
-    X(output_bias)                                                                                           \
-    X(norm_vectors)                                                                                          \
-    X(embedding_norm)                                                                                        \
-    X(embedding_scale)                                                                                       \
-    X(logits_scale)                                                                                          \
-    X(logits_softcap)                                                                                        \
-    X(attention_softcap)                                                                                     \
-    X(full_unturned)                                                                                         \
-    X(query_scale)                                                                                           \
-    X(input_jitter)                                                                                          \
-    X(final_norm)                                                                                            \
-    X(attention_chunk)                                                                                       \
-    X(sliding_window)                                                                                        \
-    X(qk_norm)                                                                                               \
-    X(post_norms)                                                                                            \
-    X(parallel_residual)                                                                                     \
-    X(rotary_fraction)                                                                                       \
-    X(attention_sinks)                                                                                       \
-    X(yarn)                                                                                                  \
-    X(activation_clamp)                                                                                      \
-    X(attention_dropout)                                                                                     \
-    X(hidden_dropout)
-
 /* Values in a row as Megatron writes them, [0]*3+[1]*58: short where they repeat. */
 struct runs {
     char text[16 * SS_LAYER_RULE_MAX];
@@ -353,6 +295,48 @@ static void add_layout(json_t *o, const struct ss_pipeline_layout *layout)
     add_runs(o, "layout", &runs);
 }
 
+/* ---- fields of the model ---- */
+
+/* Word i of "none learned rope alibi". */
+static void add_word(json_t *o, const char *key, const char *words, int i)
+{
+    while (i-- > 0)
+        words += strcspn(words, " ") + 1;
+    ss_json_set(o, key, json_stringn(words, strcspn(words, " ")));
+}
+
+static void add_integer(json_t *o, const char *key, const struct ss_model_field *f, int value)
+{
+    switch (f->told) {
+    case SS_TOLD_NUMBER: ss_json_integer(o, key, value); break;
+    case SS_TOLD_FLAG: ss_json_flag(o, key, value); break;
+    case SS_TOLD_WORD: add_word(o, key, f->words, value); break;
+    case SS_TOLD_CONFIG: ss_json_number(o, key, value); break;
+    }
+}
+
+/* The fields that are told beside the flags, or the others. */
+static void add_model(json_t *o, const char *prefix, const struct ss_model *m, int beside_flags)
+{
+    for (const struct ss_model_field *f = ss_model_fields; f < ss_model_fields + SS_MODEL_FIELDS; f++) {
+        const void *at = (const char *)m + f->offset;
+        char key[64];
+        if (beside_flags != (f->told == SS_TOLD_CONFIG))
+            continue;
+        snprintf(key, sizeof key, "%s%s", prefix, f->name);
+        switch (f->kind) {
+        case SS_MODEL_IS_NEED:
+        case SS_MODEL_IS_SIZE:
+        case SS_MODEL_IS_CHOICE:
+        case SS_MODEL_IS_MARK: add_integer(o, key, f, *(const int *)at); break;
+        case SS_MODEL_IS_SHARE:
+        case SS_MODEL_IS_RATE: ss_json_number(o, key, *(const double *)at); break;
+        case SS_MODEL_IS_LAYERS: add_rule(o, key, at); break;
+        case SS_MODEL_IS_TEXT: ss_json_text(o, key, at); break;
+        }
+    }
+}
+
 static json_t *flags_object(const struct ss_job *job)
 {
     json_t *o = json_object();
@@ -360,13 +344,8 @@ static json_t *flags_object(const struct ss_job *job)
 #define X(field) ss_json_integer(o, #field, job->field);
     CALLED_FIELDS(X)
 #undef X
-#define X(field) ss_json_number(o, "config_" #field, job->model.field);
-    CONFIG_FIELDS(X)
-#undef X
+    add_model(o, "config_", &job->model, 1);
     ss_json_integer(o, "mtp_num_layers", job->model.mtp_num_layers);
-    ss_json_text(o, "config_not_priced", job->model.not_priced);
-    add_rule(o, "config_local_layers", &job->model.local_layers);
-    add_rule(o, "config_moe_layers", &job->model.moe_layers);
     ss_json_number(o, "capacity_factor", job->capacity_factor);
     ss_json_number(o, "moe_load_exponent", job->moe_load_exponent);
     ss_json_text(o, "moe_load_source", job->moe_load_source);
@@ -388,7 +367,7 @@ static void add_notes(json_t *o, const char *key, const struct ss_notes *notes)
 
 json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
 {
-    json_t *o = json_object();
+    json_t *o = json_object(), *model = json_object();
 
     if (opt && opt->request) {
         ss_json_set(o, "request", request_array(opt->request));
@@ -399,7 +378,8 @@ json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_option
     }
     ss_json_set(o, "job", job_object(plan));
     ss_json_set(o, "flags", flags_object(plan->job));
-    ss_json_set(o, "model", model_object(&plan->job->model));
+    add_model(model, "", &plan->job->model, 0);
+    ss_json_set(o, "model", model);
     ss_json_set(o, "stack", stack_object(plan->stack));
     ss_json_set(o, "platform", ss_json_platform(plan->platform));
     return o;

@@ -43,6 +43,7 @@ _LOOPS = "What ranks idle in a loop is that of all its turns"
 _IGNORED = "What has no effect is a list of its own, not among the warnings"
 _COLOURS = "Pictures: errors over time, an optimizer that is no grey, idle that recedes"
 _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
+_FIELDS = "A field of a model is one row"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
 _CAPACITY = "stepsim capacity: nodes, days, money and energy of a training"
@@ -67,6 +68,13 @@ RULES = [
 ] + [
     {"commit": _SAID, "why": "words of flags that the inputs did not tell", "op": "add", "path": "inputs.flags." + key}
     for key in ("recompute_short", "precision_mxfp8", "fp4_param_gather", "fp4_recipe_given", "graph_scope_given")
+] + [
+    {"commit": _FIELDS, "why": "every field of the model is told", "op": "add", "path": "inputs.model." + key}
+    for key in ("top_k", "moe_ffn_hidden_size", "shared_expert_ffn_hidden_size", "shared_expert_gate", "router_groups", "router_group_topk",
+                "router_bias", "q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "mtp_num_layers",
+                "extra_in_checkpoint")
+] + [
+    {"commit": _FIELDS, "why": "in the order of the rows", "op": "order", "path": "inputs." + part} for part in ("flags", "model")
 ] + [
     {"commit": _PLACE, "why": "a job may be on some nodes of a cluster", "op": "add", "path": "inputs.job.on_nodes"}
 ] + [

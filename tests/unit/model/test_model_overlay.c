@@ -1,69 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags over a model file, a family's choices under it, and sizes that no model has. */
+/* Flags over a model file, defaults, and sizes that no model has. */
 #include <stdio.h>
 #include <string.h>
 
 #include "model/model_internal.h"
 #include "stepsim/model.h"
 #include "suite.h"
-
-#define CHOICES(X)                                                                                           \
-    X(gated_mlp)                                                                                             \
-    X(tied_embeddings)                                                                                       \
-    X(qkv_bias)                                                                                              \
-    X(linear_bias)                                                                                           \
-    X(attention_out_bias)                                                                                    \
-    X(mlp_bias)                                                                                              \
-    X(expert_bias)                                                                                           \
-    X(router_linear_bias)                                                                                    \
-    X(output_bias)                                                                                           \
-    X(normalization)                                                                                         \
-    X(norm_vectors)                                                                                          \
-    X(embedding_norm)                                                                                        \
-    X(embedding_scale)                                                                                       \
-    X(logits_scale)                                                                                          \
-    X(logits_softcap)                                                                                        \
-    X(attention_softcap)                                                                                     \
-    X(full_unturned)                                                                                         \
-    X(query_scale)                                                                                           \
-    X(input_jitter)                                                                                          \
-    X(final_norm)                                                                                            \
-    X(position)                                                                                              \
-    X(qk_norm)                                                                                               \
-    X(post_norms)                                                                                            \
-    X(parallel_residual)                                                                                     \
-    X(attention_sinks)                                                                                       \
-    X(yarn)                                                                                                  \
-    X(activation_clamp)                                                                                      \
-    X(shared_expert_gate)                                                                                    \
-    X(router_bias)
-
-#define SIZES(X)                                                                                             \
-    X(num_layers)                                                                                            \
-    X(hidden_size)                                                                                           \
-    X(ffn_hidden_size)                                                                                       \
-    X(num_attention_heads)                                                                                   \
-    X(num_query_groups)                                                                                      \
-    X(kv_channels)                                                                                           \
-    X(vocab_size)                                                                                            \
-    X(max_position_embeddings)                                                                               \
-    X(extra_positions)                                                                                       \
-    X(embedding_size)                                                                                        \
-    X(num_experts)                                                                                           \
-    X(top_k)                                                                                                 \
-    X(moe_ffn_hidden_size)                                                                                   \
-    X(shared_expert_ffn_hidden_size)                                                                         \
-    X(router_groups)                                                                                         \
-    X(router_group_topk)                                                                                     \
-    X(q_lora_rank)                                                                                           \
-    X(kv_lora_rank)                                                                                          \
-    X(qk_head_dim)                                                                                           \
-    X(qk_pos_emb_head_dim)                                                                                   \
-    X(v_head_dim)                                                                                            \
-    X(sliding_window)                                                                                        \
-    X(attention_chunk)                                                                                       \
-    X(rotary_fraction)                                                                                       \
-    X(mtp_num_layers)
 
 static struct ss_model empty(void)
 {
@@ -72,43 +14,57 @@ static struct ss_model empty(void)
     return m;
 }
 
-/* What is given wins, also where it is 0; what is not given stays. */
-static void test_choices(void)
-{
-#define CHOICE(f)                                                                                            \
+/* What `base` has of a field, of which the model and what is laid over it have these values; LONE: no value. */
+#define LONE (-9)
+#define LAID(field, base_value, given_value, expected)                                                       \
     {                                                                                                        \
         struct ss_model base = empty(), given = empty();                                                     \
-        base.f = 1;                                                                                          \
+        base.field = base_value;                                                                             \
+        if (given_value != LONE)                                                                             \
+            given.field = given_value;                                                                       \
         ss_model_overlay(&base, &given);                                                                     \
-        CU_ASSERT(base.f == 1);                                                                              \
-        given.f = 0;                                                                                         \
-        ss_model_overlay(&base, &given);                                                                     \
-        CU_ASSERT(base.f == 0);                                                                              \
-        given = base = empty();                                                                              \
-        given.f = 2;                                                                                         \
-        ss_model_choose(&base, &given);                                                                      \
-        CU_ASSERT(base.f == 2);                                                                              \
-        given.f = 1;                                                                                         \
-        ss_model_choose(&base, &given);                                                                      \
-        CU_ASSERT(base.f == 2);                                                                              \
+        if (base.field != expected)                                                                          \
+            printf("%s: %g over %g is %g\n", #field, (double)given_value, (double)base_value,                \
+                   (double)base.field);                                                                      \
+        CU_ASSERT(base.field == expected);                                                                   \
     }
-    CHOICES(CHOICE)
+#define CHOICE(field)                                                                                        \
+    LAID(field, 1, LONE, 1)                                                                                  \
+    LAID(field, 1, 0, 0)                                                                                     \
+    LAID(field, 0, 1, 1)
+#define SIZE(field)                                                                                          \
+    LAID(field, 5, LONE, 5)                                                                                  \
+    LAID(field, 5, 0, 5)                                                                                     \
+    LAID(field, 5, 7, 7)
+#define NEED(field) SIZE(field)
+#define SHARE(field) SIZE(field)
+#define MARK(field) LAID(field, 1, 0, 1) LAID(field, 0, 1, 0)
+#define RATE(field) LAID(field, 0.5, 0.25, 0.5)
+#define LAYERS(field)
+#define TEXT(field)
+
+/* What is given wins: a choice also where it is 0, a size where it is not. What is of a file alone stays. */
+static void test_fields(void)
+{
+#define SS_FIELD(kind, field, number, told, read) kind(field)
+#include "stepsim/model_fields.def"
 }
 
-/* 0 is a size that is not given. */
-static void test_sizes(void)
+/* The rows that completing a model does not work out itself. */
+static void test_defaults(void)
 {
-#define SIZE(f)                                                                                              \
-    {                                                                                                        \
-        struct ss_model base = empty(), given = empty();                                                     \
-        base.f = 5;                                                                                          \
-        ss_model_overlay(&base, &given);                                                                     \
-        CU_ASSERT(base.f == 5);                                                                              \
-        given.f = 7;                                                                                         \
-        ss_model_overlay(&base, &given);                                                                     \
-        CU_ASSERT(base.f == 7);                                                                              \
-    }
-    SIZES(SIZE)
+    struct ss_model m = empty();
+    CU_ASSERT(m.gated_mlp == -1 && m.yarn == -1 && m.hidden_dropout == -1 && m.num_layers == 0);
+    m.num_layers = 2;
+    m.hidden_size = 64;
+    m.num_attention_heads = 4;
+    m.vocab_size = 100;
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(&m, NULL), 0);
+    CU_ASSERT(m.gated_mlp == 0 && m.yarn == 0 && m.qk_norm == SS_QK_NORM_NONE && m.hidden_dropout == -1);
+    CU_ASSERT(m.tied_embeddings == 1 && m.final_norm == 1 && m.linear_bias == 1 && m.expert_bias == 1);
+    CU_ASSERT(m.position == SS_POSITION_LEARNED && m.normalization == SS_NORM_LAYERNORM &&
+              m.norm_vectors == 2);
+    CU_ASSERT(m.ffn_hidden_size == 256 && m.kv_channels == 16 && m.num_query_groups == 4);
 }
 
 /* Rows that a file adds belong to its own vocabulary; which layers have experts or a window is one rule. */
@@ -175,8 +131,8 @@ static void test_limits(void)
 
 SUITE(model_overlay)
 {
-    CU_TestInfo tests[] = {{"choices", test_choices},
-                           {"sizes", test_sizes},
+    CU_TestInfo tests[] = {{"every field", test_fields},
+                           {"defaults", test_defaults},
                            {"what goes together", test_together},
                            {"limits", test_limits},
                            CU_TEST_INFO_NULL};

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "job/flags.h"
+#include "model/model_internal.h"
 #include "report/common.h"
 #include "scale_job.h"
 #include "suite.h"
@@ -20,15 +21,10 @@ static char *dump(const struct ss_plan *plan)
 /* Whether a double begins here. */
 static int double_at(size_t offset)
 {
-    static const size_t offsets[] = {offsetof(struct ss_job, model.attention_dropout),
-                                     offsetof(struct ss_job, model.hidden_dropout),
-                                     offsetof(struct ss_job, measured_ms),
-                                     offsetof(struct ss_job, measured_mib),
-                                     offsetof(struct ss_job, capacity_factor),
-                                     offsetof(struct ss_job, moe_load_exponent),
-                                     offsetof(struct ss_job, packed_low),
-                                     offsetof(struct ss_job, packed_high),
-                                     offsetof(struct ss_job, model.rotary_fraction)};
+    static const size_t offsets[] = {
+        offsetof(struct ss_job, measured_ms),     offsetof(struct ss_job, measured_mib),
+        offsetof(struct ss_job, capacity_factor), offsetof(struct ss_job, moe_load_exponent),
+        offsetof(struct ss_job, packed_low),      offsetof(struct ss_job, packed_high)};
     int found = offset == offsetof(struct ss_job, optimizer_offload);
     for (size_t i = 0; i < sizeof offsets / sizeof offsets[0]; i++)
         found |= offset == offsets[i];
@@ -53,11 +49,7 @@ static int is_padding(size_t offset)
                                      BETWEEN(packed_law, packed_low),
                                      BETWEEN(packed_seed, packing),
                                      BETWEEN(layout, moe_loads),
-                                     BETWEEN(moe_load_layers, layout_mtp),
-                                     BETWEEN(model.parallel_residual, model.rotary_fraction),
-                                     BETWEEN(model.sliding_window, model.local_layers),
-                                     BETWEEN(model.local_layers.n, model.local_layers.bits),
-                                     BETWEEN(model.moe_ffn_hidden_size, model.moe_layers)};
+                                     BETWEEN(moe_load_layers, layout_mtp)};
 #undef BETWEEN
     for (size_t i = 0; i < sizeof pads / sizeof pads[0]; i++)
         if (offset >= pads[i][0] && offset < pads[i][1])
@@ -65,16 +57,12 @@ static int is_padding(size_t offset)
     return 0;
 }
 
-/* What was measured is no part of the job; a flag that is not modelled
- * has a warning; a file of loads is among the inputs by its hash; layers beyond those that a rule or a layout has, GPUs beyond those that
- * failed and ranges of nodes beyond those that are named are no part of it, and have tests of their own. */
+/* What was measured is no part of the job; a flag that is not modelled has a warning; a file of loads is among the inputs by its hash;
+ * stages beyond those that a layout has, GPUs beyond those that failed and ranges of nodes beyond those that are named are no part of
+ * it, and have tests of their own. */
 static int is_exempt(size_t offset)
 {
     static const size_t lists[][2] = {
-        {offsetof(struct ss_job, model.local_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
-        {offsetof(struct ss_job, model.moe_layers.bits), sizeof(((struct ss_layer_rule *)0)->bits)},
-        {offsetof(struct ss_job, model.extra_in_checkpoint),
-         sizeof(int)}, /* for importers: the rows are among the inputs */
         {offsetof(struct ss_job, packing), sizeof(struct ss_packing *)},
         {offsetof(struct ss_job, moe_loads), sizeof(double *)},
         {offsetof(struct ss_job, moe_load_layers), sizeof(int)},
@@ -83,9 +71,7 @@ static int is_exempt(size_t offset)
         {offsetof(struct ss_job, graph_words), sizeof(unsigned)},      /* a word until the job is finished */
         {offsetof(struct ss_job, accumulation), sizeof(int)},          /* in the global batch by then */
         {offsetof(struct ss_job, optimizer_fraction), sizeof(double)}, /* in optimizer_offload by then */
-        /* of the file of a model, for importers; and what fills up the model */
-        {offsetof(struct ss_job, model.extra_in_checkpoint),
-         offsetof(struct ss_job, spread) - offsetof(struct ss_job, model.extra_in_checkpoint)},
+        {offsetof(struct ss_job, model), sizeof(struct ss_model)},     /* test_model */
         {offsetof(struct ss_job, unmodelled), sizeof(((struct ss_job *)0)->unmodelled)},
         {offsetof(struct ss_job, layout.layers), sizeof(((struct ss_pipeline_layout *)0)->layers)}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -101,10 +87,6 @@ static size_t text_at(size_t offset)
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if (s->kind == SS_FLAG_TEXT && s->offset == offset)
             return (size_t)s->high;
-    if (offset == offsetof(struct ss_job, model.name))
-        return sizeof(((struct ss_model *)0)->name);
-    if (offset == offsetof(struct ss_job, model.not_priced))
-        return sizeof(((struct ss_model *)0)->not_priced);
     if (offset == offsetof(struct ss_job, moe_load_source))
         return sizeof(((struct ss_job *)0)->moe_load_source);
     if (offset == offsetof(struct ss_job, packed_source))
@@ -147,6 +129,43 @@ static void test_every_field(void)
     CU_ASSERT_EQUAL(missing, 0);
     free(before);
     free(job);
+    ss_run_free(&run);
+    scale_close(&s);
+}
+
+/* Changes one field. */
+static void change(struct ss_model *m, const struct ss_model_field *f)
+{
+    void *at = (char *)m + f->offset;
+    switch (f->kind) {
+    case SS_MODEL_IS_SHARE:
+    case SS_MODEL_IS_RATE: *(double *)at += 0.25; break;
+    case SS_MODEL_IS_LAYERS: ((struct ss_layer_rule *)at)->period += 3; break;
+    case SS_MODEL_IS_TEXT: strcpy(at, "other"); break;
+    default: *(int *)at ^= 1;
+    }
+}
+
+static void test_model(void)
+{
+    struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct scale_job s;
+    struct ss_run run;
+    CU_ASSERT_FATAL(!scale_open(&s, "h800 1;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 16"));
+    CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
+    struct ss_plan plan = *run.plan;
+    char *before = dump(&plan);
+    for (const struct ss_model_field *f = ss_model_fields; f < ss_model_fields + SS_MODEL_FIELDS; f++) {
+        struct ss_job job = *run.plan->job;
+        change(&job.model, f);
+        plan.job = &job;
+        char *after = dump(&plan);
+        CU_ASSERT(after && strcmp(before, after) != 0);
+        if (after && !strcmp(before, after))
+            printf("%s is not among the inputs\n", f->name);
+        free(after);
+    }
+    free(before);
     ss_run_free(&run);
     scale_close(&s);
 }
@@ -194,7 +213,9 @@ static void test_layers(void)
 
 SUITE(inputs)
 {
-    CU_TestInfo tests[] = {
-        {"every field of a job", test_every_field}, {"layers", test_layers}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"every field of a job", test_every_field},
+                           {"every field of a model", test_model},
+                           {"layers", test_layers},
+                           CU_TEST_INFO_NULL};
     return suite_run("inputs", NULL, NULL, tests);
 }

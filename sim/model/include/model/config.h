@@ -85,7 +85,8 @@ int ss_config_bool(struct ss_config *c, const char *names, int *out);
 /* Sets *out to 1 where the value is a number that does something: not 0, false or null, nor `neutral`; else to 0. */
 int ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);
 
-/* The parts of a config, in this order. */
+/* The parts of a config, in this order: what the rows of stepsim/model_fields.def name keys for; then what is read by hand. */
+int ss_config_fields(struct ss_config *c, struct ss_model *m);
 int ss_config_shape(struct ss_config *c, struct ss_model *m);
 int ss_config_attention(struct ss_config *c, struct ss_model *m);
 int ss_config_experts(struct ss_config *c, struct ss_model *m);

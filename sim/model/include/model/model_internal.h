@@ -10,10 +10,43 @@
 /* A choice or yes/no that nobody gave; sizes use 0. Gone after ss_model_finish. */
 #define SS_MODEL_UNSET (-1)
 
+/* A row of stepsim/model_fields.def, which says what the columns mean. */
+enum ss_model_kind {
+    SS_MODEL_IS_NEED,
+    SS_MODEL_IS_SIZE,
+    SS_MODEL_IS_CHOICE,
+    SS_MODEL_IS_MARK,
+    SS_MODEL_IS_SHARE,
+    SS_MODEL_IS_RATE,
+    SS_MODEL_IS_LAYERS,
+    SS_MODEL_IS_TEXT
+};
+enum ss_model_told { SS_TOLD_NUMBER, SS_TOLD_FLAG, SS_TOLD_WORD, SS_TOLD_CONFIG };
+struct ss_model_field {
+    const char *name;
+    enum ss_model_kind kind;
+    enum ss_model_told told;
+    size_t offset; /* in struct ss_model */
+    double number;
+    const char *words; /* of SS_TOLD_WORD */
+    const char *keys;  /* NULL: read by hand */
+    int is_factor;
+    double neutral; /* of a factor */
+};
+/* All of them, in the order of the rows. */
+#define SS_FIELD(kind, field, number, told, read) +1
+enum {
+    SS_MODEL_FIELDS = 0
+#include "stepsim/model_fields.def"
+};
+extern const struct ss_model_field ss_model_fields[SS_MODEL_FIELDS];
+
 /* Takes over every value that `given` has. */
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
-/* Takes over the other's choices (no sizes) where `m` has none. */
-void ss_model_choose(struct ss_model *m, const struct ss_model *other);
+/* Gives every choice that nobody made its row's value; SS_MODEL_UNSET stays where that is OPEN. */
+void ss_model_fill(struct ss_model *m);
+/* Whether sizes are within those of their rows. Error: SS_ERR_CONFIG. */
+int ss_model_check_sizes(const struct ss_model *m, struct ss_error *err);
 /* Returns the elements of a row of the vocabulary. */
 int ss_model_embedding_row(const struct ss_model *m);
 /* Parses the text of a config.json; `file` stands for it in messages. *out is initialised here. */
