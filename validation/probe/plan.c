@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/layer_kinds.h"
+#include "layers/kinds.h"
 #include "probe.h"
 #include "stepsim/job.h"
 
