@@ -31,16 +31,14 @@ static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, c
 static int flatten(const struct ss_request *read, struct ss_request *r, struct ss_notes *assumed,
                    struct ss_error *err)
 {
-    struct ss_job job;
     int refused = ss_report_refused(read);
     int rc = refused ? ss_request_copy(read, r, err) : ss_request_flatten(read, r, err);
 
     if (rc)
         return rc;
     rc = ss_notes_add_all(assumed, &r->notes);
-    ss_job_init(&job);
     if (!rc && !refused)
-        rc = ss_job_parse(&job, r, assumed, NULL, err);
+        rc = ss_job_check_words(r, assumed, err);
     if (rc)
         ss_request_free(r);
     return rc;

@@ -50,8 +50,8 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 
 double ss_dispatch_sms(const struct ss_job *job)
 {
-    int usual = job->dispatcher == SS_DISPATCH_HYBRIDEP ? HYBRIDEP_SMS : DEEPEP_SMS;
-    return job->dispatch_sms > 0 ? job->dispatch_sms : usual;
+    int usual = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? HYBRIDEP_SMS : DEEPEP_SMS;
+    return job->moe.dispatch_sms > 0 ? job->moe.dispatch_sms : usual;
 }
 
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack)

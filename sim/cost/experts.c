@@ -19,11 +19,11 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
 {
     const struct ss_model *m = &job->model;
     const struct ss_load_input in = {
-        .kind = job->moe_load,
-        .exponent = job->moe_load_exponent,
-        .workload = job->moe_load_source,
-        .loads = job->moe_loads,
-        .layers = job->moe_load_layers,
+        .kind = job->moe.load,
+        .exponent = job->moe.load_exponent,
+        .workload = job->moe.load_source,
+        .loads = job->moe.loads,
+        .layers = job->moe.load_layers,
         .layer = -1,
         .experts = m->num_experts,
         .top_k = m->top_k,
@@ -33,8 +33,8 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
         .nodes = ss_experts_nodes(job, ep),
         .tokens = ss_rank_tokens(job) * job->ep * job->etp,
         .sources = job->ep * job->etp,
-        .capacity_factor = job->capacity_factor,
-        .pad_to_capacity = job->pad_to_capacity,
+        .capacity_factor = job->moe.capacity_factor,
+        .pad_to_capacity = job->moe.pad_to_capacity,
     };
     return ss_load_by_rank(&in, out, ranks, err);
 }
@@ -76,7 +76,7 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
     out->hot_tokens = load.hottest_rank_tokens;
     out->hot_nodes = load.hottest_node_tokens * (load.remote_nodes / load.nodes);
     out->busiest = fmax(1, fmax(load.source, out->hot_copies));
-    out->uneven = ep->n > 1 && job->moe_load != SS_LOAD_BALANCED && is_uneven(out, &load);
+    out->uneven = ep->n > 1 && job->moe.load != SS_LOAD_BALANCED && is_uneven(out, &load);
     if (figures)
         *figures = load;
     return SS_OK;
@@ -93,8 +93,8 @@ static int expert_layers(const struct ss_model *m, int first, int end)
 int ss_experts_loads_by_layer(const struct ss_job *job)
 {
     const struct ss_model *m = &job->model;
-    return job->moe_load == SS_LOAD_FILE && job->moe_loads &&
-           job->moe_load_layers == expert_layers(m, 0, m->num_layers);
+    return job->moe.load == SS_LOAD_FILE && job->moe.loads &&
+           job->moe.load_layers == expert_layers(m, 0, m->num_layers);
 }
 
 void ss_experts_rows(const struct ss_job *job, int first, int n, int *at, int *rows)
@@ -112,8 +112,8 @@ int ss_experts_add_layers(const struct ss_job *job, const struct ss_group_shape 
     ss_experts_rows(job, first, n, &before, &rows);
     if (rows == 0)
         return 0;
-    own.moe_loads = job->moe_loads + (size_t)before * (size_t)job->model.num_experts;
-    own.moe_load_layers = rows;
+    own.moe.loads = job->moe.loads + (size_t)before * (size_t)job->model.num_experts;
+    own.moe.load_layers = rows;
     int status = ss_experts_spread(&own, ep, &spread, NULL, err);
     if (status)
         return status;

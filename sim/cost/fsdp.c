@@ -28,7 +28,7 @@ static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops,
 {
     double expert = 0, gemm = 0;
     int n = 0;
-    if (c->fsdp.n <= 1 || c->job->sharding < SS_SHARD_OPTIM_GRADS)
+    if (c->fsdp.n <= 1 || c->job->dp.sharding < SS_SHARD_OPTIM_GRADS)
         return 0;
     if (ss_job_experts_apart(c->job))
         ss_ops_expert_params(ops, &expert, &gemm);
@@ -101,7 +101,7 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
 {
     struct fsdp_part parts[2];
     struct ss_layer_step gather[2], back[4];
-    int n = fsdp_parts(c, ops, parts), whole = c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
+    int n = fsdp_parts(c, ops, parts), whole = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
         again = whole && !kept, nback = again ? n : 0;
     const struct fsdp_beside forward = beside(c, out, 0), backward = beside(c, out, 1);
     double e = c->shape.e, params = 0, times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;

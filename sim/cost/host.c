@@ -28,10 +28,10 @@ static unsigned graph_part(const struct ss_op *op)
 static int in_graph(const struct ss_cost_context *c, const struct ss_op *op)
 {
     const struct ss_job *job = c->job;
-    if (job->cuda_graphs != SS_GRAPHS_ITERATION && c->outside_layers)
+    if (job->graphs.impl != SS_GRAPHS_ITERATION && c->outside_layers)
         return 0;
-    return job->cuda_graphs && (!op->dynamic || job->pad_to_capacity) &&
-           (job->graph_scope == 0 || job->graph_scope & graph_part(op));
+    return job->graphs.impl && (!op->dynamic || job->moe.pad_to_capacity) &&
+           (job->graphs.scope == 0 || job->graphs.scope & graph_part(op));
 }
 
 double ss_host_call(const struct ss_cost_context *c)
@@ -117,11 +117,11 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
 {
     unsigned parts = 0;
     int n = 0;
-    if (c->job->cuda_graphs == SS_GRAPHS_ITERATION)
+    if (c->job->graphs.impl == SS_GRAPHS_ITERATION)
         return 0;
     for (int i = 0; i < ops->n; i++)
         parts |= in_graph(c, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
-    if (parts && c->job->graph_scope == 0)
+    if (parts && c->job->graphs.scope == 0)
         return ss_host_call(c);
     for (; parts; parts &= parts - 1)
         n++;

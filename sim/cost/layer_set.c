@@ -17,7 +17,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->with_steps = with_steps;
     set->fixed = c->stack->fixed_microbatch;
     set->slower = c->slower;
-    set->delay_wgrad = c->job->delay_wgrad && c->shape.paired;
+    set->delay_wgrad = c->job->moe.delay_wgrad && c->shape.paired;
     set->experts_apart = ss_job_experts_apart(c->job);
     set->nchunks = nchunks;
     set->chunks = ss_calloc((size_t)nchunks, sizeof *set->chunks);
@@ -75,10 +75,11 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
     struct ss_recorder recorder;
     const struct ss_layer_kind *kind = ss_layer_kind(part->kind);
     const struct ss_ops *ops = kind_ops(set, part->kind);
-    int recompute = part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
-                    : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute == SS_RECOMPUTE_SELECTIVE
-                        ? SS_RECOMPUTE_SELECTIVE
-                        : SS_RECOMPUTE_NONE;
+    int recompute =
+        part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
+        : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
+            ? SS_RECOMPUTE_SELECTIVE
+            : SS_RECOMPUTE_NONE;
     if (!ops)
         return SS_ERR_NOMEM;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
@@ -135,14 +136,15 @@ static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kin
 static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int nlayers)
 {
     const struct ss_job *job = set->c->job;
-    int redone = job->recompute == SS_RECOMPUTE_FULL && job->recompute_method == SS_RECOMPUTE_UNIFORM;
+    int redone =
+        job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
     int inside = redone ? SS_TREAT_RECOMPUTED : SS_TREAT_KEPT, rc = SS_OK;
     int offloaded = ss_offloaded_layers(job, nlayers + job->model.mtp_num_layers, 1) - nlayers;
     const int kinds[] = {SS_LAYER_MTP_EMBEDDING, SS_LAYER_MTP,
                          ss_layer_kind_of(job, job->model.num_layers - 1), SS_LAYER_MTP_LOSS};
     int treatments[] = {SS_TREAT_KEPT, inside, inside, SS_TREAT_KEPT};
     for (int n = 0; n < job->model.mtp_num_layers && !rc; n++) {
-        treatments[2] = job->offload_modules && n < offloaded ? SS_TREAT_OFFLOADED : inside;
+        treatments[2] = job->offload.modules && n < offloaded ? SS_TREAT_OFFLOADED : inside;
         for (size_t i = 0; i < SS_ARRAY_LEN(kinds) && !rc; i++)
             rc = run_new(set, runs, kinds[i], treatments[i], 1);
     }

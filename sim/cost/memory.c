@@ -19,7 +19,7 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
                           struct ss_optimizer_shards shards)
 {
     double share = dense_of(params) / shards.dense + params->expert / shards.expert;
-    if (!c->job->distributed_optimizer && c->fsdp.n <= 1)
+    if (!c->job->dp.distributed_optimizer && c->fsdp.n <= 1)
         return 8 * params->all;
     return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
 }
@@ -38,7 +38,7 @@ static double gradient_copies(const struct ss_cost_context *c, const struct ss_p
 /* The 16-bit bucket in which ZeRO reduces; ZeRO-3 puts its tensors in the order of the ranks, a copy of it (coalesced_collectives.py). */
 static double zero_buckets(const struct ss_cost_context *c)
 {
-    int copies = c->fsdp.n > 1 && c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS ? 2 : 1;
+    int copies = c->fsdp.n > 1 && c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS ? 2 : 1;
     return c->shape.e < 4 ? copies * c->shape.e * c->stack->zero_bucket : 0;
 }
 
@@ -55,7 +55,7 @@ static int reads_gradients(const struct ss_cost_context *c)
     const struct ss_job *job = c->job;
     if (c->stack->param_remainders > 0 || c->fsdp.n > 1 || c->stack->fsdp_pytorch > 0)
         return 1;
-    return job->precision_aware &&
+    return job->optimizer.precision_aware &&
            (!ss_precision_is_quantized(job->precision) || job->fp8_recipe == SS_FP8_DELAYED);
 }
 
@@ -74,14 +74,14 @@ double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss
         return 0;
     if (zero && c->fsdp.n > 1)
         own = fmin(own, SUB_GROUP);
-    return (zero ? 4 + bytes.grad : 4) * own * (1 - c->job->optimizer_offload);
+    return (zero ? 4 + bytes.grad : 4) * own * (1 - c->job->offload.optimizer);
 }
 
 /* PyTorch's FSDP shards fp32 parameters, which are their own master copy; 16 bit is what it gathers. */
 static int shard_is_master(const struct ss_cost_context *c)
 {
     return c->stack->fsdp_pytorch > 0 && ss_parameter_bytes(c->job, c->stack).weight < 4 &&
-           c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
+           c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
 }
 
 /* Quantized weights stay from a microbatch to the next. */
@@ -109,7 +109,7 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
 {
     int pytorch = c->stack->fsdp_pytorch > 0;
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
-    if (c->job->sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
+    if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] =
             sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
         /* this layer's and the next one's */
@@ -120,10 +120,10 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
             memory[SS_MEM_WEIGHTS] = sharded(c, 4 * params->all, 4 * params->expert);
             memory[SS_MEM_OPTIMIZER] -=
                 (4 * dense_of(params) / shards.dense + 4 * params->expert / shards.expert) *
-                (1 - c->job->optimizer_offload);
+                (1 - c->job->offload.optimizer);
         }
     }
-    if (c->job->sharding >= SS_SHARD_OPTIM_GRADS) {
+    if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS) {
         memory[SS_MEM_GRADIENTS] = sharded(c, memory[SS_MEM_GRADIENTS], params->expert * grad);
         memory[SS_MEM_OTHER] += largest * grad + (pytorch ? params->borders * e : 0);
     }
@@ -189,7 +189,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
     memory[SS_MEM_OPTIMIZER] =
-        states * (1 - job->optimizer_offload) + gradient_copies(c, params, shards) + zero_buckets(c);
+        states * (1 - job->offload.optimizer) + gradient_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1)
         shard_fully(c, params, bytes.grad, shards, memory);
     else if (c->stack->ddp_copies > 0 && c->replicas > 1)
@@ -213,12 +213,12 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
                       struct ss_optimizer_shards shards, const struct ss_layer_set *set)
 {
     double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
-    for (int kind = 0; kind < SS_LAYER_KINDS && c->job->cpu_offload_activations; kind++)
+    for (int kind = 0; kind < SS_LAYER_KINDS && c->job->offload.activations; kind++)
         if (set->ops[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
             kept = fmax(kept, ss_ops_saved_bytes(set->ops[kind], 0));
-    double offload = c->job->optimizer_offload;
+    double offload = c->job->offload.optimizer;
     return offload * dense_of(params) * (states + 4) / shards.dense +
-           offload * params->expert * (states + 4) / shards.expert + c->job->cpu_offload_layers * kept;
+           offload * params->expert * (states + 4) / shards.expert + c->job->offload.layers * kept;
 }
 
 /* What the transformer layers of a chunk add up to. */
@@ -257,7 +257,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         if (part->treatment == SS_TREAT_OFFLOADED) {
             const struct ss_offloaded moved = ss_layer_offloaded(c->job, ops);
             l.offloaded += run->count * moved.freed;
-            l.moving = fmax(l.moving, c->job->offload_modules ? moved.copied : 0);
+            l.moving = fmax(l.moving, c->job->offload.modules ? moved.copied : 0);
             l.moving_group = fmax(l.moving_group, moved.group);
         }
     }
@@ -270,8 +270,8 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
 {
     const struct ss_job *job = c->job;
     const struct layers l = sum_layers(c, set, k);
-    int group = job->recompute_method == SS_RECOMPUTE_UNIFORM && job->recompute_num_layers > 0
-                    ? job->recompute_num_layers
+    int group = job->recompute.method == SS_RECOMPUTE_UNIFORM && job->recompute.num_layers > 0
+                    ? job->recompute.num_layers
                     : 1;
     double border = ss_shape_border_bytes(&c->shape);
     double gradients = 3 * border; /* of the residual stream, of the branch at work, of its norm's output */
@@ -342,9 +342,9 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
 /* Bytes a parameter of gradients that lie scattered: not in the buffers of mixed precision or of ZeRO. */
 static double flattened_bytes(const struct ss_job *job)
 {
-    if (job->distributed_optimizer || job->fsdp)
+    if (job->dp.distributed_optimizer || job->dp.fsdp)
         return 0;
-    return job->precision == SS_FP32 ? 4 : job->grad_reduce_fp32 ? 0 : 2;
+    return job->precision == SS_FP32 ? 4 : job->dp.grad_reduce_fp32 ? 0 : 2;
 }
 
 double ss_memory_overhead(const struct ss_job *job, const struct ss_stack *stack, int world_size,

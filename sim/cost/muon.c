@@ -34,21 +34,22 @@ static struct work iterate(const struct ss_cost_context *c, double m, double n)
     gemm_add(c, m, m, n, &step);
     gemm_add(c, m, m, m, &step);
     gemm_add(c, m, n, m, &step);
-    return (struct work){step.flops * c->job->muon_steps, step.seconds * c->job->muon_steps};
+    return (struct work){step.flops * c->job->optimizer.muon_steps,
+                         step.seconds * c->job->optimizer.muon_steps};
 }
 
 /* The shorter side is m, but where ranks hold parts: each multiplies its columns, and products are summed. */
 static struct work orthogonalise(const struct ss_cost_context *c, const struct matrix *x)
 {
-    double whole = x->columns * x->ranks, steps = c->job->muon_steps;
+    double whole = x->columns * x->ranks, steps = c->job->optimizer.muon_steps;
     struct work w;
-    if (x->ranks > 1 && c->job->muon_tp == SS_MUON_DISTRIBUTED) {
+    if (x->ranks > 1 && c->job->optimizer.muon_tp == SS_MUON_DISTRIBUTED) {
         w = iterate(c, x->rows, x->columns);
         w.seconds +=
             steps * ss_collective_seconds(&c->net, SS_COLL_ALL_REDUCE, 2 * x->rows * x->rows, &c->tp);
         return w;
     }
-    if (x->ranks > 1 && c->job->muon_tp == SS_MUON_DUPLICATED) {
+    if (x->ranks > 1 && c->job->optimizer.muon_tp == SS_MUON_DUPLICATED) {
         w = iterate(c, fmin(x->rows, whole), fmax(x->rows, whole));
         w.seconds += ss_collective_seconds(&c->net, SS_COLL_ALL_GATHER, 4 * x->rows * whole, &c->tp);
         return w;
@@ -61,7 +62,7 @@ static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, 
 {
     int ranks = op->role == SS_TP_NONE || c->tp.n <= 1 ? 1 : c->tp.n;
     double kv = (op->n - op->queries) / 2;
-    if (op->queries > 0 && !c->job->muon_joint_qkv) {
+    if (op->queries > 0 && !c->job->optimizer.muon_joint_qkv) {
         out[0] = (struct matrix){op->k, op->queries, ranks};
         out[1] = out[2] = (struct matrix){op->k, kv, ranks};
         return 3;
@@ -77,7 +78,7 @@ static void operator_add(const struct ss_cost_context *c, const struct ss_op *op
                          struct ss_muon_matrices *sum)
 {
     double tensors = op->groups > 0 ? op->groups : 1, written = ss_parameter_bytes(c->job, c->stack).weight;
-    double clip = c->job->clip_grad ? 4 + 8 : 0;
+    double clip = c->job->optimizer.clip_grad ? 4 + 8 : 0;
     struct matrix x[3];
     int n = matrices_of(c, op, x), kernels = TENSOR_KERNELS + n * MATRIX_KERNELS;
     struct work all = {0, 0};
@@ -88,7 +89,7 @@ static void operator_add(const struct ss_cost_context *c, const struct ss_op *op
     }
     all.seconds +=
         ss_kernel_elementwise(c->card, op->n * op->k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
-    double host = (kernels + n * c->job->muon_steps * NS_GEMMS) * ss_host_launch(c);
+    double host = (kernels + n * c->job->optimizer.muon_steps * NS_GEMMS) * ss_host_launch(c);
     double one = fmax(all.seconds, host);
     sum->params += count * tensors * op->n * op->k;
     sum->tensors += count * tensors;
@@ -101,7 +102,7 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
 {
     struct ss_muon muon;
     memset(&muon, 0, sizeof muon);
-    if (c->job->optimizer != SS_OPTIMIZER_MUON)
+    if (c->job->optimizer.kind != SS_OPTIMIZER_MUON)
         return muon;
     for (int k = 0; k < set->nchunks; k++)
         for (size_t r = 0; r < set->chunks[k].n; r++) {

@@ -8,10 +8,10 @@
 
 struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss_ops *ops)
 {
-    if (job->offload_modules)
-        return ss_ops_offloaded(ops, job->offload_modules, job->offload_least, ss_job_redone_modules(job));
+    if (job->offload.modules)
+        return ss_ops_offloaded(ops, job->offload.modules, job->offload.least, ss_job_redone_modules(job));
     struct ss_offloaded out = {0};
-    if (job->cpu_offload_activations)
+    if (job->offload.activations)
         out.freed = out.copied = out.host = ss_ops_saved_bytes(ops, 0);
     return out;
 }
@@ -43,8 +43,8 @@ static double wait_by_deadlines(int layers, int moved, double copy, double layer
 /* What one of the offloaded layers waits for its copy in a pass of so many seconds. */
 static double waited(const struct ss_cost_context *c, double copy, double pass)
 {
-    int layers = c->job->model.num_layers, moved = c->job->cpu_offload_layers;
-    if (c->job->offload_modules || c->stack->offload_windows <= 0)
+    int layers = c->job->model.num_layers, moved = c->job->offload.layers;
+    if (c->job->offload.modules || c->stack->offload_windows <= 0)
         return ss_cost_exposed(copy, pass);
     return (c->stack->offload_windows > 1 ? wait_by_deadlines : wait_by_windows)(layers, moved, copy, pass) /
            moved;
@@ -60,10 +60,10 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
                            struct ss_layer_cost *out)
 {
     double bytes = ss_layer_offloaded(c->job, ops).copied;
-    if (!c->job->offload_modules && c->job->cpu_offload_weights)
+    if (!c->job->offload.modules && c->job->offload.weights)
         bytes += ss_ops_params(ops) * c->shape.e;
     double copy = bytes / c->card->pcie_bandwidth;
-    int joined = c->job->offload_modules && c->job->offload_inflight == 0; /* compute waits for every copy */
+    int joined = c->job->offload.modules && c->job->offload.inflight == 0; /* compute waits for every copy */
     if (bytes <= 0)
         return;
     double forward = ss_cost_slowed(c, out->forward), backward = ss_cost_slowed_backward(c, out);
@@ -98,7 +98,7 @@ double ss_offload_host(const struct ss_layer_set *set, const struct ss_job *job,
                        int stage)
 {
     double held = 0, most = 0;
-    for (int i = 0; job->offload_modules && i < s->nslots[stage]; i++) {
+    for (int i = 0; job->offload.modules && i < s->nslots[stage]; i++) {
         const struct ss_slot *slot = &s->slots[stage][i];
         if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
             held += chunk_host(set, job, slot->chunk);

@@ -9,7 +9,8 @@
 
 double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
-    double passes = c->stack->grad_passes + (c->job->check_for_nan ? 1 : 0); /* a norm reads them once */
+    double passes =
+        c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0); /* a norm reads them once */
     if (c->stack->ddp_copies > 0)
         passes = c->replicas > 1 ? BUCKET_PASSES : 0;
     double bytes = params * passes * ss_parameter_bytes(c->job, c->stack).grad;
@@ -22,10 +23,10 @@ static double step_bytes(const struct ss_cost_context *c, double *adam)
 {
     int own = ss_optimizer_in_model_type(c->job, c->stack); /* the parameter itself is stepped */
     double e = ss_parameter_bytes(c->job, c->stack).weight, grad = own ? 2 : 4, master = own ? 2 : 4;
-    double moments = own || c->job->bf16_moments ? 4 : 8;
+    double moments = own || c->job->optimizer.bf16_moments ? 4 : 8;
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     *adam = grad + 2 * (moments + master);
-    return ((c->job->clip_grad ? 3 * grad : 0) + unscale + *adam + (!own && e < 4 ? e : 0)) *
+    return ((c->job->optimizer.clip_grad ? 3 * grad : 0) + unscale + *adam + (!own && e < 4 ? e : 0)) *
            c->stack->adam_passes;
 }
 
@@ -34,9 +35,9 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host, adam;
     double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
-    device = ss_kernel_elementwise(c->card, step * (1 - c->job->optimizer_offload) + copies, 12);
+    device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Offloaded: gradients go out and parameters come back over PCIe; the host steps for all GPUs of its node. */
-    host = c->job->optimizer_offload * local;
+    host = c->job->offload.optimizer * local;
     if (host > 0)
         host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.host_gpus / c->card->host_step;
     /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */

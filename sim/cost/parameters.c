@@ -4,20 +4,20 @@
 
 int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *stack)
 {
-    return stack->model_type > 0 && job->precision != SS_FP32 && job->optimizer != SS_OPTIMIZER_MUON;
+    return stack->model_type > 0 && job->precision != SS_FP32 && job->optimizer.kind != SS_OPTIMIZER_MUON;
 }
 
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int stored = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
-    double moments = job->bf16_moments ? 4 : 8;
+    enum ss_precision stored = job->stored;
+    double moments = job->optimizer.bf16_moments ? 4 : 8;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};
     if (ss_optimizer_in_model_type(job, stack))
         return (struct ss_parameter_bytes){2, 2, 4};
-    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->distributed_optimizer &&
-               job->optimizer != SS_OPTIMIZER_MUON; /* Apex's Adam */
-    return (struct ss_parameter_bytes){2, job->grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};
+    int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->dp.distributed_optimizer &&
+               job->optimizer.kind != SS_OPTIMIZER_MUON; /* Apex's Adam */
+    return (struct ss_parameter_bytes){2, job->dp.grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};
 }
 
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)

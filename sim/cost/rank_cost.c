@@ -67,7 +67,7 @@ int ss_layers_alike(const struct ss_job *job)
 int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
 {
     const struct ss_job *job = in->job;
-    if (job->overlap_ep || job->offload_modules || ss_experts_loads_by_layer(job))
+    if (job->moe.overlap || job->offload.modules || ss_experts_loads_by_layer(job))
         return 0;
     for (int k = 0; k < in->schedule->chunks; k++)
         if (!places_alike(job, &in->places[stage * in->schedule->chunks + k],
@@ -173,12 +173,12 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
 /* Of dense parameters. */
 static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
 {
-    if (ss_job_is_hybrid(in->job) && in->job->outer_sharding == SS_SHARD_OPTIM)
+    if (ss_job_is_hybrid(in->job) && in->job->dp.outer_sharding == SS_SHARD_OPTIM)
         return (double)in->dp * in->job->cp; /* each of the replicas steps its part */
     if (c->fsdp.n > 1 || ss_job_is_hybrid(in->job))
         return c->fsdp.n;
     double copies = in->schedule->pipelines > 1 ? in->schedule->pipelines : 1;
-    return in->job->distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
+    return in->job->dp.distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
 }
 
 /* Ranks that divide the optimizer states. */
@@ -186,10 +186,10 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
                                                    const struct ss_cost_context *c)
 {
     const struct ss_job *job = in->job;
-    int sharded = job->distributed_optimizer || c->fsdp.n > 1;
+    int sharded = job->dp.distributed_optimizer || c->fsdp.n > 1;
     /* the groups have the ranks of both copies of the model, where there are two */
     struct ss_optimizer_shards out = {dense_shards(in, c), sharded ? c->edp.n : 1};
-    if (ss_job_is_hybrid(job) && job->outer_sharding == SS_SHARD_OPTIM)
+    if (ss_job_is_hybrid(job) && job->dp.outer_sharding == SS_SHARD_OPTIM)
         out.expert = (double)in->dp * job->cp * job->tp / (job->ep * job->etp);
     return out;
 }

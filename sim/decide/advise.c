@@ -65,7 +65,7 @@ static int run_words(const struct advisor *a, const struct ss_run_options *how, 
         return rc == SS_ERR_NOMEM ? ss_fail(err, rc, NULL, 0, "no memory for a changed job") : 0;
     rc = run_changed(a, how, &c.request, &side, err);
     if (rc > 0) {
-        ss_change_tell(a->base, &c.job, told, out->change, sizeof out->change);
+        ss_change_tell(a->base, &c.asked.job, told, out->change, sizeof out->change);
         out->summary = side.summary;
         int judged = ss_sides_judge(&a->out->side, &side, a->bands, &out->apart, err);
         rc = judged ? judged : rc;
@@ -88,12 +88,12 @@ static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
 
 static int try_change(struct advisor *a, int i, struct ss_error *err)
 {
-    int dp = ss_job_dp(&a->from.job, a->base->world_size), rc;
+    int dp = ss_job_dp(&a->from.asked.job, a->base->world_size), rc;
     struct ss_explanation *x = a->out;
     struct found f;
 
     memset(&f, 0, sizeof f);
-    if (!ss_change_words(i, SS_CHANGE_FOR_TIME, &a->from.job, dp, f.words, sizeof f.words))
+    if (!ss_change_words(i, SS_CHANGE_FOR_TIME, &a->from.asked.job, dp, f.words, sizeof f.words))
         return SS_OK;
     x->tried++;
     rc = run_words(a, &a->quick, &a->from, f.words, f.words, &f.advice, err);

@@ -28,7 +28,7 @@ struct planner {
 /* A number of nodes: the job's words and what they say before they are completed. */
 struct site {
     struct ss_request request;
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_platform *platform;
     int gpus;
 };
@@ -68,17 +68,17 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     int rc = ss_request_copy(&x->base, &s->request, err);
     if (rc)
         return rc;
-    ss_job_init(&s->job);
+    ss_asked_init(&s->asked);
     rc = set_number(&s->request, "--nodes", nodes, err);
     if (!rc)
-        rc = ss_job_parse(&s->job, &s->request, NULL, NULL, err);
+        rc = ss_asked_parse(&s->asked, &s->request, NULL, NULL, err);
     if (!rc)
-        rc = check_job(&s->job, err);
+        rc = check_job(&s->asked.job, err);
     if (!rc)
-        rc = ss_loaded_find(x->loaded, &s->job, &s->request, how ? how->asker : NULL, how ? how->files : NULL,
-                            &s->platform, &stack, err);
+        rc = ss_loaded_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
+                            how ? how->files : NULL, &s->platform, &stack, err);
     if (!rc)
-        s->gpus = ss_job_world_size(&s->job, ss_platform_nodes(s->platform),
+        s->gpus = ss_job_world_size(&s->asked.job, ss_platform_nodes(s->platform),
                                     ss_platform_gpus_per_node(s->platform));
     return rc;
 }
@@ -88,10 +88,11 @@ static void note_inputs(struct ss_capacity *c, const struct site *s)
 {
     const struct ss_card *card = ss_platform_card(s->platform);
 
-    ss_copy(c->platform, sizeof c->platform, s->job.platform);
-    ss_copy(c->model, sizeof c->model, s->job.model_ref[0] ? s->job.model_ref : "the model of its flags");
+    ss_copy(c->platform, sizeof c->platform, s->asked.job.platform);
+    ss_copy(c->model, sizeof c->model,
+            s->asked.job.model_ref[0] ? s->asked.job.model_ref : "the model of its flags");
     ss_copy(c->card, sizeof c->card, card->name);
-    c->asked_batch = s->job.global_batch;
+    c->asked_batch = s->asked.job.global_batch;
     c->gpu_w = card->power;
     c->idle = card->power_idle;
     c->node_w = card->power_node;
@@ -118,9 +119,9 @@ static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
     if (job->model.num_experts > 0 && job->etp != job->tp)
         n += (size_t)snprintf(at + n, size - n, " etp %d", job->etp);
     n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d%s", run->plan->dp, job->micro_batch,
-                          job->fsdp ? " fsdp" : "");
-    if (job->recompute != SS_RECOMPUTE_NONE)
-        snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute));
+                          job->dp.fsdp ? " fsdp" : "");
+    if (job->recompute.granularity != SS_RECOMPUTE_NONE)
+        snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute.granularity));
 }
 
 /* Predicts the site's job with `words` behind it. */
@@ -183,7 +184,7 @@ static void write_flags(struct ss_capacity_point *p, int asked, const char *layo
 static int plan_given(struct planner *x, const struct site *s, struct ss_capacity_point *p,
                       struct ss_error *err)
 {
-    const struct ss_job *job = &s->job;
+    const struct ss_job *job = &s->asked.job;
     int dp = ss_job_dp(job, s->gpus),
         unit = (job->micro_batch > 0 ? job->micro_batch : 1) * (dp > 0 ? dp : 1);
     const int batches[] = {job->global_batch, ss_capacity_nearest(job->global_batch, unit),
@@ -238,7 +239,7 @@ static int plan_searched(struct planner *x, struct site *s, struct ss_capacity_p
     struct ss_find_result *found = NULL;
     struct ss_error why = {0};
 
-    p->batch = ss_capacity_search_batch(s->job.global_batch, s->gpus);
+    p->batch = ss_capacity_search_batch(s->asked.job.global_batch, s->gpus);
     int rc = set_number(&s->request, "--global-batch-size", p->batch, err);
     if (rc)
         return rc;
@@ -264,7 +265,7 @@ static int plan_point(void *planner, int nodes, struct ss_capacity_point *p, str
         rc = refuse(x, &why, p, err);
     } else {
         p->gpus = s.gpus;
-        p->batch = s.job.global_batch;
+        p->batch = s.asked.job.global_batch;
         if (!x->plan->card[0])
             note_inputs(x->plan, &s);
         rc = x->options->budget_usd > 0 && !(x->plan->price > 0)

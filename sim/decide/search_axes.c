@@ -43,7 +43,7 @@ static int tensor(const struct ss_find_cluster *c, struct ss_find_axis *a)
 
 static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->world_size, c->job.seq_length > 2 ? c->job.seq_length / 2 : 1);
+    return add_divisors(a, c->world_size, c->asked.job.seq_length > 2 ? c->asked.job.seq_length / 2 : 1);
 }
 
 /* Embedding and loss may count as layers. */
@@ -73,7 +73,7 @@ static int chunks(const struct ss_find_cluster *c, struct ss_find_axis *a)
 
 static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    return add_divisors(a, c->job.global_batch, c->job.global_batch);
+    return add_divisors(a, c->asked.job.global_batch, c->asked.job.global_batch);
 }
 
 static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -242,9 +242,9 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
  * of virtual stages has. */
 static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
 {
-    int value = kind == SS_FIND_TP && c->experts ? c->job.tp
+    int value = kind == SS_FIND_TP && c->experts ? c->asked.job.tp
                 : kind == SS_FIND_PP && c->splits && ss_find_gives(&c->request, rows[SS_FIND_VP].fixed)
-                    ? c->job.pp
+                    ? c->asked.job.pp
                     : 1;
     struct ss_sweep_flag given = {.nvalues = 1};
 
@@ -363,9 +363,9 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
     if (a->kind == SS_FIND_TP && c->sequence && strcmp(value, "1") != 0)
         ss_copy(more, sizeof more, " --sequence-parallel");
     if (a->kind == SS_FIND_VP || (a->kind == SS_FIND_PP && !has_axis(c, SS_FIND_VP)))
-        write_split(c, number_at(c, at, SS_FIND_PP, c->job.pp),
-                    a->kind == SS_FIND_VP ? number_at(c, at, SS_FIND_VP, 1) : ss_job_chunks(&c->job), more,
-                    sizeof more);
+        write_split(c, number_at(c, at, SS_FIND_PP, c->asked.job.pp),
+                    a->kind == SS_FIND_VP ? number_at(c, at, SS_FIND_VP, 1) : ss_job_chunks(&c->asked.job),
+                    more, sizeof more);
     if (a->kind == SS_FIND_FSDP && c->shards && !strcmp(value, "none"))
         ss_copy(more, sizeof more, " --use-distributed-optimizer");
     if (a->kind == SS_FIND_FSDP && !strcmp(value, "none")) {
@@ -405,7 +405,7 @@ static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *
 
 /* Sets the axes [from, to). */
 static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
-                    struct ss_job *job, struct ss_error *err)
+                    struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_request r;
     int rc = SS_OK;
@@ -416,22 +416,24 @@ static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, in
     if (rc)
         ss_fail(err, rc, NULL, 0, "out of memory");
     else
-        rc = ss_job_parse(job, &r, NULL, NULL, err);
+        rc = ss_asked_parse(asked, &r, NULL, NULL, err);
     ss_request_free(&r);
     return rc;
 }
 
-int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_job *job,
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err)
 {
-    return set_axes(c, at, axis, axis + 1, job, err);
+    return set_axes(c, at, axis, axis + 1, asked, err);
 }
 
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    *job = c->job;
-    int rc = set_axes(c, leaf->at, 0, c->naxes, job, err);
-    return rc ? rc : ss_loaded_finish(s->loaded, job, c->stack, c->world_size, c->gpus_per_node, NULL, err);
+    struct ss_asked asked = c->asked;
+    int rc = set_axes(c, leaf->at, 0, c->naxes, &asked, err);
+    return rc ? rc
+              : ss_loaded_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
+                                 err);
 }

@@ -43,7 +43,7 @@ int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_fl
                                         .overlap_p2p = 1};
     struct ss_schedule *s;
     memset(out, 0, sizeof *out);
-    if (ss_schedule_is_file(job->schedule) || job->packing || job->overlap_ep ||
+    if (ss_schedule_is_file(job->schedule) || job->packed.rows || job->moe.overlap ||
         ss_schedule_chunks(job->schedule, params.chunks) != params.chunks)
         return SS_OK;
     int rc = ss_schedule_build_loop(job->schedule, &params, &s, NULL);

@@ -52,8 +52,8 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     p->dp = ss_job_dp(job, c->world_size);
     p->micro_batch = job->micro_batch;
     p->microbatches = ss_job_microbatches(job, c->world_size);
-    p->recompute = job->recompute;
-    p->fsdp = job->fsdp;
+    p->recompute = job->recompute.granularity;
+    p->fsdp = job->dp.fsdp;
     ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
     p->least_s = leaf->seconds;
     p->least_bytes = leaf->bytes;

@@ -56,46 +56,46 @@ static int add_words(struct ss_find_cluster *c, const struct ss_sweep *vary, con
 /* The model as far as its sizes go: checks and defaults come with each layout. */
 static int find_model(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err)
 {
-    if (!c->job.model_ref[0]) {
-        c->model = c->job.model;
+    if (!c->asked.job.model_ref[0]) {
+        c->model = c->asked.job.model;
         return SS_OK;
     }
-    int rc = ss_loaded_model(s->loaded, c->job.model_ref, &c->model, err);
+    int rc = ss_loaded_model(s->loaded, c->asked.job.model_ref, &c->model, err);
     if (rc)
         ss_request_locate(&c->request, "--model", err);
     else
-        ss_model_overlay(&c->model, &c->job.model);
+        ss_model_overlay(&c->model, &c->asked.job.model);
     return rc;
 }
 
 static int check_work(const struct ss_find_cluster *c, struct ss_error *err)
 {
-    if (c->job.global_batch > 0 && c->job.seq_length > 0)
+    if (c->asked.job.global_batch > 0 && c->asked.job.seq_length > 0)
         return SS_OK;
     ss_fail(err, SS_ERR_USAGE, NULL, 0, "layouts can be compared only on the same work: the job has no %s",
-            c->job.global_batch > 0 ? "--seq" : "--gbs");
-    return ss_hint(err, SS_ERR_USAGE, "add %s N", c->job.global_batch > 0 ? "--seq" : "--gbs");
+            c->asked.job.global_batch > 0 ? "--seq" : "--gbs");
+    return ss_hint(err, SS_ERR_USAGE, "add %s N", c->asked.job.global_batch > 0 ? "--seq" : "--gbs");
 }
 
 static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, const struct ss_find_options *o,
                         struct ss_error *err)
 {
     struct ss_files *files = o->how ? o->how->files : NULL;
-    ss_job_init(&c->job);
-    int rc = ss_job_parse(&c->job, &c->request, NULL, NULL, err);
-    if (!rc && !c->job.platform[0]) {
+    ss_asked_init(&c->asked);
+    int rc = ss_asked_parse(&c->asked, &c->request, NULL, NULL, err);
+    if (!rc && !c->asked.job.platform[0]) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
         rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
     }
     if (!rc)
         rc = check_work(c, err);
     if (!rc)
-        rc = ss_loaded_find(s->loaded, &c->job, &c->request, o->how ? o->how->asker : NULL, files,
+        rc = ss_loaded_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL, files,
                             &c->platform, &c->stack, err);
     if (rc)
         return rc;
     c->gpus_per_node = ss_platform_gpus_per_node(c->platform);
-    c->world_size = ss_job_world_size(&c->job, ss_platform_nodes(c->platform), c->gpus_per_node);
+    c->world_size = ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), c->gpus_per_node);
     rc = find_model(s, c, err);
     return rc ? rc : ss_find_axes_build(c, o->vary, err);
 }
@@ -103,11 +103,12 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
 /* Whether two clusters train the same model on the same tokens in an iteration, so that their times can be compared. */
 static int is_same_work(const struct ss_find_cluster *a, const struct ss_find_cluster *b)
 {
-    const struct ss_job *x = &a->job, *y = &b->job;
+    const struct ss_job *x = &a->asked.job, *y = &b->asked.job;
     return x->global_batch == y->global_batch && x->seq_length == y->seq_length &&
-           x->packed_law == y->packed_law && x->packed_low == y->packed_low &&
-           x->packed_high == y->packed_high && !strcmp(x->packed_source, y->packed_source) &&
-           x->document_masking == y->document_masking && !memcmp(&a->model, &b->model, sizeof a->model);
+           x->packed.law == y->packed.law && x->packed.low == y->packed.low &&
+           x->packed.high == y->packed.high && !strcmp(x->packed.source, y->packed.source) &&
+           a->asked.document_masking == b->asked.document_masking &&
+           !memcmp(&a->model, &b->model, sizeof a->model);
 }
 
 /* The first cluster of the same work. */
@@ -220,14 +221,14 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
     return SS_OK;
 }
 
-/* A layout, whose job is `job`. */
-static int check_leaf(struct walk *w, const struct ss_job *job, struct ss_error *err)
+/* A layout, of which this is asked for. */
+static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
-    struct ss_job whole = *job;
+    struct ss_job job;
     memset(&w->why, 0, sizeof w->why);
-    int rc =
-        ss_loaded_finish(w->space->loaded, &whole, c->stack, c->world_size, c->gpus_per_node, NULL, &w->why);
+    int rc = ss_loaded_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
+                              &w->why);
     if (!rc)
         return keep_leaf(w, err);
     if (!ss_status_refuses(rc)) {
@@ -240,14 +241,14 @@ static int check_leaf(struct walk *w, const struct ss_job *job, struct ss_error 
 }
 
 /* Values of the axis `depth` and of those below it. */
-static int visit(struct walk *w, int depth, const struct ss_job *job, struct ss_error *err)
+static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     int rc = SS_OK, n = depth < c->naxes ? c->axes[depth].n : 0;
     if (depth == c->naxes)
-        rc = check_leaf(w, job, err);
+        rc = check_leaf(w, asked, err);
     for (int i = 0; i < n && !rc; i++) {
-        struct ss_job next = *job;
+        struct ss_asked next = *asked;
         w->at[depth] = (unsigned char)i;
         rc = ss_find_set(c, w->at, depth, &next, err);
         if (!rc)
@@ -270,7 +271,7 @@ static int walk_cluster(struct ss_find_space *s, int cluster, struct ss_error *e
     w.below[c->naxes] = 1;
     for (int a = c->naxes - 1; a >= 0; a--)
         w.below[a] = w.below[a + 1] * c->axes[a].n;
-    return visit(&w, 0, &c->job, err);
+    return visit(&w, 0, &c->asked, err);
 }
 
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
@@ -303,9 +304,9 @@ static int cluster_files(const struct ss_find_space *s, int cluster, struct ss_f
     const struct ss_find_cluster *c = &s->clusters[cluster];
     int rc = ss_request_files(&c->request, files, err);
     if (!rc)
-        rc = ss_data_note("workloads/models", c->job.model_ref, ".json", files, err);
-    if (!rc && ss_schedule_is_file(c->job.schedule))
-        rc = ss_files_add(files, c->job.schedule, err);
+        rc = ss_data_note("workloads/models", c->asked.job.model_ref, ".json", files, err);
+    if (!rc && ss_schedule_is_file(c->asked.job.schedule))
+        rc = ss_files_add(files, c->asked.job.schedule, err);
     for (int a = 0; a < c->naxes; a++)
         for (int i = 0; i < c->axes[a].n && c->axes[a].kind == SS_FIND_SCHEDULE && !rc; i++)
             if (ss_schedule_is_file(c->axes[a].value[i]))

@@ -47,7 +47,7 @@ static int append(struct ss_request *out, const struct ss_request *more)
 }
 
 /* The job that both make, `second` beating `first`. */
-static int parse_both(const struct ss_request *first, const struct ss_request *second, struct ss_job *job)
+static int parse_both(const struct ss_request *first, const struct ss_request *second, struct ss_asked *asked)
 {
     struct ss_request both;
     int rc;
@@ -56,10 +56,9 @@ static int parse_both(const struct ss_request *first, const struct ss_request *s
     rc = append(&both, first);
     if (!rc)
         rc = append(&both, second);
-    memset(job, 0, sizeof *job); /* padding too: jobs are compared as bytes */
-    ss_job_init(job);
+    ss_asked_init(asked);
     if (!rc)
-        rc = ss_job_parse(job, &both, NULL, NULL, NULL);
+        rc = ss_asked_parse(asked, &both, NULL, NULL, NULL);
     ss_request_free(&both);
     return rc;
 }
@@ -67,7 +66,7 @@ static int parse_both(const struct ss_request *first, const struct ss_request *s
 /* Whether it matters who beats whom. */
 static int differ(const struct ss_request *columns, const struct ss_request *flags)
 {
-    struct ss_job one, other;
+    struct ss_asked one, other;
 
     return parse_both(columns, flags, &one) || parse_both(flags, columns, &other) ||
            memcmp(&one, &other, sizeof one);
@@ -179,11 +178,8 @@ static int check(const struct ss_table_row *r, const struct ss_request *columns,
                  const struct ss_request *flags)
 {
     struct ss_notes notes = {0};
-    struct ss_job job;
-    int rc;
+    int rc = ss_job_check_words(flags, &notes, r->err);
 
-    ss_job_init(&job);
-    rc = ss_job_parse(&job, flags, &notes, NULL, r->err);
     for (size_t i = 0; i < notes.n && !rc; i++)
         ss_note(r->notes, "column flags: %s", notes.text[i]);
     ss_notes_free(&notes);

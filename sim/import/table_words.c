@@ -114,7 +114,7 @@ int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err)
 }
 
 /* What the columns say of a row whose flags are refused, for people. */
-static void read_columns(const struct ss_table *t, int row, struct ss_job *job)
+static void read_columns(const struct ss_table *t, int row, struct ss_asked *asked)
 {
     struct ss_error own = {0};
     const struct ss_table_row r = {.table = t, .row = row, .err = &own};
@@ -122,23 +122,23 @@ static void read_columns(const struct ss_table *t, int row, struct ss_job *job)
 
     ss_request_init(&columns);
     if (!add_columns(&r, &columns, &columns))
-        ss_job_parse(job, &columns, NULL, NULL, NULL);
+        ss_asked_parse(asked, &columns, NULL, NULL, NULL);
     ss_request_free(&columns);
 }
 
-int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes,
-                 struct ss_error *err)
+int ss_table_asked(const struct ss_table *t, int row, struct ss_asked *asked, struct ss_notes *notes,
+                   struct ss_error *err)
 {
     struct ss_request r;
     struct ss_error own = {0};
     int rc = ss_table_request(t, row, &r, notes, err);
 
-    ss_job_init(job);
+    ss_asked_init(asked);
     if (rc == SS_ERR_CONFIG || rc == SS_ERR_UNSUPPORTED)
-        read_columns(t, row, job);
+        read_columns(t, row, asked);
     if (rc)
         return rc;
-    rc = ss_job_parse(job, &r, NULL, NULL, &own);
+    rc = ss_asked_parse(asked, &r, NULL, NULL, &own);
     ss_request_free(&r);
     if (!rc)
         return SS_OK;

@@ -84,14 +84,14 @@ static int same_packing(const struct ss_packing_input *a, const struct ss_packin
 int ss_documents_packing(struct ss_documents *d, const struct ss_job *job, const struct ss_packing **out,
                          struct ss_error *err)
 {
-    struct ss_packing_input in = {.law = job->packed_law,
-                                  .low = job->packed_low,
-                                  .high = job->packed_high,
+    struct ss_packing_input in = {.law = job->packed.law,
+                                  .low = job->packed.low,
+                                  .high = job->packed.high,
                                   .row = job->seq_length,
-                                  .multiple = job->packed_multiple,
-                                  .algorithm = job->packed_algorithm,
-                                  .seed = (uint64_t)job->packed_seed};
-    int rc = in.law == SS_PACKED_FILE ? find_lengths(d, job->packed_source, &in.lengths, err) : SS_OK;
+                                  .multiple = job->packed.multiple,
+                                  .algorithm = job->packed.algorithm,
+                                  .seed = (uint64_t)job->packed.seed};
+    int rc = in.law == SS_PACKED_FILE ? find_lengths(d, job->packed.source, &in.lengths, err) : SS_OK;
     struct made_packing *m = d->packings;
 
     while (m && !rc && !same_packing(&m->in, &in))

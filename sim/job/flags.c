@@ -226,11 +226,25 @@ static int apply_choice(const struct ss_flag_setter *s, int *target, const char 
     return SS_ERR_INPUT;
 }
 
-int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values, char *buf,
-                  size_t size, const char **why)
+/* Where the flag's field is one of those that follow from others else. */
+static void give(struct ss_asked *asked, const struct ss_flag_setter *s)
 {
-    void *target = (char *)job + s->offset;
+    static const size_t open[] = {
+#define SS_OPEN(path, name) offsetof(struct ss_asked, path),
+#include "stepsim/job_fields.def"
+    };
 
+    for (size_t i = 0; i < SS_ARRAY_LEN(open) && s->kind != SS_FLAG_CALL; i++)
+        if (open[i] == s->offset)
+            asked->given |= 1u << i;
+}
+
+int ss_flag_apply(const struct ss_flag_setter *s, struct ss_asked *asked, int n, char *const *values,
+                  char *buf, size_t size, const char **why)
+{
+    void *target = (char *)asked + s->offset;
+
+    give(asked, s);
     switch ((enum ss_flag_kind)s->kind) {
     case SS_FLAG_SET: *(int *)target = (int)s->low; return SS_OK;
     case SS_FLAG_INT: return apply_int(s, target, values[0], buf, size, why);
@@ -243,7 +257,7 @@ int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, cha
         }
         *why = values[0][0] ? "the value is too long" : "the value is empty";
         return SS_ERR_INPUT;
-    case SS_FLAG_CALL: return s->call(job, n, values, why);
+    case SS_FLAG_CALL: return s->call(asked, n, values, why);
     case SS_FLAG_PROP: return SS_OK; /* of the scenario, not of the job */
     }
     return SS_ERR_INPUT;

@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-int ss_flag_accumulation(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_accumulation(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     int64_t steps;
 
@@ -12,7 +12,7 @@ int ss_flag_accumulation(struct ss_job *job, int n, char *const *values, const c
         *why = "it is a whole number from 1 to 67108864";
         return SS_ERR_INPUT;
     }
-    job->accumulation = (int)steps;
-    job->global_batch = 0; /* an earlier word, which this one beats */
+    asked->accumulation = (int)steps;
+    asked->job.global_batch = 0; /* an earlier word, which this one beats */
     return SS_OK;
 }

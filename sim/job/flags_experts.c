@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-#define DEFINE(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why)
-#define UNUSED (void)job, (void)n, (void)values, (void)why
+#define DEFINE(name) int ss_flag_##name(struct ss_asked *asked, int n, char *const *values, const char **why)
+#define UNUSED (void)asked, (void)n, (void)values, (void)why
 
 static int refuse(const char **why, int code, const char *text)
 {
@@ -23,14 +23,21 @@ const struct ss_flag_choice ss_flag_dispatchers[] = {{"allgather", SS_DISPATCH_A
                                                      {"flex", SS_DISPATCH_DEEPEP},
                                                      {NULL, 0}};
 
+static void set_dispatcher(struct ss_asked *asked, int dispatcher)
+{
+    asked->job.moe.dispatcher = (enum ss_dispatcher)dispatcher;
+    SS_GIVE(asked, dispatcher);
+}
+
 DEFINE(dispatcher)
 {
     UNUSED;
     for (const struct ss_flag_choice *c = ss_flag_dispatchers; c->name; c++) {
         if (strcmp(values[0], c->name) != 0)
             continue;
-        job->dispatcher_flex = c->value == SS_DISPATCH_DEEPEP;
-        job->dispatcher = job->dispatcher_flex && job->flex_backend >= 0 ? job->flex_backend : c->value;
+        asked->dispatcher_flex = c->value == SS_DISPATCH_DEEPEP;
+        set_dispatcher(asked,
+                       asked->dispatcher_flex && asked->flex_backend >= 0 ? asked->flex_backend : c->value);
         return SS_OK;
     }
     if (!strcmp(values[0], "deepep") || !strcmp(values[0], "hybridep"))
@@ -43,11 +50,11 @@ DEFINE(dispatcher)
 const struct ss_flag_choice ss_flag_backends[] = {
     {"deepep", SS_DISPATCH_DEEPEP}, {"hybridep", SS_DISPATCH_HYBRIDEP}, {NULL, 0}};
 
-static void set_backend(struct ss_job *job, int backend)
+static void set_backend(struct ss_asked *asked, int backend)
 {
-    job->flex_backend = backend;
-    if (job->dispatcher_flex)
-        job->dispatcher = backend;
+    asked->flex_backend = backend;
+    if (asked->dispatcher_flex)
+        set_dispatcher(asked, backend);
 }
 
 DEFINE(backend)
@@ -55,7 +62,7 @@ DEFINE(backend)
     UNUSED;
     for (const struct ss_flag_choice *c = ss_flag_backends; c->name; c++)
         if (!strcmp(values[0], c->name)) {
-            set_backend(job, c->value);
+            set_backend(asked, c->value);
             return SS_OK;
         }
     if (!strcmp(values[0], "ncclep"))
@@ -66,8 +73,8 @@ DEFINE(backend)
 DEFINE(enable_deepep)
 {
     UNUSED;
-    set_backend(job, SS_DISPATCH_DEEPEP);
-    job->enable_deepep = 1;
+    set_backend(asked, SS_DISPATCH_DEEPEP);
+    asked->enable_deepep = 1;
     return SS_OK;
 }
 
@@ -121,14 +128,14 @@ DEFINE(capacity)
     UNUSED;
     if (ss_parse_double(values[0], &factor) || !(fabs(factor) <= 1e6) || factor == 0)
         return refuse(why, SS_ERR_INPUT, "it is a number above 0, or below 0 for no limit");
-    job->capacity_factor = factor > 0 ? factor : 0;
+    asked->job.moe.capacity_factor = factor > 0 ? factor : 0;
     return SS_OK;
 }
 
 DEFINE(force_balancing)
 {
     UNUSED;
-    job->moe_load = SS_LOAD_UNIFORM;
+    asked->job.moe.load = SS_LOAD_UNIFORM;
     return SS_OK;
 }
 
@@ -140,8 +147,8 @@ DEFINE(force_biased)
     if (ss_parse_double(values[0], &sigma) || !(fabs(sigma) <= 100))
         return refuse(why, SS_ERR_INPUT,
                       "it is a standard deviation of at most 100, below 0 where it is drawn once");
-    job->moe_load = SS_LOAD_BIASED;
-    job->moe_load_exponent = fabs(sigma);
+    asked->job.moe.load = SS_LOAD_BIASED;
+    asked->job.moe.load_exponent = fabs(sigma);
     return SS_OK;
 }
 
@@ -183,13 +190,13 @@ DEFINE(load)
         return refuse(why, SS_ERR_INPUT, "it is biased:SIGMA or zipf:EXPONENT, with a number in 0..100");
     else
         kind = is_workload(text) ? SS_LOAD_WORKLOAD : SS_LOAD_FILE;
-    if (!text[0] || strlen(text) >= sizeof job->moe_load_source)
+    if (!text[0] || strlen(text) >= sizeof asked->job.moe.load_source)
         return refuse(why, SS_ERR_INPUT, text[0] ? "the value is too long" : "the value is empty");
-    memset(job->moe_load_source, 0, sizeof job->moe_load_source);
+    memset(asked->job.moe.load_source, 0, sizeof asked->job.moe.load_source);
     if (kind >= SS_LOAD_FILE)
-        ss_copy(job->moe_load_source, sizeof job->moe_load_source, text);
-    job->moe_load = kind;
-    job->moe_load_exponent = v;
+        ss_copy(asked->job.moe.load_source, sizeof asked->job.moe.load_source, text);
+    asked->job.moe.load = (enum ss_moe_load)kind;
+    asked->job.moe.load_exponent = v;
     return SS_OK;
 }
 
@@ -202,8 +209,8 @@ DEFINE(mtp)
     UNUSED;
     if (ss_parse_i64(values[0], 0, 1000, &layers))
         return refuse(why, SS_ERR_INPUT, "it is a whole number in 0..1000");
-    job->model.mtp_num_layers = (int)layers;
-    job->mtp_given = 1;
+    asked->job.model.mtp_num_layers = (int)layers;
+    asked->mtp_given = 1;
     return SS_OK;
 }
 
@@ -225,8 +232,8 @@ DEFINE(window)
         comma++;
     if (!comma || ss_parse_i64(text, -1, 1 << 26, &left) || ss_parse_i64(comma, -1, 1 << 26, &right))
         return refuse(why, SS_ERR_INPUT, "it is the tokens before and behind a query, as 128,0; -1: all");
-    job->window_given = 1;
-    job->model.sliding_window = left < 0 ? 0 : (int)left + 1;
+    asked->window_given = 1;
+    asked->job.model.sliding_window = left < 0 ? 0 : (int)left + 1;
     return SS_OK;
 }
 
@@ -271,9 +278,9 @@ DEFINE(cuda_graph_scope)
         parts |= scopes[k].parts;
         named |= scopes[k].named;
     }
-    job->graph_words = named;
-    job->graph_scope = parts;
-    job->graph_scope_given = 1;
+    asked->graph_words = named;
+    asked->job.graphs.scope = parts;
+    asked->graph_scope_given = 1;
     return SS_OK;
 }
 
@@ -289,18 +296,18 @@ DEFINE(recompute_modules)
                           "it is none of core_attn layernorm mla_up_proj mlp moe moe_act shared_experts");
         modules |= SS_MODULE_BIT(module);
     }
-    job->recompute_modules = modules;
-    job->modules_given = 1;
+    asked->job.recompute.modules = modules;
+    asked->modules_given = 1;
     return SS_OK;
 }
 
 DEFINE(moe_recompute)
 {
     UNUSED;
-    job->recompute = SS_RECOMPUTE_SELECTIVE;
-    job->recompute_short = 0;
-    job->recompute_modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
-    job->recompute_modules |= SS_MODULE_BIT(SS_MODULE_MOE);
+    asked->job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
+    asked->recompute_short = 0;
+    asked->job.recompute.modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    asked->job.recompute.modules |= SS_MODULE_BIT(SS_MODULE_MOE);
     return SS_OK;
 }
 
@@ -324,7 +331,7 @@ DEFINE(offload_modules)
                 "it is none of attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act");
         modules |= 1u << k;
     }
-    job->offload_modules = modules;
+    asked->job.offload.modules = modules;
     return SS_OK;
 }
 
@@ -348,13 +355,13 @@ static int read_moment(const char *word, int *out, const char **why)
 DEFINE(exp_avg)
 {
     UNUSED;
-    return read_moment(values[0], &job->exp_avg_bf16, why);
+    return read_moment(values[0], &asked->exp_avg_bf16, why);
 }
 
 DEFINE(exp_avg_sq)
 {
     UNUSED;
-    return read_moment(values[0], &job->exp_avg_sq_bf16, why);
+    return read_moment(values[0], &asked->exp_avg_sq_bf16, why);
 }
 
 /* Takes the first of `words`, "medium high low"; the others are known and not modelled. */

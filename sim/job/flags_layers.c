@@ -232,7 +232,7 @@ static int read_part(struct reader *r, struct stages *s)
     return rc;
 }
 
-int ss_flag_layout(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_layout(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     struct ss_pipeline_layout layout = {.n = 1};
     struct reader r = {.p = values[0]};
@@ -247,13 +247,13 @@ int ss_flag_layout(struct ss_job *job, int n, char *const *values, const char **
     *why = r.why;
     if (rc)
         return rc;
-    job->layout = layout;
-    job->layout_mtp = s.mtp;
-    job->layout_mtp_apart = s.apart;
+    asked->job.layout = layout;
+    asked->layout_mtp = s.mtp;
+    asked->layout_mtp_apart = s.apart;
     return SS_OK;
 }
 
-int ss_flag_moe_layer_freq(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_moe_layer_freq(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     struct ss_layer_rule rule;
     int every, rc = ss_layers_read(values[0], &every, &rule, why);
@@ -261,11 +261,11 @@ int ss_flag_moe_layer_freq(struct ss_job *job, int n, char *const *values, const
     (void)n;
     rule.period = every;
     if (!rc)
-        job->model.moe_layers = rule;
+        asked->job.model.moe_layers = rule;
     return rc;
 }
 
-int ss_flag_window_skip_freq(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_window_skip_freq(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     struct ss_layer_rule rule;
     int every, rc = ss_layers_read(values[0], &every, &rule, why);
@@ -273,17 +273,17 @@ int ss_flag_window_skip_freq(struct ss_job *job, int n, char *const *values, con
     (void)n;
     if (rc)
         return rc;
-    job->window_skip_freq = every;
-    job->model.local_layers = rule;
+    asked->window_skip_freq = every;
+    asked->job.model.local_layers = rule;
     return SS_OK;
 }
 
-int ss_flag_activation_clamp(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_activation_clamp(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     double most;
 
     (void)n;
-    job->model.activation_clamp = 1;
+    asked->job.model.activation_clamp = 1;
     if (!ss_parse_double(values[0], &most) && most > 0 && most <= 1e15)
         return SS_OK;
     *why = "it is a number above 0";

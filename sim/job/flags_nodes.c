@@ -28,25 +28,25 @@ static int read_range(const char *text, size_t n, struct ss_node_range *out)
     return 0;
 }
 
-int ss_flag_on_nodes(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_on_nodes(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     const char *at = values[0];
 
     (void)n;
-    job->nranges = 0;
+    asked->job.nranges = 0;
     for (size_t len;; at += len + 1) {
         struct ss_node_range r;
         len = strcspn(at, ",");
         *why = "not nodes like 0-3,8: from the lower to the higher, each once";
         if (read_range(at, len, &r))
             return SS_ERR_INPUT;
-        for (int i = 0; i < job->nranges; i++)
-            if (r.first <= job->on_nodes[i].last && job->on_nodes[i].first <= r.last)
+        for (int i = 0; i < asked->job.nranges; i++)
+            if (r.first <= asked->job.on_nodes[i].last && asked->job.on_nodes[i].first <= r.last)
                 return SS_ERR_INPUT;
         *why = "more than 64 ranges";
-        if (job->nranges == SS_MAX_NODE_RANGES)
+        if (asked->job.nranges == SS_MAX_NODE_RANGES)
             return SS_ERR_INPUT;
-        job->on_nodes[job->nranges++] = r;
+        asked->job.on_nodes[asked->job.nranges++] = r;
         if (!at[len])
             return SS_OK;
     }

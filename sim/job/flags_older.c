@@ -6,7 +6,7 @@
 #include "job/flags_set.h"
 
 /* Of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
-int ss_flag_checkpoint_method(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_checkpoint_method(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     int block = !strcmp(values[0], "block");
 
@@ -14,7 +14,8 @@ int ss_flag_checkpoint_method(struct ss_job *job, int n, char *const *values, co
         *why = "it is uniform or block";
         return SS_ERR_INPUT;
     }
-    int rc = ss_flag_checkpoint_activations(job, n, values, why);
-    job->recompute_method = block ? SS_RECOMPUTE_BLOCK : SS_RECOMPUTE_UNIFORM;
+    int rc = ss_flag_checkpoint_activations(asked, n, values, why);
+    asked->job.recompute.method = block ? SS_RECOMPUTE_BLOCK : SS_RECOMPUTE_UNIFORM;
+    SS_GIVE(asked, recompute_method);
     return rc;
 }

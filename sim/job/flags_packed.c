@@ -51,24 +51,24 @@ static int read_law(const char *text, double *low, double *high, const char **wh
     return SS_PACKED_FILE;
 }
 
-int ss_flag_packed_lengths(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_packed_lengths(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     const char *text = values[0], *wrong = NULL;
     double low = 0, high = 0;
     int law = read_law(text, &low, &high, &wrong);
 
     (void)n;
-    if (!text[0] || strlen(text) >= sizeof job->packed_source)
+    if (!text[0] || strlen(text) >= sizeof asked->job.packed.source)
         wrong = text[0] ? "the value is too long" : "the value is empty";
     if (wrong) {
         *why = wrong;
         return SS_ERR_INPUT;
     }
-    memset(job->packed_source, 0, sizeof job->packed_source);
+    memset(asked->job.packed.source, 0, sizeof asked->job.packed.source);
     if (law == SS_PACKED_FILE)
-        ss_copy(job->packed_source, sizeof job->packed_source, text);
-    job->packed_law = law;
-    job->packed_low = low;
-    job->packed_high = high;
+        ss_copy(asked->job.packed.source, sizeof asked->job.packed.source, text);
+    asked->job.packed.law = (enum ss_packed_law)law;
+    asked->job.packed.low = low;
+    asked->job.packed.high = high;
     return SS_OK;
 }

@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "model/model_internal.h"
 #include "stepsim/params.h"
 
-#define DEFINE(name) int ss_flag_##name(struct ss_job *job, int n, char *const *values, const char **why)
-#define UNUSED (void)job, (void)n, (void)values, (void)why
+#define DEFINE(name) int ss_flag_##name(struct ss_asked *asked, int n, char *const *values, const char **why)
+#define UNUSED (void)asked, (void)n, (void)values, (void)why
 
 static int bad(const char **why, const char *text)
 {
@@ -47,7 +46,7 @@ DEFINE(measured)
         return bad(why, what);
     if (!(s > 0 && s <= 1e9))
         return bad(why, "a measured time is above 0 and at most 1e9 s");
-    job->measured_ms = s * 1e3;
+    asked->measured_ms = s * 1e3;
     return SS_OK;
 }
 
@@ -61,7 +60,7 @@ DEFINE(measured_memory)
         return bad(why, what);
     if (!(bytes > 0 && bytes <= 1e15))
         return bad(why, "a measured memory is above 0 and at most 1e15 bytes");
-    job->measured_mib = bytes / SS_MIB;
+    asked->measured_mib = bytes / SS_MIB;
     return SS_OK;
 }
 
@@ -95,52 +94,52 @@ DEFINE(failed_gpu)
     const char *at = values[0];
 
     UNUSED;
-    job->nfailed = 0;
+    asked->job.nfailed = 0;
     for (size_t len;; at += len + 1) {
         struct ss_failed_gpu g;
         int i = 0;
         len = strcspn(at, ",");
         if (read_failed(at, len, &g))
             return bad(why, "not NODE or NODE:GPU, several with commas between them");
-        while (i < job->nfailed && job->failed[i].node != g.node)
+        while (i < asked->job.nfailed && asked->job.failed[i].node != g.node)
             i++;
         if (i == SS_MAX_FAILED)
             return bad(why, "more than 64 nodes");
-        if (i == job->nfailed)
-            job->failed[job->nfailed++] = g;
-        else if (g.gpu > job->failed[i].gpu)
-            job->failed[i].gpu = g.gpu;
+        if (i == asked->job.nfailed)
+            asked->job.failed[asked->job.nfailed++] = g;
+        else if (g.gpu > asked->job.failed[i].gpu)
+            asked->job.failed[i].gpu = g.gpu;
         if (!at[len])
             return SS_OK;
     }
 }
 
 /* fp8 is a matter of the GEMMs; --bf16 or --fp16 beside it say how values are stored. */
-static void set_storage(struct ss_job *job, int precision)
+static void set_storage(struct ss_asked *asked, int precision)
 {
-    job->fp8_base = precision;
-    if (!ss_precision_is_quantized(job->precision))
-        job->precision = precision;
+    asked->job.stored = precision;
+    if (!ss_precision_is_quantized(asked->job.precision))
+        asked->job.precision = precision;
 }
 
 DEFINE(fp16)
 {
     UNUSED;
-    set_storage(job, SS_FP16);
+    set_storage(asked, SS_FP16);
     return SS_OK;
 }
 
 DEFINE(bf16)
 {
     UNUSED;
-    set_storage(job, SS_BF16);
+    set_storage(asked, SS_BF16);
     return SS_OK;
 }
 
 DEFINE(fp8)
 {
     UNUSED;
-    job->precision = SS_FP8;
+    asked->job.precision = SS_FP8;
     return SS_OK;
 }
 
@@ -148,13 +147,13 @@ DEFINE(fp8_format)
 {
     UNUSED;
     if (!strcmp(values[0], "none")) {
-        if (job->precision == SS_FP8)
-            job->precision = job->fp8_base < 0 ? SS_FP32 : job->fp8_base;
+        if (asked->job.precision == SS_FP8)
+            asked->job.precision = asked->job.stored;
         return SS_OK;
     }
     if (strcmp(values[0], "hybrid") && strcmp(values[0], "e4m3"))
         return bad(why, "it is hybrid, e4m3 or none");
-    job->precision = SS_FP8;
+    asked->job.precision = SS_FP8;
     return SS_OK;
 }
 
@@ -162,34 +161,34 @@ DEFINE(fp4_format)
 {
     UNUSED;
     if (!strcmp(values[0], "e2m1"))
-        job->precision = SS_NVFP4;
+        asked->job.precision = SS_NVFP4;
     else if (strcmp(values[0], "none"))
         return bad(why, "it is e2m1 or none");
-    else if (job->precision == SS_NVFP4)
-        job->precision = job->fp8_base < 0 ? SS_FP32 : job->fp8_base;
+    else if (asked->job.precision == SS_NVFP4)
+        asked->job.precision = asked->job.stored;
     return SS_OK;
 }
 
 DEFINE(fp4_recipe)
 {
     UNUSED;
-    job->fp4_recipe_given = 1;
+    asked->fp4_recipe_given = 1;
     return strcmp(values[0], "nvfp4") ? bad(why, "it is nvfp4") : SS_OK;
 }
 
 DEFINE(fp4_param_gather)
 {
     UNUSED;
-    job->fp4_param_gather = 1;
+    asked->fp4_param_gather = 1;
     return SS_OK;
 }
 
 /* mxfp8 is fp8 of a recipe, of which another word of the precision leaves nothing. */
-static void set_mxfp8(struct ss_job *job, int on)
+static void set_mxfp8(struct ss_asked *asked, int on)
 {
-    if (on || job->precision_mxfp8)
-        job->fp8_recipe = on ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
-    job->precision_mxfp8 = on;
+    if (on || asked->precision_mxfp8)
+        asked->job.fp8_recipe = on ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
+    asked->precision_mxfp8 = on;
 }
 
 DEFINE(precision)
@@ -198,27 +197,27 @@ DEFINE(precision)
     for (int p = 0; p < SS_PRECISION_COUNT; p++) {
         if (strcmp(values[0], ss_precision_name(p)))
             continue;
-        job->precision = p;
-        job->fp8_base = ss_precision_is_quantized(p) ? SS_BF16 : p == SS_FP32 ? -1 : p;
-        set_mxfp8(job, 0);
+        asked->job.precision = p;
+        asked->job.stored = ss_precision_is_quantized(p) ? SS_BF16 : (enum ss_precision)p;
+        set_mxfp8(asked, 0);
         return SS_OK;
     }
     if (!strcmp(values[0], "mxfp8")) {
-        job->precision = SS_FP8;
-        job->fp8_base = SS_BF16;
-        set_mxfp8(job, 1);
+        asked->job.precision = SS_FP8;
+        asked->job.stored = SS_BF16;
+        set_mxfp8(asked, 1);
         return SS_OK;
     }
     return bad(why, "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4");
 }
 
 /* A later word leaves nothing of an earlier one. */
-static void set_recompute(struct ss_job *job, int recompute)
+static void set_recompute(struct ss_asked *asked, int recompute)
 {
-    job->recompute = recompute;
-    job->recompute_short = job->checkpoint_activations = 0;
-    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
-        job->recompute_modules = 0;
+    asked->job.recompute.granularity = recompute;
+    asked->recompute_short = asked->checkpoint_activations = 0;
+    if (asked->job.recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
+        asked->job.recompute.modules = 0;
 }
 
 DEFINE(recompute)
@@ -228,17 +227,18 @@ DEFINE(recompute)
     UNUSED;
     if (!operators && !full && strcmp(values[0], "none") && strcmp(values[0], "selective"))
         return bad(why, "it is none, selective, op-selective or full");
-    set_recompute(job, full                  ? SS_RECOMPUTE_FULL
-                       : values[0][0] == 'n' ? SS_RECOMPUTE_NONE
-                                             : SS_RECOMPUTE_SELECTIVE);
-    job->recompute_short = full;
+    set_recompute(asked, full                  ? SS_RECOMPUTE_FULL
+                         : values[0][0] == 'n' ? SS_RECOMPUTE_NONE
+                                               : SS_RECOMPUTE_SELECTIVE);
+    asked->recompute_short = full;
     if (operators) {
-        job->recompute_modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
-        job->modules_given = 0;
+        asked->job.recompute.modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
+        asked->modules_given = 0;
     }
     if (!full) {
-        job->recompute_method = -1;
-        job->recompute_num_layers = 0;
+        asked->job.recompute.method = SS_RECOMPUTE_UNIFORM;
+        SS_TAKE_BACK(asked, recompute_method);
+        asked->job.recompute.num_layers = 0;
     }
     return SS_OK;
 }
@@ -246,7 +246,7 @@ DEFINE(recompute)
 DEFINE(recompute_activations)
 {
     UNUSED;
-    set_recompute(job, SS_RECOMPUTE_SELECTIVE);
+    set_recompute(asked, SS_RECOMPUTE_SELECTIVE);
     return SS_OK;
 }
 
@@ -255,9 +255,9 @@ DEFINE(recompute_granularity)
     UNUSED;
     if (strcmp(values[0], "selective") && strcmp(values[0], "full"))
         return bad(why, "it is selective or full");
-    int full = values[0][0] == 'f', shorter = job->recompute_short;
-    set_recompute(job, full ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE);
-    job->recompute_short = full && shorter;
+    int full = values[0][0] == 'f', shorter = asked->recompute_short;
+    set_recompute(asked, full ? SS_RECOMPUTE_FULL : SS_RECOMPUTE_SELECTIVE);
+    asked->recompute_short = full && shorter;
     return SS_OK;
 }
 
@@ -267,8 +267,8 @@ DEFINE(checkpoint_activations)
     char *const words[] = {full};
 
     UNUSED;
-    int rc = ss_flag_recompute(job, 1, words, why);
-    job->checkpoint_activations = 1;
+    int rc = ss_flag_recompute(asked, 1, words, why);
+    asked->checkpoint_activations = 1;
     return rc;
 }
 
@@ -286,10 +286,10 @@ DEFINE(fsdp)
     for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
         if (strcmp(values[0], words[i].name))
             continue;
-        job->fsdp = words[i].fsdp;
-        job->fsdp2 = 0;
-        job->sharding = words[i].sharding;
-        job->fsdp_hybrid = words[i].hybrid;
+        asked->job.dp.fsdp = words[i].fsdp;
+        asked->job.dp.fsdp2 = 0;
+        asked->job.dp.sharding = words[i].sharding;
+        asked->job.dp.fsdp_hybrid = words[i].hybrid;
         return SS_OK;
     }
     return bad(why, "it is full, grad, hybrid or none");
@@ -298,8 +298,8 @@ DEFINE(fsdp)
 DEFINE(fsdp2)
 {
     UNUSED;
-    job->fsdp = job->fsdp2 = 1;
-    job->sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+    asked->job.dp.fsdp = asked->job.dp.fsdp2 = 1;
+    asked->job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
     return SS_OK;
 }
 
@@ -323,7 +323,7 @@ DEFINE(rank_order)
             break;
         p += len + 1;
     }
-    ss_copy(job->rank_order, sizeof(job->rank_order), values[0]);
+    ss_copy(asked->job.rank_order, sizeof(asked->job.rank_order), values[0]);
     return SS_OK;
 }
 
@@ -334,15 +334,15 @@ DEFINE(vp)
     UNUSED;
     if (ss_parse_i64(values[0], 1, 100000, &stages))
         return bad(why, "it is a whole number in 1..100000");
-    job->virtual_stages = stages > 1 ? (int)stages : 0;
-    job->layers_per_virtual_stage = 0;
+    asked->job.virtual_stages = stages > 1 ? (int)stages : 0;
+    asked->job.layers_per_virtual_stage = 0;
     return SS_OK;
 }
 
 DEFINE(tp_pp_dp)
 {
     UNUSED;
-    ss_copy(job->rank_order, sizeof(job->rank_order), "tp-pp-dp");
+    ss_copy(asked->job.rank_order, sizeof(asked->job.rank_order), "tp-pp-dp");
     return SS_OK;
 }
 
@@ -362,7 +362,8 @@ DEFINE(cp_comm)
             return unsupported(why, "a type that differs between layers is not modelled");
     for (const struct ss_flag_choice *c = ss_flag_cp_comms; c->name; c++)
         if (!strcmp(word, c->name)) {
-            job->cp_comm_type = c->value;
+            asked->job.cp_comm_type = (enum ss_cp_comm)c->value;
+            SS_GIVE(asked, cp_comm_type);
             return SS_OK;
         }
     return bad(why, "it is p2p, a2a, allgather or a2a+p2p");
@@ -380,27 +381,26 @@ DEFINE(optimizer_instances)
 DEFINE(cpu_offloading)
 {
     UNUSED;
-    if (!job->cpu_offload_layers)
-        job->cpu_offload_layers = -1;
+    asked->cpu_offloading = 1;
     return SS_OK;
 }
 
 /* Offload with a default of its fraction; --optimizer-offload-fraction beats it wherever it stands. */
-static void optimizer_on(struct ss_job *job, double fraction)
+static void optimizer_on(struct ss_asked *asked, double fraction)
 {
-    job->optimizer_offload = fmax(job->optimizer_offload, fraction);
+    asked->job.offload.optimizer = fmax(asked->job.offload.optimizer, fraction);
 }
 
 DEFINE(optimizer)
 {
     UNUSED;
-    job->optimizer = SS_OPTIMIZER_ADAM;
-    if (!strcmp(values[0], "muon") || !strcmp(values[0], "dist_muon")) {
-        job->optimizer = values[0][0] == 'd' ? SS_OPTIMIZER_DIST_MUON : SS_OPTIMIZER_MUON;
+    asked->dist_muon = !strcmp(values[0], "dist_muon");
+    asked->job.optimizer.kind =
+        asked->dist_muon || !strcmp(values[0], "muon") ? SS_OPTIMIZER_MUON : SS_OPTIMIZER_ADAM;
+    if (asked->job.optimizer.kind == SS_OPTIMIZER_MUON)
         return SS_OK;
-    }
     if (!strcmp(values[0], "hybridadam")) {
-        optimizer_on(job, 0.5); /* its own default of the fraction */
+        optimizer_on(asked, 0.5); /* its own default of the fraction */
         return SS_OK;
     }
     if (!strcmp(values[0], "adam") || !strcmp(values[0], "adamw"))
@@ -411,7 +411,7 @@ DEFINE(optimizer)
 DEFINE(optimizer_offload)
 {
     UNUSED;
-    optimizer_on(job, 1);
+    optimizer_on(asked, 1);
     return SS_OK;
 }
 
@@ -422,7 +422,7 @@ DEFINE(optimizer_fraction)
     UNUSED;
     if (ss_parse_double(values[0], &v) || !(v >= 0 && v <= 1))
         return bad(why, "it is a number in 0..1");
-    job->optimizer_fraction = v;
+    asked->optimizer_fraction = v;
     return SS_OK;
 }
 
@@ -449,14 +449,14 @@ DEFINE(clip_grad)
     UNUSED;
     if (ss_parse_double(values[0], &norm) || !(norm >= 0 && norm <= 1e15))
         return bad(why, "it is a norm of 0 or more");
-    job->clip_grad = norm > 0;
+    asked->job.optimizer.clip_grad = norm > 0;
     return SS_OK;
 }
 
 DEFINE(quick_geglu)
 {
     UNUSED;
-    job->model.gated_mlp = job->quick_geglu = 1;
+    asked->job.model.gated_mlp = asked->quick_geglu = 1;
     return SS_OK;
 }
 
@@ -467,9 +467,9 @@ DEFINE(padded_vocab)
     UNUSED;
     if (ss_parse_i64(values[0], 1, 1 << 26, &rows))
         return bad(why, "it is a whole number in 1..67108864");
-    job->model.vocab_size = (int)rows;
-    job->padded_vocab = 1;
-    job->model.extra_vocab_size = 0;
-    job->vocab_divisible_by = 1;
+    asked->job.model.vocab_size = (int)rows;
+    asked->padded_vocab = 1;
+    asked->job.model.extra_vocab_size = 0;
+    asked->job.vocab_divisible_by = 1;
     return SS_OK;
 }

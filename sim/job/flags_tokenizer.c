@@ -8,7 +8,7 @@
 #define GPT2 50257
 #define NOT_KNOWN (-1)
 
-int ss_flag_tokenizer(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_tokenizer(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     static const struct {
         const char *name;
@@ -19,28 +19,28 @@ int ss_flag_tokenizer(struct ss_job *job, int n, char *const *values, const char
 
     (void)n;
     (void)why;
-    job->tokenizer_vocab = NOT_KNOWN;
-    job->null_tokenizer = !strcmp(values[0], "NullTokenizer");
+    asked->tokenizer_vocab = NOT_KNOWN;
+    asked->null_tokenizer = !strcmp(values[0], "NullTokenizer");
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
         if (!strcmp(values[0], known[i].name))
-            job->tokenizer_vocab = known[i].rows;
+            asked->tokenizer_vocab = known[i].rows;
     return SS_OK;
 }
 
-int ss_flag_merge_file(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_merge_file(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
     (void)n;
     (void)values;
     (void)why;
-    if (job->tokenizer_vocab == 0) /* pretrain_gpt.py's own default */
-        job->tokenizer_vocab = GPT2;
+    if (asked->tokenizer_vocab == 0) /* pretrain_gpt.py's own default */
+        asked->tokenizer_vocab = GPT2;
     return SS_OK;
 }
 
 /* Read when the job is complete, where it turns out that nothing else tells the vocabulary. */
-int ss_flag_tokenizer_model(struct ss_job *job, int n, char *const *values, const char **why)
+int ss_flag_tokenizer_model(struct ss_asked *asked, int n, char *const *values, const char **why)
 {
-    (void)job;
+    (void)asked;
     (void)n;
     (void)values;
     (void)why;

@@ -8,37 +8,17 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "stepsim/stack.h"
 
 void ss_job_init(struct ss_job *job)
 {
-    memset(job, 0, sizeof(*job));
-    ss_copy(job->stack, sizeof(job->stack), SS_DEFAULT_STACK);
-    ss_copy(job->schedule, sizeof(job->schedule), "auto");
-    ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-dp-pp");
-    job->tp = job->pp = job->cp = job->ep = 1;
-    job->precision = SS_FP32;
-    job->fp8_base = -1;
-    job->attention = SS_ATTENTION_AUTO;
-    job->recompute_method = job->cp_comm_type = -1;
-    job->dispatcher = job->flex_backend = -1;
-    job->permute_fusion = job->grouped_gemm = -1;
-    job->packed_algorithm = job->packed_seed = -1;
-    job->attention_dropout = job->hidden_dropout = -1;
-    job->overlap_p2p = 1;
-    job->spread = 1;
-    job->scatter_gather = 1;
-    job->align_grad_reduce = 1;
-    job->grad_reduce_fp32 = -1;
-    job->optimizer_fraction = -1;
-    job->cpu_offload_activations = 1;
-    job->cpu_offload_weights = -1;
-    job->offload_least = 1024 * 1024;
-    job->offload_fraction = 1;
-    job->offload_inflight = -1;
-    job->check_for_nan = 1;
-    job->clip_grad = 1;
-    job->muon_steps = 5;
-    job->vocab_divisible_by = 128;
+    static const struct ss_job unset = {
+#define SS_FIELD(type, field, unset, key) .field = unset,
+#define SS_MEMBER(group, type, field, unset, key) .group.field = unset,
+#include "stepsim/job_fields.def"
+    };
+
+    memcpy(job, &unset, sizeof unset); /* padding too: jobs are compared as bytes */
     ss_model_init(&job->model);
 }
 
@@ -133,7 +113,7 @@ int ss_job_copies_embedding(const struct ss_job *job)
 
 int ss_job_is_hybrid(const struct ss_job *job)
 {
-    return job->fsdp && job->fsdp_hybrid && job->sharding >= SS_SHARD_OPTIM_GRADS;
+    return job->dp.fsdp && job->dp.fsdp_hybrid && job->dp.sharding >= SS_SHARD_OPTIM_GRADS;
 }
 
 int ss_job_experts_apart(const struct ss_job *job)
@@ -143,9 +123,8 @@ int ss_job_experts_apart(const struct ss_job *job)
 
 int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int stored = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
-    return stack->fp32_params > 0 && stack->fsdp_pytorch > 0 && stored == SS_BF16 &&
-           job->sharding <= SS_SHARD_OPTIM && (stack->te_layers <= 0 || job->transformer_local);
+    return stack->fp32_params > 0 && stack->fsdp_pytorch > 0 && job->stored == SS_BF16 &&
+           job->dp.sharding <= SS_SHARD_OPTIM && (stack->te_layers <= 0 || job->transformer_local);
 }
 
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack)
@@ -217,7 +196,7 @@ int ss_dispatcher_has_stages(int dispatcher)
 
 unsigned ss_job_redone_modules(const struct ss_job *job)
 {
-    if (job->recompute != SS_RECOMPUTE_SELECTIVE)
+    if (job->recompute.granularity != SS_RECOMPUTE_SELECTIVE)
         return 0;
-    return job->recompute_modules ? job->recompute_modules : SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+    return job->recompute.modules ? job->recompute.modules : SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
 }

@@ -273,78 +273,21 @@ int ss_job_check_stages(struct ss_finish *f)
     return rc;
 }
 
-/* Transformer layers of the largest stage. */
-static int stage_layers(const struct ss_job *job)
-{
-    int first = job->first_stage_layers, last = job->last_stage_layers;
-    int rest = job->pp - !!first - !!last;
-    int n = rest > 0 ? (ss_job_split_layers(job) - first - last) / rest : 0;
-
-    if (job->layout.n > 0)
-        return ss_job_layout_most(job);
-    n = first > n ? first : n;
-    return last > n ? last : n;
-}
-
-static int check_recompute(struct ss_finish *f)
-{
-    const struct ss_job *job = f->job;
-
-    if (job->checkpoint_activations && f->stack->te_layers > 0)
-        REFUSE(
-            f, "--checkpoint-activations", "take --recompute full, or a --stack of before Megatron core",
-            "--checkpoint-activations is no longer valid, use --recompute-activations, or, for more control, "
-            "--recompute-granularity and --recompute-method.");
-    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) && f->stack->by_operator <= 0)
-        REFUSE(f, "--recompute --stack",
-               "take --recompute selective, or a stack with ss.recompute.by_operator",
-               "recompute by operator is not in the stack %s", f->stack->name);
-    if (job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) &&
-        (job->model.num_experts || job->model.kv_lora_rank)) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "recompute by operator is not modelled in mixtures of experts and latent attention");
-        ss_job_blame(f, "--recompute");
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take --recompute none, selective or full");
-    }
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_method >= 0)
-        REFUSE(f, "--recompute-method", "drop --recompute-method",
-               "recompute method is not yet supported for selective recomputing granularity");
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_num_layers)
-        REFUSE(f, "--recompute-num-layers", "drop --recompute-num-layers",
-               "When using recompute_granularity: selective recompute_num_layers must be None.");
-    if (job->recompute != SS_RECOMPUTE_FULL)
-        return SS_OK;
-    if (job->recompute_method < 0)
-        REFUSE(f, "--recompute-granularity", "add --recompute-method",
-               "Using recompute_granularity: full so recompute_method must be "
-               "\"block\" or \"uniform\"");
-    if (job->model.mtp_num_layers > 0 && job->recompute_method == SS_RECOMPUTE_UNIFORM &&
-        job->recompute_num_layers > 1)
-        REFUSE(f, "--recompute-num-layers --mtp-num-layers", "give --recompute-num-layers 1",
-               "recompute_num_layers must be 1 for MTP recompute");
-    if (job->recompute_num_layers < 1 || job->recompute_num_layers > stage_layers(job))
-        REFUSE(f, "--recompute-num-layers --recompute-granularity",
-               "give --recompute-num-layers in that range",
-               "When using recompute_granularity: full recompute_num_layers must be between 1 and "
-               "num_layers_per_pipeline_rank: %d",
-               stage_layers(job));
-    return SS_OK;
-}
-
 static int check_offload(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if (!job->cpu_offload_layers)
+    if (!ss_job_offloads_layers(f))
         return SS_OK;
-    if (job->cpu_offload_layers >= job->model.num_layers)
+    if (job->offload.layers >= job->model.num_layers)
         REFUSE(f, "--cpu-offloading-num-layers", "fewer --cpu-offloading-num-layers",
                "CPU offloading can be done only for layers less than %d", job->model.num_layers);
     if (job->pp > 1)
         REFUSE(f, "--cpu-offloading-num-layers --pp --cpu-offloading", "drop --cpu-offloading or take --pp 1",
                "Currently there is no support for Pipeline parallelism with CPU offloading");
     /* NeMo 24.03 was seen to run such a job, with the recompute alone active. */
-    if (job->recompute != SS_RECOMPUTE_NONE && !(is_nemo(f) && job->recompute == SS_RECOMPUTE_FULL))
+    if (job->recompute.granularity != SS_RECOMPUTE_NONE &&
+        !(is_nemo(f) && job->recompute.granularity == SS_RECOMPUTE_FULL))
         REFUSE(f, "--cpu-offloading-num-layers", "drop one of the two",
                "CPU offloading does not work when activation recomputation is enabled");
     if (job->transformer_local || f->stack->te_layers == 0)
@@ -358,22 +301,22 @@ static int check_data_parallel(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if (job->fsdp2 && job->distributed_optimizer)
+    if (job->dp.fsdp2 && job->dp.distributed_optimizer)
         REFUSE(f, "--use-distributed-optimizer", "drop it: FSDP shards the optimizer too",
                "--use-torch-fsdp2 is not supported with MCore's distributed optimizer");
-    if (job->fsdp2 && job->model.tied_embeddings)
+    if (job->dp.fsdp2 && job->model.tied_embeddings)
         REFUSE(f, "--use-torch-fsdp2", "add --untie-embeddings-and-output-weights",
                "--use-torch-fsdp2 requires --untie-embeddings-and-output-weights");
-    if (job->fsdp2 && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
+    if (job->dp.fsdp2 && job->stored == SS_FP16)
         REFUSE(f, "--fp16 --precision", "take --bf16", "--use-torch-fsdp2 not supported with fp16 yet");
-    if (job->fsdp && job->sharding > SS_SHARD_OPTIM && job->pp > 1 && f->stack->fsdp_pipeline == 0)
+    if (job->dp.fsdp && job->dp.sharding > SS_SHARD_OPTIM && job->pp > 1 && f->stack->fsdp_pipeline == 0)
         REFUSE(f, "--fsdp --use-megatron-fsdp --use-torch-fsdp2 --pp",
                "take --pp 1, or the distributed optimizer instead of FSDP",
                "FSDP is not supported with pipeline parallelism");
-    if (job->overlap_param_gather && !job->distributed_optimizer && !job->fsdp)
+    if (job->dp.overlap_param_gather && !job->dp.distributed_optimizer && !job->dp.fsdp)
         REFUSE(f, "--overlap-param-gather", "add --use-distributed-optimizer",
                "--overlap-param-gather only supported with distributed optimizer");
-    if (job->overlap_param_gather && !job->overlap_grad_reduce)
+    if (job->dp.overlap_param_gather && !job->dp.overlap_grad_reduce)
         REFUSE(f, "--overlap-param-gather", "add --overlap-grad-reduce",
                "--overlap-grad-reduce should be turned on when using --overlap-param-gather");
     return SS_OK;
@@ -399,12 +342,12 @@ static int check_positions(struct ss_finish *f)
 {
     const struct ss_model *m = &f->job->model;
 
-    if (f->job->no_position_embedding && m->position == SS_POSITION_LEARNED)
+    if (f->asked->no_position_embedding && m->position == SS_POSITION_LEARNED)
         REFUSE(f, "--no-position-embedding", "say --position-embedding-type rope, or none",
                "--no-position-embedding is deprecated, use --position-embedding-type");
     if (m->max_position_embeddings >= f->job->seq_length || is_nemo(f))
         return SS_OK;
-    if (!f->positions_given && m->position != SS_POSITION_LEARNED)
+    if (!ss_job_gives_positions(f) && m->position != SS_POSITION_LEARNED)
         return SS_OK;
     if (!m->max_position_embeddings)
         REFUSE(f, "--seq", "add --max-position-embeddings", "max_position_embeddings argument is None");
@@ -427,7 +370,7 @@ int ss_job_check_features(struct ss_finish *f)
                "continue");
     rc = check_positions(f);
     if (!rc)
-        rc = check_recompute(f);
+        rc = ss_job_check_recompute(f);
     if (!rc)
         rc = check_offload(f);
     if (!rc)
@@ -440,5 +383,7 @@ int ss_job_check_features(struct ss_finish *f)
         rc = ss_job_check_packed(f);
     if (!rc)
         rc = ss_job_check_expert_features(f);
+    if (!rc)
+        rc = ss_job_check_optimizer(f);
     return rc;
 }

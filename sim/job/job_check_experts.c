@@ -6,11 +6,6 @@
 #include "job/job_internal.h"
 #include "stepsim/schedule.h"
 
-static int expert_tensor(const struct ss_job *job)
-{
-    return job->etp ? job->etp : job->tp;
-}
-
 /* ---- sizes ---- */
 
 static int check_groups(struct ss_finish *f)
@@ -34,7 +29,7 @@ static int check_widths(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
     const struct ss_model *m = &job->model;
-    int etp = expert_tensor(job);
+    int etp = job->etp;
 
     if (m->moe_ffn_hidden_size % etp)
         REFUSE(f, "--etp --moe-ffn-hidden-size", "take an --expert-tensor-parallel-size that divides it",
@@ -85,13 +80,13 @@ int ss_job_check_expert_layout(struct ss_finish *f)
 int ss_job_check_expert_world(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int64_t need = (int64_t)expert_tensor(job) * job->pp; /* each at most 2^20 */
+    int64_t need = (int64_t)job->etp * job->pp; /* each at most 2^20 */
 
     if (!job->model.num_experts)
         return SS_OK;
     if (need <= f->world_size && f->world_size % (need * job->ep) == 0)
         return SS_OK;
-    if (!job->etp && job->tp > 1 && f->world_size % ((int64_t)job->pp * job->ep) == 0)
+    if (!SS_GIVEN(f->asked, etp) && job->tp > 1 && f->world_size % ((int64_t)job->pp * job->ep) == 0)
         REFUSE(f, "--ep --etp --pp --nodes", "add --etp 1: without it experts are split by --tp, too",
                "world_size (%d) is not divisible by expert_tensor_model_pipeline_parallel size (%lld)",
                f->world_size, (long long)(need * job->ep));
@@ -106,9 +101,9 @@ int ss_job_check_expert_world(struct ss_finish *f)
 static int dispatcher_of(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int d = job->dispatcher < 0 ? f->stack->dispatcher : job->dispatcher;
+    int d = job->moe.dispatcher;
 
-    return ss_dispatcher_has_stages(d) && job->flex_backend >= 0 ? job->flex_backend : d;
+    return ss_dispatcher_has_stages(d) && f->asked->flex_backend >= 0 ? f->asked->flex_backend : d;
 }
 
 static int check_dispatcher(struct ss_finish *f)
@@ -116,28 +111,29 @@ static int check_dispatcher(struct ss_finish *f)
     const struct ss_job *job = f->job;
     int d = dispatcher_of(f), flex = ss_dispatcher_has_stages(d);
 
-    if (job->enable_deepep && !flex)
+    if (f->asked->enable_deepep && !flex)
         REFUSE(f, "--moe-enable-deepep", "add --moe-token-dispatcher-type flex",
                "DeepEP backend is only supported with flex token dispatcher.");
-    if (job->enable_deepep && d == SS_DISPATCH_HYBRIDEP)
+    if (f->asked->enable_deepep && d == SS_DISPATCH_HYBRIDEP)
         REFUSE(f, "--moe-enable-deepep --moe-flex-dispatcher-backend", "drop --moe-enable-deepep",
                "Only one backend is supported for flex token dispatcher.");
-    if (job->dispatcher >= 0 && flex && expert_tensor(job) * (int64_t)job->ep < 2)
+    if (SS_GIVEN(f->asked, dispatcher) && flex && job->etp * (int64_t)job->ep < 2)
         REFUSE(f, "--moe-token-dispatcher-type --ep",
                "take alltoall, or a larger --expert-model-parallel-size",
                "Flex token dispatcher requires TPxEP > 1");
-    if (d == SS_DISPATCH_DEEPEP && job->pad_to_capacity)
+    if (d == SS_DISPATCH_DEEPEP && job->moe.pad_to_capacity)
         REFUSE(f, "--moe-pad-expert-input-to-capacity --moe-flex-dispatcher-backend",
                "take the backend hybridep, or alltoall",
                "Flex token dispatcher with deepep backend does not support moe_pad_expert_input_to_capacity");
-    if (job->pad_to_capacity && !(job->capacity_factor > 0))
+    if (job->moe.pad_to_capacity && !(job->moe.capacity_factor > 0))
         REFUSE(f, "--moe-pad-expert-input-to-capacity", "add --moe-expert-capacity-factor",
                "moe_expert_capacity_factor must be set to use moe_pad_expert_input_to_capacity");
-    if (job->shared_expert_overlap && job->model.shared_expert_ffn_hidden_size && d == SS_DISPATCH_ALLGATHER)
+    if (job->moe.shared_expert_overlap && job->model.shared_expert_ffn_hidden_size &&
+        d == SS_DISPATCH_ALLGATHER)
         REFUSE(f, "--moe-shared-expert-overlap --moe-token-dispatcher-type",
                "take --moe-token-dispatcher-type alltoall",
                "moe_shared_expert_overlap only works with alltoall or flex token dispatcher.");
-    if (job->pad_for_fp8 && d == SS_DISPATCH_ALLGATHER)
+    if (job->moe.pad_for_fp8 && d == SS_DISPATCH_ALLGATHER)
         REFUSE(f, "--moe-router-padding-for-quantization --moe-token-dispatcher-type",
                "take --moe-token-dispatcher-type alltoall",
                "allgather and alltoall_seq dispatcher does not support moe_router_padding_for_quantization.");
@@ -149,10 +145,10 @@ static int check_overlap(struct ss_finish *f)
     const struct ss_job *job = f->job;
     const char *flag = "--overlap-moe-expert-parallel-comm";
 
-    if (job->delay_wgrad && !job->overlap_ep)
+    if (job->moe.delay_wgrad && !job->moe.overlap)
         REFUSE(f, "--delay-wgrad-compute", "add --overlap-moe-expert-parallel-comm",
                "overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute");
-    if (!job->overlap_ep)
+    if (!job->moe.overlap)
         return SS_OK;
     if (job->pp > 1 && ss_schedule_chunks(job->schedule, ss_job_chunks(job)) < 2)
         REFUSE(f, flag, "add --num-layers-per-virtual-pipeline-stage, or drop it",
@@ -165,16 +161,17 @@ static int check_overlap(struct ss_finish *f)
         REFUSE(f, "--overlap-moe-expert-parallel-comm --moe-token-dispatcher-type",
                "take --moe-token-dispatcher-type alltoall",
                "overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher");
-    if (job->recompute == SS_RECOMPUTE_FULL)
+    if (job->recompute.granularity == SS_RECOMPUTE_FULL)
         REFUSE(f, flag, "drop one of the two",
                "disable full recomputation when enabling overlap_moe_expert_parallel_comm");
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE))
+    if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE &&
+        job->recompute.modules & SS_MODULE_BIT(SS_MODULE_MOE))
         REFUSE(f, "--recompute-modules --overlap-moe-expert-parallel-comm", "drop one of the two",
                "disable moe in recompute_modules when enabling overlap_moe_expert_parallel_comm");
     if (job->precision == SS_FP32)
         REFUSE(f, flag, "add --bf16",
                "overlap_moe_expert_parallel_comm is only supported with bf16 or fp16 model");
-    if (job->shared_expert_overlap)
+    if (job->moe.shared_expert_overlap)
         REFUSE(f, "--moe-shared-expert-overlap --overlap-moe-expert-parallel-comm", "drop one of the two",
                "disable moe_shared_expert_overlap when enabling overlap_moe_expert_parallel_comm");
     if (job->model.mtp_num_layers > 1)
@@ -188,40 +185,21 @@ static int check_overlap(struct ss_finish *f)
 static int check_modules(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    unsigned modules = job->recompute == SS_RECOMPUTE_SELECTIVE ? job->recompute_modules : 0;
-    int grouped = job->grouped_gemm < 0 ? f->stack->grouped_gemm > 0 : job->grouped_gemm;
+    unsigned modules = job->recompute.granularity == SS_RECOMPUTE_SELECTIVE ? job->recompute.modules : 0;
 
-    if (modules & SS_MODULE_BIT(SS_MODULE_MOE_ACT) && !grouped)
+    if (modules & SS_MODULE_BIT(SS_MODULE_MOE_ACT) && !job->moe.grouped_gemm)
         REFUSE(f, "--recompute-modules --moe-grouped-gemm", "add --moe-grouped-gemm",
                "moe_act in recompute_modules is only supported with moe_grouped_gemm.");
     if (modules & SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) && !job->model.kv_lora_rank)
         REFUSE(f, "--recompute-modules --multi-latent-attention", "leave mla_up_proj out",
                "mla_up_proj in recompute_modules is only supported with multi_latent_attention.");
-    if (modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS) && job->shared_expert_overlap)
+    if (modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS) && job->moe.shared_expert_overlap)
         REFUSE(f, "--recompute-modules --moe-shared-expert-overlap", "drop one of the two",
                "shared_experts recompute cannot work with --moe-shared-expert-overlap.");
     if (modules & (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_LAYERNORM)) &&
         job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED)
         REFUSE(f, "--recompute-modules --fp8-recipe", "take --fp8-recipe tensorwise",
                "Delayed scaling does not support moe_act and layernorm recompute for fp8.");
-    return SS_OK;
-}
-
-static int check_moments(struct ss_finish *f)
-{
-    const struct ss_job *job = f->job;
-
-    if ((job->exp_avg_bf16 || job->exp_avg_sq_bf16) && !job->precision_aware)
-        REFUSE(f, "--exp-avg-dtype --exp-avg-sq-dtype", "add --use-precision-aware-optimizer",
-               "exp_avg_dtype can only be fp32 when not using precision-aware optimizer");
-    if (job->optimizer == SS_OPTIMIZER_MUON && (job->precision == SS_FP16 || job->fp8_base == SS_FP16))
-        REFUSE(f, "--optimizer", "take --bf16", "muon with fp16 is not supported.");
-    if (job->optimizer == SS_OPTIMIZER_MUON && job->precision_aware)
-        REFUSE(f, "--use-precision-aware-optimizer", "drop it",
-               "muon with the precision-aware optimizer is not supported.");
-    if (job->precision_aware && !job->distributed_optimizer && !job->fsdp)
-        REFUSE(f, "--use-precision-aware-optimizer", "add --use-distributed-optimizer",
-               "--use-precision-aware-optimizer only supported with distributed optimizer");
     return SS_OK;
 }
 
@@ -233,16 +211,16 @@ int ss_job_check_expert_features(struct ss_finish *f)
     if (rc)
         return rc;
     if (job->model.num_experts) {
-        if (job->fsdp2 && job->ep > 1)
+        if (job->dp.fsdp2 && job->ep > 1)
             REFUSE(f, "--ep --use-torch-fsdp2", "take --ep 1",
                    "--use-torch-fsdp2 is not supported with expert parallelism");
         rc = check_dispatcher(f);
     }
-    if (job->pad_for_fp8 && !ss_precision_is_quantized(job->precision))
+    if (job->moe.pad_for_fp8 && !ss_precision_is_quantized(job->precision))
         REFUSE(f, "--moe-router-padding-for-quantization --moe-router-padding-for-fp8",
                "add --fp8-format hybrid",
                "fp8/fp4 must be specified when moe_router_padding_for_quantization is True.");
-    if (job->group_query_attention && job->multi_latent)
+    if (f->asked->group_query_attention && f->asked->multi_latent)
         REFUSE(f, "--group-query-attention --multi-latent-attention", "drop --group-query-attention",
                "Group query attention is mutually exclusive with multi latent attention.");
     if (!rc)
@@ -251,7 +229,7 @@ int ss_job_check_expert_features(struct ss_finish *f)
         rc = check_modules(f);
     if (!rc)
         rc = ss_job_check_offload_modules(f);
-    return rc ? rc : check_moments(f);
+    return rc;
 }
 
 /* ---- what is read and not priced ---- */
@@ -267,22 +245,23 @@ int ss_job_check_unpriced(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if (job->fine_grained_offload && job->recompute == SS_RECOMPUTE_FULL)
+    if (job->offload.fine_grained && job->recompute.granularity == SS_RECOMPUTE_FULL)
         return unpriced(f, "--offload-modules",
                         "take --recompute-granularity selective, or drop one of the two",
                         "offloading by module beside full recompute is not modelled");
-    if (job->optimizer == SS_OPTIMIZER_MUON && job->fsdp)
+    if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->dp.fsdp)
         return unpriced(f, "--optimizer", "take --use-distributed-optimizer instead of FSDP",
                         "Muon with FSDP is not modelled");
-    if (job->optimizer == SS_OPTIMIZER_MUON && job->optimizer_offload > 0)
+    if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->offload.optimizer > 0)
         return unpriced(f, "--optimizer-cpu-offload", "drop it, or take --optimizer adam",
                         "Muon's step on the host is not modelled");
-    if (job->optimizer == SS_OPTIMIZER_MUON && job->precision == SS_FP32)
+    if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->precision == SS_FP32)
         return unpriced(f, "--optimizer", "add --bf16", "Muon is modelled with parameters in bf16 alone");
-    if (job->optimizer == SS_OPTIMIZER_MUON && job->muon_tp != SS_MUON_BLOCKWISE && job->etp > 1)
+    if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->optimizer.muon_tp != SS_MUON_BLOCKWISE &&
+        SS_GIVEN(f->asked, etp) && job->etp > 1)
         return unpriced(f, "--muon-tp-mode", "take --muon-tp-mode blockwise, or --etp 1",
                         "Muon on experts that tensor ranks share is modelled blockwise alone");
-    if (job->exp_avg_bf16 != job->exp_avg_sq_bf16)
+    if (f->asked->exp_avg_bf16 != f->asked->exp_avg_sq_bf16)
         return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "give both the same",
                         "moments of two types are not modelled");
     return SS_OK;

@@ -6,19 +6,19 @@
 static int check_param_gather(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int gathers = job->fp8_param_gather || job->fp4_param_gather;
+    int gathers = job->fp8_param_gather || f->asked->fp4_param_gather;
 
     if (job->fp8_param_gather && job->precision != SS_FP8)
         REFUSE(f, "--fp8-param-gather",
                job->precision == SS_NVFP4 ? "take --fp4-param-gather" : "add --fp8-format hybrid",
                "fp8_param must be used together with fp8 mode.");
-    if (job->fp4_param_gather && job->precision != SS_NVFP4)
+    if (f->asked->fp4_param_gather && job->precision != SS_NVFP4)
         REFUSE(f, "--fp4-param-gather", "add --fp4-format e2m1, or drop it",
                "--fp4-param-gather must be used together with --fp4-format.");
-    if (gathers && !job->distributed_optimizer && !job->fsdp)
+    if (gathers && !job->dp.distributed_optimizer && !job->dp.fsdp)
         REFUSE(f, "--fp8-param-gather --fp4-param-gather", "add --use-distributed-optimizer",
                "%s only supported with distributed optimizer",
-               job->fp4_param_gather ? "--fp4-param-gather" : "--fp8-param-gather");
+               f->asked->fp4_param_gather ? "--fp4-param-gather" : "--fp8-param-gather");
     return SS_OK;
 }
 
@@ -33,8 +33,7 @@ static int check_sizes(struct ss_finish *f)
     } sizes[] = {
         {"hidden size", m->hidden_size, 16},
         {"ffn hidden size of a rank", ss_job_has_dense_layer(job) ? m->ffn_hidden_size / job->tp : 0, 16},
-        {"ffn hidden size of an expert",
-         m->num_experts ? m->moe_ffn_hidden_size / (job->etp ? job->etp : job->tp) : 0, 16},
+        {"ffn hidden size of an expert", m->num_experts ? m->moe_ffn_hidden_size / job->etp : 0, 16},
         {"attention width of a rank",
          m->kv_lora_rank > 0 ? 0 : (int64_t)m->num_attention_heads / job->tp * m->kv_channels, 16},
         {"number of tokens of a rank", (int64_t)job->seq_length / job->cp * job->micro_batch, 8},
@@ -42,7 +41,7 @@ static int check_sizes(struct ss_finish *f)
 
     if (!ss_precision_is_quantized(job->precision))
         return SS_OK;
-    if (job->fp8_base < 0) {
+    if (job->stored == SS_FP32) {
         ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0, "%s over fp32 storage is not modelled",
                 ss_precision_name(job->precision));
         return ss_hint(f->err, SS_ERR_UNSUPPORTED, "add --bf16");
@@ -86,11 +85,11 @@ void ss_job_complete_quantized(struct ss_finish *f)
 
     if (job->fp8_recipe != SS_FP8_DELAYED && job->precision != SS_FP8)
         ss_note(f->notes, "--fp8-recipe is not active without --fp8-format");
-    if (job->fp4_recipe_given && job->precision != SS_NVFP4)
+    if (f->asked->fp4_recipe_given && job->precision != SS_NVFP4)
         ss_note(f->notes, "--fp4-recipe is not active without --fp4-format");
-    if (job->fp4_param_gather)
+    if (f->asked->fp4_param_gather)
         job->fp8_param_gather = 1;
     if (job->precision == SS_FP8 && f->stack->fp8_param_gather > 0 &&
-        (job->distributed_optimizer || job->fsdp))
+        (job->dp.distributed_optimizer || job->dp.fsdp))
         job->fp8_param_gather = 1;
 }

@@ -12,92 +12,6 @@
 #include "model/stack_internal.h"
 #include "stepsim/schedule.h"
 
-/* A flag of 0, which the model of a config.json must not fill in: --num-experts 0 makes it dense. */
-static void drop_experts(const struct ss_finish *f, struct ss_model *m)
-{
-    const struct ss_request *r = f->request;
-
-    if (!r || f->job->model.num_experts > 0 || ss_request_find(r, "--num-experts") == r->n)
-        return;
-    m->num_experts = m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
-    m->router_groups = m->router_group_topk = 0;
-    m->router_bias = m->shared_expert_gate = m->expert_bias = m->router_linear_bias = SS_MODEL_UNSET;
-    memset(&m->moe_layers, 0, sizeof m->moe_layers);
-}
-
-static int load_model(const struct ss_finish *f, const char *name, struct ss_model *m)
-{
-    return f->loaded ? ss_loaded_model(f->loaded, name, m, f->err) : ss_model_load(name, m, f->err);
-}
-
-/* Rows of a tokenizer that is not read: of one known by its type, or, where --tokenizer-model names a model of workloads/models, those
- * of that. */
-static int complete_vocabulary(struct ss_finish *f, struct ss_model *m)
-{
-    const struct ss_request *r = f->request;
-    size_t at = r ? ss_request_find(r, "--tokenizer-model") : 0;
-    struct ss_model named;
-    char name[128];
-    bool found = false;
-
-    if (f->job->tokenizer_vocab >= 0) {
-        m->vocab_size = f->job->tokenizer_vocab;
-        return SS_OK;
-    }
-    if (!r || at + 1 >= r->n)
-        return SS_OK;
-    int rc = ss_model_known(r->word[at + 1].text, name, sizeof name, &found, f->err);
-    if (rc || !found)
-        return rc;
-    rc = load_model(f, name, &named);
-    if (rc)
-        return rc;
-    m->vocab_size = named.vocab_size;
-    ss_note(f->notes, "the tokenizer of %s is not read: %d rows, as its model has", name, named.vocab_size);
-    return SS_OK;
-}
-
-/* Flag > config.json > Megatron's default. */
-static int complete_model(struct ss_finish *f)
-{
-    struct ss_job *job = f->job;
-    struct ss_model m;
-
-    f->positions_given = job->model.max_position_embeddings > 0;
-    if (job->model.position == SS_POSITION_YARN) {
-        job->model.position = SS_POSITION_ROPE;
-        job->model.yarn = 1;
-    }
-    if (job->null_tokenizer && !job->padded_vocab && job->model.vocab_size > 0)
-        job->model.vocab_size++;
-    if (job->model_ref[0]) {
-        int rc = load_model(f, job->model_ref, &m);
-        if (rc) {
-            ss_request_locate(f->request, "--model", f->err);
-            return rc;
-        }
-        f->model_is_latent = m.kv_lora_rank > 0;
-        drop_experts(f, &m);
-        ss_model_overlay(&m, &job->model);
-        if (job->mtp_given)
-            m.mtp_num_layers = job->model.mtp_num_layers;
-    } else {
-        m = job->model;
-    }
-    int rc = m.vocab_size ? SS_OK : complete_vocabulary(f, &m);
-    if (!m.num_query_groups && job->group_query_attention)
-        m.num_query_groups = 1;
-    if (!m.ffn_hidden_size && job->quick_geglu)
-        m.ffn_hidden_size = 4 * m.hidden_size;
-    if (!rc)
-        rc = ss_job_complete_attention_flags(f, &m);
-    if (!rc)
-        rc = ss_model_finish(&m, f->err);
-    if (!rc)
-        job->model = m;
-    return rc;
-}
-
 static int missing(struct ss_finish *f, const char *flag)
 {
     ss_job_refuse(f, "the job has no %s", flag);
@@ -113,7 +27,7 @@ static int complete_batch(struct ss_finish *f)
     if (!job->micro_batch)
         return missing(f, "--micro-batch-size");
     if (!job->global_batch) {
-        int steps = job->accumulation ? job->accumulation : 1;
+        int steps = f->asked->accumulation ? f->asked->accumulation : 1;
         int64_t n = (int64_t)job->micro_batch * ss_job_dp(job, f->world_size);
         if (n > INT_MAX / steps)
             return ss_job_refuse(f, "micro batch size %d is too large", job->micro_batch);
@@ -130,7 +44,7 @@ static void complete_positions(struct ss_finish *f)
     struct ss_model *m = &f->job->model;
     int nemo = f->stack->framework == SS_FRAMEWORK_NEMO;
 
-    if (m->max_position_embeddings >= f->job->seq_length || f->positions_given)
+    if (m->max_position_embeddings >= f->job->seq_length || ss_job_gives_positions(f))
         return;
     if (m->position == SS_POSITION_LEARNED && !nemo)
         return; /* refused later */
@@ -160,10 +74,6 @@ static void complete_parallel(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
 
-    if (!job->etp)
-        job->etp = job->tp;
-    if (job->cp_comm_type < 0)
-        job->cp_comm_type = f->stack->cp_gathers > 0 ? SS_CP_ALLGATHER : SS_CP_P2P;
     if (job->tp == 1 && job->sequence_parallel) {
         job->sequence_parallel = 0;
         job->tp_comm_overlap = 0;
@@ -186,60 +96,67 @@ static void complete_parallel(struct ss_finish *f)
         }
 }
 
-static void complete_optimizer_offload(struct ss_finish *f)
+static void complete_data_parallel(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
 
-    if (job->optimizer_fraction >= 0 && job->optimizer_offload > 0)
-        job->optimizer_offload = job->optimizer_fraction;
-    else if (job->optimizer_fraction >= 0)
-        ss_note(f->notes, "--optimizer-offload-fraction is not active without --optimizer-cpu-offload");
-    job->optimizer_fraction = -1;
-}
-
-static void complete_optimizer(struct ss_finish *f)
-{
-    struct ss_job *job = f->job;
-
-    if (job->outer_sharding != SS_SHARD_NONE)
-        job->fsdp_hybrid = job->fsdp;
-    if (!job->fsdp && job->sharding != SS_SHARD_NONE)
+    if (job->dp.outer_sharding != SS_SHARD_NONE)
+        job->dp.fsdp_hybrid = job->dp.fsdp;
+    if (!job->dp.fsdp && job->dp.sharding != SS_SHARD_NONE)
         ss_note(f->notes, "--data-parallel-sharding-strategy is not active without --use-megatron-fsdp");
-    if (!job->fsdp && job->outer_sharding != SS_SHARD_NONE)
+    if (!job->dp.fsdp && job->dp.outer_sharding != SS_SHARD_NONE)
         ss_note(f->notes, "--outer-dp-sharding-strategy is not active without --use-megatron-fsdp");
-    if (!job->fsdp) {
-        job->sharding = job->distributed_optimizer ? SS_SHARD_OPTIM : SS_SHARD_NONE;
-        job->outer_sharding = SS_SHARD_NONE;
-        job->fsdp_hybrid = 0;
-    } else if (job->distributed_optimizer && job->sharding == SS_SHARD_NONE) {
-        job->sharding = SS_SHARD_OPTIM;
+    if (!job->dp.fsdp) {
+        job->dp.sharding = job->dp.distributed_optimizer ? SS_SHARD_OPTIM : SS_SHARD_NONE;
+        job->dp.outer_sharding = SS_SHARD_NONE;
+        job->dp.fsdp_hybrid = 0;
+    } else if (job->dp.distributed_optimizer && job->dp.sharding == SS_SHARD_NONE) {
+        job->dp.sharding = SS_SHARD_OPTIM;
     }
-    if (job->sharding == SS_SHARD_OPTIM)
-        job->distributed_optimizer = 1; /* the same thing by another name */
-    if (job->fsdp_hybrid && !ss_job_is_hybrid(job)) {
+    if (job->dp.sharding == SS_SHARD_OPTIM)
+        job->dp.distributed_optimizer = 1; /* the same thing by another name */
+    if (job->dp.fsdp_hybrid && !ss_job_is_hybrid(job)) {
         ss_note(
             f->notes,
             "--outer-dp-sharding-strategy is not active where neither parameters nor gradients are sharded");
-        job->fsdp_hybrid = 0;
-        job->outer_sharding = SS_SHARD_NONE;
+        job->dp.fsdp_hybrid = 0;
+        job->dp.outer_sharding = SS_SHARD_NONE;
     }
-    if (job->fsdp_hybrid && f->gpus_per_node >= f->world_size)
+    if (job->dp.fsdp_hybrid && f->gpus_per_node >= f->world_size)
         ss_note(f->notes, "hybrid sharding on one node is full sharding");
-    if (job->grad_reduce_fp32 < 0)
-        job->grad_reduce_fp32 = job->precision != SS_FP16 && job->fp8_base != SS_FP16 &&
-                                (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
-    if (job->grad_reduce_bf16 && (job->precision == SS_BF16 || job->fp8_base == SS_BF16))
-        job->grad_reduce_fp32 = 0;
+    if (!SS_GIVEN(f->asked, grad_reduce_fp32))
+        job->dp.grad_reduce_fp32 =
+            job->stored != SS_FP16 && (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
+    if (job->dp.grad_reduce_bf16 && job->stored == SS_BF16)
+        job->dp.grad_reduce_fp32 = 0;
     ss_job_complete_quantized(f);
-    if (job->precision == SS_FP16 || job->fp8_base == SS_FP16)
-        job->check_for_nan = 0; /* dynamic loss scaling looks for them itself */
-    complete_optimizer_offload(f);
-    if (job->cpu_offload_weights < 0)
-        job->cpu_offload_weights = f->stack->offload_weights > 0;
-    if (job->cpu_offload_layers < 0) {
-        job->cpu_offload_layers = 0;
+    ss_job_complete_optimizer(f);
+    if (!job->offload.layers && ss_job_offloads_layers(f))
         ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");
-    }
+}
+
+/* What is taken without its price. */
+static void note_kernels(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->moe.fp8_dispatch && job->model.num_experts && job->moe.dispatcher == SS_DISPATCH_ALLGATHER)
+        ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
+    if (job->deterministic)
+        ss_note(f->notes, "--deterministic-mode: what fused attention, the embedding's sorted gradient and "
+                          "fresh memory that PyTorch fills cost more is not counted");
+    if (ss_job_autocasts(job, f->stack))
+        ss_note(f->notes, "bf16 is autocast: the residual stream and norms in fp32 are not counted, time and "
+                          "memory are low");
+    if (f->asked->graph_scope_given && !job->graphs.impl)
+        ss_note(f->notes, "--cuda-graph-scope is not active without --cuda-graph-impl");
+    if (job->graphs.impl)
+        ss_note(f->notes, "memory that CUDA graphs keep for themselves is not counted");
+    if (f->asked->layout_mtp_apart)
+        ss_note(f->notes,
+                "layers of multi-token prediction are priced beside the loss, not in a stage before it");
+    if (job->model.num_experts && job->moe.pad_for_fp8)
+        ss_note(f->notes, "the tokens that --moe-router-padding-for-fp8 adds to an expert are not counted");
 }
 
 /* Defaults that need model, stack and cluster; may note, never refuses. */
@@ -249,12 +166,10 @@ static void complete(struct ss_finish *f)
     const struct ss_model *m = &job->model;
     int drops = job->attention_dropout > 0;
 
-    if (job->attention_dropout < 0)
+    if (!SS_GIVEN(f->asked, attention_dropout))
         job->attention_dropout = m->attention_dropout >= 0 ? m->attention_dropout : f->stack->dropout;
-    if (job->hidden_dropout < 0)
+    if (!SS_GIVEN(f->asked, hidden_dropout))
         job->hidden_dropout = m->hidden_dropout >= 0 ? m->hidden_dropout : f->stack->dropout;
-    if (ss_precision_is_quantized(job->precision) && job->fp8_base < 0)
-        job->fp8_base = SS_BF16; /* refused before */
     ss_stack_note(f->stack, f->notes);
     complete_positions(f);
     if (m->not_priced[0])
@@ -264,13 +179,14 @@ static void complete(struct ss_finish *f)
         ss_note(f->notes,
                 "--attention-dropout: what it costs inside of flash or fused attention is not counted");
     complete_parallel(f);
-    complete_optimizer(f);
+    complete_data_parallel(f);
     ss_job_complete_experts(f);
-    if (job->recompute != SS_RECOMPUTE_FULL) {
-        job->recompute_method = SS_RECOMPUTE_UNIFORM;
-        job->recompute_num_layers = 0;
-    } else if (job->cpu_offload_layers) {
-        job->cpu_offload_layers = 0;
+    ss_job_complete_recompute(f);
+    ss_job_complete_offload_modules(f);
+    ss_job_note_muon(f);
+    note_kernels(f);
+    if (job->recompute.granularity == SS_RECOMPUTE_FULL && job->offload.layers) {
+        job->offload.layers = 0;
         ss_note(f->notes, "CPU offloading is not active under full recompute");
     }
     ss_job_note_idle(f);
@@ -282,13 +198,13 @@ static int complete_loads(struct ss_finish *f)
     struct ss_job *job = f->job;
     const struct ss_moe_loads *loads;
 
-    if (job->moe_load != SS_LOAD_FILE || job->model.num_experts == 0)
+    if (job->moe.load != SS_LOAD_FILE || job->model.num_experts == 0)
         return SS_OK;
     if (!f->loaded)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                        "--moe-load %s: a file of loads is read with a scenario or a table",
-                       job->moe_load_source);
-    int rc = ss_loaded_loads(f->loaded, job->moe_load_source, job->model.num_experts, job->model.top_k,
+                       job->moe.load_source);
+    int rc = ss_loaded_loads(f->loaded, job->moe.load_source, job->model.num_experts, job->model.top_k,
                              &loads, f->err);
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
@@ -298,44 +214,48 @@ static int complete_loads(struct ss_finish *f)
                     "workload:" SS_MOE_WORKLOADS);
         return rc;
     }
-    job->moe_loads = loads->load;
-    job->moe_load_layers = loads->layers;
+    job->moe.loads = loads->load;
+    job->moe.load_layers = loads->layers;
     int layers = 0;
     for (int i = 0; i < job->model.num_layers; i++)
         layers += ss_layer_rule_has(&job->model.moe_layers, i);
     if (loads->layers > 1 && loads->layers != layers)
         ss_note(f->notes,
                 "%s has loads of %d layers, the model %d layers of experts: each has the mean of the file",
-                job->moe_load_source, loads->layers, layers);
+                job->moe.load_source, loads->layers, layers);
     return SS_OK;
 }
 
-/* A name of two flags. */
-static void complete_dist_muon(struct ss_job *job)
+/* What flags say in other words, and what follows from stack and layout where no flag gives it. The words of the stack are in the order
+ * of enum ss_dispatcher. */
+static void complete_open(struct ss_finish *f)
 {
-    if (job->optimizer != SS_OPTIMIZER_DIST_MUON)
-        return;
-    job->optimizer = SS_OPTIMIZER_MUON;
-    job->distributed_optimizer = 1;
-}
+    const struct ss_asked *asked = f->asked;
+    struct ss_job *job = f->job;
 
-/* What the short word for full recompute stands for. */
-static void complete_full_recompute(struct ss_job *job)
-{
-    if (!job->recompute_short)
-        return;
-    if (job->recompute_method < 0)
-        job->recompute_method = SS_RECOMPUTE_UNIFORM;
-    if (!job->recompute_num_layers)
-        job->recompute_num_layers = 1;
-    job->recompute_short = 0;
+    if (!SS_GIVEN(asked, etp))
+        job->etp = job->tp;
+    if (!SS_GIVEN(asked, cp_comm_type))
+        job->cp_comm_type = f->stack->cp_gathers > 0 ? SS_CP_ALLGATHER : SS_CP_P2P;
+    if (!SS_GIVEN(asked, dispatcher))
+        job->moe.dispatcher = (enum ss_dispatcher)f->stack->dispatcher;
+    if (!SS_GIVEN(asked, permute_fusion))
+        job->moe.permute_fusion = f->stack->permute_fusion > 0;
+    if (!SS_GIVEN(asked, grouped_gemm))
+        job->moe.grouped_gemm = f->stack->grouped_gemm > 0;
+    if (!SS_GIVEN(asked, offload_weights))
+        job->offload.weights = f->stack->offload_weights > 0;
+    if (asked->dist_muon)
+        job->dp.distributed_optimizer = 1;
+    if (asked->recompute_short && !job->recompute.num_layers)
+        job->recompute.num_layers = 1;
 }
 
 int ss_job_complete(struct ss_finish *f)
 {
-    complete_dist_muon(f->job);
-    complete_full_recompute(f->job);
-    int rc = complete_model(f);
+    memcpy(f->job, &f->asked->job, sizeof *f->job);
+    complete_open(f);
+    int rc = ss_job_complete_model(f);
 
     if (!rc)
         rc = ss_job_check_layout(f);
@@ -359,20 +279,22 @@ int ss_job_complete(struct ss_finish *f)
 /* The job changes only when all of it is right. */
 static int finish(const struct ss_finish *with, struct ss_job *job)
 {
-    struct ss_job draft = *job;
+    struct ss_job draft;
     struct ss_finish f = *with;
     f.job = &draft;
     int rc = ss_job_complete(&f);
 
     if (!rc)
-        *job = draft;
+        memcpy(job, &draft, sizeof draft);
     return rc;
 }
 
-int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct ss_stack *stack,
-                  int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_error *err)
+int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, const struct ss_stack *stack,
+                    int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_job *job,
+                    struct ss_error *err)
 {
-    const struct ss_finish f = {.request = r,
+    const struct ss_finish f = {.asked = asked,
+                                .request = r,
                                 .stack = stack,
                                 .world_size = world_size,
                                 .gpus_per_node = gpus_per_node,
@@ -381,11 +303,16 @@ int ss_job_finish(struct ss_job *job, const struct ss_request *r, const struct s
     return finish(&f, job);
 }
 
-int ss_loaded_finish(struct ss_loaded *l, struct ss_job *job, const struct ss_stack *stack, int world_size,
-                     int gpus_per_node, struct ss_files *files, struct ss_error *err)
+int ss_loaded_finish(struct ss_loaded *l, const struct ss_asked *asked, const struct ss_stack *stack,
+                     int world_size, int gpus_per_node, struct ss_files *files, struct ss_job *job,
+                     struct ss_error *err)
 {
-    const struct ss_finish f = {
-        .loaded = l, .stack = stack, .world_size = world_size, .gpus_per_node = gpus_per_node, .err = err};
+    const struct ss_finish f = {.asked = asked,
+                                .loaded = l,
+                                .stack = stack,
+                                .world_size = world_size,
+                                .gpus_per_node = gpus_per_node,
+                                .err = err};
     int rc = finish(&f, job);
     return rc ? rc : ss_loaded_note(job, files, err);
 }

@@ -5,9 +5,9 @@
 
 #define SCOPE "--cuda-graph-scope --cuda-graph-modules"
 
-static int has(const struct ss_job *job, unsigned word)
+static int has(const struct ss_finish *f, unsigned word)
 {
-    return (job->graph_words & word) != 0;
+    return (f->asked->graph_words & word) != 0;
 }
 
 /* The scope full_iteration is the implementation of that name. */
@@ -15,16 +15,16 @@ static int check_iteration(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
 
-    if (has(job, SS_GRAPH_WORD_ITERATION) && job->cuda_graphs == SS_GRAPHS_TE)
+    if (has(f, SS_GRAPH_WORD_ITERATION) && job->graphs.impl == SS_GRAPHS_TE)
         REFUSE(f, SCOPE " --cuda-graph-impl", "take --cuda-graph-impl full_iteration alone",
                "cuda_graph_modules='full_iteration' cannot be combined with "
                "cuda_graph_impl='transformer_engine'");
-    if (has(job, SS_GRAPH_WORD_ITERATION))
-        job->cuda_graphs = SS_GRAPHS_ITERATION;
-    if (job->cuda_graphs == SS_GRAPHS_ITERATION && job->graph_scope)
+    if (has(f, SS_GRAPH_WORD_ITERATION))
+        job->graphs.impl = SS_GRAPHS_ITERATION;
+    if (job->graphs.impl == SS_GRAPHS_ITERATION && job->graphs.scope)
         REFUSE(f, SCOPE, "drop it",
                "cuda_graph_modules must be empty when cuda_graph_impl=\"full_iteration\"");
-    if (has(job, SS_GRAPH_WORD_FULL) && job->graph_words != SS_GRAPH_WORD_FULL)
+    if (has(f, SS_GRAPH_WORD_FULL) && f->asked->graph_words != SS_GRAPH_WORD_FULL)
         REFUSE(f, SCOPE, "take full alone, or leave it out", "full scope cannot be used with other scopes.");
     return SS_OK;
 }
@@ -42,35 +42,33 @@ static int check_scope(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
     unsigned router = SS_GRAPH_WORD_ROUTER | SS_GRAPH_WORD_PREPROCESS;
-    int padded = job->capacity_factor > 0 && job->pad_to_capacity;
-    int dispatcher = job->dispatcher >= 0 ? job->dispatcher : f->stack->dispatcher;
+    int padded = job->moe.capacity_factor > 0 && job->moe.pad_to_capacity;
 
-    if (has(job, SS_GRAPH_WORD_MOE) &&
-        has(job, job->cuda_graphs == SS_GRAPHS_LOCAL ? router : SS_GRAPH_WORD_ROUTER))
+    if (has(f, SS_GRAPH_WORD_MOE) &&
+        has(f, job->graphs.impl == SS_GRAPHS_LOCAL ? router : SS_GRAPH_WORD_ROUTER))
         REFUSE(f, SCOPE, "drop one of the two",
                "cuda_graph_modules must not contain both moe and moe_router.");
-    if (job->cuda_graphs == SS_GRAPHS_TE && has(job, SS_GRAPH_WORD_PREPROCESS) &&
-        !has(job, SS_GRAPH_WORD_ROUTER))
+    if (job->graphs.impl == SS_GRAPHS_TE && has(f, SS_GRAPH_WORD_PREPROCESS) && !has(f, SS_GRAPH_WORD_ROUTER))
         REFUSE(f, SCOPE, "add moe_router",
                "moe_preprocess cuda graph is only supported with moe_router cuda graph.");
-    if (!job->model.num_experts && has(job, SS_GRAPH_WORD_MOE | router))
+    if (!job->model.num_experts && has(f, SS_GRAPH_WORD_MOE | router))
         REFUSE(f, SCOPE, "take attn and mlp", "moe cuda graph is only supported for MoE.");
     if (!job->model.num_experts)
         return SS_OK;
-    if (has(job, SS_GRAPH_WORD_MLP) && !has_dense_layers(&job->model))
+    if (has(f, SS_GRAPH_WORD_MLP) && !has_dense_layers(&job->model))
         REFUSE(f, SCOPE, "drop mlp",
                "mlp cuda graph is only supported for dense layers, but not found in the model.");
-    if (has(job, SS_GRAPH_WORD_MOE) && !padded)
+    if (has(f, SS_GRAPH_WORD_MOE) && !padded)
         REFUSE(f, SCOPE, "take moe_router and moe_preprocess",
                "moe cuda graph is only supported with drop-padding MoE.");
-    if (has(job, SS_GRAPH_WORD_PREPROCESS) && !padded && dispatcher == SS_DISPATCH_ALLTOALL &&
-        (job->capacity_factor > 0 || job->pad_for_fp8))
+    if (has(f, SS_GRAPH_WORD_PREPROCESS) && !padded && job->moe.dispatcher == SS_DISPATCH_ALLTOALL &&
+        (job->moe.capacity_factor > 0 || job->moe.pad_for_fp8))
         REFUSE(f, SCOPE, "drop moe_preprocess",
                "moe_preprocess cuda graph is not supported when there are DtoH copies and synchronizations "
                "in the "
                "preprocess step.");
     /* No words of Megatron's, whose capture fails: tokens of an expert are counted on the host. Offload refuses the same by its own. */
-    if (!job->graph_scope && !padded && !job->fine_grained_offload)
+    if (!job->graphs.scope && !padded && !job->offload.fine_grained)
         REFUSE(f, SCOPE " --cuda-graph-impl --enable-cuda-graph --external-cuda-graph",
                "add --cuda-graph-scope attn moe_router moe_preprocess",
                "a graph of whole layers is only supported with drop-padding MoE: the host waits for what the "
@@ -83,15 +81,16 @@ static int check_beside(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if (job->cpu_offload_layers)
+    if (ss_job_offloads_layers(f))
         REFUSE(f, "--cpu-offloading --cuda-graph-impl", "drop one of the two",
                "CUDA graphs not supported with CPU offloading.");
-    if (job->recompute == SS_RECOMPUTE_FULL)
+    if (job->recompute.granularity == SS_RECOMPUTE_FULL)
         REFUSE(f, "--recompute-granularity --cuda-graph-impl",
                "take --recompute-granularity selective, or --cuda-graph-impl full_iteration",
                "full recompute is only supported with full iteration CUDA graph.");
-    if (job->cuda_graphs == SS_GRAPHS_TE && has(job, SS_GRAPH_WORD_ROUTER) &&
-        job->recompute == SS_RECOMPUTE_SELECTIVE && job->recompute_modules & SS_MODULE_BIT(SS_MODULE_MOE))
+    if (job->graphs.impl == SS_GRAPHS_TE && has(f, SS_GRAPH_WORD_ROUTER) &&
+        job->recompute.granularity == SS_RECOMPUTE_SELECTIVE &&
+        job->recompute.modules & SS_MODULE_BIT(SS_MODULE_MOE))
         REFUSE(f, "--recompute-modules " SCOPE, "drop moe of --recompute-modules, or moe_router",
                "moe recompute is not supported with moe_router CUDA graph with --cuda-graph-impl "
                "transformer_engine.");
@@ -103,11 +102,10 @@ int ss_job_check_graphs(struct ss_finish *f)
     struct ss_job *job = f->job;
     int rc = check_iteration(f);
 
-    if (!rc && (job->cuda_graphs == SS_GRAPHS_LOCAL || job->cuda_graphs == SS_GRAPHS_TE)) {
+    if (!rc && (job->graphs.impl == SS_GRAPHS_LOCAL || job->graphs.impl == SS_GRAPHS_TE)) {
         rc = check_scope(f);
         if (!rc)
             rc = check_beside(f);
     }
-    job->graph_words = 0;
     return rc;
 }

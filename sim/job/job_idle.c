@@ -9,7 +9,7 @@
 
 static int moves_by_module(const struct ss_finish *f)
 {
-    return f->job->fine_grained_offload;
+    return f->job->offload.fine_grained;
 }
 
 static int given(const struct ss_finish *f, const char *flag)
@@ -20,23 +20,23 @@ static int given(const struct ss_finish *f, const char *flag)
 /* What puts an end to it itself, full recompute, has a note of its own. */
 static int moves_layers(const struct ss_finish *f)
 {
-    return f->job->cpu_offload_layers > 0 || given(f, "--cpu-offloading-num-layers");
+    return f->job->offload.layers > 0 || given(f, "--cpu-offloading-num-layers");
 }
 
 /* --no-cpu-offloading-weights is obeyed by moving nothing. */
 static int moves_weights(const struct ss_finish *f)
 {
-    return !f->job->cpu_offload_weights || moves_layers(f);
+    return !f->job->offload.weights || moves_layers(f);
 }
 
 static int moves_activations(const struct ss_finish *f)
 {
-    return !f->job->cpu_offload_activations || moves_layers(f);
+    return !f->job->offload.activations || moves_layers(f);
 }
 
 static int says_shards(const struct ss_finish *f)
 {
-    return !f->job->fsdp || f->job->sharding > SS_SHARD_OPTIM ||
+    return !f->job->dp.fsdp || f->job->dp.sharding > SS_SHARD_OPTIM ||
            given(f, "--data-parallel-sharding-strategy");
 }
 
@@ -66,8 +66,8 @@ static int orders_groups(const struct ss_finish *f)
 static int begins_at_once(const struct ss_finish *f)
 {
     const char *name = schedule_of(f);
-    return f->job->overlap_grad_reduce && !f->job->fsdp && f->stack->ddp_aligned > 0 && f->job->pp > 1 &&
-           (!strcmp(name, "interleaved") || ss_schedule_is_file(name));
+    return f->job->dp.overlap_grad_reduce && !f->job->dp.fsdp && f->stack->ddp_aligned > 0 &&
+           f->job->pp > 1 && (!strcmp(name, "interleaved") || ss_schedule_is_file(name));
 }
 
 static int has_stages(const struct ss_finish *f)
@@ -94,21 +94,22 @@ static int scatters(const struct ss_finish *f)
 static int has_buckets(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    return !(job->bucket_size > 0) || job->fsdp ||
-           (job->overlap_grad_reduce && f->world_size > job->tp * job->pp);
+    return !(job->dp.bucket_size > 0) || job->dp.fsdp ||
+           (job->dp.overlap_grad_reduce && f->world_size > job->tp * job->pp);
 }
 
 static int shards_no_layers(const struct ss_finish *f)
 {
-    return !f->job->fsdp || ss_job_is_hybrid(f->job);
+    return !f->job->dp.fsdp || ss_job_is_hybrid(f->job);
 }
 
 /* As cost/experts.c has it: what is fused elsewhere is what the stack says. */
 static int fuses_experts(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    return !job->op_fuser || (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
-                              job->model.num_experts > 0 && job->model.gated_mlp && job->grouped_gemm);
+    return !job->moe.op_fuser ||
+           (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
+            job->model.gated_mlp && job->moe.grouped_gemm);
 }
 
 void ss_job_note_idle(struct ss_finish *f)

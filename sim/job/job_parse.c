@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/asked.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
 #include "stepsim/scenario.h"
@@ -16,7 +17,7 @@ struct said {
 };
 
 struct parser {
-    struct ss_job *job;
+    struct ss_asked *asked;
     const struct ss_request *request;
     struct ss_notes *notes;
     struct ss_error *err;
@@ -188,7 +189,7 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     case SS_FLAG_MODELLED: {
         if (f->setter->kind == SS_FLAG_PROP)
             return check_prop(p, f->name, values[0], i);
-        int rc = ss_flag_apply(f->setter, p->job, n, values, buf, sizeof(buf), &why);
+        int rc = ss_flag_apply(f->setter, p->asked, n, values, buf, sizeof(buf), &why);
         if (rc) {
             rc = ss_fail(p->err, rc == SS_ERR_UNSUPPORTED ? rc : wrong_code(p), p->file, line_at(p, i),
                          "%s%s: %s", f->name, join_values(n, values, said, sizeof said), why);
@@ -201,8 +202,8 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     }
     case SS_FLAG_NO_EFFECT: ss_note(p->ignored, "%s", f->name); return SS_OK;
     case SS_FLAG_UNKNOWN_EFFECT:
-        if (!p->job->unmodelled[0])
-            ss_copy(p->job->unmodelled, sizeof p->job->unmodelled, f->name);
+        if (!p->asked->job.unmodelled[0])
+            ss_copy(p->asked->job.unmodelled, sizeof p->asked->job.unmodelled, f->name);
         /* fall through */
     case SS_FLAG_NOT_MODELLED:
         ss_note(p->notes, "%s is accepted, its effect is not modelled: %s", f->name, f->why);
@@ -279,10 +280,10 @@ static int parse_place(struct parser *p, size_t first, size_t end)
     return rc;
 }
 
-/* Do two jobs differ in more than what was measured? */
-static int differ(const struct ss_job *a, const struct ss_job *b)
+/* Do they ask for different jobs, whatever was measured? */
+static int differ(const struct ss_asked *a, const struct ss_asked *b)
 {
-    struct ss_job other;
+    struct ss_asked other;
 
     memcpy(&other, b, sizeof(other));
     other.measured_ms = a->measured_ms;
@@ -293,58 +294,97 @@ static int differ(const struct ss_job *a, const struct ss_job *b)
 /* A measurement is of the job that it stands in: where flags that beat it make another job, it is let go. */
 static int parse_over(struct parser *p, size_t first, size_t end)
 {
-    struct ss_job before;
+    struct ss_asked before;
 
-    memcpy(&before, p->job, sizeof(before));
-    p->job->measured_ms = p->job->measured_mib = 0;
+    memcpy(&before, p->asked, sizeof(before));
+    p->asked->measured_ms = p->asked->measured_mib = 0;
     int rc = parse_place(p, first, end);
     if (rc || !(before.measured_ms > 0 || before.measured_mib > 0))
         return rc;
-    if (differ(&before, p->job)) {
+    if (differ(&before, p->asked)) {
         ss_note(p->notes, "the measurement of the job file is left out: flags that beat it make another job");
         return SS_OK;
     }
-    if (!(p->job->measured_ms > 0))
-        p->job->measured_ms = before.measured_ms;
-    if (!(p->job->measured_mib > 0))
-        p->job->measured_mib = before.measured_mib;
+    if (!(p->asked->measured_ms > 0))
+        p->asked->measured_ms = before.measured_ms;
+    if (!(p->asked->measured_mib > 0))
+        p->asked->measured_mib = before.measured_mib;
     return SS_OK;
 }
 
-int ss_job_parse(struct ss_job *job, const struct ss_request *r, struct ss_notes *notes,
-                 struct ss_notes *ignored, struct ss_error *err)
+void ss_asked_init(struct ss_asked *asked)
 {
-    struct ss_job draft = *job;
-    struct parser p = {.job = &draft, .request = r, .notes = notes, .ignored = ignored, .err = err};
+    memset(asked, 0, sizeof *asked);
+    ss_job_init(&asked->job);
+#define SS_ASKED(type, field, unset, key) asked->field = unset;
+#include "stepsim/job_fields.def"
+}
+
+void ss_asked_of(struct ss_asked *asked, const struct ss_job *job)
+{
+    ss_asked_init(asked);
+    memcpy(&asked->job, job, sizeof *job);
+    asked->given = ~(~0u << SS_GIVEN_COUNT);
+}
+
+int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
+                   struct ss_notes *ignored, struct ss_error *err)
+{
+    struct ss_asked draft;
+    struct parser p = {.asked = &draft, .request = r, .notes = notes, .ignored = ignored, .err = err};
     int rc = SS_OK;
 
+    memcpy(&draft, asked, sizeof draft); /* padding too */
     for (size_t first = 0, end; first < r->n && !rc; first = end) {
         for (end = first + 1; end < r->n && r->word[end].place == r->word[first].place;)
             end++;
         rc = parse_over(&p, first, end);
     }
     if (!rc)
-        *job = draft;
+        memcpy(asked, &draft, sizeof draft);
     return rc;
+}
+
+int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err)
+{
+    struct ss_request left;
+    int rc = ss_request_copy(r, &left, err);
+
+    ss_asked_init(asked);
+    if (rc)
+        return rc;
+    rc = ss_request_resolve(&left, NULL, err);
+    if (!rc)
+        rc = ss_asked_parse(asked, &left, NULL, NULL, err);
+    ss_request_free(&left);
+    return rc;
+}
+
+int ss_job_check_words(const struct ss_request *r, struct ss_notes *notes, struct ss_error *err)
+{
+    struct ss_asked asked;
+
+    ss_asked_init(&asked);
+    return ss_asked_parse(&asked, r, notes, NULL, err);
 }
 
 int ss_job_lacks_effect(const struct ss_request *r, const char *flag)
 {
     struct ss_request with;
-    struct ss_job before, after;
+    struct ss_asked before, after;
     int rc = ss_request_copy(r, &with, NULL);
 
     if (rc)
         return 0;
-    ss_job_init(&before);
+    ss_asked_init(&before);
     rc = ss_request_resolve(&with, NULL, NULL);
     if (!rc)
-        rc = ss_job_parse(&before, &with, NULL, NULL, NULL);
+        rc = ss_asked_parse(&before, &with, NULL, NULL, NULL);
     memcpy(&after, &before, sizeof(after)); /* padding too */
     if (!rc)
         rc = ss_request_set(&with, flag, NULL, NULL);
     if (!rc)
-        rc = ss_job_parse(&after, &with, NULL, NULL, NULL);
+        rc = ss_asked_parse(&after, &with, NULL, NULL, NULL);
     ss_request_free(&with);
     return !rc && !differ(&before, &after);
 }

@@ -405,10 +405,10 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
 
 int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err)
 {
-    int rc = files && job->moe_loads ? ss_files_add(files, job->moe_load_source, err) : SS_OK;
+    int rc = files && job->moe.loads ? ss_files_add(files, job->moe.load_source, err) : SS_OK;
 
-    if (!rc && files && job->packed_law == SS_PACKED_FILE)
-        rc = ss_files_add(files, job->packed_source, err);
+    if (!rc && files && job->packed.law == SS_PACKED_FILE)
+        rc = ss_files_add(files, job->packed.source, err);
     return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/asked.h"
 #include "job/flags.h"
 #include "job/job_internal.h"
 #include "stepsim/flags.h"
@@ -11,32 +12,32 @@
 #define MOST_WORDS 2048
 
 /* Parses a request, as it is or as if all of its words stood in one place. */
-static int parse(const struct ss_request *r, int one_place, struct ss_job *job, struct ss_error *err)
+static int parse(const struct ss_request *r, int one_place, struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_request copy;
     int rc = SS_OK;
 
-    ss_job_init(job);
+    ss_asked_init(asked);
     if (!one_place)
-        return ss_job_parse(job, r, NULL, NULL, err);
+        return ss_asked_parse(asked, r, NULL, NULL, err);
     ss_request_init(&copy);
     for (size_t i = 0; i < r->n && !rc; i++)
         rc = ss_request_add(&copy, r->word[i].text, 0, err);
-    rc = rc ? rc : ss_job_parse(job, &copy, NULL, NULL, err);
+    rc = rc ? rc : ss_asked_parse(asked, &copy, NULL, NULL, err);
     ss_request_free(&copy);
     return rc;
 }
 
 /* Is it this job? */
-static int makes(const struct ss_request *r, int one_place, const struct ss_job *wanted)
+static int makes(const struct ss_request *r, int one_place, const struct ss_asked *wanted)
 {
-    struct ss_job job;
+    struct ss_asked asked;
 
-    return !parse(r, one_place, &job, NULL) && !memcmp(&job, wanted, sizeof job);
+    return !parse(r, one_place, &asked, NULL) && !memcmp(&asked, wanted, sizeof asked);
 }
 
 /* Removes the flag at word i where it then still is this job. Returns how many words went; an error: SS_ERR_NOMEM. */
-static int64_t try_without(struct ss_request *r, size_t i, int one_place, const struct ss_job *wanted,
+static int64_t try_without(struct ss_request *r, size_t i, int one_place, const struct ss_asked *wanted,
                            struct ss_error *err)
 {
     struct ss_request less;
@@ -71,7 +72,7 @@ static int is_beaten(const struct ss_request *r, size_t i)
 }
 
 /* Removes flags of earlier places: those that are beaten, or else the first one that stands in the way of one place. */
-static int remove_from(struct ss_request *r, int beaten, const struct ss_job *wanted, struct ss_error *err)
+static int remove_from(struct ss_request *r, int beaten, const struct ss_asked *wanted, struct ss_error *err)
 {
     for (size_t i = 0; i < r->n;) {
         int64_t gone = 0;
@@ -88,7 +89,7 @@ static int remove_from(struct ss_request *r, int beaten, const struct ss_job *wa
 
 int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
-    struct ss_job job;
+    struct ss_asked asked;
 
     if (r->n > MOST_WORDS) {
         ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%zu words; at most %d are put into one place", r->n,
@@ -100,12 +101,12 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
         return rc;
     rc = ss_request_resolve(out, &out->notes, err);
     if (!rc)
-        rc = parse(out, 0, &job, err);
+        rc = parse(out, 0, &asked, err);
     if (!rc)
-        rc = remove_from(out, 1, &job, err);
-    if (!rc && !makes(out, 1, &job))
-        rc = remove_from(out, 0, &job, err);
-    if (!rc && !makes(out, 1, &job)) {
+        rc = remove_from(out, 1, &asked, err);
+    if (!rc && !makes(out, 1, &asked))
+        rc = remove_from(out, 0, &asked, err);
+    if (!rc && !makes(out, 1, &asked)) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "words of several places do not make the same job in one file");
         rc = ss_hint(err, SS_ERR_CONFIG, "leave out what the command line, or the last job file, beats");
     }

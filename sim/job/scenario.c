@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/asked.h"
 #include "job/job_internal.h"
 #include "job/loaded.h"
 
 /* A scenario and what it points to. */
 struct whole {
     struct ss_scenario s;
+    struct ss_asked asked;
     struct ss_job job;
     struct ss_request request;
     struct ss_request left; /* what --without leaves of it, and where there is none it itself */
@@ -38,10 +40,10 @@ static void note_spares(struct whole *w)
 {
     int nodes = w->s.world_size / w->s.gpus_per_node;
 
-    for (int i = 0; i < w->job.nfailed; i++)
+    for (int i = 0; i < w->asked.job.nfailed; i++)
         ss_notes_add(&w->s.notes,
                      "node %d has a failed GPU and is left out: its ranks are on node %d, a spare one",
-                     w->job.failed[i].node, nodes + i);
+                     w->asked.job.failed[i].node, nodes + i);
 }
 
 static int resolve(struct whole *w, struct ss_error *err)
@@ -68,22 +70,22 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     if (!rc)
         rc = resolve(w, err);
     if (!rc)
-        rc = ss_job_parse(&w->job, w->used, &s->notes, &s->ignored, err);
-
-    if (!rc && !w->job.platform[0])
+        rc = ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err);
+    if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
     if (!rc)
-        rc = ss_loaded_find(w->loaded, &w->job, w->used, w->asker, files, &platform, &stack, err);
+        rc = ss_loaded_find(w->loaded, &w->asked.job, w->used, w->asker, files, &platform, &stack, err);
     if (rc)
         return rc;
     s->platform = platform;
     s->stack = stack;
     s->gpus_per_node = ss_platform_gpus_per_node(platform);
-    s->world_size = ss_job_world_size(&w->job, ss_platform_nodes(platform), s->gpus_per_node);
+    s->world_size = ss_job_world_size(&w->asked.job, ss_platform_nodes(platform), s->gpus_per_node);
     note_spares(w);
-    s->measured_s = w->job.measured_ms / 1e3;
-    s->measured_bytes = w->job.measured_mib * SS_MIB;
-    struct ss_finish f = {.job = &w->job,
+    s->measured_s = w->asked.measured_ms / 1e3;
+    s->measured_bytes = w->asked.measured_mib * SS_MIB;
+    struct ss_finish f = {.asked = &w->asked,
+                          .job = &w->job,
                           .request = w->used,
                           .loaded = w->loaded,
                           .stack = stack,
@@ -108,7 +110,7 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     w->s.request = &w->request;
     w->loaded = like ? ss_loaded_share(like->loaded) : ss_loaded_new();
     w->asker = like ? like->asker : o ? o->asker : NULL;
-    ss_job_init(&w->job);
+    ss_asked_init(&w->asked);
     rc = w->loaded ? ss_request_copy(r, &w->request, err)
                    : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
     if (!rc)

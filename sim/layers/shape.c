@@ -49,7 +49,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     memset(s, 0, sizeof *s);
     s->micro_batch = job->micro_batch;
     s->sequence = job->seq_length;
-    s->packing = job->packing;
+    s->packing = job->packed.rows;
     s->document = s->packing ? ss_packing_keys(s->packing, 0, 0) : s->sequence;
     s->chunk = (double)job->seq_length / job->cp;
     s->tokens = s->micro_batch * s->chunk;
@@ -71,7 +71,7 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     quantization(s, job);
     s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;
     s->norm_passes = stack->norm_passes;
-    s->storage_precision = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
+    s->storage_precision = job->stored;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
     s->attention = job->attention;
     s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
@@ -93,15 +93,15 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
 {
     const struct ss_model *m = &job->model;
-    s->dispatcher = job->dispatcher;
-    s->shared_overlap = job->shared_expert_overlap;
-    s->shared_redone = job->recompute == SS_RECOMPUTE_SELECTIVE &&
+    s->dispatcher = job->moe.dispatcher;
+    s->shared_overlap = job->moe.shared_expert_overlap;
+    s->shared_redone = job->recompute.granularity == SS_RECOMPUTE_SELECTIVE &&
                        ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    s->paired = job->overlap_ep;
+    s->paired = job->moe.overlap;
     /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
-    if (job->overlap_ep && s->dispatcher == SS_DISPATCH_DEEPEP)
-        s->reserved_sms = job->dispatch_sms;
-    s->fp8_dispatch = job->fp8_dispatch;
+    if (job->moe.overlap && s->dispatcher == SS_DISPATCH_DEEPEP)
+        s->reserved_sms = job->moe.dispatch_sms;
+    s->fp8_dispatch = job->moe.fp8_dispatch;
     s->ep = job->ep;
     s->etp = job->etp;
     s->experts = m->num_experts;
@@ -113,17 +113,17 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     s->routed = ss_rank_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
     s->received = (s->ep > 1 ? spread->copies : 1) * ss_rank_tokens(job) * s->etp;
-    s->input_jitter = job->input_jitter > 0 || m->input_jitter > 0;
-    s->router_fp32 = job->router_dtype > 0;
-    s->router_fused = job->router_fusion;
-    s->padded = job->pad_to_capacity;
-    s->router_pads = job->pad_for_fp8;
-    s->fused_experts = job->op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
-                       m->gated_mlp && job->grouped_gemm;
-    s->permute_fused = job->permute_fusion > 0;
-    s->sequential = job->grouped_gemm == 0;
+    s->input_jitter = job->moe.input_jitter > 0 || m->input_jitter > 0;
+    s->router_fp32 = job->moe.router_dtype > 0;
+    s->router_fused = job->moe.router_fusion;
+    s->padded = job->moe.pad_to_capacity;
+    s->router_pads = job->moe.pad_for_fp8;
+    s->fused_experts = job->moe.op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
+                       m->gated_mlp && job->moe.grouped_gemm;
+    s->permute_fused = job->moe.permute_fusion > 0;
+    s->sequential = job->moe.grouped_gemm == 0;
     s->uneven = spread->uneven;
-    s->scattered = job->moe_load != SS_LOAD_BALANCED && !job->pad_to_capacity;
+    s->scattered = job->moe.load != SS_LOAD_BALANCED && !job->moe.pad_to_capacity;
     s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
     s->an_expert = s->routed / s->local_experts;
 }

@@ -72,18 +72,18 @@ int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struc
 
 int ss_recomputed_layers(const struct ss_job *job, int nlayers)
 {
-    if (job->recompute != SS_RECOMPUTE_FULL)
+    if (job->recompute.granularity != SS_RECOMPUTE_FULL)
         return 0;
-    if (job->recompute_method == SS_RECOMPUTE_BLOCK)
-        return job->recompute_num_layers < nlayers ? job->recompute_num_layers : nlayers;
+    if (job->recompute.method == SS_RECOMPUTE_BLOCK)
+        return job->recompute.num_layers < nlayers ? job->recompute.num_layers : nlayers;
     return nlayers;
 }
 
 int ss_offloaded_layers(const struct ss_job *job, int layers, int last)
 {
-    if (!job->offload_modules)
-        return job->cpu_offload_layers;
-    int some = layers - (int)(layers * (1 - job->offload_fraction)), most = layers - (last != 0);
+    if (!job->offload.modules)
+        return job->offload.layers;
+    int some = layers - (int)(layers * (1 - job->offload.fraction)), most = layers - (last != 0);
     return some < most ? some : most;
 }
 

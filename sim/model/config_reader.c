@@ -155,7 +155,7 @@ static int read_field(struct ss_config *c, const struct ss_model_field *f, struc
     void *out = (char *)m + f->offset;
 
     switch (f->kind) {
-    case SS_MODEL_IS_NEED: return ss_config_size(c, f->keys, 1, (int)f->number, out);
+    case SS_MODEL_IS_NEED: return ss_config_positive(c, f->keys, (int)f->number, out);
     case SS_MODEL_IS_SIZE: return ss_config_size(c, f->keys, 0, (int)f->number, out);
     case SS_MODEL_IS_CHOICE:
         return f->is_factor ? ss_config_factor(c, f->keys, f->neutral, out) : ss_config_bool(c, f->keys, out);
@@ -168,13 +168,20 @@ static int read_field(struct ss_config *c, const struct ss_model_field *f, struc
     return SS_OK;
 }
 
+/* A value that is wrong is told before one that is missing. */
 int ss_config_fields(struct ss_config *c, struct ss_model *m)
 {
+    char key[64];
     int rc = SS_OK;
 
     for (int i = 0; i < SS_MODEL_FIELDS && !rc; i++)
         if (ss_model_fields[i].keys)
             rc = read_field(c, &ss_model_fields[i], m);
+    for (int i = 0; i < SS_MODEL_FIELDS && !rc; i++) {
+        const struct ss_model_field *f = &ss_model_fields[i];
+        if (f->kind == SS_MODEL_IS_NEED && f->keys && !ss_config_pick(c, f->keys, key))
+            rc = missing(c, f->keys);
+    }
     return rc;
 }
 

@@ -211,7 +211,8 @@ static double bucket_size(const struct dp_group *d)
     const struct ss_plan *plan = d->b->plan;
     int rank = plan->classes[d->cls].representative;
     double ranks = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n;
-    return plan->job->bucket_size > 0 ? plan->job->bucket_size : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
+    return plan->job->dp.bucket_size > 0 ? plan->job->dp.bucket_size
+                                         : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
 }
 
 /* All of a chunk, ready and needed with the lowest layer that has some. */
@@ -297,9 +298,9 @@ static int group_init(struct dp_group *d, int cls)
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
     d->fp8_saving = job->fp8_param_gather ? bytes.weight - ss_job_quantized_bytes(job) : 0;
-    d->scatter = job->distributed_optimizer;
-    d->reduce_early = job->overlap_grad_reduce;
-    d->gather_late = job->overlap_param_gather;
+    d->scatter = job->dp.distributed_optimizer;
+    d->reduce_early = job->dp.overlap_grad_reduce;
+    d->gather_late = job->dp.overlap_param_gather;
     d->shape = ss_groups_shape(&d->b->groups, d->comm, rank);
     if (ss_job_is_hybrid(job)) {
         int comm = d->comm == SS_COMM_EDP ? SS_COMM_EXPERT_FSDP : SS_COMM_FSDP,
@@ -307,7 +308,7 @@ static int group_init(struct dp_group *d, int cls)
         d->grad_bytes /= shards;
         d->param_bytes /= shards;
         d->fp8_saving /= shards;
-        d->scatter = job->outer_sharding == SS_SHARD_OPTIM;
+        d->scatter = job->dp.outer_sharding == SS_SHARD_OPTIM;
         d->reduce_early = d->gather_late = 1;
     }
     return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
@@ -353,7 +354,7 @@ static int aligned(const struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
     const struct ss_schedule *s = plan->schedule;
-    return plan->stack->ddp_aligned > 0 && job->align_grad_reduce && job->overlap_grad_reduce &&
+    return plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce &&
            !ss_job_is_hybrid(job) && s->stages > 1 &&
            (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
 }
@@ -379,8 +380,8 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int scales = job->precision == SS_FP16 || job->fp8_base == SS_FP16; /* and asks all for inf */
-    return stack->grad_norm_barrier > 0 && (job->clip_grad || scales);
+    int scales = job->stored == SS_FP16; /* and asks all for inf */
+    return stack->grad_norm_barrier > 0 && (job->optimizer.clip_grad || scales);
 }
 
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)

@@ -43,7 +43,7 @@ static int no_memory(const struct grouping *b)
 
 static int shards_layers(const struct ss_job *job)
 {
-    return job->fsdp && job->sharding >= SS_SHARD_OPTIM_GRADS;
+    return job->dp.fsdp && job->dp.sharding >= SS_SHARD_OPTIM_GRADS;
 }
 
 int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
@@ -134,7 +134,7 @@ static int has_groups(const struct ss_plan *plan, int comm)
 /* Whether the job's dispatcher, or its optimizer, uses it. */
 static int expert_comm_used(const struct ss_plan *plan, int comm)
 {
-    int gathers = plan->job->dispatcher == SS_DISPATCH_ALLGATHER;
+    int gathers = plan->job->moe.dispatcher == SS_DISPATCH_ALLGATHER;
     if (comm == SS_COMM_EDP || comm == SS_COMM_EXPERT_FSDP)
         return ss_job_experts_apart(plan->job);
     return gathers == (comm == SS_COMM_ETP_EP);
@@ -172,11 +172,11 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
     if (comm == SS_COMM_CP)
         return job->cp_comm_type == SS_CP_A2A ? SS_COLL_BIT(SS_COLL_ALL_TO_ALL)
                                               : SS_COLL_BIT(SS_COLL_ALL_GATHER);
-    if (comm == SS_COMM_EP && job->dispatcher == SS_DISPATCH_ALLGATHER)
+    if (comm == SS_COMM_EP && job->moe.dispatcher == SS_DISPATCH_ALLGATHER)
         return 0;
     if (comm == SS_COMM_EP)
-        return job->dispatcher == SS_DISPATCH_ALLTOALL ? exchange
-               : job->dispatcher == SS_DISPATCH_HYBRIDEP
+        return job->moe.dispatcher == SS_DISPATCH_ALLTOALL ? exchange
+               : job->moe.dispatcher == SS_DISPATCH_HYBRIDEP
                    ? (SS_COLLS_ROUTED & ~exchange) | SS_COLL_BIT(SS_COLL_ALL_GATHER)
                    : SS_COLLS_ROUTED & ~exchange;
     return ss_comm_facts(comm)->kinds;
@@ -314,7 +314,7 @@ static int is_narrow(const struct grouping *b)
  * out. */
 static int all_reduces(const struct ss_plan *plan, int comm)
 {
-    return comm == SS_COMM_TP || (is_data_parallel(comm) && !plan->job->distributed_optimizer);
+    return comm == SS_COMM_TP || (is_data_parallel(comm) && !plan->job->dp.distributed_optimizer);
 }
 
 /* Where the flows of the group at hand may go. Those of trees go to their neighbours where it matters which nodes these are: they make ranks

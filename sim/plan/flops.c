@@ -78,7 +78,7 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, do
         share[0] += (n - moe) / layers;
         share[1] += moe / layers;
     }
-    if (job->recompute_method ==
+    if (job->recompute.method ==
         SS_RECOMPUTE_UNIFORM) /* Megatron's layers of multi-token prediction know no other */
         share[is_moe(m, m->num_layers - 1)] += m->mtp_num_layers / layers;
 }
@@ -117,9 +117,9 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
     double h = m->hidden_size, layers = m->num_layers + m->mtp_num_layers, v = padded_vocab;
     double s = job->seq_length, base = 12.0 * job->global_batch * s * layers * h * h, moe = 0, again = 0;
     double attention = scores(m, base, s);
-    if (job->packing) { /* without padding; each document sees itself */
-        attention *= job->packing->token_squares / (s * s);
-        base *= job->packing->tokens / s;
+    if (job->packed.rows) { /* without padding; each document sees itself */
+        attention *= job->packed.rows->token_squares / (s * s);
+        base *= job->packed.rows->tokens / s;
     }
     const struct parts p = parts_of(m, layers, v);
     for (int i = 0; i < m->num_layers; i++)
@@ -127,11 +127,11 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
     moe /= layers;
     double linear =
         base * (p.projections + (p.dense * (1 - moe) + (p.routed + p.shared) * moe) + p.logits + p.extra);
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE)
-        again = job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS)
+    if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE)
+        again = job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS)
                     ? by_operator(job, base)
-                    : repeated(job->recompute_modules, &p, moe, base, attention);
-    if (job->recompute == SS_RECOMPUTE_FULL) {
+                    : repeated(job->recompute.modules, &p, moe, base, attention);
+    if (job->recompute.granularity == SS_RECOMPUTE_FULL) {
         double share[2] = {0, 0}, logits = base * p.logits;
         double dense = base * (p.projections + p.dense + p.logits) + attention - logits;
         double experts = base * (p.projections + p.routed + p.shared + p.logits) + attention - logits;
@@ -139,7 +139,7 @@ struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_
             dense -= base * p.dense / (m->gated_mlp ? 3 : 2);
         recomputed(job, schedule, layers, share);
         again = share[0] * dense / 3 + share[1] * experts / 3;
-        if (job->recompute_method == SS_RECOMPUTE_UNIFORM)
+        if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
             again += base * p.extra / 3;
     }
     return (struct ss_plan_flops){linear + attention, linear + attention / 2, linear + attention + again};

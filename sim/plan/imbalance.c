@@ -61,7 +61,7 @@ static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int
     struct ss_cost_input in = ss_plan_cost_input(b->plan, &b->net);
     struct ss_rank_cost cost;
     above.scale = 1 + above.sigma;
-    job.packing = &above;
+    job.packed.rows = &above;
     in.job = &job;
     in.with_steps = 0;
     int status = ss_rank_cost_build(&in, &b->costs[b->cost_of[cls]].site, NULL, &cost, err);
@@ -267,7 +267,7 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
 int ss_plan_imbalance_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    const struct ss_packing *p = plan->job->packing;
+    const struct ss_packing *p = plan->job->packed.rows;
     struct imbalance m = {.plan = plan, .packing = p};
     struct ss_packing_figures *f = &plan->packing;
     if (!p)

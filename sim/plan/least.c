@@ -12,9 +12,10 @@ int ss_plan_least_is_even(const struct ss_job *job)
 {
     int given = job->layout.n > 0 || job->first_stage_layers > 0 || job->account_for_embedding ||
                 job->account_for_loss;
-    int by_chunk = job->recompute_method == SS_RECOMPUTE_BLOCK || job->cpu_offload_layers > 0 ||
-                   job->offload_modules || job->recompute_num_layers > 1;
-    if (given || by_chunk || job->packing || ss_experts_loads_by_layer(job) || job->model.mtp_num_layers > 0)
+    int by_chunk = job->recompute.method == SS_RECOMPUTE_BLOCK || job->offload.layers > 0 ||
+                   job->offload.modules || job->recompute.num_layers > 1;
+    if (given || by_chunk || job->packed.rows || ss_experts_loads_by_layer(job) ||
+        job->model.mtp_num_layers > 0)
         return 0;
     return ss_layers_alike(job);
 }
@@ -67,7 +68,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
     const struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
     struct ss_rank_site site = ss_plan_site(b, stage * plan->ranks.stride[SS_AXIS_PP], stage);
     struct ss_rank_cost cost;
-    int kernels = plan->experts && (plan->uneven || plan->job->overlap_ep || site.ep.spread.uneven);
+    int kernels = plan->experts && (plan->uneven || plan->job->moe.overlap || site.ep.spread.uneven);
     site.pace = site.own_pace = pace;
     memset(out, 0, sizeof *out);
     int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);

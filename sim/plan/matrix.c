@@ -35,7 +35,7 @@ static int make_room(struct spreading *s)
     s->ranks = (struct ss_load_ranks){.copies = all};
     s->by_layer = ss_experts_loads_by_layer(s->plan->job);
     if (s->by_layer)
-        s->loads = ss_calloc((size_t)s->plan->job->moe_load_layers * experts, sizeof *s->loads);
+        s->loads = ss_calloc((size_t)s->plan->job->moe.load_layers * experts, sizeof *s->loads);
     if (!all || (s->by_layer && !s->loads))
         return no_memory(s);
     s->ranks.tokens = all + ep;
@@ -58,13 +58,13 @@ static struct ss_job job_of_stage(const struct spreading *s, int stage)
             continue;
         ss_experts_rows(&own, ss_stage_first_layer(&own, schedule, v), ss_stage_layers(&own, schedule, v),
                         &at, &rows);
-        memcpy(s->loads + (size_t)n * experts, own.moe_loads + (size_t)at * experts,
+        memcpy(s->loads + (size_t)n * experts, own.moe.loads + (size_t)at * experts,
                (size_t)rows * experts * sizeof *s->loads);
         n += rows;
     }
     if (n > 0) {
-        own.moe_loads = s->loads;
-        own.moe_load_layers = n;
+        own.moe.loads = s->loads;
+        own.moe.load_layers = n;
     }
     return own;
 }
@@ -129,12 +129,12 @@ static int fill_group(struct spreading *s, int first)
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     int status;
     ss_comm_members(s->plan, SS_COMM_EP, first, s->members, &s->n);
-    s->out_of_order |= ss_dispatcher_has_stages(s->plan->job->dispatcher) && !in_order(s, g);
+    s->out_of_order |= ss_dispatcher_has_stages(s->plan->job->moe.dispatcher) && !in_order(s, g);
     if (s->out_of_order)
         return SS_OK;
     if ((status = make_matrix(s)) != 0)
         return status;
-    if (ss_dispatcher_has_stages(s->plan->job->dispatcher))
+    if (ss_dispatcher_has_stages(s->plan->job->moe.dispatcher))
         fill_tokens(s, g);
     else
         fill_copies(s, g);
@@ -187,7 +187,7 @@ int ss_groups_spread_tokens(struct ss_plan *plan, struct ss_groups *g, int *room
                           .members = room};
     const struct ss_group_shape *last = NULL; /* equal groups have equal loads */
     int status = make_room(&s), last_stage = -1;
-    even = even || plan->job->dispatcher == SS_DISPATCH_ALLGATHER;
+    even = even || plan->job->moe.dispatcher == SS_DISPATCH_ALLGATHER;
     for (int r = 0; r < plan->world_size && !status; r++) {
         if (g->first[SS_COMM_EP][r] != r)
             continue;

@@ -34,17 +34,17 @@ static void note_guesses(struct ss_plan *plan)
     if (job->tp > 1 && job->tp_comm_overlap && ss_platform_card(plan->platform)->sm_count != 132)
         ss_notes_add(&plan->guessed,
                      "--tp-comm-overlap: the SMs that it takes are measured on H800, which has 132");
-    if (job->packing)
+    if (job->packed.rows)
         ss_notes_add(
             &plan->guessed,
             "packed sequences: no measured run says how long its documents were, so none is checked");
-    if (job->fsdp)
+    if (job->dp.fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
-    if (job->cpu_offload_layers > 0 || job->offload_modules || job->optimizer_offload > 0)
+    if (job->offload.layers > 0 || job->offload.modules || job->offload.optimizer > 0)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
-    if (job->optimizer_offload > 0)
+    if (job->offload.optimizer > 0)
         ss_notes_add(&plan->guessed, "the host adds up no gradients");
-    if (job->optimizer_offload > 0 &&
+    if (job->offload.optimizer > 0 &&
         ss_platform_card(plan->platform)->host_step == ss_prop_at(SS_PROP_host_step)->def)
         ss_notes_add(&plan->guessed,
                      "the host steps as fast as the two Xeons of a DGX-2 (ss.host.step_bandwidth)");
@@ -166,8 +166,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
-    b->net.dispatch_kernels = job->dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
-    if (job->dispatcher == SS_DISPATCH_HYBRIDEP)
+    b->net.dispatch_kernels = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
+    if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)
         ss_net_chunks(&b->net, ss_rank_tokens(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : no_memory(plan, err);

@@ -9,7 +9,7 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_job *job = plan->job;
-    int storage = ss_precision_is_quantized(job->precision) ? job->fp8_base : job->precision;
+    enum ss_precision storage = job->stored;
     if (ss_kernel_peak(card, job->precision) <= 0 || ss_kernel_peak(card, storage) <= 0)
         return ss_hint(
             err,
@@ -22,11 +22,11 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
                                "--fp8-recipe mxfp8: the matrix units of %s cannot scale blocks of 32",
                                card->name),
                        "take --fp8-recipe tensorwise, or a card of Blackwell");
-    if (job->model.num_experts > 0 && job->dispatch_sms >= card->sm_count && job->ep > 1 &&
-        ss_dispatcher_has_stages(job->dispatcher))
+    if (job->model.num_experts > 0 && job->moe.dispatch_sms >= card->sm_count && job->ep > 1 &&
+        ss_dispatcher_has_stages(job->moe.dispatcher))
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the dispatcher takes %d SMs, %s has %.0f",
-                               job->dispatch_sms, card->name, card->sm_count),
+                               job->moe.dispatch_sms, card->name, card->sm_count),
                        "take a smaller --moe-flex-dispatcher-num-sms: 20 or 24 are usual");
     return SS_OK;
 }

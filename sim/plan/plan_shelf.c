@@ -54,10 +54,8 @@ static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
     const struct ss_schedule *s = plan->schedule;
     const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
     struct ss_job job = *plan->job;
-    job.micro_batch = job.global_batch = job.accumulation = 0;
-    job.recompute = job.recompute_method = job.recompute_num_layers = job.recompute_short = 0;
-    job.recompute_modules = 0;
-    job.modules_given = 0;
+    job.micro_batch = job.global_batch = 0;
+    memset(&job.recompute.granularity, 0, sizeof job.recompute.granularity);
     job.spread = 0;
     mix_machine(&key, b);
     ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));

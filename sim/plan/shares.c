@@ -118,7 +118,7 @@ static int is_uneven(const struct ss_sharing *s)
 
 static int by_stages(const struct ss_sharing *s)
 {
-    return s->plan->job->dispatcher != SS_DISPATCH_ALLTOALL;
+    return s->plan->job->moe.dispatcher != SS_DISPATCH_ALLTOALL;
 }
 
 /* What the members at hand send and get inside nodes, or between them: a token's copy for a node is shared out among the members

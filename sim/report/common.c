@@ -28,7 +28,7 @@ char *ss_report_count(double n, char *buf, size_t size)
 
 int ss_report_shows_load(const struct ss_plan *plan)
 {
-    return plan->experts && (plan->job->moe_load != SS_LOAD_BALANCED || ss_report_shows_dropped(&plan->load));
+    return plan->experts && (plan->job->moe.load != SS_LOAD_BALANCED || ss_report_shows_dropped(&plan->load));
 }
 
 int ss_report_links_partial(const struct ss_run *run)
@@ -49,7 +49,7 @@ char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
 
     if (job->model.num_experts > 0)
         snprintf(buf + n, size - (size_t)n, ", ep %d, etp %d, %s", job->ep, job->etp,
-                 dispatchers[job->dispatcher]);
+                 dispatchers[job->moe.dispatcher]);
     return buf;
 }
 

@@ -41,7 +41,7 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
 
 int ss_html_inputs(const struct ss_page *page)
 {
-    json_t *inputs = ss_json_inputs(page->run->plan, NULL), *part;
+    json_t *inputs = ss_json_inputs(page->run->plan, page->options), *part;
     const char *key;
     int rc = ss_json_is_whole(inputs) ? SS_OK : SS_ERR_NOMEM;
 
@@ -53,6 +53,8 @@ int ss_html_inputs(const struct ss_page *page)
           page->out);
     json_object_foreach(inputs, key, part)
     {
+        if (!json_is_object(part)) /* words and files that it was asked for by */
+            continue;
         fprintf(page->out,
                 "<details%s><summary>%s</summary><div class=\"wide\"><table class=\"kv\"><tbody>\n",
                 strcmp(key, "job") ? "" : " open", key);

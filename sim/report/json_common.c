@@ -242,7 +242,7 @@ void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
     const struct ss_packing_figures *p = &plan->packing;
     json_t *o;
 
-    if (!plan->job->packing)
+    if (!plan->job->packed.rows)
         return;
     o = json_object();
     ss_json_number(o, "documents_per_row", p->documents);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/asked.h"
 #include "job/flags.h"
 #include "model/model_internal.h"
 #include "report/common.h"
@@ -44,31 +45,32 @@ static json_t *job_object(const struct ss_plan *plan)
     parallel_fields(o, plan);
     ss_json_text(o, "precision", ss_precision_name(job->precision));
     if (ss_precision_is_quantized(job->precision)) {
-        ss_json_text(o, "fp8_base", ss_precision_name(job->fp8_base));
+        ss_json_text(o, "fp8_base", ss_precision_name(job->stored));
         ss_json_flag(o, "fp8_param_gather", job->fp8_param_gather);
     }
     ss_json_text(o, "attention", ss_job_word("--attention-backend", job->attention));
     ss_json_number(o, "attention_dropout", job->attention_dropout);
     ss_json_number(o, "hidden_dropout", job->hidden_dropout);
-    ss_json_text(o, "recompute", ss_job_word("--recompute", job->recompute));
-    ss_json_text(o, "recompute_method", ss_job_word("--recompute-method", job->recompute_method));
-    ss_json_integer(o, "recompute_num_layers", job->recompute_num_layers);
-    ss_json_flag(o, "distributed_optimizer", job->distributed_optimizer);
-    ss_json_flag(o, "fsdp", job->fsdp);
-    ss_json_flag(o, "fsdp_hybrid", job->fsdp_hybrid);
-    ss_json_text(o, "sharding", ss_job_word("--data-parallel-sharding-strategy", job->sharding));
-    ss_json_text(o, "outer_sharding", ss_job_word("--data-parallel-sharding-strategy", job->outer_sharding));
-    ss_json_flag(o, "overlap_grad_reduce", job->overlap_grad_reduce);
-    ss_json_flag(o, "overlap_param_gather", job->overlap_param_gather);
+    ss_json_text(o, "recompute", ss_job_word("--recompute", job->recompute.granularity));
+    ss_json_text(o, "recompute_method", ss_job_word("--recompute-method", job->recompute.method));
+    ss_json_integer(o, "recompute_num_layers", job->recompute.num_layers);
+    ss_json_flag(o, "distributed_optimizer", job->dp.distributed_optimizer);
+    ss_json_flag(o, "fsdp", job->dp.fsdp);
+    ss_json_flag(o, "fsdp_hybrid", job->dp.fsdp_hybrid);
+    ss_json_text(o, "sharding", ss_job_word("--data-parallel-sharding-strategy", job->dp.sharding));
+    ss_json_text(o, "outer_sharding",
+                 ss_job_word("--data-parallel-sharding-strategy", job->dp.outer_sharding));
+    ss_json_flag(o, "overlap_grad_reduce", job->dp.overlap_grad_reduce);
+    ss_json_flag(o, "overlap_param_gather", job->dp.overlap_param_gather);
     ss_json_flag(o, "overlap_p2p", plan->schedule->p2p == SS_P2P_OVERLAPPED);
-    ss_json_flag(o, "grad_reduce_fp32", job->grad_reduce_fp32);
-    ss_json_number(o, "bucket_size", job->bucket_size);
-    ss_json_integer(o, "cpu_offload_layers", job->cpu_offload_layers);
-    ss_json_flag(o, "cpu_offload_activations", job->cpu_offload_activations);
-    ss_json_flag(o, "cpu_offload_weights", job->cpu_offload_weights);
-    ss_json_number(o, "optimizer_offload", job->optimizer_offload);
-    ss_json_flag(o, "check_for_nan", job->check_for_nan);
-    ss_json_flag(o, "clip_grad", job->clip_grad);
+    ss_json_flag(o, "grad_reduce_fp32", job->dp.grad_reduce_fp32);
+    ss_json_number(o, "bucket_size", job->dp.bucket_size);
+    ss_json_integer(o, "cpu_offload_layers", job->offload.layers);
+    ss_json_flag(o, "cpu_offload_activations", job->offload.activations);
+    ss_json_flag(o, "cpu_offload_weights", job->offload.weights);
+    ss_json_number(o, "optimizer_offload", job->offload.optimizer);
+    ss_json_flag(o, "check_for_nan", job->optimizer.check_for_nan);
+    ss_json_flag(o, "clip_grad", job->optimizer.clip_grad);
     ss_json_integer(o, "failed_nodes", job->nfailed);
     ss_job_nodes_text(job, ss_job_named_nodes(job, NULL), nodes, sizeof nodes);
     ss_json_text(o, "on_nodes", nodes);
@@ -192,9 +194,12 @@ static void add_choice(json_t *o, const char *key, const struct ss_flag_choice *
     ss_json_set(o, key, json_null());
 }
 
-static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job)
+/* `asked`: what the flags say that is gone in the job. */
+static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_job *job,
+                     const struct ss_asked *asked)
 {
-    const void *at = (const char *)job + s->offset;
+    const void *at =
+        s->offset < sizeof *job ? (const char *)job + s->offset : (const char *)asked + s->offset;
     char key[96];
 
     ss_copy(key, sizeof key, s->name + 2);
@@ -210,39 +215,31 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     }
 }
 
-/* Fields that only flags with a function of their own set. X(field) */
-#define CALLED_FIELDS(X)                                                                                     \
-    X(fp8_base)                                                                                              \
-    X(checkpoint_activations)                                                                                \
-    X(recompute_short)                                                                                       \
-    X(precision_mxfp8)                                                                                       \
-    X(fp4_param_gather)                                                                                      \
-    X(fp4_recipe_given)                                                                                      \
-    X(graph_scope_given)                                                                                     \
-    X(graph_scope)                                                                                           \
-    X(recompute_modules)                                                                                     \
-    X(offload_modules)                                                                                       \
-    X(fsdp2)                                                                                                 \
-    X(tokenizer_vocab)                                                                                       \
-    X(null_tokenizer)                                                                                        \
-    X(padded_vocab)                                                                                          \
-    X(quick_geglu)                                                                                           \
-    X(dispatcher)                                                                                            \
-    X(packed_law)                                                                                            \
-    X(moe_load)                                                                                              \
-    X(dispatcher_flex)                                                                                       \
-    X(enable_deepep)                                                                                         \
-    X(flex_backend)                                                                                          \
-    X(window_given)                                                                                          \
-    X(window_skip_freq)                                                                                      \
-    X(mtp_given)                                                                                             \
-    X(modules_given)                                                                                         \
-    X(exp_avg_bf16)                                                                                          \
-    X(exp_avg_sq_bf16)                                                                                       \
-    X(layout_mtp_apart)                                                                                      \
-    X(layout_mtp)                                                                                            \
-    X(optimizer)                                                                                             \
-    X(bf16_moments)
+enum { FIELD_INT, FIELD_REAL, FIELD_TEXT };
+#define KIND(field)                                                                                          \
+    _Generic((field), double : FIELD_REAL, const char *: FIELD_TEXT, char * : FIELD_TEXT, default : FIELD_INT)
+
+static void add_field(json_t *o, const char *key, int kind, const void *at)
+{
+    if (!key)
+        return;
+    switch (kind) {
+    case FIELD_INT: ss_json_integer(o, key, *(const int *)at); break;
+    case FIELD_REAL: ss_json_number(o, key, *(const double *)at); break;
+    default: ss_json_text(o, key, at);
+    }
+}
+
+/* Fields that no flag stores as it is given. */
+static void add_fields(json_t *o, const struct ss_job *job, const struct ss_asked *asked)
+{
+#define SS_FIELD(type, field, unset, key) add_field(o, key, KIND(job->field), &job->field);
+#define SS_MEMBER(group, type, field, unset, key) SS_FIELD(type, group.field, unset, key)
+#define SS_ASKED(type, field, unset, key) add_field(o, key, KIND(asked->field), &asked->field);
+#include "stepsim/job_fields.def"
+    ss_json_integer(o, "fp8_base", job->stored == SS_FP32 ? -1 : (int)job->stored);
+}
+
 /* Values in a row as Megatron writes them, [0]*3+[1]*58: short where they repeat. */
 struct runs {
     char text[16 * SS_LAYER_RULE_MAX];
@@ -337,25 +334,17 @@ static void add_model(json_t *o, const char *prefix, const struct ss_model *m, i
     }
 }
 
-static json_t *flags_object(const struct ss_job *job)
+static json_t *flags_object(const struct ss_job *job, const struct ss_asked *asked)
 {
     json_t *o = json_object();
 
-#define X(field) ss_json_integer(o, #field, job->field);
-    CALLED_FIELDS(X)
-#undef X
+    add_fields(o, job, asked);
     add_model(o, "config_", &job->model, 1);
     ss_json_integer(o, "mtp_num_layers", job->model.mtp_num_layers);
-    ss_json_number(o, "capacity_factor", job->capacity_factor);
-    ss_json_number(o, "moe_load_exponent", job->moe_load_exponent);
-    ss_json_text(o, "moe_load_source", job->moe_load_source);
-    ss_json_number(o, "packed_low", job->packed_low);
-    ss_json_number(o, "packed_high", job->packed_high);
-    ss_json_text(o, "packed_source", job->packed_source);
     add_layout(o, &job->layout);
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if (s->kind != SS_FLAG_CALL && s->kind != SS_FLAG_PROP && !is_told(s))
-            add_flag(o, s, job);
+            add_flag(o, s, job, asked);
     return o;
 }
 
@@ -368,16 +357,21 @@ static void add_notes(json_t *o, const char *key, const struct ss_notes *notes)
 json_t *ss_json_inputs(const struct ss_plan *plan, const struct ss_report_options *opt)
 {
     json_t *o = json_object(), *model = json_object();
+    const struct ss_request *request = opt ? opt->request : NULL;
+    struct ss_asked asked;
+    int rc = request ? ss_asked_read(&asked, request, NULL) : SS_OK;
 
-    if (opt && opt->request) {
-        ss_json_set(o, "request", request_array(opt->request));
+    if (!request)
+        ss_asked_init(&asked);
+    if (request) {
+        ss_json_set(o, "request", request_array(request));
         ss_json_set(o, "how", how_array(opt->how));
         ss_json_set(o, "files", files_array(opt));
-        add_notes(o, "notes", &opt->request->notes);
-        add_notes(o, "ignored", &opt->request->ignored);
+        add_notes(o, "notes", &request->notes);
+        add_notes(o, "ignored", &request->ignored);
     }
     ss_json_set(o, "job", job_object(plan));
-    ss_json_set(o, "flags", flags_object(plan->job));
+    ss_json_set(o, "flags", rc == SS_ERR_NOMEM ? NULL : flags_object(plan->job, &asked));
     add_model(model, "", &plan->job->model, 0);
     ss_json_set(o, "model", model);
     ss_json_set(o, "stack", stack_object(plan->stack));

@@ -52,7 +52,7 @@ static void packing(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_packing_figures *p = &plan->packing;
 
-    if (plan->job->packing)
+    if (plan->job->packed.rows)
         fprintf(out, "packed: %.1f documents a row, %.1f %% padding, attention %.3g %% of the full square\n",
                 p->documents, 100 * p->padding, 100 * p->attention);
     if (p->sigma > 0)

@@ -17,9 +17,9 @@ static int runs_beside(const struct ss_job *job, int comm)
     switch (comm) {
     case SS_COMM_FSDP:
     case SS_COMM_EXPERT_FSDP: return 1;
-    case SS_COMM_CP: return ss_job_cp_in_ring(job) || job->overlap_ep || job->shared_expert_overlap;
-    case SS_COMM_TP: return job->tp_comm_overlap || job->overlap_ep || job->shared_expert_overlap;
-    default: return job->overlap_ep || job->shared_expert_overlap;
+    case SS_COMM_CP: return ss_job_cp_in_ring(job) || job->moe.overlap || job->moe.shared_expert_overlap;
+    case SS_COMM_TP: return job->tp_comm_overlap || job->moe.overlap || job->moe.shared_expert_overlap;
+    default: return job->moe.overlap || job->moe.shared_expert_overlap;
     }
 }
 
@@ -89,7 +89,7 @@ static double lost_on(const struct ss_run *run, const struct ss_link_use *link, 
         return fmin(wait, link->utilisation);
     double sends = link->utilisation * (link->sends / link->bytes), rest = link->utilisation - sends;
     double slots = fmin(1, (double)plan->schedule->stages / plan->microbatches);
-    int overlaps = plan->job->overlap_grad_reduce || plan->job->overlap_param_gather;
+    int overlaps = plan->job->dp.overlap_grad_reduce || plan->job->dp.overlap_param_gather;
     return fmin(wait, fmin(wait, sends) + (overlaps ? fmin(wait * slots, rest) : 0));
 }
 

@@ -45,12 +45,12 @@ static int build_schedule(const struct ss_scenario *s, struct ss_shelf *shelf, s
         .microbatches = ss_job_microbatches(job, s->world_size),
         .microbatch_group_size = group_size(job, s->stack),
         .overlap_p2p = ss_job_overlaps_p2p(job, s->stack),
-        .paired = job->overlap_ep && job->model.num_experts > 0,
+        .paired = job->moe.overlap && job->model.num_experts > 0,
     };
 
     if (ss_schedule_is_file(job->schedule))
         return ss_schedule_load(job->schedule, out, err);
-    if (job->packed_law != SS_PACKED_NONE) /* microbatches differ */
+    if (job->packed.law != SS_PACKED_NONE) /* microbatches differ */
         return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
     return ss_schedule_build_kept(schedule_name(job, params.chunks), &params, shelf, out, err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "import/table_internal.h"
 #include "job/loaded.h"
 #include "model/stack_internal.h"
 #include "stepsim/bands.h"
@@ -16,18 +17,18 @@
 
 static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
-    struct ss_platform_options options = {.nodes = c->job.nodes,
+    struct ss_platform_options options = {.nodes = c->asked.job.nodes,
                                           .asker = ss_simgrid_ask_routes,
-                                          .gpus_per_node = c->job.gpus_per_node,
+                                          .gpus_per_node = c->asked.job.gpus_per_node,
                                           .files = files};
-    int rc = ss_job_is_placed(&c->job)
+    int rc = ss_job_is_placed(&c->asked.job)
                  ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
-                 : ss_platform_load(c->job.platform, &options, &c->platform, err);
+                 : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
     if (!rc)
-        rc = ss_loaded_stack(c->loaded, c->job.stack, ss_platform_card(c->platform)->name, files, &c->stack,
-                             err);
+        rc = ss_loaded_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name, files,
+                             &c->stack, err);
     return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
@@ -145,9 +146,9 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
     if (rc)
         return rc;
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_loaded_finish(c->loaded, &c->job, &c->stack,
-                            ss_job_world_size(&c->job, ss_platform_nodes(c->platform), gpus), gpus, files,
-                            err);
+    return ss_loaded_finish(c->loaded, &c->asked, &c->stack,
+                            ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
+                            files, &c->job, err);
 }
 
 /* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
@@ -165,12 +166,14 @@ static int read_row(struct ss_case *c, struct ss_notes *notes, struct ss_error *
     int rc = ss_table_request(c->table, c->row, &c->request, notes, err);
 
     if (ss_status_refuses(rc)) /* its columns are shown */
-        ss_table_job(c->table, c->row, &c->job, NULL, NULL);
-    if (rc)
-        return rc;
-    ss_job_init(&c->job);
-    return ss_job_parse(&c->job, &c->request, NULL, NULL, err) ? ss_table_locate(c->table, c->row, err)
-                                                               : SS_OK;
+        ss_table_asked(c->table, c->row, &c->asked, NULL, NULL);
+    if (!rc) {
+        ss_asked_init(&c->asked);
+        if (ss_asked_parse(&c->asked, &c->request, NULL, NULL, err))
+            rc = ss_table_locate(c->table, c->row, err);
+    }
+    c->job = c->asked.job; /* shown where no job can be made */
+    return rc;
 }
 
 static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struct ss_files *files,
@@ -195,11 +198,11 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     if (rc)
         return rc;
     if (choice && choice->platform)
-        ss_copy(c->job.platform, sizeof c->job.platform, choice->platform);
+        ss_copy(c->asked.job.platform, sizeof c->asked.job.platform, choice->platform);
     if (choice && choice->stack)
-        ss_copy(c->job.stack, sizeof c->job.stack, choice->stack);
+        ss_copy(c->asked.job.stack, sizeof c->asked.job.stack, choice->stack);
     if (choice && choice->spread)
-        c->job.spread = *choice->spread;
+        c->asked.job.spread = *choice->spread;
     rc = finish(c, files, err);
     if (!rc)
         ss_stack_note(&c->stack, notes);

@@ -12,7 +12,7 @@
 static int use_distributed_optimizer(const struct ss_job *job, int dp, char *words, size_t size)
 {
     snprintf(words, size, "--use-distributed-optimizer");
-    return !job->distributed_optimizer && !job->fsdp && dp * job->cp >= 2;
+    return !job->dp.distributed_optimizer && !job->dp.fsdp && dp * job->cp >= 2;
 }
 
 static int use_sequence_parallel(const struct ss_job *job, int dp, char *words, size_t size)
@@ -41,15 +41,15 @@ static int recompute_selective(const struct ss_job *job, int dp, char *words, si
 {
     (void)dp;
     snprintf(words, size, "--recompute-activations");
-    return job->recompute == SS_RECOMPUTE_NONE;
+    return job->recompute.granularity == SS_RECOMPUTE_NONE;
 }
 
 static int recompute_full(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
     snprintf(words, size, "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
-    return job->recompute != SS_RECOMPUTE_FULL || job->recompute_method != SS_RECOMPUTE_UNIFORM ||
-           job->recompute_num_layers != 1;
+    return job->recompute.granularity != SS_RECOMPUTE_FULL || job->recompute.method != SS_RECOMPUTE_UNIFORM ||
+           job->recompute.num_layers != 1;
 }
 
 static int halve_micro_batch(const struct ss_job *job, int dp, char *words, size_t size)
@@ -89,8 +89,8 @@ static int double_cp(const struct ss_job *job, int dp, char *words, size_t size)
 static int fp8_parameters(const struct ss_job *job, int dp, char *words, size_t size)
 {
     snprintf(words, size, "--fp8-param-gather");
-    return job->precision == SS_FP8 && !job->fp8_param_gather && (job->distributed_optimizer || job->fsdp) &&
-           dp >= 2;
+    return job->precision == SS_FP8 && !job->fp8_param_gather &&
+           (job->dp.distributed_optimizer || job->dp.fsdp) && dp >= 2;
 }
 
 static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
@@ -118,7 +118,8 @@ static int drop_virtual_stages(const struct ss_job *job, int dp, char *words, si
 static int offload_modules(const struct ss_job *job, const char *modules, char *words, size_t size)
 {
     snprintf(words, size, "--fine-grained-activation-offloading --offload-modules %s", modules);
-    return !job->fine_grained_offload && !job->cpu_offload_layers && job->recompute != SS_RECOMPUTE_FULL;
+    return !job->offload.fine_grained && !job->offload.layers &&
+           job->recompute.granularity != SS_RECOMPUTE_FULL;
 }
 
 static int offload_attention(const struct ss_job *job, int dp, char *words, size_t size)
@@ -137,13 +138,13 @@ static int offload_optimizer(const struct ss_job *job, int dp, char *words, size
 {
     (void)dp;
     snprintf(words, size, "--optimizer-cpu-offload --optimizer-offload-fraction 1");
-    return job->optimizer_offload <= 0;
+    return job->offload.optimizer <= 0;
 }
 
 static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
 {
     snprintf(words, size, "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params");
-    return !job->fsdp && dp >= 2 && job->pp <= 1;
+    return !job->dp.fsdp && dp >= 2 && job->pp <= 1;
 }
 
 #define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
@@ -221,7 +222,7 @@ int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct 
     char batch[16];
     int rc = ss_request_copy(s->request, &out->request, err);
 
-    out->job = *s->job;
+    ss_asked_of(&out->asked, s->job);
     if (rc || gives_batch(s->request))
         return rc;
     snprintf(batch, sizeof batch, "%d", s->job->global_batch);
@@ -272,14 +273,14 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
 
     if (rc)
         return rc;
-    out->job = from->job;
+    out->asked = from->asked;
     ss_request_init(&added);
     leave_out_without(words, kept, sizeof kept);
     rc = ss_study_add_words(&out->request, words);
     if (!rc)
         rc = ss_study_add_words(&added, kept);
     if (!rc)
-        rc = ss_job_parse(&out->job, &added, NULL, NULL, NULL);
+        rc = ss_asked_parse(&out->asked, &added, NULL, NULL, NULL);
     ss_request_free(&added);
     if (rc)
         ss_request_free(&out->request);

@@ -9,10 +9,10 @@
 
 DEFINE(overlap_gradients)
 {
-    int gather = job->distributed_optimizer && !job->overlap_param_gather;
+    int gather = job->dp.distributed_optimizer && !job->dp.overlap_param_gather;
 
     snprintf(words, size, "--overlap-grad-reduce%s", gather ? " --overlap-param-gather" : "");
-    return dp * job->cp >= 2 && !job->fsdp && (!job->overlap_grad_reduce || gather);
+    return dp * job->cp >= 2 && !job->dp.fsdp && (!job->dp.overlap_grad_reduce || gather);
 }
 
 DEFINE(overlap_tp)
@@ -26,7 +26,7 @@ DEFINE(overlap_experts)
 {
     (void)dp;
     snprintf(words, size, "--overlap-moe-expert-parallel-comm");
-    return job->model.num_experts > 0 && job->ep >= 2 && !job->overlap_ep;
+    return job->model.num_experts > 0 && job->ep >= 2 && !job->moe.overlap;
 }
 
 DEFINE(use_deepep)
@@ -40,28 +40,28 @@ DEFINE(group_gemms)
 {
     (void)dp;
     snprintf(words, size, "--moe-grouped-gemm");
-    return job->model.num_experts > 0 && !job->grouped_gemm;
+    return job->model.num_experts > 0 && !job->moe.grouped_gemm;
 }
 
 DEFINE(fuse_permutation)
 {
     (void)dp;
     snprintf(words, size, "--moe-permute-fusion");
-    return job->model.num_experts > 0 && !job->permute_fusion;
+    return job->model.num_experts > 0 && !job->moe.permute_fusion;
 }
 
 DEFINE(recompute_none)
 {
     (void)dp;
     snprintf(words, size, "--recompute none");
-    return job->recompute != SS_RECOMPUTE_NONE;
+    return job->recompute.granularity != SS_RECOMPUTE_NONE;
 }
 
 DEFINE(recompute_less)
 {
     (void)dp;
     snprintf(words, size, "--recompute selective");
-    return job->recompute == SS_RECOMPUTE_FULL;
+    return job->recompute.granularity == SS_RECOMPUTE_FULL;
 }
 
 /* Full recompute of the first layers of each virtual stage alone, one in `of`, where all stages have as many. */
@@ -72,8 +72,8 @@ static int recompute_blocks(const struct ss_job *job, int of, char *words, size_
 
     snprintf(words, size, "--recompute-granularity full --recompute-method block --recompute-num-layers %d",
              layers);
-    return job->recompute == SS_RECOMPUTE_FULL && layers >= 1 &&
-           (job->recompute_method == SS_RECOMPUTE_UNIFORM || job->recompute_num_layers > layers);
+    return job->recompute.granularity == SS_RECOMPUTE_FULL && layers >= 1 &&
+           (job->recompute.method == SS_RECOMPUTE_UNIFORM || job->recompute.num_layers > layers);
 }
 
 DEFINE(recompute_half)
@@ -96,19 +96,19 @@ DEFINE(double_micro_batch)
 
 DEFINE(use_graphs)
 {
-    int whole = !job->model.num_experts || (job->capacity_factor > 0 && job->pad_to_capacity);
+    int whole = !job->model.num_experts || (job->moe.capacity_factor > 0 && job->moe.pad_to_capacity);
     (void)dp;
     snprintf(words, size, "%s",
              whole ? "--cuda-graph-impl local"
                    : "--cuda-graph-impl transformer_engine --cuda-graph-scope attn moe_router");
-    return job->cuda_graphs == SS_GRAPHS_NONE && job->recompute != SS_RECOMPUTE_FULL &&
-           !job->cpu_offload_layers;
+    return job->graphs.impl == SS_GRAPHS_NONE && job->recompute.granularity != SS_RECOMPUTE_FULL &&
+           !job->offload.layers;
 }
 
 DEFINE(reduce_in_bf16)
 {
     snprintf(words, size, "--grad-reduce-in-bf16");
-    return dp * job->cp >= 2 && !job->grad_reduce_bf16 && job->precision != SS_FP32 &&
+    return dp * job->cp >= 2 && !job->dp.grad_reduce_bf16 && job->precision != SS_FP32 &&
            job->precision != SS_FP16;
 }
 

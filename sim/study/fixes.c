@@ -106,13 +106,14 @@ static int stands(const char *done, const char *flags)
 /* Makes `depth` more changes from `first` on; those that fit are kept. */
 static int explore(struct search *x, const struct ss_changed *from, const char *done, int first, int depth)
 {
-    int dp = x->base->world_size / (from->job.tp * from->job.pp * from->job.cp);
+    int dp = x->base->world_size / (from->asked.job.tp * from->asked.job.pp * from->asked.job.cp);
 
     for (int i = first; i < ss_change_count(); i++) {
         struct ss_changed c;
         char words[160], all[160];
         struct ss_summary summary;
-        if (x->alone[i] || !ss_change_words(i, SS_CHANGE_FOR_MEMORY, &from->job, dp, words, sizeof words) ||
+        if (x->alone[i] ||
+            !ss_change_words(i, SS_CHANGE_FOR_MEMORY, &from->asked.job, dp, words, sizeof words) ||
             stands(done, words))
             continue;
         if (snprintf(all, sizeof all, "%s%s%s", done, done[0] ? " " : "", words) >= (int)sizeof all)
@@ -123,7 +124,7 @@ static int explore(struct search *x, const struct ss_changed *from, const char *
         if (depth > 1) {
             rc = explore(x, &c, all, i + 1, depth - 1);
         } else if (try_changed(x, &c, &summary)) {
-            rc = keep(x, &c.job, all, &summary);
+            rc = keep(x, &c.asked.job, all, &summary);
             x->alone[i] = !done[0];
         }
         ss_request_free(&c.request);

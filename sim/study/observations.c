@@ -186,14 +186,14 @@ static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, s
 {
     char *const words[] = {"--job", (char *)opt->job};
 
-    ss_job_init(&c->job);
+    ss_asked_init(&c->asked);
     int rc = ss_request_read(&c->request, 2, words, err);
     if (!rc)
-        rc = ss_job_parse(&c->job, &c->request, NULL, NULL, err);
+        rc = ss_asked_parse(&c->asked, &c->request, NULL, NULL, err);
     if (!rc)
         rc = ss_request_files(&c->request, opt->files, err);
     if (!rc)
-        rc = ss_data_note("workloads/models", c->job.model_ref, ".json", opt->files, err);
+        rc = ss_data_note("workloads/models", c->asked.job.model_ref, ".json", opt->files, err);
     return rc;
 }
 
@@ -214,18 +214,19 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
              1e3 * log->seconds, log->used, log->iterations, 100 * log->spread);
     ss_note(notes, "%s", text);
     rc = read_job(c, opt, err);
-    if (!rc && log->global_batch && c->job.global_batch && log->global_batch != c->job.global_batch) {
+    if (!rc && log->global_batch && c->asked.job.global_batch &&
+        log->global_batch != c->asked.job.global_batch) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "global batch size %d, but %d in %.200s",
-                     log->global_batch, c->job.global_batch, opt->job);
+                     log->global_batch, c->asked.job.global_batch, opt->job);
         ss_hint(err, rc, "give the flags of the run that printed this log");
     }
     if (!rc)
-        rc = check_card(opt, &c->job, err);
-    ss_copy(c->job.platform, sizeof c->job.platform, opt->platform);
+        rc = check_card(opt, &c->asked.job, err);
+    ss_copy(c->asked.job.platform, sizeof c->asked.job.platform, opt->platform);
     if (opt->stack)
-        ss_copy(c->job.stack, sizeof c->job.stack, opt->stack);
+        ss_copy(c->asked.job.stack, sizeof c->asked.job.stack, opt->stack);
     if (opt->spread)
-        c->job.spread = *opt->spread;
+        c->asked.job.spread = *opt->spread;
     if (!rc)
         rc = ss_case_finish(c, opt->files, err);
     if (!rc) {

@@ -46,7 +46,7 @@ static void write_change(const struct ss_job *job, const struct layout *l, char 
         snprintf(ep, sizeof ep, " --ep %d --etp 1", l->ep);
     snprintf(words, size, "--nodes %d --gpus-per-node %d --tp %d --pp %d --cp 1%s%s%s%s%s", l->nodes,
              l->per_node, l->tp, l->pp, last, ep, l->tp > 1 ? " --sequence-parallel" : "",
-             job->distributed_optimizer || job->fsdp ? "" : " --use-distributed-optimizer",
+             job->dp.distributed_optimizer || job->dp.fsdp ? "" : " --use-distributed-optimizer",
              ss_job_chunks(job) > 1 && !job->layout.n ? " --vp 1" : "");
 }
 

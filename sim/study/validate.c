@@ -33,10 +33,10 @@ static void describe(const struct ss_case *c, struct ss_validation_row *row)
         return;
     n = snprintf(end, room, "%s%.0d mbs%d gbs%d seq%d", job->layers_per_virtual_stage ? " lvs" : "",
                  job->layers_per_virtual_stage, job->micro_batch, job->global_batch, job->seq_length);
-    if (n > 0 && (size_t)n < room && job->recompute != SS_RECOMPUTE_NONE)
+    if (n > 0 && (size_t)n < room && job->recompute.granularity != SS_RECOMPUTE_NONE)
         snprintf(end + n, room - (size_t)n, " %s",
-                 job->recompute == SS_RECOMPUTE_FULL                           ? "full"
-                 : job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
+                 job->recompute.granularity == SS_RECOMPUTE_FULL               ? "full"
+                 : job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
                                                                                : "selective");
 }
 

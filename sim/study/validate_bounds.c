@@ -8,10 +8,10 @@
 /* The job of a case with the other choice of what it recomputes. */
 static void choose(struct ss_job *job, int recompute)
 {
-    job->recompute = recompute;
-    job->recompute_modules = 0;
-    job->recompute_method = SS_RECOMPUTE_UNIFORM;
-    job->recompute_num_layers = recompute == SS_RECOMPUTE_FULL ? 1 : 0;
+    job->recompute.granularity = recompute;
+    job->recompute.modules = 0;
+    job->recompute.method = SS_RECOMPUTE_UNIFORM;
+    job->recompute.num_layers = recompute == SS_RECOMPUTE_FULL ? 1 : 0;
 }
 
 static int predict(const struct ss_case *c, const struct ss_run_options *options, int recompute,
@@ -37,5 +37,5 @@ int ss_validation_bounds(const struct ss_case *c, const struct ss_run_options *o
         return SS_OK;
     int rc = predict(c, options, SS_RECOMPUTE_NONE, &row->none, err);
     /* Megatron-LM refuses full recompute beside an overlapped exchange */
-    return rc || c->job.overlap_ep ? rc : predict(c, options, SS_RECOMPUTE_FULL, &row->full, err);
+    return rc || c->job.moe.overlap ? rc : predict(c, options, SS_RECOMPUTE_FULL, &row->full, err);
 }

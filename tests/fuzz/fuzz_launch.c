@@ -15,17 +15,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int parse(const struct ss_words *words, struct ss_notes *notes, struct ss_error *err)
 {
     struct ss_request r;
-    struct ss_job job;
+    struct ss_asked asked;
 
     ss_request_init(&r);
-    int rc = ss_request_add_place(&r, "job.sh", err);
+    int rc = ss_request_add_place(&r, "asked.job.sh", err);
     for (size_t i = 0; i < words->n && !rc; i++)
         rc = ss_request_add(&r, words->w[i].text, words->w[i].line, err);
-    ss_job_init(&job);
+    ss_asked_init(&asked);
     if (!rc)
         rc = ss_request_resolve(&r, notes, err);
     if (!rc)
-        rc = ss_job_parse(&job, &r, notes, NULL, err);
+        rc = ss_asked_parse(&asked, &r, notes, NULL, err);
     ss_request_free(&r);
     return rc;
 }

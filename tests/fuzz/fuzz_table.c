@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "import/table_internal.h"
 #include "stepsim/study.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,9 +22,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (int row = 0; row < ss_table_rows(t) && row < 50; row++) {
         struct ss_error why = {0};
-        struct ss_job job;
+        struct ss_asked asked;
         double ms;
-        if (ss_table_job(t, row, &job, &notes, &why) && (!why.message[0] || why.line < ss_table_line(t, row)))
+        if (ss_table_asked(t, row, &asked, &notes, &why) &&
+            (!why.message[0] || why.line < ss_table_line(t, row)))
             abort();
         ss_table_number(t, row, "iteration_ms", 0, &ms, &why);
     }

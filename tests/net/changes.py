@@ -44,6 +44,7 @@ _IGNORED = "What has no effect is a list of its own, not among the warnings"
 _COLOURS = "Pictures: errors over time, an optimizer that is no grey, idle that recedes"
 _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FIELDS = "A field of a model is one row"
+_ASKED = "A job is made of what is asked for, and complete"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
 _CAPACITY = "stepsim capacity: nodes, days, money and energy of a training"
@@ -74,7 +75,9 @@ RULES = [
                 "router_bias", "q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim", "mtp_num_layers",
                 "extra_in_checkpoint")
 ] + [
-    {"commit": _FIELDS, "why": "in the order of the rows", "op": "order", "path": "inputs." + part} for part in ("flags", "model")
+    {"commit": _ASKED, "why": "in the order of the rows", "op": "order", "path": "inputs.flags"},
+    {"commit": _ASKED, "why": "what --recompute full asks for was told when it was gone", "op": "ignore",
+     "path": "inputs.flags.recompute_short", "check": lambda old, new, _: (old, new) == ("0", "1")},
 ] + [
     {"commit": _PLACE, "why": "a job may be on some nodes of a cluster", "op": "add", "path": "inputs.job.on_nodes"}
 ] + [

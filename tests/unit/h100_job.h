@@ -33,13 +33,14 @@ static inline int h100_finish(struct ss_job *job, struct ss_stack *stack, const 
                               const char *flags, struct ss_error *err)
 {
     struct ss_notes notes = {0};
+    struct ss_asked asked;
     int rc = ss_stack_load(stack_name, "H100", stack, err);
 
-    ss_job_init(job);
+    ss_asked_init(&asked);
     if (!rc)
-        rc = parse(job, flags, &notes, err);
+        rc = parse(&asked, flags, &notes, err);
     if (!rc)
-        rc = ss_job_finish(job, NULL, stack, 8, 8, &notes, err);
+        rc = ss_asked_finish(&asked, NULL, stack, 8, 8, &notes, job, err);
     ss_notes_free(&notes);
     return rc;
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/asked.h"
 #include "stepsim/import.h"
-#include "stepsim/job.h"
 #include "stepsim/scenario.h"
 
 #define JOB_MAX_ARGS 128
@@ -28,8 +28,8 @@ static inline int split(char *text, char **argv)
     return n;
 }
 
-/* Words, and the files that they name, to a job. */
-static inline int parse_words(struct ss_job *job, int n, char *const *argv, struct ss_notes *notes,
+/* Words, and the files that they name, to what they ask for. */
+static inline int parse_words(struct ss_asked *asked, int n, char *const *argv, struct ss_notes *notes,
                               struct ss_error *err)
 {
     struct ss_request r;
@@ -37,13 +37,13 @@ static inline int parse_words(struct ss_job *job, int n, char *const *argv, stru
     ss_request_init(&r);
     int rc = ss_request_read(&r, n, argv, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, notes, NULL, err);
+        rc = ss_asked_parse(asked, &r, notes, NULL, err);
     ss_request_free(&r);
     return rc;
 }
 
 /* The same of a text, as if it were a file of that name. */
-static inline int parse_text(struct ss_job *job, const char *text, size_t len, const char *file,
+static inline int parse_text(struct ss_asked *asked, const char *text, size_t len, const char *file,
                              struct ss_error *err)
 {
     struct ss_request r;
@@ -51,16 +51,16 @@ static inline int parse_text(struct ss_job *job, const char *text, size_t len, c
     ss_request_init(&r);
     int rc = ss_request_read_text(&r, text, len, file, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, NULL, NULL, err);
+        rc = ss_asked_parse(asked, &r, NULL, NULL, err);
     ss_request_free(&r);
     return rc;
 }
 
-static inline int parse_file(struct ss_job *job, const char *path, struct ss_error *err)
+static inline int parse_file(struct ss_asked *asked, const char *path, struct ss_error *err)
 {
     char *const words[] = {"--job", (char *)path};
 
-    return parse_words(job, 2, words, NULL, err);
+    return parse_words(asked, 2, words, NULL, err);
 }
 
 static inline int make_scenario(int n, char *const *argv, struct ss_scenario **out, struct ss_error *err)
@@ -75,11 +75,12 @@ static inline int make_scenario(int n, char *const *argv, struct ss_scenario **o
     return rc;
 }
 
-static inline int parse(struct ss_job *job, const char *flags, struct ss_notes *notes, struct ss_error *err)
+static inline int parse(struct ss_asked *asked, const char *flags, struct ss_notes *notes,
+                        struct ss_error *err)
 {
     char *text = strdup(flags), *argv[JOB_MAX_ARGS];
     int n = split(text, argv);
-    int rc = parse_words(job, n, argv, notes, err);
+    int rc = parse_words(asked, n, argv, notes, err);
 
     free(text);
     return rc;
@@ -89,20 +90,21 @@ static inline int parse(struct ss_job *job, const char *flags, struct ss_notes *
 static inline int complete(struct ss_job *job, const char *flags, int world, struct ss_notes *notes,
                            struct ss_error *err)
 {
+    struct ss_asked asked;
     struct ss_stack stack;
     struct ss_request r;
     char *text = strdup(flags), *argv[JOB_MAX_ARGS];
     int n = split(text, argv);
 
-    ss_job_init(job);
+    ss_asked_init(&asked);
     ss_request_init(&r);
     int rc = ss_request_read(&r, n, argv, err);
     if (!rc)
-        rc = ss_job_parse(job, &r, notes, NULL, err);
+        rc = ss_asked_parse(&asked, &r, notes, NULL, err);
     if (!rc)
-        rc = ss_stack_load(job->stack, NULL, &stack, err);
+        rc = ss_stack_load(asked.job.stack, NULL, &stack, err);
     if (!rc)
-        rc = ss_job_finish(job, &r, &stack, world, 8, notes, err);
+        rc = ss_asked_finish(&asked, &r, &stack, world, 8, notes, job, err);
     ss_request_free(&r);
     free(text);
     return rc;

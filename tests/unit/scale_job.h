@@ -46,22 +46,22 @@ static inline int scale_platform(struct scale_job *s, char *words, struct ss_err
 
 static inline int scale_open(struct scale_job *s, const char *text)
 {
+    struct ss_asked asked;
     struct ss_error err = {0};
     char *words = strdup(text), *flags = strchr(words, ';');
     int gpus, rc;
     *flags++ = '\0';
     memset(s, 0, sizeof *s);
-    ss_job_init(&s->job);
+    ss_asked_init(&asked);
     rc = scale_platform(s, words, &err);
     if (!rc)
-        rc = parse(&s->job, flags, &s->notes, &err);
+        rc = parse(&asked, flags, &s->notes, &err);
     if (!rc)
-        rc = ss_stack_load(s->job.stack[0] ? s->job.stack : "megatron-2407",
-                           ss_platform_card(s->platform)->name, &s->stack, &err);
+        rc = ss_stack_load(asked.job.stack, ss_platform_card(s->platform)->name, &s->stack, &err);
     if (!rc) {
         gpus = ss_platform_gpus_per_node(s->platform);
-        rc = ss_job_finish(&s->job, NULL, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes,
-                           &err);
+        rc = ss_asked_finish(&asked, NULL, &s->stack, ss_platform_nodes(s->platform) * gpus, gpus, &s->notes,
+                             &s->job, &err);
     }
     free(words);
     return rc ? scale_fail(&err) : 0;

@@ -36,7 +36,7 @@ static inline void setting_make(struct setting *t)
     t->job.micro_batch = 2;
     t->job.seq_length = 4096;
     t->job.tp = t->job.cp = t->job.pp = 1;
-    t->job.precision = SS_BF16;
+    t->job.precision = t->job.stored = SS_BF16;
     t->job.attention = SS_ATTENTION_FLASH;
     t->job.attention_dropout = t->job.hidden_dropout = 0;
     t->card.sm_count = 100;

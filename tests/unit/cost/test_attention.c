@@ -142,7 +142,7 @@ static void test_unfused_passes(void)
         struct setting t;
         setting_make(&t);
         t.job.attention = SS_ATTENTION_UNFUSED;
-        t.job.precision = fp32 ? SS_FP32 : SS_BF16;
+        t.job.precision = t.job.stored = fp32 ? SS_FP32 : SS_BF16;
         CU_ASSERT_EQUAL_FATAL(ss_stack_load(stacks[i / 2], NULL, &t.stack, NULL), 0);
         struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
         const struct ss_op *op = find(&ops, "core attention");

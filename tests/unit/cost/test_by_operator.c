@@ -174,7 +174,7 @@ static void test_autocast(void)
     NEAR(ss_ops_saved_bytes(&f.ops, bit), ss_ops_saved_bytes(&made, bit));
     NEAR(cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE] - apart,
          ss_kernel_elementwise(f.c.card, 6 * weights, 0));
-    f.job.sharding = SS_SHARD_OPTIM_GRADS_PARAMS; /* what FSDP gathers is of 16 bit */
+    f.job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS; /* what FSDP gathers is of 16 bit */
     CU_ASSERT(!ss_job_autocasts(&f.job, &f.stack));
 }
 

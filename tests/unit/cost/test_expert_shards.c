@@ -21,8 +21,8 @@ static void open_job(struct scale_job *s, const char *text, int ep, int etp)
     s->job.model.top_k = 2;
     s->job.model.moe_ffn_hidden_size = FFN;
     s->job.model.moe_layers = (struct ss_layer_rule){.period = 1, .first = 1};
-    s->job.dispatcher = SS_DISPATCH_ALLTOALL;
-    s->job.grouped_gemm = 1;
+    s->job.moe.dispatcher = SS_DISPATCH_ALLTOALL;
+    s->job.moe.grouped_gemm = 1;
     s->job.ep = ep;
     s->job.etp = etp;
 }
@@ -277,11 +277,11 @@ static void test_static(void)
     CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_WEIGHTS], 2e9, 1);
     CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_GRADIENTS], 4e9, 1);
     CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 12 * (0.05e9 + 0.3e9), 1);
-    s.job.optimizer_offload = 1;
+    s.job.offload.optimizer = 1;
     CU_ASSERT_DOUBLE_EQUAL(ss_memory_host(&c, &count, shards, &none), 16 * (0.05e9 + 0.3e9), 1);
-    s.job.optimizer_offload = 0;
-    s.job.fsdp = 1;
-    s.job.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+    s.job.offload.optimizer = 0;
+    s.job.dp.fsdp = 1;
+    s.job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
     c.fsdp.n = 8;
     c.edp.n = 2;
     ss_memory_static(&c, &count, shards, memory);

@@ -23,17 +23,18 @@ static int fixture_open(struct fixture *f, const char *props, const char *flags)
 {
     struct ss_notes notes = {0};
     struct ss_error err = {0};
+    struct ss_asked asked;
     char text[1024];
     int rc;
 
     memset(f, 0, sizeof *f);
     snprintf(text, sizeof text, "<stack name='x'>%s</stack>", props);
-    ss_job_init(&f->job);
+    ss_asked_init(&asked);
     rc = ss_stack_parse(text, strlen(text), "x", NULL, &f->stack, &err);
     if (!rc)
-        rc = parse(&f->job, flags, &notes, &err);
+        rc = parse(&asked, flags, &notes, &err);
     if (!rc)
-        rc = ss_job_finish(&f->job, NULL, &f->stack, 8, 8, &notes, &err);
+        rc = ss_asked_finish(&asked, NULL, &f->stack, 8, 8, &notes, &f->job, &err);
     if (rc)
         fprintf(stderr, "%s: %s\n", flags, err.message);
     ss_notes_free(&notes);
@@ -135,7 +136,7 @@ static void test_deepep(void)
     f.c.net.dispatch_sms = 20;
     f.c.shape.ep = 8;
     f.c.shape.etp = 1;
-    f.c.shape.dispatcher = f.job.dispatcher;
+    f.c.shape.dispatcher = f.job.moe.dispatcher;
     ss_memory_static(&f.c, &count, both(8), memory);
     f.c.shape.dispatcher = SS_DISPATCH_ALLTOALL;
     ss_memory_static(&f.c, &count, both(8), without);
@@ -170,7 +171,7 @@ static void test_bf16_moments(void)
         f.c.card = &card;
         f.stack.adam_passes = 1;
         seconds = ss_cost_optimizer(&f.c, 1e9, 0, 1);
-        f.job.bf16_moments = 1;
+        f.job.optimizer.bf16_moments = 1;
         ss_memory_static(&f.c, &count, both(8), memory);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 1e9 * rows[i].states / 8, 1);
         CU_ASSERT_DOUBLE_EQUAL(seconds - ss_cost_optimizer(&f.c, 1e9, 0, 1), 1e9 * 8 / 1e12, 1e-12);

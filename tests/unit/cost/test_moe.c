@@ -37,8 +37,8 @@ static void setting_make(struct setting *t)
     t->job.micro_batch = 2;
     t->job.seq_length = 4096;
     t->job.etp = 1;
-    t->job.dispatcher = SS_DISPATCH_ALLTOALL;
-    t->job.precision = SS_BF16;
+    t->job.moe.dispatcher = SS_DISPATCH_ALLTOALL;
+    t->job.precision = t->job.stored = SS_BF16;
     t->job.attention = SS_ATTENTION_FLASH;
     t->job.attention_dropout = t->job.hidden_dropout = 0;
     t->card.sm_count = 100;
@@ -163,7 +163,7 @@ static void test_exchange(void)
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
     /* In fp8 what the experts get is 1 byte an element with 4 for 128 of them, both ways; what is added up stays. */
-    t.job.fp8_dispatch = 1;
+    t.job.moe.fp8_dispatch = 1;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     double narrow = bytes / 2 * (1 + 4.0 / 128);
@@ -178,8 +178,8 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed + weighed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered + 3 * weighed);
     /* Of the tokens of all 8 ranks, which are gathered, TOKENS x 4 are copied, by the ranks' experts alike; sums are of all 8 x TOKENS. */
-    t.job.fp8_dispatch = 0;
-    t.job.dispatcher = SS_DISPATCH_ALLGATHER;
+    t.job.moe.fp8_dispatch = 0;
+    t.job.moe.dispatcher = SS_DISPATCH_ALLGATHER;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     gathered = TOKENS * 1024 * 2 * (4 + 4), summed = TOKENS * 1024 * 2 * (2 * 8 + 3 * 4);
@@ -222,7 +222,7 @@ static void test_kept_in_fp8(void)
     struct ss_ops ops;
     setting_make(&t);
     t.job.precision = SS_FP8;
-    t.job.fp8_base = SS_BF16;
+    t.job.stored = SS_BF16;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     double all = ss_ops_saved_bytes(&ops, 0);
@@ -269,7 +269,7 @@ static void test_router(void)
     for (int bias = 0; bias <= 1; bias++)
         for (int fused = 0; fused <= 1; fused++) {
             t.job.model.router_bias = bias;
-            t.job.router_fusion = fused;
+            t.job.moe.router_fusion = fused;
             experts_set(&t, 64, 4, 512, 8);
             ops_of(&t, SS_LAYER_MOE, &ops);
             const struct ss_op *routing = find(&ops, "routing");
@@ -295,10 +295,10 @@ static void host_of(unsigned modules, double host[2])
     experts_set(&t, 64, 4, 512, 8);
     t.stack.host_operator = 1;
     t.stack.host_group = 0.1;
-    t.job.recompute = modules ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
-    t.job.recompute_modules = modules;
+    t.job.recompute.granularity = modules ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
+    t.job.recompute.modules = modules;
     ops_of(&t, SS_LAYER_MOE, &ops);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), t.job.recompute, &cost);
+    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), t.job.recompute.granularity, &cost);
     memcpy(host, cost.host, sizeof cost.host);
 }
 
@@ -378,7 +378,7 @@ static void test_own_operators(void)
     CU_ASSERT(strides(rope, 3.5 * TOKENS * 20 * 64, 3.5 * TOKENS * 20 * 64, 4));
     /* queries and values; gradients of all three joined */
     CU_ASSERT(strides(find(&ops, "layout"), TOKENS * 20 * 64, TOKENS * 24 * 64, 4));
-    t.job.router_dtype = 1;
+    t.job.moe.router_dtype = 1;
     t.job.model.yarn = 0;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
@@ -403,16 +403,16 @@ static void test_padded_by_dispatcher(void)
     struct ss_ops ops;
     setting_make(&t);
     t.job.precision = SS_FP8;
-    t.job.fp8_base = SS_BF16;
-    t.job.moe_load = SS_LOAD_UNIFORM;
-    t.job.dispatcher = SS_DISPATCH_DEEPEP;
+    t.job.stored = SS_BF16;
+    t.job.moe.load = SS_LOAD_UNIFORM;
+    t.job.moe.dispatcher = SS_DISPATCH_DEEPEP;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     CU_ASSERT(has(&ops, "pad") && has(&ops, "unpad"));
     CU_ASSERT(find(&ops, "pad")->forward_strided == 0 && find(&ops, "unpad")->backward_strided == 0);
     CU_ASSERT_EQUAL(find(&ops, "pad")->backward_strided, t.c.shape.routed * 1024);
     CU_ASSERT_EQUAL(find(&ops, "unpad")->forward_strided, t.c.shape.routed * 1024);
-    t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    t.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     CU_ASSERT(!has(&ops, "pad") && !has(&ops, "unpad"));
@@ -428,7 +428,7 @@ static void test_hybridep(void)
         struct ss_layer_cost cost = {0};
         struct ss_ops ops;
         setting_make(&t);
-        t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+        t.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
         experts_set(&t, 64, 4, 512, 8);
         t.c.ep = (struct ss_group_shape){.n = 8, .nodes = nodes, .per_node = 8 / nodes};
         CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t.job, &t.c.ep, &spread, NULL, NULL), 0);
@@ -453,7 +453,7 @@ static void test_hybridep(void)
     struct setting alone;
     struct ss_ops ops;
     setting_make(&alone);
-    alone.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    alone.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     alone.job.etp = 2;
     experts_set(&alone, 64, 4, 512, 1);
     ops_of(&alone, SS_LAYER_MOE, &ops);
@@ -469,12 +469,12 @@ static void test_launches(void)
     const struct ss_op *op;
     setting_make(&t);
     t.job.precision = SS_FP8;
-    t.job.fp8_base = SS_BF16;
+    t.job.stored = SS_BF16;
     t.job.fp8_recipe = SS_FP8_MXFP8;
-    t.job.permute_fusion = 1;
-    t.job.dispatcher = SS_DISPATCH_DEEPEP;
+    t.job.moe.permute_fusion = 1;
+    t.job.moe.dispatcher = SS_DISPATCH_DEEPEP;
     for (int fused = 0; fused < 2; fused++) {
-        t.job.op_fuser = fused;
+        t.job.moe.op_fuser = fused;
         experts_set(&t, 64, 4, 512, 8);
         ops_of(&t, SS_LAYER_MOE, &ops);
         op = find(&ops, "expert fp8 cast");
@@ -482,7 +482,7 @@ static void test_launches(void)
         CU_ASSERT(op->backward_kernels == !fused && op->backward_launches == (fused ? 0 : 9));
         CU_ASSERT(find(&ops, "permute")->forward_kernels == 4 && !find(&ops, "permute")->forward_launches);
     }
-    t.job.dispatcher = SS_DISPATCH_HYBRIDEP;
+    t.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     CU_ASSERT(find(&ops, "permute")->forward_launches == 4 && !find(&ops, "permute")->forward_kernels);
@@ -501,7 +501,7 @@ static void test_weighed(void)
             struct ss_ops ops;
             setting_make(&t);
             t.stack.moe_probabilities = on;
-            t.job.permute_fusion = fused;
+            t.job.moe.permute_fusion = fused;
             experts_set(&t, 64, 4, 512, 8);
             ops_of(&t, SS_LAYER_MOE, &ops);
             const struct ss_op *there = find(&ops, names[0]), *back = find(&ops, names[1]);
@@ -528,8 +528,8 @@ static void test_joined(void)
             struct ss_ops ops;
             setting_make(&t);
             t.stack.wide_cat = wide;
-            t.job.permute_fusion = i == 1;
-            t.job.grouped_gemm = i < 2;
+            t.job.moe.permute_fusion = i == 1;
+            t.job.moe.grouped_gemm = i < 2;
             experts_set(&t, 64, 4, 512, 8);
             ops_of(&t, SS_LAYER_MOE, &ops);
             const struct ss_op *sort = find(&ops, "sort back");
@@ -553,7 +553,7 @@ static void test_sequential(void)
     struct setting t;
     struct ss_ops ops;
     setting_make(&t);
-    t.job.grouped_gemm = 1;
+    t.job.moe.grouped_gemm = 1;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &ops);
     const struct ss_op *fc1 = find(&ops, "experts fc1"), *fc2 = find(&ops, "experts fc2");
@@ -564,7 +564,7 @@ static void test_sequential(void)
         ss_kernel_grouped_gemm(&t.card, fc2->precision, 8, fc2->scattered, rows, fc2->n, fc2->k, 0, sms, 1);
     double apart = 8 * (ss_kernel_gemm(&t.card, fc1->precision, rows / 8, fc1->n, fc1->k, 0, sms, 1) +
                         ss_kernel_gemm(&t.card, fc2->precision, rows / 8, fc2->n, fc2->k, 0, sms, 1));
-    t.job.grouped_gemm = 0;
+    t.job.moe.grouped_gemm = 0;
     experts_set(&t, 64, 4, 512, 8);
     double sequential = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
     double joined = ss_kernel_elementwise(&t.card, 2 * rows * 1024 * 2, 1); /* outputs, read and written */
@@ -600,7 +600,7 @@ static void test_router_fp32(void)
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &half);
-    t.job.router_dtype = 1;
+    t.job.moe.router_dtype = 1;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &full);
     CU_ASSERT_EQUAL(full.n, half.n + 1);
@@ -619,14 +619,14 @@ static void test_jitter(void)
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &plain);
-    t.job.input_jitter = 0.01;
+    t.job.moe.input_jitter = 0.01;
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &noisy);
     double pass = TOKENS * 1024 * 2;
     CU_ASSERT_EQUAL(find(&noisy, "input jitter")->forward_bytes, (1 + 2 + 2 + 3) * pass);
     CU_ASSERT_EQUAL(find(&noisy, "input jitter")->backward_bytes, 3 * pass);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&noisy, 0) - ss_ops_saved_bytes(&plain, 0), 2 * pass);
-    t.job.input_jitter = 0;
+    t.job.moe.input_jitter = 0;
     t.job.model.input_jitter = 1; /* as a config says */
     experts_set(&t, 64, 4, 512, 8);
     ops_of(&t, SS_LAYER_MOE, &noisy);
@@ -638,8 +638,8 @@ static void test_capacity(void)
 {
     struct setting t;
     setting_make(&t);
-    t.job.capacity_factor = 1.25;
-    t.job.pad_to_capacity = 1;
+    t.job.moe.capacity_factor = 1.25;
+    t.job.moe.pad_to_capacity = 1;
     experts_set(&t, 64, 4, 512, 8);
     CU_ASSERT_DOUBLE_EQUAL(t.c.shape.routed, TOKENS * 4 * 1.25, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(t.c.shape.sent, TOKENS * 4 * 1.25, 1e-6);
@@ -659,11 +659,11 @@ static void test_recompute(void)
     double inputs = TOKENS * 4 * (1024 + 1024 + 512 + 1024) * 2,
            router = TOKENS * 64 * (4 + 4 + 1) + 8 * TOKENS * 4;
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE)), inputs + router);
-    t.job.recompute = SS_RECOMPUTE_SELECTIVE;
+    t.job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &none);
-    t.job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    t.job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &act);
-    t.job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MOE);
+    t.job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE);
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &moe);
     double bytes = TOKENS * 4 * (1024 + 512) * 2; /* gate and up in, their product out */
     CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
@@ -681,8 +681,8 @@ static void test_skew(void)
         struct ss_ops ops;
         struct ss_layer_cost cost;
         setting_make(&t);
-        t.job.moe_load = SS_LOAD_ZIPF;
-        t.job.moe_load_exponent = exponent;
+        t.job.moe.load = SS_LOAD_ZIPF;
+        t.job.moe.load_exponent = exponent;
         experts_set(&t, 64, 4, 512, 8);
         ops_of(&t, SS_LAYER_MOE, &ops);
         ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);

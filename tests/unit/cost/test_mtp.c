@@ -66,15 +66,15 @@ static void test_memory(void)
     double own = 8 * tokens + tokens * (2 * (2 * H + 4) + 4 * H) + layer + tokens * 4 * H;
     CU_ASSERT_EQUAL(after.activation_bytes - before.activation_bytes, 2 * own);
     /* Recomputed whole: both inputs are kept, the embedding's tokens, and the last norm, which is outside. */
-    t.job.recompute = SS_RECOMPUTE_FULL;
-    t.job.recompute_method = SS_RECOMPUTE_UNIFORM;
-    t.job.recompute_num_layers = 1;
+    t.job.recompute.granularity = SS_RECOMPUTE_FULL;
+    t.job.recompute.method = SS_RECOMPUTE_UNIFORM;
+    t.job.recompute.num_layers = 1;
     ss_layer_set_free(set_new(&t, 0, &before));
     ss_layer_set_free(set_new(&t, 2, &after));
     CU_ASSERT_EQUAL(after.activation_bytes - before.activation_bytes, 2 * tokens * (8 + 2 * 2 * H + 4 * H));
     /* By block it is kept. */
-    t.job.recompute_method = SS_RECOMPUTE_BLOCK;
-    t.job.recompute_num_layers = 4;
+    t.job.recompute.method = SS_RECOMPUTE_BLOCK;
+    t.job.recompute.num_layers = 4;
     ss_layer_set_free(set_new(&t, 0, &before));
     ss_layer_set_free(set_new(&t, 2, &after));
     CU_ASSERT_EQUAL(after.activation_bytes - before.activation_bytes, 2 * own);

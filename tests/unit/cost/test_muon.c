@@ -206,14 +206,15 @@ static void test_refused(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[300];
         struct ss_error err = {0};
+        struct ss_asked asked;
         struct ss_job job;
         struct ss_stack stack;
         struct ss_notes notes = {0};
         snprintf(text, sizeof text, "--model moonlight-16b --seq 4096 --mbs 1 --gbs 64 %s", rows[i].flags);
-        ss_job_init(&job);
-        CU_ASSERT_EQUAL_FATAL(parse(&job, text, &notes, &err), 0);
+        ss_asked_init(&asked);
+        CU_ASSERT_EQUAL_FATAL(parse(&asked, text, &notes, &err), 0);
         CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H800-80GB", &stack, &err), 0);
-        CU_ASSERT(ss_job_finish(&job, NULL, &stack, 8, 8, &notes, &err) < 0);
+        CU_ASSERT(ss_asked_finish(&asked, NULL, &stack, 8, 8, &notes, &job, &err) < 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
         ss_notes_free(&notes);
     }

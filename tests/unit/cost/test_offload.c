@@ -46,7 +46,7 @@ static void test_dense_fp8(void)
     struct setting t;
     setting_make(&t);
     t.job.precision = SS_FP8;
-    t.job.fp8_base = SS_BF16;
+    t.job.stored = SS_BF16;
     struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
     expect_bytes(&ops, MODULE(QKV_LINEAR), 0, 24 * MIB, 24 * MIB);
     expect_bytes(&ops, MODULE(CORE_ATTN), 0, 40 * MIB, 40 * MIB);
@@ -112,7 +112,7 @@ static void test_experts_fp8(void)
     struct setting t;
     setting_make(&t);
     t.job.precision = SS_FP8;
-    t.job.fp8_base = SS_BF16;
+    t.job.stored = SS_BF16;
     struct ss_ops ops = mixture_of(&t);
     double hidden = 8192.0 * 7168;
     expect_bytes(&ops, MODULE(EXPERT_FC1), 0, 2 * hidden,
@@ -140,7 +140,7 @@ static void test_exposed(void)
     struct ss_layer_cost bare, cost;
     setting_make(&t);
     struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
-    t.job.offload_modules = MODULE(CORE_ATTN);
+    t.job.offload.modules = MODULE(CORE_ATTN);
     ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &bare);
     double f = ss_label_sum(bare.forward), b = ss_label_sum(bare.input_grad) + ss_label_sum(bare.weight_grad);
     CU_ASSERT(f < 0.0419 && b < 0.0419);
@@ -154,7 +154,7 @@ static void test_exposed(void)
     ss_cost_layer_offload(&t.c, &ops, &cost);
     CU_ASSERT_EQUAL(cost.forward[SS_LABEL_OFFLOAD], 0);
     CU_ASSERT_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], 0);
-    t.job.offload_inflight = 0; /* waited for behind the layer */
+    t.job.offload.inflight = 0; /* waited for behind the layer */
     ss_cost_layer_offload(&t.c, &ops, &cost);
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD], 4.194304e-5, 1e-18);
     CU_ASSERT_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD], 0);
@@ -172,11 +172,11 @@ static void test_host_step(void)
     t.card.kernel_latency = 0;
     t.card.pcie_bandwidth = 50e9;
     t.card.host_step = 100e9;
-    t.job.distributed_optimizer = t.job.grad_reduce_fp32 = 1;
-    t.job.optimizer_offload = 0.5;
+    t.job.dp.distributed_optimizer = t.job.dp.grad_reduce_fp32 = 1;
+    t.job.offload.optimizer = 0.5;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&t.c, 1e9, 0, 4), 0.5 * 0.25e9 * (6 / 50e9 + 4 * 28 / 100e9),
                            1e-9);
-    t.job.optimizer_offload = 0;
+    t.job.offload.optimizer = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&t.c, 1e9, 0, 4), 0, 1e-9);
 }
 
@@ -205,9 +205,9 @@ static void test_windows(void)
         setting_make(&t);
         struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
         t.job.model.num_layers = 8;
-        t.job.cpu_offload_layers = rows[i].moved;
-        t.job.cpu_offload_weights = 1;
-        t.job.cpu_offload_activations = 0;
+        t.job.offload.layers = rows[i].moved;
+        t.job.offload.weights = 1;
+        t.job.offload.activations = 0;
         t.stack.offload_windows = rows[i].windows;
         t.card.pcie_bandwidth = ss_ops_params(&ops) * 2 / rows[i].copy;
         ss_cost_layer_offload(&t.c, &ops, &cost);
@@ -229,14 +229,14 @@ static void test_whole_layers(void)
     struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
     const double kept = ss_ops_saved_bytes(&ops, 0);
     t.card.pcie_bandwidth = 1e9;
-    t.job.cpu_offload_layers = 3;
-    t.job.optimizer_offload = 0.5;
+    t.job.offload.layers = 3;
+    t.job.offload.optimizer = 0.5;
     set->ops[SS_LAYER_DENSE] = &ops;
     for (int both = 0; both < 2; both++) {
         struct ss_layer_cost cost = {.forward = {[SS_LABEL_COMPUTE] = 0.002},
                                      .input_grad = {[SS_LABEL_COMPUTE] = 0.003}};
-        t.job.cpu_offload_weights = 1;
-        t.job.cpu_offload_activations = both;
+        t.job.offload.weights = 1;
+        t.job.offload.activations = both;
         ss_cost_layer_offload(&t.c, &ops, &cost);
         double copied = (2 * params + both * kept) / 1e9;
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD], copied - 0.002, 1e-15);
@@ -252,14 +252,14 @@ static void test_layers(void)
 {
     struct ss_job job;
     ss_job_init(&job);
-    job.offload_modules = MODULE(CORE_ATTN);
+    job.offload.modules = MODULE(CORE_ATTN);
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 8, 0), 8);
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 8, 1), 7);
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 1, 1), 0);
-    job.offload_fraction = 0.75;
+    job.offload.fraction = 0.75;
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 8, 0), 6);
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 8, 1), 6);
-    job.offload_fraction = 0;
+    job.offload.fraction = 0;
     CU_ASSERT_EQUAL(ss_offloaded_layers(&job, 8, 0), 0);
 }
 

@@ -154,15 +154,15 @@ static double run_variant(const char *text, struct variant v, const struct way *
     o.plan.level = way->level;
     o.plan.unfold = way->unfold;
     CU_ASSERT_FATAL(scale_open(&s, text) == 0);
-    s.job.shared_expert_overlap = v.shared;
-    s.job.overlap_ep = v.paired;
-    s.job.delay_wgrad = v.delay;
-    s.job.dispatch_sms = v.sms;
+    s.job.moe.shared_expert_overlap = v.shared;
+    s.job.moe.overlap = v.paired;
+    s.job.moe.delay_wgrad = v.delay;
+    s.job.moe.dispatch_sms = v.sms;
     if (v.deepep)
-        s.job.dispatcher = v.deepep > 1 ? SS_DISPATCH_HYBRIDEP : SS_DISPATCH_DEEPEP;
+        s.job.moe.dispatcher = v.deepep > 1 ? SS_DISPATCH_HYBRIDEP : SS_DISPATCH_DEEPEP;
     if (v.modules) {
-        s.job.recompute = SS_RECOMPUTE_SELECTIVE;
-        s.job.recompute_modules = v.modules;
+        s.job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
+        s.job.recompute.modules = v.modules;
     }
     if (v.host > 0)
         s.stack.host_operator = v.host;
@@ -530,7 +530,7 @@ static void test_words(void)
     CU_ASSERT(
         scale_open(&s, "h800 2;" COMMON PIPELINED
                        "--schedule dualpipe --overlap-moe-expert-parallel-comm --delay-wgrad-compute") == 0);
-    CU_ASSERT(s.job.overlap_ep && s.job.delay_wgrad);
+    CU_ASSERT(s.job.moe.overlap && s.job.moe.delay_wgrad);
     scale_close(&s);
     CU_ASSERT(scale_open(&s, "h800 2;" COMMON PIPELINED "--overlap-moe-expert-parallel-comm") != 0);
     scale_close(&s);

@@ -8,7 +8,7 @@
 static struct ss_ops dense_layer(struct setting *t, int precision)
 {
     t->job.precision = precision;
-    t->job.fp8_base = SS_BF16;
+    t->job.stored = SS_BF16;
     t->job.fp8_recipe = SS_FP8_MXFP8;
     t->stack.fp8_cast_passes = 1;
     return layer_of(t, SS_LAYER_DENSE);

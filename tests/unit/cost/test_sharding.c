@@ -15,12 +15,12 @@ static struct ss_layer_cost sharded(int sharding, int kept, int pytorch, int fp8
     struct setting t;
     struct ss_layer_cost out = {0};
     setting_make(&t);
-    t.job.fsdp = 1;
-    t.job.sharding = sharding;
+    t.job.dp.fsdp = 1;
+    t.job.dp.sharding = sharding;
     t.job.precision = fp8_gather ? SS_FP8 : SS_BF16;
-    t.job.fp8_base = SS_BF16;
+    t.job.stored = SS_BF16;
     t.job.fp8_param_gather = fp8_gather;
-    t.job.grad_reduce_fp32 = 1;
+    t.job.dp.grad_reduce_fp32 = 1;
     t.stack.fsdp_pytorch = pytorch;
     t.c.once = 1 / 4.;
     t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};

@@ -6,8 +6,8 @@
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hydra.h"
+#include "import/table_internal.h"
 #include "stepsim/job.h"
-#include "stepsim/table.h"
 #include "suite.h"
 
 /* ---- rows ---- */
@@ -218,17 +218,17 @@ static void test_script_is_its_row(void)
 {
     struct ss_request r;
     struct ss_table *table;
-    struct ss_job job, row;
+    struct ss_asked asked, row;
     int i = 0;
 
     CU_ASSERT_EQUAL_FATAL(read_script(&r, "--config-path=" SS_SOURCE_DIR "/tests/launch/nemo", NULL), SS_OK);
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL_FATAL(ss_job_parse(&job, &r, NULL, NULL, NULL), SS_OK);
+    ss_asked_init(&asked);
+    CU_ASSERT_EQUAL_FATAL(ss_asked_parse(&asked, &r, NULL, NULL, NULL), SS_OK);
     CU_ASSERT_EQUAL_FATAL(ss_table_load("runs", &table, NULL, NULL), SS_OK);
     while (strcmp(ss_table_get(table, i, "id"), "nemo-16") != 0)
         i++;
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(table, i, &row, NULL, NULL), SS_OK);
-#define SAME(field) CU_ASSERT(job.field == row.field)
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(table, i, &row, NULL, NULL), SS_OK);
+#define SAME(field) CU_ASSERT(asked.job.field == row.job.field)
     SAME(nodes);
     SAME(gpus_per_node);
     SAME(tp);
@@ -238,26 +238,26 @@ static void test_script_is_its_row(void)
     SAME(global_batch);
     SAME(seq_length);
     SAME(precision);
-    SAME(recompute);
-    SAME(recompute_num_layers);
+    SAME(recompute.granularity);
+    SAME(recompute.num_layers);
     SAME(sequence_parallel);
-    SAME(distributed_optimizer);
-    SAME(fsdp);
+    SAME(dp.distributed_optimizer);
+    SAME(dp.fsdp);
     SAME(tp_comm_overlap);
-    SAME(overlap_grad_reduce);
-    SAME(overlap_param_gather);
+    SAME(dp.overlap_grad_reduce);
+    SAME(dp.overlap_param_gather);
     SAME(model.num_layers);
     SAME(model.hidden_size);
     SAME(model.ffn_hidden_size);
     SAME(model.num_attention_heads);
     SAME(model.num_query_groups);
-    CU_ASSERT(job.padded_vocab);
+    CU_ASSERT(asked.padded_vocab);
     SAME(model.vocab_size);
     SAME(model.normalization);
     SAME(model.position);
     SAME(model.gated_mlp);
     SAME(model.tied_embeddings);
-    CU_ASSERT_STRING_EQUAL(job.stack, row.stack);
+    CU_ASSERT_STRING_EQUAL(asked.job.stack, row.job.stack);
     ss_table_free(table);
     ss_request_free(&r);
 }

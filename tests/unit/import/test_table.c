@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of tables of measured runs as jobs. */
+#include "import/table_internal.h"
 #include "stepsim/scenario.h"
 #include "table_text.h"
 
@@ -8,18 +9,18 @@ static void test_job(void)
     struct ss_notes notes = {0};
     struct ss_table *t = table_parse(HEAD "a," JOB "ok,900,,ok,\n", &notes);
     struct ss_error err = {0};
-    struct ss_job job;
+    struct ss_asked asked;
     double ms;
 
     CU_ASSERT_EQUAL(notes.n, 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, &err), 0);
-    CU_ASSERT_STRING_EQUAL(job.platform, "h800");
-    CU_ASSERT_STRING_EQUAL(job.model_ref, "llama3.1-8b");
-    CU_ASSERT_EQUAL(job.tp, 2);
-    CU_ASSERT_EQUAL(job.sequence_parallel, 1);
-    CU_ASSERT_EQUAL(job.distributed_optimizer, 1);
-    CU_ASSERT_EQUAL(job.tp_comm_overlap, 0);
-    CU_ASSERT_EQUAL(job.gpus_per_node, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, &err), 0);
+    CU_ASSERT_STRING_EQUAL(asked.job.platform, "h800");
+    CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "llama3.1-8b");
+    CU_ASSERT_EQUAL(asked.job.tp, 2);
+    CU_ASSERT_EQUAL(asked.job.sequence_parallel, 1);
+    CU_ASSERT_EQUAL(asked.job.dp.distributed_optimizer, 1);
+    CU_ASSERT_EQUAL(asked.job.tp_comm_overlap, 0);
+    CU_ASSERT_EQUAL(asked.job.gpus_per_node, 0);
     CU_ASSERT_EQUAL(ss_table_line(t, 0), 2);
     CU_ASSERT_STRING_EQUAL(ss_table_get(t, 0, "no such column"), "");
     CU_ASSERT_EQUAL(ss_table_number(t, 0, "memory_mib", 7, &ms, &err), 0);
@@ -41,16 +42,16 @@ static void test_named_choices(void)
                     NULL);
     for (int row = 0; row < 3; row++) {
         struct ss_notes notes = {0};
-        struct ss_job job;
-        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, row, &job, &notes, NULL), 0);
-        CU_ASSERT_EQUAL(job.model.num_layers, 4);
-        CU_ASSERT_EQUAL(job.model.position, SS_POSITION_ROPE);
-        CU_ASSERT_EQUAL(job.model.normalization, row == 1 ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM);
-        CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
-        CU_ASSERT_EQUAL(job.model.qkv_bias == 1, row < 2);
-        CU_ASSERT_EQUAL(job.model.qk_norm == SS_QK_NORM_HEAD, row == 2);
-        CU_ASSERT_EQUAL(job.model.linear_bias, 0);
-        CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
+        struct ss_asked asked;
+        CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, row, &asked, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.model.num_layers, 4);
+        CU_ASSERT_EQUAL(asked.job.model.position, SS_POSITION_ROPE);
+        CU_ASSERT_EQUAL(asked.job.model.normalization, row == 1 ? SS_NORM_LAYERNORM : SS_NORM_RMSNORM);
+        CU_ASSERT_EQUAL(asked.job.model.gated_mlp, 1);
+        CU_ASSERT_EQUAL(asked.job.model.qkv_bias == 1, row < 2);
+        CU_ASSERT_EQUAL(asked.job.model.qk_norm == SS_QK_NORM_HEAD, row == 2);
+        CU_ASSERT_EQUAL(asked.job.model.linear_bias, 0);
+        CU_ASSERT_EQUAL(asked.job.model.tied_embeddings, 0);
         ss_notes_free(&notes);
     }
     ss_table_free(t);
@@ -64,13 +65,13 @@ static void test_named_sizes(void)
                     "size,precision,micro_batch,global_batch,seq_length\n"
                     "x,h800,1,llama3.1-8b,4,4096,32,128256,bf16,1,8,2048\n",
                     NULL);
-    struct ss_job job;
+    struct ss_asked asked;
 
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(job.model_ref, "llama3.1-8b");
-    CU_ASSERT_EQUAL(job.model.num_layers, 4);
-    CU_ASSERT_EQUAL(job.model.ffn_hidden_size, 0); /* the model's, when the job is finished */
-    CU_ASSERT_EQUAL(job.model.num_query_groups, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, NULL, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "llama3.1-8b");
+    CU_ASSERT_EQUAL(asked.job.model.num_layers, 4);
+    CU_ASSERT_EQUAL(asked.job.model.ffn_hidden_size, 0); /* the model's, when the job is finished */
+    CU_ASSERT_EQUAL(asked.job.model.num_query_groups, 0);
     ss_table_free(t);
 }
 
@@ -85,19 +86,19 @@ static void test_shape_beats_model(void)
         "--decoder-first-pipeline-num-layers 2 --decoder-last-pipeline-num-layers 2\n",
         NULL);
     struct ss_notes notes = {0};
-    struct ss_job job;
+    struct ss_asked asked;
 
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(job.model_ref, "");
-    CU_ASSERT_EQUAL(job.model.num_query_groups, 8);
-    CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
-    CU_ASSERT_EQUAL(job.model.tied_embeddings, 0);
-    CU_ASSERT_EQUAL(job.precision, SS_FP8);
-    CU_ASSERT_EQUAL(job.recompute, SS_RECOMPUTE_NONE);
-    CU_ASSERT_EQUAL(job.first_stage_layers, 2);
-    CU_ASSERT_EQUAL(job.last_stage_layers, 2);
-    CU_ASSERT_EQUAL(job.attention_dropout, 0);
-    CU_ASSERT_EQUAL(job.gpus_per_node, 4);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "");
+    CU_ASSERT_EQUAL(asked.job.model.num_query_groups, 8);
+    CU_ASSERT_EQUAL(asked.job.model.gated_mlp, 1);
+    CU_ASSERT_EQUAL(asked.job.model.tied_embeddings, 0);
+    CU_ASSERT_EQUAL(asked.job.precision, SS_FP8);
+    CU_ASSERT_EQUAL(asked.job.recompute.granularity, SS_RECOMPUTE_NONE);
+    CU_ASSERT_EQUAL(asked.job.first_stage_layers, 2);
+    CU_ASSERT_EQUAL(asked.job.last_stage_layers, 2);
+    CU_ASSERT_EQUAL(asked.job.attention_dropout, 0);
+    CU_ASSERT_EQUAL(asked.job.gpus_per_node, 4);
     CU_ASSERT(notes.n >= 1 &&
               strstr(notes.text[0], "recompute \"unknown\" is what workloads/recipes.csv has"));
     ss_table_free(t);
@@ -107,7 +108,7 @@ static void test_shape_beats_model(void)
 /* The column flags says what the columns cannot; a note says nothing. */
 static void test_flags(void)
 {
-    struct ss_job plain, job;
+    struct ss_asked asked, plain;
     struct ss_notes notes = {0};
     struct ss_error err = {0};
     struct ss_table *t =
@@ -122,20 +123,21 @@ static void test_flags(void)
                     &notes);
 
     CU_ASSERT_EQUAL(notes.n, 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &plain, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(memcmp(&job, &plain, sizeof job), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.model.gated_mlp, 1);
-    CU_ASSERT_EQUAL(job.clip_grad, 0);
-    CU_ASSERT_EQUAL(job.attention_dropout, 0.3);
-    CU_ASSERT_EQUAL(job.optimizer_offload, 1);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 3, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.first_stage_layers, 20);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 1, &plain, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(&asked, &plain, sizeof asked), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 2, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.model.gated_mlp, 1);
+    CU_ASSERT_EQUAL(asked.job.optimizer.clip_grad, 0);
+    CU_ASSERT_EQUAL(asked.job.attention_dropout, 0.3);
+    CU_ASSERT_EQUAL(asked.job.offload.optimizer, 1);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 3, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.first_stage_layers, 20);
     for (int row = 4; row < 7; row++) {
         memset(&err, 0, sizeof err);
-        CU_ASSERT_EQUAL(ss_table_job(t, row, &job, NULL, &err), row == 6 ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT);
-        CU_ASSERT_EQUAL(job.tp, row == 6 ? 2 : 1);
+        CU_ASSERT_EQUAL(ss_table_asked(t, row, &asked, NULL, &err),
+                        row == 6 ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(asked.job.tp, row == 6 ? 2 : 1);
         CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
         CU_ASSERT_EQUAL(err.line, ss_table_line(t, row));
         CU_ASSERT(row == 6 || strstr(err.message, "column flags: ") == err.message);
@@ -159,15 +161,17 @@ static void test_flags_and_shape(void)
         NULL);
     static const char *const columns[] = {"gated_mlp", "tied_embeddings", "precision", "position"};
     struct ss_error err = {0};
-    struct ss_job job;
+    struct ss_asked asked;
 
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
-    CU_ASSERT(job.model.gated_mlp < 1 && job.model.tied_embeddings != 0 && job.hidden_dropout == 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
-    CU_ASSERT(job.model.gated_mlp == 1 && job.model.tied_embeddings == 0 && job.hidden_dropout == 0.1);
-    CU_ASSERT_EQUAL(job.attention_dropout, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, NULL, NULL), 0);
+    CU_ASSERT(asked.job.model.gated_mlp < 1 && asked.job.model.tied_embeddings != 0 &&
+              asked.job.hidden_dropout == 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 1, &asked, NULL, NULL), 0);
+    CU_ASSERT(asked.job.model.gated_mlp == 1 && asked.job.model.tied_embeddings == 0 &&
+              asked.job.hidden_dropout == 0.1);
+    CU_ASSERT_EQUAL(asked.job.attention_dropout, 0);
     for (int row = 2; row < 6; row++) {
-        CU_ASSERT_EQUAL(ss_table_job(t, row, &job, NULL, &err), SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(ss_table_asked(t, row, &asked, NULL, &err), SS_ERR_INPUT);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, columns[row - 2]));
     }
     ss_table_free(t);
@@ -182,7 +186,7 @@ static void test_places(void)
                     "--rank-order tp-cp-ep-pp-dp\"\n",
                     NULL);
     struct ss_request r;
-    struct ss_job job;
+    struct ss_asked asked;
     size_t tp, order, recompute;
 
     CU_ASSERT_EQUAL_FATAL(ss_table_request(t, 0, &r, NULL, NULL), 0);
@@ -195,10 +199,10 @@ static void test_places(void)
     CU_ASSERT(r.word[tp].place < r.word[order].place);
     CU_ASSERT_STRING_EQUAL(r.place[r.word[order].place].file, "t.csv");
     ss_request_free(&r);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.tp, 2);
-    CU_ASSERT_EQUAL(job.recompute, SS_RECOMPUTE_SELECTIVE);
-    CU_ASSERT_STRING_EQUAL(job.rank_order, "tp-cp-ep-pp-dp");
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.tp, 2);
+    CU_ASSERT_EQUAL(asked.job.recompute.granularity, SS_RECOMPUTE_SELECTIVE);
+    CU_ASSERT_STRING_EQUAL(asked.job.rank_order, "tp-cp-ep-pp-dp");
     ss_table_free(t);
 }
 
@@ -211,16 +215,16 @@ static void test_experts(void)
                     "x,h800,1,4,1024,512,16,32000,8,2,1,8,2048,--ffn-hidden-size 4096\n"
                     "y,h800,1,4,1024,512,16,32000,1,2,1,8,2048,\n",
                     NULL);
-    struct ss_job job;
+    struct ss_asked asked;
 
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.model.num_experts, 8);
-    CU_ASSERT_EQUAL(job.model.top_k, 2);
-    CU_ASSERT_EQUAL(job.model.moe_ffn_hidden_size, 512);
-    CU_ASSERT_EQUAL(job.model.ffn_hidden_size, 4096);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.model.num_experts, 0);
-    CU_ASSERT_EQUAL(job.model.ffn_hidden_size, 512);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.model.num_experts, 8);
+    CU_ASSERT_EQUAL(asked.job.model.top_k, 2);
+    CU_ASSERT_EQUAL(asked.job.model.moe_ffn_hidden_size, 512);
+    CU_ASSERT_EQUAL(asked.job.model.ffn_hidden_size, 4096);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 1, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.model.num_experts, 0);
+    CU_ASSERT_EQUAL(asked.job.model.ffn_hidden_size, 512);
     ss_table_free(t);
 }
 
@@ -241,10 +245,10 @@ static void test_mistakes(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char text[1024];
-        struct ss_job job;
+        struct ss_asked asked;
         snprintf(text, sizeof text, HEAD "\n%s", rows[i].row);
         t = table_parse(text, NULL);
-        CU_ASSERT_EQUAL(ss_table_job(t, 0, &job, NULL, &err), SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(ss_table_asked(t, 0, &asked, NULL, &err), SS_ERR_INPUT);
         CU_ASSERT_STRING_EQUAL(err.file, "t.csv");
         CU_ASSERT_EQUAL(err.line, 3);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
@@ -269,7 +273,7 @@ static void test_mixtures(void)
         "seq_length,recompute,flags\n";
     struct ss_table *t;
     struct ss_notes notes = {0};
-    struct ss_job job;
+    struct ss_asked asked;
     char text[2048];
 
     snprintf(text, sizeof text,
@@ -281,27 +285,27 @@ static void test_mixtures(void)
              "num-layers 1\n",
              head);
     t = table_parse(text, NULL);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
     CU_ASSERT(notes.n > 0 && strstr(notes.text[0], "split as evenly as can be"));
-    CU_ASSERT_EQUAL(job.layout.n, 32);
-    CU_ASSERT_EQUAL(job.layout.layers[28], 2);
-    CU_ASSERT_EQUAL(job.layout.layers[29], 1);
-    CU_ASSERT_EQUAL(job.layers_per_virtual_stage, 0);
-    CU_ASSERT_EQUAL(job.model.moe_ffn_hidden_size, 512);
-    CU_ASSERT_EQUAL(job.model.num_experts, 64);
-    CU_ASSERT_EQUAL(job.model.top_k, 4);
-    CU_ASSERT_EQUAL(job.ep, 8);
+    CU_ASSERT_EQUAL(asked.job.layout.n, 32);
+    CU_ASSERT_EQUAL(asked.job.layout.layers[28], 2);
+    CU_ASSERT_EQUAL(asked.job.layout.layers[29], 1);
+    CU_ASSERT_EQUAL(asked.job.layers_per_virtual_stage, 0);
+    CU_ASSERT_EQUAL(asked.job.model.moe_ffn_hidden_size, 512);
+    CU_ASSERT_EQUAL(asked.job.model.num_experts, 64);
+    CU_ASSERT_EQUAL(asked.job.model.top_k, 4);
+    CU_ASSERT_EQUAL(asked.job.ep, 8);
     /* 7.9 chunks of two layers on four ranks are 8, of which the last has one */
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 1, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.layout.n, 32);
-    CU_ASSERT(job.layout.layers[30] == 2 && job.layout.layers[31] == 1);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 2, &job, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.layout.n, 4);
-    CU_ASSERT_EQUAL(job.layout.layers[0], 3);
-    CU_ASSERT_EQUAL(job.layers_per_virtual_stage, 0);
-    CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 3, &job, NULL, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(job.model_ref, "qwen3-30b-a3b");
-    CU_ASSERT_EQUAL(job.model.mtp_num_layers, 1);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 1, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.layout.n, 32);
+    CU_ASSERT(asked.job.layout.layers[30] == 2 && asked.job.layout.layers[31] == 1);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 2, &asked, NULL, NULL), 0);
+    CU_ASSERT_EQUAL(asked.job.layout.n, 4);
+    CU_ASSERT_EQUAL(asked.job.layout.layers[0], 3);
+    CU_ASSERT_EQUAL(asked.job.layers_per_virtual_stage, 0);
+    CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 3, &asked, NULL, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "qwen3-30b-a3b");
+    CU_ASSERT_EQUAL(asked.job.model.mtp_num_layers, 1);
     ss_table_free(t);
     ss_notes_free(&notes);
 }
@@ -322,7 +326,7 @@ static void test_overlap_recipe(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];
-        struct ss_job job;
+        struct ss_asked asked;
         snprintf(
             text, sizeof text,
             "id,platform,stack,gpu,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,recompute,"
@@ -330,8 +334,8 @@ static void test_overlap_recipe(void)
             "a,b200,%s,B200-180GB,8,%s,%s,%s,1,1,64,4096,none,true,%s,distributed,ok,9\n",
             rows[i].stack, rows[i].model, rows[i].precision, rows[i].tp, rows[i].says);
         struct ss_table *t = table_parse(text, &notes);
-        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
-        CU_ASSERT_EQUAL(job.tp_comm_overlap, rows[i].overlap);
+        CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.tp_comm_overlap, rows[i].overlap);
         ss_table_free(t);
     }
     ss_notes_free(&notes);
@@ -351,16 +355,16 @@ static void test_gradients_recipe(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[1024];
-        struct ss_job job;
+        struct ss_asked asked;
         snprintf(text, sizeof text,
                  "id,platform,stack,gpu,nodes,model,precision,tp,pp,micro_batch,global_batch,seq_length,"
                  "grad_param_overlap,optimizer,outcome,iteration_ms\n"
                  "a,h100,%s,H100-80GB,32,gpt3-175b,fp8,4,8,2,2048,2048,%s,%s,ok,9\n",
                  rows[i].stack, rows[i].says, i ? "distributed" : "");
         struct ss_table *t = table_parse(text, &notes);
-        CU_ASSERT_EQUAL_FATAL(ss_table_job(t, 0, &job, &notes, NULL), 0);
-        CU_ASSERT_EQUAL(job.overlap_grad_reduce, rows[i].overlap);
-        CU_ASSERT_EQUAL(job.overlap_param_gather, rows[i].overlap);
+        CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.dp.overlap_grad_reduce, rows[i].overlap);
+        CU_ASSERT_EQUAL(asked.job.dp.overlap_param_gather, rows[i].overlap);
         ss_table_free(t);
     }
     ss_notes_free(&notes);
@@ -382,22 +386,21 @@ static void test_recipe(void)
     char text[1024];
     struct ss_notes notes = {0};
     struct ss_error err = {0};
-    struct ss_job job[3];
+    struct ss_asked asked[3];
 
     snprintf(text, sizeof text, "%s%s", head, rows);
     struct ss_table *t = table_parse(text, &notes);
-    for (int i = 0; i < 3; i++) {
-        ss_job_init(&job[i]);
-        CU_ASSERT_EQUAL(ss_table_job(t, i, &job[i], &notes, &err), 0);
-    }
-    CU_ASSERT_EQUAL(job[0].recompute, SS_RECOMPUTE_SELECTIVE);
-    CU_ASSERT_EQUAL(job[0].recompute_modules,
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(ss_table_asked(t, i, &asked[i], &notes, &err), 0);
+
+    CU_ASSERT_EQUAL(asked[0].job.recompute.granularity, SS_RECOMPUTE_SELECTIVE);
+    CU_ASSERT_EQUAL(asked[0].job.recompute.modules,
                     SS_MODULE_BIT(SS_MODULE_LAYERNORM) | SS_MODULE_BIT(SS_MODULE_MOE_ACT));
-    CU_ASSERT_EQUAL(job[0].router_fusion, 1);
-    CU_ASSERT_EQUAL(job[1].recompute, SS_RECOMPUTE_NONE);
-    CU_ASSERT_EQUAL(job[1].router_fusion, 0);
-    CU_ASSERT_EQUAL(job[2].dispatcher, SS_DISPATCH_DEEPEP);
-    CU_ASSERT_EQUAL(job[2].router_fusion, 1);
+    CU_ASSERT_EQUAL(asked[0].job.moe.router_fusion, 1);
+    CU_ASSERT_EQUAL(asked[1].job.recompute.granularity, SS_RECOMPUTE_NONE);
+    CU_ASSERT_EQUAL(asked[1].job.moe.router_fusion, 0);
+    CU_ASSERT_EQUAL(asked[2].job.moe.dispatcher, SS_DISPATCH_DEEPEP);
+    CU_ASSERT_EQUAL(asked[2].job.moe.router_fusion, 1);
     ss_notes_free(&notes);
     ss_table_free(t);
 }

@@ -9,17 +9,17 @@ enum { USAGE = SS_ERR_USAGE, LATER = SS_ERR_UNSUPPORTED };
 
 static void check(const char *flags, int code, const char *message)
 {
-    struct ss_job job, before;
+    struct ss_asked asked, before;
     struct ss_error err = {0};
-    ss_job_init(&job);
-    before = job;
-    int rc = parse(&job, flags, NULL, &err);
+    ss_asked_init(&asked);
+    before = asked;
+    int rc = parse(&asked, flags, NULL, &err);
     if (rc != code || (code && !strstr(err.message, message)))
         fprintf(stderr, "%s: %d %s\n", flags, rc, err.message);
     CU_ASSERT_EQUAL(rc, code);
     if (code) {
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, message));
-        CU_ASSERT_EQUAL(memcmp(&job, &before, sizeof job), 0);
+        CU_ASSERT_EQUAL(memcmp(&asked, &before, sizeof asked), 0);
     }
 }
 

@@ -176,18 +176,18 @@ static void test_choices(void)
     int n = 0;
 
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++) {
-        struct ss_job job;
+        struct ss_asked asked;
         const char *why;
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         for (const struct ss_flag_choice *c = s->choices; c && c->name; c++, n++) {
             char *word[] = {(char *)c->name};
-            int rc = ss_flag_apply(s, &job, 1, word, buf, sizeof buf, &why);
+            int rc = ss_flag_apply(s, &asked, 1, word, buf, sizeof buf, &why);
             if (rc)
                 fprintf(stderr, "%s %s: %s\n", s->name, c->name, why);
             CU_ASSERT_EQUAL(rc, 0);
         }
         if (s->choices)
-            CU_ASSERT_NOT_EQUAL(ss_flag_apply(s, &job, 1, none, buf, sizeof buf, &why), 0);
+            CU_ASSERT_NOT_EQUAL(ss_flag_apply(s, &asked, 1, none, buf, sizeof buf, &why), 0);
     }
     CU_ASSERT(n > 40);
 }

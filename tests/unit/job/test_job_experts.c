@@ -52,15 +52,15 @@ static void test_lists(void)
                 {"((((((((((((((((((((((((1", NULL}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
+        struct ss_asked asked;
         struct ss_error err = {0};
         char word[64], *words[] = {"--moe-layer-freq", word}, got[SS_LAYER_RULE_MAX + 1] = "";
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         ss_copy(word, sizeof word, rows[i].text);
-        int rc = parse_words(&job, 2, words, NULL, &err);
+        int rc = parse_words(&asked, 2, words, NULL, &err);
         CU_ASSERT_EQUAL(rc, rows[i].layers ? SS_OK : SS_ERR_USAGE);
-        for (int k = 0; k < job.model.moe_layers.n; k++)
-            got[k] = (char)('0' + ss_layer_rule_has(&job.model.moe_layers, k));
+        for (int k = 0; k < asked.job.model.moe_layers.n; k++)
+            got[k] = (char)('0' + ss_layer_rule_has(&asked.job.model.moe_layers, k));
         if (rc || strcmp(got, rows[i].layers ? rows[i].layers : ""))
             if (rows[i].layers)
                 fprintf(stderr, "%s: %s, %s\n", rows[i].text, got, err.message);
@@ -129,21 +129,21 @@ static void test_layouts(void)
                 {"Ex|L", NULL, 0}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
+        struct ss_asked asked;
         struct ss_error err = {0};
         char word[64], *words[] = {"--pipeline-model-parallel-layout", word}, got[64] = "";
         size_t used = 0;
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         ss_copy(word, sizeof word, rows[i].text);
-        int rc = parse_words(&job, 2, words, NULL, &err);
+        int rc = parse_words(&asked, 2, words, NULL, &err);
         CU_ASSERT_EQUAL(rc, rows[i].stages ? SS_OK : SS_ERR_USAGE);
-        for (int k = 0; k < job.layout.n && used < sizeof got; k++)
-            used +=
-                (size_t)snprintf(got + used, sizeof got - used, "%s%d", k ? " " : "", job.layout.layers[k]);
+        for (int k = 0; k < asked.job.layout.n && used < sizeof got; k++)
+            used += (size_t)snprintf(got + used, sizeof got - used, "%s%d", k ? " " : "",
+                                     asked.job.layout.layers[k]);
         if (rows[i].stages && strcmp(got, rows[i].stages))
             fprintf(stderr, "%s: %s, %s\n", rows[i].text, got, err.message);
         CU_ASSERT_STRING_EQUAL(got, rows[i].stages ? rows[i].stages : "");
-        CU_ASSERT_EQUAL(job.layout_mtp, rows[i].mtp);
+        CU_ASSERT_EQUAL(asked.layout_mtp, rows[i].mtp);
     }
 }
 
@@ -173,18 +173,18 @@ static void test_loads(void)
                                         "--moe-token-dispatcher-type ring",
                                         "--window-size 128",
                                         "--fp8-recipe own"};
-    struct ss_job job;
+    struct ss_asked asked;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        ss_job_init(&job);
-        CU_ASSERT_EQUAL(parse(&job, rows[i].flags, NULL, NULL), 0);
-        CU_ASSERT_EQUAL(job.moe_load, rows[i].kind);
-        CU_ASSERT_EQUAL(job.moe_load_exponent, rows[i].exponent);
-        CU_ASSERT_STRING_EQUAL(job.moe_load_source, rows[i].source);
+        ss_asked_init(&asked);
+        CU_ASSERT_EQUAL(parse(&asked, rows[i].flags, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.moe.load, rows[i].kind);
+        CU_ASSERT_EQUAL(asked.job.moe.load_exponent, rows[i].exponent);
+        CU_ASSERT_STRING_EQUAL(asked.job.moe.load_source, rows[i].source);
     }
     for (size_t i = 0; i < SS_ARRAY_LEN(wrong); i++) {
-        ss_job_init(&job);
-        CU_ASSERT_EQUAL(parse(&job, wrong[i], NULL, NULL), SS_ERR_USAGE);
+        ss_asked_init(&asked);
+        CU_ASSERT_EQUAL(parse(&asked, wrong[i], NULL, NULL), SS_ERR_USAGE);
     }
 }
 
@@ -192,7 +192,7 @@ static void test_dispatchers(void)
 {
     static const struct {
         const char *flags;
-        int dispatcher;
+        enum ss_dispatcher dispatcher;
     } rows[] = {
         {"--moe-token-dispatcher-type allgather", SS_DISPATCH_ALLGATHER},
         {"--moe-token-dispatcher-type alltoall_seq", SS_DISPATCH_ALLTOALL},
@@ -209,20 +209,20 @@ static void test_dispatchers(void)
         struct ss_error err = {0};
         snprintf(flags, sizeof flags, MOE "--ep 8 %s", rows[i].flags);
         CU_ASSERT_EQUAL(complete(&job, flags, 8, NULL, &err), 0);
-        CU_ASSERT_EQUAL(job.dispatcher, rows[i].dispatcher);
-        if (job.dispatcher != rows[i].dispatcher)
+        CU_ASSERT_EQUAL(job.moe.dispatcher, rows[i].dispatcher);
+        if (job.moe.dispatcher != rows[i].dispatcher)
             fprintf(stderr, "%s: %s\n", rows[i].flags, err.message);
     }
     CU_ASSERT_EQUAL(complete(&job,
                              MOE "--ep 8 --moe-expert-capacity-factor 1.5 --moe-grouped-gemm --fp8-dispatch",
                              8, NULL, NULL),
                     0);
-    CU_ASSERT_EQUAL(job.capacity_factor, 1.5);
-    CU_ASSERT_EQUAL(job.grouped_gemm, 1);
-    CU_ASSERT_EQUAL(job.permute_fusion, 0);
-    CU_ASSERT_EQUAL(job.fp8_dispatch, 1);
+    CU_ASSERT_EQUAL(job.moe.capacity_factor, 1.5);
+    CU_ASSERT_EQUAL(job.moe.grouped_gemm, 1);
+    CU_ASSERT_EQUAL(job.moe.permute_fusion, 0);
+    CU_ASSERT_EQUAL(job.moe.fp8_dispatch, 1);
     CU_ASSERT_EQUAL(complete(&job, MOE "--moe-expert-capacity-factor -1", 8, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(job.capacity_factor, 0);
+    CU_ASSERT_EQUAL(job.moe.capacity_factor, 0);
 }
 
 static void test_latent(void)
@@ -310,7 +310,7 @@ static void test_inactive(void)
                              &notes, NULL),
                     0);
     CU_ASSERT(has_note(&notes, "not active without shared experts"));
-    CU_ASSERT_EQUAL(job.shared_expert_overlap, 0);
+    CU_ASSERT_EQUAL(job.moe.shared_expert_overlap, 0);
     CU_ASSERT_EQUAL(
         complete(&job, DENSE "--recompute-granularity selective --recompute-modules moe mlp shared_experts",
                  8, &notes, NULL),
@@ -342,15 +342,15 @@ static void test_offload_modules(void)
     CU_ASSERT(has_note(&notes, "--offload-modules mlp_norm: not active"));
     CU_ASSERT(has_note(&notes, "--offload-modules attn_norm: not active"));
     CU_ASSERT(has_note(&notes, "--offload-modules core_attn: not active, it is recomputed"));
-    CU_ASSERT_EQUAL(job.offload_modules, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ));
+    CU_ASSERT_EQUAL(job.offload.modules, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ));
     CU_ASSERT_EQUAL(complete(&job,
                              MOE OFFLOAD "mlp_norm moe_act --cuda-graph-impl transformer_engine "
                                          "--cuda-graph-scope moe_router",
                              8, &notes, NULL),
                     0);
-    CU_ASSERT_EQUAL(job.offload_modules, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT));
+    CU_ASSERT_EQUAL(job.offload.modules, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT));
     CU_ASSERT_EQUAL(complete(&job, MOE "--offload-modules moe_act", 8, &notes, NULL), 0);
-    CU_ASSERT_EQUAL(job.offload_modules, 0);
+    CU_ASSERT_EQUAL(job.offload.modules, 0);
     CU_ASSERT_EQUAL(complete(&job, MOE OFFLOAD "moe_act --recompute full", 8, &notes, &err),
                     SS_ERR_UNSUPPORTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "beside full recompute is not modelled"));

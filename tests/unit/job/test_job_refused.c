@@ -156,10 +156,10 @@ static void test_refused(void)
 static void test_values(void)
 {
     struct ss_error err = {0};
-    struct ss_job job;
+    struct ss_asked asked;
 
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL(parse(&job, L8B "--recompute-modules mlp moe_rooter layernorm", NULL, &err),
+    ss_asked_init(&asked);
+    CU_ASSERT_EQUAL(parse(&asked, L8B "--recompute-modules mlp moe_rooter layernorm", NULL, &err),
                     SS_ERR_USAGE);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(err.message, "--recompute-modules mlp moe_rooter layernorm: it is none of "));
@@ -189,19 +189,20 @@ static void test_lines(void)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         char all[512], *argv[JOB_MAX_ARGS];
+        struct ss_asked asked;
         struct ss_job job;
         struct ss_request request;
         struct ss_stack stack;
         struct ss_error err = {0};
         snprintf(all, sizeof all, "%s%s", text, rows[i].file);
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         ss_request_init(&request);
         CU_ASSERT_EQUAL(ss_request_read_text(&request, all, strlen(all), "job.args", &err), 0);
         strcpy(all, rows[i].command);
         CU_ASSERT_EQUAL(ss_request_read(&request, split(all, argv), argv, &err), 0);
-        CU_ASSERT_EQUAL(ss_job_parse(&job, &request, NULL, NULL, &err), 0);
-        CU_ASSERT_EQUAL(ss_stack_load(job.stack, NULL, &stack, &err), 0);
-        int rc = ss_job_finish(&job, &request, &stack, 32, 8, NULL, &err);
+        CU_ASSERT_EQUAL(ss_asked_parse(&asked, &request, NULL, NULL, &err), 0);
+        CU_ASSERT_EQUAL(ss_stack_load(asked.job.stack, NULL, &stack, &err), 0);
+        int rc = ss_asked_finish(&asked, &request, &stack, 32, 8, NULL, &job, &err);
         ss_request_free(&request);
         CU_ASSERT_EQUAL(rc != 0, rows[i].line >= 0);
         CU_ASSERT_EQUAL(err.line, rows[i].line > 0 ? rows[i].line : 0);

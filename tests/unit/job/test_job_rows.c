@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stepsim/job.h"
+#include "import/table_internal.h"
 #include "stepsim/study.h"
 #include "suite.h"
 
@@ -22,13 +22,14 @@ static int is(int row, const char *column, const char *value)
 static int complete(int row, struct ss_error *err)
 {
     struct ss_stack stack;
+    struct ss_asked asked;
     struct ss_job job;
-    int rc = ss_table_job(table, row, &job, NULL, err), gpus = job.gpus_per_node;
+    int rc = ss_table_asked(table, row, &asked, NULL, err), gpus = asked.job.gpus_per_node;
 
     CU_ASSERT_EQUAL_FATAL(rc, 0);
     CU_ASSERT_EQUAL(gpus, atoi(get(row, "gpus_per_node")));
-    CU_ASSERT_EQUAL_FATAL(ss_stack_load(job.stack, NULL, &stack, err), 0);
-    return ss_job_finish(&job, NULL, &stack, job.nodes * gpus, gpus, NULL, err);
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load(asked.job.stack, NULL, &stack, err), 0);
+    return ss_asked_finish(&asked, NULL, &stack, asked.job.nodes * gpus, gpus, NULL, &job, err);
 }
 
 /* The launcher's own words of its refusals. */

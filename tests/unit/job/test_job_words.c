@@ -55,19 +55,19 @@ static void test_bad_words(void)
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job, before;
+        struct ss_asked asked, before;
         struct ss_error err = {0};
         char flags[256];
-        ss_job_init(&job);
-        before = job;
+        ss_asked_init(&asked);
+        before = asked;
         snprintf(flags, sizeof(flags), "--pp 7 %s", rows[i].flags);
-        int rc = parse(&job, flags, NULL, &err);
+        int rc = parse(&asked, flags, NULL, &err);
         if (rc != rows[i].code || !strstr(err.message, rows[i].message) || !strstr(err.hint, rows[i].hint))
             fprintf(stderr, "%s: %d %s (%s)\n", rows[i].flags, rc, err.message, err.hint);
         CU_ASSERT_EQUAL(rc, rows[i].code);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
         CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, rows[i].hint));
-        CU_ASSERT_EQUAL(memcmp(&job, &before, sizeof(job)), 0);
+        CU_ASSERT_EQUAL(memcmp(&asked, &before, sizeof(asked)), 0);
     }
 }
 
@@ -92,20 +92,20 @@ static void test_contradictions(void)
             const char *first = rows[i][turned], *second = rows[i][!turned];
             struct ss_error err = {0};
             struct ss_request r;
-            struct ss_job job;
+            struct ss_asked asked;
             char text[256];
             int n = snprintf(text, sizeof text, "%s\n%s\n", first, second);
-            ss_job_init(&job);
-            CU_ASSERT_EQUAL(parse_text(&job, text, (size_t)n, "job.args", &err), SS_ERR_CONFIG);
-            CU_ASSERT_STRING_EQUAL(err.file, "job.args");
+            ss_asked_init(&asked);
+            CU_ASSERT_EQUAL(parse_text(&asked, text, (size_t)n, "asked.job.args", &err), SS_ERR_CONFIG);
+            CU_ASSERT_STRING_EQUAL(err.file, "asked.job.args");
             CU_ASSERT_EQUAL(err.line, 2);
             CU_ASSERT_PTR_NOT_NULL(strstr(err.message, " beside "));
             snprintf(text, sizeof text, "%s", second);
             ss_request_init(&r);
-            CU_ASSERT_EQUAL(ss_request_read_text(&r, first, strlen(first), "job.args", NULL), 0);
+            CU_ASSERT_EQUAL(ss_request_read_text(&r, first, strlen(first), "asked.job.args", NULL), 0);
             for (char *rest, *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
                 CU_ASSERT_EQUAL(ss_request_set(&r, word, NULL, NULL), 0);
-            CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
+            CU_ASSERT_EQUAL(ss_asked_parse(&asked, &r, NULL, NULL, NULL), 0);
             ss_request_free(&r);
         }
 }
@@ -135,10 +135,10 @@ static void test_later_word(void)
         CU_ASSERT_EQUAL_FATAL(complete(&job, flags, 8, NULL, NULL), 0);
         snprintf(flags, sizeof flags, PLAIN "%s", rows[i][1]);
         CU_ASSERT_EQUAL_FATAL(complete(&same, flags, 8, NULL, NULL), 0);
-        CU_ASSERT_EQUAL(job.recompute, same.recompute);
-        CU_ASSERT_EQUAL(job.recompute_modules, same.recompute_modules);
-        CU_ASSERT_EQUAL(job.recompute_method, same.recompute_method);
-        CU_ASSERT_EQUAL(job.recompute_num_layers, same.recompute_num_layers);
+        CU_ASSERT_EQUAL(job.recompute.granularity, same.recompute.granularity);
+        CU_ASSERT_EQUAL(job.recompute.modules, same.recompute.modules);
+        CU_ASSERT_EQUAL(job.recompute.method, same.recompute.method);
+        CU_ASSERT_EQUAL(job.recompute.num_layers, same.recompute.num_layers);
         CU_ASSERT_EQUAL(job.fp8_recipe, same.fp8_recipe);
     }
 }
@@ -186,17 +186,17 @@ static void test_edit(void)
 static void test_set_beats(void)
 {
     static const char text[] = "--tp 2 --measured 10s";
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_request r;
 
     for (int other = 0; other < 2; other++) {
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         ss_request_init(&r);
         CU_ASSERT_EQUAL_FATAL(ss_request_read_text(&r, text, strlen(text), "a.args", NULL), 0);
         CU_ASSERT_EQUAL(ss_request_set(&r, "--tensor-model-parallel-size", other ? "4" : "2", NULL), 0);
-        CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, NULL), 0);
-        CU_ASSERT_EQUAL(job.tp, other ? 4 : 2);
-        CU_ASSERT_EQUAL(job.measured_ms > 0, !other);
+        CU_ASSERT_EQUAL(ss_asked_parse(&asked, &r, NULL, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.tp, other ? 4 : 2);
+        CU_ASSERT_EQUAL(asked.measured_ms > 0, !other);
         ss_request_free(&r);
     }
 }
@@ -205,15 +205,15 @@ static void test_set_beats(void)
 static void test_places(void)
 {
     char *words[] = {"2"};
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_request r;
     struct ss_error err = {0};
 
-    ss_job_init(&job);
+    ss_asked_init(&asked);
     ss_request_init(&r);
     CU_ASSERT_EQUAL(ss_request_read_text(&r, "--tp", 4, "a.args", NULL), 0);
     CU_ASSERT_EQUAL(ss_request_read(&r, 1, words, NULL), 0);
-    CU_ASSERT_EQUAL(ss_job_parse(&job, &r, NULL, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(ss_asked_parse(&asked, &r, NULL, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_STRING_EQUAL(err.file, "a.args");
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "needs a value"));
     ss_request_free(&r);
@@ -238,26 +238,26 @@ static void test_text(void)
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
+        struct ss_asked asked;
         struct ss_error err = {0};
-        ss_job_init(&job);
-        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        ss_asked_init(&asked);
+        int rc = parse_text(&asked, rows[i].text, strlen(rows[i].text), "a.args", &err);
         CU_ASSERT_EQUAL(rc, rows[i].line ? SS_ERR_INPUT : 0);
         CU_ASSERT_EQUAL(err.line, rows[i].line);
         CU_ASSERT_PTR_NOT_NULL(strstr(err.message, rows[i].message));
         CU_ASSERT_STRING_EQUAL(err.file, rows[i].line ? "a.args" : "");
         if (!rows[i].line && i) {
-            CU_ASSERT_EQUAL(job.tp * job.pp, 8);
-            CU_ASSERT_STRING_EQUAL(job.model_ref, "a b");
-            CU_ASSERT_STRING_EQUAL(job.platform, "x\"#y");
+            CU_ASSERT_EQUAL(asked.job.tp * asked.job.pp, 8);
+            CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "a b");
+            CU_ASSERT_STRING_EQUAL(asked.job.platform, "x\"#y");
         }
     }
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_error err = {0};
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL(parse_text(&job, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", &err), 0);
-    CU_ASSERT_EQUAL(job.tp, 2);
-    CU_ASSERT_EQUAL(parse_text(&job, "--tp\n2\0", 7, "a.args", &err), SS_ERR_INPUT);
+    ss_asked_init(&asked);
+    CU_ASSERT_EQUAL(parse_text(&asked, "\xef\xbb\xbf--tp 2\r\n", 11, "a.args", &err), 0);
+    CU_ASSERT_EQUAL(asked.job.tp, 2);
+    CU_ASSERT_EQUAL(parse_text(&asked, "--tp\n2\0", 7, "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 2);
 }
 
@@ -307,29 +307,29 @@ static void test_commands(void)
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
+        struct ss_asked asked;
         struct ss_error err = {0};
-        ss_job_init(&job);
-        int rc = parse_text(&job, rows[i].text, strlen(rows[i].text), "a.args", &err);
+        ss_asked_init(&asked);
+        int rc = parse_text(&asked, rows[i].text, strlen(rows[i].text), "a.args", &err);
         if (rc)
             fprintf(stderr, "%s\n", err.message);
         CU_ASSERT_EQUAL(rc, 0);
-        CU_ASSERT_EQUAL(job.nodes, rows[i].nodes);
-        CU_ASSERT_EQUAL(job.gpus_per_node, rows[i].gpus);
-        CU_ASSERT_EQUAL(job.tp, rows[i].tp);
-        CU_ASSERT_EQUAL(job.pp, rows[i].pp);
+        CU_ASSERT_EQUAL(asked.job.nodes, rows[i].nodes);
+        CU_ASSERT_EQUAL(asked.job.gpus_per_node, rows[i].gpus);
+        CU_ASSERT_EQUAL(asked.job.tp, rows[i].tp);
+        CU_ASSERT_EQUAL(asked.job.pp, rows[i].pp);
     }
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_error err = {0};
-    ss_job_init(&job);
+    ss_asked_init(&asked);
     static const char wrong[] = "torchrun --nnodes\n2 \\\n x.py \\\n --tp two";
-    CU_ASSERT_EQUAL(parse_text(&job, wrong, strlen(wrong), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&asked, wrong, strlen(wrong), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 4);
     static const char script[] = "set -e\n";
-    CU_ASSERT_EQUAL(parse_text(&job, script, strlen(script), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&asked, script, strlen(script), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "--launch FILE runs a launch script"));
     static const char variable[] = "torchrun --nnodes $N --nproc_per_node 8 x.py --tp 2\n";
-    CU_ASSERT_EQUAL(parse_text(&job, variable, strlen(variable), "a.args", &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_text(&asked, variable, strlen(variable), "a.args", &err), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(err.line, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "what the shell makes of it"));
 }
@@ -346,11 +346,11 @@ static void test_vp(void)
                 {"--vp 1 --num-layers-per-virtual-pipeline-stage 4", 0, 4}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
-        ss_job_init(&job);
-        CU_ASSERT_EQUAL(parse(&job, rows[i].flags, NULL, NULL), 0);
-        CU_ASSERT_EQUAL(job.virtual_stages, rows[i].stages);
-        CU_ASSERT_EQUAL(job.layers_per_virtual_stage, rows[i].layers);
+        struct ss_asked asked;
+        ss_asked_init(&asked);
+        CU_ASSERT_EQUAL(parse(&asked, rows[i].flags, NULL, NULL), 0);
+        CU_ASSERT_EQUAL(asked.job.virtual_stages, rows[i].stages);
+        CU_ASSERT_EQUAL(asked.job.layers_per_virtual_stage, rows[i].layers);
     }
 }
 
@@ -376,7 +376,7 @@ static void remove_text(const char *dir, const char *name)
 static void test_files(void)
 {
     char dir[] = "/tmp/stepsim-job-XXXXXX", flags[256];
-    struct ss_job job;
+    struct ss_asked asked;
     struct ss_error err = {0};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
@@ -384,24 +384,24 @@ static void test_files(void)
     write_text(dir, "inner.args", "--pp 8 --tp 8 --cp 8 --model inner");
     write_text(dir, "loop.args", "--tp 2\n--job loop.args");
     write_text(dir, "cut.args", "--pp 2 --tp");
-    ss_job_init(&job);
+    ss_asked_init(&asked);
     snprintf(flags, sizeof(flags), "--tp 2 --job %s/outer.args", dir);
-    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), 0);
-    CU_ASSERT_EQUAL(job.tp, 2);
-    CU_ASSERT_EQUAL(job.pp, 4);
-    CU_ASSERT_EQUAL(job.cp, 8);
-    CU_ASSERT_STRING_EQUAL(job.model_ref, "outer");
+    CU_ASSERT_EQUAL(parse(&asked, flags, NULL, &err), 0);
+    CU_ASSERT_EQUAL(asked.job.tp, 2);
+    CU_ASSERT_EQUAL(asked.job.pp, 4);
+    CU_ASSERT_EQUAL(asked.job.cp, 8);
+    CU_ASSERT_STRING_EQUAL(asked.job.model_ref, "outer");
     snprintf(flags, sizeof(flags), "--job=%s/loop.args", dir);
-    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse(&asked, flags, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "deep"));
     CU_ASSERT_EQUAL(err.line, 2);
     snprintf(flags, sizeof(flags), "--job=%s/cut.args --seq 2", dir);
-    CU_ASSERT_EQUAL(parse(&job, flags, NULL, &err), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse(&asked, flags, NULL, &err), SS_ERR_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "--tp needs a value"));
     snprintf(flags, sizeof(flags), "%s/inner.args", dir);
-    ss_job_init(&job);
-    CU_ASSERT_EQUAL(parse_file(&job, flags, &err), 0);
-    CU_ASSERT_EQUAL(job.tp, 8);
+    ss_asked_init(&asked);
+    CU_ASSERT_EQUAL(parse_file(&asked, flags, &err), 0);
+    CU_ASSERT_EQUAL(asked.job.tp, 8);
     remove_text(dir, "outer.args");
     remove_text(dir, "inner.args");
     remove_text(dir, "loop.args");

@@ -205,11 +205,11 @@ static void test_attention(void)
     struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
     double flops = find(&ops, "core attention")->forward_flops;
     ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &whole);
-    t.job.packing = &one;
+    t.job.packed.rows = &one;
     ops = layer_of(&t, SS_LAYER_DENSE);
     ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &same);
     CU_ASSERT_EQUAL(memcmp(&same, &whole, sizeof same), 0);
-    t.job.packing = &two;
+    t.job.packed.rows = &two;
     ops = layer_of(&t, SS_LAYER_DENSE);
     CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, flops / 2);
     ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &half);
@@ -258,7 +258,7 @@ static void test_flops(void)
     double scores = 2 * (model - causal), linear = model - scores;
     CU_ASSERT_DOUBLE_EQUAL(scores, 12. * 8 * 4096 * 4096 * 32 * 4096, 1);
     ss_run_free(&run);
-    s.job.packing = &p;
+    s.job.packed.rows = &p;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
     CU_ASSERT_DOUBLE_EQUAL(run.plan->model_flops / (linear * 4000 / 4096 + scores * 4e6 / (4096. * 4096)), 1,
                            1e-12);

@@ -180,13 +180,13 @@ static void test_without(void)
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_error err = {0};
         struct ss_request r;
-        struct ss_job job;
+        struct ss_asked asked;
         char text[256];
         make_request(&r, rows[i].file, rows[i].line);
-        ss_job_init(&job);
+        ss_asked_init(&asked);
         int rc = ss_request_resolve(&r, NULL, &err);
         if (!rc)
-            rc = ss_job_parse(&job, &r, NULL, NULL, &err);
+            rc = ss_asked_parse(&asked, &r, NULL, NULL, &err);
         ss_request_text(&r, 0, text, sizeof text);
         if (!rc != !rows[i].why[0] || (!rc && strcmp(text, rows[i].left)))
             fprintf(stderr, "%s | %s: %d %s, left %s\n", rows[i].file, rows[i].line, rc, err.message, text);
@@ -204,8 +204,8 @@ static void test_scenario(void)
     struct ss_scenario *s = make("--without overlap-param-gather");
     char text[1024];
 
-    CU_ASSERT_EQUAL(s->job->overlap_param_gather, 0);
-    CU_ASSERT_EQUAL(s->job->overlap_grad_reduce, 1);
+    CU_ASSERT_EQUAL(s->job->dp.overlap_param_gather, 0);
+    CU_ASSERT_EQUAL(s->job->dp.overlap_grad_reduce, 1);
     CU_ASSERT_DOUBLE_EQUAL(s->measured_s, 0, 0);
     CU_ASSERT_DOUBLE_EQUAL(s->measured_bytes, 0, 0);
     ss_request_text(s->request, 0, text, sizeof text);

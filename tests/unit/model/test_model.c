@@ -179,7 +179,7 @@ static void test_errors(void)
         {"{\"hidden_size\": 3}", "model_type", SS_ERR_INPUT, 0},
         {"{\"model_type\": 3}", "not a text", SS_ERR_INPUT, 1},
         {"{\n\"model_type\": \"lama\"}", "lama", SS_ERR_UNSUPPORTED, 2},
-        {"{\"model_type\": \"llama\"}", "hidden_size", SS_ERR_INPUT, 0},
+        {"{\"model_type\": \"llama\"}", "num_hidden_layers", SS_ERR_INPUT, 0},
         {"{\"model_type\": \"gpt2\", \"n_embd\": 8, \"n_layer\": 1, \"n_head\": 1, \"vocab_size\": 8}",
          "max_position_embeddings", SS_ERR_INPUT, 0},
         {"{\"model_type\": \"llama\",\n\"hidden_size\": \"big\"}", "whole number", SS_ERR_INPUT, 2},

@@ -165,7 +165,7 @@ static void expect_levels(const char *job, int dispatcher, int simgrid)
     double first = 0;
     unsigned before = CU_get_number_of_failures();
     CU_ASSERT_FATAL(!scale_open(&s, job));
-    s.job.dispatcher = dispatcher;
+    s.job.moe.dispatcher = dispatcher;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         struct ss_run_options o = {.engine = ways[i].engine};
         struct ss_run run;
@@ -211,7 +211,7 @@ static void test_wide(void)
     CU_ASSERT_FATAL(
         !scale_open(&s, "h800 16;--model llama3.1-8b --num-layers 2 --num-experts 128 --moe-router-topk 4 "
                         "--bf16 --seq 4096 --mbs 1 --ep 128 --gbs 128"));
-    s.job.dispatcher = SS_DISPATCH_ALLTOALL;
+    s.job.moe.dispatcher = SS_DISPATCH_ALLTOALL;
     o.plan.level = SS_LEVEL_FLOW;
     CU_ASSERT_FATAL(!scale_run(&s, &o, &run[0]));
     o.engine = SS_ENGINE_SIMGRID;
@@ -299,7 +299,7 @@ static void test_default_sms(void)
         CU_ASSERT_FATAL(!scale_open(&s, "h800 1 ss.gemm.beside=0;" EXPERTS
                                         "--ep 8 --gbs 16 --overlap-moe-expert-parallel-comm "
                                         "--moe-token-dispatcher-type flex"));
-        s.job.dispatcher = (int)sms[i][0];
+        s.job.moe.dispatcher = (int)sms[i][0];
         o.plan.level = SS_LEVEL_FLOW;
         CU_ASSERT_FATAL(!scale_run(&s, &o, &run));
         for (int c = 0; c < run.plan->ncollectives; c++)

@@ -214,7 +214,7 @@ static void test_uneven_leaves(void)
                                      "--bf16 --seq 4096 --mbs 1 --gbs 32 --num-experts 16 --ep 16 --etp 1 "
                                      "--moe-ffn-hidden-size 1024 --fsdp full"),
                           0);
-    s.job.dispatcher = SS_DISPATCH_ALLTOALL;
+    s.job.moe.dispatcher = SS_DISPATCH_ALLTOALL;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &folded), 0);
     options.plan.unfold = 1;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &unfolded), 0);

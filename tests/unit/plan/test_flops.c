@@ -25,7 +25,7 @@ static void job_make(struct ss_job *job, int h, int layers, int heads, int group
     job->seq_length = 4096;
     job->global_batch = 1;
     job->pp = 1;
-    job->recompute = SS_RECOMPUTE_NONE;
+    job->recompute.granularity = SS_RECOMPUTE_NONE;
 }
 
 /* Parameters that a token meets and products with the scores of one token, both in multiply-adds of the forward. */
@@ -105,24 +105,24 @@ static void test_recompute(void)
     struct ss_job job;
     double tokens = 2 * SEQUENCE;
     deepseek_v3(&job);
-    job.recompute = SS_RECOMPUTE_SELECTIVE;
+    job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     struct ss_plan_flops got = ss_plan_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * 61 * 4096.0 * 128 * 320), 1, 1e-12);
-    job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) | SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) | SS_MODULE_BIT(SS_MODULE_LAYERNORM);
     got = ss_plan_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL(
         (got.hardware - got.model) / (tokens * 61 * (1536 * 128.0 * 192 + 512 * 128.0 * 256)), 1, 1e-9);
-    job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     got = ss_plan_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * 58 * 396361728.0), 1, 1e-9);
-    job.recompute_modules = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     got = ss_plan_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * (3 * 396361728.0 + 58 * 44040192.0)), 1,
                            1e-9);
     /* The first four layers by block: three dense ones and one of experts, which have as many FLOP. */
-    job.recompute = SS_RECOMPUTE_FULL;
-    job.recompute_method = SS_RECOMPUTE_BLOCK;
-    job.recompute_num_layers = 4;
+    job.recompute.granularity = SS_RECOMPUTE_FULL;
+    job.recompute.method = SS_RECOMPUTE_BLOCK;
+    job.recompute.num_layers = 4;
     job.model.top_k = 4; /* five experts instead of nine */
     got = ss_plan_flops_of(&job, &stack, schedule, 129280);
     double layer = 187107328.0 + 4096.0 * 128 * 320, dense = 396361728.0, experts = 5 * 44040192.0;
@@ -149,8 +149,8 @@ static void test_by_operator(void)
         CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
         job.tp = rows[i].tp;
         job.model.gated_mlp = rows[i].gated;
-        job.recompute = SS_RECOMPUTE_SELECTIVE;
-        job.recompute_modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
+        job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
+        job.recompute.modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
         struct ss_plan_flops got = ss_plan_flops_of(&job, &stack, schedule, 32000);
         double again = 2 * SEQUENCE * 32 * 4096 * rows[i].columns;
         CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / again, 1, 1e-9);

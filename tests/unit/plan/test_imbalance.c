@@ -48,7 +48,7 @@ static struct slopes slopes_of(struct scale_job *s, const struct ss_packing *p)
     double per_row = ss_packing_keys(p, 0, 0) / (s->job.seq_length / 2);
     for (int i = 0; i < 2; i++) {
         struct ss_run run;
-        s->job.packing = rows[i];
+        s->job.packed.rows = rows[i];
         CU_ASSERT_EQUAL_FATAL(scale_run(s, NULL, &run), 0);
         for (int c = 0; c < run.plan->nclasses; c++)
             for (int k = 0; k < run.plan->schedule->chunks; k++) {
@@ -134,7 +134,7 @@ static struct added brute_force(const char *text, const struct ss_packing *p, in
     struct added a = {0};
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, text), 0);
     const struct slopes slopes = slopes_of(&s, p);
-    s.job.packing = p;
+    s.job.packed.rows = p;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
     a.predicted = run.plan->packing.imbalance.mean;
     a.iteration = run.result->iteration_s - a.predicted;
@@ -225,7 +225,7 @@ static void test_two_replicas_by_hand(void)
     CU_ASSERT_DOUBLE_EQUAL(rows[2].sigma, 1 / 3.0, 1e-12);
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, "h800 1;" JOB "--tp 4 --gbs 2"), 0);
     for (int i = 0; i < 3; i++) {
-        s.job.packing = &rows[i];
+        s.job.packed.rows = &rows[i];
         CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
         const struct ss_chunk_cost *chunk = &run.plan->classes[0].chunks[0];
         const struct ss_load_spread *imbalance = &run.plan->packing.imbalance;
@@ -253,7 +253,7 @@ static void test_nothing_to_wait_for(void)
     struct scale_job s;
     struct ss_run run;
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, "h800 1;" JOB "--tp 8 --gbs 32"), 0);
-    s.job.packing = &p;
+    s.job.packed.rows = &p;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
     CU_ASSERT_DOUBLE_EQUAL(run.plan->packing.imbalance.mean, 0, 1e-12);
     CU_ASSERT(run.plan->packing.imbalance.p99 > run.plan->packing.imbalance.p90 &&
@@ -262,7 +262,7 @@ static void test_nothing_to_wait_for(void)
     ss_run_free(&run);
     scale_close(&s);
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, "h800 2;" JOB "--tp 2 --pp 4 --gbs 16"), 0);
-    s.job.packing = &q;
+    s.job.packed.rows = &q;
     CU_ASSERT_EQUAL_FATAL(scale_run(&s, NULL, &run), 0);
     CU_ASSERT_EQUAL(run.plan->packing.imbalance.mean, 0);
     ss_run_free(&run);
@@ -284,7 +284,7 @@ static void test_more_replicas(void)
         struct scale_job s;
         struct ss_run run;
         CU_ASSERT_EQUAL_FATAL(scale_open(&s, jobs[i]), 0);
-        s.job.packing = &p;
+        s.job.packed.rows = &p;
         CU_ASSERT_EQUAL_FATAL(scale_run(&s, &options, &run), 0);
         if (i < 3)
             CU_ASSERT(run.plan->packing.imbalance.mean > 1.1 * before);

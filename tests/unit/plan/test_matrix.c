@@ -22,9 +22,9 @@ static int open_job(struct scale_job *s, const char *text, const double *loads, 
 {
     int rc = scale_open(s, text);
     if (!rc && loads) {
-        s->job.moe_load = SS_LOAD_FILE;
-        s->job.moe_loads = loads;
-        s->job.moe_load_layers = layers;
+        s->job.moe.load = SS_LOAD_FILE;
+        s->job.moe.loads = loads;
+        s->job.moe.load_layers = layers;
     }
     return rc;
 }
@@ -302,7 +302,7 @@ static void test_even(void)
         struct ss_run run;
         unsigned before = CU_get_number_of_failures();
         CU_ASSERT_FATAL(!scale_open(&s, jobs[i / 2]));
-        s.job.dispatcher = i % 2 ? SS_DISPATCH_DEEPEP : SS_DISPATCH_ALLTOALL;
+        s.job.moe.dispatcher = i % 2 ? SS_DISPATCH_DEEPEP : SS_DISPATCH_ALLTOALL;
         run_at(&s, SS_LEVEL_CHUNK, 0, 0, &run);
         expect_even(run.plan, i % 2);
         if (CU_get_number_of_failures() > before)

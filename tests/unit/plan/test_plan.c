@@ -129,7 +129,7 @@ static void llama_8b(struct ss_job *job)
     job->micro_batch = 1;
     job->seq_length = 8192;
     job->tp = job->cp = job->pp = 1;
-    job->precision = SS_BF16;
+    job->precision = job->stored = SS_BF16;
     job->attention = SS_ATTENTION_FLASH;
     job->attention_dropout = job->hidden_dropout = 0;
 }
@@ -212,7 +212,7 @@ static void test_recompute_costs_a_forward(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &none);
-    job.recompute = SS_RECOMPUTE_SELECTIVE;
+    job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_SELECTIVE, &selective);
     ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_FULL, &full);
     CU_ASSERT_DOUBLE_EQUAL(sum(full.input_grad) - sum(none.input_grad), sum(none.forward), 1e-12);
@@ -258,13 +258,13 @@ static void test_gradient_passes(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     card.pcie_bandwidth = 1;
-    job.grad_reduce_fp32 = 1;
+    job.dp.grad_reduce_fp32 = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     stack.grad_passes = 3;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 4 * 4e9 / 1e12, 1e-12); /* once to look for NaN */
-    job.check_for_nan = 0;
+    job.optimizer.check_for_nan = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
-    job.grad_reduce_fp32 = 0;
+    job.dp.grad_reduce_fp32 = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
     c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
     CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
@@ -282,13 +282,13 @@ static void test_step_tensors(void)
     llama_8b(&job);
     card.pcie_bandwidth = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    job.clip_grad = 1;
+    job.optimizer.clip_grad = 1;
     double bytes = ss_cost_optimizer(&c, 1e9, 0, 1);
-    job.clip_grad = 0; /* the norm reads 4 bytes of each gradient, clipping reads and writes them */
+    job.optimizer.clip_grad = 0; /* the norm reads 4 bytes of each gradient, clipping reads and writes them */
     CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), 12e9 * stack.adam_passes / 1e12, 1e-12);
     /* Norm 4, clipping 8, gradient 4, moments 16, master copy 8, parameter 2; of the model's own type 2, 4, 2, 8 and 4. */
-    job.clip_grad = 1;
-    job.precision = SS_BF16;
+    job.optimizer.clip_grad = 1;
+    job.precision = job.stored = SS_BF16;
     CU_ASSERT_DOUBLE_EQUAL(bytes, 42e9 * stack.adam_passes / 1e12 + 12 * card.kernel_latency, 1e-12);
     stack.model_type = 1;
     CU_ASSERT_DOUBLE_EQUAL(bytes - ss_cost_optimizer(&c, 1e9, 0, 1), (42e9 - 20e9) * stack.adam_passes / 1e12,
@@ -353,7 +353,7 @@ static void test_fp8_forward_gain(void)
         context_make(&c, &card, &stack, &job);
         llama_8b(&job);
         job.precision = fp8 ? SS_FP8 : SS_BF16;
-        job.fp8_base = SS_BF16;
+        job.stored = SS_BF16;
         stack.fp8_forward_gain = 1;
         ss_shape_init(&c.shape, &job, &stack, 128512);
         ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);

@@ -3,6 +3,7 @@
 #ifndef SS_DECIDE_SEARCH_INTERNAL_H
 #define SS_DECIDE_SEARCH_INTERNAL_H
 
+#include "job/asked.h"
 #include "job/loaded.h"
 #include "stepsim/job.h"
 #include "stepsim/search.h"
@@ -39,7 +40,7 @@ enum ss_find_kind {
 struct ss_find_cluster {
     int at[SS_SWEEP_FLAGS];    /* values of the flags that are no axes */
     struct ss_request request; /* the words of the job, and these */
-    struct ss_job job;         /* parsed, no axis set */
+    struct ss_asked asked;     /* by these words: no axis is set */
     struct ss_model model;     /* as its config and the flags have it, unfinished */
     struct ss_platform *platform;
     struct ss_stack *stack;
@@ -95,7 +96,7 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
 /* The words of all axes. */
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
 /* Sets the words of an axis in a job, which is of no use if this fails. */
-int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_job *job,
+int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err);
 /* The job of a leaf, finished. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,

@@ -49,9 +49,6 @@ int ss_table_request(const struct ss_table *t, int row, struct ss_request *out, 
 /* Makes the row the place of a mistake that has no other, and names it; returns the error's code. A refusal stays as it is: it
  * is an answer. */
 int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err);
-/* The request as a job that is not finished; of a row whose flags are refused what its columns say. */
-int ss_table_job(const struct ss_table *t, int row, struct ss_job *job, struct ss_notes *notes,
-                 struct ss_error *err);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "stepsim/job.h"
+#include "job/asked.h"
 
 enum ss_flag_treatment {
     SS_FLAG_OWN,          /* stepsim's own, or a short name */
@@ -38,7 +38,7 @@ struct ss_flag_choice {
     int value;
 };
 /* Takes the values of a flag; *why is what is wrong with them, on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
-typedef int (*ss_flag_call)(struct ss_job *job, int n, char *const *values, const char **why);
+typedef int (*ss_flag_call)(struct ss_asked *asked, int n, char *const *values, const char **why);
 
 enum ss_flag_kind {
     SS_FLAG_SET,
@@ -54,7 +54,7 @@ struct ss_flag_setter {
     char values;
     int treatment; /* SS_FLAG_OWN or SS_FLAG_MODELLED */
     int kind;
-    size_t offset;
+    size_t offset;                        /* in struct ss_asked */
     double low, high;                     /* SET: value in low; TEXT: size in high */
     const struct ss_flag_choice *choices; /* CALL: the words alone, or NULL where there are too many */
     ss_flag_call call;
@@ -82,8 +82,8 @@ int ss_flag_find(const char *name, struct ss_flag *out);
 /* Nearest known name, written to buf; 0 when none is near. */
 int ss_flag_nearest(const char *name, char *buf, size_t size);
 /* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */
-int ss_flag_apply(const struct ss_flag_setter *s, struct ss_job *job, int n, char *const *values, char *buf,
-                  size_t size, const char **why);
+int ss_flag_apply(const struct ss_flag_setter *s, struct ss_asked *asked, int n, char *const *values,
+                  char *buf, size_t size, const char **why);
 const char *ss_flag_treatment_name(int treatment);
 
 #endif

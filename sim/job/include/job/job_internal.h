@@ -5,9 +5,11 @@
 
 #include <stddef.h>
 
+#include "job/asked.h"
 #include "stepsim/job.h"
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
+#include "stepsim/stack.h"
 
 /* Whether a word is a flag, not a value: "--x". */
 static inline int ss_is_flag(const char *text)
@@ -26,19 +28,18 @@ int ss_request_has_what_if(const struct ss_request *r);
  * no such flag, or none before it. */
 int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
 
-/* What finish works on. */
+/* What makes a job. */
 struct ss_finish {
-    struct ss_job *job;
+    const struct ss_asked *asked;
+    struct ss_job *job;               /* as it is asked for at first */
     const struct ss_request *request; /* for the places of errors; may be NULL */
     struct ss_loaded *loaded;         /* where models are read; NULL: anew */
     const struct ss_stack *stack;
     int world_size, gpus_per_node;
     struct ss_notes *notes;
     struct ss_error *err;
-    int positions_given; /* --max-position-embeddings */
-    int model_is_latent; /* 1: the model's config has latent attention */
 };
-/* Completes f->job, which is of no use if this fails. */
+/* Makes *f->job of *f->asked; of no use if this fails. */
 int ss_job_complete(struct ss_finish *f);
 /* The backend that runs: what the job asks for, or what the stack takes by itself, and in fp32 no other than unfused. */
 int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack);
@@ -58,12 +59,27 @@ int ss_job_has_dense_layer(const struct ss_job *job);
 int ss_job_layout_most(const struct ss_job *job);
 /* Refuses what is read and not priced yet. */
 int ss_job_check_unpriced(struct ss_finish *f);
-/* What flags say together of latent attention and of the window, before the model is finished. */
-int ss_job_complete_attention_flags(struct ss_finish *f, struct ss_model *m);
-/* Defaults of experts that the stack says, modules of recompute, moments; notes of what has no effect. */
+/* The model: flags over its config.json, and what they leave open. */
+int ss_job_complete_model(struct ss_finish *f);
+/* Whether --max-position-embeddings is given. */
+static inline int ss_job_gives_positions(const struct ss_finish *f)
+{
+    return f->asked->job.model.max_position_embeddings > 0;
+}
+/* The dispatcher; notes of flags of experts without effect. */
 void ss_job_complete_experts(struct ss_finish *f);
-/* Offload by module: what is refused, and which modules have nothing to move, which are noted and left out. */
+/* CUDA graphs: what is refused. */
 int ss_job_check_graphs(struct ss_finish *f);
+/* Recompute: what is refused, what flags leave open, and modules that the model has not, which are noted. */
+int ss_job_check_recompute(struct ss_finish *f);
+void ss_job_complete_recompute(struct ss_finish *f);
+/* The optimizer: what is refused, what flags leave open; a note of flags of Muon without it. */
+int ss_job_check_optimizer(struct ss_finish *f);
+void ss_job_complete_optimizer(struct ss_finish *f);
+void ss_job_note_muon(struct ss_finish *f);
+/* Whether --cpu-offloading is asked for, be it of no layer. */
+int ss_job_offloads_layers(const struct ss_finish *f);
+/* Offload by module: what is refused, and which modules have nothing to move, which are noted and left out. */
 int ss_job_check_offload_modules(struct ss_finish *f);
 void ss_job_complete_offload_modules(struct ss_finish *f);
 /* What Megatron refuses beside packed sequences; then their rows, or what flags of them do without lengths. */

@@ -4,6 +4,7 @@
 #ifndef SS_LOADED_H
 #define SS_LOADED_H
 
+#include "job/asked.h"
 #include "job/moe_loads.h"
 #include "job/packing.h"
 #include "stepsim/scenario.h"
@@ -36,9 +37,10 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
 /* Rows of the packed sequences of a job whose packed_ fields are complete; they live as long as *l. */
 int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
                       struct ss_error *err);
-/* As ss_job_finish, of a job that no scenario has; what the job reads of files lives as long as *l. */
-int ss_loaded_finish(struct ss_loaded *l, struct ss_job *job, const struct ss_stack *stack, int world_size,
-                     int gpus_per_node, struct ss_files *files, struct ss_error *err);
+/* As ss_asked_finish, of a job that no scenario has; what the job reads of files lives as long as *l. */
+int ss_loaded_finish(struct ss_loaded *l, const struct ss_asked *asked, const struct ss_stack *stack,
+                     int world_size, int gpus_per_node, struct ss_files *files, struct ss_job *job,
+                     struct ss_error *err);
 /* Adds the files that a finished job was read from, loads of experts and lengths of documents; `files` may be NULL. */
 int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err);
 

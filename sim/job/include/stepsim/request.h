@@ -70,7 +70,7 @@ void ss_request_remove(struct ss_request *r, size_t i, size_t n);
 
 /* Makes *out, which must not be initialised, the words of `r` that count: what --without takes away is gone, and so are flags that a
  * later place beats. They make the same job also when all of them stand in one file, in their order. The caller frees it with
- * ss_request_free, unless this fails. Errors: those of the words, as ss_job_parse has them; SS_ERR_CONFIG: no one file makes this
+ * ss_request_free, unless this fails. Errors: those of the words, as ss_job_check_words has them; SS_ERR_CONFIG: no one file makes this
  * job; SS_ERR_UNSUPPORTED: more than 2,048 words; SS_ERR_NOMEM. */
 int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
 

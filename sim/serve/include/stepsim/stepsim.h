@@ -20,6 +20,7 @@
 #include "stepsim/how.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
+#include "stepsim/job_kinds.h"
 #include "stepsim/kineto.h"
 #include "stepsim/load.h"
 #include "stepsim/measured.h"

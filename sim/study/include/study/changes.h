@@ -5,17 +5,17 @@
 
 #include <stddef.h>
 
-#include "stepsim/job.h"
+#include "job/asked.h"
 #include "stepsim/request.h"
 #include "stepsim/scenario.h"
 
 enum ss_change_aim { SS_CHANGE_FOR_MEMORY = 1, SS_CHANGE_FOR_TIME = 2 };
 
-/* A request with changes, and a job to ask whether the next one applies: it is not complete, since changes that are refused
- * by themselves may run together. */
+/* A request with changes, and what it asks for, to see whether the next one applies: no job is made of it, since changes that are
+ * refused by themselves may run together. */
 struct ss_changed {
     struct ss_request request;
-    struct ss_job job;
+    struct ss_asked asked;
 };
 
 /* Changes are numbered from 0. */
@@ -35,7 +35,7 @@ enum ss_change_kind ss_change_kind(int i);
  * SS_ERR_NOMEM. */
 int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err);
 /* *out is `from` with the words, which blanks part; those of --without take words of the request and leave the job's fields. The
- * caller frees out->request if this succeeds. Errors: those of ss_job_parse. */
+ * caller frees out->request if this succeeds. Errors: those of ss_asked_parse. */
 int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out);
 /* Writes the words that people add to the words of `base` for the job `changed`: with its global batch, where that followed from the
  * layout and would change with it. */

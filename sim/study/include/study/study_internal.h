@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "job/asked.h"
 #include "stepsim/study.h"
 
 /* ---- changes.c ---- */
@@ -43,7 +44,8 @@ struct ss_case {
     char reason[320];          /* REFUSED and UNSUPPORTED: why */
     char blamed[256];          /* REFUSED: the flags that the refusal comes from */
     struct ss_request request; /* the words of the job, for its --set */
-    struct ss_job job;
+    struct ss_asked asked;
+    struct ss_job job; /* made of it; of a row that is refused as it is asked for */
     struct ss_stack stack;
     struct ss_platform *platform;
     struct ss_loaded *loaded;          /* what jobs read of files, of all rows; may be NULL */
@@ -64,7 +66,7 @@ struct ss_cases {
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_files *files, struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
-/* Loads platform and stack of c->job, sets what c->request says, and completes it. The caller frees what a case holds with
+/* Loads platform and stack of c->asked, sets what c->request says, and makes c->job. The caller frees what a case holds with
  * ss_case_free. */
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err);
 void ss_case_free(struct ss_case *c);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What fields of a job may be: the words of its flags as enums and sets. */
+#ifndef STEPSIM_JOB_KINDS_H
+#define STEPSIM_JOB_KINDS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* AUTO is a word of a flag alone: a job that is made has another. */
+enum ss_attention { SS_ATTENTION_AUTO, SS_ATTENTION_FLASH, SS_ATTENTION_FUSED, SS_ATTENTION_UNFUSED };
+enum ss_recompute { SS_RECOMPUTE_NONE, SS_RECOMPUTE_SELECTIVE, SS_RECOMPUTE_FULL };
+enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
+/* What is sharded over the (inner) data-parallel group. */
+enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
+/* What selective recompute repeats before the backward, a bit each; Megatron's words of --recompute-modules. */
+#define SS_RECOMPUTE_MODULE_LIST(X)                                                                          \
+    X(CORE_ATTN, "core_attn")                                                                                \
+    X(LAYERNORM, "layernorm")                                                                                \
+    X(MLA_UP_PROJ, "mla_up_proj")                                                                            \
+    X(MLP, "mlp") /* of dense layers */                                                                      \
+    X(MOE, "moe") /* all of a mixture: router, exchange, experts */                                          \
+    X(MOE_ACT, "moe_act")                                                                                    \
+    X(SHARED_EXPERTS, "shared_experts")
+enum ss_recompute_module_index {
+#define X(sym, word) SS_MODULE_##sym,
+    SS_RECOMPUTE_MODULE_LIST(X)
+#undef X
+        SS_MODULE_COUNT
+};
+#define SS_MODULE_BIT(module) (1u << (module))
+/* A bit beyond Megatron's words: torchtitan's recompute by operator, which keeps what attention, collectives and every second
+ * linear layer give and repeats all else of a layer. */
+#define SS_MODULE_OPERATORS SS_MODULE_COUNT
+/* Whose saved inputs go to the host, a bit each; Megatron's words of --offload-modules. */
+#define SS_OFFLOAD_MODULE_LIST(X)                                                                            \
+    X(ATTN_NORM, "attn_norm")                                                                                \
+    X(QKV_LINEAR, "qkv_linear")                                                                              \
+    X(CORE_ATTN, "core_attn")                                                                                \
+    X(ATTN_PROJ, "attn_proj")                                                                                \
+    X(MLP_NORM, "mlp_norm")                                                                                  \
+    X(EXPERT_FC1, "expert_fc1")                                                                              \
+    X(MOE_ACT, "moe_act")
+enum ss_offload_module_index {
+#define X(sym, word) SS_OFFLOAD_##sym,
+    SS_OFFLOAD_MODULE_LIST(X)
+#undef X
+        SS_OFFLOAD_COUNT
+};
+#define SS_OFFLOAD_BIT(module) (1u << (module))
+/* How kernels are issued as CUDA graphs: the parts that --cuda-graph-scope names, by Megatron-LM itself or by Transformer Engine;
+ * the whole iteration. */
+enum ss_graph_impl { SS_GRAPHS_NONE, SS_GRAPHS_LOCAL, SS_GRAPHS_TE, SS_GRAPHS_ITERATION };
+/* How tokens get to their experts: gathered from all ranks; all-to-all of NCCL; DeepEP's or HybridEP's two stages, which send
+ * a token to a node once. */
+enum ss_dispatcher { SS_DISPATCH_ALLGATHER, SS_DISPATCH_ALLTOALL, SS_DISPATCH_DEEPEP, SS_DISPATCH_HYBRIDEP };
+/* How tokens are spread over the experts (cost/load.h). */
+enum ss_moe_load {
+    SS_LOAD_BALANCED, /* every expert as many */
+    SS_LOAD_UNIFORM,  /* drawn at random, every expert as likely: --moe-router-force-load-balancing */
+    SS_LOAD_BIASED,   /* random logits with a bias an expert: --moe-router-force-biased */
+    SS_LOAD_ZIPF,     /* the i-th of the experts as likely as i^-exponent */
+    SS_LOAD_FILE,     /* loads by layer and expert */
+    SS_LOAD_WORKLOAD  /* a named one, as W1_hot_expert_set */
+};
+/* The workloads of SS_LOAD_WORKLOAD: those of NVIDIA/Megatron-LM's pull request 7488. X(symbol, name) */
+#define SS_MOE_WORKLOAD_LIST(X)                                                                              \
+    X(BALANCED, "W0_balanced")                                                                               \
+    X(HOT_EXPERT_SET, "W1_hot_expert_set")                                                                   \
+    X(HOT_RANK, "W2_hot_rank")                                                                               \
+    X(SPREAD_HOT_EXPERTS, "W3_spread_hot_experts")                                                           \
+    X(SOURCE_RAGGED, "W4_source_ragged")                                                                     \
+    X(ZERO_EXPERT_RANK, "W5_zero_expert_rank")                                                               \
+    X(ROTATING_HOTSPOT, "W6_rotating_hotspot")                                                               \
+    X(BURST, "W7_burst")
+/* Their names, a blank before each. */
+#define SS_MOE_WORKLOAD_NAME(symbol, name) " " name
+#define SS_MOE_WORKLOADS SS_MOE_WORKLOAD_LIST(SS_MOE_WORKLOAD_NAME)
+/* How long the documents are that share the rows of a microbatch (docs/reference/model.md, "Packed sequences"). */
+enum ss_packed_law {
+    SS_PACKED_NONE,      /* a row is one document */
+    SS_PACKED_FIXED,     /* all as long */
+    SS_PACKED_UNIFORM,   /* every length between two as likely */
+    SS_PACKED_LOGNORMAL, /* of a mean, and a standard deviation of the logarithm */
+    SS_PACKED_FILE       /* lengths and how often each is there */
+};
+/* Which document goes to which row: to the first one with room, in a random order or the longest first; or the next row
+ * begins where one does not fit. */
+enum ss_packed_algorithm { SS_PACKED_SHUFFLE, SS_PACKED_DECREASING, SS_PACKED_IN_ORDER };
+/* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
+ * experts. */
+enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };
+/* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
+enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
+enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
+/* What Muon makes orthogonal where tensor ranks share a matrix: each its part; the matrix, gathered and whole on each; the matrix
+ * in parts, whose products are summed over the ranks. */
+enum ss_muon_tp { SS_MUON_BLOCKWISE, SS_MUON_DUPLICATED, SS_MUON_DISTRIBUTED };
+enum ss_cp_comm { SS_CP_P2P, SS_CP_A2A, SS_CP_ALLGATHER, SS_CP_A2A_P2P };
+
+#ifdef __cplusplus
+}
+#endif
+#endif
