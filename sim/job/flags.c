@@ -226,6 +226,16 @@ static int apply_choice(const struct ss_flag_setter *s, int *target, const char 
     return SS_ERR_INPUT;
 }
 
+/* Stores nothing: the word that is modelled is what a job is like anyway. */
+static int apply_only(const struct ss_flag_setter *s, const char *value, const char **why)
+{
+    for (const struct ss_flag_choice *c = s->choices; c->name; c++)
+        if (!strcmp(c->name, value))
+            return SS_OK;
+    *why = s->wrong;
+    return s->later[0] == '*' || ss_has_word(s->later, value) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
+}
+
 /* Where the flag's field is one of those that follow from others else. */
 static void give(struct ss_asked *asked, const struct ss_flag_setter *s)
 {
@@ -234,7 +244,7 @@ static void give(struct ss_asked *asked, const struct ss_flag_setter *s)
 #include "stepsim/job_fields.def"
     };
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(open) && s->kind != SS_FLAG_CALL; i++)
+    for (size_t i = 0; i < SS_ARRAY_LEN(open) && s->kind < SS_FLAG_CALL; i++)
         if (open[i] == s->offset)
             asked->given |= 1u << i;
 }
@@ -258,6 +268,7 @@ int ss_flag_apply(const struct ss_flag_setter *s, struct ss_asked *asked, int n,
         *why = values[0][0] ? "the value is too long" : "the value is empty";
         return SS_ERR_INPUT;
     case SS_FLAG_CALL: return s->call(asked, n, values, why);
+    case SS_FLAG_ONLY: return apply_only(s, values[0], why);
     case SS_FLAG_PROP: return SS_OK; /* of the scenario, not of the job */
     }
     return SS_ERR_INPUT;

@@ -3,11 +3,10 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-int ss_flag_accumulation(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(accumulation)
 {
     int64_t steps;
 
-    (void)n;
     if (ss_parse_i64(values[0], 1, 1 << 26, &steps)) {
         *why = "it is a whole number from 1 to 67108864";
         return SS_ERR_INPUT;

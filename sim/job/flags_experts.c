@@ -6,9 +6,6 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-#define DEFINE(name) int ss_flag_##name(struct ss_asked *asked, int n, char *const *values, const char **why)
-#define UNUSED (void)asked, (void)n, (void)values, (void)why
-
 static int refuse(const char **why, int code, const char *text)
 {
     *why = text;
@@ -29,9 +26,8 @@ static void set_dispatcher(struct ss_asked *asked, int dispatcher)
     SS_GIVE(asked, dispatcher);
 }
 
-DEFINE(dispatcher)
+SS_FLAG_CALLED(dispatcher)
 {
-    UNUSED;
     for (const struct ss_flag_choice *c = ss_flag_dispatchers; c->name; c++) {
         if (strcmp(values[0], c->name) != 0)
             continue;
@@ -57,9 +53,8 @@ static void set_backend(struct ss_asked *asked, int backend)
         set_dispatcher(asked, backend);
 }
 
-DEFINE(backend)
+SS_FLAG_CALLED(backend)
 {
-    UNUSED;
     for (const struct ss_flag_choice *c = ss_flag_backends; c->name; c++)
         if (!strcmp(values[0], c->name)) {
             set_backend(asked, c->value);
@@ -70,26 +65,15 @@ DEFINE(backend)
     return refuse(why, SS_ERR_INPUT, "it is deepep or hybridep");
 }
 
-DEFINE(enable_deepep)
+SS_FLAG_CALLED(enable_deepep)
 {
-    UNUSED;
     set_backend(asked, SS_DISPATCH_DEEPEP);
     asked->enable_deepep = 1;
     return SS_OK;
 }
 
-DEFINE(bf16_only)
-{
-    UNUSED;
-    if (!strcmp(values[0], "bf16"))
-        return SS_OK;
-    return refuse(why, SS_ERR_UNSUPPORTED, "it needs the ncclep backend, which is not modelled");
-}
-
 /* ---- router and load ---- */
 
-const struct ss_flag_choice ss_flag_score_functions[] = {
-    {"softmax", 0}, {"sigmoid", 0}, {"sqrtsoftplus", 0}, {NULL, 0}};
 const struct ss_flag_choice ss_flag_balancings[] = {
     {"aux_loss", 0}, {"seq_aux_loss", 0}, {"global_aux_loss", 0}, {"none", 0}, {NULL, 0}};
 
@@ -100,17 +84,8 @@ static int is_choice(const struct ss_flag_choice *c, const char *word)
     return c->name != NULL;
 }
 
-DEFINE(score_function)
+SS_FLAG_CALLED(balancing)
 {
-    UNUSED;
-    return is_choice(ss_flag_score_functions, values[0])
-               ? SS_OK
-               : refuse(why, SS_ERR_INPUT, "it is softmax, sigmoid or sqrtsoftplus");
-}
-
-DEFINE(balancing)
-{
-    UNUSED;
     for (int i = 0; i < n; i++) {
         if (!strcmp(values[i], "sinkhorn"))
             return refuse(why, SS_ERR_UNSUPPORTED, "the steps of sinkhorn are not modelled: take aux_loss");
@@ -121,29 +96,26 @@ DEFINE(balancing)
     return SS_OK;
 }
 
-DEFINE(capacity)
+SS_FLAG_CALLED(capacity)
 {
     double factor;
 
-    UNUSED;
     if (ss_parse_double(values[0], &factor) || !(fabs(factor) <= 1e6) || factor == 0)
         return refuse(why, SS_ERR_INPUT, "it is a number above 0, or below 0 for no limit");
     asked->job.moe.capacity_factor = factor > 0 ? factor : 0;
     return SS_OK;
 }
 
-DEFINE(force_balancing)
+SS_FLAG_CALLED(force_balancing)
 {
-    UNUSED;
     asked->job.moe.load = SS_LOAD_UNIFORM;
     return SS_OK;
 }
 
-DEFINE(force_biased)
+SS_FLAG_CALLED(force_biased)
 {
     double sigma;
 
-    UNUSED;
     if (ss_parse_double(values[0], &sigma) || !(fabs(sigma) <= 100))
         return refuse(why, SS_ERR_INPUT,
                       "it is a standard deviation of at most 100, below 0 where it is drawn once");
@@ -173,13 +145,12 @@ static int is_workload(const char *text)
     return 0;
 }
 
-DEFINE(load)
+SS_FLAG_CALLED(load)
 {
     const char *text = values[0];
     double v = 0;
     int kind;
 
-    UNUSED;
     if (!strcmp(text, "balanced") || !strcmp(text, "uniform"))
         kind = text[0] == 'b' ? SS_LOAD_BALANCED : SS_LOAD_UNIFORM;
     else if (!read_drawn(text, "biased", 100, &v))
@@ -202,11 +173,10 @@ DEFINE(load)
 
 /* ---- multi-token prediction ---- */
 
-DEFINE(mtp)
+SS_FLAG_CALLED(mtp)
 {
     int64_t layers;
 
-    UNUSED;
     if (ss_parse_i64(values[0], 0, 1000, &layers))
         return refuse(why, SS_ERR_INPUT, "it is a whole number in 0..1000");
     asked->job.model.mtp_num_layers = (int)layers;
@@ -217,12 +187,11 @@ DEFINE(mtp)
 /* ---- attention ---- */
 
 /* Tokens before and behind a query; -1 is all. Attention is causal: none behind. */
-DEFINE(window)
+SS_FLAG_CALLED(window)
 {
     char text[64], *comma;
     int64_t left, right;
 
-    UNUSED;
     ss_copy(text, sizeof text, values[0][0] == '(' ? values[0] + 1 : values[0]);
     text[strcspn(text, ")")] = '\0';
     comma = strchr(text, ',');
@@ -239,71 +208,62 @@ DEFINE(window)
 
 /* ---- what is recomputed and offloaded ---- */
 
-static int module_of(const char *word)
-{
-    static const char *const words[] = {
-#define X(sym, word) word,
-        SS_RECOMPUTE_MODULE_LIST(X)
-#undef X
-    };
+#define NONE_OF "it is none of"
+#define WORD(symbol, word) " " word
 
-    for (int i = 0; i < SS_MODULE_COUNT; i++)
-        if (!strcmp(words[i], word))
-            return i;
-    return -1;
+/* The place of each value among the words behind NONE_OF, a bit each. */
+static int read_set(const char *none_of, int n, char *const *values, unsigned *out, const char **why)
+{
+    *out = 0;
+    for (int i = 0; i < n; i++) {
+        const char *p = none_of + sizeof NONE_OF;
+        size_t length = strlen(values[i]);
+        int bit = 0;
+        while (*p && (strcspn(p, " ") != length || strncmp(p, values[i], length) != 0)) {
+            p += strcspn(p, " ");
+            p += *p == ' ';
+            bit++;
+        }
+        if (!*p)
+            return refuse(why, SS_ERR_INPUT, none_of);
+        *out |= 1u << bit;
+    }
+    return SS_OK;
 }
 
-DEFINE(cuda_graph_scope)
+/* The words are in the order of enum ss_graph_word. */
+SS_FLAG_CALLED(cuda_graph_scope)
 {
-    static const struct {
-        const char *word;
-        unsigned parts, named;
-    } scopes[] = {{"full", 0, SS_GRAPH_WORD_FULL},
-                  {"full_iteration", 0, SS_GRAPH_WORD_ITERATION},
-                  {"attn", SS_GRAPH_ATTN, SS_GRAPH_WORD_ATTN},
-                  {"mlp", SS_GRAPH_MLP, SS_GRAPH_WORD_MLP},
-                  {"moe", SS_GRAPH_MLP | SS_GRAPH_ROUTER, SS_GRAPH_WORD_MOE},
-                  {"moe_router", SS_GRAPH_ROUTER, SS_GRAPH_WORD_ROUTER},
-                  {"moe_preprocess", SS_GRAPH_ROUTER, SS_GRAPH_WORD_PREPROCESS}};
-    unsigned parts = 0, named = 0;
+    unsigned words;
+    int rc = read_set(NONE_OF " full full_iteration attn mlp moe moe_router moe_preprocess", n, values,
+                      &words, why);
 
-    UNUSED;
-    for (int i = 0; i < n; i++) {
-        size_t k = 0;
-        while (k < SS_ARRAY_LEN(scopes) && strcmp(values[i], scopes[k].word) != 0)
-            k++;
-        if (k == SS_ARRAY_LEN(scopes))
-            return refuse(why, SS_ERR_INPUT,
-                          "it is none of full full_iteration attn mlp moe moe_router moe_preprocess");
-        parts |= scopes[k].parts;
-        named |= scopes[k].named;
-    }
-    asked->graph_words = named;
-    asked->job.graphs.scope = parts;
+    if (rc)
+        return rc;
+    asked->graph_words = words;
+    asked->job.graphs.scope =
+        (words & SS_GRAPH_WORD_ATTN ? SS_GRAPH_ATTN : 0u) |
+        (words & (SS_GRAPH_WORD_MLP | SS_GRAPH_WORD_MOE) ? SS_GRAPH_MLP : 0u) |
+        (words & (SS_GRAPH_WORD_MOE | SS_GRAPH_WORD_ROUTER | SS_GRAPH_WORD_PREPROCESS) ? SS_GRAPH_ROUTER
+                                                                                       : 0u);
     asked->graph_scope_given = 1;
     return SS_OK;
 }
 
-DEFINE(recompute_modules)
+SS_FLAG_CALLED(recompute_modules)
 {
-    unsigned modules = 0;
+    unsigned modules;
+    int rc = read_set(NONE_OF SS_RECOMPUTE_MODULE_LIST(WORD), n, values, &modules, why);
 
-    UNUSED;
-    for (int i = 0; i < n; i++) {
-        int module = module_of(values[i]);
-        if (module < 0)
-            return refuse(why, SS_ERR_INPUT,
-                          "it is none of core_attn layernorm mla_up_proj mlp moe moe_act shared_experts");
-        modules |= SS_MODULE_BIT(module);
-    }
+    if (rc)
+        return rc;
     asked->job.recompute.modules = modules;
     asked->modules_given = 1;
     return SS_OK;
 }
 
-DEFINE(moe_recompute)
+SS_FLAG_CALLED(moe_recompute)
 {
-    UNUSED;
     asked->job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     asked->recompute_short = 0;
     asked->job.recompute.modules &= ~SS_MODULE_BIT(SS_MODULE_OPERATORS);
@@ -311,28 +271,14 @@ DEFINE(moe_recompute)
     return SS_OK;
 }
 
-DEFINE(offload_modules)
+SS_FLAG_CALLED(offload_modules)
 {
-    static const char *const words[] = {
-#define X(sym, word) word,
-        SS_OFFLOAD_MODULE_LIST(X)
-#undef X
-    };
-    unsigned modules = 0;
+    unsigned modules;
+    int rc = read_set(NONE_OF SS_OFFLOAD_MODULE_LIST(WORD), n, values, &modules, why);
 
-    UNUSED;
-    for (int i = 0; i < n; i++) {
-        int k = 0;
-        while (k < SS_OFFLOAD_COUNT && strcmp(words[k], values[i]) != 0)
-            k++;
-        if (k == SS_OFFLOAD_COUNT)
-            return refuse(
-                why, SS_ERR_INPUT,
-                "it is none of attn_norm qkv_linear core_attn attn_proj mlp_norm expert_fc1 moe_act");
-        modules |= 1u << k;
-    }
-    asked->job.offload.modules = modules;
-    return SS_OK;
+    if (!rc)
+        asked->job.offload.modules = modules;
+    return rc;
 }
 
 /* ---- optimizer and kernels ---- */
@@ -352,43 +298,18 @@ static int read_moment(const char *word, int *out, const char **why)
     return refuse(why, SS_ERR_UNSUPPORTED, "moments are modelled in fp32 and bf16 only");
 }
 
-DEFINE(exp_avg)
+SS_FLAG_CALLED(exp_avg)
 {
-    UNUSED;
     return read_moment(values[0], &asked->exp_avg_bf16, why);
 }
 
-DEFINE(exp_avg_sq)
+SS_FLAG_CALLED(exp_avg_sq)
 {
-    UNUSED;
     return read_moment(values[0], &asked->exp_avg_sq_bf16, why);
 }
 
-/* Takes the first of `words`, "medium high low"; the others are known and not modelled. */
-static int first_of(const char *words, const char *word, const char **why, const char *text)
+SS_FLAG_CALLED(muon_coefficients)
 {
-    size_t n = strcspn(words, " ");
-
-    if (strlen(word) == n && !strncmp(words, word, n))
-        return SS_OK;
-    return refuse(why, ss_has_word(words, word) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT, text);
-}
-
-DEFINE(muon_scalar)
-{
-    UNUSED;
-    return first_of("adam lion", values[0], why, "it is adam; lion is not modelled");
-}
-
-DEFINE(muon_precision)
-{
-    UNUSED;
-    return first_of("medium low high", values[0], why, "it is medium; low and high are not modelled");
-}
-
-DEFINE(muon_coefficients)
-{
-    UNUSED;
     if (!strcmp(values[0], "cubic5"))
         return refuse(why, SS_ERR_UNSUPPORTED, "steps of two products are not modelled: take quintic");
     if (ss_has_word("simple quintic polar_express cans aol deepseekv4", values[0]))

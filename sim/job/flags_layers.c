@@ -232,14 +232,13 @@ static int read_part(struct reader *r, struct stages *s)
     return rc;
 }
 
-int ss_flag_layout(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(layout)
 {
     struct ss_pipeline_layout layout = {.n = 1};
     struct reader r = {.p = values[0]};
     struct stages s = {.out = &layout};
     int rc = SS_OK;
 
-    (void)n;
     while (*r.p && !rc)
         rc = read_part(&r, &s);
     if (!rc && s.losses != 1)
@@ -253,24 +252,22 @@ int ss_flag_layout(struct ss_asked *asked, int n, char *const *values, const cha
     return SS_OK;
 }
 
-int ss_flag_moe_layer_freq(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(moe_layer_freq)
 {
     struct ss_layer_rule rule;
     int every, rc = ss_layers_read(values[0], &every, &rule, why);
 
-    (void)n;
     rule.period = every;
     if (!rc)
         asked->job.model.moe_layers = rule;
     return rc;
 }
 
-int ss_flag_window_skip_freq(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(window_skip_freq)
 {
     struct ss_layer_rule rule;
     int every, rc = ss_layers_read(values[0], &every, &rule, why);
 
-    (void)n;
     if (rc)
         return rc;
     asked->window_skip_freq = every;
@@ -278,11 +275,10 @@ int ss_flag_window_skip_freq(struct ss_asked *asked, int n, char *const *values,
     return SS_OK;
 }
 
-int ss_flag_activation_clamp(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(activation_clamp)
 {
     double most;
 
-    (void)n;
     asked->job.model.activation_clamp = 1;
     if (!ss_parse_double(values[0], &most) && most > 0 && most <= 1e15)
         return SS_OK;

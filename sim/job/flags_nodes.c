@@ -28,11 +28,10 @@ static int read_range(const char *text, size_t n, struct ss_node_range *out)
     return 0;
 }
 
-int ss_flag_on_nodes(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(on_nodes)
 {
     const char *at = values[0];
 
-    (void)n;
     asked->job.nranges = 0;
     for (size_t len;; at += len + 1) {
         struct ss_node_range r;

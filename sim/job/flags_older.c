@@ -6,7 +6,7 @@
 #include "job/flags_set.h"
 
 /* Of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
-int ss_flag_checkpoint_method(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(checkpoint_method)
 {
     int block = !strcmp(values[0], "block");
 

@@ -51,13 +51,12 @@ static int read_law(const char *text, double *low, double *high, const char **wh
     return SS_PACKED_FILE;
 }
 
-int ss_flag_packed_lengths(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(packed_lengths)
 {
     const char *text = values[0], *wrong = NULL;
     double low = 0, high = 0;
     int law = read_law(text, &low, &high, &wrong);
 
-    (void)n;
     if (!text[0] || strlen(text) >= sizeof asked->job.packed.source)
         wrong = text[0] ? "the value is too long" : "the value is empty";
     if (wrong) {

@@ -7,9 +7,6 @@
 #include "base/base.h"
 #include "stepsim/params.h"
 
-#define DEFINE(name) int ss_flag_##name(struct ss_asked *asked, int n, char *const *values, const char **why)
-#define UNUSED (void)asked, (void)n, (void)values, (void)why
-
 static int bad(const char **why, const char *text)
 {
     *why = text;
@@ -23,25 +20,22 @@ static int unsupported(const char **why, const char *text)
 }
 
 /* The words of files, and of launch scripts, are put in place before the flags are applied. */
-DEFINE(job)
+SS_FLAG_CALLED(job)
 {
-    UNUSED;
     return bad(why, "only a command line can give it");
 }
 
 /* A request is rid of them before it is parsed. */
-DEFINE(without)
+SS_FLAG_CALLED(without)
 {
-    UNUSED;
     return bad(why, "it takes away flags of a command line or a job file, and here are none");
 }
 
-DEFINE(measured)
+SS_FLAG_CALLED(measured)
 {
     double s;
     const char *what;
 
-    UNUSED;
     if (ss_unit_parse(values[0], SS_UNIT_TIME, &s, &what))
         return bad(why, what);
     if (!(s > 0 && s <= 1e9))
@@ -50,12 +44,11 @@ DEFINE(measured)
     return SS_OK;
 }
 
-DEFINE(measured_memory)
+SS_FLAG_CALLED(measured_memory)
 {
     double bytes;
     const char *what;
 
-    UNUSED;
     if (ss_unit_parse(values[0], SS_UNIT_BYTES, &bytes, &what))
         return bad(why, what);
     if (!(bytes > 0 && bytes <= 1e15))
@@ -89,11 +82,10 @@ static int read_failed(const char *text, size_t n, struct ss_failed_gpu *out)
 }
 
 /* Several of one node leave out one node. */
-DEFINE(failed_gpu)
+SS_FLAG_CALLED(failed_gpu)
 {
     const char *at = values[0];
 
-    UNUSED;
     asked->job.nfailed = 0;
     for (size_t len;; at += len + 1) {
         struct ss_failed_gpu g;
@@ -122,30 +114,26 @@ static void set_storage(struct ss_asked *asked, int precision)
         asked->job.precision = precision;
 }
 
-DEFINE(fp16)
+SS_FLAG_CALLED(fp16)
 {
-    UNUSED;
     set_storage(asked, SS_FP16);
     return SS_OK;
 }
 
-DEFINE(bf16)
+SS_FLAG_CALLED(bf16)
 {
-    UNUSED;
     set_storage(asked, SS_BF16);
     return SS_OK;
 }
 
-DEFINE(fp8)
+SS_FLAG_CALLED(fp8)
 {
-    UNUSED;
     asked->job.precision = SS_FP8;
     return SS_OK;
 }
 
-DEFINE(fp8_format)
+SS_FLAG_CALLED(fp8_format)
 {
-    UNUSED;
     if (!strcmp(values[0], "none")) {
         if (asked->job.precision == SS_FP8)
             asked->job.precision = asked->job.stored;
@@ -157,9 +145,8 @@ DEFINE(fp8_format)
     return SS_OK;
 }
 
-DEFINE(fp4_format)
+SS_FLAG_CALLED(fp4_format)
 {
-    UNUSED;
     if (!strcmp(values[0], "e2m1"))
         asked->job.precision = SS_NVFP4;
     else if (strcmp(values[0], "none"))
@@ -169,16 +156,14 @@ DEFINE(fp4_format)
     return SS_OK;
 }
 
-DEFINE(fp4_recipe)
+SS_FLAG_CALLED(fp4_recipe)
 {
-    UNUSED;
     asked->fp4_recipe_given = 1;
     return strcmp(values[0], "nvfp4") ? bad(why, "it is nvfp4") : SS_OK;
 }
 
-DEFINE(fp4_param_gather)
+SS_FLAG_CALLED(fp4_param_gather)
 {
-    UNUSED;
     asked->fp4_param_gather = 1;
     return SS_OK;
 }
@@ -191,9 +176,8 @@ static void set_mxfp8(struct ss_asked *asked, int on)
     asked->precision_mxfp8 = on;
 }
 
-DEFINE(precision)
+SS_FLAG_CALLED(precision)
 {
-    UNUSED;
     for (int p = 0; p < SS_PRECISION_COUNT; p++) {
         if (strcmp(values[0], ss_precision_name(p)))
             continue;
@@ -220,11 +204,10 @@ static void set_recompute(struct ss_asked *asked, int recompute)
         asked->job.recompute.modules = 0;
 }
 
-DEFINE(recompute)
+SS_FLAG_CALLED(recompute)
 {
     int operators = !strcmp(values[0], "op-selective"), full = !strcmp(values[0], "full");
 
-    UNUSED;
     if (!operators && !full && strcmp(values[0], "none") && strcmp(values[0], "selective"))
         return bad(why, "it is none, selective, op-selective or full");
     set_recompute(asked, full                  ? SS_RECOMPUTE_FULL
@@ -243,16 +226,14 @@ DEFINE(recompute)
     return SS_OK;
 }
 
-DEFINE(recompute_activations)
+SS_FLAG_CALLED(recompute_activations)
 {
-    UNUSED;
     set_recompute(asked, SS_RECOMPUTE_SELECTIVE);
     return SS_OK;
 }
 
-DEFINE(recompute_granularity)
+SS_FLAG_CALLED(recompute_granularity)
 {
-    UNUSED;
     if (strcmp(values[0], "selective") && strcmp(values[0], "full"))
         return bad(why, "it is selective or full");
     int full = values[0][0] == 'f', shorter = asked->recompute_short;
@@ -261,18 +242,17 @@ DEFINE(recompute_granularity)
     return SS_OK;
 }
 
-DEFINE(checkpoint_activations)
+SS_FLAG_CALLED(checkpoint_activations)
 {
     char full[] = "full";
     char *const words[] = {full};
 
-    UNUSED;
     int rc = ss_flag_recompute(asked, 1, words, why);
     asked->checkpoint_activations = 1;
     return rc;
 }
 
-DEFINE(fsdp)
+SS_FLAG_CALLED(fsdp)
 {
     static const struct {
         const char *name;
@@ -282,7 +262,6 @@ DEFINE(fsdp)
                  {"grad", 1, SS_SHARD_OPTIM_GRADS, 0},
                  {"hybrid", 1, SS_SHARD_OPTIM_GRADS_PARAMS, 1}};
 
-    UNUSED;
     for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
         if (strcmp(values[0], words[i].name))
             continue;
@@ -295,20 +274,18 @@ DEFINE(fsdp)
     return bad(why, "it is full, grad, hybrid or none");
 }
 
-DEFINE(fsdp2)
+SS_FLAG_CALLED(fsdp2)
 {
-    UNUSED;
     asked->job.dp.fsdp = asked->job.dp.fsdp2 = 1;
     asked->job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
     return SS_OK;
 }
 
-DEFINE(rank_order)
+SS_FLAG_CALLED(rank_order)
 {
     const char *p = values[0];
     int seen = 0;
 
-    UNUSED;
     while (1) {
         static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
         size_t len = strcspn(p, "-");
@@ -327,11 +304,10 @@ DEFINE(rank_order)
     return SS_OK;
 }
 
-DEFINE(vp)
+SS_FLAG_CALLED(vp)
 {
     int64_t stages;
 
-    UNUSED;
     if (ss_parse_i64(values[0], 1, 100000, &stages))
         return bad(why, "it is a whole number in 1..100000");
     asked->job.virtual_stages = stages > 1 ? (int)stages : 0;
@@ -339,9 +315,8 @@ DEFINE(vp)
     return SS_OK;
 }
 
-DEFINE(tp_pp_dp)
+SS_FLAG_CALLED(tp_pp_dp)
 {
-    UNUSED;
     ss_copy(asked->job.rank_order, sizeof(asked->job.rank_order), "tp-pp-dp");
     return SS_OK;
 }
@@ -352,11 +327,10 @@ const struct ss_flag_choice ss_flag_cp_comms[] = {{"p2p", SS_CP_P2P},
                                                   {"a2a+p2p", SS_CP_A2A_P2P},
                                                   {NULL, 0}};
 
-DEFINE(cp_comm)
+SS_FLAG_CALLED(cp_comm)
 {
     const char *word = strcmp(values[0], "all_gather") ? values[0] : "allgather";
 
-    UNUSED;
     for (int i = 1; i < n; i++)
         if (strcmp(values[i], values[0]))
             return unsupported(why, "a type that differs between layers is not modelled");
@@ -369,18 +343,8 @@ DEFINE(cp_comm)
     return bad(why, "it is p2p, a2a, allgather or a2a+p2p");
 }
 
-DEFINE(optimizer_instances)
+SS_FLAG_CALLED(cpu_offloading)
 {
-    UNUSED;
-    if (strcmp(values[0], "1"))
-        return unsupported(why,
-                           "only 1 is modelled; --fsdp hybrid shards inside a node and replicates outside");
-    return SS_OK;
-}
-
-DEFINE(cpu_offloading)
-{
-    UNUSED;
     asked->cpu_offloading = 1;
     return SS_OK;
 }
@@ -391,9 +355,8 @@ static void optimizer_on(struct ss_asked *asked, double fraction)
     asked->job.offload.optimizer = fmax(asked->job.offload.optimizer, fraction);
 }
 
-DEFINE(optimizer)
+SS_FLAG_CALLED(optimizer)
 {
-    UNUSED;
     asked->dist_muon = !strcmp(values[0], "dist_muon");
     asked->job.optimizer.kind =
         asked->dist_muon || !strcmp(values[0], "muon") ? SS_OPTIMIZER_MUON : SS_OPTIMIZER_ADAM;
@@ -408,63 +371,42 @@ DEFINE(optimizer)
     return unsupported(why, "only adam, hybridadam, muon and dist_muon are modelled");
 }
 
-DEFINE(optimizer_offload)
+SS_FLAG_CALLED(optimizer_offload)
 {
-    UNUSED;
     optimizer_on(asked, 1);
     return SS_OK;
 }
 
-DEFINE(optimizer_fraction)
+SS_FLAG_CALLED(optimizer_fraction)
 {
     double v;
 
-    UNUSED;
     if (ss_parse_double(values[0], &v) || !(v >= 0 && v <= 1))
         return bad(why, "it is a number in 0..1");
     asked->optimizer_fraction = v;
     return SS_OK;
 }
 
-DEFINE(optimizer_policy)
-{
-    UNUSED;
-    if (!strcmp(values[0], "static"))
-        return SS_OK;
-    return unsupported(why, "only the static policy is modelled, with --optimizer-offload-fraction");
-}
-
-DEFINE(fp32_only)
-{
-    UNUSED;
-    if (!strcmp(values[0], "fp32"))
-        return SS_OK;
-    return unsupported(why, "optimizer states in another type than fp32 are not modelled");
-}
-
-DEFINE(clip_grad)
+SS_FLAG_CALLED(clip_grad)
 {
     double norm;
 
-    UNUSED;
     if (ss_parse_double(values[0], &norm) || !(norm >= 0 && norm <= 1e15))
         return bad(why, "it is a norm of 0 or more");
     asked->job.optimizer.clip_grad = norm > 0;
     return SS_OK;
 }
 
-DEFINE(quick_geglu)
+SS_FLAG_CALLED(quick_geglu)
 {
-    UNUSED;
     asked->job.model.gated_mlp = asked->quick_geglu = 1;
     return SS_OK;
 }
 
-DEFINE(padded_vocab)
+SS_FLAG_CALLED(padded_vocab)
 {
     int64_t rows;
 
-    UNUSED;
     if (ss_parse_i64(values[0], 1, 1 << 26, &rows))
         return bad(why, "it is a whole number in 1..67108864");
     asked->job.model.vocab_size = (int)rows;

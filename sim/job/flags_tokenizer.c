@@ -8,7 +8,7 @@
 #define GPT2 50257
 #define NOT_KNOWN (-1)
 
-int ss_flag_tokenizer(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(tokenizer)
 {
     static const struct {
         const char *name;
@@ -17,8 +17,6 @@ int ss_flag_tokenizer(struct ss_asked *asked, int n, char *const *values, const 
                  {"LLamaTokenizer", 32000},  {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
                  {"MistralTokenizer", 32000}};
 
-    (void)n;
-    (void)why;
     asked->tokenizer_vocab = NOT_KNOWN;
     asked->null_tokenizer = !strcmp(values[0], "NullTokenizer");
     for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
@@ -27,22 +25,15 @@ int ss_flag_tokenizer(struct ss_asked *asked, int n, char *const *values, const 
     return SS_OK;
 }
 
-int ss_flag_merge_file(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(merge_file)
 {
-    (void)n;
-    (void)values;
-    (void)why;
     if (asked->tokenizer_vocab == 0) /* pretrain_gpt.py's own default */
         asked->tokenizer_vocab = GPT2;
     return SS_OK;
 }
 
 /* Read when the job is complete, where it turns out that nothing else tells the vocabulary. */
-int ss_flag_tokenizer_model(struct ss_asked *asked, int n, char *const *values, const char **why)
+SS_FLAG_CALLED(tokenizer_model)
 {
-    (void)asked;
-    (void)n;
-    (void)values;
-    (void)why;
     return SS_OK;
 }

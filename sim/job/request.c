@@ -167,10 +167,9 @@ static int same_thing(const struct ss_flag *a, const struct ss_flag *b)
 
     if (!x || !y)
         return !strcmp(a->name, b->name);
-    if (x->kind == SS_FLAG_CALL || y->kind == SS_FLAG_CALL)
-        return x->kind == y->kind && x->call == y->call;
-    if (x->kind == SS_FLAG_PROP ||
-        y->kind == SS_FLAG_PROP) /* --set and --scale, which are no fields of a job */
+    if (x->kind == SS_FLAG_CALL && y->kind == SS_FLAG_CALL)
+        return x->call == y->call;
+    if (x->kind >= SS_FLAG_CALL || y->kind >= SS_FLAG_CALL) /* no field of a job */
         return x == y;
     return x->offset == y->offset;
 }

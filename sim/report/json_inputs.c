@@ -179,7 +179,7 @@ static int is_told(const struct ss_flag_setter *s)
 {
     for (const struct ss_flag_setter *t = ss_flag_setters; t != s; t++)
         if (t->offset == s->offset && (t->kind == SS_FLAG_SET) == (s->kind == SS_FLAG_SET) &&
-            t->kind != SS_FLAG_CALL && (s->kind != SS_FLAG_SET || t->low == s->low))
+            t->kind < SS_FLAG_CALL && (s->kind != SS_FLAG_SET || t->low == s->low))
             return 1;
     return 0;
 }
@@ -343,7 +343,7 @@ static json_t *flags_object(const struct ss_job *job, const struct ss_asked *ask
     ss_json_integer(o, "mtp_num_layers", job->model.mtp_num_layers);
     add_layout(o, &job->layout);
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
-        if (s->kind != SS_FLAG_CALL && s->kind != SS_FLAG_PROP && !is_told(s))
+        if (s->kind < SS_FLAG_CALL && !is_told(s))
             add_flag(o, s, job, asked);
     return o;
 }

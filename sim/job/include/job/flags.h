@@ -47,6 +47,7 @@ enum ss_flag_kind {
     SS_FLAG_CHOICE,
     SS_FLAG_TEXT,
     SS_FLAG_CALL,
+    SS_FLAG_ONLY,
     SS_FLAG_PROP
 };
 struct ss_flag_setter {
@@ -58,6 +59,8 @@ struct ss_flag_setter {
     double low, high;                     /* SET: value in low; TEXT: size in high */
     const struct ss_flag_choice *choices; /* CALL: the words alone, or NULL where there are too many */
     ss_flag_call call;
+    const char *later,
+        *wrong; /* ONLY: words that are known and not modelled, "*": all others; what is wrong with them */
     const char *doc;
 };
 /* Ends with a name of NULL. */

@@ -10,8 +10,9 @@
 #define SET(path, to)
 #define INT(path, least, most)
 #define NUMBER(path, least, most)
-#define CHOICE(path, ...)
+#define CHOICE(path, list)
 #define TEXT(path)
+#define ONLY(later, text, list)
 #define PROP
 #define CALL(number, function)                                                                               \
     int ss_flag_##function(struct ss_asked *asked, int n, char *const *values, const char **why);
@@ -24,14 +25,21 @@
 #undef NUMBER
 #undef CHOICE
 #undef TEXT
+#undef ONLY
 #undef PROP
 #undef CALL
 #undef WORDS
 
-/* Words of --cp-comm-type, --moe-token-dispatcher-type, --moe-flex-dispatcher-backend, --moe-router-score-function and
- * --moe-router-load-balancing-type; each ends with a name of NULL. */
+/* Such a function; what it does not read may stay unread. */
+#define SS_FLAG_CALLED(name)                                                                                 \
+    int ss_flag_##name(struct ss_asked *asked __attribute__((unused)), int n __attribute__((unused)),        \
+                       char *const *values __attribute__((unused)),                                          \
+                       const char **why __attribute__((unused)))
+
+/* Words of --cp-comm-type, --moe-token-dispatcher-type, --moe-flex-dispatcher-backend and --moe-router-load-balancing-type; each ends
+ * with a name of NULL. */
 extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[],
-    ss_flag_score_functions[], ss_flag_balancings[];
+    ss_flag_balancings[];
 
 /* Megatron's moe_freq_type: a whole number, *every, of which the flag says what it means; or a Python-like list, into *rule.
  * *why is what is wrong, on SS_ERR_INPUT. */
