@@ -17,177 +17,149 @@ static const struct {
                    {"relu", -1},     {"relu2", -1},     {"xielu", -1},
                    {"swiglu", 1},    {"geglu", 1}};
 
-static int unknown_activation(const struct ss_config *c, const char *key, const char *name)
+static void read_activation(struct ss_config *c, struct ss_model *m)
 {
-    char list[160] = "";
-
-    for (size_t i = 0, n = 0; i < SS_ARRAY_LEN(activations) && n < sizeof list; i++)
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", activations[i].name);
-    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key), "activation \"%.60s\" is not known",
-            name);
-    return ss_hint(c->err, SS_ERR_UNSUPPORTED, "known ones: %s", list);
-}
-
-static int read_activation(struct ss_config *c, struct ss_model *m)
-{
-    char key[64];
+    char key[64], list[160] = "known ones:";
     const json_t *v =
         ss_config_pick(c, "hidden_activation hidden_act activation_function activation ffn_act_fn", key);
 
     if (json_is_object(v)) /* {"name": "gelu", "approximate": "none"} */
         v = json_object_get(v, "name");
     else if (!v)
-        return SS_OK;
-    if (!json_is_string(v))
-        return ss_config_wrong(c, key, "is not a text");
+        return;
+    if (!json_is_string(v)) {
+        ss_config_wrong(c, key, "is not a text");
+        return;
+    }
     for (size_t i = 0; i < SS_ARRAY_LEN(activations); i++) {
         if (!strcmp(json_string_value(v), activations[i].name)) {
             if (activations[i].gated >= 0)
                 m->gated_mlp = activations[i].gated;
-            return SS_OK;
+            return;
         }
     }
-    return unknown_activation(c, key, json_string_value(v));
+    for (size_t i = 0, n = strlen(list); i < SS_ARRAY_LEN(activations) && n < sizeof list; i++)
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s %s", i ? "," : "", activations[i].name);
+    ss_config_unknown(c, key, "activation \"%s\" is not known", json_string_value(v), list);
 }
 
-/* A word of the config that says which kind of a part the model has, here: which `known` one, -1 where it says nothing. */
-static int read_kind(struct ss_config *c, const char *name, const char *const *known, int n, int *out)
+/* A word of the config that says which kind of a part the model has: the place of it among `known`, -1 where it says nothing. */
+static int read_kind(struct ss_config *c, const char *name, const char *const *known, int n)
 {
-    char key[64];
+    char key[64], hint[64], what[128];
     const json_t *v = ss_config_pick(c, name, key);
+    const char *word = json_string_value(v);
+    int kind = 0;
 
-    *out = -1;
-    if (!v)
-        return SS_OK;
-    if (!json_is_string(v))
-        return ss_config_wrong(c, key, "is not a text");
-    for (*out = 0; *out < n; ++*out)
-        if (!strcmp(json_string_value(v), known[*out]))
-            return SS_OK;
-    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key), "\"%s\": \"%.60s\" is not known",
-            key, json_string_value(v));
-    return ss_hint(c->err, SS_ERR_UNSUPPORTED, "it may be %s", known[0]);
+    while (word && kind < n && strcmp(word, known[kind]) != 0)
+        kind++;
+    if (word && kind < n)
+        return kind;
+    snprintf(hint, sizeof hint, "it may be %s", known[0]);
+    snprintf(what, sizeof what, "\"%s\": \"%%s\" is not known", key);
+    if (word)
+        ss_config_unknown(c, key, what, word, hint);
+    else if (v)
+        ss_config_wrong(c, key, "is not a text");
+    return -1;
 }
 
 /* MPT names the kinds of its MLP, its norms and its heads of keys. */
-static int read_mpt(struct ss_config *c, struct ss_model *m)
+static void read_mpt(struct ss_config *c, struct ss_model *m)
 {
     static const char *const mlps[] = {"mptmlp", "te_ln_mlp", "mptglu"};
     static const char *const norms[] = {"low_precision_layernorm", "layernorm", "triton_layernorm",
                                         "low_precision_rmsnorm",   "rmsnorm",   "triton_rmsnorm"};
     static const char *const heads[] = {"multihead_attention", "grouped_query_attention",
                                         "multiquery_attention"};
-    int mlp, norm, head, rc = read_kind(c, "ffn_type", mlps, SS_ARRAY_LEN(mlps), &mlp);
+    int mlp = read_kind(c, "ffn_type", mlps, SS_ARRAY_LEN(mlps));
+    int norm = read_kind(c, "norm_type", norms, SS_ARRAY_LEN(norms));
+    int head = read_kind(c, "attn_type", heads, SS_ARRAY_LEN(heads));
 
-    if (!rc)
-        rc = read_kind(c, "norm_type", norms, SS_ARRAY_LEN(norms), &norm);
-    if (!rc)
-        rc = read_kind(c, "attn_type", heads, SS_ARRAY_LEN(heads), &head);
-    if (rc)
-        return rc;
     if (mlp == 2)
         m->gated_mlp = 1;
     if (norm >= 3)
         m->normalization = SS_NORM_RMSNORM;
     if (head == 2)
         m->num_query_groups = 1;
-    return SS_OK;
 }
 
 /* Falcon's heads of keys: all query heads', one, or as many as it says. */
-static int read_groups(struct ss_config *c, struct ss_model *m)
+static void read_groups(struct ss_config *c, struct ss_model *m)
 {
     int multi_query = 0, grouped = 1;
-    int rc = ss_config_bool(c, "multi_query", &multi_query);
 
-    if (!rc && multi_query)
-        rc = ss_config_bool(c, "new_decoder_architecture", &grouped);
-    if (!rc && multi_query && !(grouped && json_object_get(c->root, "new_decoder_architecture")))
+    ss_config_bool(c, "multi_query", &multi_query);
+    if (multi_query)
+        ss_config_bool(c, "new_decoder_architecture", &grouped);
+    if (multi_query && !(grouped && json_object_get(c->root, "new_decoder_architecture")))
         m->num_query_groups = 1;
-    else if (!rc)
-        rc = ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads", 1 << 16,
-                                &m->num_query_groups);
-    return rc;
+    else
+        ss_config_positive(c, "num_key_value_heads num_kv_heads n_head_kv kv_n_heads", 1 << 16,
+                           &m->num_query_groups);
 }
 
-static int read_width(struct ss_config *c, struct ss_model *m)
+void ss_config_shape(struct ss_config *c, struct ss_model *m)
 {
     int ratio = 0;
-    int rc = ss_config_size(c, "expansion_ratio", 0, 64, &ratio);
 
-    if (!rc && ratio > 0)
-        m->ffn_hidden_size = ratio * m->hidden_size;
-    if (!rc) /* families without a gate have a rule for it: 4 h */
-        rc = ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size", m->gated_mlp == 1,
-                            1 << 24, &m->ffn_hidden_size);
-    return rc;
-}
-
-int ss_config_shape(struct ss_config *c, struct ss_model *m)
-{
-    int rc = read_activation(c, m);
-
-    if (!rc)
-        rc = read_groups(c, m);
-    if (!rc && !(c->family->traits & SS_LATENT))
-        rc = ss_config_positive(c, "head_dim attention_head_dim", 1 << 16, &m->kv_channels);
-    if (!rc)
-        rc = ss_config_size(c, "max_position_embeddings n_positions max_seq_len",
-                            m->position == SS_POSITION_LEARNED, 1 << 30, &m->max_position_embeddings);
+    read_activation(c, m);
+    read_groups(c, m);
+    if (!(c->family->traits & SS_LATENT))
+        ss_config_positive(c, "head_dim attention_head_dim", 1 << 16, &m->kv_channels);
+    ss_config_size(c, "max_position_embeddings n_positions max_seq_len", m->position == SS_POSITION_LEARNED,
+                   1 << 30, &m->max_position_embeddings);
     if (m->embedding_size == m->hidden_size)
         m->embedding_size = 0;
-    return rc ? rc : read_width(c, m);
+    ss_config_size(c, "expansion_ratio", 0, 64, &ratio);
+    if (ratio > 0)
+        m->ffn_hidden_size = ratio * m->hidden_size;
+    /* Families without a gate have a rule for it: 4 h. */
+    ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size", m->gated_mlp == 1, 1 << 24,
+                   &m->ffn_hidden_size);
 }
 
 /* What the norms are of, and where they stand. */
-static int read_norms(struct ss_config *c, struct ss_model *m)
+static void read_norms(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
-    int affine = 1, side = -1, decoder = 0, norms = 2, removed = 0, rc;
+    int affine = 1, side = -1, decoder = 0, norms = 2, removed = 0;
 
     if (ss_config_pick(c, "rms_norm_eps", key) && !(c->family->traits & SS_NORM_KEPT))
         m->normalization = SS_NORM_RMSNORM;
     else if (ss_config_pick(c, "layer_norm_epsilon layer_norm_eps", key))
         m->normalization = SS_NORM_LAYERNORM;
-    rc = ss_config_bool(c, "layer_norm_elementwise_affine", &affine);
+    ss_config_bool(c, "layer_norm_elementwise_affine", &affine);
     if (!affine)
         m->norm_vectors = 0;
-    if (!rc)
-        rc = ss_config_bool(c, "do_layer_norm_before", &m->final_norm);
-    if (!rc)
-        rc = ss_config_bool(c, "_remove_final_layer_norm", &removed);
+    ss_config_bool(c, "do_layer_norm_before", &m->final_norm);
+    ss_config_bool(c, "_remove_final_layer_norm", &removed);
     if (removed)
         m->final_norm = 0;
-    if (!rc)
-        rc = ss_config_bool(c, "use_parallel_residual parallel_attn", &side);
-    if (!rc)
-        rc = ss_config_bool(c, "new_decoder_architecture", &decoder);
-    if (!rc)
-        rc = ss_config_size(c, "num_ln_in_parallel_attn", 0, 2, &norms);
+    ss_config_bool(c, "use_parallel_residual parallel_attn", &side);
+    ss_config_bool(c, "new_decoder_architecture", &decoder);
+    ss_config_size(c, "num_ln_in_parallel_attn", 0, 2, &norms);
     if (side >= 0) /* Falcon's own norms an attention and MLP came with its new decoder */
         m->parallel_residual = !side && !decoder ? SS_RESIDUAL_SERIAL
                                : !strcmp(c->family->type, "falcon") && (!decoder || norms < 2)
                                    ? SS_RESIDUAL_ONE_NORM
                                    : SS_RESIDUAL_TWO_NORMS;
-    return rc;
 }
 
 /* One switch for all linear layers, one for those of attention, one for those of the MLP. */
-static int read_biases(struct ss_config *c, struct ss_model *m)
+static void read_biases(struct ss_config *c, struct ss_model *m)
 {
     int all = -1, none = -1, attention = -1;
-    int rc = ss_config_bool(c, "bias enable_bias use_bias", &all);
 
-    if (!rc)
-        rc = ss_config_bool(c, "no_bias", &none);
+    ss_config_bool(c, "bias enable_bias use_bias", &all);
+    ss_config_bool(c, "no_bias", &none);
     if (none >= 0) {
         all = !none;
         m->norm_vectors = none ? 1 : m->norm_vectors;
     }
     if (all >= 0)
         m->linear_bias = m->qkv_bias = all;
-    if (!rc)
-        rc = ss_config_bool(c, "attention_bias qkv_bias use_qkv_bias", &attention);
+    ss_config_bool(c, "attention_bias qkv_bias use_qkv_bias", &attention);
     if (attention == 0 && m->linear_bias == 1) { /* the MLP keeps its own */
         m->linear_bias = 0;
         m->mlp_bias = 1;
@@ -196,46 +168,38 @@ static int read_biases(struct ss_config *c, struct ss_model *m)
         m->qkv_bias = attention;
     if (attention >= 0 && !(c->family->traits & SS_QKV_ONLY))
         m->attention_out_bias = attention;
-    if (!rc)
-        rc = ss_config_bool(c, "attention_out_bias", &m->attention_out_bias);
-    return rc ? rc : ss_config_bool(c, "mlp_bias", &m->mlp_bias);
+    ss_config_bool(c, "attention_out_bias", &m->attention_out_bias);
+    ss_config_bool(c, "mlp_bias", &m->mlp_bias);
 }
 
-static int read_positions(struct ss_config *c, struct ss_model *m)
+static void read_positions(struct ss_config *c, struct ss_model *m)
 {
     int alibi = 0, learned = 1, dim = 0;
-    int rc = ss_config_bool(c, "alibi", &alibi);
+    char key[64];
 
-    if (!rc)
-        rc = ss_config_bool(c, "learned_pos_emb", &learned);
+    ss_config_bool(c, "alibi", &alibi);
+    ss_config_bool(c, "learned_pos_emb", &learned);
     if (alibi)
         m->position = SS_POSITION_ALIBI;
     else if (!learned && m->position == SS_POSITION_LEARNED)
         m->position = SS_POSITION_NONE;
-    if (!rc)
-        rc = ss_config_size(c, "rotary_dim", 0, 1 << 16, &dim);
-    if (!rc && dim > 0) {
+    ss_config_size(c, "rotary_dim", 0, 1 << 16, &dim);
+    if (dim > 0) {
         double d = m->kv_channels ? m->kv_channels : (double)m->hidden_size / m->num_attention_heads;
         m->rotary_fraction = dim < d ? dim / d : 1;
     }
-    char key[64];
-    if (!rc && m->rotary_fraction > 0 && m->rotary_fraction < 1 && !(c->family->traits & SS_PART_TURNED) &&
+    if (m->rotary_fraction > 0 && m->rotary_fraction < 1 && !(c->family->traits & SS_PART_TURNED) &&
         ss_config_pick(c, "partial_rotary_factor rotary_pct rotary_dim", key))
         ss_config_not_priced(m, key); /* the family turns whole heads */
-    return rc;
 }
 
-static int read_latent(struct ss_config *c, struct ss_model *m)
+static void read_latent(struct ss_config *c, struct ss_model *m)
 {
-    int rc = ss_config_size(c, "kv_lora_rank", 1, 1 << 20, &m->kv_lora_rank);
-
-    if (!rc)
-        rc = ss_config_size(c, "q_lora_rank", 0, 1 << 20, &m->q_lora_rank);
-    if (!rc)
-        rc = ss_config_size(c, "qk_nope_head_dim", 1, 1 << 16, &m->qk_head_dim);
-    if (!rc)
-        rc = ss_config_size(c, "qk_rope_head_dim", 1, 1 << 16, &m->qk_pos_emb_head_dim);
-    return rc ? rc : ss_config_size(c, "v_head_dim", 1, 1 << 16, &m->v_head_dim);
+    ss_config_size(c, "kv_lora_rank", 1, 1 << 20, &m->kv_lora_rank);
+    ss_config_size(c, "q_lora_rank", 0, 1 << 20, &m->q_lora_rank);
+    ss_config_size(c, "qk_nope_head_dim", 1, 1 << 16, &m->qk_head_dim);
+    ss_config_size(c, "qk_rope_head_dim", 1, 1 << 16, &m->qk_pos_emb_head_dim);
+    ss_config_size(c, "v_head_dim", 1, 1 << 16, &m->v_head_dim);
 }
 
 /* A layer that attends locally; kinds of layers that are not attention are another architecture. */
@@ -246,19 +210,17 @@ static int is_local(struct ss_config *c, const char *key, const json_t *value)
     if (json_is_integer(value) && !strcmp(key, "no_rope_layers"))
         return json_integer_value(value) != 0;
     if (!word)
-        return ss_config_wrong(c, key, "holds what is no kind of a layer");
-    if (!strcmp(word, "sliding_attention") || !strcmp(word, "chunked_attention"))
+        ss_config_wrong(c, key, "holds what is no kind of a layer");
+    else if (!strcmp(word, "sliding_attention") || !strcmp(word, "chunked_attention"))
         return 1;
-    if (!strcmp(word, "full_attention"))
-        return 0;
-    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key),
-            "layers of \"%.60s\" are not modelled", word);
-    return ss_hint(c->err, SS_ERR_UNSUPPORTED,
-                   "known ones: full_attention, sliding_attention, chunked_attention");
+    else if (strcmp(word, "full_attention") != 0)
+        ss_config_unknown(c, key, "layers of \"%s\" are not modelled", word,
+                          "known ones: full_attention, sliding_attention, chunked_attention");
+    return 0;
 }
 
 /* "sliding_window_pattern": 4, or as EXAONE writes it "LLLG", with its last layer always global: all but every n-th. */
-static int read_pattern(struct ss_config *c, struct ss_model *m)
+static void read_pattern(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *local = &m->local_layers;
     int pattern = 0;
@@ -266,76 +228,72 @@ static int read_pattern(struct ss_config *c, struct ss_model *m)
     const json_t *v = ss_config_pick(c, "sliding_window_pattern no_rope_layer_interval", key);
     const char *word = json_string_value(v);
 
-    if (word && (!*word || word[strspn(word, "LG")]))
-        return ss_config_wrong(c, key, "is no text of L and G, a layer each");
-    int rc = word ? SS_OK
-                  : ss_config_size(c, "sliding_window_pattern no_rope_layer_interval", 0, 1 << 16, &pattern);
-    if (rc || (!word && pattern <= 1) || m->num_layers > SS_LAYER_RULE_MAX)
-        return rc;
+    if (!word)
+        ss_config_size(c, "sliding_window_pattern no_rope_layer_interval", 0, 1 << 16, &pattern);
+    else if (!*word || word[strspn(word, "LG")])
+        ss_config_wrong(c, key, "is no text of L and G, a layer each");
+    if (c->err->code || (!word && pattern <= 1) || m->num_layers > SS_LAYER_RULE_MAX)
+        return;
     local->n = m->num_layers;
     for (int i = 0; i < local->n; i++) {
         int is = word ? word[(size_t)i % strlen(word)] == 'L' && i + 1 < local->n : (i + 1) % pattern != 0;
         local->bits[i / 64] |= (uint64_t)is << (i % 64);
     }
-    return SS_OK;
 }
 
 /* Which layers attend locally: a list, all but every n-th, every other, or all from one on. */
-static int read_local_layers(struct ss_config *c, struct ss_model *m)
+static void read_local_layers(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *local = &m->local_layers;
     int first = 0, switched = -1;
     char key[64];
     const json_t *list = ss_config_pick(c, "no_rope_layers layer_types", key);
-    int rc = ss_config_bool(c, "use_sliding_window", &switched);
 
-    if (!rc && switched == 1)
-        rc = ss_config_size(c, "max_window_layers", 0, 100000, &first);
-    if (rc)
-        return rc;
+    ss_config_bool(c, "use_sliding_window", &switched);
+    if (switched == 1)
+        ss_config_size(c, "max_window_layers", 0, 100000, &first);
     if (list && !json_is_array(list))
-        return ss_config_wrong(c, key, "is not a list");
+        ss_config_wrong(c, key, "is not a list");
     local->period = c->family->traits & SS_EVERY_OTHER ? 2 : 1;
     local->first = first;
-    rc = read_pattern(c, m);
-    return rc || !json_array_size(list) ? rc : ss_config_layers(c, key, list, m->num_layers, is_local, local);
+    read_pattern(c, m);
+    if (json_array_size(list) > 0)
+        ss_config_layers(c, key, list, m->num_layers, is_local, local);
 }
 
 /* Parts that a config may ask for, and no layer has. */
-static int read_foreign_attention(struct ss_config *c)
+static void read_foreign_attention(struct ss_config *c)
 {
-    int shared = 0, rc = ss_config_bool(c, "use_cla", &shared);
+    int shared = 0;
     char key[64];
     const json_t *kinds = ss_config_pick(c, "attn_type_list", key);
 
-    if (!rc && shared)
-        rc = ss_config_wrong(c, "use_cla", "asks for keys and values that layers share: not modelled");
-    for (size_t i = 0; i < json_array_size(kinds) && !rc; i++)
+    ss_config_bool(c, "use_cla", &shared);
+    if (shared)
+        ss_config_wrong(c, "use_cla", "asks for keys and values that layers share: not modelled");
+    for (size_t i = 0; i < json_array_size(kinds); i++)
         if (json_integer_value(json_array_get(kinds, i)) != 1)
-            rc = ss_config_wrong(c, key, "has layers of lightning attention: not modelled");
-    return rc;
+            ss_config_wrong(c, key, "has layers of lightning attention: not modelled");
 }
 
 /* Qwen2 names a window even where it does not use it. */
-static int read_window(struct ss_config *c, struct ss_model *m)
+static void read_window(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
-    int used = 1, rc = ss_config_bool(c, "use_sliding_window", &used);
+    int used = 1;
 
-    if (!rc)
-        rc = read_foreign_attention(c);
-    if (!rc)
-        rc = read_local_layers(c, m);
+    ss_config_bool(c, "use_sliding_window", &used);
+    read_foreign_attention(c);
+    read_local_layers(c, m);
     if (!used)
         m->sliding_window = 0;
     const json_t *turned = ss_config_pick(c, "no_rope_layers no_rope_layer_interval", key);
-    if (!rc && turned && m->full_unturned > 0 && m->sliding_window > 0)
-        rc = ss_config_wrong(c, "sliding_window", "beside layers without a rotary embedding is not modelled");
+    if (turned && m->full_unturned > 0 && m->sliding_window > 0)
+        ss_config_wrong(c, "sliding_window", "beside layers without a rotary embedding is not modelled");
     if (m->sliding_window == 0 && m->attention_chunk == 0 && !(turned && m->full_unturned > 0)) {
         memset(&m->local_layers, 0, sizeof m->local_layers);
         m->full_unturned = 0;
     }
-    return rc;
 }
 
 /* "rope_scaling": {"rope_type": "yarn", "factor": 32.0}: beyond a factor of 1 scores are scaled, unless both ends cancel. */
@@ -355,56 +313,50 @@ static void read_yarn(const struct ss_config *c, struct ss_model *m)
 }
 
 /* Factors that not every family has, or that MPT says by a word. */
-static int read_factors(struct ss_config *c, struct ss_model *m)
+static void read_factors(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
     const json_t *scale = ss_config_pick(c, "logit_scale", key);
-    int rc = c->family->traits & SS_FULL_UNTURNED
-                 ? ss_config_factor(c, "attn_temperature_tuning", 0, &m->query_scale)
-                 : SS_OK;
 
-    if (!rc && json_is_string(scale)) /* MPT's inv_sqrt_d_model */
+    if (c->family->traits & SS_FULL_UNTURNED)
+        ss_config_factor(c, "attn_temperature_tuning", 0, &m->query_scale);
+    if (json_is_string(scale)) /* MPT's inv_sqrt_d_model */
         m->logits_scale = 1;
-    else if (!rc && scale)
-        rc = ss_config_factor(c, "logit_scale", 1, &m->logits_scale);
-    return rc;
+    else
+        ss_config_factor(c, "logit_scale", 1, &m->logits_scale);
 }
 
 /* Norms of queries and keys: the switch of a family that has one, and what a config says beside its family. */
-static int read_qk_norm(struct ss_config *c, struct ss_model *m)
+static void read_qk_norm(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
     const json_t *kind = ss_config_pick(c, "qk_norm_type", key);
-    int asked = -1, rc = ss_config_bool(c, "use_qk_norm qk_layernorm qk_norm qk_ln", &asked);
+    int asked = -1;
 
+    ss_config_bool(c, "use_qk_norm qk_layernorm qk_norm qk_ln", &asked);
     if (asked == 0 || (asked < 0 && c->family->traits & SS_QK_WHERE))
         m->qk_norm = SS_QK_NORM_NONE;
     else if (asked == 1 && m->qk_norm <= SS_QK_NORM_NONE)
         m->qk_norm = SS_QK_NORM_HEAD;
-    if (!rc && json_is_string(kind) && strcmp(json_string_value(kind), "per_layer"))
-        rc = ss_config_wrong(c, key, "may be \"per_layer\": others are not modelled");
-    return rc;
+    if (json_is_string(kind) && strcmp(json_string_value(kind), "per_layer"))
+        ss_config_wrong(c, key, "may be \"per_layer\": others are not modelled");
 }
 
-int ss_config_attention(struct ss_config *c, struct ss_model *m)
+void ss_config_attention(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
-    int rc = read_norms(c, m);
 
-    if (!rc && !strcmp(c->family->type, "mpt"))
-        rc = read_mpt(c, m);
-    if (!rc)
-        rc = read_biases(c, m);
-    if (!rc)
-        rc = read_qk_norm(c, m);
-    if (!rc)
-        rc = read_factors(c, m);
-    if (!rc)
-        rc = read_positions(c, m);
+    read_norms(c, m);
+    if (!strcmp(c->family->type, "mpt"))
+        read_mpt(c, m);
+    read_biases(c, m);
+    read_qk_norm(c, m);
+    read_factors(c, m);
+    read_positions(c, m);
     read_yarn(c, m);
-    if (!rc && c->family->traits & SS_LATENT)
-        rc = read_latent(c, m);
+    if (c->family->traits & SS_LATENT)
+        read_latent(c, m);
     if (m->hidden_dropout > 0)
         ss_config_pick(c, "embd_pdrop emb_pdrop", key); /* the embedding's is priced with the others' */
-    return rc ? rc : read_window(c, m);
+    read_window(c, m);
 }

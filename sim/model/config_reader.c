@@ -21,9 +21,22 @@ int ss_config_line(const struct ss_config *c, const char *key)
     return 0;
 }
 
-int ss_config_wrong(const struct ss_config *c, const char *key, const char *what)
+void ss_config_wrong(const struct ss_config *c, const char *key, const char *what)
 {
-    return ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"%s\" %s", key, what);
+    if (!c->err->code)
+        ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"%s\" %s", key, what);
+}
+
+void ss_config_unknown(const struct ss_config *c, const char *key, const char *what, const char *value,
+                       const char *hint)
+{
+    char text[256];
+
+    if (c->err->code)
+        return;
+    snprintf(text, sizeof text, "%.60s", value);
+    ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, key), what, text);
+    ss_hint(c->err, SS_ERR_UNSUPPORTED, "%s", hint);
 }
 
 /* The word of a list of words that starts at or behind *at, "" at its end. */
@@ -57,19 +70,20 @@ json_t *ss_config_pick(struct ss_config *c, const char *names, char *key)
     return NULL;
 }
 
-/* "a b" -> no "a" (or "b") in this config */
-static int missing(const struct ss_config *c, const char *names)
+void ss_config_missing(const struct ss_config *c)
 {
-    const char *at = names;
+    const char *at = c->missing;
     char a[64], b[64];
 
+    if (!at || c->err->code)
+        return;
     next_word(&at, a);
     next_word(&at, b);
     if (b[0])
         ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" (or \"%s\") in this config", a, b);
     else
         ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" in this config", a);
-    return ss_hint(c->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
+    ss_hint(c->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
 }
 
 /* A list of all layers that says the same of each says what its first element says. */
@@ -81,128 +95,112 @@ static const json_t *of_all_layers(const json_t *v)
     return json_array_size(v) ? json_array_get(v, 0) : v;
 }
 
-int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out)
+void ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out)
 {
-    char key[64], what[64];
-    const json_t *v = ss_config_pick(c, names, key);
+    char key[64], limits[64];
+    const json_t *v = ss_config_pick(c, names, key), *one = of_all_layers(v);
+    json_int_t n = json_integer_value(one);
 
-    if (!v)
-        return required ? missing(c, names) : SS_OK;
-    v = of_all_layers(v);
-    if (!v)
-        return ss_config_wrong(c, key, "differs from layer to layer, which is not modelled");
-    if (!json_is_integer(v))
-        return ss_config_wrong(c, key, "is not a whole number");
-    json_int_t n = json_integer_value(v);
-    if (n < 0 || n > high || (required && n == 0)) {
-        snprintf(what, sizeof(what), "is outside %d..%d", required ? 1 : 0, high);
-        return ss_config_wrong(c, key, what);
+    if (!v && required && !c->missing)
+        c->missing = names;
+    else if (v && !one)
+        ss_config_wrong(c, key, "differs from layer to layer, which is not modelled");
+    else if (v && !json_is_integer(one))
+        ss_config_wrong(c, key, "is not a whole number");
+    else if (v && n >= (required ? 1 : 0) && n <= high)
+        *out = (int)n;
+    else if (v) {
+        snprintf(limits, sizeof limits, "is outside %d..%d", required ? 1 : 0, high);
+        ss_config_wrong(c, key, limits);
     }
-    *out = (int)n;
-    return SS_OK;
 }
 
 /* May be left out, but is never 0. */
-int ss_config_positive(struct ss_config *c, const char *names, int high, int *out)
+void ss_config_positive(struct ss_config *c, const char *names, int high, int *out)
 {
     char key[64];
-    return ss_config_size(c, names, ss_config_pick(c, names, key) != NULL, high, out);
+    ss_config_size(c, names, ss_config_pick(c, names, key) != NULL, high, out);
 }
 
-int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out)
+void ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out)
 {
     char key[64];
     const json_t *v = ss_config_pick(c, names, key);
-
-    if (!v)
-        return SS_OK;
     double n = json_number_value(v);
-    if (!json_is_number(v) || !(n >= 0 && (n < 1 || (one_too && n == 1))))
-        return ss_config_wrong(c, key, "is not a number in 0..1");
-    *out = n;
-    return SS_OK;
+
+    if (v && (!json_is_number(v) || !(n >= 0 && (n < 1 || (one_too && n == 1)))))
+        ss_config_wrong(c, key, "is not a number in 0..1");
+    else if (v)
+        *out = n;
 }
 
-int ss_config_bool(struct ss_config *c, const char *names, int *out)
+void ss_config_bool(struct ss_config *c, const char *names, int *out)
 {
     char key[64];
     const json_t *v = ss_config_pick(c, names, key);
 
-    if (!v)
-        return SS_OK;
-    if (!json_is_boolean(v))
-        return ss_config_wrong(c, key, "is neither true nor false");
-    *out = json_is_true(v);
-    return SS_OK;
+    if (v && !json_is_boolean(v))
+        ss_config_wrong(c, key, "is neither true nor false");
+    else if (v)
+        *out = json_is_true(v);
 }
 
-int ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out)
+void ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out)
 {
     char key[64];
     const json_t *v = ss_config_pick(c, names, key);
+    double n = json_number_value(v);
 
-    if (!v)
-        return SS_OK;
-    if (!json_is_number(v) && !json_is_boolean(v))
-        return ss_config_wrong(c, key, "is not a number");
-    *out = json_is_true(v) ||
-           (json_is_number(v) && json_number_value(v) != 0 && json_number_value(v) != neutral);
-    return SS_OK;
+    if (v && !json_is_number(v) && !json_is_boolean(v))
+        ss_config_wrong(c, key, "is not a number");
+    else if (v)
+        *out = json_is_true(v) || (json_is_number(v) && n != 0 && n != neutral);
 }
 
-static int read_field(struct ss_config *c, const struct ss_model_field *f, struct ss_model *m)
+static void read_field(struct ss_config *c, const struct ss_model_field *f, struct ss_model *m)
 {
     void *out = (char *)m + f->offset;
 
     switch (f->kind) {
-    case SS_MODEL_IS_NEED: return ss_config_positive(c, f->keys, (int)f->number, out);
-    case SS_MODEL_IS_SIZE: return ss_config_size(c, f->keys, 0, (int)f->number, out);
+    case SS_MODEL_IS_NEED:
+    case SS_MODEL_IS_SIZE:
+        ss_config_size(c, f->keys, f->kind == SS_MODEL_IS_NEED, (int)f->number, out);
+        break;
     case SS_MODEL_IS_CHOICE:
-        return f->is_factor ? ss_config_factor(c, f->keys, f->neutral, out) : ss_config_bool(c, f->keys, out);
-    case SS_MODEL_IS_SHARE: return ss_config_rate(c, f->keys, 1, out);
-    case SS_MODEL_IS_RATE: return ss_config_rate(c, f->keys, 0, out);
+        if (f->is_factor)
+            ss_config_factor(c, f->keys, f->neutral, out);
+        else
+            ss_config_bool(c, f->keys, out);
+        break;
+    case SS_MODEL_IS_SHARE: ss_config_rate(c, f->keys, 1, out); break;
+    case SS_MODEL_IS_RATE: ss_config_rate(c, f->keys, 0, out); break;
     case SS_MODEL_IS_MARK:
     case SS_MODEL_IS_LAYERS:
     case SS_MODEL_IS_TEXT: break;
     }
-    return SS_OK;
 }
 
-/* A value that is wrong is told before one that is missing. */
-int ss_config_fields(struct ss_config *c, struct ss_model *m)
+void ss_config_fields(struct ss_config *c, struct ss_model *m)
 {
-    char key[64];
-    int rc = SS_OK;
-
-    for (int i = 0; i < SS_MODEL_FIELDS && !rc; i++)
+    for (int i = 0; i < SS_MODEL_FIELDS; i++)
         if (ss_model_fields[i].keys)
-            rc = read_field(c, &ss_model_fields[i], m);
-    for (int i = 0; i < SS_MODEL_FIELDS && !rc; i++) {
-        const struct ss_model_field *f = &ss_model_fields[i];
-        if (f->kind == SS_MODEL_IS_NEED && f->keys && !ss_config_pick(c, f->keys, key))
-            rc = missing(c, f->keys);
-    }
-    return rc;
+            read_field(c, &ss_model_fields[i], m);
 }
 
-int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
-                     int (*is)(struct ss_config *c, const char *key, const json_t *value),
-                     struct ss_layer_rule *out)
+void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
+                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
+                      struct ss_layer_rule *out)
 {
     size_t n = json_array_size(list);
 
-    if (n > SS_LAYER_RULE_MAX || (int)n != num_layers)
-        return ss_config_wrong(c, key, "is not a list of all layers, of 512 at most");
+    if (n > SS_LAYER_RULE_MAX || (int)n != num_layers) {
+        ss_config_wrong(c, key, "is not a list of all layers, of 512 at most");
+        return;
+    }
     memset(out, 0, sizeof *out);
     out->n = (int)n;
-    for (size_t i = 0; i < n; i++) {
-        int yes = is(c, key, json_array_get(list, i));
-
-        if (yes < 0)
-            return yes;
-        out->bits[i / 64] |= (uint64_t)yes << (i % 64);
-    }
-    return SS_OK;
+    for (size_t i = 0; i < n; i++)
+        out->bits[i / 64] |= (uint64_t)(is(c, key, json_array_get(list, i)) != 0) << (i % 64);
 }
 
 /* What says nothing of a training step's time or memory, or what the job says instead. */

@@ -65,8 +65,10 @@ static int read_family(struct ss_config *c)
         ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"model_type\" in this config");
         return ss_hint(c->err, SS_ERR_INPUT, "add it: llama, qwen3, gpt2, mistral, deepseek_v3, ...");
     }
-    if (!json_is_string(v))
-        return ss_config_wrong(c, key, "is not a text");
+    if (!json_is_string(v)) {
+        ss_config_wrong(c, key, "is not a text");
+        return c->err->code;
+    }
     c->family = ss_family_find(json_string_value(v));
     return c->family ? SS_OK : unknown_family(c, json_string_value(v));
 }
@@ -98,37 +100,33 @@ static int add_unsaid(struct ss_config *c)
 }
 
 /* What Megatron is told beside the config: rows added to the vocabulary, and whether the checkpoint has them. */
-static int read_own(struct ss_config *c, struct ss_model *m)
+static void read_own(struct ss_config *c, struct ss_model *m)
 {
-    json_t *own = json_object_get(c->root, "stepsim");
+    struct ss_config inner = *c;
     const char *key;
     json_t *value;
 
-    if (!own)
-        return SS_OK;
-    if (!json_is_object(own))
-        return ss_config_wrong(c, "stepsim", "is not an object");
-    json_object_foreach(own, key, value)
+    inner.root = json_object_get(c->root, "stepsim");
+    if (!inner.root)
+        return;
+    if (!json_is_object(inner.root))
+        ss_config_wrong(c, "stepsim", "is not an object");
+    json_object_foreach(inner.root, key, value)
     {
-        if (strcmp(key, "extra_vocab_size") && strcmp(key, "extra_in_checkpoint")) {
-            ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"stepsim\" has no \"%.60s\"",
-                    key);
-            return ss_hint(c->err, SS_ERR_INPUT,
-                           "it may hold \"extra_vocab_size\" and \"extra_in_checkpoint\"");
-        }
+        if (!strcmp(key, "extra_vocab_size") || !strcmp(key, "extra_in_checkpoint") || c->err->code)
+            continue;
+        ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"stepsim\" has no \"%.60s\"", key);
+        ss_hint(c->err, SS_ERR_INPUT, "it may hold \"extra_vocab_size\" and \"extra_in_checkpoint\"");
     }
-    struct ss_config inner = *c;
-    inner.root = own;
-    int rc = ss_config_size(&inner, "extra_vocab_size", 0, 1 << 24, &m->extra_vocab_size);
-    return rc ? rc : ss_config_bool(&inner, "extra_in_checkpoint", &m->extra_in_checkpoint);
+    ss_config_size(&inner, "extra_vocab_size", 0, 1 << 24, &m->extra_vocab_size);
+    ss_config_bool(&inner, "extra_in_checkpoint", &m->extra_in_checkpoint);
 }
 
 static int read_all(struct ss_config *c, struct ss_model *m)
 {
-    int rc = read_own(c, m);
+    read_own(c, m);
+    int rc = c->err->code ? c->err->code : enter_text(c, m);
 
-    if (!rc)
-        rc = enter_text(c, m);
     if (!rc)
         rc = read_family(c);
     if (!rc)
@@ -136,16 +134,13 @@ static int read_all(struct ss_config *c, struct ss_model *m)
     if (rc)
         return rc;
     ss_family_apply(c->family, m);
-    rc = ss_config_fields(c, m);
-    if (!rc)
-        rc = ss_config_shape(c, m);
-    if (!rc)
-        rc = ss_config_attention(c, m);
-    if (!rc)
-        rc = ss_config_experts(c, m);
-    if (!rc)
-        ss_config_unread(c, m);
-    return rc;
+    ss_config_fields(c, m);
+    ss_config_shape(c, m);
+    ss_config_attention(c, m);
+    ss_config_experts(c, m);
+    ss_config_missing(c);
+    ss_config_unread(c, m);
+    return c->err->code;
 }
 
 /* "dir/llama3.1-8b.json" -> "llama3.1-8b"; "dir/Llama/config.json" -> "Llama". */

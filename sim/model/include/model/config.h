@@ -65,6 +65,7 @@ struct ss_config {
     json_t *root; /* of the language model */
     const struct ss_family *family;
     struct ss_error *err;
+    const char *missing; /* names of the first size that the model needs and the file has not */
     const char *asked[SS_CONFIG_ASKED];
     int nasked;
 };
@@ -72,30 +73,36 @@ struct ss_config {
 /* Returns the first value that the file has, and that is not null, of the names in "a b c"; its name goes to key[64]. NULL
  * when there is none. */
 json_t *ss_config_pick(struct ss_config *c, const char *names, char *key);
-/* Fails with a message that names the key and its line. */
-int ss_config_wrong(const struct ss_config *c, const char *key, const char *what);
+/* Fails with a message that names the key and its line. Only the first failure counts, *c->err: who reads on after it reads what nobody
+ * will look at. */
+void ss_config_wrong(const struct ss_config *c, const char *key, const char *what);
+/* The same where the value is nothing that is known: `what` has "%s" for it, `hint` says what may be done. */
+void ss_config_unknown(const struct ss_config *c, const char *key, const char *what, const char *value,
+                       const char *hint);
 /* Line of the first "key" in the text, 0 when it is not there: jansson keeps no positions. */
 int ss_config_line(const struct ss_config *c, const char *key);
 /* Each reads a value of one of these names, or leaves *out as it is where there is none. A size may be a list of all layers
  * that says the same of each. */
-int ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out);
-int ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
-int ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);
-int ss_config_bool(struct ss_config *c, const char *names, int *out);
+void ss_config_size(struct ss_config *c, const char *names, int required, int high, int *out);
+void ss_config_positive(struct ss_config *c, const char *names, int high, int *out);
+void ss_config_rate(struct ss_config *c, const char *names, int one_too, double *out);
+void ss_config_bool(struct ss_config *c, const char *names, int *out);
 /* Sets *out to 1 where the value is a number that does something: not 0, false or null, nor `neutral`; else to 0. */
-int ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);
+void ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);
 
 /* The parts of a config, in this order: what the rows of stepsim/model_fields.def name keys for; then what is read by hand. */
-int ss_config_fields(struct ss_config *c, struct ss_model *m);
-int ss_config_shape(struct ss_config *c, struct ss_model *m);
-int ss_config_attention(struct ss_config *c, struct ss_model *m);
-int ss_config_experts(struct ss_config *c, struct ss_model *m);
-/* Sets the bits of a rule from a list of all layers, each of which `is` tells from its value (1: yes, 0: no, < 0: an error). */
-int ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
-                     int (*is)(struct ss_config *c, const char *key, const json_t *value),
-                     struct ss_layer_rule *out);
+void ss_config_fields(struct ss_config *c, struct ss_model *m);
+void ss_config_shape(struct ss_config *c, struct ss_model *m);
+void ss_config_attention(struct ss_config *c, struct ss_model *m);
+void ss_config_experts(struct ss_config *c, struct ss_model *m);
+/* Sets the bits of a rule from a list of all layers, each of which `is` tells from its value. */
+void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
+                      int (*is)(struct ss_config *c, const char *key, const json_t *value),
+                      struct ss_layer_rule *out);
 /* Adds "key" to m->not_priced, or "..." where no room is left. */
 void ss_config_not_priced(struct ss_model *m, const char *key);
+/* Fails where a size that the model needs is missing: what is wrong is told first. */
+void ss_config_missing(const struct ss_config *c);
 /* Names in m->not_priced what the config says and no reader asked for. */
 void ss_config_unread(struct ss_config *c, struct ss_model *m);
 
