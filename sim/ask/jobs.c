@@ -5,6 +5,7 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "stepsim/explain.h"
+#include "stepsim/job.h"
 #include "stepsim/schedule.h"
 
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,

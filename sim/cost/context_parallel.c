@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The collectives of context parallelism. */
 #include "cost/cost.h"
+#include "stepsim/job.h"
 
 struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors)
 {

@@ -8,6 +8,7 @@
 #include "cost/memory.h"
 #include "cost/work.h"
 #include "layers/kinds.h"
+#include "stepsim/job.h"
 
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)

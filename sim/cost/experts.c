@@ -4,6 +4,8 @@
 #include <math.h>
 
 #include "cost/rank_cost.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 
 /* Nodes to which the ranks are dealt: of a group that lies on them unevenly the next number that divides it. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)

@@ -4,6 +4,7 @@
 
 #include "cost/cost.h"
 #include "cost/memory.h"
+#include "stepsim/job.h"
 
 /* Parameters of a layer that one group shards, and its collectives. */
 struct fsdp_part {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cost/cost.h"
+#include "stepsim/job.h"
 
 /* Collectives of an operator in one direction of the pass. */
 static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)

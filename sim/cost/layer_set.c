@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "cost/memory.h"
 #include "cost/offload.h"
+#include "stepsim/job.h"
 
 int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
                       struct ss_error *err)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cost/offload.h"
+#include "stepsim/job.h"
 
 /* All but the experts that are counted apart. */
 static double dense_of(const struct ss_param_count *params)

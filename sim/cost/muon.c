@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The step of Muon on the matrices of a rank. */
 #include "cost/muon.h"
+#include "stepsim/job.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "cost/cost.h"
 #include "cost/kernel.h"
 #include "cost/memory.h"
+#include "stepsim/job.h"
 
 /* Into their buckets and back: each reads and writes. A rank alone has none, and what PyTorch does not set to zero it frees. */
 #define BUCKET_PASSES 4

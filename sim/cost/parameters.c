@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of parameters, gradients and optimizer states. */
 #include "cost/memory.h"
+#include "stepsim/job.h"
 
 int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *stack)
 {

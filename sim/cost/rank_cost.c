@@ -12,6 +12,7 @@
 #include "cost/memory.h"
 #include "cost/muon.h"
 #include "cost/offload.h"
+#include "stepsim/job.h"
 
 static int same_pace(const struct ss_exchange_rate *a, const struct ss_exchange_rate *b)
 {

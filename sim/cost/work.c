@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels are of, and what they have to compute and move: for reports, no time comes from it. */
 #include "cost/work.h"
+#include "stepsim/job_kinds.h"
 
 #include <math.h>
 

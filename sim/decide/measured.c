@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "stepsim/compute.h"
+#include "stepsim/job.h"
 
 #define UNNAMED_MOST 0.05 /* of all transfers: with more the labels are not told apart */
 

@@ -13,6 +13,7 @@
 #include "plan/least.h"
 #include "stepsim/schedule.h"
 #include "stepsim/shelf.h"
+#include "stepsim/stack.h"
 #include "workers/pool.h"
 
 /* Leaves of an item of the pool: those of one item share costs. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs beside each other on one cluster. */
 #include "stepsim/share.h"
+#include "stepsim/job.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/job.h"
 
 struct named_lengths {
     char *path;

@@ -20,7 +20,7 @@ static int given(const struct ss_finish *f, const char *flag)
 /* What puts an end to it itself, full recompute, has a note of its own. */
 static int moves_layers(const struct ss_finish *f)
 {
-    return f->job->offload.layers > 0 || given(f, "--cpu-offloading-num-layers");
+    return f->job->offload.layers > 0 || SS_GIVEN(f->asked, offload_layers);
 }
 
 /* --no-cpu-offloading-weights is obeyed by moving nothing. */

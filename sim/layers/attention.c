@@ -4,6 +4,8 @@
 
 #include "job/packing.h"
 #include "layers/operators.h"
+#include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
 
 /* Length of the causal sequence in which queries see as many keys on average. A local query at position i of its document sees
  * min(i, window) of them, or those of its chunk. */

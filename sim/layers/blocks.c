@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "layers/operators.h"
+#include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
 
 /* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
  * masks applied, and the gradients of the branches added to the residual stream's. */

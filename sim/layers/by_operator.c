@@ -5,6 +5,7 @@
  * backward reads it. The layer's last linear layer is never repeated: nothing but the next layer reads its output.
  */
 #include "layers/operators.h"
+#include "stepsim/job_kinds.h"
 
 static int last_linear(const struct ss_ops *ops)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "layers/operators.h"
+#include "stepsim/job_kinds.h"
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */

@@ -2,6 +2,8 @@
 #include "layers/kinds.h"
 
 #include "layers/stages.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 
 const struct ss_layer_kind *ss_layer_kind(int kind)
 {

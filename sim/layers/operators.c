@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/job_kinds.h"
 
 struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
 {

@@ -8,6 +8,7 @@
 #include "job/packing.h"
 #include "layers/stages.h"
 #include "model/model_internal.h"
+#include "stepsim/job.h"
 
 /* A choice of the model, or what it follows where the model is not finished. */
 static int given(int choice, int otherwise)

@@ -2,6 +2,7 @@
 #include "layers/stages.h"
 
 #include "base/base.h"
+#include "stepsim/job.h"
 
 /* Chunks that a rank has of one copy of the model. */
 static int chunks_of_copy(const struct ss_schedule *s)

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "layers/operators.h"
+#include "stepsim/job.h"
+#include "stepsim/job_kinds.h"
 
 int ss_op_by_stages(const struct ss_shape *s)
 {

@@ -14,6 +14,7 @@
 #include "base/stats.h"
 #include "model/model_internal.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
 struct dp_group {

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 static double usual(const double *factor, int rank)
 {

@@ -7,6 +7,7 @@
 #include "job/packing.h"
 #include "model/model_internal.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* Parts of one layer's forward, and of what is there once, in units of 2 h^2 FLOP a token. */
 struct parts {

@@ -13,6 +13,7 @@
 #include "base/stats.h"
 #include "job/packing.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* Rows that are drawn at most, and slots that are run; iterations and pipelines at least and at most. */
 #define ROWS (1 << 19)

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 int ss_plan_least_is_even(const struct ss_job *job)
 {

@@ -9,6 +9,7 @@
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* Replicas, the rank's own among them, of which a group of a communicator holds ranks. */
 static int replicas_of(const struct ss_plan_builder *b, int comm)

@@ -7,6 +7,8 @@
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "stepsim/params.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* What the card cannot run at all. */
 static int check_card(const struct ss_plan *plan, struct ss_error *err)

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 #include "stepsim/params.h"
 
 struct ss_plan_kept {

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
 
 /* Ranks from the first to the last of a group, 1 where the job has no such groups. Error: SS_ERR_NOMEM. */
 static int find_extent(const struct ss_plan *plan, int comm, int *extent)

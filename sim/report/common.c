@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/common.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "stepsim/text.h"
 
 #include <errno.h>

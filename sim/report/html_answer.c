@@ -6,6 +6,7 @@
 #include "report/html.h"
 #include "report/names.h"
 #include "report/text.h"
+#include "stepsim/job.h"
 
 static void tile(FILE *out, const char *name, const char *value, const char *note, const char *kind)
 {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/common.h"
+#include "stepsim/job.h"
 
 /* A value that something is missing of has a type that jansson does not know: it cannot be dumped, nor can what holds it, and
  * nothing can be added to it. A flag of ours would need memory where there is none. */

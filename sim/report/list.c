@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "report/common.h"
+#include "stepsim/model.h"
+#include "stepsim/stack.h"
 
 /* Each line of a list: printed or collected. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);

@@ -7,6 +7,7 @@
 
 #include "report/common.h"
 #include "report/json.h"
+#include "stepsim/job.h"
 
 #define BAR_WIDTH 40
 #define GUESSED_SHOWN 4

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From words to the options of a run. */
 #include "stepsim/how.h"
+#include "stepsim/job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "stepsim/communicator.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 
 /* Half of the tolerance: either may wait for the other. */
 #define MATTERS (SS_LEVEL_TOLERANCE / 2)

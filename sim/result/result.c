@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a plan and what its replay measured to the figures of docs/design/design.md section 5. */
 #include "stepsim/result.h"
+#include "stepsim/job.h"
 
 #include <math.h>
 #include <stdlib.h>

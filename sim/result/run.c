@@ -12,7 +12,9 @@
 #include "result/spread.h"
 #include "result/timers.h"
 #include "stepsim/compute.h"
+#include "stepsim/job.h"
 #include "stepsim/result.h"
+#include "stepsim/stack.h"
 
 static const char *schedule_name(const struct ss_job *job, int chunks)
 {

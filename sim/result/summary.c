@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures of a run, each computed in one line, and the tables that tell what they are called. */
 #include "stepsim/summary.h"
+#include "stepsim/job.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "result/bands.h"
 #include "result/build.h"
 #include "stepsim/result.h"
+#include "stepsim/stack.h"
 
 static const char *const words[SS_OUTCOME_COUNT] = {
 #define X(symbol, word, measured) word,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/stack.h"
 
 /* X(symbol, name in Megatron-LM 2021, name in Megatron core; "" = not printed there) */
 #define TIMER_LIST(X)                                                                                        \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/job.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
 #include "study/progress.h"

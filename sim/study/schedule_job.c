@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "stepsim/job.h"
 #include "stepsim/result.h"
 #include "stepsim/schedule_study.h"
+#include "stepsim/stack.h"
 
 static void take_class(struct ss_search *q, const struct ss_plan *plan, int cls)
 {

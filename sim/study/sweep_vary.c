@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "stepsim/flags.h"
+#include "stepsim/job.h"
 #include "stepsim/sweep.h"
 
 static const char by_hand[] = "write --vary nodes=8,16",

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
+#include "stepsim/stack.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
 

@@ -10,6 +10,7 @@
 #include "job/asked.h"
 #include "stepsim/import.h"
 #include "stepsim/scenario.h"
+#include "stepsim/stack.h"
 
 #define JOB_MAX_ARGS 128
 #define L8B "--model llama3.1-8b --bf16 --mbs 1 --gbs 1024 --seq 8192 "

@@ -7,6 +7,8 @@
 
 #include "cost/cost.h"
 #include "layers/kinds.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "suite.h"
 
 struct setting {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedding: look-up of tokens, and of positions where they are learned. */
 #include "layers/kinds.h"
+#include "stepsim/model.h"
 
 /* From the rows of a vocabulary narrower than the model; the matrix is whole on every tensor rank. */
 static void projection(struct ss_ops *ops, const struct ss_shape *s)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "layers/kinds.h"
+#include "stepsim/model.h"
 
 /* What a model does with its logits before the loss, operators of PyTorch: a factor; division, tanh, which keeps its output, and
  * multiplication. A loss that is fused with the output layer does it in its own kernel. */

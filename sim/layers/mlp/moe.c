@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "layers/kinds.h"
+#include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
 
 /* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)

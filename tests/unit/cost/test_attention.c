@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention blocks, norms and residuals of the dense families, against numbers worked out by hand. */
 #include "small_job.h"
+#include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
 
 /* A query at position i sees min(i, 1024) keys: 4096 x 1024 - 1024^2 / 2 of them together. */
 static void test_window(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What context parallelism sends, and what of it sticks out of attention, by hand. */
 #include "small_job.h"
+#include "stepsim/job_kinds.h"
 
 #define MIB (1024.0 * 1024)
 

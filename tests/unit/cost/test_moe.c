@@ -7,6 +7,8 @@
 #include "cost/experts.h"
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "suite.h"
 
 #define TOKENS 8192.0

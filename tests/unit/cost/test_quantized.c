@@ -2,6 +2,7 @@
 /* mxfp8 and nvfp4: bytes of casts and of what is kept, rate of the products, by hand. */
 #include "cost/kernel.h"
 #include "small_job.h"
+#include "stepsim/job_kinds.h"
 
 #define TOKENS (2 * 4096.)
 

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "stepsim/import.h"
+#include "stepsim/job.h"
 #include "stepsim/scenario.h"
 #include "suite.h"
 

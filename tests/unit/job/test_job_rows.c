@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/table_internal.h"
+#include "stepsim/stack.h"
 #include "stepsim/study.h"
 #include "suite.h"
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "plan/plan_internal.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "suite.h"
 
 #define SEQUENCE 4096.0

@@ -5,6 +5,8 @@
 
 #include "cost/cost.h"
 #include "layers/kinds.h"
+#include "stepsim/job.h"
+#include "stepsim/model.h"
 #include "stepsim/plan.h"
 #include "suite.h"
 

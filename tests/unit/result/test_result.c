@@ -7,7 +7,9 @@
 
 #include "base/base.h"
 #include "result/pace.h"
+#include "stepsim/job.h"
 #include "stepsim/result.h"
+#include "stepsim/stack.h"
 #include "suite.h"
 
 #define NEAR(a, b) CU_ASSERT_DOUBLE_EQUAL(a, b, 1e-12 * (1 + fabs((double)(b))))

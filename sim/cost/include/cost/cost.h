@@ -10,8 +10,10 @@
 #include "cost/rank_cost.h"
 #include "cost/steps.h"
 #include "layers/operators.h"
-#include "stepsim/job.h"
 #include "stepsim/platform.h"
+
+struct ss_job;
+struct ss_stack;
 
 struct ss_cost_context {
     const struct ss_card *card;

@@ -4,8 +4,9 @@
 #define SS_COST_EXPERTS_H
 
 #include "comm/collective.h"
-#include "stepsim/job.h"
 #include "stepsim/load.h"
+
+struct ss_job;
 
 /* Loads of one pass of a layer of experts on a group of this shape, one node where it has no members; arrays of *ranks may be NULL. */
 int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, struct ss_load_figures *out,

@@ -10,9 +10,11 @@
 #include "cost/steps.h"
 #include "layers/stages.h"
 #include "stepsim/chunk.h"
-#include "stepsim/job.h"
 #include "stepsim/load.h"
 #include "stepsim/schedule.h"
+
+struct ss_job;
+struct ss_stack;
 
 struct ss_layer_set;
 

@@ -4,7 +4,6 @@
 #define STEPSIM_TABLE_H
 
 #include "stepsim/error.h"
-#include "stepsim/job.h"
 #include "stepsim/notes.h"
 #include "stepsim/request.h"
 

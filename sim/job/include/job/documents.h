@@ -4,7 +4,8 @@
 #define SS_DOCUMENTS_H
 
 #include "job/packing.h"
-#include "stepsim/job.h"
+
+struct ss_job;
 
 struct ss_documents;
 /* Without any; NULL when out of memory. The caller frees it with ss_documents_free. */

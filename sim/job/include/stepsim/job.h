@@ -6,11 +6,10 @@
 #ifndef STEPSIM_JOB_H
 #define STEPSIM_JOB_H
 
-#include "stepsim/error.h"
+#include <stddef.h>
+
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/notes.h"
-#include "stepsim/request.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -24,7 +23,10 @@ struct ss_pipeline_layout {
     short layers[SS_LAYOUT_MAX]; /* [virtual stage], transformer layers; MTP's are behind the last one */
 };
 
+struct ss_error;
+struct ss_notes;
 struct ss_packing;
+struct ss_request;
 struct ss_stack;
 
 /* A node with a GPU that has failed, from 0; gpu -1: which one is not said. */

@@ -4,15 +4,16 @@
 #define STEPSIM_SCENARIO_H
 
 #include "stepsim/error.h"
-#include "stepsim/job.h"
 #include "stepsim/notes.h"
 #include "stepsim/platform.h"
 #include "stepsim/request.h"
-#include "stepsim/stack.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct ss_job;
+struct ss_stack;
 
 /* All that a prediction needs, checked; nothing changes it. ss_scenario_free frees all of it. */
 struct ss_scenario {

@@ -4,8 +4,10 @@
 #define SS_LAYERS_SHAPE_H
 
 #include "comm/collective.h"
-#include "stepsim/job.h"
-#include "stepsim/stack.h"
+
+struct ss_job;
+struct ss_model;
+struct ss_stack;
 
 /* All sizes in elements of one rank. */
 struct ss_shape {

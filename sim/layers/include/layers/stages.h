@@ -3,8 +3,9 @@
 #ifndef SS_LAYERS_STAGES_H
 #define SS_LAYERS_STAGES_H
 
-#include "stepsim/job.h"
 #include "stepsim/schedule.h"
+
+struct ss_job;
 
 /* Where the layers of a chunk are. */
 struct ss_stage_place {

@@ -7,12 +7,10 @@
 
 #include "stepsim/bands.h"
 #include "stepsim/error.h"
-#include "stepsim/job.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"
 #include "stepsim/replay.h"
 #include "stepsim/scenario.h"
-#include "stepsim/stack.h"
 #include "stepsim/summary.h"
 #include "stepsim/workers.h"
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
-#include "stepsim/job.h"
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
 #include "stepsim/table.h"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "job/asked.h"
+#include "stepsim/stack.h"
 #include "stepsim/study.h"
 
 /* ---- changes.c ---- */
