@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "cost/cost.h"
+#include "stepsim/job.h"
 
 static const struct ss_group_shape *expert_group(const struct ss_cost_context *c, int comm)
 {

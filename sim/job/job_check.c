@@ -358,6 +358,11 @@ static int check_positions(struct ss_finish *f)
 
 int ss_job_check_features(struct ss_finish *f)
 {
+    static int (*const steps[])(struct ss_finish *) = {
+        check_positions,     ss_job_check_recompute,       check_offload,
+        check_data_parallel, ss_job_check_quantized,       check_attention,
+        ss_job_check_packed, ss_job_check_expert_features, ss_job_check_optimizer,
+    };
     int rc = SS_OK;
 
     if (f->job->tp_comm_overlap && !f->job->sequence_parallel)
@@ -368,22 +373,7 @@ int ss_job_check_features(struct ss_finish *f)
         REFUSE(f, "--deterministic-mode --tp-comm-overlap", "drop one of the two",
                "--deterministic-mode requires: tp_comm_overlap=False (got True). Adjust these options to "
                "continue");
-    rc = check_positions(f);
-    if (!rc)
-        rc = ss_job_check_recompute(f);
-    if (!rc)
-        rc = check_offload(f);
-    if (!rc)
-        rc = check_data_parallel(f);
-    if (!rc)
-        rc = ss_job_check_quantized(f);
-    if (!rc)
-        rc = check_attention(f);
-    if (!rc)
-        rc = ss_job_check_packed(f);
-    if (!rc)
-        rc = ss_job_check_expert_features(f);
-    if (!rc)
-        rc = ss_job_check_optimizer(f);
+    for (size_t i = 0; i < SS_ARRAY_LEN(steps) && !rc; i++)
+        rc = steps[i](f);
     return rc;
 }

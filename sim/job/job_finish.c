@@ -253,24 +253,16 @@ static void complete_open(struct ss_finish *f)
 
 int ss_job_complete(struct ss_finish *f)
 {
+    static int (*const steps[])(struct ss_finish *) = {
+        ss_job_complete_model, ss_job_check_layout, complete_batch,         ss_job_check_stages,
+        ss_job_check_features, complete_loads,      ss_job_complete_packed, ss_job_check_unpriced,
+    };
+    int rc = SS_OK;
+
     memcpy(f->job, &f->asked->job, sizeof *f->job);
     complete_open(f);
-    int rc = ss_job_complete_model(f);
-
-    if (!rc)
-        rc = ss_job_check_layout(f);
-    if (!rc)
-        rc = complete_batch(f);
-    if (!rc)
-        rc = ss_job_check_stages(f);
-    if (!rc)
-        rc = ss_job_check_features(f);
-    if (!rc)
-        rc = complete_loads(f);
-    if (!rc)
-        rc = ss_job_complete_packed(f);
-    if (!rc)
-        rc = ss_job_check_unpriced(f);
+    for (size_t i = 0; i < SS_ARRAY_LEN(steps) && !rc; i++)
+        rc = steps[i](f);
     if (!rc)
         complete(f);
     return rc;
