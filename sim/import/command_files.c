@@ -99,3 +99,39 @@ int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *e
     }
     return err ? err->code : SS_ERR_IO;
 }
+
+const char *ss_command_value(const struct ss_words *words, size_t first, size_t end, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (size_t i = first; i < end; i++) {
+        const char *text = words->w[i].text;
+        if (!strncmp(text, name, n) && text[n] == '=')
+            return text + n + 1;
+        if (!strcmp(text, name) && i + 1 < end)
+            return words->w[i + 1].text;
+    }
+    return NULL;
+}
+
+bool ss_begins_json(const char *text, size_t len)
+{
+    size_t i = ss_byte_order_mark(text, len);
+
+    while (i < len && text[i] && strchr(" \t\r\n", text[i]))
+        i++;
+    return i < len && text[i] == '{';
+}
+
+bool ss_has_line(const char *text, size_t len, const char *begin, bool indented)
+{
+    size_t n = strlen(begin);
+
+    for (const char *p = text, *end = text + len; p; p = memchr(p, '\n', (size_t)(end - p)), p += p != NULL) {
+        while (indented && p < end && (*p == ' ' || *p == '\t'))
+            p++;
+        if ((size_t)(end - p) >= n && !memcmp(p, begin, n))
+            return true;
+    }
+    return false;
+}

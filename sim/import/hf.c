@@ -1,337 +1,278 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hugging Face's Trainer: model, batch, precision, kernels, optimizer. */
+/* Hugging Face's Trainer: what the rows of huggingface.map cannot say of model, batch, precision, recompute and the script's arguments. */
 #include "import/hf.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/base.h"
 
 #define MOST ((int64_t)1 << 26)
+#define MODEL "args.model_name_or_path"
+#define LENGTH "args.cutoff_len"
+#define SIZE "args.per_device_train_batch_size"
+#define STEPS "args.gradient_accumulation_steps"
+#define DS_SIZE "deepspeed.train_micro_batch_size_per_gpu"
+#define DS_STEPS "deepspeed.gradient_accumulation_steps"
+#define DS_ALL "deepspeed.train_batch_size"
 
 /* ---- model and batch ---- */
 
-static void map_model(struct ss_hf *x)
+static void add_model(struct ss_reading *r, struct ss_tree_node *node)
 {
-    struct ss_trainer *t = &x->t;
-    const char *paths = "args.model_name_or_path args.model_name args.model_id args.model args.config_name";
-    const struct ss_tree_node *at = ss_trainer_node(t, paths);
+    const struct ss_tree_node *at = ss_reading_node(r, MODEL);
 
+    (void)node;
     if (!at) {
-        ss_trainer_assume(t, "--model says the model");
+        ss_reading_assume(r, "--model says the model");
         return;
     }
-    ss_trainer_model(t, at, ss_trainer_text(t, paths, ""));
-    ss_trainer_add(t, at, "--make-vocab-size-divisible-by", "1"); /* rows as they are */
-    if (t->has_model && t->model.num_experts > 0)
-        ss_trainer_assume(t, "the products of a rank's experts are one grouped GEMM, tokens are spread by "
+    ss_reading_model(r, at, ss_reading_text(r, MODEL, ""));
+    ss_reading_flag(r, at, "--make-vocab-size-divisible-by", "1"); /* rows as they are */
+    if (r->has_model && r->model.num_experts > 0)
+        ss_reading_assume(r, "the products of a rank's experts are one grouped GEMM, tokens are spread by "
                              "data parallelism alone");
 }
 
-static void map_sequence(struct ss_hf *x)
+static void add_sequence(struct ss_reading *r, struct ss_tree_node *node)
 {
-    struct ss_trainer *t = &x->t;
-    const char *paths =
-        "args.cutoff_len args.block_size args.max_seq_length args.max_length args.max_seq_len "
-        "args.model_max_length";
-    const struct ss_tree_node *at = ss_trainer_node(t, paths);
-    int clm = strstr(x->script, "run_clm") != NULL, full = clm || ss_trainer_truth(t, "args.packing", 0);
-    int apart = ss_trainer_truth(t, "args.neat_packing", 0);
-    int64_t seq = ss_trainer_size(t, paths, x->factory ? 2048 : clm ? 1024 : 0, 0, MOST);
+    const struct ss_hf *x = ss_hf_of(r);
+    int clm = strstr(x->script, "run_clm") != NULL, full = clm || ss_reading_truth(r, "args.packing", 0);
+    int apart = ss_reading_truth(r, "args.neat_packing", 0);
+    int64_t seq = ss_reading_size(r, LENGTH, x->factory ? 2048 : clm ? 1024 : 0, 0, MOST);
 
-    if (x->factory && ss_tree_is(ss_trainer_node(t, "args.stage"), "pt"))
+    (void)node;
+    if (x->factory && ss_tree_is(ss_reading_node(r, "args.stage"), "pt"))
         full = 1;
     if (!seq) {
-        ss_trainer_assume(t, "--seq says the length of a row");
+        ss_reading_assume(r, "--seq says the length of a row");
         return;
     }
-    ss_trainer_add_whole(t, at, "--seq", seq);
+    ss_reading_whole_flag(r, ss_reading_node(r, LENGTH), "--seq", seq);
     if (apart)
-        ss_trainer_assume(t,
+        ss_reading_assume(r,
                           "a row is one document; --packed-lengths says those that neat_packing keeps apart");
     else if (!full)
-        ss_trainer_assume(t, "every row has all of its %lld tokens", (long long)seq);
+        ss_reading_assume(r, "every row has all of its %lld tokens", (long long)seq);
 }
 
 /* A number that HF's arguments and DeepSpeed's file may both say: they must agree. */
-static int64_t agreed(struct ss_hf *x, const char *args, const char *ds, int64_t missing)
+static int64_t agreed(struct ss_reading *r, const char *args, const char *ds, int64_t missing)
 {
-    struct ss_trainer *t = &x->t;
-    const struct ss_tree_node *ours = ss_trainer_node(t, args), *theirs = ss_trainer_node(t, ds);
-    int64_t value = ss_trainer_size(t, args, missing, 1, MOST), other = value;
+    const struct ss_tree_node *ours = ss_reading_node(r, args), *theirs = ss_reading_node(r, ds);
+    int64_t value = ss_reading_size(r, args, missing, 1, MOST), other = value;
 
-    if (!theirs || ss_hf_is_auto(theirs) || t->rc)
+    if (!theirs || ss_hf_is_auto(theirs) || r->rc)
         return value;
-    other = ss_trainer_size(t, ds, value, 1, MOST);
+    other = ss_reading_size(r, ds, value, 1, MOST);
     if (ours && other != value)
-        ss_trainer_fail(
-            t, theirs, SS_ERR_CONFIG,
+        ss_reading_fail(
+            r, theirs, SS_ERR_CONFIG,
             "%lld here and %lld at %s:%d: the Trainer refuses values that differ from its own; write "
             "\"auto\"",
             (long long)other, (long long)value, ours->file, ours->line);
     return other;
 }
 
-void ss_hf_check_batch(struct ss_trainer *t, int64_t micro, int64_t steps, int64_t ranks)
+void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64_t ranks)
 {
-    const struct ss_tree_node *at = ss_trainer_node(t, "deepspeed.train_batch_size");
-    int64_t all = ss_hf_is_auto(at) ? 0 : ss_trainer_size(t, "deepspeed.train_batch_size", 0, 1, MOST);
+    const struct ss_tree_node *at = ss_reading_node(r, DS_ALL);
+    int64_t all = ss_hf_is_auto(at) ? 0 : ss_reading_size(r, DS_ALL, 0, 1, MOST);
 
-    if (!all || !micro || !steps || t->rc)
+    if (!all || !micro || !steps || r->rc)
         return;
     if (all % steps || all / steps % micro)
-        ss_trainer_fail(
-            t, at, SS_ERR_CONFIG,
+        ss_reading_fail(
+            r, at, SS_ERR_CONFIG,
             "%lld is no multiple of %lld x %lld, micro batch x gradient accumulation: DeepSpeed refuses it",
             (long long)all, (long long)micro, (long long)steps);
     else if (!ranks)
-        ss_trainer_assume(
-            t,
+        ss_reading_assume(
+            r,
             "the GPUs are as many as make %lld data-parallel ranks: with others DeepSpeed refuses a "
             "train_batch_size of %lld (%lld x %lld a rank)",
             (long long)(all / steps / micro), (long long)all, (long long)micro, (long long)steps);
     else if (all / steps / micro != ranks)
-        ss_trainer_fail(
-            t, at, SS_ERR_CONFIG,
+        ss_reading_fail(
+            r, at, SS_ERR_CONFIG,
             "%lld is not %lld x %lld x %lld, micro batch x gradient accumulation x data-parallel ranks: "
             "DeepSpeed refuses it",
             (long long)all, (long long)micro, (long long)steps, (long long)ranks);
 }
 
-/* Ranks of data parallelism, as far as the files and the launcher say them; else 0. */
-static int64_t ranks_of(struct ss_hf *x)
+static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
 {
-    static const char *const degrees[] = {"accelerate.parallelism_config.parallelism_config_tp_size",
-                                          "accelerate.parallelism_config.parallelism_config_cp_size",
-                                          "accelerate.parallelism_config.parallelism_config_sp_size"};
-    int64_t ranks = (int64_t)x->t.nodes * x->t.gpus_per_node;
+    const struct ss_tree_node *all = ss_reading_node(r, DS_ALL),
+                              *said = ss_reading_node(r, STEPS " " DS_STEPS);
+    int trainer = ss_tree_find(ss_tree_root(r->tree), "args") != NULL;
+    int64_t micro = agreed(r, SIZE, DS_SIZE, trainer ? 8 : 0), number = agreed(r, STEPS, DS_STEPS, 1);
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(degrees); i++)
-        ranks /= ss_trainer_size(&x->t, degrees[i], 1, 1, 1 << 20);
-    return ranks;
-}
-
-static void map_batch(struct ss_hf *x)
-{
-    struct ss_trainer *t = &x->t;
-    const char *ds_steps = "deepspeed.gradient_accumulation_steps";
-    const char *size = "args.per_device_train_batch_size args.per_gpu_train_batch_size args.train_batch_size";
-    const char *ds_size = "deepspeed.train_micro_batch_size_per_gpu";
-    const char *steps =
-        "args.gradient_accumulation_steps accelerate.deepspeed_config.gradient_accumulation_steps";
-    const struct ss_tree_node *all = ss_trainer_node(t, "deepspeed.train_batch_size");
-    int trainer = ss_tree_find(ss_tree_root(t->tree), "args") != NULL;
-    int64_t micro = agreed(x, size, ds_size, trainer ? 8 : 0);
-    int64_t number = agreed(x, steps, ds_steps, 1);
-    const struct ss_tree_node *said =
-        ss_trainer_node(t, steps) ? ss_trainer_node(t, steps) : ss_trainer_node(t, ds_steps);
-
-    if (ss_trainer_truth(t, "args.auto_find_batch_size", 0))
-        ss_trainer_refuse(t, ss_trainer_node(t, "args.auto_find_batch_size"),
-                          "the batch is what fits when it runs: give --mbs");
+    (void)node;
     if (micro)
-        ss_trainer_add_whole(
-            t, ss_trainer_node(t, size) ? ss_trainer_node(t, size) : ss_trainer_node(t, ds_size), "--mbs",
-            micro);
+        ss_reading_whole_flag(r, ss_reading_node(r, SIZE " " DS_SIZE), "--mbs", micro);
     else
-        ss_trainer_assume(t, "--mbs says the sequences of a microbatch");
-    ss_hf_check_batch(t, micro, said && !ss_hf_is_auto(said) ? number : 0, ranks_of(x));
+        ss_reading_assume(r, "--mbs says the sequences of a microbatch");
+    ss_hf_check_batch(r, micro, said && !ss_hf_is_auto(said) ? number : 0, ss_hf_ranks(r));
     if (all && !ss_hf_is_auto(all))
-        ss_trainer_add_whole(t, all, "--gbs", ss_trainer_size(t, "deepspeed.train_batch_size", 1, 1, MOST));
+        ss_reading_whole_flag(r, all, "--gbs", ss_reading_size(r, DS_ALL, 1, 1, MOST));
     else if (number > 1)
-        ss_trainer_add_whole(t, ss_trainer_node(t, steps), "--gradient-accumulation-steps", number);
+        ss_reading_whole_flag(r, ss_reading_node(r, STEPS), "--gradient-accumulation-steps", number);
 }
 
 /* ---- precision ---- */
 
 /* A truth of DeepSpeed's file, "auto" and missing: the Trainer's. */
-static int ds_truth(struct ss_hf *x, const char *path, int trainers)
+static int ds_truth(struct ss_reading *r, const char *path, int trainers)
 {
-    const struct ss_tree_node *node = ss_trainer_node(&x->t, path);
+    const struct ss_tree_node *node = ss_reading_node(r, path);
 
-    return !node || ss_hf_is_auto(node) ? trainers : ss_trainer_truth(&x->t, path, trainers);
+    return !node || ss_hf_is_auto(node) ? trainers : ss_reading_truth(r, path, trainers);
 }
 
-static void map_autocast(struct ss_hf *x, const struct ss_tree_node *at, int half)
+static void add_autocast(struct ss_reading *r, const struct ss_tree_node *at, int half)
 {
-    struct ss_trainer *t = &x->t;
-    const char *paths = "args.torch_dtype args.dtype";
-    const char *type = ss_trainer_text(t, paths, "float32");
-    int whole = strstr(type, "bfloat16") || !strcmp(type, "bf16") || ss_trainer_truth(t, "args.pure_bf16", 0);
+    const char *paths = "args.torch_dtype args.dtype", *type = ss_reading_text(r, paths, "float32");
+    enum ss_hf_sharding how = ss_hf_of(r)->how;
+    int pure = ss_reading_truth(r, "args.pure_bf16", 0),
+        whole = strstr(type, "bfloat16") || !strcmp(type, "bf16") || pure;
 
-    if (x->how == SS_HF_FSDP && ss_trainer_truth(t, "args.pure_bf16", 0))
-        ss_trainer_refuse(t, ss_trainer_node(t, "args.pure_bf16"),
+    if (how == SS_HF_FSDP && pure)
+        ss_reading_refuse(r, ss_reading_node(r, "args.pure_bf16"),
                           "FSDP without fp32 parameters is not modelled");
-    if (x->how != SS_HF_DDP)
+    if (how != SS_HF_DDP)
         return;
     if (half)
-        ss_trainer_refuse(t, at, "fp16 under autocast is not modelled: take bf16, or DeepSpeed");
-    ss_trainer_add_prop(t, whole ? ss_trainer_node(t, paths) : at,
-                        whole ? SS_PROP_model_type : SS_PROP_fp32_params, 1);
+        ss_reading_refuse(r, at, "fp16 under autocast is not modelled: take bf16, or DeepSpeed");
+    ss_reading_prop(r, whole ? ss_reading_node(r, paths) : at,
+                    whole ? SS_PROP_model_type : SS_PROP_fp32_params, 1);
 }
 
 /* DeepSpeed accumulates in the model's type, but bf16 without ZeRO in fp32, unless its file says another (get_data_types of its
  * engine.py). */
-static void map_accumulation(struct ss_hf *x, const char *own)
+static void add_accumulation(struct ss_reading *r, const char *own)
 {
-    const struct ss_tree_node *at = ss_trainer_node(&x->t, "deepspeed.data_types.grad_accum_dtype");
-    int told = at && !ss_tree_is_null(at);
+    const struct ss_tree_node *at = ss_reading_node(r, "deepspeed.data_types.grad_accum_dtype");
 
-    if (told ? ss_tree_is(at, own) : x->stage > 0 || strcmp(own, "bf16") != 0)
+    if (at ? ss_tree_is(at, own) : ss_hf_of(r)->stage > 0 || strcmp(own, "bf16") != 0)
         return;
-    if (told && !ss_tree_is(at, "fp32"))
-        ss_trainer_refuse(
-            &x->t, at,
+    if (at && !ss_tree_is(at, "fp32"))
+        ss_reading_refuse(
+            r, at,
             "gradients that are accumulated in \"%.20s\" are not modelled: the model's type (%s) or fp32",
             at->text ? at->text : "", own);
-    ss_trainer_add(&x->t, at, "--accumulate-allreduce-grads-in-fp32", NULL);
+    ss_reading_flag(r, at, "--accumulate-allreduce-grads-in-fp32", NULL);
 }
 
-static void map_precision(struct ss_hf *x)
+static void add_precision(struct ss_reading *r, struct ss_tree_node *node)
 {
-    struct ss_trainer *t = &x->t;
-    const char *mixed = ss_trainer_text(t, "accelerate.mixed_precision", "");
-    const struct ss_tree_node *b = ss_trainer_node(
-        t, "args.bf16 deepspeed.bf16.enabled deepspeed.bfloat16.enabled accelerate.mixed_precision "
-           "args.dtype");
+    static const char mixed[] = "accelerate.mixed_precision", ds_bf16[] = "deepspeed.bf16.enabled",
+                      ds_fp16[] = "deepspeed.fp16.enabled";
+    const struct ss_hf *x = ss_hf_of(r);
+    const char *name = ss_reading_text(r, mixed, "");
+    const struct ss_tree_node *b =
+        ss_reading_node(r, "args.bf16 deepspeed.bf16.enabled accelerate.mixed_precision args.dtype");
     const char *chat =
-        x->script[0] && ss_trainer_node(t, "args.zero_stage") ? ss_trainer_text(t, "args.dtype", "fp16") : "";
-    int bf16 = ss_trainer_truth(t, "args.bf16", 0) || !strcmp(mixed, "bf16") || !strcmp(chat, "bf16") ||
-               ss_trainer_truth(t, "args.pure_bf16", 0);
-    int fp16 = ss_trainer_truth(t, "args.fp16", 0) || !strcmp(mixed, "fp16") || !strcmp(chat, "fp16");
-    int fp8 = ss_trainer_truth(t, "args.fp8", 0) || !strcmp(mixed, "fp8");
+        x->script[0] && ss_reading_node(r, "args.zero_stage") ? ss_reading_text(r, "args.dtype", "fp16") : "";
+    int bf16 = ss_reading_truth(r, "args.bf16", 0) || !strcmp(name, "bf16") || !strcmp(chat, "bf16") ||
+               ss_reading_truth(r, "args.pure_bf16", 0);
+    int fp16 = ss_reading_truth(r, "args.fp16", 0) || !strcmp(name, "fp16") || !strcmp(chat, "fp16");
+    int fp8 = ss_reading_truth(r, "args.fp8", 0) || !strcmp(name, "fp8");
 
+    (void)node;
     if (x->stage >= 0) {
-        bf16 = ds_truth(x, "deepspeed.bf16.enabled deepspeed.bfloat16.enabled", bf16);
-        fp16 = ds_truth(x, "deepspeed.fp16.enabled", fp16) && !bf16;
-        map_accumulation(x, bf16 || fp8 ? "bf16" : fp16 ? "fp16" : "fp32");
+        bf16 = ds_truth(r, ds_bf16, bf16);
+        fp16 = ds_truth(r, ds_fp16, fp16) && !bf16;
+        add_accumulation(r, bf16 || fp8 ? "bf16" : fp16 ? "fp16" : "fp32");
     }
     if (bf16 || fp8)
-        ss_trainer_add(t, b, "--bf16", NULL);
+        ss_reading_flag(r, b, "--bf16", NULL);
     else
-        ss_trainer_add(t, ss_trainer_node(t, "args.fp16 deepspeed.fp16.enabled accelerate.mixed_precision"),
-                       fp16 ? "--fp16" : "--precision", fp16 ? NULL : "fp32");
+        ss_reading_flag(r, ss_reading_node(r, "args.fp16 deepspeed.fp16.enabled accelerate.mixed_precision"),
+                        fp16 ? "--fp16" : "--precision", fp16 ? NULL : "fp32");
     if (fp8) {
-        ss_trainer_add(t, ss_trainer_node(t, "args.fp8 accelerate.mixed_precision"), "--precision", "fp8");
-        ss_trainer_add(t, NULL, "--fp8-recipe", "tensorwise");
-        ss_trainer_assume(t, "fp8 costs what scales of whole tensors cost");
+        ss_reading_flag(r, ss_reading_node(r, "args.fp8 accelerate.mixed_precision"), "--precision", "fp8");
+        ss_reading_flag(r, NULL, "--fp8-recipe", "tensorwise");
+        ss_reading_assume(r, "fp8 costs what scales of whole tensors cost");
     }
     if (bf16 || fp16 || fp8)
-        map_autocast(x, b, fp16);
-    else if (!ss_trainer_node(t, "args") && x->stage >= 0)
-        ss_trainer_assume(t, "fp32, where neither bf16 nor fp16 is enabled: else give --bf16");
-    if (!bf16 && !fp16 && !fp8 && ss_trainer_truth(t, "args.tf32", 0))
-        ss_trainer_refuse(t, ss_trainer_node(t, "args.tf32"), "fp32 with products in TF32 is not modelled");
+        add_autocast(r, b, fp16);
+    else if (!ss_reading_holds(ss_tree_root(r->tree), "", "args?") && x->stage >= 0)
+        ss_reading_assume(r, "fp32, where neither bf16 nor fp16 is enabled: else give --bf16");
+    if (!bf16 && !fp16 && !fp8 && ss_reading_truth(r, "args.tf32", 0))
+        ss_reading_refuse(r, ss_reading_node(r, "args.tf32"), "fp32 with products in TF32 is not modelled");
 }
 
-/* ---- kernels, recompute, optimizer ---- */
-
-static void map_attention(struct ss_hf *x)
-{
-    struct ss_trainer *t = &x->t;
-    const char *paths = "args.attn_implementation args.flash_attn";
-    const struct ss_tree_node *at = ss_trainer_node(t, paths);
-    const char *name = ss_trainer_text(t, paths, "sdpa");
-
-    if (ss_has_word("eager disabled", name)) {
-        ss_trainer_add(t, at, "--attention-backend", "unfused");
-    } else if (ss_has_word("sdpa auto", name)) { /* PyTorch takes what it likes best on the card */
-        ss_trainer_add(t, at, "--attention-backend", "auto");
-    } else if (ss_has_word("flash_attention_3 fa3", name)) {
-        ss_trainer_add(t, at, "--attention-backend", "fused");
-        ss_trainer_assume(t, "FlashAttention 3 costs what cuDNN's attention costs");
-    } else {
-        ss_trainer_add(t, at, "--attention-backend", "flash");
-        if (!ss_has_word("flash_attention_2 fa2 true", name))
-            ss_trainer_assume(t, "attention by %.40s costs what FlashAttention 2 costs", name);
-    }
-}
-
-static void map_kernels(struct ss_hf *x)
-{
-    struct ss_trainer *t = &x->t;
-    const char *paths = "args.use_liger_kernel args.use_liger args.enable_liger_kernel";
-    const struct ss_tree_node *at = ss_trainer_node(t, paths);
-    int liger = ss_trainer_truth(t, paths, 0);
-    const char *dynamo = ss_trainer_text(t, "accelerate.dynamo_config.dynamo_backend", "no");
-    int compiled = ss_trainer_truth(t, "args.torch_compile", 0) || strcasecmp(dynamo, "no") != 0;
-
-    map_attention(x);
-    ss_trainer_add_prop(t, at, SS_PROP_fused_linear_loss, liger);
-    ss_trainer_add_prop(t, at, SS_PROP_inplace_activation, liger);
-    if (!liger) { /* PyTorch's own, whose backward holds three fp32 tensors */
-        ss_trainer_add_prop(t, NULL, SS_PROP_fused_cross_entropy, 0);
-        ss_trainer_add_prop(t, NULL, SS_PROP_loss_peak_bytes, 14);
-    }
-    ss_trainer_add_prop(t, ss_trainer_node(t, "args.torch_compile accelerate.dynamo_config.dynamo_backend"),
-                        SS_PROP_compiled, compiled);
-    if (!compiled && !liger)
-        ss_trainer_assume(t, "norms, rotary embeddings and activations are one kernel each; PyTorch's own "
-                             "operators take longer");
-}
+/* ---- recompute ---- */
 
 /* By the Trainer, or by accelerate's FSDP, whose switch its fsdp_config beats. The Trainer refuses both; LLaMA-Factory has a third. */
-static void map_recompute(struct ss_hf *x)
+static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
 {
-    struct ss_trainer *t = &x->t;
-    const char *plugins =
-        "args.fsdp_config.activation_checkpointing args.fsdp_config.fsdp_activation_checkpointing "
-        "accelerate.fsdp_config.fsdp_activation_checkpointing";
-    const struct ss_tree_node *at = ss_trainer_node(t, "args.gradient_checkpointing");
-    int on = ss_trainer_truth(t, "args.gradient_checkpointing", 0);
-    int wrapped = ss_trainer_truth(t, plugins, 0) && x->how == SS_HF_FSDP;
+    static const char plugins[] = "args.fsdp_config.activation_checkpointing";
+    const struct ss_hf *x = ss_hf_of(r);
+    const struct ss_tree_node *at = ss_reading_node(r, "args.gradient_checkpointing");
+    int on = ss_reading_truth(r, "args.gradient_checkpointing", 0);
+    int wrapped = ss_reading_truth(r, plugins, 0) && x->how == SS_HF_FSDP;
 
+    (void)node;
     if (x->factory) { /* on unless switched off */
-        at = ss_trainer_node(t, "args.disable_gradient_checkpointing");
-        on = !ss_trainer_truth(t, "args.disable_gradient_checkpointing", 0);
+        at = ss_reading_node(r, "args.disable_gradient_checkpointing");
+        on = !ss_reading_truth(r, "args.disable_gradient_checkpointing", 0);
         if (!at && !wrapped)
-            ss_trainer_assume(t, "layers are recomputed, LLaMA-Factory's default "
+            ss_reading_assume(r, "layers are recomputed, LLaMA-Factory's default "
                                  "(disable_gradient_checkpointing)");
     } else if (on && wrapped) {
-        ss_trainer_fail(t, ss_trainer_node(t, plugins), SS_ERR_CONFIG,
+        ss_reading_fail(r, ss_reading_node(r, plugins), SS_ERR_CONFIG,
                         "the Trainer refuses FSDP's checkpointing beside gradient_checkpointing: take one");
     }
     if (wrapped || !at)
-        at = ss_trainer_node(t, plugins) ? ss_trainer_node(t, plugins) : at;
-    if (x->factory || ss_tree_find(ss_tree_root(t->tree), "args") || at)
-        ss_trainer_add(t, at, "--recompute", on || wrapped ? "full" : "none");
+        at = ss_reading_node(r, plugins) ? ss_reading_node(r, plugins) : at;
+    if (x->factory || ss_tree_find(ss_tree_root(r->tree), "args") || at)
+        ss_reading_flag(r, at, "--recompute", on || wrapped ? "full" : "none");
 }
 
-static void check_optimizer(struct ss_hf *x)
-{
-    static const char fine[] = "adamw_torch adamw_torch_fused adamw_hf adamw_apex_fused adam adamw";
-    struct ss_trainer *t = &x->t;
-    const struct ss_tree_node *at = ss_trainer_node(t, "args.optim"),
-                              *type = ss_trainer_node(t, "deepspeed.optimizer.type");
-    const struct ss_tree_node *clip = ss_trainer_node(
-        t, "args.max_grad_norm deepspeed.gradient_clipping accelerate.deepspeed_config.gradient_clipping "
-           "accelerate.megatron_lm_config.megatron_lm_gradient_clipping");
-    int64_t norm;
+/* ---- arguments that have no row ---- */
 
-    ss_trainer_node(t, "deepspeed.gradient_clipping");
-    if (at && !(at->text && ss_has_word(fine, at->text)))
-        ss_trainer_refuse(t, at, "the optimizer %.40s is not modelled: take adamw_torch",
-                          at->text ? at->text : "");
-    if (type && strcasecmp(type->text ? type->text : "", "adamw") != 0 &&
-        strcasecmp(type->text ? type->text : "", "adam") != 0)
-        ss_trainer_refuse(t, type, "the optimizer %.40s is not modelled: take Adam or AdamW",
-                          type->text ? type->text : "");
-    if (clip && ss_tree_whole(clip, &norm) && norm == 0)
-        ss_trainer_add(t, clip, "--clip-grad", "0");
+/* Whether an argument that is not known says by its name that it is not without effect. */
+static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
+{
+    int off = node->kind == SS_TREE_SCALAR &&
+              (ss_tree_is_null(node) || ss_has_word("0 1 false False none no", node->text));
+
+    if (!off && strstr(node->key, "parallel"))
+        ss_reading_refuse(r, node,
+                          "parallelism of the script's own is not read: give --tp, --pp, --cp or --ep "
+                          "in place of it");
+    if (strstr(node->key, "lora") && ss_tree_truth(node) == 1)
+        ss_reading_refuse(r, node, "LoRA is not modelled: weights are frozen, gradients are of adapters");
 }
 
-void ss_hf_map(struct ss_hf *x)
+/* Arguments of the user's own script are no more than names here. Those of the Trainer without effect are told by their names alone. */
+static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
 {
-    ss_hf_map_sharding(x);
-    map_model(x);
-    ss_hf_map_buckets(x);
-    map_sequence(x);
-    map_batch(x);
-    map_precision(x);
-    if (x->how != SS_HF_MEGATRON) {
-        map_recompute(x);
-        map_kernels(x);
+    const struct ss_tree_node *args = ss_tree_find(ss_tree_root(r->tree), "args");
+    char list[480] = "", path[240];
+    size_t used = 0;
+
+    (void)node;
+    for (struct ss_tree_node *child = args ? args->first : NULL; child && !r->rc; child = child->next) {
+        const struct ss_key_row *row = ss_keymap_find(r->map, ss_tree_path(child, path, sizeof path));
+        if (child->read || (row && row->kind != SS_KEY_NONE) || !child->key ||
+            (!row && ss_keymap_is_section(r->map, path)))
+            continue;
+        ss_tree_take(child);
+        if (row && ss_notes_add(&r->ignored, "%s", child->key))
+            r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        if (row)
+            continue;
+        check_own(r, child);
+        if (used + 80 < sizeof list)
+            used +=
+                (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", used ? ", " : "", child->key);
     }
-    check_optimizer(x);
-    ss_hf_rest(x);
+    if (used)
+        ss_reading_assume(r, "these arguments, which are not known here, change no time: %s", list);
 }
+
+const struct ss_key_code ss_hf_code[] = {{"model", add_model},         {"sequence", add_sequence},
+                                         {"batch", add_batch},         {"precision", add_precision},
+                                         {"recompute", add_recompute}, {"own", pass_own},
+                                         SS_HF_SHARDING_CODE,          {NULL, NULL}};

@@ -18,13 +18,14 @@ static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, cons
     if (!rc && c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes"))
         rc = ss_command_add_sizes(r, words, c, err);
     if (!rc) {
-        ss_trainer_begin(&x->t, name, tree, r, err);
+        ss_reading_begin(&x->r, name, tree, r, err);
         if (c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes")) {
-            x->t.nodes = c->nodes;
-            x->t.gpus_per_node = c->gpus_per_node;
+            x->r.nodes = c->nodes;
+            x->r.gpus_per_node = c->gpus_per_node;
         }
-        ss_hf_map(x);
-        rc = ss_trainer_end(&x->t);
+        ss_reading_load(&x->r, "huggingface", ss_hf_code);
+        ss_reading_rows(&x->r);
+        rc = ss_reading_end(&x->r);
     }
     ss_tree_free(tree);
     return rc;
@@ -56,30 +57,15 @@ static int has(const char *text, size_t len, const char *word)
 /* Whether a line begins with this name of YAML. */
 static int has_name(const char *text, size_t len, const char *name)
 {
-    size_t n = strlen(name);
+    char key[64];
 
-    for (const char *p = text, *end = text + len; p && (size_t)(end - p) > n; p++) {
-        if (!memcmp(p, name, n) && p[n] == ':')
-            return 1;
-        p = memchr(p, '\n', (size_t)(end - p));
-        if (!p)
-            break;
-    }
-    return 0;
-}
-
-static int begins_json(const char *text, size_t len)
-{
-    size_t i = ss_byte_order_mark(text, len);
-
-    while (i < len && text[i] && strchr(" \t\r\n", text[i]))
-        i++;
-    return i < len && text[i] == '{';
+    snprintf(key, sizeof key, "%s:", name);
+    return ss_has_line(text, len, key, false);
 }
 
 int ss_deepspeed_sniff(const char *text, size_t len)
 {
-    return begins_json(text, len) &&
+    return ss_begins_json(text, len) &&
            (has(text, len, "\"zero_optimization\"") || has(text, len, "\"train_micro_batch_size_per_gpu\"") ||
             has(text, len, "\"train_batch_size\""));
 }
@@ -106,9 +92,9 @@ int ss_factory_sniff(const char *text, size_t len)
     return ss_foreign_sniff(text, len) && has_name(text, len, "model_name_or_path");
 }
 
-int ss_trainer_json_sniff(const char *text, size_t len)
+int ss_hf_json_sniff(const char *text, size_t len)
 {
-    return begins_json(text, len) && has(text, len, "\"model_name_or_path\"") &&
+    return ss_begins_json(text, len) && has(text, len, "\"model_name_or_path\"") &&
            !has(text, len, "\"schema_version\"");
 }
 
@@ -144,7 +130,7 @@ static int is_factory(const struct ss_words *words, const struct ss_command *c)
 /* "run_clm.py args.json", the one argument of HF's parser, and "accelerate launch run_sft.py --config recipe.yaml", as trl has it. */
 static int names_file(const struct ss_words *words, const struct ss_command *c)
 {
-    const char *config = ss_hf_value(words, c->script + 1, c->end, "--config");
+    const char *config = ss_command_value(words, c->script + 1, c->end, "--config");
     int accelerate = 0;
 
     for (size_t i = c->first; i < c->script; i++)
@@ -168,27 +154,8 @@ int ss_hf_command_sniff(const struct ss_words *words, const struct ss_command *c
     return 0;
 }
 
-/* One option of words[*at ..], as section.name: its values with blanks between, or true. */
-static void set_option(struct ss_trainer *t, const char *section, const struct ss_words *words, size_t end,
-                       size_t *at)
-{
-    const struct ss_word *w = &words->w[*at];
-    char path[160], value[512];
-    size_t n = strcspn(w->text, "=");
-
-    snprintf(path, sizeof path, "%s.%.*s", section, (int)(n > 2 ? n - 2 : 0), w->text + 2);
-    for (char *p = path; *p; p++)
-        *p = *p == '-' ? '_' : *p;
-    snprintf(value, sizeof value, "%s", w->text[n] ? w->text + n + 1 : "");
-    while (!w->text[n] && *at + 1 < end && strncmp(words->w[*at + 1].text, "--", 2) != 0) {
-        size_t used = strlen(value);
-        snprintf(value + used, sizeof value - used, "%s%s", used ? " " : "", words->w[++*at].text);
-    }
-    ss_trainer_set(t, path, value[0] || w->text[n] ? value : "true", words->file, w->line);
-}
-
 /* accelerate's own options go where its file has them. */
-static void set_launcher(struct ss_trainer *t, const struct ss_words *words, size_t end, size_t *at)
+static void set_launcher(struct ss_reading *t, const struct ss_words *words, size_t end, size_t *at)
 {
     static const struct {
         const char *begin, *section;
@@ -210,19 +177,19 @@ static void set_launcher(struct ss_trainer *t, const struct ss_words *words, siz
                                                                : NULL;
 
     if (kind) {
-        ss_trainer_set(t, "accelerate.distributed_type", kind, words->file, w->line);
+        ss_reading_set(t, "accelerate.distributed_type", kind, words->file, w->line);
         return;
     }
     for (size_t i = 0; i < SS_ARRAY_LEN(sections); i++)
         if (!strncmp(w->text, sections[i].begin, strlen(sections[i].begin))) {
-            set_option(t, sections[i].section, words, end, at);
+            ss_reading_option(t, sections[i].section, words, end, at, ' ');
             return;
         }
-    set_option(t, "accelerate", words, end, at);
+    ss_reading_option(t, "accelerate", words, end, at, ' ');
 }
 
 /* accelerate launch --config_file FILE --options: the map `accelerate`. */
-static void read_accelerate(struct ss_trainer *t, const struct ss_words *words, const struct ss_command *c)
+static void read_accelerate(struct ss_reading *t, const struct ss_words *words, const struct ss_command *c)
 {
     size_t i = c->first;
 
@@ -231,7 +198,7 @@ static void read_accelerate(struct ss_trainer *t, const struct ss_words *words, 
         i++;
     if (i == c->script || t->rc)
         return;
-    const char *file = ss_hf_value(words, i, c->script, "--config_file");
+    const char *file = ss_command_value(words, i, c->script, "--config_file");
     if (file)
         t->rc = ss_hf_graft_file(t->tree, words, "accelerate", file, words->file, t->err);
     for (i++; i < c->script && !t->rc; i++) {
@@ -246,10 +213,10 @@ static void read_accelerate(struct ss_trainer *t, const struct ss_words *words, 
 }
 
 /* The script's own words: files of arguments, then options, which beat them. */
-static void read_arguments(struct ss_trainer *t, const struct ss_words *words, const struct ss_command *c)
+static void read_arguments(struct ss_reading *t, const struct ss_words *words, const struct ss_command *c)
 {
     size_t first = c->script + 1;
-    const char *config = ss_hf_value(words, first, c->end, "--config");
+    const char *config = ss_command_value(words, first, c->end, "--config");
 
     if (ends_in(words->w[c->script].text, "llamafactory-cli") && first < c->end &&
         (!strcmp(words->w[first].text, "train") || !strcmp(words->w[first].text, "sft")))
@@ -260,12 +227,12 @@ static void read_arguments(struct ss_trainer *t, const struct ss_words *words, c
         t->rc = ss_hf_graft_file(t->tree, words, "args", config, words->file, t->err);
     for (size_t i = first; i < c->end && !t->rc; i++) {
         if (!strncmp(words->w[i].text, "--", 2))
-            set_option(t, "args", words, c->end, &i);
+            ss_reading_option(t, "args", words, c->end, &i, ' ');
         else if (strchr(words->w[i].text, '=')) { /* LLaMA-Factory: name=value */
             char path[160];
             size_t n = strcspn(words->w[i].text, "=");
             snprintf(path, sizeof path, "args.%.*s", (int)n, words->w[i].text);
-            ss_trainer_set(t, path, words->w[i].text + n + 1, words->file, words->w[i].line);
+            ss_reading_set(t, path, words->w[i].text + n + 1, words->file, words->w[i].line);
         } else {
             t->rc = ss_fail(t->err, SS_ERR_INPUT, words->file, words->w[i].line, "\"%.100s\" is no option",
                             words->w[i].text);
@@ -279,17 +246,17 @@ int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const 
     struct ss_command sized = *c;
     struct ss_hf x = {.script = words->w[c->script].text, .factory = is_factory(words, c)};
     struct ss_tree *tree;
-    struct ss_trainer t;
+    struct ss_reading t;
     int rc = ss_hf_hosts(words, &sized, err);
 
     rc = rc ? rc : ss_tree_new(words->file, &tree, err);
     if (rc)
         return rc;
-    ss_trainer_begin(&t, "", tree, r, err);
+    ss_reading_begin(&t, "", tree, r, err);
     read_accelerate(&t, words, c);
     if (!t.rc)
         read_arguments(&t, words, c);
-    rc = ss_trainer_end(&t);
+    rc = ss_reading_end(&t);
     if (!rc)
         return map(r, tree, &x, &sized, words, x.factory ? "LLaMA-Factory" : "Hugging Face", err);
     ss_tree_free(tree);

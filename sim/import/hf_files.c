@@ -104,24 +104,10 @@ int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct 
     return tell_missing(&named, rc, err);
 }
 
-const char *ss_hf_value(const struct ss_words *words, size_t first, size_t end, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (size_t i = first; i < end; i++) {
-        const char *text = words->w[i].text;
-        if (!strncmp(text, name, n) && text[n] == '=')
-            return text + n + 1;
-        if (!strcmp(text, name) && i + 1 < end)
-            return words->w[i + 1].text;
-    }
-    return NULL;
-}
-
 /* A line is "host slots=8". */
 int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err)
 {
-    const char *name = ss_hf_value(words, c->first, c->script, "--hostfile");
+    const char *name = ss_command_value(words, c->first, c->script, "--hostfile");
     char path[1024], *text;
     size_t len;
     int slots = 0, hosts = 0, number = 1;

@@ -12,7 +12,7 @@
 const struct ss_importer ss_importers[] = {
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
     {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
-    {"arguments of Hugging Face's Trainer as JSON", ss_trainer_json_sniff, NULL, ss_factory_add},
+    {"arguments of Hugging Face's Trainer as JSON", ss_hf_json_sniff, NULL, ss_factory_add},
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
     {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
     {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},

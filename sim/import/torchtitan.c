@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torchtitan: what its files and commands are, and keys that set nothing here. */
+/* torchtitan: what its files and commands are. */
 #include "import/torchtitan.h"
 
 #include <ctype.h>
@@ -9,110 +9,25 @@
 #include "base/base.h"
 #include "import/toml.h"
 
-/* clang-format off */
-static const struct ss_trainer_rule rules[] = {
-#define FINE(path) {path, "*", NULL},
-    FINE("job.*") FINE("profiling.*") FINE("profiler.*") FINE("metrics.*") FINE("checkpoint.*")
-    FINE("validation.*") FINE("validator.*") FINE("lr_scheduler.*") FINE("comm.*") FINE("tokenizer.*")
-    FINE("dataloader.*") FINE("training.dataloader.*") FINE("memory_estimation.*") FINE("dump_folder")
-    FINE("hf_assets_path") FINE("loss.*")
-    FINE("model.hf_assets_path") FINE("model.tokenizer_path") FINE("model.print_after_conversion")
-    FINE("model.norm_type") FINE("model.attn_mask_type") FINE("model.use_flex_attn")
-    FINE("optimizer.lr") FINE("optimizer.eps") FINE("optimizer.beta1") FINE("optimizer.beta2")
-    FINE("optimizer.weight_decay") FINE("optimizer.param_groups") FINE("optimizer.optimizer_factory_kwargs_by_name.*") FINE("optimizer.implementation")
-    FINE("training.max_norm") FINE("training.steps") FINE("training.dataset") FINE("training.dataset_path")
-    FINE("training.gc_freq") FINE("training.gc_debug") FINE("training.seed") FINE("training.warmup_steps")
-    FINE("training.disable_cuda_graphs")
-    FINE("debug.seed") FINE("debug.print_config") FINE("debug.save_config_file")
-    FINE("debug.enable_structured_logging") FINE("debug.deterministic_warn_only")
-    FINE("debug.spmd_typechecking")
-    FINE("activation_checkpoint.preserve_rng_state") FINE("activation_checkpoint.determinism_check")
-    FINE("activation_checkpoint.early_stop") FINE("activation_checkpoint.debug")
-    FINE("activation_checkpoint.memory_budget") FINE("activation_checkpoint.visualize_memory_budget_pareto")
-    FINE("activation_checkpoint.force_recompute_mm_shapes_by_fqns")
-    FINE("activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns")
-    FINE("parallelism.context_parallel_load_balancer") FINE("parallelism.context_parallel_ptrr_mask_key")
-    FINE("parallelism.spmd_backend") FINE("parallelism.full_dtensor") FINE("model_converters.*")
-    FINE("parallelism.hybridep_non_blocking_expert_capacity_factor") FINE("parallelism.enable_compiled_autograd")
-    FINE("experimental.enable_compiled_autograd")
-    FINE("compile.backend") FINE("compile.components")
-    FINE("quantize.linear.float8.*") FINE("quantize.dense.float8.*") FINE("quantize.linear.mx.*")
-    FINE("quantize.dense.mx.*") FINE("float8.*") FINE("mx.*") FINE("quantize.grouped_mm.*")
-    FINE("quantize.moe.*")
-#undef FINE
-    {"override.imports", "[]", "components of the user's own code are not read"},
-    {"training.enable_cpu_offload", "false",
-     "FSDP with parameters, gradients and optimizer on the host is not modelled"},
-    {"training.mixed_precision_reduce", "float32", "gradients that FSDP reduces in 16 bit are not modelled in torchtitan"},
-    {"optimizer.early_step_in_backward", "false", "an optimizer's step inside the backward is not modelled"},
-    {"debug.deterministic", "false", "the cost of deterministic kernels is not modelled in torchtitan"},
-    {"training.deterministic", "false", "the cost of deterministic kernels is not modelled in torchtitan"},
-    {"debug.detect_anomaly", "false", "autograd's search for anomalies is not modelled"},
-    {"debug.batch_invariant", "false", "batch-invariant kernels are not modelled"},
-    {"debug.moe_force_load_balance", "false", NULL},
-    {"parallelism.enable_fsdp_symm_mem", "false", "FSDP over symmetric memory is not modelled"},
-    {"parallelism.module_fqns_per_model_part", "[]",
-     "stages by names of modules are not read: give --pipeline-model-parallel-layout"},
-    {"parallelism.pipeline_parallel_schedule_csv", "", "give the schedule's file by --schedule"},
-    {"experimental.pipeline_parallel_schedule_csv", "", "give the schedule's file by --schedule"},
-    {"parallelism.pipeline_parallel_split_points", "[]",
-     "split points are not read: give --pipeline-model-parallel-layout"},
-    {"experimental.pipeline_parallel_split_points", "[]",
-     "split points are not read: give --pipeline-model-parallel-layout"},
-    {"training.data_parallel_type", "fsdp", "only fsdp is read: since 2024-09 degrees say it"},
-    {"fault_tolerance.enable", "false", "training by TorchFT is not modelled"},
-    {"fault_tolerance.*", "*", NULL},
-    {"experimental.custom_args_module", "", "a module with configuration of its own is not read"},
-    {"experimental.custom_import", "", "a module with code of its own is not read"},
-    {"experimental.custom_model_path", "", "a module with code of its own is not read"},
-};
-/* clang-format on */
-
 /* Takes the tree over. */
 static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_command *c,
                struct ss_error *err)
 {
-    const struct ss_tree_node *root = ss_tree_root(tree);
-    struct ss_titan x = {.steps = 1,
-                         .newest = ss_tree_find(root, "model_spec") != NULL,
-                         .tokens = ss_tree_find(root, "training.max_context_length") != NULL};
+    struct ss_titan x = {.steps = 1};
 
-    ss_trainer_begin(&x.t, "torchtitan", tree, request, err);
+    ss_reading_begin(&x.r, "torchtitan", tree, request, err);
     if (c) {
-        x.t.nodes = c->nodes;
-        x.t.gpus_per_node = c->gpus_per_node;
+        x.r.nodes = c->nodes;
+        x.r.gpus_per_node = c->gpus_per_node;
     }
-    ss_trainer_add(&x.t, NULL, "--stack", "torchtitan-2025");
-    ss_trainer_assume(&x.t, "the software is that of the stack torchtitan-2025 (--stack)%s",
-                      x.tokens ? ": no CUDA graphs, the loss in one piece" : "");
-    ss_titan_map_parallel(&x);
-    ss_titan_map_pipeline(&x);
-    ss_titan_map_kernels(&x);
-    ss_trainer_rest(&x.t, rules, SS_ARRAY_LEN(rules));
-    int rc = ss_trainer_end(&x.t);
+    ss_reading_load(&x.r, "torchtitan", ss_titan_code);
+    ss_reading_rows(&x.r);
+    int rc = ss_reading_end(&x.r);
     ss_tree_free(tree);
     return rc;
 }
 
 /* ---- files ---- */
-
-/* Whether a line is this header, "[training]". */
-static int has_header(const char *text, size_t len, const char *header)
-{
-    size_t n = strlen(header);
-
-    for (const char *p = text, *end = text + len; p < end;) {
-        while (p < end && (*p == ' ' || *p == '\t'))
-            p++;
-        if ((size_t)(end - p) >= n && !memcmp(p, header, n))
-            return 1;
-        p = memchr(p, '\n', (size_t)(end - p));
-        if (!p)
-            return 0;
-        p++;
-    }
-    return 0;
-}
 
 /* Whether a line sets a key of torchtitan, "training.seq_len = 8192". NeMo's overrides have a "model." too. */
 static int is_dotted(const char *p, const char *end, int blank_wanted)
@@ -158,8 +73,8 @@ static int is_toml(const char *text, size_t len)
 
 int ss_titan_toml_sniff(const char *text, size_t len)
 {
-    return is_toml(text, len) || has_header(text, len, "[training]") ||
-           has_header(text, len, "[parallelism]");
+    return is_toml(text, len) || ss_has_line(text, len, "[training]", true) ||
+           ss_has_line(text, len, "[parallelism]", true);
 }
 
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,
@@ -229,20 +144,15 @@ int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const 
 
 /* ---- commands ---- */
 
+/* The file's name, and at which word it stands. */
 static const char *config_file(const struct ss_words *words, const struct ss_command *c, size_t *at)
 {
     static const char *const names[] = {"--job.config_file", "--job.config-file"};
 
-    for (size_t i = c->script + 1; i < c->end; i++)
-        for (size_t k = 0; k < SS_ARRAY_LEN(names); k++) {
-            const char *text = words->w[i].text;
-            size_t n = strlen(names[k]);
-            *at = i;
-            if (!strncmp(text, names[k], n) && text[n] == '=')
-                return text + n + 1;
-            if (!strcmp(text, names[k]))
-                return i + 1 < c->end ? words->w[i + 1].text : "";
-        }
+    for (*at = c->script + 1; *at < c->end; ++*at)
+        for (size_t k = 0; k < SS_ARRAY_LEN(names); k++)
+            if (!strncmp(words->w[*at].text, names[k], strlen(names[k])))
+                return ss_command_value(words, *at, c->end, names[k]);
     return NULL;
 }
 
@@ -254,49 +164,33 @@ int ss_titan_command_sniff(const struct ss_words *words, const struct ss_command
 }
 
 /* --compile.enable, --compile.no-enable, --training.seq_len=8192, --training.seq_len 8192, --model.converters a b */
-static void override(struct ss_trainer *t, const struct ss_words *words, const struct ss_command *c,
+static void override(struct ss_reading *r, const struct ss_words *words, const struct ss_command *c,
                      size_t *at)
 {
     const struct ss_word *w = &words->w[*at];
-    char path[160], value[512], *last;
     size_t n = strcspn(w->text, "=");
+    const char *dot = memrchr(w->text, '.', n);
 
-    snprintf(path, sizeof path, "%.*s", (int)(n > 2 ? n - 2 : 0), w->text + 2);
-    for (char *p = path; *p; p++)
-        *p = *p == '-' ? '_' : *p;
-    snprintf(value, sizeof value, "%s", w->text[n] ? w->text + n + 1 : "");
-    while (!w->text[n] && *at + 1 < c->end && strncmp(words->w[*at + 1].text, "--", 2) != 0) {
-        size_t used = strlen(value);
-        snprintf(value + used, sizeof value - used, "%s%s", used ? "," : "", words->w[++*at].text);
-    }
-    last = strrchr(path, '.');
-    if (strncmp(w->text, "--", 2) != 0 || !last || !last[1] || last == path) {
-        t->rc = ss_fail(t->err, SS_ERR_INPUT, words->file, w->line,
+    if (strncmp(w->text, "--", 2) != 0 || !dot || dot == w->text + 2 || dot + 1 == w->text + n)
+        r->rc = ss_fail(r->err, SS_ERR_INPUT, words->file, w->line,
                         "\"%.100s\" is no option of torchtitan: --SECTION.KEY", w->text);
-        return;
-    }
-    if (!value[0] && !w->text[n]) {
-        int no = !strncmp(last + 1, "no_", 3);
-        if (no)
-            memmove(last + 1, last + 4, strlen(last + 4) + 1);
-        ss_copy(value, sizeof value, no ? "false" : "true");
-    }
-    ss_trainer_set(t, path, value, words->file, w->line);
+    else
+        ss_reading_option(r, "", words, c->end, at, ',');
 }
 
 static int override_all(struct ss_tree *tree, struct ss_request *r, const struct ss_words *words,
                         const struct ss_command *c, size_t config, struct ss_error *err)
 {
-    struct ss_trainer t;
+    struct ss_reading options;
 
-    ss_trainer_begin(&t, "torchtitan", tree, r, err);
-    for (size_t i = c->script + 1; i < c->end && !t.rc; i++) {
+    ss_reading_begin(&options, "torchtitan", tree, r, err);
+    for (size_t i = c->script + 1; i < c->end && !options.rc; i++) {
         if (i == config)
             i += !strchr(words->w[i].text, '=');
         else
-            override(&t, words, c, &i);
+            override(&options, words, c, &i);
     }
-    return ss_trainer_end(&t);
+    return ss_reading_end(&options);
 }
 
 static int no_file(const struct ss_words *words, const struct ss_command *c, struct ss_error *err)

@@ -38,12 +38,13 @@ WORDS = {
     "card": (["sim/platform/card.c"], ["props"]),
     "chain": (["sim/import/words.c", "sim/schedule/read.c", "sim/plan/placement.c", "sim/platform/schema.c"], list(LISTS)),
     "csv": (["sim/import/table_columns.c"], []),
-    "foreign": (["sim/import/nemo*.c", "sim/import/bridge.c", "sim/import/hydra*.c", "sim/import/megatron_*.c", "sim/import/core_names.c"], []),
+    "foreign": (["workloads/importers/[bcdmnops]*.map", "sim/import/nemo*.c", "sim/import/hydra*.c"], []),
     "gzip": (["sim/base/gzip.c"], []),
-    "huggingface": (["sim/import/hf*.c", "sim/import/trainer*.c"], []),
+    "huggingface": (["workloads/importers/[adhs]*.map", "sim/import/hf*.c"], []),
     "hwloc": (["sim/platform/hwloc_import.c"], []),
     "import": (["sim/platform/*import*.c"], []),
     "job": (["sim/job/flags*.c"], ["flags", "models", "platforms", "schedules"]),
+    "keymap": (["workloads/importers/*.map", "sim/import/include/import/keymap.h"], []),
     "journal": (["sim/workers/journal.c"], []),
     "kineto": (["sim/study/*trace*.c", "sim/study/kineto*.c"], []),
     "launch": (["sim/import/launch*.c", "sim/import/sandbox*.c", "sim/import/launcher.c"], ["flags"]),
@@ -64,7 +65,7 @@ WORDS = {
     "table": (["sim/import/table*.c"], []),
     "timer_rows": (["sim/study/timer_rows.c"], []),
     "toml": (["sim/import/toml*.c"], []),
-    "torchtitan": (["sim/import/torchtitan*.c"], []),
+    "torchtitan": (["workloads/importers/torchtitan.map", "sim/import/torchtitan*.c"], []),
     "train_log": (["sim/study/*log*.c"], []),
     "tree": (["sim/import/tree*.c"], []),
     "xml": (["sim/base/xml.c"], []),
@@ -78,7 +79,10 @@ def targets():
 # ---- dictionaries ----
 
 def literals(path):
-    """Texts without blanks and formats in the code of a file, comments and includes left out."""
+    """Texts without blanks and formats in the code of a file, comments and includes left out; words of a keymap, its paths name by name."""
+    if path.endswith(".map"):
+        with open(path, encoding="utf-8") as f:
+            return {w for w in re.findall(r"[\w@=-]+", re.sub(r"#.*", "", f.read())) if 1 < len(w) <= 48}
     with open(path, encoding="utf-8") as f:
         code = re.sub(r"/\*.*?\*/|^#\s*include.*?$", "", f.read(), flags=re.S | re.M)
     return {w for w in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code) if 1 < len(w) <= 48 and not re.search(r"[\\%\s]", w)}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What importers of configurations share: rows of names, Hydra, commands that name a file. */
+/* What importers of configurations share: Hydra, commands that name a file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,78 +9,6 @@
 #include "import/table_internal.h"
 #include "stepsim/job.h"
 #include "suite.h"
-
-/* ---- rows ---- */
-
-static int twice(struct ss_foreign *f, struct ss_tree_node *node, struct ss_error *err)
-{
-    return ss_foreign_add(f, node, node ? "--there" : "--not-there", err);
-}
-
-static const struct ss_foreign_row rows[] = {
-    {"value", SS_ROW_VALUE, "--value", NULL, NULL},
-    {"whole", SS_ROW_WHOLE, "--whole", NULL, NULL},
-    {"yes", SS_ROW_TRUE, "--yes --too", NULL, NULL},
-    {"no", SS_ROW_FALSE, "--no", NULL, NULL},
-    {"choice", SS_ROW_CHOICE, "a=--a;b=;bad=!it is not modelled", NULL, NULL},
-    {"refuse", SS_ROW_REFUSE, "fine", "it is not modelled", NULL},
-    {"none", SS_ROW_NONE, NULL, NULL, NULL},
-    {"call", SS_ROW_CALL, NULL, NULL, twice},
-};
-
-/* The words of a map after these rows, with blanks between; or the error's text. */
-static const char *map(const char *text, int *rc)
-{
-    static char out[600];
-    struct ss_foreign f = {0};
-    struct ss_error err = {0};
-
-    CU_ASSERT_EQUAL_FATAL(ss_tree_parse(text, strlen(text), "t.yaml", &f.tree, NULL), SS_OK);
-    *rc = ss_foreign_map(&f, ss_tree_root(f.tree), rows, SS_ARRAY_LEN(rows), &err);
-    *out = '\0';
-    for (size_t i = 0; i < f.n; i++) {
-        size_t at = strlen(out);
-        snprintf(out + at, sizeof out - at, "%s%s", i ? " " : "", f.word[i].text);
-        free(f.word[i].text);
-    }
-    if (*rc)
-        snprintf(out, sizeof out, "%s:%d: %.200s", err.file, err.line, err.message);
-    free(f.word);
-    ss_notes_free(&f.none);
-    ss_notes_free(&f.assumed);
-    ss_tree_free(f.tree);
-    return out;
-}
-
-static void test_rows(void)
-{
-    static const struct {
-        const char *text;
-        int rc;
-        const char *out;
-    } cases[] = {
-        {"{}", SS_OK, "--not-there"},
-        {"{value: x y, whole: 1e3, yes: true, no: false, choice: A}", SS_OK,
-         "--value x y --whole 1000 --yes --too --no --a --not-there"},
-        {"{value: [1, 2], yes: 0, no: 'True', choice: b, refuse: fine, none: {a: 1}, call: 1}", SS_OK,
-         "--value 1 2 --there"},
-        {"{value: null, whole: ~, yes: null, choice: , refuse: false, call: null}", SS_OK, "--not-there"},
-        {"{refuse: {}}", SS_OK, "--not-there"},
-        {"a: 1\nwhole: 1.5", SS_ERR_INPUT, "t.yaml:2: whole: \"1.5\" is no whole number"},
-        {"yes: 2", SS_ERR_INPUT, "t.yaml:1: yes: \"2\" is no true or false"},
-        {"choice: c", SS_ERR_INPUT, "t.yaml:1: choice: \"c\" is no value that is known here"},
-        {"choice: bad", SS_ERR_UNSUPPORTED, "t.yaml:1: choice: \"bad\": it is not modelled"},
-        {"refuse: 3", SS_ERR_UNSUPPORTED, "t.yaml:1: refuse: it is not modelled"},
-        {"value: {a: 1}", SS_ERR_INPUT, "t.yaml:1: value: a map or a list is no single value"},
-    };
-    for (size_t i = 0; i < SS_ARRAY_LEN(cases); i++) {
-        int rc;
-        const char *out = map(cases[i].text, &rc);
-        if (rc != cases[i].rc || strcmp(out, cases[i].out) != 0)
-            printf("\n  %s: %d '%s'\n", cases[i].text, rc, out);
-        CU_ASSERT(rc == cases[i].rc && !strcmp(out, cases[i].out));
-    }
-}
 
 /* ---- Hydra ---- */
 
@@ -276,7 +204,6 @@ static void test_sniff(void)
 SUITE(hydra)
 {
     CU_TestInfo tests[] = {
-        {"rows", test_rows},
         {"overrides and interpolations", test_overrides_and_interpolations},
         {"doubling ends", test_doubling_ends},
         {"shipped base", test_shipped_base},

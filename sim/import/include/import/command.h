@@ -3,6 +3,8 @@
 #ifndef SS_IMPORT_COMMAND_H
 #define SS_IMPORT_COMMAND_H
 
+#include <stdbool.h>
+
 #include "import/import.h"
 
 /* Words of a launch command, "torchrun --nnodes 4 train.py --flags": those of launchers from `first`, the script at `script`, its own
@@ -58,5 +60,12 @@ int ss_import_find(const char *name, const char *from, char *path, size_t size, 
  * messages. `words` may be NULL. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_command_read(const struct ss_words *words, const char *name, const char *from, char *path, size_t size,
                     char **text, size_t *len, struct ss_error *err);
+
+/* The value of an option among words first .. end - 1, "--name value" or "--name=value"; NULL: it is not there. */
+const char *ss_command_value(const struct ss_words *words, size_t first, size_t end, const char *name);
+/* Whether a text begins as JSON does. */
+bool ss_begins_json(const char *text, size_t len);
+/* Whether one of its lines begins so, behind blanks where it may be indented. */
+bool ss_has_line(const char *text, size_t len, const char *begin, bool indented);
 
 #endif

@@ -9,7 +9,7 @@
 #define SS_IMPORT_HF_H
 
 #include "import/command.h"
-#include "import/trainer.h"
+#include "import/reading.h"
 
 /* ---- hf_command.c: files and commands ---- */
 
@@ -23,7 +23,7 @@ int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const 
                       struct ss_error *err);
 /* LLaMA-Factory's YAML, which names the others. */
 int ss_factory_sniff(const char *text, size_t len);
-int ss_trainer_json_sniff(const char *text, size_t len);
+int ss_hf_json_sniff(const char *text, size_t len);
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file,
                    struct ss_error *err);
 /* "accelerate launch --config_file FILE train.py --model_name_or_path NAME", "deepspeed train.py --deepspeed FILE ...", torchrun and
@@ -45,35 +45,43 @@ int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct 
 /* Makes the contents of a file, named in the file `from`, the map `section` of the tree. */
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
                      const char *name, const char *from, struct ss_error *err);
-/* The same of a text. */
+/* Makes a text the map `section` of the tree. */
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err);
 /* Nodes and GPUs of DeepSpeed's launcher, which may be in a host file. */
 int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err);
-/* The value of an option among words first .. end - 1; NULL: it is not there. */
-const char *ss_hf_value(const struct ss_words *words, size_t first, size_t end, const char *name);
 
 enum ss_hf_sharding { SS_HF_DDP, SS_HF_ZERO, SS_HF_FSDP, SS_HF_MEGATRON };
 struct ss_hf {
-    struct ss_trainer t;
-    int factory;             /* LLaMA-Factory: its defaults */
-    int megatron;            /* Megatron-DeepSpeed: DeepSpeed's part of it */
-    const char *script;      /* "run_clm.py"; "": none */
-    int64_t stage;           /* of ZeRO; -1: no DeepSpeed */
-    enum ss_hf_sharding how; /* of ss_hf_map_sharding */
+    struct ss_reading r;              /* first, so that functions of rows find the rest */
+    int factory;                      /* LLaMA-Factory: its defaults */
+    int megatron;                     /* Megatron-DeepSpeed: DeepSpeed's part of it */
+    const char *script;               /* "run_clm.py"; "": none */
+    int64_t stage;                    /* of ZeRO; -1: no DeepSpeed */
+    enum ss_hf_sharding how;          /* of ss_hf_sharding */
+    const struct ss_words *own;       /* of Megatron-DeepSpeed: flags of Megatron-LM */
+    const struct ss_command *command; /* likewise */
 };
-/* hf.c: everything. */
-void ss_hf_map(struct ss_hf *x);
+static inline struct ss_hf *ss_hf_of(struct ss_reading *r)
+{
+    return (struct ss_hf *)r;
+}
+/* hf.c: functions of huggingface.map. */
+extern const struct ss_key_code ss_hf_code[];
 /* Fails where DeepSpeed's train_batch_size is a number that micro x steps x ranks of data parallelism do not make; 0: not said. */
-void ss_hf_check_batch(struct ss_trainer *t, int64_t micro, int64_t steps, int64_t ranks);
-/* hf_sharding.c: sizes, ZeRO, FSDP, data parallelism. */
-void ss_hf_map_sharding(struct ss_hf *x);
-/* Buckets of ZeRO; behind the model, whose width the Trainer fills in for "auto". */
-void ss_hf_map_buckets(struct ss_hf *x);
-/* hf_megatron.c: accelerate's Megatron-LM. */
-void ss_hf_map_megatron(struct ss_hf *x);
-/* hf_rules.c: what is left of the tree. */
-void ss_hf_rest(struct ss_hf *x);
+void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64_t ranks);
+/* hf_sharding.c: ranks of data parallelism; 0: not known. */
+int64_t ss_hf_ranks(struct ss_reading *r);
+/* Functions of sharding.map. */
+void ss_hf_sharding(struct ss_reading *r, struct ss_tree_node *node);
+void ss_hf_fsdp(struct ss_reading *r, struct ss_tree_node *node);
+void ss_hf_degrees(struct ss_reading *r, struct ss_tree_node *node);
+void ss_hf_buckets(struct ss_reading *r, struct ss_tree_node *node);
+#define SS_HF_SHARDING_CODE                                                                                  \
+    {"sharding", ss_hf_sharding}, {"fsdp", ss_hf_fsdp}, {"degrees", ss_hf_degrees},                          \
+    {                                                                                                        \
+        "buckets", ss_hf_buckets                                                                             \
+    }
 /* Whether a node is DeepSpeed's "auto". */
 static inline bool ss_hf_is_auto(const struct ss_tree_node *node)
 {

@@ -8,7 +8,7 @@
 #define SS_IMPORT_TORCHTITAN_H
 
 #include "import/command.h"
-#include "import/trainer.h"
+#include "import/reading.h"
 
 int ss_titan_toml_sniff(const char *text, size_t len);
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,
@@ -25,9 +25,9 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 /* ---- between its files ---- */
 
 #define SS_TITAN_MOST ((int64_t)1 << 26)
-/* What several parts of the mapping ask for. */
+/* What several functions of torchtitan.map ask for. */
 struct ss_titan {
-    struct ss_trainer t;
+    struct ss_reading r;      /* first, so that functions of rows find the rest */
     int newest;               /* saved since February 2026: the keys of @b5bcd76, or on the way there */
     int tokens;               /* batches are said in tokens, as in @b5bcd76 */
     int64_t tp, pp, cp, ep;   /* degrees */
@@ -35,10 +35,16 @@ struct ss_titan {
     int64_t steps;            /* microbatches of a pipeline in an iteration */
     char model[160];          /* what --model gets */
 };
-/* torchtitan_parallel.c: model, degrees, batch; torchtitan_pipeline.c: schedule and stages; torchtitan_kernels.c: recompute,
- * precision, optimizer. */
-void ss_titan_map_parallel(struct ss_titan *x);
-void ss_titan_map_pipeline(struct ss_titan *x);
-void ss_titan_map_kernels(struct ss_titan *x);
+static inline struct ss_titan *ss_titan_of(struct ss_reading *r)
+{
+    return (struct ss_titan *)r;
+}
+/* torchtitan_parallel.c: functions of torchtitan.map; torchtitan_pipeline.c and torchtitan_kernels.c have some of them. */
+extern const struct ss_key_code ss_titan_code[];
+void ss_titan_pipeline(struct ss_reading *r, struct ss_tree_node *node);
+void ss_titan_recompute(struct ss_reading *r, struct ss_tree_node *node);
+void ss_titan_compile(struct ss_reading *r, struct ss_tree_node *node);
+void ss_titan_precision(struct ss_reading *r, struct ss_tree_node *node);
+void ss_titan_optimizer(struct ss_reading *r, struct ss_tree_node *node);
 
 #endif

@@ -34,6 +34,7 @@ struct ss_tree_node {
     size_t n;         /* children */
     struct ss_tree_node *parent, *first, *last, *next; /* children in the order of the file */
     bool read, touched; /* set by ss_tree_get and ss_tree_take: this node was read; one below it was */
+    bool off, part;     /* of reading.h: no further row reads it; it is told as a part of its map */
 };
 struct ss_tree;
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What becomes of the keys of a foreign configuration: a file workloads/importers/NAME.map of the data, whose README describes the
+ * language. One row says what one key becomes:
+ *
+ *     [model]
+ *     hidden_size                   whole    --hidden-size
+ *     bias                          false    --disable-bias-linear
+ *     activation                    pick
+ *         gelu =
+ *         swiglu fast-swiglu = --swiglu
+ *         * = refuse its cost is not known
+ *     when fp8
+ *         fp8_recipe                value    --fp8-recipe
+ *     end
+ *
+ * A key that no row has is unknown. A row of a key that has no effect, or is refused, is also of all keys below it; no other row may
+ * then read one of these, so that a misspelt name never falls under it.
+ */
+#ifndef SS_IMPORT_KEYMAP_H
+#define SS_IMPORT_KEYMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "stepsim/error.h"
+
+#define SS_KEY_PATH 480 /* bytes of a path, with its final 0 */
+
+/* X(kind, word of the file, what stands behind it) */
+#define SS_KEY_KINDS(X)                                                                                      \
+    X(VALUE, value, FLAG)    /* a flag, which takes the value as it stands, of a list all items */           \
+    X(WHOLE, whole, FLAG)    /* a flag, which takes a whole number, however it is written (1e6) */           \
+    X(LIST, list, FLAG)      /* a flag, which takes a list as one text: a,b; with "[]" behind it [a,b] */    \
+    X(TRUE, true, WORDS)     /* true: these words; false: nothing; else an error */                          \
+    X(FALSE, false, WORDS)   /* false: these words; true: nothing; else an error */                          \
+    X(PICK, pick, ELSE)      /* the first case that has the value; "else V": the value of a missing key */   \
+    X(ADD, add, FLAG)        /* these words, whether the key is there or not */                              \
+    X(ASSUME, assume, WHY)   /* told as assumed where the key is there, always where it is "-" */            \
+    X(REFUSE, refuse, WHY)   /* refused, but null, false, 0, empty and the values of "unless V V:" */        \
+    X(DENY, deny, WHY)       /* refused likewise, as the framework itself does */                            \
+    X(NONE, none, NOTHING)   /* no effect on time or memory: told by its path */                             \
+    X(PART, part, NOTHING)   /* no effect: told once as the section of the row */                            \
+    X(OFF, off, NOTHING)     /* no effect, which nobody needs to be told; no later row reads the key */      \
+    X(NAMES, names, NOTHING) /* key "*": each name of the section that Megatron-LM has is its flag */        \
+    X(TABLE, table, NOTHING) /* no key, but values for a function to look up, "value value = text" */        \
+    X(CODE, code, NAME)      /* the function of this name reads the key; without a name that of another row */
+
+enum ss_key_kind {
+#define X(kind, word, behind) SS_KEY_##kind,
+    SS_KEY_KINDS(X)
+#undef X
+};
+
+/* Whether rows of this kind make no word. */
+static inline bool ss_key_becomes_nothing(enum ss_key_kind kind)
+{
+    return kind == SS_KEY_REFUSE || kind == SS_KEY_DENY || kind == SS_KEY_NONE || kind == SS_KEY_PART ||
+           kind == SS_KEY_OFF;
+}
+
+/* A line below a pick or a table. `words` of a pick are flags, the last of which may take the value ("--x %s"), or "refuse WHY"; "%s" in a text
+ * is the value. */
+struct ss_key_case {
+    const char *values, *words;
+    const char *assumed; /* NULL: nothing */
+};
+struct ss_key_row {
+    const char *key; /* from the root, each of its names, with bars between: "model.a|old.a"; "": none */
+    enum ss_key_kind kind;
+    int block; /* index of the innermost block that the row is in; -1: none */
+    const char *file;
+    int line;
+    const char *text; /* what is behind the kind, "" nothing */
+    const char *section;
+    size_t first, ncases; /* of a pick or a table: its lines in `choice` */
+};
+/* Rows between `when` and `end`. */
+struct ss_key_block {
+    int outer; /* index of the block around it; -1: none */
+    bool negated;
+    const char *condition; /* of paths from `prefix` */
+    const char *prefix;
+};
+struct ss_keymap {
+    const char *file;
+    struct ss_key_row *row;
+    struct ss_key_case *choice;
+    struct ss_key_block *block;
+    size_t n, nchoices, nblocks, npaths;
+    bool strict; /* "rest refused": a key without a row is an error; else it is told */
+    /* the keymap's own */
+    struct ss_key_path {
+        const char *text;
+        size_t row;
+    } * path; /* each name of each row */
+    size_t row_cap, choice_cap, block_cap, path_cap;
+    struct ss_map index; /* of path, by hash */
+    struct ss_arena arena;
+};
+
+struct ss_reading;
+struct ss_tree_node;
+/* A function of a `code` row; `node` is NULL where the key is missing or null. */
+struct ss_key_code {
+    const char *name;
+    void (*call)(struct ss_reading *r, struct ss_tree_node *node);
+};
+
+/* Reads workloads/importers/NAME.map and what it includes. The caller frees *out with ss_keymap_free. `code` ends with a name of NULL;
+ * NULL: names of functions are not looked at. Errors, with file and line: SS_ERR_INPUT, SS_ERR_IO, SS_ERR_NOMEM. */
+int ss_keymap_load(const char *name, const struct ss_key_code *code, struct ss_keymap **out,
+                   struct ss_error *err);
+/* Reads a text likewise; `file` stands for it in messages. What it includes is a map of the data. */
+int ss_keymap_parse(const char *text, size_t len, const char *file, const struct ss_key_code *code,
+                    struct ss_keymap **out, struct ss_error *err);
+void ss_keymap_free(struct ss_keymap *map);
+/* The row of the key at this path or, where it has not got one of its own, of what it is in and has no effect or is refused; NULL: it is
+ * unknown. */
+const struct ss_key_row *ss_keymap_find(const struct ss_keymap *map, const char *path);
+/* Whether keys below this path have rows. */
+bool ss_keymap_is_section(const struct ss_keymap *map, const char *path);
+
+#endif
