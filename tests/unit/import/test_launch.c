@@ -63,7 +63,7 @@ static void test_end_of_output(void)
                              .nodes = 1,
                              .gpus_per_node = 1,
                              .trust = 1,
-                             .end = ss_clock() + 60};
+                             .end = ss_clock() + 3600};
     struct ss_calls calls;
     size_t size;
     int fd = mkstemp(path);
