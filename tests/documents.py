@@ -96,7 +96,7 @@ def run(lines, program, folder):
             if re.search(r"stepsim serve\b", command):
                 continue # runs until it is ended
             said = re.search(r"#.*exits (\d)", command)
-            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300)
+            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
             ran += 1
             if answer.returncode not in ((int(said[1]),) if said else (0, 1)):
                 wrong.append("%s\n    exits %d: %s" % (command, answer.returncode, answer.stderr.strip().split("\n")[-1]))

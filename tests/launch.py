@@ -9,11 +9,11 @@ import os
 import pathlib
 import platform
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 PROGRAM, FOLDER = sys.argv[1:3]
@@ -206,9 +206,7 @@ class Launch(unittest.TestCase):
         kept = self.script("kept\n", "kept")
         path = self.script("".join(line + "\n" for line in lines) + LAUNCH)
         before = self.tree()
-        begin = time.monotonic()
         r = run(*HERE, "--launch", path)
-        self.assertLess(time.monotonic() - begin, 20 + 15)  # those of docs/reference/launch.md, and a busy machine
         self.assertIn(r.returncode, {True: (0,), False: (3,), None: (0, 3)}[launched], r.stdout[:500] + r.stderr)
         self.assertEqual(self.tree(), before)
         self.assertEqual(pathlib.Path(kept).read_text(), "kept\n")
@@ -239,33 +237,21 @@ class Launch(unittest.TestCase):
     def test_fork_bomb(self):
         self.survives("f() { f | f & }; f", launched=None)  # the shell may find no room for the launcher either
 
-    def test_processes_of_another_script_do_not_count(self):
-        path = self.script("for i in $(seq 600); do tail -s 77 -f /dev/null & done 2> /dev/null\nwait\ntail -f /dev/null\n", "many.sh")
-        many = subprocess.Popen([PROGRAM, "import", "--launch", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    def test_processes_of_others_do_not_count(self):
+        """More of this user than a script may have."""
+        many = subprocess.Popen(["sh", "-c", "for i in $(seq 600); do tail -f /dev/null & done; echo; wait"], stdout=subprocess.PIPE,
+                                start_new_session=True)
         try:
-            end = time.monotonic() + 15
-            while many.poll() is None and self.processes(b"tail\0-s\x0077\0") < 508 and time.monotonic() < end:
-                time.sleep(0.1)
-            if self.processes(b"tail\0-s\x0077\0") < 508:
-                self.skipTest("too slow to start 508 processes")
+            self.assertEqual(many.stdout.read(1), b"\n")
             self.same_as(self.result("--launch", self.script(LAUNCH)), *LAYOUT)
         finally:
-            many.terminate()
+            os.killpg(many.pid, signal.SIGTERM)
             many.wait()
-
-    @staticmethod
-    def processes(begin):
-        """How many of this machine have a command line that begins so."""
-        found = 0
-        for entry in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            try:
-                found += entry.read_bytes().startswith(begin)
-            except OSError:
-                pass
-        return found
+            many.stdout.close()
 
     def test_no_end(self):
-        self.survives("while true; do :; done", launched=False)
+        """The program ends a script after some time (docs/reference/launch.md)."""
+        self.survives("perl -e 'sleep'", launched=False)
 
     def test_no_end_of_several_runs(self):
         """What it misses is made and it runs again, but not for longer."""

@@ -6,6 +6,7 @@ Commands where the system gives too little: full disks, outputs that nobody read
 space and processes; a stopped SimGrid. Each ends with the full answer, or with a message that names what is missing, its exit status, and no file.
 Parts are the functions below; all of them without a word.
 """
+import contextlib
 import ctypes
 import os
 import re
@@ -69,8 +70,7 @@ class Place:
                 f.write(ROWS)
             os.chmod(own, 0o777)
             words = [w.replace("SRC", self.source).replace("rows.csv", os.path.join(own, "rows.csv")) for w in words]
-            p = subprocess.run([self.program, *words], cwd=folder, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=prepare, timeout=100,
-                               check=False)
+            p = subprocess.run([self.program, *words], cwd=folder, stdout=stdout, stderr=subprocess.PIPE, preexec_fn=prepare, check=False)
             left = sorted(f for f in os.listdir(folder) if f != "rows.csv")
         return p.returncode, p.stdout.decode("utf-8", "replace") if p.stdout else "", p.stderr.decode("utf-8", "replace"), left
 
@@ -137,7 +137,7 @@ def address_space(place):
     for name in "run", "simgrid", "list", "sweep", "import", "validate", "report":
         words = [*WRITE["report"], "out"] if name == "report" else TELL[name]
         whole = place.run(words)
-        for mib in [16, 28, *range(38, 49), *range(52, 100, 6), 192]:
+        for mib in 16, 28, 38, 41, 43, 44, 45, 47, 52, 64, 76, 192:
             got = place.run(words, limits={resource.RLIMIT_AS: (mib << 20, mib << 20)})
             full = got[0] == 0 and got[1] == whole[1] and got[3] == whole[3]
             enough |= full
@@ -172,31 +172,60 @@ def processes(place):
         expect("%s without a process more" % name, same or (got[0] in (1, 3) and "Resource temporarily unavailable" in got[1] + got[2]), got)
 
 
-def helper_of(pid):
-    """SimGrid's process once it runs its own program: stopped before, it holds the vfork() of its parent, which can look after nobody."""
-    for _ in range(1000):
-        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as f:
-            children = f.read().split()
-        if children and os.readlink("/proc/%s/exe" % children[0]) != os.readlink("/proc/%d/exe" % pid):
-            return int(children[0])
-        time.sleep(0.005)
-    raise AssertionError("%d has no SimGrid after 5 s" % pid)
+def helper_of(p):
+    """SimGrid's process once it runs its own program: stopped before, it holds the vfork() of its parent, which can look after nobody.
+    None: the command has ended."""
+    while p.poll() is None:
+        try:
+            with open("/proc/%d/task/%d/children" % (p.pid, p.pid), encoding="ascii") as f:
+                children = f.read().split()
+            if children and os.readlink("/proc/%s/exe" % children[0]) != os.readlink("/proc/%d/exe" % p.pid):
+                return int(children[0])
+        except OSError:  # one of them has just ended
+            continue
+        time.sleep(0.001)
+    return None
+
+
+def naps(pid):
+    """How often a process went to sleep; 2**62: it has ended."""
+    try:
+        with open("/proc/%d/status" % pid, encoding="ascii") as f:
+            return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M).group(1))
+    except OSError:
+        return 2**62
+
+
+def stop(words, goes_on):
+    """Stops SimGrid under a command until that has looked for it twice, or for good. What became of the command; None: it ended too soon."""
+    p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = helper_of(p)
+    if child:
+        os.kill(child, signal.SIGSTOP)
+        if goes_on:
+            last = naps(p.pid) + 3  # it sleeps until there is news, or it is time to look
+            while naps(p.pid) < last:
+                time.sleep(0.001)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGCONT)
+            child = child if p.poll() is None else None
+    out, err = p.communicate()
+    return None if child is None or (not goes_on and p.returncode == 0) else (p.returncode, out, err, [])
 
 
 def stopped(place):
-    """A SimGrid that is stopped for a moment goes on, one that stays so is given up."""
-    words = [place.program, "run", *JOB, "--gbs", "16000", "--level", "layer", "--engine", "simgrid", "--brief"]
-    whole = subprocess.run(words, capture_output=True, text=True, check=False)
-    for seconds in 1, None:
-        p = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        child = helper_of(p.pid)
-        os.kill(child, signal.SIGSTOP)
-        if seconds:
-            time.sleep(seconds)
-            os.kill(child, signal.SIGCONT)
-        out, err = p.communicate(timeout=100)
-        right = p.returncode == whole.returncode == 0 and out == whole.stdout if seconds else p.returncode == 3 and "it was stopped" in err
-        expect("SimGrid stopped " + ("for a second" if seconds else "for good"), right, (p.returncode, out, err, []))
+    """A SimGrid that is stopped for a moment goes on, one that stays so is given up. A run that has ended before is tried with more to do."""
+    for goes_on in True, False:
+        got = None
+        for batch in 4000, 16000, 64000, 256000:
+            words = [place.program, "run", *JOB, "--gbs", str(batch), "--level", "layer", "--engine", "simgrid", "--brief"]
+            got = stop(words, goes_on)
+            if got:
+                break
+        whole = subprocess.run(words, capture_output=True, text=True, check=False) if goes_on else None
+        got = got or (0, "", "it always ended before it could be stopped", [])
+        right = got[0] == whole.returncode == 0 and got[1] == whole.stdout if goes_on else got[0] == 3 and "it was stopped" in got[2]
+        expect("SimGrid stopped " + ("for a moment" if goes_on else "for good"), right, got)
 
 
 def left_behind(place):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Usage: verdict.py STEPSIM SOURCES
+"""Usage: verdict.py STEPSIM SOURCES [--steps N]
 
 One job, one verdict, and one bubble: jobs around the card's limit are put to every command that says whether a job fits, in text, JSON and
 HTML, and the words are compared. The limit is approached with stacks that differ in ss.memory.context alone, because every
@@ -17,13 +17,15 @@ import sys
 import tempfile
 
 WORDS = ("fits", "near limit", "too large", "refused")
-STEPS = 15
+STEPS = 7  # --steps: of a grid as fine
 # id of a row of validation/runs.csv and of its job file; its schedule; GB of NCCL's buffers, then of context from below the
 # limit to above it. Runs like the first took hardly more memory than predicted: what is near the limit is so by the
 # allocator's margin; those like the second took more.
 JOBS = (("8b-10", "1f1b", 0.75, 10, 20), ("70b-14", "interleaved", 1.5, 6, 20))
 
 stepsim, sources = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+if sys.argv[3:4] == ["--steps"]:
+    STEPS = int(sys.argv[4])
 
 
 def run(*words, status=(0,)):

@@ -55,7 +55,8 @@ class Pictures(unittest.TestCase):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         cls.web = webdriver.Chrome(service=Service(find("chromedriver")), options=options)
-        cls.web.set_page_load_timeout(60)
+        cls.web.set_page_load_timeout(3600)
+        cls.web.set_script_timeout(3600)
 
     @classmethod
     def tearDownClass(cls):
@@ -67,7 +68,7 @@ class Pictures(unittest.TestCase):
                                  {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
         self.web.get("file://" + os.path.join(self.dir, name))
         if name.endswith(".html"):
-            WebDriverWait(self.web, 30).until(
+            WebDriverWait(self.web, 3600).until(
                 lambda w: w.execute_script("return document.documentElement.dataset.ready") == "1")
             self.settle()
 
@@ -224,7 +225,7 @@ class Pictures(unittest.TestCase):
     def test_table_of_what_is_in_view(self):
         self.open("two.html")
         self.web.find_element(By.CSS_SELECTOR, "#tl-list summary").click()
-        WebDriverWait(self.web, 10).until(lambda w: w.find_elements(By.CSS_SELECTOR, "#tl-list tbody tr"))
+        WebDriverWait(self.web, 3600).until(lambda w: w.find_elements(By.CSS_SELECTOR, "#tl-list tbody tr"))
         self.assertIn("first", self.web.find_element(By.CSS_SELECTOR, "#tl-list tbody").text)
         self.quiet()
 

@@ -37,12 +37,14 @@ class Page(unittest.TestCase):
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         cls.web = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        cls.web.set_page_load_timeout(3600)
+        cls.web.set_script_timeout(3600)
 
     @classmethod
     def tearDownClass(cls):
         cls.web.quit()
         cls.process.terminate()
-        cls.process.wait(20)
+        cls.process.wait()
         cls.process.stdout.close()
         shutil.rmtree(cls.dir, ignore_errors=True)
 
@@ -61,7 +63,7 @@ class Page(unittest.TestCase):
         self.wait_for(lambda: self.answers() > 0)
 
     def wait_for(self, what):
-        WebDriverWait(self.web, 30, 0.02).until(lambda _: what())
+        WebDriverWait(self.web, 3600, 0.02).until(lambda _: what())
 
     def answers(self):
         return int(self.web.execute_script("return document.documentElement.dataset.ready || 0"))

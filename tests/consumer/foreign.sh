@@ -1,70 +1,72 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: foreign.sh SOURCE_ROOT C_COMPILER
-# What is installed takes neither data nor code from the folders it was built in. Builds and installs a copy of the
-# sources, then puts a changed platform into the copy and a foreign module into its build folder. The program of the
-# build folder must notice both, else this test sees nothing; what is installed must notice neither.
+# usage: foreign.sh BUILD_DIR SOURCE_ROOT C_COMPILER
+# What is installed takes neither data nor code from the folders it was built in: no file of it names them, which the program of
+# the build folder does, else this test sees nothing; all that it reads and loads is what stands beside it, wherever that is
+# moved; and where that is gone it takes nothing of theirs.
 set -eu
-source=$(cd "$1" && pwd)
-CC=$2
+build=$(cd "$1" && pwd)
+source=$(cd "$2" && pwd)
+CC=$3
 export CC
 unset STEPSIM_DATA STEPSIM_MODULE_DIR CFLAGS || true
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-copy=$dir/copy
 prefix=$dir/prefix
+cd "$dir"
 fail() {
     echo "foreign.sh: $1"
     exit 1
 }
 
-mkdir "$copy"
-for part in CMakeLists.txt cmake python sim platforms workloads validation docs; do
-    cp -R "$source/$part" "$copy/"
+# answer ENGINE: of the installed program
+answer() {
+    "$prefix/bin/stepsim" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 \
+        --engine "$1" --json 2>&1
+}
+# outside: the answer of a program that was built with what is installed, and is told where the data is
+outside() {
+    STEPSIM_DATA=$prefix/share/stepsim LD_LIBRARY_PATH=$libraries "$dir/consumer" h800
+}
+
+cmake --install "$build" --prefix "$prefix" > log
+for folder in "$build" "$source"; do
+    grep -qF "$folder" "$build/stepsim" || fail "build/stepsim does not name $folder: no use to look for it"
+    if grep -rlF "$folder" "$prefix"; then fail "these installed files name $folder"; fi
 done
-cmake -G Ninja -S "$copy" -B "$copy/build" -DSS_TESTS=OFF -DSS_PROBE=OFF -DCMAKE_BUILD_TYPE=None \
-    -DCMAKE_INSTALL_PREFIX="$prefix" > "$dir/log" 2>&1 &&
-    cmake --build "$copy/build" --target install >> "$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name stepsim.pc)")
+libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 make -s -C "$source/tests/consumer" OUT="$dir/consumer"
+{ answer native && answer simgrid && outside; } > before || { cat before; fail "what is installed does not work"; }
 
-# answer FOLDER_OF_PROGRAM ENGINE
-answer() {
-    "$1/stepsim" run --platform h800 --nodes 1 --model llama3.1-8b --bf16 --tp 4 --seq 4096 --mbs 1 --gbs 32 \
-        --engine "$2" --json 2>&1
-}
-# installed FOLDER_OF_PROGRAM: what it and the outside program answer
-installed() {
-    answer "$1" native && answer "$1" simgrid && "$dir/consumer" h800
-}
-installed "$prefix/bin" > "$dir/before" || { cat "$dir/before"; fail "what is installed does not work"; }
-answer "$copy/build" native > "$dir/build"
+mv prefix moved
+prefix=$dir/moved
+libraries=$prefix/${libraries#"$dir/prefix/"}
+{ answer native && answer simgrid && outside; } > after || true
+diff before after || fail "what is installed works in one place only"
 
-if grep -rlF "$copy" "$prefix"; then fail "these installed files name the folder they were built in"; fi
-
-sed 's/"3.35TBps"/"1.00TBps"/' "$source/platforms/cards/h100.xml" > "$copy/platforms/cards/h100.xml" # h800's too
-cat > "$dir/foreign.c" << 'END'
+# Other data, another module and another engine beside the program are those that it takes.
+answer native > whole
+sed -i 's/"3.35TBps"/"1.00TBps"/' "$prefix/share/stepsim/platforms/cards/h100.xml" # h800's too
+if answer native | cmp -s - whole; then fail "the installed program reads other data than that beside it"; fi
+cat > foreign.c << 'END'
 #include <stdio.h>
 __attribute__((constructor)) static void foreign(void) { fputs("foreign code\n", stderr); }
 END
-echo 'int main(void) { return 1; }' >> "$dir/foreign.c"
-"$CC" -shared -fPIC -o "$copy/build/stepsim-simgrid.so" "$dir/foreign.c"
-if answer "$copy/build" native | cmp -s - "$dir/build"; then fail "the program of the build folder reads other data"; fi
-answer "$copy/build" simgrid | grep -q 'foreign code' || fail "the program of the build folder loads another module"
-rm "$copy/build/stepsim-simgrid.so"
-cmake --build "$copy/build" > "$dir/log" 2>&1 || { cat "$dir/log"; fail "no module again"; }
-"$CC" -o "$copy/build/stepsim-simgrid" "$dir/foreign.c"
-answer "$copy/build" simgrid | grep -q 'foreign code' || fail "the program of the build folder starts another engine"
+echo 'int main(void) { return 1; }' >> foreign.c
+modules=$libraries/stepsim
+mv "$modules/stepsim-simgrid" engine
+"$CC" -o "$modules/stepsim-simgrid" foreign.c
+answer simgrid | grep -q 'foreign code' || fail "the installed program starts another engine than that beside it"
+mv engine "$modules/stepsim-simgrid"
+"$CC" -shared -fPIC -o "$modules/stepsim-simgrid.so" foreign.c
+answer simgrid | grep -q 'foreign code' || fail "the installed program loads another module than that beside it"
 
-installed "$prefix/bin" > "$dir/after" || true
-diff "$dir/before" "$dir/after" || fail "what is installed took something from the build folder"
-
-# Moved as a whole; the outside program is told where the data is now.
-mv "$prefix" "$dir/moved"
-STEPSIM_DATA=$dir/moved/share/stepsim
-export STEPSIM_DATA
-"$dir/consumer" h800 > "$dir/outside"
-unset STEPSIM_DATA
-{ answer "$dir/moved/bin" native && answer "$dir/moved/bin" simgrid && cat "$dir/outside"; } > "$dir/after" || true
-diff "$dir/before" "$dir/after" || fail "what is installed works in one place only"
+# Without them nothing of the folders it was built in stands in; another installation may.
+rm -r "$prefix/share/stepsim" "$modules"
+"$prefix/bin/stepsim" doctor > doctor 2>&1 || true
+[ -s doctor ] || fail "doctor says nothing"
+for folder in "$build" "$source"; do
+    if grep -F "$folder" doctor; then fail "the installed program takes this of $folder"; fi
+done

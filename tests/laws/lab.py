@@ -14,7 +14,7 @@ LIMIT = 1e-9
 # Answers in JSON have ten digits: two of them may differ by one unit of the last where the numbers differ by nothing.
 PRINTED = 1.5e-9
 LEVELS = ("chunk", "layer", "flow")
-TIMEOUT_S = 300
+TIMEOUT_S = 3600
 
 
 class Refused(Exception):

@@ -49,7 +49,7 @@ def run(args, words, at):
                 f.write(text)
         env = dict(os.environ, LD_PRELOAD=os.path.abspath(args.library), FAIL_AT=str(at))
         p = subprocess.run([os.path.abspath(args.program), *(w.replace("SRC", args.source) for w in words)], cwd=folder, env=env,
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=3600)
         files = {}
         for name in sorted(os.listdir(folder)):
             if name not in GIVEN:

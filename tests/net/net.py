@@ -20,7 +20,7 @@ import words
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
-TIMEOUT_S = 300
+TIMEOUT_S = 3600
 SHOWN_JOBS, SHOWN_ROWS = 10, 12
 RUN = ("fits", "near limit", "too large")  # outcomes of a job that was simulated
 PIPE, PICTURES = "|", "PICTURES"  # words of a task: feeds what is left of it to what is right; files, not stdout

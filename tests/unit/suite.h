@@ -3,6 +3,8 @@
 #ifndef TESTS_UNIT_SUITE_H
 #define TESTS_UNIT_SUITE_H
 
+#include <string.h>
+
 #include <CUnit/Basic.h>
 #include <CUnit/TestDB.h>
 
@@ -18,6 +20,12 @@ struct suite_row {
     int (*run)(int argc, char **argv);
 };
 extern const struct suite_row suite_rows[];
+
+/* Most runs take every `some`-th of a suite's many cases; all of them where its first word is "all", as nightly runs say. */
+static inline size_t suite_stride(int argc, char **argv, size_t some)
+{
+    return argc > 1 && !strcmp(argv[1], "all") ? 1 : some;
+}
 
 /* Runs one suite between `init` and `cleanup`, which may be NULL; `tests` ends in CU_TEST_INFO_NULL. Exit status: 0, 1 a test failed or none ran, 2 CUnit did. */
 static inline int suite_run(const char *name, CU_InitializeFunc init, CU_CleanupFunc cleanup,

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: walk.sh SOURCE_ROOT BUILD_DIR WALK.patch FILE...
-# A change that the house must take easily: WALK.patch touches these files of sim/ and no other, and with it
-# tests/unit/test_walk.c, which it brings, passes. Compiles what the patch reaches, and takes the rest from the library
-# in BUILD_DIR.
+# usage: walk.sh SOURCE_ROOT BUILD_DIR|- WALK.patch FILE...
+# A change that the house must take easily: WALK.patch touches these files of sim/ and no other, they and the test that it brings,
+# tests/unit/test_walk.c, compile. With a BUILD_DIR also: all that the patch reaches compiles, and the test passes, linked to the
+# library there for the rest.
 set -eu
 source=$1 build=$2 patch=$3
 shift 3
@@ -24,19 +24,23 @@ if [ "$touched" != "$expected" ]; then
     exit 1
 fi
 
-flags="-std=c11 -O0 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\""
-folders=$(for room in $(cat sim/rooms.txt); do echo "-Isim/$room/include"; done)
 libraries="libxml-2.0 hwloc jansson zlib yaml-0.1 cminpack cunit"
 # shellcheck disable=SC2046,SC2086 # lists of words
-$cc $flags -DSS_VERSION='""' $folders $(pkg-config --cflags $libraries) -MM \
-    $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
+flags="-std=c11 -O0 -ffp-contract=off -Wall -Wextra -Werror -D_GNU_SOURCE -DSS_SOURCE_DIR=\"$source\" -DSS_VERSION=\"\" -Itests/unit
+    $(for room in $(cat sim/rooms.txt); do echo "-Isim/$room/include"; done) $(pkg-config --cflags $libraries)"
+# shellcheck disable=SC2046,SC2086
+$cc $flags -fsyntax-only tests/unit/test_walk.c $(printf '%s\n' $touched | grep '\.c$')
+[ "$build" != - ] || exit 0
+
+# shellcheck disable=SC2046,SC2086
+$cc $flags -MM $(find sim -name '*.c' ! -path 'sim/cli/*' ! -name 'simgrid*.c' ! -name data.c ! -name replay.c) |
     sed ':a; /\\$/ { N; s/\\\n//; ba }' > rules
 reached=$(for file in $touched; do grep -F " $file" rules || true; done | awk '{ print $2 }' | sort -u)
 mkdir objects
-# shellcheck disable=SC2046,SC2086
+# shellcheck disable=SC2086
 for file in tests/unit/test_walk.c $reached; do
     echo "-c $file -o objects/$(echo "$file" | tr / _).o"
-done | xargs -P 4 -L 1 $cc $flags -DSS_VERSION='""' -Itests/unit $folders $(pkg-config --cflags $libraries)
+done | xargs -P 4 -L 1 $cc $flags
 # shellcheck disable=SC2046,SC2086
 $cc objects/*.o "$build/libstepsim.a" $(pkg-config --libs $libraries) -lm -ldl -o walk
 STEPSIM_DATA=$source ./walk > out 2>&1 || { cat out; exit 1; }

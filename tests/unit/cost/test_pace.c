@@ -109,12 +109,8 @@ static void test_draws(void)
 
 /* ---- whole jobs ---- */
 
-/* Iterations drawn of a job. */
-#ifdef SS_SANITIZED
-enum { DRAWS = 100 };
-#else
-enum { DRAWS = 400 };
-#endif
+static size_t stride = 1;
+static int draws; /* iterations drawn of a job */
 
 #define SMALL "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 "
 #define EXPERTS "--model qwen3-30b-a3b --bf16 --seq 4096 --mbs 1 "
@@ -173,23 +169,23 @@ static void test_label(void)
     }
 }
 
-/* The closed form is what draws add on average, to three standard errors of their mean: 1 to 2 % with so many of them, 4 to 7 %
+/* The closed form is what draws add on average, to three standard errors of their mean: 1 to 2 % with 400 of them, 4 to 7 %
  * where a whole machine or one pipeline of few GPUs decides. */
 static void test_drawn(void)
 {
-    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i += stride) {
         struct scale_job s;
         double label[2], sum = 0, squares = 0;
         CU_ASSERT_FATAL(scale_open(&s, jobs[i]) == 0);
         double even = iteration(&s, 0, -1, label), more = iteration(&s, 1, -1, label) - even;
-        for (int seed = 0; seed < DRAWS; seed++) {
+        for (int seed = 0; seed < draws; seed++) {
             double x = iteration(&s, 1, seed, label) - even;
             CU_ASSERT_DOUBLE_EQUAL(label[0], fmax(0, x), 0.01 * fabs(x) + 1e-6 * even);
-            sum += x / DRAWS;
-            squares += x * x / DRAWS;
+            sum += x / draws;
+            squares += x * x / draws;
         }
         scale_close(&s);
-        double error = sqrt(fmax(0, squares - sum * sum) / DRAWS);
+        double error = sqrt(fmax(0, squares - sum * sum) / draws);
         CU_ASSERT_DOUBLE_EQUAL(more, sum, 3 * error);
         if (!(fabs(more - sum) <= 3 * error))
             fprintf(stderr, "%s: +%g s, drawn +%g s +-%g\n", jobs[i], more, sum, error);
@@ -269,5 +265,7 @@ SUITE(pace)
     /* memory is kept from one run to the next: returning it takes half of the time */
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_MMAP_THRESHOLD, 1 << 30);
+    stride = suite_stride(argc, argv, 3);
+    draws = stride > 1 ? 100 : 400;
     return suite_run("pace", NULL, NULL, tests);
 }

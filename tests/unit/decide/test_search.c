@@ -401,16 +401,23 @@ static void check_bounds(const char *words, const char *varied, int least_front)
     ss_find_free(some);
 }
 
+static const struct {
+    const char *job, *varied;
+    int least_front;
+} bounded[] = {
+    {"--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32", "nodes=1..2 mbs=1,2,4,8", 20},
+    {"--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
+     "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+     "mbs=1,2", 10},
+    {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
+     "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10}};
+
+static size_t stride = 1;
+
 static void test_bounds(void)
 {
-    check_bounds("--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
-                 "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-                 "mbs=1,2", 10);
-    check_bounds("--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32", "nodes=1..2 mbs=1,2,4,8",
-                 20);
-    check_bounds(
-        "--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
-        "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10);
+    for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i += stride)
+        check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front);
 }
 
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them
@@ -490,5 +497,6 @@ SUITE(search)
                            {"the busiest stage", test_busiest},
                            {"errors", test_errors},
                            CU_TEST_INFO_NULL};
+    stride = suite_stride(argc, argv, 3);
     return suite_run("search", NULL, NULL, tests);
 }

@@ -43,12 +43,14 @@ static const struct ss_find_point *best_of(const struct ss_find_result *f)
     return &f->points[f->groups[0].best];
 }
 
+static size_t stride = 1;
+
 static void test_8b(void)
 {
     static const char *const jobs[] = {
         "--platform h800 --nodes 4 --model llama3.1-8b --bf16",
         "--platform h800 --nodes 4 --model llama3.1-8b --bf16 --fp8-format hybrid"};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i += stride) {
         struct ss_find_result *f = search(jobs[i], "mbs=1,2,4", 0);
         const struct ss_find_point *best = best_of(f);
         int product = best->tp * best->pp * best->cp;
@@ -112,8 +114,8 @@ static int same_but_recompute(const struct ss_find_point *a, const struct ss_fin
 
 static void test_recompute_and_micro_batch(void)
 {
-    struct ss_find_result *f =
-        search("--platform h800 --nodes 4 --model llama3.1-8b --bf16", "mbs=1,2,4,8 vp=1,2,4", 1);
+    struct ss_find_result *f = search("--platform h800 --nodes 4 --model llama3.1-8b --bf16",
+                                      stride > 1 ? "mbs=1,2,4,8 vp=1" : "mbs=1,2,4,8 vp=1,2,4", 1);
     int pairs = 0, saved = 0;
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *a = &f->points[i];
@@ -126,8 +128,9 @@ static void test_recompute_and_micro_batch(void)
             pairs++;
         }
     }
-    CU_ASSERT(pairs > 700);
-    CU_ASSERT(saved > 100);
+    printf("\n  %d pairs, %d saved by recompute\n", pairs, saved);
+    CU_ASSERT(pairs > (stride > 1 ? 250 : 700));
+    CU_ASSERT(saved > (stride > 1 ? 30 : 100));
     for (int axis = 1; axis < 4; axis++)
         CU_ASSERT(reach_of(f, axis) > reach_of(f, 0));
     ss_find_free(f);
@@ -214,5 +217,6 @@ SUITE(search_rules)
                            {"what the error does not tell apart", test_like_best},
                            {"what is to blame", test_blame},
                            CU_TEST_INFO_NULL};
+    stride = suite_stride(argc, argv, 2);
     return suite_run("search rules", NULL, NULL, tests);
 }

@@ -280,24 +280,26 @@ static int unsound(const char *name, int p, int v, int m, int group, int overlap
     return bad;
 }
 
+static int step = 1; /* of the numbers of microbatches */
+
 static void test_everything_can_run(void)
 {
     int bad = 0;
     for (int p = 1; p <= 8; p++)
-        for (int m = 1; m <= 64; m++)
+        for (int m = 1; m <= 64; m += step)
             bad += unsound("1f1b", p, 1, m, 0, 1, FIXTURE_DP | FIXTURE_EXTRA);
     CU_ASSERT_EQUAL(bad, 0);
     bad = 0;
     for (int p = 2; p <= 8; p++)
         for (int v = 1; v <= 5; v++)
-            for (int m = p; m <= 64; m += p)
+            for (int m = p; m <= 64; m += p * step)
                 for (int overlap = 0; overlap < 2; overlap++)
                     bad += unsound("interleaved", p, v, m, 0, overlap, FIXTURE_DP | FIXTURE_EXTRA);
     CU_ASSERT_EQUAL(bad, 0);
     bad = 0;
     for (int p = 2; p <= 8; p++)
         for (int v = 1; v <= 4; v++)
-            for (int m = p; m <= 40; m += 3)
+            for (int m = p; m <= 40; m += 3 * step)
                 for (int group = p; group <= m; group += 2)
                     for (int overlap = 0; overlap < 2; overlap++)
                         if (m % group == 0 || m % group >= p)
@@ -314,14 +316,14 @@ static void test_pairs_can_run(void)
         bad += unsound("1f1b", 1, 1, m, 0, 1, flags);
     for (int p = 2; p <= 8; p++)
         for (int v = 1; v <= 5; v++)
-            for (int m = p; m <= 64; m += p)
+            for (int m = p; m <= 64; m += p * step)
                 for (int overlap = 0; overlap < 2; overlap++)
                     bad += unsound("interleaved", p, v, m, 0, overlap, flags);
     CU_ASSERT_EQUAL(bad, 0);
     bad = 0;
     for (int p = 2; p <= 8; p++)
         for (int v = 1; v <= 4; v++)
-            for (int m = p; m <= 40; m += 3)
+            for (int m = p; m <= 40; m += 3 * step)
                 for (int group = p; group <= m; group += 2)
                     for (int overlap = 0; overlap < 2; overlap++)
                         if (m % group == 0 || m % group >= p)
@@ -581,5 +583,6 @@ SUITE(program)
                            {"split and paired slots", test_split_and_paired_slots},
                            {"example of the docs", test_example},
                            CU_TEST_INFO_NULL};
+    step = (int)suite_stride(argc, argv, 3);
     return suite_run("program", NULL, NULL, tests);
 }

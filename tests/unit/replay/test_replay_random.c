@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random programs: both engines must agree to 1e-9 on when everything ends.
- * test_replay_random [first seed] [number of seeds]
+ * unit_replay replay_random [first seed] [number of seeds]
  */
 
 #include "random_program.h"
 #include "stepsim/replay.h"
 #include "suite.h"
 
-static uint64_t first_seed = 1, nseeds = 500;
+static uint64_t first_seed = 1, nseeds = 120;
 
 /* ---- comparison ---- */
 

@@ -3,7 +3,7 @@
  * Both engines against the reference replay on random programs with contention: every span, transfer, change of
  * memory, label, link and the makespan to 1e-9. Programs whose own answer moves by more than that when the bandwidths
  * move by 1e-12 are counted and left out.
- * test_replay_reference [first seed] [number of seeds] [how many of them on SimGrid, too]
+ * unit_replay replay_reference [first seed] [number of seeds] [how many of them on SimGrid, too]
  */
 
 #include "random_program.h"
@@ -11,7 +11,7 @@
 #include "stepsim/replay.h"
 #include "suite.h"
 
-static uint64_t first_seed = 1, nseeds = 2000, nsimgrid = 300;
+static uint64_t first_seed = 1, nseeds = 600, nsimgrid = 90;
 
 struct tally {
     int compared[2], refused, chaotic, contended;

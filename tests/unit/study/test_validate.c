@@ -319,57 +319,80 @@ static void test_svg(void)
     ss_validation_free(v);
 }
 
-/* A measured table whose notes are other words, among them all that were read once, written to a folder under its name. */
-static void rewrite_notes(const char *folder, const char *name, char *path, size_t size)
+static size_t stride = 1; /* of the rows of measured tables */
+
+/* Rows of the measured tables, in a folder under their names. */
+struct copies {
+    char folder[32], path[3][128];
+    const char *paths[3];
+};
+
+/* Every `stride`-th row of a measured table, with these words as its note; NULL: with its own. */
+static void copy_rows(const char *name, const char *note, const char *to)
 {
-    static const char words[] = "uneven: first 1 last 1; optimizer offloaded; ValueError: no such thing";
     struct ss_csv *csv;
+    char path[256];
     FILE *out;
 
-    snprintf(path, size, SS_SOURCE_DIR "/validation/%s.csv", name);
+    snprintf(path, sizeof path, SS_SOURCE_DIR "/validation/%s.csv", name);
     CU_ASSERT_EQUAL_FATAL(ss_csv_load(path, &csv, NULL), 0);
     CU_ASSERT_FATAL(ss_csv_column(csv, "note") >= 0);
-    snprintf(path, size, "%s/%s.csv", folder, name);
-    out = fopen(path, "w");
+    out = fopen(to, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     for (size_t c = 0; c < ss_csv_columns(csv); c++)
         fprintf(out, "%s%s", c ? "," : "", ss_csv_column_name(csv, c));
-    for (size_t row = 0; row < ss_csv_rows(csv); row++)
+    for (size_t row = 0; row < ss_csv_rows(csv); row += stride)
         for (size_t c = 0; c < ss_csv_columns(csv); c++) {
-            int is_note = (int)c == ss_csv_column(csv, "note");
+            int is_note = note && (int)c == ss_csv_column(csv, "note");
             fputs(c ? "," : "\n", out);
-            ss_csv_write(out, is_note ? words : ss_csv_field(csv, row, (int)c));
+            ss_csv_write(out, is_note ? note : ss_csv_field(csv, row, (int)c));
         }
     fputs("\n", out);
     fclose(out);
     ss_csv_free(csv);
 }
 
-/* Notes are for people: whatever they say, predictions and verdicts are the same. */
-static void test_notes(void)
+static void copy_tables(struct copies *c, const char *note)
 {
     static const char *const names[] = {"runs", "foreign", "reread"};
-    char folder[] = "/tmp/stepsim-notes-XXXXXX", path[3][128];
-    const char *paths[] = {path[0], path[1], path[2]};
+
+    strcpy(c->folder, "/tmp/stepsim-rows-XXXXXX");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(c->folder));
+    for (int i = 0; i < 3; i++) {
+        snprintf(c->path[i], sizeof c->path[i], "%s/%s.csv", c->folder, names[i]);
+        c->paths[i] = c->path[i];
+        copy_rows(names[i], note, c->path[i]);
+    }
+}
+
+static void drop_tables(struct copies *c)
+{
+    for (int i = 0; i < 3; i++)
+        unlink(c->path[i]);
+    rmdir(c->folder);
+}
+
+/* Notes are for people: whatever they say, among it all that was read once, predictions and verdicts are the same. */
+static void test_notes(void)
+{
+    static const char words[] = "uneven: first 1 last 1; optimizer offloaded; ValueError: no such thing";
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};
     struct ss_validation *before, *after;
-    char *one, *other;
+    struct copies own, other;
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
-    for (int i = 0; i < 3; i++)
-        rewrite_notes(folder, names[i], path[i], sizeof path[i]);
-    CU_ASSERT_EQUAL_FATAL(ss_validate(names, 3, &opt, &before, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_validate(paths, 3, &opt, &after, NULL), 0);
-    one = written(before, ss_validation_write_csv);
-    other = written(after, ss_validation_write_csv);
-    CU_ASSERT_STRING_EQUAL(one, other);
+    copy_tables(&own, NULL);
+    copy_tables(&other, words);
+    CU_ASSERT_EQUAL_FATAL(ss_validate(own.paths, 3, &opt, &before, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_validate(other.paths, 3, &opt, &after, NULL), 0);
+    CU_ASSERT(before->nrows > 600 / (int)stride);
+    char *one = written(before, ss_validation_write_csv), *two = written(after, ss_validation_write_csv);
+    CU_ASSERT_STRING_EQUAL(one, two);
     free(one);
-    free(other);
+    free(two);
     ss_validation_free(before);
     ss_validation_free(after);
-    for (int i = 0; i < 3; i++)
-        unlink(path[i]);
-    rmdir(folder);
+    drop_tables(&own);
+    drop_tables(&other);
 }
 
 struct told {
@@ -389,9 +412,10 @@ static void count(void *ctx, int done, int total, const char *id)
 /* Any number of processes gives the same bytes: of runs, of timers, and of what is refused; each row is told once. */
 static void test_workers(void)
 {
-    static const char *const names[] = {"runs", "foreign"};
+    struct copies rows;
     char *texts[2][2];
 
+    copy_tables(&rows, NULL);
     for (int i = 0; i < 2; i++) {
         struct told told = {0};
         struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE,
@@ -400,8 +424,8 @@ static void test_workers(void)
                                           .ctx = &told,
                                           .workers = {.n = i ? 3 : 1}};
         struct ss_validation *v;
-        CU_ASSERT_EQUAL_FATAL(ss_validate(names, 2, &opt, &v, NULL), 0);
-        CU_ASSERT(v->nrows > 200 && v->ntimers > 0);
+        CU_ASSERT_EQUAL_FATAL(ss_validate(rows.paths, 2, &opt, &v, NULL), 0);
+        CU_ASSERT(v->nrows > 600 / (int)stride && v->ntimers > 0);
         CU_ASSERT(told.n == v->nrows && told.last == v->nrows && told.total == v->nrows);
         texts[i][0] = written(v, ss_validation_write_csv);
         texts[i][1] = written(v, ss_validation_write_json);
@@ -412,6 +436,7 @@ static void test_workers(void)
         free(texts[0][t]);
         free(texts[1][t]);
     }
+    drop_tables(&rows);
 }
 
 /* The command line's job file and the table's row are one run: one prediction. */
@@ -459,5 +484,6 @@ SUITE(validate)
                            {"workers", test_workers},
                            {"same as job file", test_same_as_job_file},
                            CU_TEST_INFO_NULL};
+    stride = suite_stride(argc, argv, 8);
     return suite_run("validate", NULL, NULL, tests);
 }
