@@ -177,6 +177,9 @@ struct cli_meter {
 void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 
+/* Runs the command of these words, argv[0] the program's name, on stdin, stdout and stderr as they are. Returns the exit status. What it
+ * has changed of the process is as before but for handlers of signals, so a process may run many commands, one after another. */
+int cli_main(int argc, char **argv);
 /* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */
 int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
