@@ -133,7 +133,7 @@ int cli_main(int argc, char **argv)
     struct ss_error err = {0};
     FILE *plain = NULL;
 
-    cli_wall_s(); /* starts the clock */
+    cli_wall_start();
     if (argc < 2) {
         cli_help_write(NULL, -1, stderr);
         return ss_status_exit(SS_ERR_USAGE);

@@ -126,7 +126,8 @@ int cli_unknown_verb(const char *command, const char *name, struct ss_error *err
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);
-/* Seconds since the program began. */
+/* The command begins; seconds since then. */
+void cli_wall_start(void);
 double cli_wall_s(void);
 /* 1 when the descriptor is a terminal that knows colours and lines written anew: not one of TERM=dumb. */
 int cli_terminal(int fd);
