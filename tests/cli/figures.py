@@ -9,7 +9,7 @@ import re
 
 HOLE = re.compile(r"\{#(-?\d*)\}")
 # With a sign where no word is before it.
-NUMBER = re.compile(r"(?<![\w.])(?:(?<![\w)+-])[-+])?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+NUMBER = re.compile(r"(?<![\w.])(?:(?<![\w)+-])[-+])?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?")
 UNIT = re.compile(r" ?(?:[num]?s|us|%|[KMG]i?B|min|h|days?|tokens/s|TFLOP|USD)\b|%| %")
 
 

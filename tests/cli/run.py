@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs command lines and compares what they print and how they end with what was committed.
 
-    run.py PROGRAM SOURCE_ROOT [--driver DRIVER] GROUP...
+    run.py PROGRAM SOURCE_ROOT [--driver DRIVER] [GROUP...]
 
 Each tests/cli/GROUP/NAME.cmd is a shell line. It runs in an empty folder with $STEPSIM = PROGRAM and $SRC = SOURCE_ROOT; stdout, stderr and exit
 status must be NAME.out, NAME.err (no file: nothing is written) and NAME.exit (no file: 0). In outputs SOURCE_ROOT is written SRC.
@@ -17,6 +17,7 @@ small program that has the driver run the command. Lines about signals, pipes th
 """
 import argparse
 import difflib
+import glob
 import os
 import re
 import shutil
@@ -157,13 +158,15 @@ def main():
     parser = argparse.ArgumentParser(prog="run.py")
     parser.add_argument("program")
     parser.add_argument("source")
-    parser.add_argument("groups", nargs="+")
+    parser.add_argument("groups", nargs="*", help="folders of tests/cli; none: all")
     parser.add_argument("--driver")
     args = parser.parse_args()
     update = os.environ.pop("UPDATE", "") or None
     if update not in (None, "1", "figures"):
         sys.exit("run.py: UPDATE is 1 or figures")
-    return Runner(args.program, args.source, args.driver, update).run_groups(args.groups)
+    cli = os.path.join(args.source, "tests", "cli")
+    groups = args.groups or sorted(n for n in os.listdir(cli) if glob.glob(os.path.join(cli, n, "*.cmd")))
+    return Runner(args.program, args.source, args.driver, update).run_groups(groups)
 
 
 if __name__ == "__main__":
