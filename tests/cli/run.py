@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 
-import figures
+import places
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[1:1] = [os.path.join(os.path.dirname(HERE), "inproc")]
@@ -40,8 +40,8 @@ ENVIRONMENT = {"LC_ALL": "C", "STEPSIM_DATA": None, "COLUMNS": None}
 WORD = re.compile(r"""\s*(?:'([^']*)'|"([^"$`\\]*|\$STEPSIM|\$SRC(?:/[^"$`\\]*)?)"|([A-Za-z0-9_./:,=+@%^-]+))""")
 
 
-def plain_words(line, source):
-    """The words behind "$STEPSIM" of a line that is that one command with nothing for a shell to do, else None."""
+def plain_words(line, source, program="$STEPSIM"):
+    """The words behind the program of a line that is that one command with nothing for a shell to do, else None."""
     line = line.strip()
     words, at = [], 0
     while at < len(line):
@@ -56,7 +56,7 @@ def plain_words(line, source):
         else:
             words.append(word)
         at = found.end()
-    return words[1:] if words and words[0] == "$STEPSIM" and "\n" not in line else None
+    return words[1:] if words and words[0] == program and "\n" not in line else None
 
 
 class Runner:
@@ -65,7 +65,7 @@ class Runner:
     def __init__(self, program, source, driver_path=None, update=None):
         self.program, self.source, self.update = os.path.abspath(program), os.path.abspath(source), update
         self.driver = driver.of(driver_path) if driver_path else None
-        self.figures = figures.Table(os.path.join(self.source, "tests", "cli", "figures.tsv"))
+        self.figures = places.Table(os.path.join(self.source, "tests", "cli", "figures.tsv"))
         self.ran = self.wrong = 0
 
     def answer(self, text, folder):
@@ -102,15 +102,15 @@ class Runner:
             with open(path, encoding="utf-8", errors="surrogateescape", newline="") as f:
                 template = f.read()
         if self.update == "1":
-            masked, numbers = figures.mask(template, self.figures.of(name), text)
+            masked, numbers = places.mask(template, self.figures.of(name), text)
             self.figures.put(name, numbers)
             return self.write(path, masked)
         if self.update == "figures":
-            numbers = figures.read(template, text)
+            numbers = places.read(template, text)
             if numbers is not None:
                 self.figures.put(name, numbers)
                 return True
-        wanted, why = figures.fill(template, self.figures.of(name))
+        wanted, why = places.fill(template, self.figures.of(name))
         if wanted == text and not why:
             return True
         print("--- %s: %s differs (- expected, + actual)%s" % (self.case, path.rsplit(".", 1)[1], why))
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("source")
     parser.add_argument("groups", nargs="*", help="folders of tests/cli; none: all")
     parser.add_argument("--driver")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     update = os.environ.pop("UPDATE", "") or None
     if update not in (None, "1", "figures"):
         sys.exit("run.py: UPDATE is 1 or figures")

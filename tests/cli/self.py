@@ -7,8 +7,11 @@ import sys
 import tempfile
 import unittest
 
-import figures
-import run
+sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
+
+import close  # noqa: E402
+import places  # noqa: E402
+import run  # noqa: E402
 
 PROGRAM = '#!/bin/sh\necho "out $1"\necho "err $1" >&2\nexit 3\n'
 # What a prediction looks like: a table, a unit in the text, names and sizes that are none.
@@ -132,11 +135,34 @@ class Self(unittest.TestCase):
             self.assertIsNone(run.plain_words(shell, "/s"), shell)
 
     def test_numbers(self):
-        self.assertEqual(figures.NUMBER.findall("8b-16 zb-h1 qwen2.5 x2 -3 +-4.5 1e-9s 1,024 (-2) 5-6 v1.2"),
+        self.assertEqual(places.NUMBER.findall("8b-16 zb-h1 qwen2.5 x2 -3 +-4.5 1e-9s 1,024 (-2) 5-6 v1.2"),
                          ["8", "16", "-3", "4.5", "1e-9", "1,024", "-2", "5", "6"])
         line = "llama3.1-8b-0.5 -2.5 (3 %) 4k 5.5ms 6 GiB 7.5x 8 tokens/s 9"
-        self.assertEqual([n[0] for i, n in enumerate(figures.NUMBER.finditer(line)) if figures.looks_predicted(line)(i, n)],
+        self.assertEqual([n[0] for i, n in enumerate(places.NUMBER.finditer(line)) if places.looks_predicted(line)(i, n)],
                          ["-2.5", "3", "5.5", "6", "8"])
+
+
+class Close(unittest.TestCase):
+    """Figures of documents."""
+
+    def test_lines(self):
+        for shown, printed, same in (
+                ("took 100.0 s", "took 100.9 s", True), ("took 100.0 s", "took 101.2 s", False), ("took 100.0 s", "takes 100.0 s", False),
+                ("0.3 %", "0.4 %", True), ("0.3 %", "0.5 %", False), ("33 %", "34 %", True), ("33 %", "35 %", False), ("-0.0 ms", "+0.1 ms", True),
+                ("8 nodes", "9 nodes", False), ("46114", "46200", True), ("46114", "46600", False), ("1,024 GPUs", "1,025 GPUs", True),
+                ("a   9.99 s  b", "a  10.02 s  b", True), ("5e-9", "6e-9", True), ("5.0e-9", "5.2e-9", False), ("fits", "near limit", False),
+                ("llama3.1-8b", "llama3.2-8b", False), ("tp 2", "tp 4", False)):
+            self.assertEqual(close.alike(shown, printed, False), same, (shown, printed))
+            self.assertEqual(close.alike(shown, printed, True), False)
+            self.assertTrue(close.alike(shown, shown, True))
+
+    def test_texts(self):
+        shown = ["a 1.0", "b", "c 2.0"]
+        self.assertEqual(close.differences(shown, ["a 1.0", "b", "c 2.01"], False), [])
+        self.assertEqual(close.differences(shown, ["a 1.0", "b", "c 2.01"], True), [(3, "c 2.0", "c 2.01")])
+        self.assertEqual(close.differences(shown, ["a 1.0", "c 2.0"], False), [(2, "b", "")])
+        self.assertEqual(close.differences(shown, shown + ["d"], False), [(4, "", "d")])
+        self.assertEqual(close.differences(shown, ["a 9.0", "b", "c 2.0"], False), [(1, "a 1.0", "a 9.0")])
 
 
 if __name__ == "__main__":
