@@ -3,7 +3,8 @@
 """usage: figures.py [--check] [DOCUMENT...]
 
 Fills the figures of documents that are arithmetic on validation/results.csv; all documents that have such, if none is given.
---check writes nothing, prints what is stale, and exits 1 if anything is.
+--check writes nothing, prints what is stale, and exits 1 if anything is: words and what cards say as they are, errors of predictions within what
+tests/close.py says.
 
 In a sentence, a figure stands between two comments, the first of which says what it is:
 
@@ -43,6 +44,10 @@ import statistics
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[1:1] = [os.path.join(ROOT, "tests")]
+
+import close  # noqa: E402
+
 COUNTS = ("ok", "inferred-precision", "A", "B")
 ERROR = {"time": ("predicted_ms", "measured_ms", "error_pct"), "memory": ("predicted_mib", "measured_mib", "memory_error_pct")}
 DIGITS = {"mean": 2, "median": 2, "bias": 2, "worst": 1, "least": 1, "most": 1, "range": 1}
@@ -226,28 +231,29 @@ def fill(text, rows):
 
 
 def main(words):
-    check = "--check" in words
+    check, far = "--check" in words, False
     names = [w for w in words if w != "--check"] or sorted(n for d in DOCUMENTS for n in glob.glob(os.path.join(ROOT, d)))
-    rows, stale = read_results(), 0
+    rows = read_results()
     for name in names:
         with open(name, encoding="utf-8") as f:
             text = f.read()
         try:
             own = {"platforms": cards, "validation": counts}.get(os.path.basename(os.path.dirname(os.path.abspath(name))))
-            now = fill(own(text) if own else text, rows)
+            facts = own(text) if own else text
+            now = fill(facts, rows)
         except Wrong as wrong:
             sys.exit("%s: %s" % (os.path.relpath(name, ROOT), wrong))
         if now == text:
             continue
-        stale += 1
         if not check:
             with open(name, "w", encoding="utf-8") as f:
                 f.write(now)
             continue
-        for old, new in zip(text.splitlines(), now.splitlines()):
-            if old != new:
-                print("%s:\n-%s\n+%s" % (os.path.relpath(name, ROOT), old, new))
-    if check and stale:
+        apart = close.differences(text.splitlines(), facts.splitlines(), True) + close.differences(facts.splitlines(), now.splitlines())
+        for line, old, new in apart:
+            print("%s:%d:\n-%s\n+%s" % (os.path.relpath(name, ROOT), line, old, new))
+        far |= bool(apart)
+    if far:
         sys.exit("figures are stale: python3 docs/figures.py writes them")
 
 

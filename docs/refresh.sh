@@ -28,6 +28,7 @@ part() {
     cp "$new" "$document"
 }
 "$program" validate --update > /dev/null 2>&1
+UPDATE=figures python3 tests/cli/run.py "$program" . || echo "refresh.sh: words of tests/cli moved, too" >&2
 sh docs/guide/pictures.sh "$program"
 python3 tests/structure.py "$(dirname "$program")" . --svg docs/design/rooms.svg
 page docs/guide/study-search.md python3 docs/guide/study-search.py "$program"

@@ -108,8 +108,8 @@ def main():
     # what begins with # is no row for --against
     lines.append("# %d tests, %.0f s user and %.0f s system, %.1f minutes" % (len(found), total["user"], total["system"], total["sum"] / 60))
     if before:
-        lines.append("# before: %d tests, %.1f minutes; gone: %s" % (
-            len(before), sum(before.values()) / 60, ", ".join(sorted(set(before) - set(found))) or "none"))
+        gone = ", ".join(sorted(set(before) - set(found))) or "none"
+        lines.append("# before: %d tests, %.1f minutes%s" % (len(before), sum(before.values()) / 60, "" if selection else "; gone: " + gone))
     print("\n".join(lines))
     if args.out:
         with open(args.out, "w", encoding="utf-8") as f:

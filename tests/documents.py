@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: documents.py PROGRAM SOURCE [--update] [DOCUMENT...]
+"""usage: documents.py PROGRAM SOURCE [--driver DRIVER] [--few | --update] [DOCUMENT...]
 
 Types what the documents say. Every line of a fenced block that begins with `stepsim` or `$ stepsim` is run, with what continues
 it, in the order of the document and in one folder for each, which begins as a fresh clone looks (links to its folders).
 A command must end with 0 or 1 (a job that does not fit is an answer), or as its comment says (`exits 3`). Where the
-block shows what a command prints, behind `$ `, that is compared: all of it, or the first paragraphs before a line `...`.
+block shows what a command prints, behind `$ `, that is compared: all of it, or the first paragraphs before a line `...`; words as they are, figures as
+close.py has them.
 --update writes what they print into the documents.
 Commands in a sentence (`stepsim schedule search`) must exist, and their options, too.
-`cat > FILE <<END` makes a file; what cannot be had here has a stand-in.
+`cat > FILE <<END` makes a file; what cannot be had here has a stand-in. --driver (tests/inproc) runs the commands in one process.
+--few leaves out the three commands that take six times as long as all others.
 """
+import argparse
 import glob
 import os
 import re
@@ -19,12 +22,20 @@ import subprocess
 import sys
 import tempfile
 
+sys.path[1:1] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), name) for name in ("cli", "inproc")]
+
+import close  # noqa: E402
+import driver  # noqa: E402
+from run import plain_words  # noqa: E402
+
 DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
 HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
 STAND_INS = {"llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
              "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv",
              "own-h200.csv": "validation/reread.csv", "own-h200-kernels.csv": "validation/microbench.csv"}
+# Left out by --few: what they begin with
+LONG = ("stepsim sweep --nodes 32 --model qwen3-235b-a22b", "stepsim share 8b.args@0,2,4,6 ", "stepsim calibrate --platform h100.xml --rows my-runs.csv")
 # Flags of jobs are not options of a verb; these commands take them
 TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
@@ -85,18 +96,42 @@ def alike(lines):
     return [re.sub(r" \+-[0-9.]* %", "", x).rstrip() for x in lines if not re.match(r"expect |  \(by |    .* within that error", x)]
 
 
-def run(lines, program, folder):
-    """What is wrong with the document's commands; their number; new lines for parts of the document."""
+class Shell:
+    """What types the commands: the program, or a driver where it can stand in."""
+
+    def __init__(self, program, driver_path):
+        self.driver = driver.of(driver_path) if driver_path else None
+        self.settings, path = {"LC_ALL": "C"}, os.path.dirname(program)
+        if self.driver:
+            self.names = tempfile.TemporaryDirectory()
+            self.settings.update(self.driver.for_scripts(program))
+            os.symlink(self.settings.pop("STEPSIM"), os.path.join(self.names.name, "stepsim"))
+            path = self.names.name
+        self.settings["PATH"] = path + ":" + os.environ["PATH"]
+
+    def type(self, command, folder):
+        words = plain_words(re.sub(r"\s#[^'\"]*$", "", command), "", "stepsim") if self.driver else None
+        if words is not None:
+            return self.driver.run(words, cwd=folder, env=self.settings, text=True)
+        return subprocess.run(["sh", "-c", command], cwd=folder, env=driver.environment(self.settings), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, check=False)
+
+
+def run(lines, shell, folder, long):
+    """What is wrong with the document's commands; their number; new lines for parts of the document. `long`: what each of LONG is found to be, if it is
+    left out."""
     wrong, ran, parts = [], 0, []
-    env = dict(os.environ, PATH=os.path.dirname(program) + ":" + os.environ["PATH"], LC_ALL="C")
     for first, end in blocks(lines):
         for command, prints in typed(lines, first, end):
             if re.search(r" [A-Z]+(\.\.\.)?( |$)", command.split("#")[0]) and not command.startswith("cat"):
                 continue # a usage, not a command
             if re.search(r"stepsim serve\b", command):
                 continue # runs until it is ended
+            if long is not None and command.startswith(LONG):
+                long.update(name for name in LONG if command.startswith(name))
+                continue
             said = re.search(r"#.*exits (\d)", command)
-            answer = subprocess.run(["sh", "-c", command], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+            answer = shell.type(command, folder)
             ran += 1
             if answer.returncode not in ((int(said[1]),) if said else (0, 1)):
                 wrong.append("%s\n    exits %d: %s" % (command, answer.returncode, answer.stderr.strip().split("\n")[-1]))
@@ -104,10 +139,8 @@ def run(lines, program, folder):
                 shown = lines[prints[0]:prints[1]]
                 now = wanted(shown, answer.stdout)
                 parts.append((prints, now))
-                for old, new in zip(alike(shown) + [""] * len(now), alike(now)):
-                    if old != new:
-                        wrong.append("%s\n    shows:  %s\n    prints: %s" % (command, old, new))
-                        break
+                for _, old, new in close.differences(alike(shown), alike(now))[:1]:
+                    wrong.append("%s\n    shows:  %s\n    prints: %s" % (command, old, new))
     return wrong, ran, parts
 
 
@@ -150,16 +183,24 @@ def fresh(source, folder):
 
 
 def main():
-    program, source, update = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), "--update" in sys.argv
-    documents = [w for w in sys.argv[3:] if w != "--update"] or sorted(
-        {os.path.relpath(n, source) for d in DOCUMENTS for n in glob.glob(os.path.join(source, d))} - set(HISTORY))
-    options, bad, total = known(program), 0, 0
+    parser = argparse.ArgumentParser(prog="documents.py")
+    parser.add_argument("program", type=os.path.abspath)
+    parser.add_argument("source", type=os.path.abspath)
+    parser.add_argument("documents", nargs="*")
+    parser.add_argument("--driver")
+    parser.add_argument("--update", action="store_true")
+    parser.add_argument("--few", action="store_true")
+    args = parser.parse_intermixed_args()
+    source, update = args.source, args.update
+    documents = args.documents or sorted({os.path.relpath(n, source) for d in DOCUMENTS for n in glob.glob(os.path.join(source, d))} - set(HISTORY))
+    options, shell, bad, total = known(args.program), Shell(args.program, args.driver), 0, 0
+    long = set() if args.few else None
     for document in documents:
         with open(os.path.join(source, document), encoding="utf-8") as f:
             lines = f.read().split("\n")
         with tempfile.TemporaryDirectory() as folder:
             fresh(source, folder)
-            wrong, ran, parts = run(lines, program, folder)
+            wrong, ran, parts = run(lines, shell, folder, long)
         if update and parts:
             for (first, end), now in reversed(parts):
                 lines[first:end] = now
@@ -170,6 +211,9 @@ def main():
         bad += len(wrong)
         for line in wrong:
             print("%s: %s" % (document, line))
+    for name in set(LONG) - long if args.few and not args.documents else ():
+        bad += 1
+        print("%s: no document shows it" % name)
     print("%d commands, %d wrong; what is shown otherwise: tests/documents.py PROGRAM SOURCE --update" % (total, bad))
     sys.exit(1 if bad or not total else 0)
 

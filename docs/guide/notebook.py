@@ -4,10 +4,9 @@
 
 Runs the cells of a file and writes FILE.ipynb with what they print, in the format of Jupyter (nbformat 4.5); no Jupyter is needed.
 "%%" begins a cell of code, "%% md" one of Markdown, as which the file begins. --check writes nothing and fails where the notebook says
-something else. stepsim is the checkout's, with the library of build/, or what STEPSIM_LIBRARY says.
+something else (tests/close.py). stepsim is the checkout's, with the library of build/, or what STEPSIM_LIBRARY says.
 """
 import contextlib
-import difflib
 import io
 import json
 import os
@@ -15,6 +14,9 @@ import re
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[1:1] = [os.path.join(HERE, '..', '..', 'tests')]
+
+import close  # noqa: E402
 
 
 def cells_of(text):
@@ -63,8 +65,10 @@ def main():
             continue
         with open(path, encoding='utf-8') as f:
             old = f.read()
-        if old != made:
-            sys.stdout.writelines(difflib.unified_diff(lines(old), lines(made), path, 'what the cells print now'))
+        apart = close.differences(old.splitlines(), made.splitlines())
+        for line, shown, printed in apart:
+            print(f'{path}:{line}:\n-{shown}\n+{printed}')
+        if apart:
             sys.exit(f'{path} says something else: python3 docs/guide/notebook.py')
 
 

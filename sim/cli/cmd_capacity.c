@@ -47,7 +47,7 @@ static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, str
 static int plan(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
                 struct ss_capacity **out, struct ss_error *err)
 {
-    static char what[] = "planning";
+    char what[] = "planning";
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
     struct ss_bands *bands = NULL;

@@ -10,7 +10,7 @@
 static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, char **argv,
                       struct ss_error *err)
 {
-    static char job[] = "--job";
+    char job[] = "--job";
     int file = argc > 0 && argv[0][0] != '-';
     char **words = calloc((size_t)argc + 2, sizeof *words);
 

@@ -64,24 +64,25 @@ static int verdict(const struct ss_result *r, const struct ss_scenario *s, const
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
 
-/* For a log: a line of what takes longer than ten seconds, each next one after twice as long. */
+/* For a log: a line of what takes longer than ten seconds, each next one after twice as long. ctx: when the next is due, s. */
 static void tell_log(void *ctx, double share)
 {
-    static double next = 10;
+    double *next = ctx;
 
-    if (cli_wall_s() < next)
+    if (cli_wall_s() < *next)
         return;
-    fprintf(stderr, "%s: %.2g %% after %.0f s\n", (const char *)ctx, 100 * share, cli_wall_s());
-    next = 2 * cli_wall_s();
+    fprintf(stderr, "replaying: %.2g %% after %.0f s\n", 100 * share, cli_wall_s());
+    *next = 2 * cli_wall_s();
 }
 
-static int replay(const struct cli_inputs *in, struct ss_run_options *options, struct ss_run *run,
-                  struct ss_error *err)
+/* next: of tell_log; lives as long as the options. */
+static int replay(const struct cli_inputs *in, struct ss_run_options *options, double *next,
+                  struct ss_run *run, struct ss_error *err)
 {
     int shown = cli_terminal(STDERR_FILENO), rc;
 
     options->progress = shown ? cli_progress : tell_log;
-    options->ctx = "replaying";
+    options->ctx = shown ? (void *)"replaying" : next;
     rc = ss_run_scenario(in->scenario, options, run, err);
     if (shown)
         cli_progress_end();
@@ -97,6 +98,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
     struct ss_fix fixes[3];
     struct ss_smallest smallest = {0};
+    double next = 10; /* s */
 
     cli_flags_init(&flags, CLI_RUN);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
@@ -111,7 +113,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;
     if (!rc)
-        rc = replay(&in, &flags.how.options, &run, err);
+        rc = replay(&in, &flags.how.options, &next, &run, err);
     if (!rc) {
         if (!run.result->fits && !flags.brief)
             rc = ss_fixes_find(in.scenario, &flags.how.options, fixes, &nfixes, err);

@@ -49,7 +49,7 @@ static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *er
 /* Loads job i: at its nodes, if they are known, of the cluster, if that is. */
 static int load(struct jobs *j, int i, struct ss_error *err)
 {
-    static char job[] = "--job", on[] = "--on-nodes", all[] = "--cluster-nodes";
+    char job[] = "--job", on[] = "--on-nodes", all[] = "--cluster-nodes";
     char cluster[16], **argv = calloc((size_t)j->argc + 6, sizeof *argv);
     struct cli_flags flags;
     int n = 0;

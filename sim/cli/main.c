@@ -1,153 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a process of the program needs beside its command. */
 #include <malloc.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/verbs.h"
-
-static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *err) = {
-    [CLI_RUN] = cmd_run,
-    [CLI_SEARCH] = cmd_search,
-    [CLI_SWEEP] = cmd_sweep,
-    [CLI_COMPARE] = cmd_compare,
-    [CLI_EXPLAIN] = cmd_explain,
-    [CLI_SHARE] = cmd_share,
-    [CLI_CAPACITY] = cmd_capacity,
-    [CLI_SERVE] = cmd_serve,
-    [CLI_PLAN] = cmd_plan,
-    [CLI_IMPORT] = cmd_import,
-    [CLI_PROGRAM_WRITE] = cmd_program_write,
-    [CLI_PROGRAM_READ] = cmd_program_read,
-    [CLI_PROGRAM_CHECK] = cmd_program_check,
-    [CLI_SCHEDULE_LIST] = cmd_schedule_list,
-    [CLI_SCHEDULE_SHOW] = cmd_schedule_show,
-    [CLI_SCHEDULE_WRITE] = cmd_schedule_write,
-    [CLI_SCHEDULE_CHECK] = cmd_schedule_check,
-    [CLI_SCHEDULE_COMPARE] = cmd_schedule_compare,
-    [CLI_SCHEDULE_COMPARE_JOB] = cmd_schedule_compare,
-    [CLI_SCHEDULE_SEARCH] = cmd_schedule_search,
-    [CLI_SCHEDULE_SEARCH_JOB] = cmd_schedule_search,
-    [CLI_PLATFORM_SHOW] = cmd_platform_show,
-    [CLI_PLATFORM_DRAW] = cmd_platform_draw,
-    [CLI_PLATFORM_CHECK] = cmd_platform_check,
-    [CLI_PLATFORM_NEW] = cmd_platform_new,
-    [CLI_PLATFORM_IMPORT] = cmd_platform_import,
-    [CLI_VALIDATE] = cmd_validate,
-    [CLI_CALIBRATE] = cmd_calibrate,
-    [CLI_DOCTOR] = cmd_doctor,
-    [CLI_LIST] = cmd_list,
-    [CLI_HELP] = cmd_help,
-    [CLI_VERSION] = cmd_version,
-};
-
-/* Whether a verb writes what programs read: into a file or pipe that goes as it is. */
-static int writes_files(int verb, int argc, char *const *argv)
-{
-    return verb == CLI_IMPORT || verb == CLI_PROGRAM_WRITE || verb == CLI_SCHEDULE_WRITE ||
-           verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
-}
-
-static FILE *plain; /* stdout as it was begun; NULL: it still is */
-
-/* All that is told on stdout goes through one stream, on which no text of a file is an order to the terminal. JSON is as
- * it is: who reads it decides. */
-static int clean_stdout(int verb, int argc, char *const *argv, struct ss_error *err)
-{
-    int shown = isatty(STDOUT_FILENO);
-    FILE *clean;
-
-    if (cli_has_word(argc, argv, "--json") || (!shown && writes_files(verb, argc, argv)))
-        return SS_OK;
-    clean = ss_text_stream(stdout, shown);
-    if (!clean) {
-        cli_usage(err, "", "out of memory");
-        return err->code = SS_ERR_NOMEM;
-    }
-    setvbuf(clean, NULL, shown ? _IOLBF : _IOFBF, 1 << 16);
-    plain = stdout;
-    stdout = clean;
-    return SS_OK;
-}
-
-static int flushed(int status)
-{
-    struct ss_error err = {0};
-    int failed = fflush(stdout) || ferror(stdout);
-
-    if (plain) { /* which has the error that the stream before it met */
-        failed |= fclose(stdout) != 0;
-        stdout = plain;
-    }
-    if (!failed || status) /* a status has been told */
-        return status;
-    ss_text_written(stdout, "to stdout", &err);
-    return cli_fail(&err, 0);
-}
-
-/* Options in the place of a command. */
-static const char *command_name(const char *word)
-{
-    static const char *const other[][2] = {
-        {"--help", "help"}, {"-h", "help"}, {"--version", "version"}, {"-V", "version"}};
-
-    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
-        if (!strcmp(word, other[i][0]))
-            return other[i][1];
-    return word;
-}
-
-static int asks_help(int argc, char *const *argv)
-{
-    return cli_has_word(argc, argv, "--help") || cli_has_word(argc, argv, "-h");
-}
-
-/* The words behind "stepsim": a command, its verb if it has verbs, and their options. */
-static int dispatch(int argc, char **argv, struct ss_error *err)
-{
-    const struct cli_command *c = cli_command_find(command_name(argv[0]));
-    int verb = c ? cli_verb_find(c->name, NULL) : -1, words = 1;
-
-    if (!c)
-        return cli_unknown_command(argv[0], err);
-    if (*cli_verb_name(verb)) {
-        const char *name = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-        verb = name ? cli_verb_find(c->name, name) : -1;
-        words = 2;
-        if (verb < 0 && !asks_help(argc, argv))
-            return cli_unknown_verb(c->name, argc > 1 ? argv[1] : NULL, err);
-    }
-    if (verb != CLI_HELP && asks_help(argc, argv)) {
-        cli_help_write(c, verb, stdout);
-        return SS_OK;
-    }
-    int rc = cli_team_join(verb, err);
-
-    if (!rc)
-        rc = clean_stdout(verb, argc, argv, err);
-    return rc ? rc : run[verb](argc - words, argv + words, err);
-}
 
 int main(int argc, char **argv)
 {
-    struct ss_error err = {0};
-
-    cli_wall_s(); /* starts the clock */
     /* Large tables come and go: give their pages back at the end only. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
     signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing, not the end */
-    if (argc < 2) {
-        cli_help_write(NULL, -1, stderr);
-        return ss_status_exit(SS_ERR_USAGE);
-    }
-    int json = cli_has_word(argc, argv, "--json"), rc = dispatch(argc - 1, argv + 1, &err);
-    if (rc < 0 && !err.code) {
-        cli_usage(&err, "", "out of memory");
-        err.code = rc;
-    }
-    return cli_team_leave(flushed(rc < 0 ? cli_fail(&err, json) : rc), &err);
+    return cli_main(argc, argv);
 }

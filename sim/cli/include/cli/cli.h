@@ -126,7 +126,8 @@ int cli_unknown_verb(const char *command, const char *name, struct ss_error *err
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);
-/* Seconds since the program began. */
+/* The command begins; seconds since then. */
+void cli_wall_start(void);
 double cli_wall_s(void);
 /* 1 when the descriptor is a terminal that knows colours and lines written anew: not one of TERM=dumb. */
 int cli_terminal(int fd);
@@ -177,6 +178,9 @@ struct cli_meter {
 void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 
+/* Runs the command of these words, argv[0] the program's name, on stdin, stdout and stderr as they are. Returns the exit status. What it
+ * has changed of the process is as before but for handlers of signals, so a process may run many commands, one after another. */
+int cli_main(int argc, char **argv);
 /* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */
 int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
