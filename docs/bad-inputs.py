@@ -4,16 +4,18 @@
 
 Prints docs/reference/bad-inputs.md: inputs that are damaged, foreign or made to do harm, and what each gets. --check compares with
 the page. Ends with 1 where an input gets no clean answer: a signal, also that for 60 seconds of processor time, exit status 0 without an
-answer, or more than one error.
+answer, or more than one error. PROGRAM may be the driver of tests/inproc.
 """
 import difflib
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[1:1] = [os.path.join(ROOT, "tests", "inproc")]
+
+import driver  # noqa: E402
+
 PAGE = os.path.join(ROOT, "docs/reference/bad-inputs.md")
 HEAD = """# Bad inputs that were tried
 
@@ -105,14 +107,12 @@ def inputs(made):
     return rows
 
 
+# More than 20 times what the slowest input takes of a sanitizer's build.
+SECONDS = 60
+
+
 def text_of(words):
     return " ".join(words).replace(" ".join(JOB), "JOB").replace("\x1b", "ESC")
-
-
-def limits():
-    """More than 20 times what the slowest input takes of a sanitizer's build."""
-    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def tried(program, row):
@@ -122,8 +122,7 @@ def tried(program, row):
             with open(os.path.join(folder, name), "wb") as f:
                 f.write(data)
         words = [w.replace("FILE", name) if w == "FILE" else w for w in words]
-        p = subprocess.run([program, *words], cwd=folder, capture_output=True, check=False, stdin=subprocess.DEVNULL,
-                           env=dict(os.environ, LC_ALL="C", STEPSIM_DATA=""), preexec_fn=limits)
+        p = program.run(words, cwd=folder, env={"LC_ALL": "C", "STEPSIM_DATA": ""}, seconds=SECONDS)
         changed = [f for f in os.listdir(folder) if f != name]
         with open(os.path.join(folder, name), "rb") if name else open(os.devnull, "rb") as f:
             changed += [name] if name and f.read() != data else []
@@ -136,9 +135,9 @@ def tried(program, row):
 
 
 def page(program):
-    made = {"schedule": [program, "schedule", "write", "1f1b", "--pp", "4", "-m", "8", "--csv"],
-            "program": [program, "program", "write", "--platform", "h800", *JOB[:-2]]}
-    made = {k: subprocess.run(v, capture_output=True, check=True).stdout for k, v in made.items()}
+    made = {"schedule": ["schedule", "write", "1f1b", "--pp", "4", "-m", "8", "--csv"],
+            "program": ["program", "write", "--platform", "h800", *JOB[:-2]]}
+    made = {k: program.run(v, check=True).stdout for k, v in made.items()}
     lines, wrong = [HEAD, "| kind | what is bad | command | status | message |", "|---|---|---|---|---|"], []
     for row in inputs(made):
         cells, bad = tried(program, row)
@@ -149,7 +148,7 @@ def page(program):
 
 
 def main():
-    text, wrong = page(os.path.abspath(sys.argv[1]))
+    text, wrong = page(driver.of(sys.argv[1]))
     if "--check" in sys.argv:
         with open(PAGE, encoding="utf-8") as f:
             old = f.read()

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: mutate_inputs.py PROGRAM [--source DIR] [--seed S] [--platforms N] [--others N] [--from I] [--count N] [--keep DIR]
 
-Damages platforms and the other files that stepsim reads, gives each to the program, best a build with AddressSanitizer, and looks at how it
-ends: a documented exit status, exactly one line of error where that is 2 or 3, and no signal, no word of a sanitizer, no more
-than 10 s of processor time or 120 s in all. Input i of a kind depends on the seed, the kind and i alone. Prints a table; --keep keeps the
+Damages platforms and the other files that stepsim reads, gives each to the program or to the driver of tests/inproc, best a build with
+AddressSanitizer, and looks at how it ends: a documented exit status, exactly one line of error where that is 2 or 3, and no signal, no word of a sanitizer, no more
+than 10 s of processor time. Input i of a kind depends on the seed, the kind and i alone. Prints a table; --keep keeps the
 inputs that broke a rule. Exit status 1: there were some.
 --from and --count take a part of each kind, so that a long run goes in pieces.
 """
@@ -14,10 +14,12 @@ import json
 import os
 import random
 import re
-import resource
-import subprocess
 import sys
 import tempfile
+
+sys.path[1:1] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "inproc")]
+
+import driver  # noqa: E402
 
 SMALL = ("--num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 --max-position-embeddings 512 --vocab-size 32000 "
          "--micro-batch-size 1 --global-batch-size 16").split()
@@ -176,9 +178,7 @@ class Inputs:
 SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:|Assertion .* failed|terminate called")
 
 
-def limits():
-    resource.setrlimit(resource.RLIMIT_CPU, (10, 12))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+SECONDS = 10  # of processor time
 
 
 def is_error_object(text):
@@ -192,8 +192,10 @@ def broken_rule(status, out, err):
     """Which rule this end of the program breaks; None: none. out: the answer of --json, else None."""
     if SANITIZER.search(err):
         return "crash: " + next(x for x in err.splitlines() if SANITIZER.search(x))[:200]
-    if status in (-24, -9):
-        return "hang: 10 s of processor time"
+    if status in driver.HANG:
+        return f"hang: {SECONDS} s of processor time"
+    if status == driver.OPEN:
+        return "leak: a file is left open"
     if status < 0:
         return f"crash: signal {-status}"
     lines = err.splitlines()
@@ -210,11 +212,7 @@ def broken_rule(status, out, err):
 
 
 def run(program, words, folder):
-    try:
-        p = subprocess.run([program] + words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                           timeout=3600, preexec_fn=limits, check=False)
-    except subprocess.TimeoutExpired:
-        return None, "hang: an hour"
+    p = program.run(words, cwd=folder, seconds=SECONDS)
     out = p.stdout.decode("utf-8", "replace") if "--json" in words else None
     return p.returncode, broken_rule(p.returncode, out, p.stderr.decode("utf-8", "replace"))
 
@@ -253,10 +251,10 @@ def main():
     a.add_argument("--only", choices=sorted(KINDS))
     a.add_argument("--keep")
     o = a.parse_args()
-    program = os.path.abspath(o.program)
     os.environ.update({"LC_ALL": "C", "ASAN_OPTIONS": "exitcode=99:detect_leaks=1:allocator_may_return_null=1",
                        "LSAN_OPTIONS": f"suppressions={os.path.join(here, 'tests', 'lsan.supp')}:print_suppressions=0",
                        "UBSAN_OPTIONS": "print_stacktrace=1"})
+    program = driver.of(o.program)
     if o.keep:
         os.makedirs(o.keep, exist_ok=True)
     others = [k for k in KINDS if k != "platform"]

@@ -141,7 +141,9 @@ class InProcess:
         answer = server.ask(fields, _bytes(input))
         if answer is None:  # it died of this command
             status, written = self.forget()
-            return _finish(subprocess.CompletedProcess(args, status or 125, *written), text, check)
+            done = subprocess.CompletedProcess(args, status if status < 0 else 125, *written) # a sanitizer's own status may be a command's
+            done.allocations = 0
+            return _finish(done, text, check)
         status, nout, nerr, leaked, left_open, allocations = answer
         stderr = server.text(2, None if leaked else nerr)
         if leaked:
