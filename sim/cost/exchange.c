@@ -37,12 +37,14 @@ static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int c
 
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    const struct ss_layer_step there = exchange_step(c, op->comm, op->forward_coll, op->exchanged),
-                               back = exchange_step(c, op->comm, op->backward_coll, op->exchanged_back);
+    const struct ss_layer_step there = exchange_step(c, op->exchange.comm, op->exchange.forward_coll,
+                                                     op->exchange.forward),
+                               back = exchange_step(c, op->exchange.comm, op->exchange.backward_coll,
+                                                    op->exchange.backward);
     struct ss_layer_step ahead = {0}, behind = {0};
-    if (op->apart > 0) {
-        ahead = exchange_step(c, op->comm, op->forward_coll, op->apart);
-        behind = exchange_step(c, op->comm, op->backward_coll, op->apart);
+    if (op->exchange.ahead > 0) {
+        ahead = exchange_step(c, op->exchange.comm, op->exchange.forward_coll, op->exchange.ahead);
+        behind = exchange_step(c, op->exchange.comm, op->exchange.backward_coll, op->exchange.ahead);
         ahead.ahead = behind.ahead = 1;
     }
     out->forward[SS_LABEL_EP] += ahead.seconds + there.seconds;
@@ -52,9 +54,9 @@ void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, s
 
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    if (op->gathered <= 0)
+    if (op->gathers_first <= 0)
         return;
-    struct ss_layer_step s = exchange_step(c, SS_COMM_EP, SS_COLL_ALL_GATHER, op->gathered);
+    struct ss_layer_step s = exchange_step(c, SS_COMM_EP, SS_COLL_ALL_GATHER, op->gathers_first);
     s.ahead = 1;
     out->forward[SS_LABEL_EP] += s.seconds;
     ss_record_behind(c->record, SS_PHASE_F, &s);

@@ -213,9 +213,9 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
                       struct ss_optimizer_shards shards, const struct ss_layer_set *set)
 {
     double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
-    for (int kind = 0; kind < SS_LAYER_KINDS && c->job->offload.activations; kind++)
-        if (set->ops[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
-            kept = fmax(kept, ss_ops_saved_bytes(set->ops[kind], 0));
+    for (int i = 0; i < set->nlists && c->job->offload.activations; i++)
+        if (set->list[i]->ops.where == SS_WHERE_TRANSFORMER)
+            kept = fmax(kept, ss_ops_saved_bytes(&set->list[i]->ops, 0));
     double offload = c->job->offload.optimizer;
     return offload * dense_of(params) * (states + 4) / shards.dense +
            offload * params->expert * (states + 4) / shards.expert + c->job->offload.layers * kept;
@@ -241,7 +241,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
-        const struct ss_ops *ops = set->ops[part->kind];
+        const struct ss_ops *ops = part->ops;
         if (!ss_layer_is_transformer(set, run))
             continue;
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
@@ -296,7 +296,7 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
 static void border_memory(const struct ss_cost_context *c, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, struct ss_chunk_cost *chunk)
 {
-    const struct ss_ops *ops = set->ops[ss_layer_part(set, run)->kind];
+    const struct ss_ops *ops = ss_layer_part(set, run)->ops;
     int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
     double logits = ss_ops_logits_bytes(ops), kept = ss_ops_saved_bytes(ops, 0) - logits;
     chunk->logits_bytes += logits;

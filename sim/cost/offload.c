@@ -89,7 +89,7 @@ static double chunk_host(const struct ss_layer_set *set, const struct ss_job *jo
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
         if (part->treatment == SS_TREAT_OFFLOADED)
-            bytes += run->count * ss_layer_offloaded(job, set->ops[part->kind]).host;
+            bytes += run->count * ss_layer_offloaded(job, part->ops).host;
     }
     return bytes;
 }

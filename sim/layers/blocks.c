@@ -2,7 +2,7 @@
 /* The dense MLP and the residual adds of transformer layers. */
 #include <math.h>
 
-#include "layers/operators.h"
+#include "layers/mlp.h"
 
 /* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
  * masks applied, and the gradients of the branches added to the residual stream's. */
@@ -60,11 +60,6 @@ struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, dou
     return op;
 }
 
-double ss_op_fc1_columns(const struct ss_shape *s)
-{
-    return s->ffn * (s->gated ? 2 : 1);
-}
-
 void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
                const struct ss_mlp_names *names, double ffn)
 {
@@ -76,15 +71,15 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
         ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN, names->input_of);
     for (int i = 0; i <= split; i++) {
         op = ss_op_linear(ops, i ? names->gate : names->fc1, s, columns, s->h, SS_TP_COLUMN, p, s->mlp_bias);
-        op->shares_input = i;
+        op->gemm.shares_input = i;
         /* input of the activation function */
-        op->saved_bytes = op->module_bytes = s->tokens * columns * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+        op->saved_bytes = op->redone_bytes = s->tokens * columns * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
     }
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
         ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
-    op->saved_bytes = op->module_bytes =
+    op->saved_bytes = op->redone_bytes =
         s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
@@ -92,15 +87,4 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sta
         fmax(op->working_bytes,
              s->tokens * (ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
     ss_op_scattered(ops, s, stack);
-}
-
-void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
-    ss_op_mlp_begin(ops, s, stack);
-    int first = ops->n;
-    ss_op_mlp(ops, s, stack, &names, s->ffn);
-    for (int i = first; i < ops->n; i++)
-        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MLP);
-    ss_op_mlp_end(ops, s);
 }

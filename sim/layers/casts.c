@@ -47,7 +47,7 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, d
                              SS_NVFP4; /* orientations are kernels, and the largest value is found anew */
     ss_op_elementwise(op, s->tokens * input * (again ? one_way : block_cast(s)),
                       s->tokens * (output * block_cast(s) + (again ? input * one_way : 0)), 1, 1 + again);
-    op->turned_bytes = again ? 0 : s->tokens * input * block_turned(s);
+    op->transposed_bytes = again ? 0 : s->tokens * input * block_turned(s);
     op->forward_launches = block_launches(s) - apart;
     op->backward_launches = block_launches(s) + apart;
 }
@@ -82,7 +82,7 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                     double out, int role, int input_of)
 {
     struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
-    op->casts = 1;
+    op->is_cast = 1;
     double passes = stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1, normed = input_of == SS_CAST_OF_NORM;
     int again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s, stack);
@@ -113,7 +113,7 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
                       again + backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
     turn_weight(op, s, stack, in * out);
     if (!late && !again && input > 0)
-        op->turned_bytes = passes * (whole - 3) * in;
+        op->transposed_bytes = passes * (whole - 3) * in;
     if (!s->fp8_current)
         return;
     op->forward_launches = normed ? NORM_LAUNCHES : LARGEST_LAUNCHES;
@@ -127,7 +127,7 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
                      const char *name, double rows, double in, double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    op->casts = 1;
+    op->is_cast = 1;
     double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
     if (s->fp8_current)
         moved += LARGEST_BYTES;
@@ -139,7 +139,9 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
         ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
     turn_weight(op, s, stack, weights);
     if (stack->fp8_dynamic <= 0)
-        op->turned_bytes = s->block_scaled ? rows * block_turned(s) * in : s->any_layout ? 0 : passes * in;
+        op->transposed_bytes = s->block_scaled ? rows * block_turned(s) * in
+                               : s->any_layout ? 0
+                                               : passes * in;
     if (s->fp8_current && stack->fp8_dynamic <= 0)
         op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
     if (s->block_scaled)
@@ -173,18 +175,18 @@ void ss_op_weight_casts(struct ss_ops *ops)
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
         if ((op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM) ||
-            ss_precision_is_quantized(op->precision))
+            ss_precision_is_quantized(op->gemm.precision))
             continue;
-        weights += fmax(1, op->groups) * op->n * op->k;
-        matrices += (int)fmax(1, op->groups);
+        weights += fmax(1, op->gemm.groups) * op->gemm.n * op->gemm.k;
+        matrices += (int)fmax(1, op->gemm.groups);
     }
     if (!matrices)
         return;
     struct ss_op casts = *ss_op_add(ops, "weight casts", SS_OP_ELEMENTWISE);
     ss_op_elementwise(&casts, 6 * weights, 6 * weights, matrices, matrices);
-    casts.casts = 1;
+    casts.is_cast = 1;
     casts.saved_bytes = 2 * weights;
-    casts.module = SS_MODULE_BIT(SS_MODULE_OPERATORS); /* torchtitan's policy keeps no casts */
+    casts.modules = SS_MODULE_BIT(SS_MODULE_OPERATORS); /* torchtitan's policy keeps no casts */
     memmove(&ops->op[1], &ops->op[0], (size_t)(ops->n - 1) * sizeof *ops->op);
     ops->op[0] = casts;
     for (int i = 0; i < ops->nsaved; i++)

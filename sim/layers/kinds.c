@@ -1,38 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/kinds.h"
 
-#include "layers/stages.h"
+#include <string.h>
 
-const struct ss_layer_kind *ss_layer_kind(int kind)
-{
-    static const struct ss_layer_kind *const rows[SS_LAYER_KINDS] = {
+static const struct ss_mixer *const mixers[SS_MIXERS] = {
 #define X(sym, row) [sym] = &row,
-        SS_LAYER_KIND_LIST(X)
+    SS_MIXER_LIST(X)
 #undef X
-    };
-    return rows[kind];
-}
+};
+static const struct ss_mlp *const mlps[SS_MLPS] = {
+#define X(sym, row) [sym] = &row,
+    SS_MLP_LIST(X)
+#undef X
+};
+static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
+#define X(sym, row) [sym] = &row,
+    SS_BORDER_LIST(X)
+#undef X
+};
 
 void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
 {
+    const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
+    out->where = border ? border->where : SS_WHERE_TRANSFORMER;
+    out->is_loss = border && border->is_loss;
     out->n = out->nsaved = out->nborders = 0;
-    ss_layer_kind(kind)->operators(out, s, stack);
+    out->bias_columns = 0;
+    if (border) {
+        border->operators(out, s, stack);
+    } else {
+        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS]->operators(out, s, stack);
+        mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s, stack);
+        if (s->by_operator)
+            ss_ops_by_operator(out, s);
+    }
     if (s->autocast)
         ss_op_weight_casts(out);
 }
 
-static int is_local(const struct ss_job *job, int layer)
+/* Whether the model says that the layer has the mixer of this name. */
+static int is_named(const struct ss_model *m, const char *name, int layer)
 {
-    const struct ss_model *m = &job->model;
-    int window = m->sliding_window > 0 && m->sliding_window < job->seq_length;
-    int chunk = m->attention_chunk > 0 && m->attention_chunk < job->seq_length;
-    return (window || chunk || m->full_unturned > 0) && ss_layer_rule_has(&m->local_layers, layer);
+    for (int i = 0; i < SS_MODEL_MIXERS && m->mixed[i].mixer[0]; i++)
+        if (!strcmp(m->mixed[i].mixer, name) && ss_layer_rule_has(&m->mixed[i].layers, layer))
+            return 1;
+    return 0;
+}
+
+static int has_mixer(const struct ss_mixer *row, const struct ss_model *m, int sequence, int layer)
+{
+    return row->has ? row->has(m, sequence, layer) : is_named(m, row->name, layer);
+}
+
+int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
+{
+    int mixer = 0, mlp = 0;
+    while (mixer < SS_MIXERS - 1 && !has_mixer(mixers[mixer], m, sequence, layer))
+        mixer++;
+    while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(m, layer))
+        mlp++;
+    return SS_LAYER_PAIR(mixer, mlp);
 }
 
 int ss_layer_kind_of(const struct ss_job *job, int layer)
 {
-    int moe = job->model.num_experts > 0 && ss_layer_rule_has(&job->model.moe_layers, layer);
-    if (is_local(job, layer))
-        return moe ? SS_LAYER_MOE_LOCAL : SS_LAYER_DENSE_LOCAL;
-    return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
+    return ss_layer_kind_in(&job->model, job->seq_length, layer);
 }

@@ -16,28 +16,33 @@ struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
     return op;
 }
 
+struct ss_op *ss_op_exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
+                             double back_bytes)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
+    op->exchange = (struct ss_op_exchange){comm, coll, back, bytes, back_bytes, 0};
+    return op;
+}
+
 void ss_op_border(struct ss_ops *ops, const struct ss_shape *s, int phase, int coll, double bytes)
 {
     if (s->tp > 1)
         ops->border[ops->nborders++] = (struct ss_border){phase, SS_COMM_TP, coll, bytes};
 }
 
-/* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
 struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k,
                            int role, int precision, int bias)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_GEMM);
-    op->m = s->tokens;
-    op->n = n;
-    op->k = k;
-    op->role = role;
-    op->precision = precision;
+    op->gemm = (struct ss_op_gemm){.precision = precision, .role = role, .m = s->tokens, .n = n, .k = k};
     op->gemm_params = n * k;
     op->params = n * k + (bias ? n : 0);
     op->tensors = bias ? 2 : 1;
-    op->forward_flops = 2 * op->m * n * k;
+    op->forward_flops = op->model_flops = 2 * s->tokens * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->backward_kernels = 2;
+    if (bias)
+        ops->bias_columns += role == SS_TP_ROW ? n / s->sp : n;
     /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
      * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
     double whole = s->tokens * ss_op_whole_columns(op);
@@ -53,7 +58,7 @@ struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struc
                                double k, int precision)
 {
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, precision, 0);
-    op->m = s->tokens / s->sp;
+    op->gemm.m = s->tokens / s->sp;
     op->forward_flops /= s->sp;
     op->backward_flops /= s->sp;
     return op;
@@ -61,7 +66,7 @@ struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struc
 
 double ss_op_whole_columns(const struct ss_op *op)
 {
-    return op->role == SS_TP_COLUMN ? op->k : op->n;
+    return op->gemm.role == SS_TP_COLUMN ? op->gemm.k : op->gemm.n;
 }
 
 void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
@@ -239,12 +244,12 @@ void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm
 /* A module that is repeated as a whole keeps its input alone, which the norm before it keeps. */
 static double kept_bytes(const struct ss_op *op, unsigned modules)
 {
-    unsigned redone = op->module & modules;
+    unsigned redone = op->modules & modules;
     if (modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
         return op->operator_bytes;
     if (redone & WHOLE_MODULES)
         return 0;
-    return redone ? op->saved_bytes - op->module_bytes : op->saved_bytes + op->core_bytes;
+    return redone ? op->saved_bytes - op->redone_bytes : op->saved_bytes;
 }
 
 double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules)
@@ -284,7 +289,7 @@ struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules,
         const struct ss_saved *t = &ops->saved[i];
         const struct ss_op *op = &ops->op[t->op];
         unsigned keep = t->modules & ~idle, move = keep & modules;
-        if (t->elements < least || move == 0 || op->module & redone & WHOLE_MODULES)
+        if (t->elements < least || move == 0 || op->modules & redone & WHOLE_MODULES)
             continue;
         for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
             if (move & SS_OFFLOAD_BIT(k)) {
@@ -292,7 +297,7 @@ struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules,
                 out.copied += t->copied;
                 out.host += next_power_of_two(t->copied);
             }
-        if (move == keep && !(t->made && op->module & redone))
+        if (move == keep && !(t->is_output && op->modules & redone))
             out.freed += t->bytes;
     }
     for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
@@ -307,9 +312,9 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
         const struct ss_op *op = &ops->op[i];
         if (op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM)
             continue;
-        double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
-        double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
-        sum += (in + gradient) * (ss_precision_is_quantized(op->precision) ? s->quantized : s->e);
+        double in = op->gemm.m * op->gemm.k / (op->gemm.role == SS_TP_COLUMN ? s->sp : 1);
+        double gradient = op->gemm.m * op->gemm.n / (op->gemm.role == SS_TP_ROW ? s->sp : 1);
+        sum += (in + gradient) * (ss_precision_is_quantized(op->gemm.precision) ? s->quantized : s->e);
     }
     return sum;
 }

@@ -2,7 +2,7 @@
 /* What a rank does with its tokens beside a mixture's exchanges, as Megatron core's moe_utils.py: into the order of the experts and back. */
 #include <math.h>
 
-#include "layers/operators.h"
+#include "layers/mlp.h"
 
 int ss_op_by_stages(const struct ss_shape *s)
 {
@@ -57,7 +57,7 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const struc
         op->forward_launches = op->forward_kernels;
         op->backward_launches = op->backward_kernels;
         op->forward_kernels = op->backward_kernels = 0;
-        op->called = 1;
+        op->in_exchange = 1;
     }
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
     if (back && !ss_op_by_stages(s) && stack->moe_probabilities <= 0)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cost/cost.h"
-#include "layers/kinds.h"
+#include "pairs.h"
 #include "suite.h"
 
 struct setting {

@@ -36,8 +36,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         ss_op_border(ops, s, SS_PHASE_W, SS_COLL_ALL_GATHER, looked_up * s->e);
 }
 
-const struct ss_layer_kind ss_layer_embedding = {
-    .name = "embedding",
+const struct ss_layer_border ss_border_embedding = {
     .where = SS_WHERE_BEFORE,
     .operators = operators,
 };

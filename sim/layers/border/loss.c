@@ -90,7 +90,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         op->saved_bytes = ss_op_kept_input(s, stack, s->e);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
     if (stack->fused_linear_loss > 0)
-        op->pieces = linear_loss_pieces(s);
+        op->gemm.pieces = linear_loss_pieces(s);
     if (stack->fused_wgrad_accumulation > 0)
         output = output_backward(s, op);
     if (s->tied) /* counted by the embedding where they share a stage; the plan adds the copy else */
@@ -122,8 +122,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     borders(ops, s, leaves_gradient(stack));
 }
 
-const struct ss_layer_kind ss_layer_loss = {
-    .name = "loss",
+const struct ss_layer_border ss_border_loss = {
     .where = SS_WHERE_BEHIND,
     .is_loss = 1,
     .operators = operators,

@@ -10,7 +10,7 @@
 /* The weights are counted where the embedding is, or as its second copy. No such model has a norm behind it. */
 static void embedding(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    ss_layer_embedding.operators(ops, s, stack);
+    ss_border_embedding.operators(ops, s, stack);
     for (int i = 0; i < ops->n; i++)
         ops->op[i].params = ops->op[i].tensors = 0;
 }
@@ -41,24 +41,21 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s, const struc
 /* The norm is its own, the matrix the main output layer's. */
 static void loss(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
 {
-    ss_layer_loss.operators(ops, s, stack);
+    ss_border_loss.operators(ops, s, stack);
     for (int i = 0; i < ops->n; i++)
         if (ops->op[i].kind == SS_OP_GEMM)
             ops->op[i].params = ops->op[i].tensors = 0;
 }
 
-const struct ss_layer_kind ss_layer_mtp_embedding = {
-    .name = "embedding of multi-token prediction",
+const struct ss_layer_border ss_border_mtp_embedding = {
     .where = SS_WHERE_BEHIND,
     .operators = embedding,
 };
-const struct ss_layer_kind ss_layer_mtp = {
-    .name = "projection of multi-token prediction",
+const struct ss_layer_border ss_border_mtp = {
     .where = SS_WHERE_BEHIND,
     .operators = projection,
 };
-const struct ss_layer_kind ss_layer_mtp_loss = {
-    .name = "loss of multi-token prediction",
+const struct ss_layer_border ss_border_mtp_loss = {
     .is_loss = 1,
     .where = SS_WHERE_BEHIND,
     .operators = loss,

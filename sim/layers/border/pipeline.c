@@ -23,13 +23,11 @@ static void returned(struct ss_ops *ops, const struct ss_shape *s, const struct 
     gather(ops, s, SS_PHASE_I);
 }
 
-const struct ss_layer_kind ss_layer_received = {
-    .name = "received",
+const struct ss_layer_border ss_border_received = {
     .where = SS_WHERE_BEFORE,
     .operators = received,
 };
-const struct ss_layer_kind ss_layer_returned = {
-    .name = "returned",
+const struct ss_layer_border ss_border_returned = {
     .where = SS_WHERE_BEHIND,
     .operators = returned,
 };

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transformer layer of attention and a mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
+ * A mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
  * between the ranks of the expert group, experts as grouped GEMMs, exchange and permutation back; shared experts beside.
  */
 #include <math.h>
 #include <string.h>
 
 #include "layers/kinds.h"
+#include "layers/mlp.h"
 
 /* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
@@ -17,8 +18,8 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
         return;
     }
     struct ss_op *op = ss_op_norm_of(ops, s, "mlp norm", x, s->h, s->e);
-    op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    op->module_bytes = x * s->e;
+    op->modules = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    op->redone_bytes = x * s->e;
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM), x, s->e);
 }
@@ -57,7 +58,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
          * GEMMs move 4 bytes where they moved 2. */
         double x = own * s->h, w = s->experts * s->h;
         ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
-        ops->op[ops->n - 1].casts = 1;
+        ops->op[ops->n - 1].is_cast = 1;
     }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     int groups = s->model->router_groups > 0, bias = s->model->router_bias > 0;
@@ -80,24 +81,13 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
         struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
         double map = hybrid && s->ep > 1 ? s->ep * s->tokens / s->sp * s->experts : 0;
         ss_op_elementwise(op, map, 0, kernels, 0);
-        op->gathered = map;
+        op->gathers_first = map;
         if (hybrid) { /* its dispatch calls NCCL and launches the others */
             op->forward_kernels = 1;
             op->forward_launches = kernels - 1;
         }
     }
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
-}
-
-static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
-                     double back_bytes)
-{
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
-    op->comm = comm;
-    op->forward_coll = coll;
-    op->backward_coll = back;
-    op->exchanged = bytes;
-    op->exchanged_back = back_bytes;
 }
 
 /* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, as many as the busiest rank gets, or
@@ -136,16 +126,16 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s, const struct 
     int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && stack->moe_probabilities > 0;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
-                 group * own);
+        ss_op_exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER,
+                       group * own, group * own);
         return;
     }
     if (s->ep <= 1)
         return;
-    exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
-             moved(s) + weights);
+    ss_op_exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
+                   moved(s) + weights);
     struct ss_op *op = &ops->op[ops->n - 1];
-    op->apart = apart ? 4 * s->sent * fmax(1, s->busiest) : 0;
+    op->exchange.ahead = apart ? 4 * s->sent * fmax(1, s->busiest) : 0;
     op->forward_kernels = op->backward_kernels = apart ? 2 : 1;
 }
 
@@ -153,7 +143,7 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
 {
     double bytes = s->routed * s->h * s->e;
     if (s->dispatcher != SS_DISPATCH_ALLGATHER && s->etp > 1)
-        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
+        ss_op_exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
 
 /* Backward the gradients of the experts' outputs, which go to fp8 GEMMs, are dispatched. */
@@ -162,15 +152,15 @@ static void combine(struct ss_ops *ops, const struct ss_shape *s)
     double row = s->h * s->e, own = s->tokens / s->sp * row;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own,
-                 group * own);
+        ss_op_exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER,
+                       group * own, group * own);
         return;
     }
     if (s->etp > 1)
-        exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row,
-                 s->routed * row);
+        ss_op_exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER,
+                       s->routed * row, s->routed * row);
     if (s->ep > 1)
-        exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
+        ss_op_exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
 }
 
 /* One linear layer of the experts of a rank. */
@@ -180,17 +170,17 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->gemm_precision, 0);
     op->kind = SS_OP_GROUPED_GEMM;
     op->expert = 1;
-    op->groups = s->local_experts;
-    op->scattered = s->scattered;
-    op->m = s->routed;
-    op->forward_flops = 2 * op->m * n * k;
+    op->gemm.groups = s->local_experts;
+    op->gemm.scattered = s->scattered;
+    op->gemm.m = s->routed;
+    op->forward_flops = 2 * op->gemm.m * n * k;
     op->backward_flops = 2 * op->forward_flops;
-    op->gemm_params = op->params = op->groups * n * k;
-    op->tensors = (int)op->groups;
+    op->gemm_params = op->params = op->gemm.groups * n * k;
+    op->tensors = (int)op->gemm.groups;
     op->forward_launches = op->tensors;      /* cuBLAS, a GEMM an expert on streams side by side */
     op->backward_launches = 3 * op->tensors; /* and the hook that says that its gradient is ready */
     if (s->fused_experts) {
-        op->one_kernel = 1;
+        op->gemm.one_kernel = 1;
         op->forward_launches = 0;
         op->backward_launches = op->tensors;
     }
@@ -200,7 +190,7 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
         op->forward_launches = op->backward_launches = 0;
     }
     if (s->model->expert_bias > 0) {
-        op->params += op->groups * n;
+        op->params += op->gemm.groups * n;
         op->tensors *= 2;
     }
     return op;
@@ -230,8 +220,8 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_elementwise(op, 8 * half * s->e, half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
                       CLAMP_BACKWARD_KERNELS);
     ss_op_strided(op, 2 * half, 5 * half, 2 * s->e);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
-    op->saved_bytes = op->module_bytes = 2 * half * s->e;
+    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    op->saved_bytes = op->redone_bytes = 2 * half * s->e;
 }
 
 /* Fused, the first product's epilogue clamps, activates and quantizes, and the backward's of the second what goes on to the first:
@@ -261,8 +251,8 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     if (s->fused_experts)
         ss_op_elementwise(op, 0, 0, 0, 0);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
-    op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;
+    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
+    op->saved_bytes = op->redone_bytes = s->routed * s->moe_ffn * kept;
 }
 
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
@@ -319,8 +309,8 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
         return;
     ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
     for (int i = first; i < ops->n; i++) {
-        ops->op[i].module = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-        ops->op[i].beside = s->shared_overlap;
+        ops->op[i].modules = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+        ops->op[i].beside_exchange = s->shared_overlap;
     }
     struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
     ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
@@ -404,36 +394,21 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     else
         shared_experts(ops, s, stack);
     for (int i = first; i < ops->n; i++) {
-        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
-        ops->op[i].dynamic = i >= sized && !(ops->op[i].module & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
+        ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MOE);
+        ops->op[i].dynamic = i >= sized && !(ops->op[i].modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
     }
 }
 
-static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
+static int has(const struct ss_model *m, int layer)
 {
-    ss_op_attention_block(ops, s, stack, local);
+    return m->num_experts > 0 && ss_layer_rule_has(&m->moe_layers, layer);
+}
+
+static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+{
     norm(ops, s, stack);
     mixture(ops, s, stack);
     ss_op_mlp_end(ops, s);
 }
 
-static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 0);
-}
-
-static void local(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 1);
-}
-
-const struct ss_layer_kind ss_layer_moe = {
-    .name = "moe",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = full,
-};
-const struct ss_layer_kind ss_layer_moe_local = {
-    .name = "moe, local attention",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = local,
-};
+const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators};

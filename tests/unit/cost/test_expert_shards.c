@@ -127,9 +127,11 @@ static double over_ranks(const struct ss_ops *ops, const struct ss_job *job)
         const struct ss_op *op = &ops->op[i];
         int heads = !strcmp(op->name, "core attention") ||
                     (job->model.qk_norm == SS_QK_NORM_WIDTH && !strcmp(op->name, "qk norm"));
-        int row = op->role == SS_TP_ROW || !strcmp(op->name, "experts fc2");
-        int divided = row || heads || op->expert || op->role == SS_TP_COLUMN;
-        double matrices = !divided ? 0 : row ? fmax(1, op->groups) * op->n * op->k : op->params;
+        int row = op->gemm.role == SS_TP_ROW || !strcmp(op->name, "experts fc2");
+        int divided = row || heads || op->expert || op->gemm.role == SS_TP_COLUMN;
+        double matrices = !divided ? 0
+                          : row    ? fmax(1, op->gemm.groups) * op->gemm.n * op->gemm.k
+                                   : op->params;
         sum += matrices * (op->expert ? job->etp * job->ep : job->tp) +
                (op->params - matrices) * (op->expert ? job->ep : 1);
     }

@@ -345,7 +345,7 @@ static void test_casts_again(void)
         ops.n = 0;
         ss_op_fp8_cast(&ops, &current, &stack, 100, 300, role, SS_CAST_OF_KEPT);
         CU_ASSERT(op->forward_bytes == 1000 * 5 * 100 && op->backward_bytes == 1000 * (6 * 300 + 6 * 100));
-        CU_ASSERT(op->forward_launches == 3 && op->backward_launches == 6 && op->turned_bytes == 0);
+        CU_ASSERT(op->forward_launches == 3 && op->backward_launches == 6 && op->transposed_bytes == 0);
         CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 3);
         ops.n = 0;
         ss_op_fp8_cast(&ops, &blocks, &stack, 100, 300, role, SS_CAST_OF_KEPT);

@@ -23,7 +23,6 @@ struct ss_cost_context {
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
     double slower;    /* by how much GPUs that it works with in every layer take longer, 0 = none */
     int without_grad; /* 1: a forward that no backward follows, as the first one of a layer that is repeated */
-    int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     int replicas;       /* ranks among which gradients are reduced, 1 = none */
     double once;        /* share of an iteration's microbatches that one is */
@@ -90,14 +89,13 @@ void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, con
  * again. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
                   struct ss_layer_cost *out);
-struct ss_layer_kind;
 /* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
  * c->record. */
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
-                   const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out);
-/* Adds an exchange of tokens as if nothing hid it. */
-/* What an operator gathers from all ranks of the expert group before it. */
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                   struct ss_layer_cost *out);
+/* Adds what an operator gathers from all ranks of the expert group before it. */
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
+/* Adds an exchange as if nothing hid it. */
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 /* Takes off what the recorded kernels beside exchanges hide of them, and adds what these take of the kernels' SMs. A whole
  * backward hides more than I and W one after the other. */
@@ -105,9 +103,9 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
 /* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
-/* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
- * all of it. */
-struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
+/* What context parallelism moves for an attention, forward or backward: one step of a ring, or all of it. */
+struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, const struct ss_op_attention *a,
+                                     int backward);
 /* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
 /* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are

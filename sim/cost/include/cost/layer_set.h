@@ -10,9 +10,15 @@
 /* How a transformer layer is run. In a chunk the recomputed ones come first, then the offloaded ones. */
 enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };
 
+/* The operators of one kind of layer. */
+struct ss_layer_list {
+    int kind; /* layers/kinds.h */
+    struct ss_ops ops;
+};
 /* One kind under one treatment: what a single layer of it takes. */
 struct ss_layer_part {
     int kind, treatment;
+    const struct ss_ops *ops;
     struct ss_layer_cost cost;
     struct ss_layer_steps steps; /* where they are recorded: with_steps, or kernels beside exchanges */
 };
@@ -43,7 +49,9 @@ struct ss_layer_set {
     int nparts;
     size_t cap_parts;
     struct ss_layer_part *part;
-    struct ss_ops *ops[SS_LAYER_KINDS]; /* NULL: no layer is of this kind */
+    int nlists;
+    size_t cap_lists;
+    struct ss_layer_list **list; /* of each kind that its layers are of */
     int nchunks;
     struct ss_layer_runs *chunks;
 };
@@ -72,7 +80,7 @@ static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_se
 /* Whether its layers are transformer layers. */
 static inline int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
-    return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
+    return ss_layer_part(set, run)->ops->where == SS_WHERE_TRANSFORMER;
 }
 
 /* Of the k-th chunk; second_copy: 1 where its output layer holds a copy of a tied embedding that lies on another rank. */

@@ -12,6 +12,7 @@
 #include "stepsim/communicator.h"
 
 struct ss_cost_context;
+struct ss_op_attention;
 struct ss_card;
 
 /* COMPUTE: label, seconds. POST: the rest. WAIT: comm. */
@@ -106,7 +107,8 @@ void ss_record_exchange(struct ss_recorder *r, const struct ss_layer_step *ahead
 void ss_record_exchange_end(struct ss_recorder *r);
 /* again: 1: the forward is recomputed before the backward. */
 void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
-                         const struct ss_step_work *forward, const struct ss_step_work *backward, int again);
+                         const struct ss_op_attention *a, const struct ss_step_work *forward,
+                         const struct ss_step_work *backward, int again);
 /* A collective of the tensor group that nothing hides: at the end of F, or the start of B and of `phase`, I or W. */
 void ss_record_border(struct ss_recorder *r, int phase, int coll, double bytes, double seconds);
 /* Time of the host at the end of F, or before the rest of B and I. */

@@ -14,13 +14,11 @@ struct ss_shape {
     double document; /* length of documents that attend as those of a row do; seq_length where it holds one */
     double chunk;    /* seq_length / cp: queries of one rank's sequence */
     double micro_batch;
-    double h, ffn;        /* hidden size whole, FFN columns of one rank */
-    double heads, groups; /* query heads and KV groups of one rank */
-    double d, d_v;        /* head dimension of queries and keys, and of values */
-    double vocab;         /* padded vocabulary rows of one rank */
-    double row;           /* elements of one of them: h, unless projections lead from it and to it */
+    double h, ffn; /* hidden size whole, FFN columns of one rank */
+    double vocab;  /* padded vocabulary rows of one rank */
+    double row;    /* elements of one of them: h, unless projections lead from it and to it */
     int tp, cp;
-    int cp_gathers;   /* context parallelism gathers whole K and V */
+    int cp_comm;      /* enum ss_cp_comm */
     double sp;        /* tp under sequence parallelism, else 1: divides activations between the GEMMs */
     double positions; /* rows of the learned position table, 0: none */
     int gated, rope, tied;
@@ -40,7 +38,8 @@ struct ss_shape {
     int fp8_attention;     /* 1: fused attention multiplies in mxfp8 */
     int te;                /* Transformer Engine's layers */
     int autocast; /* linear layers of PyTorch multiply by 16-bit copies of fp32 weights, which are not sharded */
-    int split;    /* linear layers of one input are not joined: ss.layers.split_linear */
+    int by_operator;     /* 1: recompute is by operator */
+    int split;           /* linear layers of one input are not joined: ss.layers.split_linear */
     int compiled;        /* elementwise kernels of a layer are fused: ss.fused.elementwise */
     int tp_comm_overlap; /* userbuffers overlap of TP collectives and GEMMs */
     /* tensor ranks that send each a share of the tensor between two stages; 1: all of it */
@@ -48,8 +47,6 @@ struct ss_shape {
     double attention_dropout, hidden_dropout;
     const struct ss_model
         *model; /* what has no size of one rank: norms, ranks of latent attention, residuals */
-    /* local attention: keys that a query sees at most, or length of the chunks that see themselves alone; 0: all */
-    double window, attention_chunk;
     const struct ss_packing *packing; /* of packed sequences, else NULL */
     /* Mixture of experts (experts.h); without one experts is 0. */
     double experts, local_experts, top_k; /* all of them, those of one rank */
