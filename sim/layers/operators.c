@@ -61,6 +61,7 @@ struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struc
     op->gemm.m = s->tokens / s->sp;
     op->forward_flops /= s->sp;
     op->backward_flops /= s->sp;
+    op->model_flops /= s->sp;
     return op;
 }
 

@@ -94,6 +94,20 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->hidden_dropout = job->hidden_dropout;
 }
 
+void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence)
+{
+    memset(s, 0, sizeof *s);
+    model_sizes(s, m, padded_vocab, 1);
+    expert_sizes(s, m, 1, 1);
+    s->micro_batch = s->cp = 1;
+    s->sp = s->pp_shares = 1;
+    s->tokens = s->sequence = s->document = s->chunk = sequence;
+    s->sent = s->routed = s->tokens * s->top_k;
+    s->gemm_precision = s->storage_precision = SS_BF16;
+    s->e = 2;
+    s->attention = SS_ATTENTION_FLASH;
+}
+
 void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
                    int padded_vocab)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/common.h"
+#include "stepsim/parameters.h"
 #include "stepsim/text.h"
 
 #include <errno.h>

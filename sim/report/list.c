@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/common.h"
+#include "stepsim/parameters.h"
 
 /* Each line of a list: printed or collected. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);

@@ -31,6 +31,7 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s, const struc
         ss_op_cast_rows(ops, s, stack, "fp8 cast", own, 2 * s->h, n * s->sp, 2 * s->h * n);
     struct ss_op *op =
         ss_op_linear(ops, "prediction projection", s, n, 2 * s->h, SS_TP_COLUMN, s->gemm_precision, 0);
+    op->model_flops += 2 * s->tokens * 3 * s->h; /* Megatron counts the norms of the whole prediction */
     op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
     /* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */
     ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, s->tokens * s->h * s->e);

@@ -6,10 +6,10 @@
 #define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 
-/* From the hidden state to a latent of `width`. Every tensor rank has all of the weights and works on its share of the
+/* From the hidden state to a latent of `width`, `normed` of which go through a norm. Every tensor rank has all of the weights and works on its share of the
  * tokens. */
 static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                            const char *name, double width)
+                            const char *name, double width, double normed)
 {
     double own = s->tokens / s->sp;
     if (ss_precision_is_quantized(s->gemm_precision))
@@ -17,6 +17,8 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
     op->params += s->qkv_bias ? width : 0;
     op->tensors += s->qkv_bias;
+    op->model_flops +=
+        2 * own * normed; /* Megatron counts the norm of the latent, whether there is one or not */
     /* where not in fp8, the norm keeps it for all */
     op->saved_bytes =
         ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) ? own * s->h * s->quantized : 0;
@@ -79,14 +81,14 @@ static void qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_st
     const struct ss_model *m = s->model;
     double q = a->heads * a->d, kv = a->heads * (m->qk_head_dim + a->d_v);
     if (m->q_lora_rank > 0) {
-        down_projection(ops, s, stack, "q down", m->q_lora_rank);
+        down_projection(ops, s, stack, "q down", m->q_lora_rank, m->q_lora_rank);
     } else {
         if (ss_precision_is_quantized(s->gemm_precision))
             ss_op_fp8_cast(ops, s, stack, s->h, q, SS_TP_COLUMN, SS_CAST_OF_OWN);
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
         ops->op[ops->n - 1].modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     }
-    down_projection(ops, s, stack, "kv down", m->kv_lora_rank + m->qk_pos_emb_head_dim);
+    down_projection(ops, s, stack, "kv down", m->kv_lora_rank + m->qk_pos_emb_head_dim, m->kv_lora_rank);
     if (m->q_lora_rank > 0)
         up_projection(ops, s, stack, q_names, m->q_lora_rank, q);
     up_projection(ops, s, stack, kv_names, m->kv_lora_rank, kv);

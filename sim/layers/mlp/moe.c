@@ -48,7 +48,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     double own = s->tokens / s->sp, scores = own * s->experts;
     jitter(ops, s);
     struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
-    op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
+    op->gemm_params = op->model_flops = 0; /* in 16 bit under fp8, as the logits; Megatron counts none */
     op->params +=
         (s->model->router_bias > 0 ? s->experts : 0) + (s->model->router_linear_bias > 0 ? s->experts : 0);
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
@@ -173,7 +173,7 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->gemm.groups = s->local_experts;
     op->gemm.scattered = s->scattered;
     op->gemm.m = s->routed;
-    op->forward_flops = 2 * op->gemm.m * n * k;
+    op->forward_flops = op->model_flops = 2 * op->gemm.m * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->gemm.groups * n * k;
     op->tensors = (int)op->gemm.groups;

@@ -79,6 +79,8 @@ struct ss_shape {
 /* What one rank of the job sees. */
 void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
                    int padded_vocab);
+/* What a rank would see of one sequence that had all of the model to itself: sizes alone, of no framework. */
+void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence);
 /* Fills the sizes of experts of a shape whose other sizes are known: those of the hottest rank. */
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
 /* Bytes of the tensor between two layers, on one rank; and what of it one rank sends to the next pipeline stage. */
