@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/kinds.h"
 
-#include <string.h>
+#include <stddef.h>
 
-static const struct ss_mixer *const mixers[SS_MIXERS] = {
-#define X(sym, row) [sym] = &row,
-    SS_MIXER_LIST(X)
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
+#define SS_MIXER_OF_MIXER(name) extern const struct ss_mixer ss_mixer_##name;
+#include "stepsim/model_fields.def"
+#undef SS_MIXER_OF_MIXER
+
+static const struct {
+    const struct ss_mixer *row;
+    size_t rule; /* of a model: layers that have it, where the row does not say */
+} mixers[SS_MIXERS] = {
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
+#define SS_MIXER_OF_MIXER(name) {&ss_mixer_##name, offsetof(struct ss_model, name)},
+#include "stepsim/model_fields.def"
+#define X(sym, row) {&row, 0},
+    SS_ATTENTION_LIST(X)
 #undef X
 };
 static const struct ss_mlp *const mlps[SS_MLPS] = {
@@ -29,7 +40,7 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
     if (border) {
         border->operators(out, s, stack);
     } else {
-        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS]->operators(out, s, stack);
+        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s, stack);
         mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s, stack);
         if (s->by_operator)
             ss_ops_by_operator(out, s);
@@ -38,24 +49,18 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
         ss_op_weight_casts(out);
 }
 
-/* Whether the model says that the layer has the mixer of this name. */
-static int is_named(const struct ss_model *m, const char *name, int layer)
+static int has_mixer(int mixer, const struct ss_model *m, int sequence, int layer)
 {
-    for (int i = 0; i < SS_MODEL_MIXERS && m->mixed[i].mixer[0]; i++)
-        if (!strcmp(m->mixed[i].mixer, name) && ss_layer_rule_has(&m->mixed[i].layers, layer))
-            return 1;
-    return 0;
-}
-
-static int has_mixer(const struct ss_mixer *row, const struct ss_model *m, int sequence, int layer)
-{
-    return row->has ? row->has(m, sequence, layer) : is_named(m, row->name, layer);
+    const struct ss_mixer *row = mixers[mixer].row;
+    return row->has ? row->has(m, sequence, layer)
+                    : ss_layer_rule_has((const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule),
+                                        layer);
 }
 
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
 {
     int mixer = 0, mlp = 0;
-    while (mixer < SS_MIXERS - 1 && !has_mixer(mixers[mixer], m, sequence, layer))
+    while (mixer < SS_MIXERS - 1 && !has_mixer(mixer, m, sequence, layer))
         mixer++;
     while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(m, layer))
         mlp++;

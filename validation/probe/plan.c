@@ -44,14 +44,14 @@ static int shapes_of_layer(struct shapes *s, const struct ss_shape *of, int kind
     ss_layer_operators(kind, of, &none, &ops);
     for (int i = 0; i < ops.n && !rc; i++) {
         const struct ss_op *op = &ops.op[i];
-        int linear = kind == SS_LAYER_DENSE;
+        int linear = ss_layer_is_pair(kind);
         if (op->kind != SS_OP_GEMM)
             continue;
-        rc = shapes_add(s, PROBE_FORWARD, op->m, op->n, op->k, linear, err);
+        rc = shapes_add(s, PROBE_FORWARD, op->gemm.m, op->gemm.n, op->gemm.k, linear, err);
         if (!rc)
-            rc = shapes_add(s, PROBE_DGRAD, op->m, op->k, op->n, linear, err);
+            rc = shapes_add(s, PROBE_DGRAD, op->gemm.m, op->gemm.k, op->gemm.n, linear, err);
         if (!rc)
-            rc = shapes_add(s, PROBE_WGRAD, op->n, op->k, op->m, linear, err);
+            rc = shapes_add(s, PROBE_WGRAD, op->gemm.n, op->gemm.k, op->gemm.m, linear, err);
     }
     return rc;
 }
@@ -75,7 +75,7 @@ static int shapes_of_model(struct shapes *s, const char *name, struct ss_error *
             job.tp = tp;
             job.seq_length = tokens;
             ss_shape_init(&shape, &job, &none, ss_model_padded_vocab(&job.model, 128, tp));
-            rc = shapes_of_layer(s, &shape, SS_LAYER_DENSE, err);
+            rc = shapes_of_layer(s, &shape, SS_LAYER_PAIR(SS_MIXER_FULL, SS_MLP_DENSE), err);
             if (!rc)
                 rc = shapes_of_layer(s, &shape, SS_LAYER_LOSS, err);
         }

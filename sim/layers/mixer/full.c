@@ -147,4 +147,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     ss_op_joint_attention(ops, s, stack, &a);
 }
 
-const struct ss_mixer ss_mixer_full = {.name = "full attention", .has = has, .operators = operators};
+const struct ss_mixer ss_mixer_full = {.operators = operators, .has = has};

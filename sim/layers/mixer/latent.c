@@ -154,4 +154,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     ss_op_latent_attention(ops, s, stack, &a);
 }
 
-const struct ss_mixer ss_mixer_latent = {.name = "latent attention", .has = has, .operators = operators};
+const struct ss_mixer ss_mixer_latent = {.operators = operators, .has = has};

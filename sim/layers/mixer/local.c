@@ -28,4 +28,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
     (latent ? ss_op_latent_attention : ss_op_joint_attention)(ops, s, stack, &a);
 }
 
-const struct ss_mixer ss_mixer_local = {.name = "local attention", .has = has, .operators = operators};
+const struct ss_mixer ss_mixer_local = {.operators = operators, .has = has};

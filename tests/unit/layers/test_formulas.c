@@ -391,7 +391,7 @@ static void test_odd_jobs(void)
     ss_schedule_free(schedule);
 }
 
-int main(void)
+SUITE(formulas)
 {
     CU_TestInfo tests[] = {{"every model", test_all_models},
                            {"one rank", test_one_rank},

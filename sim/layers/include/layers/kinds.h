@@ -10,8 +10,12 @@
 #include "layers/operators.h"
 #include "stepsim/job.h"
 
-/* X(symbol, row). A layer has the first of these mixers that says so. */
-#define SS_MIXER_LIST(X)                                                                                     \
+/*
+ * Mixers are the rows of kind MIXER of stepsim/model_fields.def and those of attention, X(symbol, row). The row of model_fields.def says
+ * which layers of a model have it: SS_FIELD(MIXER, NAME, ...) is the row ss_mixer_NAME of mixer/NAME.c. All other layers have the
+ * first of these that says so.
+ */
+#define SS_ATTENTION_LIST(X)                                                                                 \
     X(SS_MIXER_LOCAL, ss_mixer_local)   /* attention of a model's local layers */                            \
     X(SS_MIXER_LATENT, ss_mixer_latent) /* multi-head latent attention */                                    \
     X(SS_MIXER_FULL, ss_mixer_full)     /* multi-head or grouped-query attention */
@@ -28,8 +32,23 @@
     X(SS_LAYER_MTP_LOSS, ss_border_mtp_loss)                                                                 \
     X(SS_LAYER_LOSS, ss_border_loss)                                                                         \
     X(SS_LAYER_RETURNED, ss_border_returned) /* the gradient that the stage behind has sent */
+
+#define SS_MIXER_OF_NEED(name)
+#define SS_MIXER_OF_SIZE(name)
+#define SS_MIXER_OF_CHOICE(name)
+#define SS_MIXER_OF_MARK(name)
+#define SS_MIXER_OF_SHARE(name)
+#define SS_MIXER_OF_RATE(name)
+#define SS_MIXER_OF_LAYERS(name)
+#define SS_MIXER_OF_TEXT(name)
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
 #define X(sym, row) sym,
-enum ss_mixer_index { SS_MIXER_LIST(X) SS_MIXERS };
+enum ss_mixer_index {
+#define SS_MIXER_OF_MIXER(name) SS_MIXER_##name,
+#include "stepsim/model_fields.def"
+#undef SS_MIXER_OF_MIXER
+    SS_ATTENTION_LIST(X) SS_MIXERS
+};
 enum ss_mlp_index { SS_MLP_LIST(X) SS_MLPS };
 enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 #undef X
@@ -40,10 +59,9 @@ enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
 
 struct ss_mixer {
-    const char *name; /* as the layers that a model mixes otherwise name it (struct ss_mixed_layers) */
-    /* Whether a layer of the model has it, where sequences are so long. NULL: layers that the model names have it. */
-    int (*has)(const struct ss_model *m, int sequence, int layer);
     ss_ops_maker *operators; /* from the input norm to the residual */
+    /* Of attention: whether a layer of the model has it, where sequences are so long. */
+    int (*has)(const struct ss_model *m, int sequence, int layer);
 };
 struct ss_mlp {
     int (*has)(const struct ss_model *m, int layer);
@@ -55,7 +73,7 @@ struct ss_layer_border {
     ss_ops_maker *operators;
 };
 #define X(sym, row) extern const struct ss_mixer row;
-SS_MIXER_LIST(X)
+SS_ATTENTION_LIST(X)
 #undef X
 #define X(sym, row) extern const struct ss_mlp row;
 SS_MLP_LIST(X)

@@ -50,6 +50,7 @@ struct ss_model {
 #define SS_MODEL_SHARE(field, number) double field;
 #define SS_MODEL_RATE(field, number) double field;
 #define SS_MODEL_LAYERS(field, number) struct ss_layer_rule field;
+#define SS_MODEL_MIXER(field, number) struct ss_layer_rule field;
 #define SS_MODEL_TEXT(field, number) char field[number];
 #include "stepsim/model_fields.def"
 #undef SS_MODEL_NEED
@@ -59,6 +60,7 @@ struct ss_model {
 #undef SS_MODEL_SHARE
 #undef SS_MODEL_RATE
 #undef SS_MODEL_LAYERS
+#undef SS_MODEL_MIXER
 #undef SS_MODEL_TEXT
 };
 
