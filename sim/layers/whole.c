@@ -133,7 +133,7 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
 /* Layers that stages recompute whole. Megatron's layers of multi-token prediction know no method but uniform. */
 static void recomputed(const struct ss_job *job, const struct ss_schedule *s, int last, double redone[PAIRS])
 {
-    if (job->recompute != SS_RECOMPUTE_FULL)
+    if (job->recompute.granularity != SS_RECOMPUTE_FULL)
         return;
     for (int v = 0, first = 0; v < ss_schedule_depth(s); v++) {
         int layers = ss_stage_layers(job, s, v);
@@ -141,7 +141,7 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, in
             redone[ss_layer_kind_of(job, first + i) - SS_LAYER_BORDERS]++;
         first += layers;
     }
-    if (job->recompute_method == SS_RECOMPUTE_UNIFORM)
+    if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
         redone[last] += job->model.mtp_num_layers;
 }
 
@@ -158,13 +158,13 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     l.n[l.last] += mtp;
     for (int pair = 0; pair < PAIRS; pair++)
         add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair], redone[pair]);
-    int again = job->recompute == SS_RECOMPUTE_FULL && job->recompute_method == SS_RECOMPUTE_UNIFORM;
+    int again = job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
     add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
     add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
     add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);
     /* forward and twice as much backward; packed rows are without padding, and each document sees itself */
-    double linear = job->global_batch * (job->packing ? job->packing->tokens / s : 1);
-    double square = job->global_batch * (job->packing ? job->packing->token_squares / (s * s) : 1);
+    double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
+    double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
     double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;
     return (struct ss_model_flops){all + attention, all + attention / 2,
                                    all + attention + linear * c.again.linear + square * c.again.attention};

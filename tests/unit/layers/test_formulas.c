@@ -188,7 +188,7 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, do
         share[0] += (n - moe) / layers;
         share[1] += moe / layers;
     }
-    if (job->recompute_method ==
+    if (job->recompute.method ==
         SS_RECOMPUTE_UNIFORM) /* Megatron's layers of multi-token prediction know no other */
         share[is_moe(m, m->num_layers - 1)] += m->mtp_num_layers / layers;
 }
@@ -227,9 +227,9 @@ static struct ss_model_flops flops_of(const struct ss_job *job, const struct ss_
     double h = m->hidden_size, layers = m->num_layers + m->mtp_num_layers, v = padded_vocab;
     double s = job->seq_length, base = 12.0 * job->global_batch * s * layers * h * h, moe = 0, again = 0;
     double attention = scores(m, base, s);
-    if (job->packing) { /* without padding; each document sees itself */
-        attention *= job->packing->token_squares / (s * s);
-        base *= job->packing->tokens / s;
+    if (job->packed.rows) { /* without padding; each document sees itself */
+        attention *= job->packed.rows->token_squares / (s * s);
+        base *= job->packed.rows->tokens / s;
     }
     const struct parts p = parts_of(m, layers, v);
     for (int i = 0; i < m->num_layers; i++)
@@ -237,11 +237,11 @@ static struct ss_model_flops flops_of(const struct ss_job *job, const struct ss_
     moe /= layers;
     double linear =
         base * (p.projections + (p.dense * (1 - moe) + (p.routed + p.shared) * moe) + p.logits + p.extra);
-    if (job->recompute == SS_RECOMPUTE_SELECTIVE)
-        again = job->recompute_modules & SS_MODULE_BIT(SS_MODULE_OPERATORS)
+    if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE)
+        again = job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS)
                     ? by_operator(job, base)
-                    : repeated(job->recompute_modules, &p, moe, base, attention);
-    if (job->recompute == SS_RECOMPUTE_FULL) {
+                    : repeated(job->recompute.modules, &p, moe, base, attention);
+    if (job->recompute.granularity == SS_RECOMPUTE_FULL) {
         double share[2] = {0, 0}, logits = base * p.logits;
         double dense = base * (p.projections + p.dense + p.logits) + attention - logits;
         double experts = base * (p.projections + p.routed + p.shared + p.logits) + attention - logits;
@@ -249,7 +249,7 @@ static struct ss_model_flops flops_of(const struct ss_job *job, const struct ss_
             dense -= base * p.dense / (m->gated_mlp ? 3 : 2);
         recomputed(job, schedule, layers, share);
         again = share[0] * dense / 3 + share[1] * experts / 3;
-        if (job->recompute_method == SS_RECOMPUTE_UNIFORM)
+        if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
             again += base * p.extra / 3;
     }
     return (struct ss_model_flops){linear + attention, linear + attention / 2, linear + attention + again};
@@ -278,8 +278,8 @@ static void expect_flops(const char *name, const struct ss_job *job, const struc
     for (size_t i = 0; i < SS_ARRAY_LEN(pairs); i++) {
         double apart = fabs(pairs[i][1] / pairs[i][0] - 1);
         if (!(apart <= 1e-15))
-            printf("%s, recompute %d %x: %.17g, %.17g by formula\n", name, job->recompute,
-                   job->recompute_modules, pairs[i][1], pairs[i][0]);
+            printf("%s, recompute %d %x: %.17g, %.17g by formula\n", name, job->recompute.granularity,
+                   job->recompute.modules, pairs[i][1], pairs[i][0]);
         CU_ASSERT(apart <= 1e-15);
     }
 }
@@ -323,10 +323,10 @@ static void expect_model(const char *name)
     job.pp = 2;
     job.tp = 1;
     for (size_t i = 0; i < SS_ARRAY_LEN(ways); i++) {
-        job.recompute = ways[i].recompute;
-        job.recompute_method = ways[i].method;
-        job.recompute_num_layers = ways[i].layers;
-        job.recompute_modules = ways[i].modules;
+        job.recompute.granularity = ways[i].recompute;
+        job.recompute.method = ways[i].method;
+        job.recompute.num_layers = ways[i].layers;
+        job.recompute.modules = ways[i].modules;
         stack.stops_early = ways[i].stops_early;
         if (ways[i].modules == SS_MODULE_BIT(SS_MODULE_OPERATORS) &&
             (job.model.num_experts || job.model.kv_lora_rank)) /* refused */
@@ -382,11 +382,11 @@ static void test_odd_jobs(void)
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_schedule_build("1f1b", &params, &schedule, NULL), 0);
     expect_counts("one expert", &job.model, 32000);
-    job.packing = &packing;
+    job.packed.rows = &packing;
     job.seq_length = 4096;
     job.global_batch = 64;
     job.pp = job.tp = 1;
-    job.recompute = SS_RECOMPUTE_SELECTIVE;
+    job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     expect_flops("packed", &job, &stack, schedule, 32000);
     ss_schedule_free(schedule);
 }
