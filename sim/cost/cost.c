@@ -177,7 +177,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes = whole * ss_op_gathered_width(s, c->stack, op->gemm.precision);
+    t->gather_bytes = whole * ss_op_gathered_width(s, op->gemm.precision);
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
@@ -403,8 +403,7 @@ static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops 
         const struct ss_op *op = &ops->op[i];
         if (op->kind == SS_OP_GEMM && !op->gemm.shares_input && ops->op[i + 1].gemm.shares_input)
             ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER,
-                         c->shape.tokens * op->gemm.k *
-                             ss_op_gathered_width(&c->shape, c->stack, op->gemm.precision),
+                         c->shape.tokens * op->gemm.k * ss_op_gathered_width(&c->shape, op->gemm.precision),
                          out);
     }
 }

@@ -65,7 +65,7 @@ static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
         return NULL;
     set->list[set->nlists++] = made;
     made->kind = kind;
-    ss_layer_operators(kind, &set->c->shape, set->c->stack, &made->ops);
+    ss_layer_operators(kind, &set->c->shape, &made->ops);
     return &made->ops;
 }
 
@@ -83,10 +83,11 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
     struct ss_cost_context c = *set->c;
     struct ss_recorder recorder;
     const struct ss_ops *ops = part->ops;
-    int recompute = part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
-                    : ops->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
-                        ? SS_RECOMPUTE_SELECTIVE
-                        : SS_RECOMPUTE_NONE;
+    int recompute =
+        part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
+        : ops->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
+            ? SS_RECOMPUTE_SELECTIVE
+            : SS_RECOMPUTE_NONE;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
     if (known) {

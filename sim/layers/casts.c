@@ -7,9 +7,9 @@
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
-static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack, int kept)
+static int backward_casts(const struct ss_shape *s, int kept)
 {
-    return ss_op_kept_in_fp8(s, stack) ? 5 : kept;
+    return ss_op_kept_in_fp8(s) ? 5 : kept;
 }
 
 /* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
@@ -62,12 +62,11 @@ static double turned(const struct ss_shape *s, double in, double out, int role)
 }
 
 /* A weight that is kept in fp8 alone, transposed for the input gradient: 1 B read, 1 B written. */
-static void turn_weight(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack,
-                        double weight)
+static void turn_weight(struct ss_op *op, const struct ss_shape *s, double weight)
 {
     if (!s->weights_turned)
         return;
-    op->backward_bytes += stack->fp8_cast_passes * 2 * weight;
+    op->backward_bytes += s->stack->fp8_cast_passes * 2 * weight;
     op->backward_kernels++;
 }
 
@@ -78,20 +77,20 @@ static void turn_weight(struct ss_op *op, const struct ss_shape *s, const struct
  * input in fp8, but with scales of blocks or of the tensor itself a kernel of its own does; the backward transposes it after the
  * gather. An input that something else keeps in 16 bit may be kept so alone, and cast again in the backward. A gradient that
  * sequence parallelism splits is cast as a shard. The largest value of a shard is reduced by a collective that the host issues. */
-void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                    double out, int role, int input_of)
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int role,
+                    int input_of)
 {
     struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
     op->is_cast = 1;
-    double passes = stack->fp8_cast_passes * s->tokens;
+    double passes = s->stack->fp8_cast_passes * s->tokens;
     int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1, normed = input_of == SS_CAST_OF_NORM;
-    int again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s, stack);
-    if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
+    int again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s);
+    if (s->stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
         double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
         double read =
             s->compiled ? 3 : 5; /* the kernel that made it finds the largest value, which is kept */
-        ss_op_elementwise(op, stack->fp8_cast_passes * (read * input + 5 * in * out),
-                          stack->fp8_cast_passes * (5 * output + read * (input + in * out)) +
+        ss_op_elementwise(op, s->stack->fp8_cast_passes * (read * input + 5 * in * out),
+                          s->stack->fp8_cast_passes * (5 * output + read * (input + in * out)) +
                               (s->compiled ? turned(s, in, out, role) : 0),
                           4, 6);
         return;
@@ -104,14 +103,13 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
     double turn = s->any_layout ? 0 : 2, whole = s->any_layout ? 3 : 4;
     double gradient = gathered ? (3 + largest) * out / s->sp + turn * out : (whole + largest) * out;
     int behind = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
-    int late = behind || (gathered && stack->row_transposes_late > 0);
+    int late = behind || (gathered && s->stack->row_transposes_late > 0);
     double shard = in / (column ? s->sp : 1), one_way = late || s->fp8_blocks ? 3 : whole;
     double input = apart ? ((late || again ? 3 : whole) + (normed ? 0 : largest)) * shard : 0;
     double anew = again ? (one_way + largest) * shard : 0;
     ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0) + anew),
-                      input > 0 ? 2 : 0,
-                      again + backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
-    turn_weight(op, s, stack, in * out);
+                      input > 0 ? 2 : 0, again + backward_casts(s, turn > 0 ? 2 + gathered + late : 2));
+    turn_weight(op, s, in * out);
     if (!late && !again && input > 0)
         op->transposed_bytes = passes * (whole - 3) * in;
     if (!s->fp8_current)
@@ -123,26 +121,26 @@ void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct s
 }
 
 /* The same of the experts' linear layers, whose input is whole on the rank. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const char *name, double rows, double in, double out, double weights)
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const char *name, double rows, double in,
+                     double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     op->is_cast = 1;
-    double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
+    double passes = s->stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
     if (s->fp8_current)
         moved += LARGEST_BYTES;
-    if (stack->fp8_dynamic > 0)
+    if (s->stack->fp8_dynamic > 0)
         ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
     else if (s->block_scaled)
         ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
     else
-        ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
-    turn_weight(op, s, stack, weights);
-    if (stack->fp8_dynamic <= 0)
+        ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, 2));
+    turn_weight(op, s, weights);
+    if (s->stack->fp8_dynamic <= 0)
         op->transposed_bytes = s->block_scaled ? rows * block_turned(s) * in
                                : s->any_layout ? 0
                                                : passes * in;
-    if (s->fp8_current && stack->fp8_dynamic <= 0)
+    if (s->fp8_current && s->stack->fp8_dynamic <= 0)
         op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
     if (s->block_scaled)
         op->forward_launches = op->backward_launches = block_launches(s);
@@ -150,19 +148,18 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
 
 /* With scaling by history one kernel casts what goes to all experts, and with blocks where DeepSeek's framework does, or Transformer
  * Engine's fuser. Else each expert's part is cast by a kernel of its own. */
-void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                       double out)
+void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out)
 {
     int groups = (int)s->local_experts;
-    ss_op_cast_rows(ops, s, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
+    ss_op_cast_rows(ops, s, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
     struct ss_op *op = &ops->op[ops->n - 1];
-    if (ss_op_kept_in_fp8(s, stack)) /* their weights are transposed in the forward, once for both */
+    if (ss_op_kept_in_fp8(s)) /* their weights are transposed in the forward, once for both */
         op->backward_kernels--;
     if (s->fp8_current)
         op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
     if (s->weights_turned)
         op->backward_launches += groups - 1;
-    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
+    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s)))
         op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
 }
 

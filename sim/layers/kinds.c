@@ -30,7 +30,7 @@ static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
 #undef X
 };
 
-void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
+void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
     const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
     out->where = border ? border->where : SS_WHERE_TRANSFORMER;
@@ -38,10 +38,10 @@ void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stac
     out->n = out->nsaved = out->nborders = 0;
     out->bias_columns = 0;
     if (border) {
-        border->operators(out, s, stack);
+        border->operators(out, s);
     } else {
-        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s, stack);
-        mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s, stack);
+        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s);
+        mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s);
         if (s->by_operator)
             ss_ops_by_operator(out, s);
     }

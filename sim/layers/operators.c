@@ -87,77 +87,76 @@ void ss_op_strided(struct ss_op *op, double forward, double backward, double byt
 }
 
 /* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
-static int copies(const struct ss_shape *s, const struct ss_stack *stack)
+static int copies(const struct ss_shape *s)
 {
-    return s->sp > 1 && stack->sequence_copies > 0 && !s->tp_comm_overlap;
+    return s->sp > 1 && s->stack->sequence_copies > 0 && !s->tp_comm_overlap;
 }
 
-double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *stack, int precision)
+double ss_op_gathered_width(const struct ss_shape *s, int precision)
 {
-    return ss_precision_is_quantized(precision) && stack->fp8_allgather > 0 ? s->quantized : s->e;
+    return ss_precision_is_quantized(precision) && s->stack->fp8_allgather > 0 ? s->quantized : s->e;
 }
 
 /* Whether it works in pieces, of a buffer into which a rank copies its own. */
-static int in_pieces(const struct ss_shape *s, const struct ss_stack *stack)
+static int in_pieces(const struct ss_shape *s)
 {
-    return s->sp > 1 && stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
+    return s->sp > 1 && s->stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
 }
 
 /* Bytes of a rank's own piece of what is gathered, copied. */
-static double piece_copy(const struct ss_shape *s, const struct ss_stack *stack)
+static double piece_copy(const struct ss_shape *s)
 {
-    double width = ss_op_gathered_width(s, stack, s->gemm_precision);
-    return in_pieces(s, stack) ? 2 * width * s->tokens * s->h / s->sp : 0;
+    double width = ss_op_gathered_width(s, s->gemm_precision);
+    return in_pieces(s) ? 2 * width * s->tokens * s->h / s->sp : 0;
 }
 
 /* What is gathered in pieces lies with the sequence first; weight gradients in 16 bit read it in the order of the batch, those of torchao's
  * fp8 turn it in any case. */
-static double reordered(const struct ss_shape *s, const struct ss_stack *stack)
+static double reordered(const struct ss_shape *s)
 {
     int in_order = s->micro_batch <= 1 || ss_precision_is_quantized(s->gemm_precision);
-    return in_pieces(s, stack) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
+    return in_pieces(s) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
 }
 
 /* Bytes that a copy of what is gathered moves. */
-static double gathered_copy(const struct ss_shape *s, const struct ss_stack *stack)
+static double gathered_copy(const struct ss_shape *s)
 {
-    return copies(s, stack) ? 2 * ss_op_gathered_width(s, stack, s->gemm_precision) * s->tokens * s->h : 0;
+    return copies(s) ? 2 * ss_op_gathered_width(s, s->gemm_precision) * s->tokens * s->h : 0;
 }
 
 /* Fused, the sum of the gradients is read by the norm's backward, or made where it is copied. */
-void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers)
+void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, int layers)
 {
-    double pass = s->tokens * s->h * s->e, copy = copies(s, stack) ? 2 * pass : 0;
+    double pass = s->tokens * s->h * s->e, copy = copies(s) ? 2 * pass : 0;
     double sum = !s->compiled ? 3 * (layers - 1) * pass + copy
                  : s->sp > 1  ? (layers + 1) * pass
                               : (layers - 1) * pass;
-    double piece = piece_copy(s, stack), again = reordered(s, stack);
+    double piece = piece_copy(s), again = reordered(s);
     if (layers < 2 && copy <= 0 && piece <= 0)
         return;
-    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s, stack) + piece,
+    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s) + piece,
                       (layers < 2 ? copy : sum) + again, copy > 0 || piece > 0,
                       (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
 }
 
-void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->e * s->tokens * s->h;
-    if (copies(s, stack))
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s, stack),
-                          1, 1);
-    else if (in_pieces(s, stack)) /* the ranks' shares are added up */
+    if (copies(s))
+        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s), 1, 1);
+    else if (in_pieces(s)) /* the ranks' shares are added up */
         ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp,
-                          piece_copy(s, stack) + reordered(s, stack), 1, 1 + (reordered(s, stack) > 0));
+                          piece_copy(s) + reordered(s), 1, 1 + (reordered(s) > 0));
 }
 
-int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_saved_in_fp8(const struct ss_shape *s)
 {
-    return ss_precision_is_quantized(s->gemm_precision) && s->te && stack->fp8_dynamic <= 0;
+    return ss_precision_is_quantized(s->gemm_precision) && s->te && s->stack->fp8_dynamic <= 0;
 }
 
-int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_kept_in_fp8(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s, stack) && stack->fp8_keeps_less > 0;
+    return ss_op_saved_in_fp8(s) && s->stack->fp8_keeps_less > 0;
 }
 
 int ss_op_cast_apart(const struct ss_shape *s)
@@ -165,16 +164,16 @@ int ss_op_cast_apart(const struct ss_shape *s)
     return s->fp8_blocks || s->fp8_current || s->block_scaled;
 }
 
-int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_casts_again(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s, stack) && ss_op_cast_apart(s) &&
-           stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
+    return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) &&
+           s->stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */
-double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element)
+double ss_op_kept_input(const struct ss_shape *s, double element)
 {
-    return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
+    return s->tokens * s->h / (s->stack->saves_gathered > 0 ? 1 : s->sp) * element;
 }
 
 /* Forward reads x and writes the norm; backward reads x and the gradient and writes one; without Transformer Engine the
@@ -190,12 +189,12 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
     return op;
 }
 
-void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
-    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
+    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
 }
 
 double ss_ops_params(const struct ss_ops *ops)

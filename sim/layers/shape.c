@@ -81,6 +81,7 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
 {
     s->attention = job->attention;
     s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
+    s->stack = stack;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->autocast = ss_job_autocasts(job, stack);
     s->by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
@@ -96,7 +97,9 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
 
 void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence)
 {
+    static const struct ss_stack none = {0};
     memset(s, 0, sizeof *s);
+    s->stack = &none;
     model_sizes(s, m, padded_vocab, 1);
     expert_sizes(s, m, 1, 1);
     s->micro_batch = s->cp = 1;

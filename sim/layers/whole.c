@@ -33,9 +33,8 @@ struct count {
 /* Of one layer. A token meets top_k of the experts. */
 static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
 {
-    static const struct ss_stack none = {0};
     double expert, gemm;
-    ss_layer_operators(kind, s, &none, ops);
+    ss_layer_operators(kind, s, ops);
     double all = ss_ops_params(ops);
     ss_ops_expert_params(ops, &expert, &gemm);
     return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
@@ -95,7 +94,6 @@ struct products {
 
 struct counting {
     const struct ss_job *job;
-    const struct ss_stack *stack;
     struct ss_shape shape;
     struct products once, again; /* forwards, and those repeated before the backward */
 };
@@ -118,8 +116,8 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     struct ss_ops ops;
     if (layers <= 0)
         return;
-    ss_layer_operators(kind, &c->shape, c->stack, &ops);
-    int early = c->stack->stops_early > 0 && ops.where == SS_WHERE_TRANSFORMER;
+    ss_layer_operators(kind, &c->shape, &ops);
+    int early = c->shape.stack->stops_early > 0 && ops.where == SS_WHERE_TRANSFORMER;
     int end = early ? ss_ops_repeated_early(&ops) : ops.n;
     for (int i = 0; i < ops.n; i++) {
         add_op(&c->once, &ops.op[i], layers);
@@ -148,17 +146,19 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, in
 struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct ss_stack *stack,
                                         const struct ss_schedule *schedule, int padded_vocab)
 {
-    struct counting c = {.job = job, .stack = stack};
+    struct counting c = {.job = job};
     double redone[PAIRS] = {0}, mtp = job->model.mtp_num_layers, s = job->seq_length;
     struct layers l = layers_of(&job->model, job->seq_length);
     ss_shape_of_model(&c.shape, &job->model, padded_vocab, s);
     c.shape.by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
+    c.shape.stack = stack;
     c.shape.split = stack->split_linear > 0;
     recomputed(job, schedule, l.last, redone);
     l.n[l.last] += mtp;
     for (int pair = 0; pair < PAIRS; pair++)
         add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair], redone[pair]);
-    int again = job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
+    int again =
+        job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
     add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
     add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
     add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);

@@ -71,7 +71,7 @@ static inline struct ss_ops layer_of(struct setting *t, int kind)
 {
     struct ss_ops ops;
     shape_again(t);
-    ss_layer_operators(kind, &t->c.shape, &t->stack, &ops);
+    ss_layer_operators(kind, &t->c.shape, &ops);
     return ops;
 }
 

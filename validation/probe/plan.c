@@ -37,11 +37,10 @@ static int shapes_add(struct shapes *s, int pass, double m, double n, double k, 
 /* The three GEMMs of each linear layer of a kind of layer. */
 static int shapes_of_layer(struct shapes *s, const struct ss_shape *of, int kind, struct ss_error *err)
 {
-    const struct ss_stack none = {0};
     struct ss_ops ops = {0};
     int rc = SS_OK;
 
-    ss_layer_operators(kind, of, &none, &ops);
+    ss_layer_operators(kind, of, &ops);
     for (int i = 0; i < ops.n && !rc; i++) {
         const struct ss_op *op = &ops.op[i];
         int linear = ss_layer_is_pair(kind);

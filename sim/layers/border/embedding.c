@@ -10,9 +10,8 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = s->tokens / s->sp * s->row * s->e;
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     double x = s->tokens * s->h, looked_up = s->tokens * s->row;
     struct ss_op *op = ss_op_add(ops, "embedding", SS_OP_ELEMENTWISE);
     /* Look-up, and scatter-add of fp32 gradients in the backward; positions are added to what may be wider than a row. */

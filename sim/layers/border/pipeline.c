@@ -11,15 +11,13 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s, int phase)
         ss_op_border(ops, s, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(s));
 }
 
-static void received(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void received(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     gather(ops, s, SS_PHASE_F);
 }
 
-static void returned(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void returned(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     gather(ops, s, SS_PHASE_I);
 }
 

@@ -21,19 +21,19 @@ static double keys_seen(const struct ss_shape *s, const struct ss_heads *a)
 enum { MASK_BYTES = 4 + 8 + 8 + 5 + 5 + 2 + 3 + 2, MASK_KERNELS = 10 };
 
 /* Q K^T, scale + mask + softmax, dropout, P V over the full square, also where a window masks most of it. */
-static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s,
-                    const struct ss_stack *stack, const struct ss_heads *a)
+static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a)
 {
     double square = s->tokens * s->sequence * a->heads; /* elements of the score matrices */
     op->attention.keys = s->sequence;
     op->forward_flops = 2 * square * (a->d + a->d_v);
     op->backward_flops = 2 * op->forward_flops;
-    op->forward_bytes = square * s->e * (s->e < 4 ? stack->unfused_passes_fwd : stack->fp32_passes_fwd);
-    op->backward_bytes = square * s->e * (s->e < 4 ? stack->unfused_passes_bwd : stack->fp32_passes_bwd);
+    op->forward_bytes = square * s->e * (s->e < 4 ? s->stack->unfused_passes_fwd : s->stack->fp32_passes_fwd);
+    op->backward_bytes =
+        square * s->e * (s->e < 4 ? s->stack->unfused_passes_bwd : s->stack->fp32_passes_bwd);
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
     /* Of the mask one square, whatever the batch; gradients of Q and K are read and written. */
-    if (stack->unfused_te > 0) {
+    if (s->stack->unfused_te > 0) {
         op->forward_bytes +=
             MASK_BYTES * s->sequence * s->sequence + 2 * s->e * s->tokens * a->heads * a->d_v;
         op->backward_bytes += 2 * 2 * s->e * s->tokens * a->heads * a->d;
@@ -56,9 +56,9 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
 }
 
 /* Whether the projection keeps a cast input of its own: in 16 bit attention keeps it already. */
-static int projection_keeps(const struct ss_shape *s, const struct ss_stack *stack)
+static int projection_keeps(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s, stack) && !ss_op_kept_in_fp8(s, stack) && !ss_op_casts_again(s, stack);
+    return ss_op_saved_in_fp8(s) && !ss_op_kept_in_fp8(s) && !ss_op_casts_again(s);
 }
 
 static void offer_qkv(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s,
@@ -121,25 +121,24 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
 }
 
 /* Keeps its output, the input of the projection, and Q, K and V unless they are kept before. */
-static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                 const struct ss_heads *a, int kept)
+static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
-    double groups = stack->repeats_kv > 0 ? a->heads : a->groups;
+    double groups = s->stack->repeats_kv > 0 ? a->heads : a->groups;
     double q = s->tokens * a->heads * a->d, kv = s->tokens * groups * (a->d + a->d_v);
-    double out = s->tokens * a->heads * a->d_v, width = ss_op_kept_in_fp8(s, stack) ? 1.5 : s->e;
+    double out = s->tokens * a->heads * a->d_v, width = ss_op_kept_in_fp8(s) ? 1.5 : s->e;
     op->attention = sizes(s, a);
     op->modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     op->model_flops = 2 * s->tokens * s->sequence * a->heads * (a->d + a->d_v);
     if (!kept)
         offer_qkv(ops, op, s, a);
-    ss_op_offers(ops, op, CORE_ATTN | (projection_keeps(s, stack) ? 0 : ATTN_PROJ), out, width);
+    ss_op_offers(ops, op, CORE_ATTN | (projection_keeps(s) ? 0 : ATTN_PROJ), out, width);
     if (s->model->attention_sinks > 0) {
         op->params = a->heads;
         op->tensors = 1;
     }
     if (s->attention == SS_ATTENTION_UNFUSED)
-        unfused(ops, op, s, stack, a);
+        unfused(ops, op, s, a);
     else
         fused(ops, op, s, a);
     op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes;
@@ -159,20 +158,19 @@ static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
                           element * s->tokens * a->heads * a->d_v, 3, 1);
 }
 
-void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const struct ss_heads *a, int kept)
+void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
 {
     double out = a->heads * a->d_v;
     cast(ops, s, a);
-    core(ops, s, stack, a, kept);
+    core(ops, s, a, kept);
     if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, stack, out, s->h, SS_TP_ROW, SS_CAST_OF_KEPT);
+        ss_op_fp8_cast(ops, s, out, s->h, SS_TP_ROW, SS_CAST_OF_KEPT);
     struct ss_op *op =
         ss_op_linear(ops, "projection", s, s->h, out, SS_TP_ROW, s->gemm_precision, s->out_bias);
-    op->saved_bytes = projection_keeps(s, stack) ? s->tokens * out * s->quantized : 0;
-    if (projection_keeps(s, stack))
+    op->saved_bytes = projection_keeps(s) ? s->tokens * out * s->quantized : 0;
+    if (projection_keeps(s))
         ss_op_offers(ops, op, ATTN_PROJ, s->tokens * out, s->quantized);
-    ss_op_scattered(ops, s, stack);
+    ss_op_scattered(ops, s);
     if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
         ss_op_branch_end(ops, s, "attention post norm");
 }

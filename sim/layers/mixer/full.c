@@ -10,29 +10,28 @@
 /* Transformer Engine takes Q, K and V as they lie in the joint QKV where nothing was made of one of them (sbh3d). Else it wants V
  * contiguous, too, and where heads share keys Q is a copy, for its groups do not lie one behind another; the gradients are joined by
  * torch.cat (SplitAlongDim), an element at a time until PyTorch 2.8. */
-static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack,
-                      const struct ss_heads *a, double q, double kv)
+static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a, double q,
+                      double kv)
 {
     int shared = a->heads > a->groups, apart = shared || s->rope || s->model->qk_norm > SS_QK_NORM_NONE;
     double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + 2 * kv : 0, copy = 2 * s->e;
     ss_op_elementwise(op, copy * forward, copy * backward, shared + apart, apart);
-    ss_op_strided(op, forward, stack->wide_cat > 0 ? 0 : backward, copy);
+    ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
 }
 
 /* Copies between the layouts of the GEMMs and of attention: none where its kernel takes strides, as PyTorch's, but those of
  * repeated keys and values. Layers before Transformer Engine's: the context, its gradient, and the gradients of Q, K and V joined. Each
  * is strided. */
-static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                   const struct ss_heads *a)
+static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = s->tokens * a->heads * a->d, kv = s->tokens * a->groups * a->d, copy = 2 * s->e;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (stack->repeats_kv > 0 && a->heads > a->groups) { /* expanded, and gradients added up */
+    if (s->stack->repeats_kv > 0 && a->heads > a->groups) { /* expanded, and gradients added up */
         ss_op_elementwise(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
-    } else if (stack->split_linear > 0) {
+    } else if (s->stack->split_linear > 0) {
         ss_op_elementwise(op, 0, 0, 0, 0);
     } else if (s->te) {
-        te_layout(op, s, stack, a, q, kv);
+        te_layout(op, s, a, q, kv);
     } else {
         ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
         ss_op_strided(op, q, 2 * q + 2 * kv, copy);
@@ -68,8 +67,7 @@ enum { YARN_PASSES = 12, YARN_BACKWARD_PASSES = 17, YARN_KERNELS = 12, YARN_BACK
 
 /* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
  * their position; EXAONE 4 norms them there. */
-static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                 const struct ss_heads *a)
+static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = s->tokens * a->heads * a->d * s->e * 2, k = s->tokens * a->groups * a->d * s->e * 2;
 
@@ -81,7 +79,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     qk_norm(ops, s, a);
     if (s->rope && !a->unturned) { /* also where a part of a head is turned: the rest is copied */
         int apart = s->te && s->model->yarn > 0;
-        double qk = q + k, passes = stack->rope_passes;
+        double qk = q + k, passes = s->stack->rope_passes;
         double strided = apart ? SS_TURNED_STRIDED * qk / (2 * s->e) : 0;
         struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
         ss_op_elementwise(op, qk * (apart ? YARN_PASSES / 2. : passes),
@@ -91,15 +89,14 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
     }
 }
 
-static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                      const struct ss_heads *a)
+static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = a->heads * a->d, kv = a->groups * a->d, qkv = (a->heads + 2 * a->groups) * a->d;
     int p = s->gemm_precision;
-    ss_op_gathered(ops, s, stack, stack->split_linear > 0 ? 3 : 1);
+    ss_op_gathered(ops, s, s->stack->split_linear > 0 ? 3 : 1);
     if (ss_precision_is_quantized(p))
-        ss_op_fp8_cast(ops, s, stack, s->h, qkv, SS_TP_COLUMN, SS_CAST_OF_NORM);
-    if (stack->split_linear > 0) {
+        ss_op_fp8_cast(ops, s, s->h, qkv, SS_TP_COLUMN, SS_CAST_OF_NORM);
+    if (s->stack->split_linear > 0) {
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, p, s->qkv_bias);
         ss_op_linear(ops, "k", s, kv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->gemm.shares_input = 1;
         ss_op_linear(ops, "v", s, kv, s->h, SS_TP_COLUMN, p, s->qkv_bias)->gemm.shares_input = 1;
@@ -108,8 +105,8 @@ static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct
         op->gemm.joined[0] = q;
         op->gemm.joined[1] = op->gemm.joined[2] = kv;
     }
-    turn(ops, s, stack, a);
-    layout(ops, s, stack, a);
+    turn(ops, s, a);
+    layout(ops, s, a);
 }
 
 struct ss_heads ss_heads_joint(const struct ss_shape *s)
@@ -123,15 +120,14 @@ struct ss_heads ss_heads_joint(const struct ss_shape *s)
 }
 
 /* The norm is a part of Transformer Engine's layer of Q, K and V. */
-void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                           const struct ss_heads *a)
+void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
-    double out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
-    ss_op_norm(ops, s, stack, "input norm");
+    double out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
+    ss_op_norm(ops, s, "input norm");
     ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, s->tokens * s->h / s->sp, s->e);
-    ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, stack, 1), out);
-    joint_qkv(ops, s, stack, a);
-    ss_op_attention(ops, s, stack, a, 0);
+    ss_op_offers(ops, &ops->op[ops->n - 1], QKV_LINEAR, ss_op_kept_input(s, 1), out);
+    joint_qkv(ops, s, a);
+    ss_op_attention(ops, s, a, 0);
 }
 
 static int has(const struct ss_model *m, int sequence, int layer)
@@ -140,11 +136,11 @@ static int has(const struct ss_model *m, int sequence, int layer)
     return 1;
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     struct ss_heads a = ss_heads_joint(s);
     a.unturned = s->model->full_unturned > 0 ? s->model->full_unturned : 0;
-    ss_op_joint_attention(ops, s, stack, &a);
+    ss_op_joint_attention(ops, s, &a);
 }
 
 const struct ss_mixer ss_mixer_full = {.operators = operators, .has = has};

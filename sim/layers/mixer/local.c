@@ -18,14 +18,14 @@ static int has(const struct ss_model *m, int sequence, int layer)
            ss_layer_rule_has(&m->local_layers, layer);
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_model *m = s->model;
     int latent = m->kv_lora_rank > 0;
     struct ss_heads a = latent ? ss_heads_latent(s) : ss_heads_joint(s);
     a.window = shorter(m->sliding_window, s->sequence);
     a.chunk = shorter(m->attention_chunk, s->sequence);
-    (latent ? ss_op_latent_attention : ss_op_joint_attention)(ops, s, stack, &a);
+    (latent ? ss_op_latent_attention : ss_op_joint_attention)(ops, s, &a);
 }
 
 const struct ss_mixer ss_mixer_local = {.operators = operators, .has = has};

@@ -17,12 +17,12 @@ static int has(const struct ss_model *m, int layer)
     return 1;
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
-    ss_op_mlp_begin(ops, s, stack);
+    ss_op_mlp_begin(ops, s);
     int first = ops->n;
-    ss_op_mlp(ops, s, stack, &names, s->ffn);
+    ss_op_mlp(ops, s, &names, s->ffn);
     for (int i = first; i < ops->n; i++)
         ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MLP);
     ss_op_mlp_end(ops, s);

@@ -10,11 +10,11 @@
 #include "layers/mlp.h"
 
 /* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
-static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void norm(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp;
     if (s->experts <= 1) {
-        ss_op_norm(ops, s, stack, "mlp norm");
+        ss_op_norm(ops, s, "mlp norm");
         return;
     }
     struct ss_op *op = ss_op_norm_of(ops, s, "mlp norm", x, s->h, s->e);
@@ -119,11 +119,11 @@ static int kind_back(const struct ss_shape *s)
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. The
  * probability of each copy in fp32, which weighs the activation there, and its gradient on the way back have an all-to-all of their
  * own; HybridEP sends each copy with those of all experts that NVLink joins. */
-static void dispatch(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
     double weights = s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts : 0;
-    int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && stack->moe_probabilities > 0;
+    int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && s->stack->moe_probabilities > 0;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         ss_op_exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER,
@@ -226,16 +226,15 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
 
 /* Fused, the first product's epilogue clamps, activates and quantizes, and the backward's of the second what goes on to the first:
  * what the first reads and the second's gradient are quantized by kernels of their own. */
-static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                 double out, int first)
+static void cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int first)
 {
     if (!ss_precision_is_quantized(s->gemm_precision))
         return;
     if (!s->fused_experts) {
-        ss_op_expert_cast(ops, s, stack, in, out);
+        ss_op_expert_cast(ops, s, in, out);
         return;
     }
-    ss_op_expert_cast(ops, s, stack, first ? in : 0, first ? 0 : out);
+    ss_op_expert_cast(ops, s, first ? in : 0, first ? 0 : out);
     struct ss_op *op = &ops->op[ops->n - 1];
     if (first)
         op->backward_kernels = op->backward_launches = 0;
@@ -257,20 +256,20 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
 
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
-static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void experts(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
-    cast(ops, s, stack, s->h, fc1, 1);
+    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
+    cast(ops, s, s->h, fc1, 1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
     /* Its input, which for a single expert is the norm's output, and that of the activation. */
     op->saved_bytes =
-        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e));
-    offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s) ? 1 : s->e));
+    offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s) ? 1 : s->e);
     activation(ops, s, kept);
-    cast(ops, s, stack, s->moe_ffn, s->h, 0);
+    cast(ops, s, s->moe_ffn, s->h, 0);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
     /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
-    double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
+    double copies = s->routed - s->tokens / s->sp, inplace = s->stack->inplace_activation > 0;
     op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
                         s->routed * s->moe_ffn * kept;
 }
@@ -299,7 +298,7 @@ static void bias(struct ss_ops *ops, const struct ss_shape *s)
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
-static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void shared_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_mlp_names names = {"shared fc1", "shared fc2", "shared fc3",
                                        s->shared_redone ? SS_CAST_OF_OWN : SS_CAST_OF_KEPT};
@@ -307,7 +306,7 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
     int first = ops->n;
     if (s->shared_ffn <= 0)
         return;
-    ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
+    ss_op_mlp(ops, s, &names, s->shared_ffn);
     for (int i = first; i < ops->n; i++) {
         ops->op[i].modules = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
         ops->op[i].beside_exchange = s->shared_overlap;
@@ -342,13 +341,12 @@ static void release(struct ss_ops *ops, const struct held_back *held, int from, 
 
 /* Shared experts beside the exchanges: FC1 and activation behind the dispatch is posted, FC2 behind the combine; and between
  * both where another microbatch's compute hides the exchanges. */
-static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                         struct held_back *held)
+static void early_shared(struct ss_ops *ops, const struct ss_shape *s, struct held_back *held)
 {
     held->n = 0;
     if (s->shared_ffn <= 0 || !(s->shared_overlap || s->paired))
         return;
-    shared_experts(ops, s, stack);
+    shared_experts(ops, s);
     hold_back(ops,
               s->paired                                      ? 1
               : ss_precision_is_quantized(s->gemm_precision) ? 3
@@ -357,7 +355,7 @@ static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const str
 }
 
 /* A single expert takes all tokens as they are. */
-static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void mixture(struct ss_ops *ops, const struct ss_shape *s)
 {
     struct held_back held;
     int first = ops->n, several = s->experts > 1, sized = first;
@@ -370,29 +368,29 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (!several || s->dispatcher != SS_DISPATCH_HYBRIDEP)
         sized = ops->n;
     if (early)
-        ss_op_permutation(ops, s, stack, "permute", 0);
-    dispatch(ops, s, stack);
-    early_shared(ops, s, stack, &held);
+        ss_op_permutation(ops, s, "permute", 0);
+    dispatch(ops, s);
+    early_shared(ops, s, &held);
     gather(ops, s);
     if (late)
-        ss_op_permutation(ops, s, stack, "permute", 0);
-    ss_op_sort(ops, s, stack, "sort");
-    ss_op_pad(ops, s, stack, 0);
-    experts(ops, s, stack);
-    ss_op_join_experts(ops, s, stack);
+        ss_op_permutation(ops, s, "permute", 0);
+    ss_op_sort(ops, s, "sort");
+    ss_op_pad(ops, s, 0);
+    experts(ops, s);
+    ss_op_join_experts(ops, s);
     bias(ops, s);
-    ss_op_pad(ops, s, stack, 1);
-    ss_op_sort(ops, s, stack, "sort back");
+    ss_op_pad(ops, s, 1);
+    ss_op_sort(ops, s, "sort back");
     if (late)
-        ss_op_permutation(ops, s, stack, "unpermute", 1);
+        ss_op_permutation(ops, s, "unpermute", 1);
     combine(ops, s);
     release(ops, &held, 0, held.n - 1);
     if (early)
-        ss_op_permutation(ops, s, stack, "unpermute", 1);
+        ss_op_permutation(ops, s, "unpermute", 1);
     if (held.n > 0)
         release(ops, &held, held.n - 1, held.n);
     else
-        shared_experts(ops, s, stack);
+        shared_experts(ops, s);
     for (int i = first; i < ops->n; i++) {
         ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MOE);
         ops->op[i].dynamic = i >= sized && !(ops->op[i].modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
@@ -404,10 +402,10 @@ static int has(const struct ss_model *m, int layer)
     return m->num_experts > 0 && ss_layer_rule_has(&m->moe_layers, layer);
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    norm(ops, s, stack);
-    mixture(ops, s, stack);
+    norm(ops, s);
+    mixture(ops, s);
     ss_op_mlp_end(ops, s);
 }
 

@@ -157,7 +157,7 @@ static void test_autocast(void)
     double apart = cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE];
     f.stack.fp32_params = 1;
     ss_shape_init(&f.c.shape, &f.job, &f.stack, 128512);
-    ss_layer_operators(DENSE, &f.c.shape, &f.stack, &f.ops);
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
     const struct ss_op *casts = h100_op(&f.ops, "weight casts");
     CU_ASSERT_FATAL(casts == f.ops.op && casts->forward_kernels == 7 && casts->backward_kernels == 7);
     NEAR(casts->forward_bytes, 6 * weights);
@@ -166,7 +166,7 @@ static void test_autocast(void)
     struct ss_ops
         made; /* recompute by operator makes the copies anew, and keeps what it keeps without them */
     f.c.shape.autocast = 0;
-    ss_layer_operators(DENSE, &f.c.shape, &f.stack, &made);
+    ss_layer_operators(DENSE, &f.c.shape, &made);
     f.c.shape.autocast = 1;
     unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
     CU_ASSERT(casts->modules & bit);

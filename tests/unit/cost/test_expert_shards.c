@@ -161,7 +161,7 @@ static void test_layers(void)
             ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
             CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL, NULL), 0);
             ss_shape_experts(&shape, &s.job, &spread);
-            ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
+            ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &ops);
             one = k ? one : over_ranks(&ops, &s.job);
             CU_ASSERT_DOUBLE_EQUAL(over_ranks(&ops, &s.job), one, 0.5);
         }

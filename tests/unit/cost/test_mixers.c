@@ -31,10 +31,10 @@ static void test_two_attentions(void)
     struct setting t;
     struct ss_ops one = {0}, other = {0}, both = {0};
     ring_of_two(&t);
-    ss_op_attention(&one, &t.c.shape, &t.stack, &grouped, 0);
-    ss_op_attention(&other, &t.c.shape, &t.stack, &wide, 0);
-    ss_op_attention(&both, &t.c.shape, &t.stack, &grouped, 0);
-    ss_op_attention(&both, &t.c.shape, &t.stack, &wide, 0);
+    ss_op_attention(&one, &t.c.shape, &grouped, 0);
+    ss_op_attention(&other, &t.c.shape, &wide, 0);
+    ss_op_attention(&both, &t.c.shape, &grouped, 0);
+    ss_op_attention(&both, &t.c.shape, &wide, 0);
     const struct ss_op *a = find(&one, "core attention"), *b = find(&other, "core attention");
     CU_ASSERT_DOUBLE_EQUAL(a->forward_flops, 4096. * 4096 * 16 * (64 + 64), 1);
     CU_ASSERT_DOUBLE_EQUAL(b->forward_flops, 4096. * 1792 * 4 * (192 + 128), 1);

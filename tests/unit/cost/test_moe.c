@@ -84,7 +84,7 @@ static void experts_set(struct setting *t, int experts, int top_k, int ffn, int 
 
 static void ops_of(const struct setting *t, int kind, struct ss_ops *ops)
 {
-    ss_layer_operators(kind, &t->c.shape, &t->stack, ops);
+    ss_layer_operators(kind, &t->c.shape, ops);
 }
 
 static const struct ss_op *find(const struct ss_ops *ops, const char *name)

@@ -75,7 +75,7 @@ static struct ss_ops mixture_of(struct setting *t)
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
     CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL, NULL), 0);
     ss_shape_experts(&t->c.shape, &t->job, &spread);
-    ss_layer_operators(LATENT_MOE, &t->c.shape, &t->stack, &ops);
+    ss_layer_operators(LATENT_MOE, &t->c.shape, &ops);
     return ops;
 }
 

@@ -132,12 +132,12 @@ static void test_gathered(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_shape s = {.e = 2, .quantized = 0.5625};
+    struct ss_shape s = {.e = 2, .quantized = 0.5625, .stack = &t.stack};
     t.stack.fp8_allgather = 1;
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 0.5625);
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_BF16), 2);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_NVFP4), 0.5625);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_BF16), 2);
     t.stack.fp8_allgather = 0;
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 2);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_NVFP4), 2);
 }
 
 /* Core attention in mxfp8, 16 heads of 64 for queries, 4 for keys and values: 24 x 64 elements a token are quantized, and the gradient

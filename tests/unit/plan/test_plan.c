@@ -144,7 +144,7 @@ static void test_ops_of_llama_8b(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
@@ -155,7 +155,7 @@ static void test_ops_of_llama_8b(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * (token + 4 * 32), 1);
     /* Dropout keeps two masks. */
     c.shape.hidden_dropout = 0.1;
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * (token + 2 * 4096), 1);
 }
 
@@ -179,11 +179,11 @@ static void test_plain_layers(void)
     llama_8b(&job);
     job.model.linear_bias = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_PTR_NULL(find_op(&ops, "bias gradients"));
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 3 * 2 * 8192.0 * 4096, 1);
     stack.te_layers = c.shape.te = 0;
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 5 * 2 * 8192.0 * 4096, 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(find_op(&ops, "bias gradients"));
     /* QKV 6144, both halves of FC1, projection and FC2. */
@@ -210,7 +210,7 @@ static void test_recompute_costs_a_forward(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &none);
     job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_SELECTIVE, &selective);
@@ -237,7 +237,7 @@ static void test_host_issues_collectives(void)
     stack.host_operator = 1;
     c.net.nvlink_busbw = 1e12;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &alone);
     c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &split);
@@ -299,16 +299,16 @@ static void test_step_tensors(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
     c.shape.qkv_bias = c.shape.out_bias = c.shape.mlp_bias = c.shape.tied = 1;
     c.shape.norm_vectors = 2;
     c.shape.positions = 1024;
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);
-    ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &stack, &ops);
+    ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2);
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
     CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2); /* the final norm's; the matrix is the embedding's */
 }
 
@@ -326,10 +326,10 @@ static void test_unaligned_rows(void)
     card.hbm_bandwidth = 1e30;
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &aligned);
     c.shape.vocab += 4;
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &unaligned);
     card.peak_cuda_cores = 0;
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &unknown);
@@ -356,7 +356,7 @@ static void test_fp8_forward_gain(void)
         job.stored = SS_BF16;
         stack.fp8_forward_gain = 1;
         ss_shape_init(&c.shape, &job, &stack, 128512);
-        ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+        ss_layer_operators(DENSE, &c.shape, &ops);
         ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &plain);
         stack.fp8_forward_gain = 1.25;
         ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &fast);
@@ -384,7 +384,7 @@ static void test_gradients_added_up(void)
     llama_8b(&job);
     stack.fused_wgrad_accumulation = 0;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &first);
     c.accumulated = 0.75;
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &later);
@@ -396,7 +396,7 @@ static void test_gradients_added_up(void)
 static void border_cost(const struct ss_cost_context *c, int kind, struct ss_layer_cost *out)
 {
     struct ss_ops ops;
-    ss_layer_operators(kind, &c->shape, c->stack, &ops);
+    ss_layer_operators(kind, &c->shape, &ops);
     ss_cost_layer(c, &ops, SS_RECOMPUTE_NONE, out);
 }
 

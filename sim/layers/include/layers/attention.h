@@ -18,13 +18,10 @@ struct ss_heads ss_heads_joint(const struct ss_shape *s);
 struct ss_heads ss_heads_latent(const struct ss_shape *s);
 
 /* Both blocks from the input norm to the residual: Q, K and V from linear layers of the hidden state, or by way of latents. */
-void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                           const struct ss_heads *a);
-void ss_op_latent_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                            const struct ss_heads *a);
+void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a);
+void ss_op_latent_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a);
 /* The end of both, from Q, K and V to the residual. kept: 1 where the operators before it keep Q, K and V. */
-void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const struct ss_heads *a, int kept);
+void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept);
 /* Elements of each turned channel of a head that PyTorch's rotary embedding makes of strided or broadcast operands, each way. */
 #define SS_TURNED_STRIDED 3.5
 

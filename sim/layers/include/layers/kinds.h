@@ -56,7 +56,7 @@ enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 #define SS_LAYER_PAIR(mixer, mlp) (SS_LAYER_BORDERS + (mixer)*SS_MLPS + (mlp))
 
 /* Appends operators, and the collectives that belong to none of them. */
-typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 
 struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
@@ -83,7 +83,7 @@ SS_BORDER_LIST(X)
 #undef X
 
 /* Makes the list of one layer of a kind. */
-void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out);
+void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of a model's n-th transformer layer, where sequences are so long; and that of a job's. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);

@@ -164,29 +164,28 @@ void ss_op_border(struct ss_ops *ops, const struct ss_shape *s, int phase, int c
 /* What a linear layer casts: what a norm of its own makes; a tensor that it alone keeps; one that another operator keeps in 16 bit. */
 enum { SS_CAST_OF_NORM, SS_CAST_OF_OWN, SS_CAST_OF_KEPT };
 /* Casts and transposes of the operands of one linear layer; `in`, `out`: its widths. */
-void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                    double out, int role, int input_of);
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int role,
+                    int input_of);
 /* Those of a linear layer of all experts of the rank. */
-void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                       double out);
+void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out);
 /* Those of `rows` tokens that no collective gathers, and of `weights` elements of weights. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const char *name, double rows, double in, double out, double weights);
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const char *name, double rows, double in,
+                     double out, double weights);
 /* A norm of `x` elements with so many weights (a LayerNorm has as many biases), which writes `out` bytes an element. What it keeps
  * is left to the caller. */
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
                             double weights, double out);
 /* The norm of the hidden state before a column-parallel layer; it keeps its input, and its output for that layer. */
-void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name);
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name);
 /* Says that offload by these modules can move `elements` of what an operator of the list saves, kept in `width` bytes each. The
  * caller may change the row. */
 struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
                               double width);
 /* Kernels beside the gather of the input of so many column-parallel layers and the scatter of the sum of their gradients: the sum,
  * where they are several, and copies (ss.tp.sequence_copies, ss.tp.overlap_pieces). Appends nothing where there are none. */
-void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers);
+void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, int layers);
 /* Kernels beside the scatter of a row-parallel layer's output and the gather of its gradient. */
-void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s);
 /* The end of a branch of the residual stream: the norm behind it, where the model has one, and the add. */
 void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm);
 /* At the head of a list that is done: the 16-bit copies of weights that PyTorch's autocast to bf16 makes, which a microbatch keeps,
@@ -197,17 +196,17 @@ void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s);
 
 /* ---- how tensors are kept and gathered ---- */
 /* Bytes of the input of a column-parallel layer as it is kept, its shard or gathered; `element`: bytes of one element. */
-double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element);
+double ss_op_kept_input(const struct ss_shape *s, double element);
 /* Bytes of an element that tensor parallelism gathers for a linear layer in `precision`. */
-double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *stack, int precision);
+double ss_op_gathered_width(const struct ss_shape *s, int precision);
 /* Whether GEMMs keep their input in 1 byte for the backward. */
-int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
+int ss_op_saved_in_fp8(const struct ss_shape *s);
 /* Whether other tensors are kept in fp8 too (ss.fp8.keeps_less). */
-int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack);
+int ss_op_kept_in_fp8(const struct ss_shape *s);
 /* Whether a norm writes 16 bit and a kernel of its own casts them, as it is with all scales but those of history. */
 int ss_op_cast_apart(const struct ss_shape *s);
 /* Whether a tensor that another operator keeps in 16 bit is cast again in the backward, instead of being kept quantized as well. */
-int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack);
+int ss_op_casts_again(const struct ss_shape *s);
 
 /* ---- sums over a list ---- */
 double ss_ops_params(const struct ss_ops *ops);

@@ -47,6 +47,7 @@ struct ss_shape {
     double attention_dropout, hidden_dropout;
     const struct ss_model
         *model; /* what has no size of one rank: norms, ranks of latent attention, residuals */
+    const struct ss_stack *stack;     /* whose kernels these are, and what they cost; borrowed */
     const struct ss_packing *packing; /* of packed sequences, else NULL */
     /* Mixture of experts (experts.h); without one experts is 0. */
     double experts, local_experts, top_k; /* all of them, those of one rank */
