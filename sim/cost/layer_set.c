@@ -237,12 +237,9 @@ int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err)
 
 static struct ss_layer_params layer_params(const struct ss_layer_set *set, const struct ss_ops *ops)
 {
-    struct ss_layer_params p = {0};
-    if (set->experts_apart)
-        ss_ops_expert_params(ops, &p.expert, &p.expert_gemm);
-    p.dense = ss_ops_params(ops) - p.expert;
-    p.dense_gemm = ss_ops_gemm_params(ops) - p.expert_gemm;
-    return p;
+    const struct ss_op_sums *sum = &ops->sum;
+    double expert = set->experts_apart ? sum->expert : 0, gemm = set->experts_apart ? sum->expert_gemm : 0;
+    return (struct ss_layer_params){sum->params - expert, sum->gemm_params - gemm, expert, gemm};
 }
 
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i)
@@ -264,14 +261,11 @@ static void expert_params(struct ss_param_count *p, const struct ss_layer_set *s
 {
     const struct ss_ops *ops = ss_layer_part(set, run)->ops;
     const struct ss_layer_params layer = layer_params(set, ops);
-    int tensors = 0;
     if (layer.expert <= 0)
         return;
-    for (int i = 0; i < ops->n; i++)
-        tensors += ops->op[i].expert ? ops->op[i].tensors : 0;
     p->expert += run->count * layer.expert;
     p->expert_gemm += run->count * layer.expert_gemm;
-    p->expert_tensors += run->count * (flat ? 1 : tensors);
+    p->expert_tensors += run->count * (flat ? 1 : ops->sum.expert_tensors);
 }
 
 /* Elements of one weight of each shape. */
@@ -291,12 +285,12 @@ static double weight_shapes(const struct ss_ops *ops)
 
 static void transformer_params(struct ss_param_count *p, const struct ss_ops *ops)
 {
-    double layer = ss_ops_params(ops);
+    double layer = ops->sum.params;
     if (layer > p->layer) {
         p->layer = layer;
-        p->layer_gemm = ss_ops_gemm_params(ops);
+        p->layer_gemm = ops->sum.gemm_params;
     }
-    p->tensor = fmax(p->tensor, ss_ops_largest_params(ops));
+    p->tensor = fmax(p->tensor, ops->sum.largest);
     p->shapes = fmax(p->shapes, weight_shapes(ops));
 }
 
@@ -315,7 +309,7 @@ static void predicting_params(struct ss_param_count *p, const struct ss_layer_se
 static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops,
                           int kind)
 {
-    double params = ss_ops_params(ops);
+    double params = ops->sum.params;
     if (kind != SS_LAYER_EMBEDDING)
         p->loss += params;
     p->border = fmax(p->border, params);
@@ -334,9 +328,9 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         const struct ss_ops *ops = ss_layer_part(set, run)->ops;
         if (ops->n == 0)
             continue;
-        p.all += run->count * ss_ops_params(ops);
-        p.gemm += run->count * ss_ops_gemm_params(ops);
-        p.tensors += run->count * ss_ops_tensors(ops);
+        p.all += run->count * ops->sum.params;
+        p.gemm += run->count * ops->sum.gemm_params;
+        p.tensors += run->count * ops->sum.tensors;
         expert_params(&p, set, run, flat);
         if (ss_layer_is_transformer(set, run)) {
             transformer_params(&p, ops);

@@ -245,7 +245,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         if (!ss_layer_is_transformer(set, run))
             continue;
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
-        l.working = fmax(l.working, ss_ops_working_bytes(ops));
+        l.working = fmax(l.working, ops->sum.working);
         l.hidden = fmax(l.hidden, full - kept);
         l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);
         if (part->treatment == SS_TREAT_RECOMPUTED) {
@@ -298,11 +298,11 @@ static void border_memory(const struct ss_cost_context *c, const struct ss_layer
 {
     const struct ss_ops *ops = ss_layer_part(set, run)->ops;
     int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
-    double logits = ss_ops_logits_bytes(ops), kept = ss_ops_saved_bytes(ops, 0) - logits;
+    double logits = ops->sum.logits, kept = ss_ops_saved_bytes(ops, 0) - logits;
     chunk->logits_bytes += logits;
     chunk->activation_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
     chunk->backward_extra_bytes += redone ? kept : 0;
-    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ss_ops_logits_working_bytes(ops));
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ops->sum.logits_working);
     chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
 

@@ -61,7 +61,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 {
     double bytes = ss_layer_offloaded(c->job, ops).copied;
     if (!c->job->offload.modules && c->job->offload.weights)
-        bytes += ss_ops_params(ops) * c->shape.e;
+        bytes += ops->sum.params * c->shape.e;
     double copy = bytes / c->card->pcie_bandwidth;
     int joined = c->job->offload.modules && c->job->offload.inflight == 0; /* compute waits for every copy */
     if (bytes <= 0)

@@ -47,6 +47,7 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
     }
     if (s->autocast)
         ss_op_weight_casts(out);
+    ss_ops_sum(out);
 }
 
 static int has_mixer(int mixer, const struct ss_model *m, int sequence, int layer)

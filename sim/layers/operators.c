@@ -197,44 +197,25 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
     op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
 }
 
-double ss_ops_params(const struct ss_ops *ops)
+void ss_ops_sum(struct ss_ops *ops)
 {
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].params;
-    return sum;
-}
-
-int ss_ops_tensors(const struct ss_ops *ops)
-{
-    int sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].tensors;
-    return sum;
-}
-
-double ss_ops_largest_params(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].params);
-    return most;
-}
-
-double ss_ops_gemm_params(const struct ss_ops *ops)
-{
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].gemm_params;
-    return sum;
-}
-
-void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params)
-{
-    *params = *gemm_params = 0;
-    for (int i = 0; i < ops->n; i++) {
-        *params += ops->op[i].expert ? ops->op[i].params : 0;
-        *gemm_params += ops->op[i].expert ? ops->op[i].gemm_params : 0;
+    struct ss_op_sums *sum = &ops->sum;
+    *sum = (struct ss_op_sums){0};
+    for (const struct ss_op *op = ops->op; op < ops->op + ops->n; op++) {
+        sum->params += op->params;
+        sum->gemm_params += op->gemm_params;
+        sum->tensors += op->tensors;
+        sum->largest = fmax(sum->largest, op->params);
+        sum->working = fmax(sum->working, op->working_bytes);
+        if (op->expert) {
+            sum->expert += op->params;
+            sum->expert_gemm += op->gemm_params;
+            sum->expert_tensors += op->tensors;
+        }
+        if (op->makes_logits) {
+            sum->logits += op->saved_bytes;
+            sum->logits_working = fmax(sum->logits_working, op->working_bytes);
+        }
     }
 }
 
@@ -317,28 +298,4 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
         sum += (in + gradient) * (ss_precision_is_quantized(op->gemm.precision) ? s->quantized : s->e);
     }
     return sum;
-}
-
-double ss_ops_working_bytes(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].working_bytes);
-    return most;
-}
-
-double ss_ops_logits_bytes(const struct ss_ops *ops)
-{
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].makes_logits ? ops->op[i].saved_bytes : 0;
-    return sum;
-}
-
-double ss_ops_logits_working_bytes(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].makes_logits ? ops->op[i].working_bytes : 0);
-    return most;
 }

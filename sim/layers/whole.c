@@ -33,10 +33,8 @@ struct count {
 /* Of one layer. A token meets top_k of the experts. */
 static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
 {
-    double expert, gemm;
     ss_layer_operators(kind, s, ops);
-    double all = ss_ops_params(ops);
-    ss_ops_expert_params(ops, &expert, &gemm);
+    double all = ops->sum.params, expert = ops->sum.expert;
     return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
 }
 

@@ -15,7 +15,7 @@ static void test_window(void)
     CU_ASSERT_EQUAL(op->forward_flops, 4 * pairs * 1024);
     CU_ASSERT_EQUAL(op->backward_flops, 10 * pairs * 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&local, 0), ss_ops_saved_bytes(&full, 0));
-    CU_ASSERT_EQUAL(ss_ops_params(&local), ss_ops_params(&full));
+    CU_ASSERT_EQUAL(local.sum.params, full.sum.params);
     ss_cost_layer(&t.c, &full, SS_RECOMPUTE_NONE, &wide);
     ss_cost_layer(&t.c, &local, SS_RECOMPUTE_NONE, &narrow);
     /* 4096 queries of 4096 keys, and of 2 x 1024 - 1024^2 / 4096 = 1792 keys, at their own rates. 32 heads and sequences make 1024
@@ -43,7 +43,8 @@ static void test_wide_window(void)
         struct ss_layer_cost wide, narrow;
         ss_cost_layer(&t.c, &full, SS_RECOMPUTE_NONE, &wide);
         ss_cost_layer(&t.c, &local, SS_RECOMPUTE_NONE, &narrow);
-        CU_ASSERT_EQUAL(memcmp(&wide, &narrow, sizeof wide), 0); /* doubles alone, without room between them */
+        CU_ASSERT_EQUAL(memcmp(&wide, &narrow, sizeof wide),
+                        0); /* doubles alone, without room between them */
         CU_ASSERT_EQUAL(ss_ops_saved_bytes(&full, 0), ss_ops_saved_bytes(&local, 0));
         CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), DENSE);
     }
@@ -183,7 +184,7 @@ static void expect_split(struct setting *t)
         if (strstr(two.op[i].name, "norm") || strstr(two.op[i].name, "down"))
             both += two.op[i].params;
     CU_ASSERT(both > 0);
-    CU_ASSERT_EQUAL(2 * ss_ops_params(&two) - both, ss_ops_params(&one));
+    CU_ASSERT_EQUAL(2 * two.sum.params - both, one.sum.params);
 }
 
 /* Multi-head attention of 12 heads of 128 in a model of 1536. */
@@ -239,7 +240,7 @@ static void test_latent_of_deepseek_v3(void)
     double attention = 7168.0 * 1536 + 1536 + 1536 * 128.0 * 192 + 7168 * (512 + 64.0) + 512 +
                        512 * 128.0 * (128 + 128) + 128 * 128.0 * 7168;
     CU_ASSERT_EQUAL(attention, 187107328);
-    CU_ASSERT_EQUAL(ss_ops_params(&ops), attention + 2 * 7168 + 3 * 7168.0 * 18432);
+    CU_ASSERT_EQUAL(ops.sum.params, attention + 2 * 7168 + 3 * 7168.0 * 18432);
     /* Scores in 192, values in 128; backward: scores, dQ and dK in 192, dP and dV in 128. */
     double pairs = 2 * 4096.0 * 4096 / 2 * 128;
     CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, 2 * pairs * (192 + 128));
@@ -318,8 +319,8 @@ static void test_parallel_residual(void)
     CU_ASSERT_EQUAL(count(&one, "residual"), 1);
     CU_ASSERT_EQUAL(count(&two, "norm"), 2);
     CU_ASSERT_EQUAL(count(&one, "norm"), 1);
-    CU_ASSERT_EQUAL(ss_ops_params(&serial), ss_ops_params(&two));
-    CU_ASSERT_EQUAL(ss_ops_params(&serial) - ss_ops_params(&one), 1024);
+    CU_ASSERT_EQUAL(serial.sum.params, two.sum.params);
+    CU_ASSERT_EQUAL(serial.sum.params - one.sum.params, 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&two, 0), 2 * x);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&one, 0), 4 * x + 4 * 8192);
     /* Three reads, a write and two masks instead of two adds of two reads, a write and a mask. */
@@ -337,7 +338,7 @@ static void test_post_norms(void)
     struct ss_ops both = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(count(&both, "norm"), 4);
     expect_split(&t);
-    CU_ASSERT_EQUAL(ss_ops_params(&both) - ss_ops_params(&before), 2 * 1024);
+    CU_ASSERT_EQUAL(both.sum.params - before.sum.params, 2 * 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&both, 0) - ss_ops_saved_bytes(&before, 0),
                     2 * 8192.0 * (2 * 1024 + 4));
 }
@@ -368,16 +369,16 @@ static void test_qk_norms_and_sinks(void)
     struct ss_ops none = layer_of(&t, DENSE);
     t.job.model.qk_norm = SS_QK_NORM_HEAD;
     struct ss_ops head = layer_of(&t, DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&head) - ss_ops_params(&none), 2 * 64);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&head) - ss_ops_tensors(&none), 2);
+    CU_ASSERT_EQUAL(head.sum.params - none.sum.params, 2 * 64);
+    CU_ASSERT_EQUAL(head.sum.tensors - none.sum.tensors, 2);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&head, 0) - ss_ops_saved_bytes(&none, 0), 8192.0 * 20 * (2 * 64 + 4));
     t.job.model.qk_norm = SS_QK_NORM_WIDTH;
     struct ss_ops width = layer_of(&t, DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&width) - ss_ops_params(&none), 20 * 64);
+    CU_ASSERT_EQUAL(width.sum.params - none.sum.params, 20 * 64);
     CU_ASSERT_EQUAL(find(&width, "qk norm")->forward_bytes, 8192.0 * 20 * 64 * 4);
     t.job.model.attention_sinks = 1;
     struct ss_ops sinks = layer_of(&t, DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&sinks) - ss_ops_params(&width), 16);
+    CU_ASSERT_EQUAL(sinks.sum.params - width.sum.params, 16);
 }
 
 SUITE(attention)

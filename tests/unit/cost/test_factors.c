@@ -44,7 +44,7 @@ static void test_logits(void)
     struct ss_ops capped = layer_of(&t, SS_LAYER_LOSS);
     expect_passes(find(&capped, "logits scale"), 2 * LOGITS, 2 * LOGITS, 1);
     expect_passes(find(&capped, "logits soft cap"), 6 * LOGITS, 7 * LOGITS, 3);
-    CU_ASSERT_EQUAL(ss_ops_logits_bytes(&capped) - ss_ops_logits_bytes(&plain), LOGITS);
+    CU_ASSERT_EQUAL(capped.sum.logits - plain.sum.logits, LOGITS);
     t.stack.fused_linear_loss = 1;
     capped = layer_of(&t, SS_LAYER_LOSS);
     CU_ASSERT_PTR_NULL(find(&capped, "logits soft cap"));
@@ -105,14 +105,14 @@ static void test_projections(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(op);
     CU_ASSERT_EQUAL(op->forward_flops, 2 * TOKENS * 256 * 1024);
     CU_ASSERT_EQUAL(op->saved_bytes, HIDDEN / 4);
-    CU_ASSERT_EQUAL(ss_ops_params(&in), 32000.0 * 256 + 256 * 1024);
+    CU_ASSERT_EQUAL(in.sum.params, 32000.0 * 256 + 256 * 1024);
     CU_ASSERT_EQUAL(find(&in, "embedding")->forward_bytes, 2 * HIDDEN / 4);
     op = find(&out, "output projection");
     CU_ASSERT_PTR_NOT_NULL_FATAL(op);
     CU_ASSERT_EQUAL(op->forward_flops, 2 * TOKENS * 256 * 1024);
     CU_ASSERT_EQUAL(op->saved_bytes, HIDDEN / 4); /* its input is the norm's output */
     CU_ASSERT_EQUAL(find(&out, "logits")->forward_flops, 2 * TOKENS * 256 * 32000);
-    CU_ASSERT_EQUAL(ss_ops_params(&out), 1024 + 32000.0 * 256 + 256 * 1024);
+    CU_ASSERT_EQUAL(out.sum.params, 1024 + 32000.0 * 256 + 256 * 1024);
     t.job.model.final_norm = 0;
     out = layer_of(&t, SS_LAYER_LOSS);
     CU_ASSERT_EQUAL(find(&out, "output projection")->saved_bytes, HIDDEN / 4 + HIDDEN);

@@ -459,7 +459,7 @@ static void test_working(void)
         snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
         ss_layer_operators(DENSE, &f.c.shape, &layer);
-        CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 8192.0 * 2 * rows[i].columns, 1);
+        CU_ASSERT_DOUBLE_EQUAL(layer.sum.working, 8192.0 * 2 * rows[i].columns, 1);
     }
 }
 
@@ -471,7 +471,7 @@ static void test_gathered_keys(void)
 
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --cp 8 --cp-comm-type all_gather"), 0);
     ss_layer_operators(DENSE, &f.c.shape, &layer);
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 4 * 8192.0 * 8 * 128 * 2, 1);
+    CU_ASSERT_DOUBLE_EQUAL(layer.sum.working, 4 * 8192.0 * 8 * 128 * 2, 1);
 }
 
 /* The bytes of a chunk with this place. */
@@ -508,7 +508,7 @@ static void test_block(void)
         ss_layer_operators(DENSE, &f.c.shape, &layer);
         chunk_memory(&f, &chunk[i]);
     }
-    CU_ASSERT_DOUBLE_EQUAL(chunk[0].forward_extra_bytes, ss_ops_working_bytes(&layer), 1);
+    CU_ASSERT_DOUBLE_EQUAL(chunk[0].forward_extra_bytes, layer.sum.working, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[1].backward_extra_bytes, chunk[0].backward_extra_bytes, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[2].backward_extra_bytes - chunk[0].backward_extra_bytes,
                            ss_ops_saved_bytes(&layer, 0) - 8192. * 4096 * 2, 1);

@@ -38,7 +38,7 @@ static void test_parameters(void)
     struct ss_chunk_cost chunk;
     setting_make(&t);
     struct ss_ops ops = layer_of(&t, DENSE);
-    double layer = ss_ops_params(&ops), prediction = layer + 3 * H + 2 * H * H;
+    double layer = ops.sum.params, prediction = layer + 3 * H + 2 * H * H;
     struct ss_layer_set *none = set_new(&t, 0, &chunk), *two = set_new(&t, 2, &chunk);
     struct ss_param_count before = ss_layer_set_params(none, &t.c, 0, 0),
                           after = ss_layer_set_params(two, &t.c, 0, 0);

@@ -209,7 +209,7 @@ static void test_windows(void)
         t.job.offload.weights = 1;
         t.job.offload.activations = 0;
         t.stack.offload_windows = rows[i].windows;
-        t.card.pcie_bandwidth = ss_ops_params(&ops) * 2 / rows[i].copy;
+        t.card.pcie_bandwidth = ops.sum.params * 2 / rows[i].copy;
         ss_cost_layer_offload(&t.c, &ops, &cost);
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);
         CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);

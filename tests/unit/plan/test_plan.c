@@ -146,8 +146,8 @@ static void test_ops_of_llama_8b(void)
     ss_shape_init(&c.shape, &job, &stack, 128512);
     ss_layer_operators(DENSE, &c.shape, &ops);
     /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ops.sum.params, 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ops.sum.gemm_params, 218103808.0, 0.5);
     /* Per token: norms 2 x (2h + 2h + 4), QKV 2 x 6144, attention output 2h, FC1 4f, activation 2f,
      * softmax statistics 4 a. */
     double token = 2 * (4 * 4096 + 4) + 2 * 6144 + 2 * 4096 + 6 * 14336;
@@ -300,16 +300,16 @@ static void test_step_tensors(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
     ss_layer_operators(DENSE, &c.shape, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 6);
     c.shape.qkv_bias = c.shape.out_bias = c.shape.mlp_bias = c.shape.tied = 1;
     c.shape.norm_vectors = 2;
     c.shape.positions = 1024;
     ss_layer_operators(DENSE, &c.shape, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 12);
     ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 2);
     ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2); /* the final norm's; the matrix is the embedding's */
+    CU_ASSERT_EQUAL(ops.sum.tensors, 2); /* the final norm's; the matrix is the embedding's */
 }
 
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
@@ -389,7 +389,7 @@ static void test_gradients_added_up(void)
     c.accumulated = 0.75;
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &later);
     CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
-                           0.75 * 6 * ss_ops_gemm_params(&ops) / 1e12, 1e-12);
+                           0.75 * 6 * ops.sum.gemm_params / 1e12, 1e-12);
     CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
 }
 

@@ -120,6 +120,17 @@ struct ss_border {
     double bytes; /* of the full buffer */
 };
 
+/* Sums over a list, and largest values. */
+struct ss_op_sums {
+    double params, gemm_params;
+    double expert, expert_gemm; /* parts of these that are routed experts' */
+    double largest;             /* params of the operator that has most */
+    int tensors, expert_tensors;
+    double working; /* the largest working_bytes */
+    double logits,
+        logits_working; /* saved_bytes, and the largest working_bytes, of operators that make logits */
+};
+
 /* Where a layer is in the forward. Transformer layers are those that are numbered (but for multi-token prediction's), recomputed,
  * offloaded, and wrapped by PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
@@ -137,6 +148,7 @@ struct ss_ops {
     struct ss_op op[SS_OPS_MAX]; /* in the order of the forward */
     struct ss_saved saved[SS_SAVED_MAX];
     struct ss_border border[SS_BORDERS_MAX]; /* in the order in which they are done */
+    struct ss_op_sums sum;
 };
 
 /* ---- building a list: each function appends operators in the order of the forward ---- */
@@ -209,13 +221,8 @@ int ss_op_cast_apart(const struct ss_shape *s);
 int ss_op_casts_again(const struct ss_shape *s);
 
 /* ---- sums over a list ---- */
-double ss_ops_params(const struct ss_ops *ops);
-int ss_ops_tensors(const struct ss_ops *ops);
-/* Parameters of the operator that has most. */
-double ss_ops_largest_params(const struct ss_ops *ops);
-double ss_ops_gemm_params(const struct ss_ops *ops);
-/* Parameters of routed experts: all of them, and the part that gemm_params has. */
-void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params);
+/* Fills ops->sum. */
+void ss_ops_sum(struct ss_ops *ops);
 /* Bytes kept from the forward to the backward, where the forward of `modules` (set of SS_MODULE_BIT) is repeated before the backward. */
 double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules);
 /* What of a layer goes to the host. */
@@ -232,11 +239,6 @@ struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules,
 /* Bytes kept from I to W where the backward is split: inputs of the GEMMs and gradients of their outputs, sharded where sequence
  * parallelism shards them in the forward. */
 double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape *s);
-/* The largest working_bytes. */
-double ss_ops_working_bytes(const struct ss_ops *ops);
-/* Of the operators that make logits: the bytes that they keep, and their largest working_bytes. */
-double ss_ops_logits_bytes(const struct ss_ops *ops);
-double ss_ops_logits_working_bytes(const struct ss_ops *ops);
 /* Index of the operator before which recompute of a whole layer stops (ss.recompute.stops_early); ops->n: behind the last. */
 int ss_ops_repeated_early(const struct ss_ops *ops);
 
