@@ -9,12 +9,11 @@
 static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branches)
 {
     double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 ? branches : 0, moved = 2 + branches;
-    struct ss_op *op = ss_op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, x * (moved * s->e + mask), x * (moved * s->e + mask * (2 * s->e + 1)), 1,
-                      1 + branches);
+    struct ss_op *op = ss_op_kernels(ops, "residual", x * (moved * s->e + mask),
+                                     x * (moved * s->e + mask * (2 * s->e + 1)), 1, 1 + branches);
     /* The norm's backward adds the gradient of the residual stream, which it reads beside what it reads anyway. */
     if (s->compiled)
-        ss_op_elementwise(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
+        ss_op_traffic(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
     op->saved_bytes = x * mask;
 }
 
@@ -55,8 +54,8 @@ struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, dou
 {
     int joins = s->gated && !s->split && !s->te;
     double fc1 = ffn * (s->gated ? 2 : 1), joined = joins ? 2 * fc1 : 0;
-    struct ss_op *op = ss_op_add(ops, "activation", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
+    struct ss_op *op = ss_op_kernels(ops, "activation", rows * (fc1 + ffn) * s->e,
+                                     rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
     return op;
 }
 

@@ -70,13 +70,21 @@ double ss_op_whole_columns(const struct ss_op *op)
     return op->gemm.role == SS_TP_COLUMN ? op->gemm.k : op->gemm.n;
 }
 
-void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
-                       int backward_kernels)
+void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                   int backward_kernels)
 {
     op->forward_bytes = forward_bytes;
     op->backward_bytes = backward_bytes;
     op->forward_kernels = forward_kernels;
     op->backward_kernels = backward_kernels;
+}
+
+struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward_bytes, double backward_bytes,
+                            int forward_kernels, int backward_kernels)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    ss_op_traffic(op, forward_bytes, backward_bytes, forward_kernels, backward_kernels);
+    return op;
 }
 
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes)
@@ -134,19 +142,18 @@ void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, int layers)
     double piece = piece_copy(s), again = reordered(s);
     if (layers < 2 && copy <= 0 && piece <= 0)
         return;
-    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s) + piece,
-                      (layers < 2 ? copy : sum) + again, copy > 0 || piece > 0,
-                      (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
+    ss_op_kernels(ops, "gathered", gathered_copy(s) + piece, (layers < 2 ? copy : sum) + again,
+                  copy > 0 || piece > 0, (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
 }
 
 void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->e * s->tokens * s->h;
     if (copies(s))
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s), 1, 1);
+        ss_op_kernels(ops, "scattered", 2 * pass, gathered_copy(s), 1, 1);
     else if (in_pieces(s)) /* the ranks' shares are added up */
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp,
-                          piece_copy(s) + reordered(s), 1, 1 + (reordered(s) > 0));
+        ss_op_kernels(ops, "scattered", pass + pass / s->sp, piece_copy(s) + reordered(s), 1,
+                      1 + (reordered(s) > 0));
 }
 
 int ss_op_saved_in_fp8(const struct ss_shape *s)
@@ -181,9 +188,9 @@ double ss_op_kept_input(const struct ss_shape *s, double element)
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
                             double weights, double out)
 {
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     double passes = s->norm_passes;
-    ss_op_elementwise(op, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
+    struct ss_op *op =
+        ss_op_kernels(ops, name, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     return op;

@@ -47,9 +47,8 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
     double tokens = (ss_op_by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
     double gather = ((group > 1 ? fmin(tokens, copies) : tokens) + copies) * ss_op_dispatched(s) / s->e;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
-                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
+    struct ss_op *op = ss_op_kernels(ops, name, back ? sum : gather, back ? gather : sum,
+                                     (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
     if (s->dispatcher ==
         SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, calls that `exchange` has */
         op->forward_launches = op->forward_kernels;
@@ -69,8 +68,7 @@ void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
     double copied = 2 * s->routed * s->h * s->e;
     if (s->local_experts <= 1 || s->dispatcher != SS_DISPATCH_ALLTOALL || s->ep * s->etp <= 1)
         return;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 2, 2);
+    struct ss_op *op = ss_op_kernels(ops, name, copied, copied, 2, 2);
     if (!s->permute_fused)
         joined(op, s, s->routed * s->h, s->routed * s->h);
 }
@@ -82,8 +80,7 @@ void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
     double copied = 2 * s->routed * s->h * s->e;
     if (!s->sequential || s->local_experts <= 1)
         return;
-    struct ss_op *op = ss_op_add(ops, "experts joined", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 1, 1);
+    struct ss_op *op = ss_op_kernels(ops, "experts joined", copied, copied, 1, 1);
     joined(op, s, s->routed * s->h, s->routed * s->h);
 }
 
@@ -96,8 +93,7 @@ void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back)
     if (!ss_precision_is_quantized(s->gemm_precision) || !s->scattered || s->router_pads ||
         s->dispatcher == SS_DISPATCH_HYBRIDEP)
         return;
-    struct ss_op *op = ss_op_add(ops, back ? "unpad" : "pad", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 2, 2);
+    struct ss_op *op = ss_op_kernels(ops, back ? "unpad" : "pad", copied, copied, 2, 2);
     if (!s->sequential)
         joined(op, s, back ? elements : 0, back ? 0 : elements);
 }

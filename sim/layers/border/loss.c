@@ -12,10 +12,9 @@ static void factors(struct ss_ops *ops, const struct ss_shape *s)
     if (s->stack->fused_linear_loss > 0)
         return;
     if (s->model->logits_scale > 0)
-        ss_op_elementwise(ss_op_add(ops, "logits scale", SS_OP_ELEMENTWISE), 2 * pass, 2 * pass, 1, 1);
+        ss_op_kernels(ops, "logits scale", 2 * pass, 2 * pass, 1, 1);
     if (s->model->logits_softcap > 0) {
-        struct ss_op *op = ss_op_add(ops, "logits soft cap", SS_OP_ELEMENTWISE);
-        ss_op_elementwise(op, 6 * pass, 7 * pass, 3, 3);
+        struct ss_op *op = ss_op_kernels(ops, "logits soft cap", 6 * pass, 7 * pass, 3, 3);
         op->saved_bytes = pass;
         op->makes_logits = 1;
     }
@@ -58,8 +57,8 @@ static void linear_loss(struct ss_op *op, const struct ss_shape *s)
 {
     double pieces = linear_loss_pieces(s), weight = s->vocab * s->row, input = s->tokens * s->row;
     double logits = s->tokens * s->vocab, cast = s->e < 4 ? s->e + 4 : 0, add = 4 + 2 * s->e;
-    ss_op_elementwise(op, 3 * s->e * logits + 2 * s->e * input + pieces * (cast + add) * weight,
-                      2 * s->e * (input + weight), (int)(5 * pieces), 2);
+    ss_op_traffic(op, 3 * s->e * logits + 2 * s->e * input + pieces * (cast + add) * weight,
+                  2 * s->e * (input + weight), (int)(5 * pieces), 2);
     op->saved_bytes = (input + weight) * s->e;
     op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
 }
@@ -102,7 +101,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     factors(ops, s);
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
-    ss_op_elementwise(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
+    ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
     /* The largest logit of a token is taken away, by the sum of the powers divided, backward multiplied by the token's gradient:
      * in place, in fp32, with what is broadcast. */
     if (!s->stack->fused_cross_entropy)

@@ -26,7 +26,7 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
     double own = s->tokens / s->sp, both = 2 * own * s->h * s->e, n = s->h / s->tp;
     input_norm(ops, s, "embedding norm");
     input_norm(ops, s, "hidden norm");
-    ss_op_elementwise(ss_op_add(ops, "concatenation", SS_OP_ELEMENTWISE), 2 * both, 2 * both, 1, 1);
+    ss_op_kernels(ops, "concatenation", 2 * both, 2 * both, 1, 1);
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_cast_rows(ops, s, "fp8 cast", own, 2 * s->h, n * s->sp, 2 * s->h * n);
     struct ss_op *op =

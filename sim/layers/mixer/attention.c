@@ -154,8 +154,7 @@ static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     double qkv = s->tokens * (a->heads * a->d + a->groups * (a->d + a->d_v)),
            element = s->e + 2 * s->quantized;
     if (s->fp8_attention)
-        ss_op_elementwise(ss_op_add(ops, "attention cast", SS_OP_ELEMENTWISE), element * qkv,
-                          element * s->tokens * a->heads * a->d_v, 3, 1);
+        ss_op_kernels(ops, "attention cast", element * qkv, element * s->tokens * a->heads * a->d_v, 3, 1);
 }
 
 void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)

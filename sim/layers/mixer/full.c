@@ -15,7 +15,7 @@ static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct s
 {
     int shared = a->heads > a->groups, apart = shared || s->rope || s->model->qk_norm > SS_QK_NORM_NONE;
     double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + 2 * kv : 0, copy = 2 * s->e;
-    ss_op_elementwise(op, copy * forward, copy * backward, shared + apart, apart);
+    ss_op_traffic(op, copy * forward, copy * backward, shared + apart, apart);
     ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
 }
 
@@ -27,13 +27,13 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     double q = s->tokens * a->heads * a->d, kv = s->tokens * a->groups * a->d, copy = 2 * s->e;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
     if (s->stack->repeats_kv > 0 && a->heads > a->groups) { /* expanded, and gradients added up */
-        ss_op_elementwise(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
+        ss_op_traffic(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
     } else if (s->stack->split_linear > 0) {
-        ss_op_elementwise(op, 0, 0, 0, 0);
+        ss_op_traffic(op, 0, 0, 0, 0);
     } else if (s->te) {
         te_layout(op, s, a, q, kv);
     } else {
-        ss_op_elementwise(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
+        ss_op_traffic(op, copy * q, copy * (2 * q + 2 * kv), 1, 2);
         ss_op_strided(op, q, 2 * q + 2 * kv, copy);
     }
 }
@@ -73,7 +73,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
 
     if (a->unturned == 1) {
         if (s->model->query_scale > 0)
-            ss_op_elementwise(ss_op_add(ops, "query scale", SS_OP_ELEMENTWISE), q, q, 1, 1);
+            ss_op_kernels(ops, "query scale", q, q, 1, 1);
         return;
     }
     qk_norm(ops, s, a);
@@ -81,10 +81,9 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
         int apart = s->te && s->model->yarn > 0;
         double qk = q + k, passes = s->stack->rope_passes;
         double strided = apart ? SS_TURNED_STRIDED * qk / (2 * s->e) : 0;
-        struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
-        ss_op_elementwise(op, qk * (apart ? YARN_PASSES / 2. : passes),
-                          qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes), apart ? YARN_KERNELS : 2,
-                          apart ? YARN_BACKWARD_KERNELS : 2);
+        struct ss_op *op = ss_op_kernels(ops, "rope", qk * (apart ? YARN_PASSES / 2. : passes),
+                                         qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes),
+                                         apart ? YARN_KERNELS : 2, apart ? YARN_BACKWARD_KERNELS : 2);
         ss_op_strided(op, strided, strided, 2 * s->e);
     }
 }

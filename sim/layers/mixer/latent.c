@@ -63,8 +63,7 @@ static void rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     double bytes = s->tokens * a->heads * (up + made + turned * s->stack->rope_passes) * s->e;
     int fused = s->stack->fused_latent_rope > 0;
     double apart = fused ? 0 : s->tokens * a->heads, again = (SS_TURNED_STRIDED + 1) * m->qk_pos_emb_head_dim;
-    struct ss_op *op = ss_op_add(ops, "rope", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
+    struct ss_op *op = ss_op_kernels(ops, "rope", bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
     ss_op_strided(op, apart * (again + a->d + made), apart * (again + a->d + up), 2 * s->e);
     op->modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * (2 * a->d + a->d_v) * s->e;

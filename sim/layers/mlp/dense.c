@@ -7,8 +7,7 @@
  * GEMMs and casts. They belong to operators that are counted elsewhere. */
 static void bias_gradients(struct ss_ops *ops, const struct ss_shape *s)
 {
-    ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0,
-                      s->tokens * ops->bias_columns * s->e, 0, 0);
+    ss_op_kernels(ops, "bias gradients", 0, s->tokens * ops->bias_columns * s->e, 0, 0);
 }
 
 static int has(const struct ss_model *m, int layer)

@@ -35,8 +35,7 @@ static void jitter(struct ss_ops *ops, const struct ss_shape *s)
     double pass = s->tokens / s->sp * s->h * s->e;
     if (!s->input_jitter)
         return;
-    struct ss_op *op = ss_op_add(ops, "input jitter", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, 8 * pass, 3 * pass, 4, 1);
+    struct ss_op *op = ss_op_kernels(ops, "input jitter", 8 * pass, 3 * pass, 4, 1);
     op->saved_bytes = 2 * pass;
 }
 
@@ -57,17 +56,16 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
         /* Forward cuBLAS writes fp32 of 16-bit inputs. Backward input and weight are cast, and their gradients, whose
          * GEMMs move 4 bytes where they moved 2. */
         double x = own * s->h, w = s->experts * s->h;
-        ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
+        ss_op_kernels(ops, "router casts", 0, 16 * (x + w), 0, 4);
         ops->op[ops->n - 1].is_cast = 1;
     }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     int groups = s->model->router_groups > 0, bias = s->model->router_bias > 0;
     if (s->router_fused)
-        ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8 + bias * COUNT_KERNELS, 4);
+        ss_op_traffic(op, scores * 4 * 4, scores * 4 * 4, 8 + bias * COUNT_KERNELS, 4);
     else
-        ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6,
-                          26 + groups * GROUP_KERNELS + bias * BIAS_KERNELS,
-                          12 + bias * BIAS_BACKWARD_KERNELS);
+        ss_op_traffic(op, scores * 4 * 10, scores * 4 * 6, 26 + groups * GROUP_KERNELS + bias * BIAS_KERNELS,
+                      12 + bias * BIAS_BACKWARD_KERNELS);
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
@@ -80,7 +78,7 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
     if (s->ep * s->etp > 1) {
         struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
         double map = hybrid && s->ep > 1 ? s->ep * s->tokens / s->sp * s->experts : 0;
-        ss_op_elementwise(op, map, 0, kernels, 0);
+        ss_op_traffic(op, map, 0, kernels, 0);
         op->gathers_first = map;
         if (hybrid) { /* its dispatch calls NCCL and launches the others */
             op->forward_kernels = 1;
@@ -216,9 +214,9 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
     double half = s->routed * s->moe_ffn;
     if (s->model->activation_clamp <= 0 || !s->gated)
         return;
-    struct ss_op *op = ss_op_add(ops, "activation clamp", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, 8 * half * s->e, half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
-                      CLAMP_BACKWARD_KERNELS);
+    struct ss_op *op = ss_op_kernels(ops, "activation clamp", 8 * half * s->e,
+                                     half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
+                                     CLAMP_BACKWARD_KERNELS);
     ss_op_strided(op, 2 * half, 5 * half, 2 * s->e);
     op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
     op->saved_bytes = op->redone_bytes = 2 * half * s->e;
@@ -249,7 +247,7 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
         clamp(ops, s);
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     if (s->fused_experts)
-        ss_op_elementwise(op, 0, 0, 0, 0);
+        ss_op_traffic(op, 0, 0, 0, 0);
     op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
     op->saved_bytes = op->redone_bytes = s->routed * s->moe_ffn * kept;
 }
@@ -288,12 +286,11 @@ static void bias(struct ss_ops *ops, const struct ss_shape *s)
     double pass = s->routed * s->h * s->e;
     int groups = (int)s->local_experts, wide = wide_probabilities(s);
     if (s->model->expert_bias > 0 && s->fused_experts) /* of the gradient, a kernel for both sums */
-        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 0, pass, 0, 1);
+        ss_op_kernels(ops, "experts bias", 0, pass, 0, 1);
     if (s->model->expert_bias <= 0 || s->fused_experts)
         return;
-    struct ss_op *op = ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, (wide ? 14 : 6) * pass, (wide ? 20 : 8) * pass, 2 * groups + 1 + wide,
-                      (4 + wide) * groups + 1 + wide);
+    struct ss_op *op = ss_op_kernels(ops, "experts bias", (wide ? 14 : 6) * pass, (wide ? 20 : 8) * pass,
+                                     2 * groups + 1 + wide, (4 + wide) * groups + 1 + wide);
     ss_op_strided(op, pass / s->e, 2 * pass / s->e, 2 * s->e * (1 + wide));
 }
 
@@ -311,8 +308,8 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s)
         ops->op[i].modules = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
         ops->op[i].beside_exchange = s->shared_overlap;
     }
-    struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
+    struct ss_op *op =
+        ss_op_kernels(ops, "shared output", (s->model->shared_expert_gate ? 5 : 3) * x,
                       (s->model->shared_expert_gate ? 5 : 0) * x, s->model->shared_expert_gate ? 3 : 1,
                       s->model->shared_expert_gate ? 4 : 0);
     op->params = s->model->shared_expert_gate ? s->h : 0;

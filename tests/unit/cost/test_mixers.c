@@ -64,9 +64,9 @@ static void test_state_passed(void)
     struct ss_layer_steps steps;
     double folded[SS_LABEL_COUNT];
     ring_of_two(&t);
-    ss_op_elementwise(ss_op_add(&ops, "scan", SS_OP_ELEMENTWISE), 1e6, 2e6, 1, 1);
+    ss_op_kernels(&ops, "scan", 1e6, 2e6, 1, 1);
     ss_op_exchange(&ops, "state", SS_COMM_CP, SS_COLL_RING_STEP, SS_COLL_RING_STEP, 1e6, 2e6);
-    ss_op_elementwise(ss_op_add(&ops, "scan", SS_OP_ELEMENTWISE), 3e6, 4e6, 1, 1);
+    ss_op_kernels(&ops, "scan", 3e6, 4e6, 1, 1);
     t.c.record = &recorder;
     const struct ss_layer_cost cost = cost_of(&t, &ops);
     CU_ASSERT_EQUAL_FATAL(ss_record_end(&recorder, &steps), SS_OK);

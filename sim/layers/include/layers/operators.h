@@ -163,9 +163,12 @@ struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struc
 /* Columns of the tensor that tensor parallelism gathers, scatters or reduces beside a linear layer: those of a column-parallel
  * layer's input, of another layer's output. */
 double ss_op_whole_columns(const struct ss_op *op);
+/* Elementwise kernels with this traffic. */
+struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward_bytes, double backward_bytes,
+                            int forward_kernels, int backward_kernels);
 /* Sets traffic and kernels of an operator. */
-void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
-                       int backward_kernels);
+void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                   int backward_kernels);
 /* Sets how many elements of its output are made of strided or broadcast operands, and what bytes each moves of its traffic. */
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
 /* A collective of `comm`, `bytes` of one member's buffer each way. */
