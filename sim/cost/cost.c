@@ -28,7 +28,7 @@ static double cp_exposed(const struct ss_cost_context *c, const struct ss_op_att
 {
     if (c->cp.n <= 1)
         return 0;
-    double step = ss_cost_cp_step(c, a, backward).seconds;
+    double step = ss_cost_cp_step(c, &a->context, backward).seconds;
     if (a->context.coll != SS_COLL_RING_STEP)
         return step;
     return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,

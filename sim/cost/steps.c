@@ -281,7 +281,7 @@ static void attention(struct ss_step_list *l, const struct ss_cost_context *c,
 {
     l->work = *work;
     if (c->cp.n > 1) {
-        const struct ss_layer_step s = ss_cost_cp_step(c, a, backward);
+        const struct ss_layer_step s = ss_cost_cp_step(c, &a->context, backward);
         if (s.coll == SS_COLL_RING_STEP) {
             ring(l, c, &s, work->seconds, label);
             return;

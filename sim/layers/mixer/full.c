@@ -129,12 +129,6 @@ void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const s
     ss_op_attention(ops, s, a, 0);
 }
 
-static int has(const struct ss_model *m, int sequence, int layer)
-{
-    (void)m, (void)sequence, (void)layer;
-    return 1;
-}
-
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     struct ss_heads a = ss_heads_joint(s);
@@ -142,4 +136,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_joint_attention(ops, s, &a);
 }
 
-const struct ss_mixer ss_mixer_full = {.operators = operators, .has = has};
+const struct ss_mixer ss_mixer_full = {.operators = operators};

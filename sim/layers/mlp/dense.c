@@ -10,12 +10,6 @@ static void bias_gradients(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_kernels(ops, "bias gradients", 0, s->tokens * ops->bias_columns * s->e, 0, 0);
 }
 
-static int has(const struct ss_model *m, int layer)
-{
-    (void)m, (void)layer;
-    return 1;
-}
-
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
@@ -29,4 +23,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
         bias_gradients(ops, s);
 }
 
-const struct ss_mlp ss_mlp_dense = {.has = has, .operators = operators};
+const struct ss_mlp ss_mlp_dense = {.operators = operators};

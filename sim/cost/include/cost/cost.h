@@ -104,8 +104,12 @@ void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
 /* What context parallelism moves for an attention, forward or backward: one step of a ring, or all of it. */
-struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, const struct ss_op_attention *a,
-                                     int backward);
+static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c,
+                                                   const struct ss_op_context *x, int backward)
+{
+    double bytes = backward ? x->backward : x->forward;
+    return ss_step_post(SS_COMM_CP, x->coll, bytes, ss_collective_seconds(&c->net, x->coll, bytes, &c->cp));
+}
 /* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
 /* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are

@@ -60,10 +60,11 @@ typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 
 struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
-    /* Of attention: whether a layer of the model has it, where sequences are so long. */
+    /* Whether a layer of the model has it, where sequences are so long; NULL: as model_fields.def says, or whatever no other has */
     int (*has)(const struct ss_model *m, int sequence, int layer);
 };
 struct ss_mlp {
+    /* Whether a layer of the model has it; NULL of the last row */
     int (*has)(const struct ss_model *m, int layer);
     ss_ops_maker *operators; /* from the norm before it to the residual */
 };
