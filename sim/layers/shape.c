@@ -150,7 +150,6 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     s->uneven = spread->uneven;
     s->scattered = job->moe.load != SS_LOAD_BALANCED && !job->moe.pad_to_capacity;
     s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
-    s->an_expert = s->routed / s->local_experts;
 }
 
 double ss_shape_border_bytes(const struct ss_shape *s)
