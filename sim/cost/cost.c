@@ -195,7 +195,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
         ss_collective_seconds(&net, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
 }
 
-/* Of a GEMM of depth k in phase F, I or W. */
+/* The gain of a GEMM of depth k in phase F, I or W. */
 static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
     return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
@@ -269,7 +269,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
-/* Of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
+/* GEMMs of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {

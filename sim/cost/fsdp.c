@@ -23,7 +23,7 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const str
     return step;
 }
 
-/* Those of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
+/* Parameters of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
 static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
 {
     double expert = 0, gemm = 0;

@@ -192,7 +192,7 @@ static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *c
     }
 }
 
-/* Of a backward alone, weight gradients beside its own exchanges. */
+/* Times of a backward alone, whose weight gradients run beside its own exchanges. */
 static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk)
 {
     struct ss_step_list list;

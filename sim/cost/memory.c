@@ -90,14 +90,14 @@ static int caches_fp8(const struct ss_cost_context *c)
     return ss_precision_is_quantized(c->job->precision) && !c->stack->fp8_dynamic;
 }
 
-/* Of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
+/* Bytes of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
 static double weight_bytes(const struct ss_cost_context *c, double params, double gemm)
 {
     double narrow = caches_fp8(c) && c->job->fp8_param_gather ? gemm : 0;
     return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow * c->shape.quantized;
 }
 
-/* Of `bytes` of all parameters, `expert` of them of experts, those of one rank where each are sharded in their group. */
+/* What one rank has of `bytes` of all parameters, `expert` of them of experts, where each are sharded in their group. */
 static double sharded(const struct ss_cost_context *c, double bytes, double expert)
 {
     return (bytes - expert) / c->fsdp.n + (expert > 0 ? expert / c->edp.n : 0);
@@ -161,7 +161,7 @@ double ss_memory_hybridep(int ranks, int local, double experts, double tokens, d
     return tokens * (ranks * inside + (ranks / local - 1) * (dispatched + combined));
 }
 
-/* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
+/* Buffers of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
  * Megatron's allgather dispatcher gathers are in a buffer of its own, which stays (use_global_buffer in token_dispatcher.py). */
 static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
 {

@@ -118,7 +118,7 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
     return muon;
 }
 
-/* Of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
+/* Seconds of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
 static double group_seconds(const struct ss_cost_context *c, double params, int tensors,
                             const struct ss_muon_matrices *muon, double shards)
 {

@@ -81,7 +81,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
-/* Of one microbatch. */
+/* Page-locked bytes of one microbatch. */
 static double chunk_host(const struct ss_layer_set *set, const struct ss_job *job, int k)
 {
     double bytes = 0;

@@ -24,7 +24,7 @@ int ss_ops_repeated_early(const struct ss_ops *ops)
     return last > 0 && ops->op[last - 1].is_cast ? last - 1 : last;
 }
 
-/* Of the `nth` linear layer from 1 on, none of them the last. */
+/* Keeps or repeats the nth linear layer, counted from 1; the last one does not come here. */
 static void linear(struct ss_op *op, const struct ss_shape *s, int nth)
 {
     if (op->gemm.role == SS_TP_ROW && s->tp > 1)

@@ -13,7 +13,7 @@ static int backward_casts(const struct ss_shape *s, int kept)
 }
 
 /* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
- * launches beside the cast's: that value is set to 0 and found, the scale made of it. Of a norm's output the norm finds it. */
+ * launches beside the cast's: that value is set to 0 and found, the scale made of it. A norm finds it of its own output. */
 enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
 
 /* Bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine): one kernel reads and writes both orientations. The
@@ -24,7 +24,7 @@ static double block_cast(const struct ss_shape *s)
     return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
-/* Of these, those of the orientation that the backward reads. */
+/* The part of these bytes that makes the orientation which the backward reads. */
 static double block_turned(const struct ss_shape *s)
 {
     return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;

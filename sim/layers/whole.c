@@ -30,7 +30,7 @@ struct count {
     double all, active;
 };
 
-/* Of one layer. A token meets top_k of the experts. */
+/* Counts one layer, of whose experts a token meets top_k. */
 static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
 {
     ss_layer_operators(kind, s, ops);

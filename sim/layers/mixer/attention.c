@@ -16,7 +16,7 @@ static double keys_seen(const struct ss_shape *s, const struct ss_heads *a)
                       : ss_document_keys(s->sequence, a->window, a->chunk);
 }
 
-/* Of the mask that Transformer Engine makes: positions of queries and keys, their distance (4 B written), both ends of the window (8
+/* Transformer Engine makes a mask: positions of queries and keys, their distance (4 B written), both ends of the window (8
  * each), two comparisons (5 each), and flags negated, joined and negated (2, 3, 2); no gradients, so calls without autograd. */
 enum { MASK_BYTES = 4 + 8 + 8 + 5 + 5 + 2 + 3 + 2, MASK_KERNELS = 10 };
 
@@ -32,7 +32,7 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
         square * s->e * (s->e < 4 ? s->stack->unfused_passes_bwd : s->stack->fp32_passes_bwd);
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
-    /* Of the mask one square, whatever the batch; gradients of Q and K are read and written. */
+    /* The mask is one square, whatever the batch; gradients of Q and K are read and written. */
     if (s->stack->unfused_te > 0) {
         op->forward_bytes +=
             MASK_BYTES * s->sequence * s->sequence + 2 * s->e * s->tokens * a->heads * a->d_v;

@@ -95,13 +95,13 @@ static double moved(const struct ss_shape *s)
     return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
-/* The same where a dispatch moves 1 byte an element and the scale of 128 of them. */
+/* These bytes where a dispatch moves 1 byte an element and the scale of 128 of them. */
 static double moved_in_fp8(const struct ss_shape *s)
 {
     return moved(s) / s->e * ss_op_dispatched(s);
 }
 
-/* Kinds of the exchange to the experts and of that back. Of even amounts both are one. */
+/* Kinds of the exchange to the experts and of the exchange back, which are one kind where amounts are even. */
 static int kind_there(const struct ss_shape *s)
 {
     return ss_op_by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;

@@ -28,12 +28,12 @@ double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *st
  * k = mean of tokens a group. groups = 1 is ss_kernel_gemm. */
 double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain);
-/* The same products, each group a kernel of its own on one of several streams, as Transformer Engine issues them to cuBLAS: each
+/* ss_kernel_grouped_gemm where each group is a kernel of its own on one of several streams, as Transformer Engine issues them to cuBLAS: each
  * has its own waves of tiles, for kernels that fill the card hardly overlap, and its sums end apart from the next one's products,
  * but for the card's ss.gemm.stream_sums_apart. groups = 1 is ss_kernel_gemm. */
 double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain);
-/* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
+/* Seconds of the product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
 /* FLOP/s of flash or fused attention over the causal half of the square, alone on the card and with all of its SMs busy; `share`

@@ -28,7 +28,7 @@ int ss_pace_differs(const struct ss_gpu_spread *p);
 struct ss_pace_part {
     double fixed, kernels, gpus;
 };
-/* Of more parts than these the shorter ones count as long as the shortest of the longest SS_PACE_PARTS. */
+/* Parts beyond the longest SS_PACE_PARTS count as long as the shortest of these. */
 #define SS_PACE_PARTS 8
 /* The expected time of the part that takes longest, s; sorts the parts. */
 double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts, int n);

@@ -181,9 +181,9 @@ enum { SS_CAST_OF_NORM, SS_CAST_OF_OWN, SS_CAST_OF_KEPT };
 /* Casts and transposes of the operands of one linear layer; `in`, `out`: its widths. */
 void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int role,
                     int input_of);
-/* Those of a linear layer of all experts of the rank. */
+/* Casts of the operands of one linear layer of all experts of the rank. */
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out);
-/* Those of `rows` tokens that no collective gathers, and of `weights` elements of weights. */
+/* Casts of `rows` tokens that no collective gathers, and of `weights` elements of weights. */
 void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const char *name, double rows, double in,
                      double out, double weights);
 /* A norm of `x` elements with so many weights (a LayerNorm has as many biases), which writes `out` bytes an element. What it keeps
@@ -235,8 +235,8 @@ struct ss_offloaded {
     double group;  /* most bytes that one module moves */
     double host;   /* bytes of page-locked memory: PyTorch takes a power of two for a tensor */
 };
-/* Of a layer whose `modules` (set of SS_OFFLOAD_BIT) move tensors of `least` elements or more, while `redone` (set of SS_MODULE_BIT)
- * are recomputed. */
+/* A layer's `modules` (set of SS_OFFLOAD_BIT) move tensors of `least` elements or more, while `redone` (set of SS_MODULE_BIT) are
+ * recomputed. */
 struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules, double least,
                                      unsigned redone);
 /* Bytes kept from I to W where the backward is split: inputs of the GEMMs and gradients of their outputs, sharded where sequence
