@@ -25,13 +25,14 @@ static double gemm(const struct ss_cost_context *c, int precision, double m, dou
 }
 
 /* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
-static double cp_exposed(const struct ss_cost_context *c, double attention_s, double tensors)
+static double cp_exposed(const struct ss_cost_context *c, const struct ss_op_attention *a, double attention_s,
+                         int backward)
 {
     if (c->cp.n <= 1)
         return 0;
-    if (!ss_job_cp_in_ring(c->job))
-        return ss_cost_cp_step(c, tensors).seconds;
-    double step = ss_cost_cp_step(c, tensors).seconds;
+    double step = ss_cost_cp_step(c, &a->context, backward).seconds;
+    if (a->context.coll != SS_COLL_RING_STEP)
+        return step;
     return (c->cp.n - 1) * fmax(step - c->stack->cp_overlap * attention_s * (1 + c->slower) / c->cp.n,
                                 (1 - c->stack->cp_overlap) * step);
 }
@@ -40,14 +41,13 @@ static double cp_exposed(const struct ss_cost_context *c, double attention_s, do
  * but the first: on average over the ranks of n steps (3n + 1)/4 in full. Forward: the output is set to zero and takes each
  * step's part (two read, one written); halves of Q, K and V are copied. Backward: gradients are copied in the first step and
  * added in the others; halves of Q, the output and its gradient are copied. */
-static double cp_correction(const struct ss_cost_context *c, int backward)
+static double cp_correction(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
 {
-    const struct ss_shape *s = &c->shape;
     double n = c->cp.n, steps = (3 * n + 1) / 4, halves = (n - 1) / 2;
-    if (n <= 1 || !ss_job_cp_in_ring(c->job))
+    if (n <= 1 || a->context.coll != SS_COLL_RING_STEP)
         return 0;
-    double queries = s->tokens * s->heads * s->d_v * s->e,
-           keys = s->tokens * s->groups * (s->d + s->d_v) * s->e;
+    double queries = a->tokens * a->heads * a->d_v * c->shape.e,
+           keys = a->tokens * a->groups * (a->d + a->d_v) * c->shape.e;
     double bytes = backward ? (queries + keys) * (2 + 3 * (steps - 1)) + 3 * queries * halves
                             : queries * (1 + 3 * steps + halves) + keys * (2 + halves);
     return ss_cost_elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
@@ -58,15 +58,15 @@ static double cp_correction(const struct ss_cost_context *c, int backward)
 static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                          double *backward)
 {
-    const struct ss_shape *s = &c->shape;
-    double rows = s->tokens * s->heads, sms = ss_cost_own_sms(c);
-    int p = s->storage_precision, aligned = rows_aligned(p, s->sequence, s->d);
-    double scores = gemm(c, p, rows, s->sequence, s->d, 0, sms, 1, aligned);
-    double context = gemm(c, p, rows, s->d_v, s->sequence, 0, sms, 1, aligned),
+    const struct ss_op_attention *a = &op->attention;
+    double rows = a->tokens * a->heads, sms = ss_cost_own_sms(c);
+    int p = c->shape.storage_precision, aligned = rows_aligned(p, a->sequence, a->d);
+    double scores = gemm(c, p, rows, a->sequence, a->d, 0, sms, 1, aligned);
+    double context = gemm(c, p, rows, a->d_v, a->sequence, 0, sms, 1, aligned),
            products = scores + 3 * context;
-    if (s->d != s->d_v)
-        products = gemm(c, p, rows, s->sequence, s->d_v, 0, sms, 1, aligned) + context +
-                   2 * gemm(c, p, rows, s->d, s->sequence, 0, sms, 1, aligned);
+    if (a->d != a->d_v)
+        products = gemm(c, p, rows, a->sequence, a->d_v, 0, sms, 1, aligned) + context +
+                   2 * gemm(c, p, rows, a->d, a->sequence, 0, sms, 1, aligned);
     *forward = scores + context +
                ss_cost_elementwise(c, op->forward_bytes, op->forward_kernels + op->forward_launches);
     *backward = products + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
@@ -75,42 +75,39 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
 /* How full its calls keep the card, of which each takes a row with all of its documents. All-to-all gives each rank whole rows of
  * fewer heads, a ring a part of each: in its first step queries see their own chunk, in the others all queries half of the keys or
  * half of them all. Gathered keys are seen by the two halves of a rank's queries apart, about as many by each query. */
-static double attention_fill(const struct ss_cost_context *c, const struct ss_op *op, int backward)
+static double attention_fill(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
 {
-    const struct ss_shape *s = &c->shape;
-    double sms = ss_cost_own_sms(c), queries = c->job->cp_comm_type == SS_CP_A2A ? s->sequence : s->chunk;
-    int whole = backward && op->keys_backward > op->keys;
-    struct ss_attention_call own = {.heads = s->tokens * s->heads / queries,
-                                    .queries = queries,
-                                    .spread = whole ? 2 : 2 * op->most_keys / op->keys,
+    double sms = ss_cost_own_sms(c), ranks = c->shape.cp;
+    int whole = backward && a->keys_backward > a->keys;
+    struct ss_attention_call own = {.heads = a->tokens * a->heads / a->queries,
+                                    .queries = a->queries,
+                                    .spread = whole ? 2 : 2 * a->most_keys / a->keys,
                                     .backward = backward};
     struct ss_attention_call all = own, half;
     double first = ss_kernel_attention_fill(c->card, &own, sms);
-    if (s->cp <= 1 || c->job->cp_comm_type == SS_CP_A2A)
+    if (ranks <= 1 || a->context.coll == SS_COLL_ALL_TO_ALL)
         return first;
     all.spread = 1;
     half = all;
     half.queries /= 2;
     double of_half = ss_kernel_attention_fill(c->card, &half, sms);
-    if (!ss_job_cp_in_ring(c->job))
+    if (a->context.coll != SS_COLL_RING_STEP)
         return of_half;
     if (!backward) /* two streams: the next step fills the SMs that run dry, but for the last one */
-        return s->cp / (s->cp - 1 + 1 / of_half);
+        return ranks / (ranks - 1 + 1 / of_half);
     double others = (1 / ss_kernel_attention_fill(c->card, &all, sms) + 1 / of_half) / 2;
-    return s->cp / (1 / first + (s->cp - 1) * others);
+    return ranks / (1 / first + (ranks - 1) * others);
 }
 
 /* Few keys a query leave a block of queries as little work as a short sequence. */
-static double attention_rate(const struct ss_cost_context *c, const struct ss_op *op, double share,
+static double attention_rate(const struct ss_cost_context *c, const struct ss_op_attention *a, double share,
                              int backward)
 {
-    const struct ss_shape *s = &c->shape;
-    double queries = c->job->cp_comm_type == SS_CP_A2A ? s->document : s->document / s->cp;
-    double keys = backward ? op->keys_backward : op->keys;
-    double half_d = s->fp8_attention ? c->stack->mxfp8_half_dim : c->stack->attention_half_dim;
-    double rate = ss_kernel_attention_rate(c->card, c->stack, s->storage_precision, share, half_d,
-                                           fmin(queries, keys), s->d, s->d_v);
-    return rate * attention_fill(c, op, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
+    double keys = backward ? a->keys_backward : a->keys;
+    double half_d = a->fp8 ? c->stack->mxfp8_half_dim : c->stack->attention_half_dim;
+    double rate = ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, half_d,
+                                           fmin(a->document, keys), a->d, a->d_v);
+    return rate * attention_fill(c, a, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 
 /* Flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -118,21 +115,22 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
                        double *backward)
 {
     const struct ss_stack *st = c->stack;
-    int fused = c->shape.attention == SS_ATTENTION_FUSED, fp8 = c->shape.fp8_attention;
+    const struct ss_op_attention *a = &op->attention;
+    int fused = a->kernel == SS_ATTENTION_FUSED, fp8 = a->fp8;
     double fused_fwd = st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1),
            fused_bwd = st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1);
-    fused_bwd *= ss_kernel_wide_backward(c->card, c->shape.d);
+    fused_bwd *= ss_kernel_wide_backward(c->card, a->d);
     double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
-    *forward = op->forward_flops / attention_rate(c, op, fused ? fused_fwd : st->flash_fwd, 0) +
-               ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, 0);
-    *backward = op->backward_flops / attention_rate(c, op, fused ? fused_bwd : flash_bwd, 1) +
-                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, 1);
+    *forward = op->forward_flops / attention_rate(c, a, fused ? fused_fwd : st->flash_fwd, 0) +
+               ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, a, 0);
+    *backward = op->backward_flops / attention_rate(c, a, fused ? fused_bwd : flash_bwd, 1) +
+                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                               double *backward)
 {
-    if (c->shape.attention == SS_ATTENTION_UNFUSED)
+    if (op->attention.kernel == SS_ATTENTION_UNFUSED)
         unfused_cost(c, op, forward, backward);
     else
         flash_cost(c, op, forward, backward);
@@ -141,7 +139,7 @@ static void attention_seconds(const struct ss_cost_context *c, const struct ss_o
 /* Whether selective recompute of this layer repeats the operator. */
 static int redone(const struct ss_cost_context *c, const struct ss_op *op, int recompute)
 {
-    return recompute == SS_RECOMPUTE_SELECTIVE && op->module & ss_job_redone_modules(c->job);
+    return recompute == SS_RECOMPUTE_SELECTIVE && op->modules & ss_job_redone_modules(c->job);
 }
 
 static void attention_cost(const struct ss_cost_context *c, const struct ss_op *op, int recompute,
@@ -152,17 +150,18 @@ static void attention_cost(const struct ss_cost_context *c, const struct ss_op *
     attention_seconds(c, op, &f, &b);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
-    out->forward[SS_LABEL_CP] += cp_exposed(c, f, 1);
-    out->input_grad[SS_LABEL_CP] += cp_exposed(c, b, 2);
-    double bytes = ss_work_attention_bytes(c);
-    ss_record_attention(c->record, c, &(struct ss_step_work){f, op->forward_flops, bytes + op->forward_bytes},
+    out->forward[SS_LABEL_CP] += cp_exposed(c, &op->attention, f, 0);
+    out->input_grad[SS_LABEL_CP] += cp_exposed(c, &op->attention, b, 1);
+    double bytes = ss_work_attention_bytes(c, &op->attention);
+    ss_record_attention(c->record, c, &op->attention,
+                        &(struct ss_step_work){f, op->forward_flops, bytes + op->forward_bytes},
                         &(struct ss_step_work){b, op->backward_flops, 2 * bytes + op->backward_bytes}, again);
 }
 
 static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op *op,
                              struct ss_layer_cost *out)
 {
-    double bytes = op->forward_bytes - (c->without_grad ? op->turned_bytes : 0);
+    double bytes = op->forward_bytes - (c->without_grad ? op->transposed_bytes : 0);
     double f = ss_cost_elementwise(c, bytes, op->forward_kernels + op->forward_launches) +
                ss_kernel_strided(c->card, op->forward_strided, op->strided_bytes);
     double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches) +
@@ -180,7 +179,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes = whole * ss_op_gathered_width(s, c->stack, op->precision);
+    t->gather_bytes = whole * ss_op_gathered_width(s, op->gemm.precision);
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;
@@ -198,7 +197,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
         ss_collective_seconds(&net, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
 }
 
-/* Of a GEMM of depth k in phase F, I or W. */
+/* The gain of a GEMM of depth k in phase F, I or W. */
 static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
     return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
@@ -213,16 +212,19 @@ static double gradient_element(const struct ss_cost_context *c)
 /* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    int aligned = rows_aligned(op->precision, op->n, op->k), p = op->precision;
+    int aligned = rows_aligned(op->gemm.precision, op->gemm.n, op->gemm.k), p = op->gemm.precision;
     int acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    double pieces = fmax(1, op->pieces), m = op->m / pieces;
-    t->f = pieces * gemm(c, p, m, op->n, op->k, 0, part, gain(c, p, SS_PHASE_F, op->k), aligned);
-    t->d = pieces * gemm(c, p, m, op->k, op->n, 0, part, gain(c, p, SS_PHASE_I, op->n), aligned);
-    t->w =
-        pieces * gemm(c, p, op->n, op->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
+    double pieces = fmax(1, op->gemm.pieces), m = op->gemm.m / pieces;
+    t->f =
+        pieces * gemm(c, p, m, op->gemm.n, op->gemm.k, 0, part, gain(c, p, SS_PHASE_F, op->gemm.k), aligned);
+    t->d =
+        pieces * gemm(c, p, m, op->gemm.k, op->gemm.n, 0, part, gain(c, p, SS_PHASE_I, op->gemm.n), aligned);
+    t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
+                         gain(c, p, SS_PHASE_W, m), aligned);
     if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
-        t->accumulate = c->accumulated * ss_cost_elementwise(c, op->n * op->k * gradient_element(c) * 3, 1);
+        t->accumulate =
+            c->accumulated * ss_cost_elementwise(c, op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
 }
 
 /* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
@@ -246,12 +248,12 @@ static void gemms_add(const struct ss_linear_times *t, struct ss_layer_cost *out
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    int tp = op->role != SS_TP_NONE && c->tp.n > 1 && !op->shares_input;
+    int tp = op->gemm.role != SS_TP_NONE && c->tp.n > 1 && !op->gemm.shares_input;
     struct ss_linear_times t = {
-        .column = op->role == SS_TP_COLUMN,
+        .column = op->gemm.role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,
         .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0 && /* not the logits */
-                   !(c->without_grad && op->role == SS_TP_COLUMN),
+                   !(c->without_grad && op->gemm.role == SS_TP_COLUMN),
         .async = c->stack->tp_async_backward > 0,
         .slow = 1 + c->slower,
     };
@@ -269,35 +271,35 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
-/* Of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
+/* GEMMs of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {
-    int acc = phase == SS_PHASE_W ? ss_cost_main_gradient_bytes(c) : 0, p = op->precision;
-    int scattered = phase != SS_PHASE_W && op->scattered;
-    double each = m / op->groups;
+    int acc = phase == SS_PHASE_W ? ss_cost_main_gradient_bytes(c) : 0, p = op->gemm.precision;
+    int scattered = phase != SS_PHASE_W && op->gemm.scattered;
+    double each = m / op->gemm.groups;
     if (c->shape.sequential)
-        return op->groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
-    if (op->groups <= 1 || op->one_kernel || c->stack->host_group <= 0)
-        return ss_kernel_grouped_gemm(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
-                                      gain(c, p, phase, k));
-    double t = ss_kernel_stream_gemms(c->card, p, op->groups, scattered, m, n, k, acc, ss_cost_own_sms(c),
-                                      gain(c, p, phase, k));
-    return fmax(t, op->groups * c->stack->host_group * c->card->host_slowdown);
+        return op->gemm.groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
+    if (op->gemm.groups <= 1 || op->gemm.one_kernel || c->stack->host_group <= 0)
+        return ss_kernel_grouped_gemm(c->card, p, op->gemm.groups, scattered, m, n, k, acc,
+                                      ss_cost_own_sms(c), gain(c, p, phase, k));
+    double t = ss_kernel_stream_gemms(c->card, p, op->gemm.groups, scattered, m, n, k, acc,
+                                      ss_cost_own_sms(c), gain(c, p, phase, k));
+    return fmax(t, op->gemm.groups * c->stack->host_group * c->card->host_slowdown);
 }
 
 /* In the weight gradient the tokens of an expert are the inner dimension. */
 static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    double g = op->groups;
+    double g = op->gemm.groups;
     struct ss_linear_times t = {
-        .f = grouped_gemm(c, op, SS_PHASE_F, op->m, op->n, op->k),
-        .d = grouped_gemm(c, op, SS_PHASE_I, op->m, op->k, op->n),
-        .w = grouped_gemm(c, op, SS_PHASE_W, g * op->n, op->k, op->m / g),
+        .f = grouped_gemm(c, op, SS_PHASE_F, op->gemm.m, op->gemm.n, op->gemm.k),
+        .d = grouped_gemm(c, op, SS_PHASE_I, op->gemm.m, op->gemm.k, op->gemm.n),
+        .w = grouped_gemm(c, op, SS_PHASE_W, g * op->gemm.n, op->gemm.k, op->gemm.m / g),
     };
     if (c->stack->fused_wgrad_accumulation <= 0)
         t.accumulate =
-            c->accumulated * ss_cost_elementwise(c, g * op->n * op->k * gradient_element(c) * 3, 1);
+            c->accumulated * ss_cost_elementwise(c, g * op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
@@ -330,11 +332,10 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
 }
 
 /* Operator before which recompute of a whole layer stops. */
-static int repeated_until(const struct ss_cost_context *c, const struct ss_ops *ops,
-                          const struct ss_layer_kind *kind)
+static int repeated_until(const struct ss_cost_context *c, const struct ss_ops *ops)
 {
-    return c->stack->stops_early > 0 && kind->where == SS_WHERE_TRANSFORMER ? ss_ops_repeated_early(ops)
-                                                                            : ops->n;
+    return c->stack->stops_early > 0 && ops->where == SS_WHERE_TRANSFORMER ? ss_ops_repeated_early(ops)
+                                                                           : ops->n;
 }
 
 /* The forward again before the backward, but for its operators from `until` on, which are its steps from `from` to `to`. */
@@ -360,19 +361,19 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
  * orientation, and gathers before its products (layernorm_linear.py: ub_overlap_ag, is_grad_enabled). PyTorch's own
  * checkpointing without reentrance records it as any other. */
 static void forward_first(const struct ss_cost_context *c, const struct ss_ops *ops,
-                          const struct ss_layer_kind *kind, struct ss_layer_cost *out)
+                          struct ss_layer_cost *out)
 {
     struct ss_cost_context first = *c;
     struct ss_recorder recorder;
     struct ss_layer_cost cost;
     int casts = 0;
     for (int i = 0; i < ops->n; i++)
-        casts |= ops->op[i].turned_bytes > 0;
+        casts |= ops->op[i].transposed_bytes > 0;
     if (!c->shape.te || c->stack->stops_early > 0 || !(casts || c->shape.tp_comm_overlap))
         return;
     first.without_grad = 1;
     first.record = c->record ? &recorder : NULL;
-    ss_cost_layer(&first, ops, kind, SS_RECOMPUTE_NONE, &cost);
+    ss_cost_layer(&first, ops, SS_RECOMPUTE_NONE, &cost);
     memcpy(out->forward, cost.forward, sizeof out->forward);
     ss_record_forward(c->record, first.record);
 }
@@ -402,9 +403,9 @@ static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops 
     int by_operator = ss_job_redone_modules(c->job) & SS_MODULE_BIT(SS_MODULE_OPERATORS);
     for (int i = 0; i + 1 < ops->n && by_operator && c->tp.n > 1 && c->shape.sp > 1; i++) {
         const struct ss_op *op = &ops->op[i];
-        if (op->kind == SS_OP_GEMM && !op->shares_input && ops->op[i + 1].shares_input)
+        if (op->kind == SS_OP_GEMM && !op->gemm.shares_input && ops->op[i + 1].gemm.shares_input)
             ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER,
-                         c->shape.tokens * op->k * ss_op_gathered_width(&c->shape, c->stack, op->precision),
+                         c->shape.tokens * op->gemm.k * ss_op_gathered_width(&c->shape, op->gemm.precision),
                          out);
     }
 }
@@ -417,26 +418,27 @@ static void scale_reductions(const struct ss_cost_context *c, const struct ss_op
         return;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        if (op->kind == SS_OP_GEMM && op->role != SS_TP_NONE && op->precision == SS_FP8)
-            ss_cost_bare(c, op->role == SS_TP_COLUMN ? SS_PHASE_F : SS_PHASE_I, SS_COLL_ALL_REDUCE, 4, out);
+        if (op->kind == SS_OP_GEMM && op->gemm.role != SS_TP_NONE && op->gemm.precision == SS_FP8)
+            ss_cost_bare(c, op->gemm.role == SS_TP_COLUMN ? SS_PHASE_F : SS_PHASE_I, SS_COLL_ALL_REDUCE, 4,
+                         out);
     }
 }
 
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
-                   const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out)
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                   struct ss_layer_cost *out)
 {
     double gpu[SS_OPS_MAX], done = 0;
-    int beside = 0, until = repeated_until(c, ops, kind);
+    int beside = 0, until = repeated_until(c, ops);
     size_t from = 0, to;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        const struct ss_step_of of = ss_work_of(c, op, kind);
+        const struct ss_step_of of = ss_work_of(c, op, ops->is_loss);
         ss_record_operator(c->record, &of);
-        if (!op->beside)
+        if (!op->beside_exchange)
             ss_record_exchange_end(c->record);
-        beside |= op->beside;
+        beside |= op->beside_exchange;
         size_t before = ss_record_length(c->record);
         from = i == until ? before : from;
         operator_cost(c, op, recompute, out);
@@ -466,7 +468,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's keeps what it does not wrap */
-    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && kind->where != SS_WHERE_TRANSFORMER, out);
+    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && ops->where != SS_WHERE_TRANSFORMER, out);
     if (recompute == SS_RECOMPUTE_FULL)
-        forward_first(c, ops, kind, out);
+        forward_first(c, ops, out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges of tokens between the ranks of an expert group, and kernels beside them. */
+/* Exchanges of tokens between the ranks of an expert group, kernels beside them, and exchanges of a context group. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,16 +7,19 @@
 #include "cost/cost.h"
 #include "stepsim/job.h"
 
-static const struct ss_group_shape *expert_group(const struct ss_cost_context *c, int comm)
+static const struct ss_group_shape *group_of(const struct ss_cost_context *c, int comm)
 {
-    return comm == SS_COMM_EP ? &c->ep : comm == SS_COMM_ETP ? &c->etp : &c->etp_ep;
+    return comm == SS_COMM_EP    ? &c->ep
+           : comm == SS_COMM_ETP ? &c->etp
+           : comm == SS_COMM_CP  ? &c->cp
+                                 : &c->etp_ep;
 }
 
 /* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
 static double exchange_sms(const struct ss_cost_context *c, int comm, const struct ss_group_shape *group)
 {
     int own = comm == SS_COMM_EP && ss_dispatcher_has_stages(c->shape.dispatcher);
-    if (c->shape.reserved_sms > 0 || !(c->shape.shared_overlap || c->shape.paired))
+    if (comm == SS_COMM_CP || c->shape.reserved_sms > 0 || !(c->shape.shared_overlap || c->shape.paired))
         return 0;
     if (!own)
         return ss_collective_sm_share(c->stack, c->card, group);
@@ -26,7 +29,7 @@ static double exchange_sms(const struct ss_cost_context *c, int comm, const stru
 /* A dispatcher's SMs are slower beside kernels, with which they share memory and its cache. */
 static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int comm, int coll, double bytes)
 {
-    const struct ss_group_shape *group = expert_group(c, comm);
+    const struct ss_group_shape *group = group_of(c, comm);
     struct ss_net beside = c->net;
     struct ss_layer_step s =
         ss_step_post(comm, coll, bytes, ss_collective_seconds(&c->net, coll, bytes, group));
@@ -38,24 +41,27 @@ static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int c
 
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    const struct ss_layer_step there = exchange_step(c, op->comm, op->forward_coll, op->exchanged),
-                               back = exchange_step(c, op->comm, op->backward_coll, op->exchanged_back);
+    const struct ss_layer_step there = exchange_step(c, op->exchange.comm, op->exchange.forward_coll,
+                                                     op->exchange.forward),
+                               back = exchange_step(c, op->exchange.comm, op->exchange.backward_coll,
+                                                    op->exchange.backward);
     struct ss_layer_step ahead = {0}, behind = {0};
-    if (op->apart > 0) {
-        ahead = exchange_step(c, op->comm, op->forward_coll, op->apart);
-        behind = exchange_step(c, op->comm, op->backward_coll, op->apart);
+    const int label = ss_comm_facts(op->exchange.comm)->label;
+    if (op->exchange.ahead > 0) {
+        ahead = exchange_step(c, op->exchange.comm, op->exchange.forward_coll, op->exchange.ahead);
+        behind = exchange_step(c, op->exchange.comm, op->exchange.backward_coll, op->exchange.ahead);
         ahead.ahead = behind.ahead = 1;
     }
-    out->forward[SS_LABEL_EP] += ahead.seconds + there.seconds;
-    out->input_grad[SS_LABEL_EP] += behind.seconds + back.seconds;
+    out->forward[label] += ahead.seconds + there.seconds;
+    out->input_grad[label] += behind.seconds + back.seconds;
     ss_record_exchange(c->record, &ahead, &there, &behind, &back);
 }
 
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    if (op->gathered <= 0)
+    if (op->gathers_first <= 0)
         return;
-    struct ss_layer_step s = exchange_step(c, SS_COMM_EP, SS_COLL_ALL_GATHER, op->gathered);
+    struct ss_layer_step s = exchange_step(c, SS_COMM_EP, SS_COLL_ALL_GATHER, op->gathers_first);
     s.ahead = 1;
     out->forward[SS_LABEL_EP] += s.seconds;
     ss_record_behind(c->record, SS_PHASE_F, &s);

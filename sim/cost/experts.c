@@ -64,7 +64,7 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
     *out = (struct ss_token_spread){0};
     if (status)
         return status;
-    /* Of the rank and the node that gets, or sends, most. */
+    /* figures of the rank and the node that gets, or sends, most */
     *out = (struct ss_token_spread){
         .nodes = fmin(ep->nodes - 1, fmax(load.source * load.remote_nodes,
                                           load.hottest_node_tokens * (load.remote_nodes / load.nodes))),

@@ -24,7 +24,7 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const str
     return step;
 }
 
-/* Those of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
+/* Parameters of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
 static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
 {
     double expert = 0, gemm = 0;
@@ -32,11 +32,11 @@ static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops,
     if (c->fsdp.n <= 1 || c->job->dp.sharding < SS_SHARD_OPTIM_GRADS)
         return 0;
     if (ss_job_experts_apart(c->job))
-        ss_ops_expert_params(ops, &expert, &gemm);
-    double dense = ss_ops_params(ops) - expert;
+        expert = ops->sum.expert, gemm = ops->sum.expert_gemm;
+    double dense = ops->sum.params - expert;
     if (dense > 0)
         parts[n++] =
-            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ss_ops_gemm_params(ops) - gemm, 0, {0, 0}};
+            (struct fsdp_part){SS_COMM_FSDP, &c->fsdp, dense, ops->sum.gemm_params - gemm, 0, {0, 0}};
     if (expert > 0 && c->edp.n > 1)
         parts[n++] = (struct fsdp_part){SS_COMM_EXPERT_FSDP, &c->edp, expert, gemm, 0, {0, 0}};
     return n;

@@ -8,8 +8,8 @@
 /* Collectives of an operator in one direction of the pass. */
 static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
 {
-    int sp = c->shape.sp > 1, column = op->role == SS_TP_COLUMN;
-    if (op->role == SS_TP_NONE || c->tp.n <= 1 || op->shares_input)
+    int sp = c->shape.sp > 1, column = op->gemm.role == SS_TP_COLUMN;
+    if (op->gemm.role == SS_TP_NONE || c->tp.n <= 1 || op->gemm.shares_input)
         return 0;
     if (!forward && column && c->stack->saves_gathered > 0)
         return 1;
@@ -19,17 +19,17 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
 static unsigned graph_part(const struct ss_op *op)
 {
     const unsigned mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    return op->module & mlp                            ? SS_GRAPH_MLP
-           : op->module & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
-                                                       : SS_GRAPH_ATTN;
+    return op->modules & mlp                            ? SS_GRAPH_MLP
+           : op->modules & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
+                                                        : SS_GRAPH_ATTN;
 }
 
 /* Whether a CUDA graph of the job holds the operator: one whose size the host knows, of a part that the scope names. Only that of
  * the whole iteration holds what is no transformer layer. */
-static int in_graph(const struct ss_cost_context *c, const struct ss_op *op)
+static int in_graph(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op)
 {
     const struct ss_job *job = c->job;
-    if (job->graphs.impl != SS_GRAPHS_ITERATION && c->outside_layers)
+    if (job->graphs.impl != SS_GRAPHS_ITERATION && ops->where != SS_WHERE_TRANSFORMER)
         return 0;
     return job->graphs.impl && (!op->dynamic || job->moe.pad_to_capacity) &&
            (job->graphs.scope == 0 || job->graphs.scope & graph_part(op));
@@ -51,19 +51,19 @@ enum { RING_FORWARD = 1 + 2 + 3, RING_BACKWARD = 1 + 2 + 6 };
 
 static double ring_steps(const struct ss_cost_context *c, const struct ss_op *op)
 {
-    return op->kind == SS_OP_ATTENTION && c->cp.n > 1 && ss_job_cp_in_ring(c->job) ? c->cp.n - 1 : 0;
+    return c->cp.n > 1 && op->attention.context.coll == SS_COLL_RING_STEP ? c->cp.n - 1 : 0;
 }
 
 /* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
-static void host_times(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
-                       double *backward)
+static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
+                       double *forward, double *backward)
 {
     double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
     *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call +
                (op->forward_launches + steps * RING_FORWARD) * launch;
     *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call +
                 (op->backward_launches + steps * RING_BACKWARD) * launch;
-    if (in_graph(c, op))
+    if (in_graph(c, ops, op))
         *forward = *backward = 0;
 }
 
@@ -81,12 +81,12 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
     int checkpoints = 0;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        unsigned again = op->module & modules;
-        if (!again || in_graph(c, op))
+        unsigned again = op->modules & modules;
+        if (!again || in_graph(c, ops, op))
             continue;
         checkpoints += !(again & seen & ~norms); /* each norm is a module of its own */
         seen |= again;
-        host_times(c, op, &f, &b);
+        host_times(c, ops, op, &f, &b);
         *backward += f;
     }
     *forward += checkpoints * (FORWARD_FUNCTIONS * call + FORWARD_STATES * state);
@@ -104,7 +104,7 @@ static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops
         wait++;
     for (int i = 0; i < ops->n && wait < ops->n; i++) {
         int k = (wait + 1 + i) % ops->n;
-        host_times(c, &ops->op[k], &f, &b);
+        host_times(c, ops, &ops->op[k], &f, &b);
         host += f;
         most = fmax(most, host - done);
         done += gpu[k];
@@ -121,7 +121,7 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
     if (c->job->graphs.impl == SS_GRAPHS_ITERATION)
         return 0;
     for (int i = 0; i < ops->n; i++)
-        parts |= in_graph(c, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
+        parts |= in_graph(c, ops, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
     if (parts && c->job->graphs.scope == 0)
         return ss_host_call(c);
     for (; parts; parts &= parts - 1)
@@ -136,7 +136,7 @@ void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, con
 {
     double forward = 0, backward = 0, f, b;
     for (int i = 0; i < ops->n; i++) {
-        host_times(c, &ops->op[i], &f, &b);
+        host_times(c, ops, &ops->op[i], &f, &b);
         forward += f;
         backward += b;
     }

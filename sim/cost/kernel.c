@@ -47,7 +47,7 @@ static double prologue(const struct ss_card *card, int precision)
     return precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue;
 }
 
-/* Of an operand; in nvfp4 with its share of the scale of 16 elements. */
+/* Bytes of an element of an operand; in nvfp4 with its share of the scale of 16 elements. */
 static double element_bytes(int precision)
 {
     static const double bytes[SS_PRECISION_COUNT] = {4, 2, 2, 1, 0.5 + 1.0 / 16};

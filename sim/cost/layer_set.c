@@ -32,8 +32,9 @@ void ss_layer_set_free(struct ss_layer_set *set)
     for (int i = 0; i < set->nparts; i++)
         ss_layer_steps_free(&set->part[i].steps);
     free(set->part);
-    for (int kind = 0; kind < SS_LAYER_KINDS; kind++)
-        free(set->ops[kind]);
+    for (int i = 0; i < set->nlists; i++)
+        free(set->list[i]);
+    free(set->list);
     for (int k = 0; set->chunks && k < set->nchunks; k++)
         free(set->chunks[k].run);
     free(set->chunks);
@@ -43,7 +44,7 @@ void ss_layer_set_free(struct ss_layer_set *set)
 /* Where a run lies: the numbered layers, before or behind them (enum ss_layer_where). */
 static int where_of(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
-    return run->predicts ? SS_WHERE_BEHIND : ss_layer_kind(ss_layer_part(set, run)->kind)->where;
+    return run->predicts ? SS_WHERE_BEHIND : ss_layer_part(set, run)->ops->where;
 }
 
 static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run *run)
@@ -56,9 +57,17 @@ static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run
 /* NULL: out of memory. */
 static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
 {
-    if (!set->ops[kind] && (set->ops[kind] = malloc(sizeof *set->ops[kind])) != NULL)
-        ss_layer_operators(kind, &set->c->shape, set->c->stack, set->ops[kind]);
-    return set->ops[kind];
+    struct ss_layer_list *made;
+    for (int i = 0; i < set->nlists; i++)
+        if (set->list[i]->kind == kind)
+            return &set->list[i]->ops;
+    if (ss_grow(&set->list, &set->cap_lists, (size_t)set->nlists + 1, sizeof *set->list) ||
+        !(made = malloc(sizeof *made)))
+        return NULL;
+    set->list[set->nlists++] = made;
+    made->kind = kind;
+    ss_layer_operators(kind, &set->c->shape, &made->ops);
+    return &made->ops;
 }
 
 /* The part of a set, NULL: it has none of this kind under this treatment. */
@@ -74,15 +83,12 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
 {
     struct ss_cost_context c = *set->c;
     struct ss_recorder recorder;
-    const struct ss_layer_kind *kind = ss_layer_kind(part->kind);
-    const struct ss_ops *ops = kind_ops(set, part->kind);
+    const struct ss_ops *ops = part->ops;
     int recompute =
         part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
-        : kind->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
+        : ops->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
             ? SS_RECOMPUTE_SELECTIVE
             : SS_RECOMPUTE_NONE;
-    if (!ops)
-        return SS_ERR_NOMEM;
     int record = set->with_steps || c.shape.shared_overlap || c.shape.paired;
     const struct ss_layer_part *known = record ? NULL : part_of(set->like, part->kind, part->treatment);
     if (known) {
@@ -90,8 +96,7 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
         return SS_OK;
     }
     c.record = record ? &recorder : NULL;
-    c.outside_layers = kind->where != SS_WHERE_TRANSFORMER;
-    ss_cost_layer(&c, ops, kind, recompute, &part->cost);
+    ss_cost_layer(&c, ops, recompute, &part->cost);
     if (part->treatment == SS_TREAT_OFFLOADED)
         ss_cost_layer_offload(&c, ops, &part->cost);
     return record ? ss_record_end(&recorder, &part->steps) : SS_OK;
@@ -103,10 +108,11 @@ static int part_find(struct ss_layer_set *set, int kind, int treatment)
     const struct ss_layer_part *there = part_of(set, kind, treatment);
     if (there)
         return (int)(there - set->part);
-    if (ss_grow(&set->part, &set->cap_parts, (size_t)set->nparts + 1, sizeof *set->part))
+    const struct ss_ops *ops = kind_ops(set, kind);
+    if (!ops || ss_grow(&set->part, &set->cap_parts, (size_t)set->nparts + 1, sizeof *set->part))
         return -1;
     struct ss_layer_part *part = &set->part[set->nparts++];
-    *part = (struct ss_layer_part){.kind = kind, .treatment = treatment};
+    *part = (struct ss_layer_part){.kind = kind, .treatment = treatment, .ops = ops};
     return part_build(set, part) ? -1 : set->nparts - 1;
 }
 
@@ -187,7 +193,7 @@ static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *c
     }
 }
 
-/* Of a backward alone, weight gradients beside its own exchanges. */
+/* Times of a backward alone, whose weight gradients run beside its own exchanges. */
 static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk)
 {
     struct ss_step_list list;
@@ -230,15 +236,11 @@ int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err)
 
 /* ---- parameters ---- */
 
-static struct ss_layer_params layer_params(const struct ss_layer_set *set, int kind)
+static struct ss_layer_params layer_params(const struct ss_layer_set *set, const struct ss_ops *ops)
 {
-    const struct ss_ops *ops = set->ops[kind];
-    struct ss_layer_params p = {0};
-    if (set->experts_apart)
-        ss_ops_expert_params(ops, &p.expert, &p.expert_gemm);
-    p.dense = ss_ops_params(ops) - p.expert;
-    p.dense_gemm = ss_ops_gemm_params(ops) - p.expert_gemm;
-    return p;
+    const struct ss_op_sums *sum = &ops->sum;
+    double expert = set->experts_apart ? sum->expert : 0, gemm = set->experts_apart ? sum->expert_gemm : 0;
+    return (struct ss_layer_params){sum->params - expert, sum->gemm_params - gemm, expert, gemm};
 }
 
 struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int k, int i)
@@ -248,7 +250,7 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
         if (!is_numbered(set, &runs->run[r]))
             continue;
         if (i < runs->run[r].count)
-            return layer_params(set, ss_layer_part(set, &runs->run[r])->kind);
+            return layer_params(set, ss_layer_part(set, &runs->run[r])->ops);
         i -= runs->run[r].count;
     }
     return (struct ss_layer_params){0};
@@ -258,15 +260,13 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
 static void expert_params(struct ss_param_count *p, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, int flat)
 {
-    int kind = ss_layer_part(set, run)->kind, tensors = 0;
-    const struct ss_layer_params layer = layer_params(set, kind);
+    const struct ss_ops *ops = ss_layer_part(set, run)->ops;
+    const struct ss_layer_params layer = layer_params(set, ops);
     if (layer.expert <= 0)
         return;
-    for (int i = 0; i < set->ops[kind]->n; i++)
-        tensors += set->ops[kind]->op[i].expert ? set->ops[kind]->op[i].tensors : 0;
     p->expert += run->count * layer.expert;
     p->expert_gemm += run->count * layer.expert_gemm;
-    p->expert_tensors += run->count * (flat ? 1 : tensors);
+    p->expert_tensors += run->count * (flat ? 1 : ops->sum.expert_tensors);
 }
 
 /* Elements of one weight of each shape. */
@@ -277,20 +277,21 @@ static double weight_shapes(const struct ss_ops *ops)
         const struct ss_op *op = &ops->op[i];
         int seen = !(op->gemm_params > 0);
         for (int j = 0; j < i && !seen; j++)
-            seen = ops->op[j].gemm_params > 0 && ops->op[j].n == op->n && ops->op[j].k == op->k;
-        sum += seen ? 0 : op->n * op->k;
+            seen = ops->op[j].gemm_params > 0 && ops->op[j].gemm.n == op->gemm.n &&
+                   ops->op[j].gemm.k == op->gemm.k;
+        sum += seen ? 0 : op->gemm.n * op->gemm.k;
     }
     return sum;
 }
 
 static void transformer_params(struct ss_param_count *p, const struct ss_ops *ops)
 {
-    double layer = ss_ops_params(ops);
+    double layer = ops->sum.params;
     if (layer > p->layer) {
         p->layer = layer;
-        p->layer_gemm = ss_ops_gemm_params(ops);
+        p->layer_gemm = ops->sum.gemm_params;
     }
-    p->tensor = fmax(p->tensor, ss_ops_largest_params(ops));
+    p->tensor = fmax(p->tensor, ops->sum.largest);
     p->shapes = fmax(p->shapes, weight_shapes(ops));
 }
 
@@ -298,7 +299,7 @@ static void transformer_params(struct ss_param_count *p, const struct ss_ops *op
 static void predicting_params(struct ss_param_count *p, const struct ss_layer_set *set,
                               const struct ss_layer_run *run)
 {
-    const struct ss_layer_params layer = layer_params(set, ss_layer_part(set, run)->kind);
+    const struct ss_layer_params layer = layer_params(set, ss_layer_part(set, run)->ops);
     if (!run->predicts)
         return;
     p->loss += layer.dense;
@@ -309,7 +310,7 @@ static void predicting_params(struct ss_param_count *p, const struct ss_layer_se
 static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops,
                           int kind)
 {
-    double params = ss_ops_params(ops);
+    double params = ops->sum.params;
     if (kind != SS_LAYER_EMBEDDING)
         p->loss += params;
     p->border = fmax(p->border, params);
@@ -325,12 +326,12 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         int kind = ss_layer_part(set, run)->kind;
-        const struct ss_ops *ops = set->ops[kind];
+        const struct ss_ops *ops = ss_layer_part(set, run)->ops;
         if (ops->n == 0)
             continue;
-        p.all += run->count * ss_ops_params(ops);
-        p.gemm += run->count * ss_ops_gemm_params(ops);
-        p.tensors += run->count * ss_ops_tensors(ops);
+        p.all += run->count * ops->sum.params;
+        p.gemm += run->count * ops->sum.gemm_params;
+        p.tensors += run->count * ops->sum.tensors;
         expert_params(&p, set, run, flat);
         if (ss_layer_is_transformer(set, run)) {
             transformer_params(&p, ops);

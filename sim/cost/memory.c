@@ -91,14 +91,14 @@ static int caches_fp8(const struct ss_cost_context *c)
     return ss_precision_is_quantized(c->job->precision) && !c->stack->fp8_dynamic;
 }
 
-/* Of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
+/* Bytes of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
 static double weight_bytes(const struct ss_cost_context *c, double params, double gemm)
 {
     double narrow = caches_fp8(c) && c->job->fp8_param_gather ? gemm : 0;
     return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow * c->shape.quantized;
 }
 
-/* Of `bytes` of all parameters, `expert` of them of experts, those of one rank where each are sharded in their group. */
+/* What one rank has of `bytes` of all parameters, `expert` of them of experts, where each are sharded in their group. */
 static double sharded(const struct ss_cost_context *c, double bytes, double expert)
 {
     return (bytes - expert) / c->fsdp.n + (expert > 0 ? expert / c->edp.n : 0);
@@ -162,7 +162,7 @@ double ss_memory_hybridep(int ranks, int local, double experts, double tokens, d
     return tokens * (ranks * inside + (ranks / local - 1) * (dispatched + combined));
 }
 
-/* Those of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
+/* Buffers of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
  * Megatron's allgather dispatcher gathers are in a buffer of its own, which stays (use_global_buffer in token_dispatcher.py). */
 static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
 {
@@ -214,9 +214,9 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
                       struct ss_optimizer_shards shards, const struct ss_layer_set *set)
 {
     double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
-    for (int kind = 0; kind < SS_LAYER_KINDS && c->job->offload.activations; kind++)
-        if (set->ops[kind] && ss_layer_kind(kind)->where == SS_WHERE_TRANSFORMER)
-            kept = fmax(kept, ss_ops_saved_bytes(set->ops[kind], 0));
+    for (int i = 0; i < set->nlists && c->job->offload.activations; i++)
+        if (set->list[i]->ops.where == SS_WHERE_TRANSFORMER)
+            kept = fmax(kept, ss_ops_saved_bytes(&set->list[i]->ops, 0));
     double offload = c->job->offload.optimizer;
     return offload * dense_of(params) * (states + 4) / shards.dense +
            offload * params->expert * (states + 4) / shards.expert + c->job->offload.layers * kept;
@@ -242,11 +242,11 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
-        const struct ss_ops *ops = set->ops[part->kind];
+        const struct ss_ops *ops = part->ops;
         if (!ss_layer_is_transformer(set, run))
             continue;
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
-        l.working = fmax(l.working, ss_ops_working_bytes(ops));
+        l.working = fmax(l.working, ops->sum.working);
         l.hidden = fmax(l.hidden, full - kept);
         l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);
         if (part->treatment == SS_TREAT_RECOMPUTED) {
@@ -297,13 +297,13 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
 static void border_memory(const struct ss_cost_context *c, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, struct ss_chunk_cost *chunk)
 {
-    const struct ss_ops *ops = set->ops[ss_layer_part(set, run)->kind];
+    const struct ss_ops *ops = ss_layer_part(set, run)->ops;
     int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
-    double logits = ss_ops_logits_bytes(ops), kept = ss_ops_saved_bytes(ops, 0) - logits;
+    double logits = ops->sum.logits, kept = ss_ops_saved_bytes(ops, 0) - logits;
     chunk->logits_bytes += logits;
     chunk->activation_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
     chunk->backward_extra_bytes += redone ? kept : 0;
-    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ss_ops_logits_working_bytes(ops));
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ops->sum.logits_working);
     chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
 

@@ -61,15 +61,14 @@ static struct work orthogonalise(const struct ss_cost_context *c, const struct m
 /* The matrices of one tensor of an operator; returns their number. */
 static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, struct matrix out[3])
 {
-    int ranks = op->role == SS_TP_NONE || c->tp.n <= 1 ? 1 : c->tp.n;
-    double kv = (op->n - op->queries) / 2;
-    if (op->queries > 0 && !c->job->optimizer.muon_joint_qkv) {
-        out[0] = (struct matrix){op->k, op->queries, ranks};
-        out[1] = out[2] = (struct matrix){op->k, kv, ranks};
-        return 3;
-    }
-    out[0] =
-        op->role == SS_TP_ROW ? (struct matrix){op->n, op->k, ranks} : (struct matrix){op->k, op->n, ranks};
+    int ranks = op->gemm.role == SS_TP_NONE || c->tp.n <= 1 ? 1 : c->tp.n;
+    int n = 0;
+    for (; n < 3 && op->gemm.joined[n] > 0 && !c->job->optimizer.muon_joint_qkv; n++)
+        out[n] = (struct matrix){op->gemm.k, op->gemm.joined[n], ranks};
+    if (n > 0)
+        return n;
+    out[0] = op->gemm.role == SS_TP_ROW ? (struct matrix){op->gemm.n, op->gemm.k, ranks}
+                                        : (struct matrix){op->gemm.k, op->gemm.n, ranks};
     return 1;
 }
 
@@ -78,7 +77,8 @@ static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, 
 static void operator_add(const struct ss_cost_context *c, const struct ss_op *op, int count,
                          struct ss_muon_matrices *sum)
 {
-    double tensors = op->groups > 0 ? op->groups : 1, written = ss_parameter_bytes(c->job, c->stack).weight;
+    double tensors = op->gemm.groups > 0 ? op->gemm.groups : 1,
+           written = ss_parameter_bytes(c->job, c->stack).weight;
     double clip = c->job->optimizer.clip_grad ? 4 + 8 : 0;
     struct matrix x[3];
     int n = matrices_of(c, op, x), kernels = TENSOR_KERNELS + n * MATRIX_KERNELS;
@@ -88,11 +88,11 @@ static void operator_add(const struct ss_cost_context *c, const struct ss_op *op
         all.flops += one.flops;
         all.seconds += one.seconds;
     }
-    all.seconds +=
-        ss_kernel_elementwise(c->card, op->n * op->k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
+    all.seconds += ss_kernel_elementwise(
+        c->card, op->gemm.n * op->gemm.k * (clip + MUON_BYTES + MUON_COPY + written), kernels);
     double host = (kernels + n * c->job->optimizer.muon_steps * NS_GEMMS) * ss_host_launch(c);
     double one = fmax(all.seconds, host);
-    sum->params += count * tensors * op->n * op->k;
+    sum->params += count * tensors * op->gemm.n * op->gemm.k;
     sum->tensors += count * tensors;
     sum->flops += count * tensors * all.flops;
     sum->seconds += count * tensors * one;
@@ -108,11 +108,9 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
     for (int k = 0; k < set->nchunks; k++)
         for (size_t r = 0; r < set->chunks[k].n; r++) {
             const struct ss_layer_run *run = &set->chunks[k].run[r];
-            int kind = ss_layer_part(set, run)->kind;
-            if (kind == SS_LAYER_LOSS || kind == SS_LAYER_MTP_LOSS)
-                continue;
-            for (int i = 0; i < set->ops[kind]->n; i++) {
-                const struct ss_op *op = &set->ops[kind]->op[i];
+            const struct ss_ops *ops = ss_layer_part(set, run)->ops;
+            for (int i = 0; i < ops->n && !ops->is_loss; i++) {
+                const struct ss_op *op = &ops->op[i];
                 if ((op->kind == SS_OP_GEMM || op->kind == SS_OP_GROUPED_GEMM) && op->params > 0)
                     operator_add(c, op, run->count,
                                  op->expert && set->experts_apart ? &muon.expert : &muon.dense);
@@ -121,7 +119,7 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
     return muon;
 }
 
-/* Of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
+/* Seconds of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
 static double group_seconds(const struct ss_cost_context *c, double params, int tensors,
                             const struct ss_muon_matrices *muon, double shards)
 {

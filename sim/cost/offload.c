@@ -62,7 +62,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
 {
     double bytes = ss_layer_offloaded(c->job, ops).copied;
     if (!c->job->offload.modules && c->job->offload.weights)
-        bytes += ss_ops_params(ops) * c->shape.e;
+        bytes += ops->sum.params * c->shape.e;
     double copy = bytes / c->card->pcie_bandwidth;
     int joined = c->job->offload.modules && c->job->offload.inflight == 0; /* compute waits for every copy */
     if (bytes <= 0)
@@ -82,7 +82,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
-/* Of one microbatch. */
+/* Page-locked bytes of one microbatch. */
 static double chunk_host(const struct ss_layer_set *set, const struct ss_job *job, int k)
 {
     double bytes = 0;
@@ -90,7 +90,7 @@ static double chunk_host(const struct ss_layer_set *set, const struct ss_job *jo
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
         if (part->treatment == SS_TREAT_OFFLOADED)
-            bytes += run->count * ss_layer_offloaded(job, set->ops[part->kind]).host;
+            bytes += run->count * ss_layer_offloaded(job, part->ops).host;
     }
     return bytes;
 }

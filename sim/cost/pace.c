@@ -92,7 +92,7 @@ static double piece(const struct ss_gpu_spread *p, const struct ss_pace_part *pa
     return sum * half;
 }
 
-/* Of the interval, from its upper end down to where some part surely takes longer; *certain: it does all the way below. */
+/* The part of the interval from its upper end down to where some part surely takes longer; *certain: it does all the way below. */
 static double interval(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double from,
                        double to, int *certain)
 {

@@ -44,7 +44,7 @@ int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *
     return a->own == b->own && a->group == b->group && a->own_pace == b->own_pace && a->pace == b->pace;
 }
 
-/* The same layers between the same borders. */
+/* Whether two places have layers of equal kinds between equal borders. */
 static int places_alike(const struct ss_job *job, const struct ss_stage_place *a,
                         const struct ss_stage_place *b)
 {
@@ -171,7 +171,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     return experts_init(in, site, c, err);
 }
 
-/* Of dense parameters. */
+/* Ranks that divide the states of dense parameters. */
 static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
 {
     if (ss_job_is_hybrid(in->job) && in->job->dp.outer_sharding == SS_SHARD_OPTIM)
@@ -220,7 +220,7 @@ static int waiting_label(const struct ss_rank_site *site)
     return site->cp.n <= 1 && (site->ep.n > 1 || site->etp.n > 1) ? SS_LABEL_EP : SS_LABEL_CP;
 }
 
-/* Of a chunk whose layers are those of the one before it: what they cost and hold is the same. */
+/* A chunk with the layers of the chunk before it costs and holds as much. */
 static int chunk_repeat(const struct ss_cost_input *in, const struct ss_rank_site *site,
                         struct ss_rank_cost *out, int k, struct ss_error *err)
 {

@@ -253,11 +253,11 @@ void ss_record_exchange_end(struct ss_recorder *r)
 }
 
 /* Ring attention: a step of K and V beside the attention of each chunk but the last. */
-static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double attention, double tensors,
-                 int label)
+static void ring(struct ss_step_list *l, const struct ss_cost_context *c, const struct ss_layer_step *step,
+                 double attention, int label)
 {
     double overlap = c->stack->cp_overlap, own = attention / c->cp.n;
-    struct ss_layer_step whole = ss_cost_cp_step(c, tensors), part = whole;
+    struct ss_layer_step whole = *step, part = whole;
     for (int i = 1; i < c->cp.n; i++) {
         if (overlap < 1) {
             part.part = 1 - overlap;
@@ -277,31 +277,32 @@ static void ring(struct ss_step_list *l, const struct ss_cost_context *c, double
 }
 
 static void attention(struct ss_step_list *l, const struct ss_cost_context *c,
-                      const struct ss_step_work *work, int tensors, int label)
+                      const struct ss_op_attention *a, const struct ss_step_work *work, int backward,
+                      int label)
 {
-    double seconds = work->seconds;
     l->work = *work;
-    if (c->cp.n > 1 && ss_job_cp_in_ring(c->job)) {
-        ring(l, c, seconds, tensors, label);
-        return;
-    }
     if (c->cp.n > 1) {
-        struct ss_layer_step s = ss_cost_cp_step(c, tensors);
+        const struct ss_layer_step s = ss_cost_cp_step(c, &a->context, backward);
+        if (s.coll == SS_COLL_RING_STEP) {
+            ring(l, c, &s, work->seconds, label);
+            return;
+        }
         post(l, &s, 0, 0);
     }
-    compute(l, label, seconds);
+    compute(l, label, work->seconds);
 }
 
 void ss_record_attention(struct ss_recorder *r, const struct ss_cost_context *c,
-                         const struct ss_step_work *forward, const struct ss_step_work *backward, int again)
+                         const struct ss_op_attention *a, const struct ss_step_work *forward,
+                         const struct ss_step_work *backward, int again)
 {
     if (!r)
         return;
-    attention(&r->out.phase[SS_PHASE_F], c, forward, 1, SS_LABEL_COMPUTE);
+    attention(&r->out.phase[SS_PHASE_F], c, a, forward, 0, SS_LABEL_COMPUTE);
     for (int phase = SS_PHASE_B; phase <= SS_PHASE_I; phase++) {
         if (again && forward->seconds > 0)
-            attention(&r->block.phase[phase], c, forward, 1, SS_LABEL_RECOMPUTE);
-        attention(&r->block.phase[phase], c, backward, 2, SS_LABEL_COMPUTE);
+            attention(&r->block.phase[phase], c, a, forward, 0, SS_LABEL_RECOMPUTE);
+        attention(&r->block.phase[phase], c, a, backward, 1, SS_LABEL_COMPUTE);
     }
     end_operator(r);
 }

@@ -2,6 +2,7 @@
 /* The dense MLP and the residual adds of transformer layers. */
 #include <math.h>
 
+#include "layers/mlp.h"
 #include "layers/operators.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
@@ -11,12 +12,11 @@
 static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branches)
 {
     double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 ? branches : 0, moved = 2 + branches;
-    struct ss_op *op = ss_op_add(ops, "residual", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, x * (moved * s->e + mask), x * (moved * s->e + mask * (2 * s->e + 1)), 1,
-                      1 + branches);
+    struct ss_op *op = ss_op_kernels(ops, "residual", x * (moved * s->e + mask),
+                                     x * (moved * s->e + mask * (2 * s->e + 1)), 1, 1 + branches);
     /* The norm's backward adds the gradient of the residual stream, which it reads beside what it reads anyway. */
     if (s->compiled)
-        ss_op_elementwise(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
+        ss_op_traffic(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
     op->saved_bytes = x * mask;
 }
 
@@ -29,12 +29,12 @@ void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *
     residual_add(ops, s, 1);
 }
 
-void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s)
 {
     int residual = s->model->parallel_residual;
     if (residual == SS_RESIDUAL_ONE_NORM)
         return;
-    ss_op_norm(ops, s, stack, "mlp norm");
+    ss_op_norm(ops, s, "mlp norm");
     if (s->compiled) { /* in the kernel of the residual add before it, whose sum it need not read */
         ops->op[ops->n - 1].forward_bytes -= s->tokens * s->h / s->sp * s->e;
         ops->op[ops->n - 1].forward_kernels = 0;
@@ -57,52 +57,34 @@ struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, dou
 {
     int joins = s->gated && !s->split && !s->te;
     double fc1 = ffn * (s->gated ? 2 : 1), joined = joins ? 2 * fc1 : 0;
-    struct ss_op *op = ss_op_add(ops, "activation", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, rows * (fc1 + ffn) * s->e, rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
+    struct ss_op *op = ss_op_kernels(ops, "activation", rows * (fc1 + ffn) * s->e,
+                                     rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
     return op;
 }
 
-double ss_op_fc1_columns(const struct ss_shape *s)
-{
-    return s->ffn * (s->gated ? 2 : 1);
-}
-
-void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-               const struct ss_mlp_names *names, double ffn)
+void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_mlp_names *names, double ffn)
 {
     int p = s->gemm_precision, fp8 = ss_precision_is_quantized(p), split = s->gated && s->split;
     double fc1 = ffn * (s->gated ? 2 : 1), columns = split ? ffn : fc1;
     struct ss_op *op;
-    ss_op_gathered(ops, s, stack, split ? 2 : 1);
+    ss_op_gathered(ops, s, split ? 2 : 1);
     if (fp8)
-        ss_op_fp8_cast(ops, s, stack, s->h, fc1, SS_TP_COLUMN, names->input_of);
+        ss_op_fp8_cast(ops, s, s->h, fc1, SS_TP_COLUMN, names->input_of);
     for (int i = 0; i <= split; i++) {
         op = ss_op_linear(ops, i ? names->gate : names->fc1, s, columns, s->h, SS_TP_COLUMN, p, s->mlp_bias);
-        op->shares_input = i;
+        op->gemm.shares_input = i;
         /* input of the activation function */
-        op->saved_bytes = op->module_bytes = s->tokens * columns * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+        op->saved_bytes = op->redone_bytes = s->tokens * columns * (ss_op_kept_in_fp8(s) ? 1 : s->e);
     }
     ss_op_activation(ops, s, s->tokens, ffn);
     if (fp8)
-        ss_op_fp8_cast(ops, s, stack, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
+        ss_op_fp8_cast(ops, s, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
-    op->saved_bytes = op->module_bytes =
-        s->tokens * ffn * (ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e);
+    op->saved_bytes = op->redone_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
     /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
      * free again. */
     op->working_bytes =
         fmax(op->working_bytes,
-             s->tokens * (ffn + (stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
-    ss_op_scattered(ops, s, stack);
-}
-
-void ss_op_mlp_block(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
-    ss_op_mlp_begin(ops, s, stack);
-    int first = ops->n;
-    ss_op_mlp(ops, s, stack, &names, s->ffn);
-    for (int i = first; i < ops->n; i++)
-        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MLP);
-    ss_op_mlp_end(ops, s);
+             s->tokens * (ffn + (s->stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);
+    ss_op_scattered(ops, s);
 }

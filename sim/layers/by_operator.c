@@ -22,18 +22,18 @@ int ss_ops_repeated_early(const struct ss_ops *ops)
         if (ops->op[i].kind == SS_OP_GROUPED_GEMM || ops->op[i].kind == SS_OP_EXCHANGE)
             return ops->n;
     /* its input is cast for the weight gradient in the backward, whose count has it */
-    return last > 0 && ops->op[last - 1].casts ? last - 1 : last;
+    return last > 0 && ops->op[last - 1].is_cast ? last - 1 : last;
 }
 
-/* Of the `nth` linear layer from 1 on, none of them the last. */
+/* Keeps or repeats the nth linear layer, counted from 1; the last one does not come here. */
 static void linear(struct ss_op *op, const struct ss_shape *s, int nth)
 {
-    if (op->role == SS_TP_ROW && s->tp > 1)
+    if (op->gemm.role == SS_TP_ROW && s->tp > 1)
         op->operator_bytes = s->tokens * s->h * s->e / s->sp; /* its reduced output */
     else if (nth % 2)
-        op->operator_bytes = op->m * op->n * s->e;
+        op->operator_bytes = op->gemm.m * op->gemm.n * s->e;
     else
-        op->module |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
+        op->modules |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
 }
 
 void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s)
@@ -43,10 +43,8 @@ void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s)
         struct ss_op *op = &ops->op[i];
         if (op->kind == SS_OP_GEMM)
             linear(op, s, ++nth);
-        else if (op->kind == SS_OP_ATTENTION) /* and softmax statistics */
-            op->operator_bytes = s->tokens * s->heads * (s->d_v * s->e + 4);
-        else
-            op->module |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
+        else if (op->kind != SS_OP_ATTENTION)
+            op->modules |= SS_MODULE_BIT(SS_MODULE_OPERATORS);
     }
     ops->op[0].operator_bytes += s->tokens * s->h / s->sp * s->e; /* the layer's input */
 }

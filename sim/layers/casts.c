@@ -8,13 +8,13 @@
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
-static int backward_casts(const struct ss_shape *s, const struct ss_stack *stack, int kept)
+static int backward_casts(const struct ss_shape *s, int kept)
 {
-    return ss_op_kept_in_fp8(s, stack) ? 5 : kept;
+    return ss_op_kept_in_fp8(s) ? 5 : kept;
 }
 
 /* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
- * launches beside the cast's: that value is set to 0 and found, the scale made of it. Of a norm's output the norm finds it. */
+ * launches beside the cast's: that value is set to 0 and found, the scale made of it. A norm finds it of its own output. */
 enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
 
 /* Bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine): one kernel reads and writes both orientations. The
@@ -25,7 +25,7 @@ static double block_cast(const struct ss_shape *s)
     return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
-/* Of these, those of the orientation that the backward reads. */
+/* The part of these bytes that makes the orientation which the backward reads. */
 static double block_turned(const struct ss_shape *s)
 {
     return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;
@@ -38,17 +38,37 @@ static int block_launches(const struct ss_shape *s)
     return s->gemm_precision == SS_NVFP4 ? 4 : 2;
 }
 
-/* What is gathered is cast as a shard, in both orientations; `again`: the input in one each way. */
-static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, double out, int role,
-                        int again)
+/* A linear layer whose operands are cast. What sequence parallelism gathers is cast as a shard, before the gather. */
+struct linear {
+    double in, out;           /* widths of its input and of its output's gradient */
+    double in_cast, out_cast; /* parts of them that this rank casts */
+    int gathers_in, gathers_out;
+    int normed; /* 1: a norm of the layer makes its input */
+    int again;  /* 1: the backward casts its input again, which another operator keeps in 16 bit */
+};
+
+static struct linear linear_of(const struct ss_shape *s, double in, double out, int role, int input_of)
 {
-    double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
+    int column = role == SS_TP_COLUMN, split = s->sp > 1;
+    return (struct linear){.in = in,
+                           .out = out,
+                           .in_cast = in / (column ? s->sp : 1),
+                           .out_cast = out / (column ? 1 : s->sp),
+                           .gathers_in = column && split,
+                           .gathers_out = !column && split,
+                           .normed = input_of == SS_CAST_OF_NORM,
+                           .again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s)};
+}
+
+/* mxfp8 and nvfp4: both orientations at once, of an input that is cast again one each way. */
+static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
+{
     double one_way = block_cast(s) - block_turned(s);
-    int apart = again && s->gemm_precision ==
-                             SS_NVFP4; /* orientations are kernels, and the largest value is found anew */
-    ss_op_elementwise(op, s->tokens * input * (again ? one_way : block_cast(s)),
-                      s->tokens * (output * block_cast(s) + (again ? input * one_way : 0)), 1, 1 + again);
-    op->turned_bytes = again ? 0 : s->tokens * input * block_turned(s);
+    int apart = l->again && s->gemm_precision == SS_NVFP4; /* the other kernel finds the largest value anew */
+    ss_op_traffic(op, s->tokens * l->in_cast * (l->again ? one_way : block_cast(s)),
+                  s->tokens * (l->out_cast * block_cast(s) + (l->again ? l->in_cast * one_way : 0)), 1,
+                  1 + l->again);
+    op->transposed_bytes = l->again ? 0 : s->tokens * l->in_cast * block_turned(s);
     op->forward_launches = block_launches(s) - apart;
     op->backward_launches = block_launches(s) + apart;
 }
@@ -56,92 +76,116 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, d
 /* Copies that torchao makes of operands for the products of the backward, which want the summed dimension innermost: of what is
  * gathered 1 B read and 1 B written; of a gradient that is not, its cast's kernel reads it once more and writes 1 B. An input that is
  * not gathered, and the weight, are cast into that order at once. */
-static double turned(const struct ss_shape *s, double in, double out, int role)
+static double turned(const struct ss_shape *s, const struct linear *l)
 {
-    int column = role == SS_TP_COLUMN, parts = s->sp > 1;
-    return s->tokens * ((column && parts ? 2 * in : 0) + (!column && parts ? 2 : 3) * out);
+    return s->tokens * ((l->gathers_in ? 2 * l->in : 0) + (l->gathers_out ? 2 : 3) * l->out);
+}
+
+/* torchao's dynamic scaling reads an operand for its largest value, reads it again and writes 1 B: activations and weights in the
+ * forward, gradients and both again in the backward. Compiled, the kernel that makes an operand finds that value, which is kept. */
+static void dynamic_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
+{
+    double passes = s->stack->fp8_cast_passes, read = s->compiled ? 3 : 5, weight = l->in * l->out;
+    double input = s->tokens * l->in_cast, output = s->tokens * l->out_cast;
+    ss_op_traffic(op, passes * (read * input + 5 * weight),
+                  passes * (5 * output + read * (input + weight)) + (s->compiled ? turned(s, l) : 0), 4, 6);
 }
 
 /* A weight that is kept in fp8 alone, transposed for the input gradient: 1 B read, 1 B written. */
-static void turn_weight(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack,
-                        double weight)
+static void turn_weight(struct ss_op *op, const struct ss_shape *s, double weight)
 {
     if (!s->weights_turned)
         return;
-    op->backward_bytes += stack->fp8_cast_passes * 2 * weight;
+    op->backward_bytes += s->stack->fp8_cast_passes * 2 * weight;
     op->backward_kernels++;
 }
 
-/* Traffic of the fp8 casts and transposes of one linear layer (Transformer Engine). Cast: 2 B read, 1 B
- * written; transpose: 1 B read, 1 B written; of a tensor that is not gathered both are one kernel that
- * reads once. Dynamic scaling (torchao) reads an operand for its largest value, reads it again and writes 1 B: activations
- * and weights in the forward, gradients and both again in the backward. `in`, `out`: width. A norm of the same layer wrote its
- * input in fp8, but with scales of blocks or of the tensor itself a kernel of its own does; the backward transposes it after the
- * gather. An input that something else keeps in 16 bit may be kept so alone, and cast again in the backward. A gradient that
- * sequence parallelism splits is cast as a shard. The largest value of a shard is reduced by a collective that the host issues. */
-void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                    double out, int role, int input_of)
+/* Bytes of a cast, 2 B read and 1 B written an element, and of one that writes the transpose too, where GEMMs need both orientations. */
+enum { CAST = 3 };
+static double whole_cast(const struct ss_shape *s)
 {
-    struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
-    op->casts = 1;
-    double passes = stack->fp8_cast_passes * s->tokens;
-    int column = role == SS_TP_COLUMN, gathered = !column && s->sp > 1, normed = input_of == SS_CAST_OF_NORM;
-    int again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s, stack);
-    if (stack->fp8_dynamic > 0) { /* every operand of every GEMM, as a shard where it is gathered */
-        double input = s->tokens * in / (column ? s->sp : 1), output = s->tokens * out / (column ? 1 : s->sp);
-        double read =
-            s->compiled ? 3 : 5; /* the kernel that made it finds the largest value, which is kept */
-        ss_op_elementwise(op, stack->fp8_cast_passes * (read * input + 5 * in * out),
-                          stack->fp8_cast_passes * (5 * output + read * (input + in * out)) +
-                              (s->compiled ? turned(s, in, out, role) : 0),
-                          4, 6);
-        return;
-    }
-    if (s->block_scaled) {
-        block_casts(op, s, in, out, role, again);
-        return;
-    }
-    int apart = !normed || ss_op_cast_apart(s), largest = s->fp8_current ? LARGEST_BYTES : 0;
-    double turn = s->any_layout ? 0 : 2, whole = s->any_layout ? 3 : 4;
-    double gradient = gathered ? (3 + largest) * out / s->sp + turn * out : (whole + largest) * out;
-    int behind = column && (!apart || s->sp > 1); /* the input is transposed behind its gather */
-    int late = behind || (gathered && stack->row_transposes_late > 0);
-    double shard = in / (column ? s->sp : 1), one_way = late || s->fp8_blocks ? 3 : whole;
-    double input = apart ? ((late || again ? 3 : whole) + (normed ? 0 : largest)) * shard : 0;
-    double anew = again ? (one_way + largest) * shard : 0;
-    ss_op_elementwise(op, passes * input, passes * (gradient + (late ? turn * in : 0) + anew),
-                      input > 0 ? 2 : 0,
-                      again + backward_casts(s, stack, turn > 0 ? 2 + gathered + late : 2));
-    turn_weight(op, s, stack, in * out);
-    if (!late && !again && input > 0)
-        op->turned_bytes = passes * (whole - 3) * in;
-    if (!s->fp8_current)
-        return;
-    op->forward_launches = normed ? NORM_LAUNCHES : LARGEST_LAUNCHES;
-    op->backward_launches = LARGEST_LAUNCHES * (1 + again);
-    op->forward_kernels += column && s->sp > 1;
-    op->backward_kernels += gathered + (again && column && s->sp > 1);
+    return s->any_layout ? CAST : CAST + 1;
 }
 
-/* The same of the experts' linear layers, whose input is whole on the rank. */
-void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                     const char *name, double rows, double in, double out, double weights)
+/* A transpose by a kernel of its own: 1 B read, 1 B written. */
+static double transpose(const struct ss_shape *s)
+{
+    return s->any_layout ? 0 : 2;
+}
+
+/* Whether the input is transposed for the backward by a kernel of its own: behind its gather, where the norm has cast it, or where the
+ * stack puts it off. */
+static int transposes_late(const struct ss_shape *s, const struct linear *l, int column)
+{
+    return (column && ((l->normed && !ss_op_cast_apart(s)) || l->gathers_in)) ||
+           (l->gathers_out && s->stack->row_transposes_late > 0);
+}
+
+/* Transformer Engine's scales of history, of the tensor itself or of its blocks: with the first a norm casts what it makes. */
+static void scaled_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l, int late)
+{
+    double passes = s->stack->fp8_cast_passes * s->tokens, whole = whole_cast(s), turn = transpose(s);
+    int largest = s->fp8_current ? LARGEST_BYTES : 0, apart = !l->normed || ss_op_cast_apart(s);
+    double first = late || l->again ? CAST : whole, one_way = late || s->fp8_blocks ? CAST : whole;
+    double input = apart ? (first + (l->normed ? 0 : largest)) * l->in_cast : 0;
+    double anew = l->again ? (one_way + largest) * l->in_cast : 0;
+    double gradient =
+        l->gathers_out ? (CAST + largest) * l->out / s->sp + turn * l->out : (whole + largest) * l->out;
+    int kept = turn > 0 ? 2 + l->gathers_out + late : 2;
+    ss_op_traffic(op, passes * input, passes * (gradient + (late ? turn * l->in : 0) + anew),
+                  input > 0 ? 2 : 0, l->again + backward_casts(s, kept));
+    if (!late && !l->again && input > 0)
+        op->transposed_bytes = passes * (whole - CAST) * l->in;
+}
+
+/* The launches that make a scale of the tensor itself. The largest value of a shard is reduced by a collective that the host issues. */
+static void find_largest(struct ss_op *op, const struct linear *l)
+{
+    op->forward_launches = l->normed ? NORM_LAUNCHES : LARGEST_LAUNCHES;
+    op->backward_launches = LARGEST_LAUNCHES * (1 + l->again);
+    op->forward_kernels += l->gathers_in;
+    op->backward_kernels += l->gathers_out + (l->again && l->gathers_in);
+}
+
+void ss_op_fp8_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int role,
+                    int input_of)
+{
+    struct ss_op *op = ss_op_add(ops, "fp8 cast", SS_OP_ELEMENTWISE);
+    const struct linear l = linear_of(s, in, out, role, input_of);
+    op->is_cast = 1;
+    if (s->stack->fp8_dynamic > 0) {
+        dynamic_casts(op, s, &l);
+    } else if (s->block_scaled) {
+        block_casts(op, s, &l);
+    } else {
+        scaled_casts(op, s, &l, transposes_late(s, &l, role == SS_TP_COLUMN));
+        turn_weight(op, s, in * out);
+        if (s->fp8_current)
+            find_largest(op, &l);
+    }
+}
+
+/* The input is whole on the rank. */
+void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const char *name, double rows, double in,
+                     double out, double weights)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    op->casts = 1;
-    double passes = stack->fp8_cast_passes * rows, moved = s->any_layout ? 3 : 4;
+    op->is_cast = 1;
+    double passes = s->stack->fp8_cast_passes * rows, moved = whole_cast(s);
     if (s->fp8_current)
         moved += LARGEST_BYTES;
-    if (stack->fp8_dynamic > 0)
-        ss_op_elementwise(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
+    if (s->stack->fp8_dynamic > 0)
+        ss_op_traffic(op, 5 * (passes * in + weights), 5 * (passes * (in + out) + weights), 4, 6);
     else if (s->block_scaled)
-        ss_op_elementwise(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
+        ss_op_traffic(op, rows * block_cast(s) * in, rows * block_cast(s) * out, 1, 1);
     else
-        ss_op_elementwise(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, stack, 2));
-    turn_weight(op, s, stack, weights);
-    if (stack->fp8_dynamic <= 0)
-        op->turned_bytes = s->block_scaled ? rows * block_turned(s) * in : s->any_layout ? 0 : passes * in;
-    if (s->fp8_current && stack->fp8_dynamic <= 0)
+        ss_op_traffic(op, passes * moved * in, passes * moved * out, 2, backward_casts(s, 2));
+    turn_weight(op, s, weights);
+    if (s->stack->fp8_dynamic <= 0)
+        op->transposed_bytes = s->block_scaled ? rows * block_turned(s) * in
+                               : s->any_layout ? 0
+                                               : passes * in;
+    if (s->fp8_current && s->stack->fp8_dynamic <= 0)
         op->forward_launches = op->backward_launches = LARGEST_LAUNCHES;
     if (s->block_scaled)
         op->forward_launches = op->backward_launches = block_launches(s);
@@ -149,19 +193,18 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const struct 
 
 /* With scaling by history one kernel casts what goes to all experts, and with blocks where DeepSeek's framework does, or Transformer
  * Engine's fuser. Else each expert's part is cast by a kernel of its own. */
-void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                       double out)
+void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out)
 {
     int groups = (int)s->local_experts;
-    ss_op_cast_rows(ops, s, stack, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
+    ss_op_cast_rows(ops, s, "expert fp8 cast", s->routed, in, out, s->local_experts * in * out);
     struct ss_op *op = &ops->op[ops->n - 1];
-    if (ss_op_kept_in_fp8(s, stack)) /* their weights are transposed in the forward, once for both */
+    if (ss_op_kept_in_fp8(s)) /* their weights are transposed in the forward, once for both */
         op->backward_kernels--;
     if (s->fp8_current)
         op->forward_launches = op->backward_launches = (LARGEST_LAUNCHES + 1) * groups;
     if (s->weights_turned)
         op->backward_launches += groups - 1;
-    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s, stack)))
+    if ((s->block_scaled && !s->fused_experts) || (s->fp8_blocks && !ss_op_kept_in_fp8(s)))
         op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
 }
 
@@ -174,18 +217,18 @@ void ss_op_weight_casts(struct ss_ops *ops)
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
         if ((op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM) ||
-            ss_precision_is_quantized(op->precision))
+            ss_precision_is_quantized(op->gemm.precision))
             continue;
-        weights += fmax(1, op->groups) * op->n * op->k;
-        matrices += (int)fmax(1, op->groups);
+        weights += fmax(1, op->gemm.groups) * op->gemm.n * op->gemm.k;
+        matrices += (int)fmax(1, op->gemm.groups);
     }
     if (!matrices)
         return;
     struct ss_op casts = *ss_op_add(ops, "weight casts", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(&casts, 6 * weights, 6 * weights, matrices, matrices);
-    casts.casts = 1;
+    ss_op_traffic(&casts, 6 * weights, 6 * weights, matrices, matrices);
+    casts.is_cast = 1;
     casts.saved_bytes = 2 * weights;
-    casts.module = SS_MODULE_BIT(SS_MODULE_OPERATORS); /* torchtitan's policy keeps no casts */
+    casts.modules = SS_MODULE_BIT(SS_MODULE_OPERATORS); /* torchtitan's policy keeps no casts */
     memmove(&ops->op[1], &ops->op[0], (size_t)(ops->n - 1) * sizeof *ops->op);
     ops->op[0] = casts;
     for (int i = 0; i < ops->nsaved; i++)

@@ -4,37 +4,74 @@
 #include "layers/stages.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
+#include <stddef.h>
 
-const struct ss_layer_kind *ss_layer_kind(int kind)
-{
-    static const struct ss_layer_kind *const rows[SS_LAYER_KINDS] = {
-#define X(sym, row) [sym] = &row,
-        SS_LAYER_KIND_LIST(X)
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
+#define SS_MIXER_OF_MIXER(name) extern const struct ss_mixer ss_mixer_##name;
+#include "stepsim/model_fields.def"
+#undef SS_MIXER_OF_MIXER
+
+static const struct {
+    const struct ss_mixer *row;
+    size_t rule; /* of a model: layers that have it, where the row does not say */
+} mixers[SS_MIXERS] = {
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
+#define SS_MIXER_OF_MIXER(name) {&ss_mixer_##name, offsetof(struct ss_model, name)},
+#include "stepsim/model_fields.def"
+#define X(sym, row) {&row, 0},
+    SS_ATTENTION_LIST(X)
 #undef X
-    };
-    return rows[kind];
-}
+};
+static const struct ss_mlp *const mlps[SS_MLPS] = {
+#define X(sym, row) [sym] = &row,
+    SS_MLP_LIST(X)
+#undef X
+};
+static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
+#define X(sym, row) [sym] = &row,
+    SS_BORDER_LIST(X)
+#undef X
+};
 
-void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out)
+void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
+    const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
+    out->where = border ? border->where : SS_WHERE_TRANSFORMER;
+    out->is_loss = border && border->is_loss;
     out->n = out->nsaved = out->nborders = 0;
-    ss_layer_kind(kind)->operators(out, s, stack);
+    out->bias_columns = 0;
+    if (border) {
+        border->operators(out, s);
+    } else {
+        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s);
+        mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s);
+        if (s->by_operator)
+            ss_ops_by_operator(out, s);
+    }
     if (s->autocast)
         ss_op_weight_casts(out);
+    ss_ops_sum(out);
 }
 
-static int is_local(const struct ss_job *job, int layer)
+static int has_mixer(int mixer, const struct ss_model *m, int sequence, int layer)
 {
-    const struct ss_model *m = &job->model;
-    int window = m->sliding_window > 0 && m->sliding_window < job->seq_length;
-    int chunk = m->attention_chunk > 0 && m->attention_chunk < job->seq_length;
-    return (window || chunk || m->full_unturned > 0) && ss_layer_rule_has(&m->local_layers, layer);
+    const struct ss_mixer *row = mixers[mixer].row;
+    return row->has ? row->has(m, sequence, layer)
+                    : ss_layer_rule_has((const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule),
+                                        layer);
+}
+
+int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
+{
+    int mixer = 0, mlp = 0;
+    while (mixer < SS_MIXERS - 1 && !has_mixer(mixer, m, sequence, layer))
+        mixer++;
+    while (mlp < SS_MLPS - 1 && !mlps[mlp]->has(m, layer))
+        mlp++;
+    return SS_LAYER_PAIR(mixer, mlp);
 }
 
 int ss_layer_kind_of(const struct ss_job *job, int layer)
 {
-    int moe = job->model.num_experts > 0 && ss_layer_rule_has(&job->model.moe_layers, layer);
-    if (is_local(job, layer))
-        return moe ? SS_LAYER_MOE_LOCAL : SS_LAYER_DENSE_LOCAL;
-    return moe ? SS_LAYER_MOE : SS_LAYER_DENSE;
+    return ss_layer_kind_in(&job->model, job->seq_length, layer);
 }

@@ -17,28 +17,33 @@ struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
     return op;
 }
 
+struct ss_op *ss_op_exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
+                             double back_bytes)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
+    op->exchange = (struct ss_op_exchange){comm, coll, back, bytes, back_bytes, 0};
+    return op;
+}
+
 void ss_op_border(struct ss_ops *ops, const struct ss_shape *s, int phase, int coll, double bytes)
 {
     if (s->tp > 1)
         ops->border[ops->nborders++] = (struct ss_border){phase, SS_COMM_TP, coll, bytes};
 }
 
-/* Linear layer [tokens x k] -> [tokens x n] and what it keeps: its input, unless that is saved elsewhere. */
 struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss_shape *s, double n, double k,
                            int role, int precision, int bias)
 {
     struct ss_op *op = ss_op_add(ops, name, SS_OP_GEMM);
-    op->m = s->tokens;
-    op->n = n;
-    op->k = k;
-    op->role = role;
-    op->precision = precision;
+    op->gemm = (struct ss_op_gemm){.precision = precision, .role = role, .m = s->tokens, .n = n, .k = k};
     op->gemm_params = n * k;
     op->params = n * k + (bias ? n : 0);
     op->tensors = bias ? 2 : 1;
-    op->forward_flops = 2 * op->m * n * k;
+    op->forward_flops = op->model_flops = 2 * s->tokens * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->backward_kernels = 2;
+    if (bias)
+        ops->bias_columns += role == SS_TP_ROW ? n / s->sp : n;
     /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
      * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
     double whole = s->tokens * ss_op_whole_columns(op);
@@ -54,24 +59,33 @@ struct ss_op *ss_op_replicated(struct ss_ops *ops, const char *name, const struc
                                double k, int precision)
 {
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, precision, 0);
-    op->m = s->tokens / s->sp;
+    op->gemm.m = s->tokens / s->sp;
     op->forward_flops /= s->sp;
     op->backward_flops /= s->sp;
+    op->model_flops /= s->sp;
     return op;
 }
 
 double ss_op_whole_columns(const struct ss_op *op)
 {
-    return op->role == SS_TP_COLUMN ? op->k : op->n;
+    return op->gemm.role == SS_TP_COLUMN ? op->gemm.k : op->gemm.n;
 }
 
-void ss_op_elementwise(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
-                       int backward_kernels)
+void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
+                   int backward_kernels)
 {
     op->forward_bytes = forward_bytes;
     op->backward_bytes = backward_bytes;
     op->forward_kernels = forward_kernels;
     op->backward_kernels = backward_kernels;
+}
+
+struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward_bytes, double backward_bytes,
+                            int forward_kernels, int backward_kernels)
+{
+    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
+    ss_op_traffic(op, forward_bytes, backward_bytes, forward_kernels, backward_kernels);
+    return op;
 }
 
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes)
@@ -82,77 +96,75 @@ void ss_op_strided(struct ss_op *op, double forward, double backward, double byt
 }
 
 /* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
-static int copies(const struct ss_shape *s, const struct ss_stack *stack)
+static int copies(const struct ss_shape *s)
 {
-    return s->sp > 1 && stack->sequence_copies > 0 && !s->tp_comm_overlap;
+    return s->sp > 1 && s->stack->sequence_copies > 0 && !s->tp_comm_overlap;
 }
 
-double ss_op_gathered_width(const struct ss_shape *s, const struct ss_stack *stack, int precision)
+double ss_op_gathered_width(const struct ss_shape *s, int precision)
 {
-    return ss_precision_is_quantized(precision) && stack->fp8_allgather > 0 ? s->quantized : s->e;
+    return ss_precision_is_quantized(precision) && s->stack->fp8_allgather > 0 ? s->quantized : s->e;
 }
 
 /* Whether it works in pieces, of a buffer into which a rank copies its own. */
-static int in_pieces(const struct ss_shape *s, const struct ss_stack *stack)
+static int in_pieces(const struct ss_shape *s)
 {
-    return s->sp > 1 && stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
+    return s->sp > 1 && s->stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
 }
 
 /* Bytes of a rank's own piece of what is gathered, copied. */
-static double piece_copy(const struct ss_shape *s, const struct ss_stack *stack)
+static double piece_copy(const struct ss_shape *s)
 {
-    double width = ss_op_gathered_width(s, stack, s->gemm_precision);
-    return in_pieces(s, stack) ? 2 * width * s->tokens * s->h / s->sp : 0;
+    double width = ss_op_gathered_width(s, s->gemm_precision);
+    return in_pieces(s) ? 2 * width * s->tokens * s->h / s->sp : 0;
 }
 
 /* What is gathered in pieces lies with the sequence first; weight gradients in 16 bit read it in the order of the batch, those of torchao's
  * fp8 turn it in any case. */
-static double reordered(const struct ss_shape *s, const struct ss_stack *stack)
+static double reordered(const struct ss_shape *s)
 {
     int in_order = s->micro_batch <= 1 || ss_precision_is_quantized(s->gemm_precision);
-    return in_pieces(s, stack) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
+    return in_pieces(s) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
 }
 
 /* Bytes that a copy of what is gathered moves. */
-static double gathered_copy(const struct ss_shape *s, const struct ss_stack *stack)
+static double gathered_copy(const struct ss_shape *s)
 {
-    return copies(s, stack) ? 2 * ss_op_gathered_width(s, stack, s->gemm_precision) * s->tokens * s->h : 0;
+    return copies(s) ? 2 * ss_op_gathered_width(s, s->gemm_precision) * s->tokens * s->h : 0;
 }
 
 /* Fused, the sum of the gradients is read by the norm's backward, or made where it is copied. */
-void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int layers)
+void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, int layers)
 {
-    double pass = s->tokens * s->h * s->e, copy = copies(s, stack) ? 2 * pass : 0;
+    double pass = s->tokens * s->h * s->e, copy = copies(s) ? 2 * pass : 0;
     double sum = !s->compiled ? 3 * (layers - 1) * pass + copy
                  : s->sp > 1  ? (layers + 1) * pass
                               : (layers - 1) * pass;
-    double piece = piece_copy(s, stack), again = reordered(s, stack);
+    double piece = piece_copy(s), again = reordered(s);
     if (layers < 2 && copy <= 0 && piece <= 0)
         return;
-    ss_op_elementwise(ss_op_add(ops, "gathered", SS_OP_ELEMENTWISE), gathered_copy(s, stack) + piece,
-                      (layers < 2 ? copy : sum) + again, copy > 0 || piece > 0,
-                      (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
+    ss_op_kernels(ops, "gathered", gathered_copy(s) + piece, (layers < 2 ? copy : sum) + again,
+                  copy > 0 || piece > 0, (s->compiled ? s->sp > 1 : layers - 1 + (copy > 0)) + (again > 0));
 }
 
-void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->e * s->tokens * s->h;
-    if (copies(s, stack))
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), 2 * pass, gathered_copy(s, stack),
-                          1, 1);
-    else if (in_pieces(s, stack)) /* the ranks' shares are added up */
-        ss_op_elementwise(ss_op_add(ops, "scattered", SS_OP_ELEMENTWISE), pass + pass / s->sp,
-                          piece_copy(s, stack) + reordered(s, stack), 1, 1 + (reordered(s, stack) > 0));
+    if (copies(s))
+        ss_op_kernels(ops, "scattered", 2 * pass, gathered_copy(s), 1, 1);
+    else if (in_pieces(s)) /* the ranks' shares are added up */
+        ss_op_kernels(ops, "scattered", pass + pass / s->sp, piece_copy(s) + reordered(s), 1,
+                      1 + (reordered(s) > 0));
 }
 
-int ss_op_saved_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_saved_in_fp8(const struct ss_shape *s)
 {
-    return ss_precision_is_quantized(s->gemm_precision) && s->te && stack->fp8_dynamic <= 0;
+    return ss_precision_is_quantized(s->gemm_precision) && s->te && s->stack->fp8_dynamic <= 0;
 }
 
-int ss_op_kept_in_fp8(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_kept_in_fp8(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s, stack) && stack->fp8_keeps_less > 0;
+    return ss_op_saved_in_fp8(s) && s->stack->fp8_keeps_less > 0;
 }
 
 int ss_op_cast_apart(const struct ss_shape *s)
@@ -160,16 +172,16 @@ int ss_op_cast_apart(const struct ss_shape *s)
     return s->fp8_blocks || s->fp8_current || s->block_scaled;
 }
 
-int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack)
+int ss_op_casts_again(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s, stack) && ss_op_cast_apart(s) &&
-           stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
+    return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) &&
+           s->stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */
-double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, double element)
+double ss_op_kept_input(const struct ss_shape *s, double element)
 {
-    return s->tokens * s->h / (stack->saves_gathered > 0 ? 1 : s->sp) * element;
+    return s->tokens * s->h / (s->stack->saves_gathered > 0 ? 1 : s->sp) * element;
 }
 
 /* Forward reads x and writes the norm; backward reads x and the gradient and writes one; without Transformer Engine the
@@ -177,60 +189,41 @@ double ss_op_kept_input(const struct ss_shape *s, const struct ss_stack *stack, 
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
                             double weights, double out)
 {
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
     double passes = s->norm_passes;
-    ss_op_elementwise(op, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
+    struct ss_op *op =
+        ss_op_kernels(ops, name, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     return op;
 }
 
-void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
+void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
-    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
+    double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
     /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
-    op->saved_bytes = x * s->e + ss_op_kept_input(s, stack, out) + 4 * s->tokens / s->sp;
+    op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
 }
 
-double ss_ops_params(const struct ss_ops *ops)
+void ss_ops_sum(struct ss_ops *ops)
 {
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].params;
-    return sum;
-}
-
-int ss_ops_tensors(const struct ss_ops *ops)
-{
-    int sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].tensors;
-    return sum;
-}
-
-double ss_ops_largest_params(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].params);
-    return most;
-}
-
-double ss_ops_gemm_params(const struct ss_ops *ops)
-{
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].gemm_params;
-    return sum;
-}
-
-void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm_params)
-{
-    *params = *gemm_params = 0;
-    for (int i = 0; i < ops->n; i++) {
-        *params += ops->op[i].expert ? ops->op[i].params : 0;
-        *gemm_params += ops->op[i].expert ? ops->op[i].gemm_params : 0;
+    struct ss_op_sums *sum = &ops->sum;
+    *sum = (struct ss_op_sums){0};
+    for (const struct ss_op *op = ops->op; op < ops->op + ops->n; op++) {
+        sum->params += op->params;
+        sum->gemm_params += op->gemm_params;
+        sum->tensors += op->tensors;
+        sum->largest = fmax(sum->largest, op->params);
+        sum->working = fmax(sum->working, op->working_bytes);
+        if (op->expert) {
+            sum->expert += op->params;
+            sum->expert_gemm += op->gemm_params;
+            sum->expert_tensors += op->tensors;
+        }
+        if (op->makes_logits) {
+            sum->logits += op->saved_bytes;
+            sum->logits_working = fmax(sum->logits_working, op->working_bytes);
+        }
     }
 }
 
@@ -240,12 +233,12 @@ void ss_ops_expert_params(const struct ss_ops *ops, double *params, double *gemm
 /* A module that is repeated as a whole keeps its input alone, which the norm before it keeps. */
 static double kept_bytes(const struct ss_op *op, unsigned modules)
 {
-    unsigned redone = op->module & modules;
+    unsigned redone = op->modules & modules;
     if (modules & SS_MODULE_BIT(SS_MODULE_OPERATORS))
         return op->operator_bytes;
     if (redone & WHOLE_MODULES)
         return 0;
-    return redone ? op->saved_bytes - op->module_bytes : op->saved_bytes + op->core_bytes;
+    return redone ? op->saved_bytes - op->redone_bytes : op->saved_bytes;
 }
 
 double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules)
@@ -285,7 +278,7 @@ struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules,
         const struct ss_saved *t = &ops->saved[i];
         const struct ss_op *op = &ops->op[t->op];
         unsigned keep = t->modules & ~idle, move = keep & modules;
-        if (t->elements < least || move == 0 || op->module & redone & WHOLE_MODULES)
+        if (t->elements < least || move == 0 || op->modules & redone & WHOLE_MODULES)
             continue;
         for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
             if (move & SS_OFFLOAD_BIT(k)) {
@@ -293,7 +286,7 @@ struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules,
                 out.copied += t->copied;
                 out.host += next_power_of_two(t->copied);
             }
-        if (move == keep && !(t->made && op->module & redone))
+        if (move == keep && !(t->is_output && op->modules & redone))
             out.freed += t->bytes;
     }
     for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
@@ -308,33 +301,9 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
         const struct ss_op *op = &ops->op[i];
         if (op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM)
             continue;
-        double in = op->m * op->k / (op->role == SS_TP_COLUMN ? s->sp : 1);
-        double gradient = op->m * op->n / (op->role == SS_TP_ROW ? s->sp : 1);
-        sum += (in + gradient) * (ss_precision_is_quantized(op->precision) ? s->quantized : s->e);
+        double in = op->gemm.m * op->gemm.k / (op->gemm.role == SS_TP_COLUMN ? s->sp : 1);
+        double gradient = op->gemm.m * op->gemm.n / (op->gemm.role == SS_TP_ROW ? s->sp : 1);
+        sum += (in + gradient) * (ss_precision_is_quantized(op->gemm.precision) ? s->quantized : s->e);
     }
     return sum;
-}
-
-double ss_ops_working_bytes(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].working_bytes);
-    return most;
-}
-
-double ss_ops_logits_bytes(const struct ss_ops *ops)
-{
-    double sum = 0;
-    for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].makes_logits ? ops->op[i].saved_bytes : 0;
-    return sum;
-}
-
-double ss_ops_logits_working_bytes(const struct ss_ops *ops)
-{
-    double most = 0;
-    for (int i = 0; i < ops->n; i++)
-        most = fmax(most, ops->op[i].makes_logits ? ops->op[i].working_bytes : 0);
-    return most;
 }

@@ -24,71 +24,102 @@ static void biases(struct ss_shape *s, const struct ss_model *m)
     s->norm_vectors = given(m->norm_vectors, m->normalization == SS_NORM_LAYERNORM ? 2 : 1);
 }
 
-/* Latent attention is multi-head attention behind its up-projections. */
-static void head_sizes(struct ss_shape *s, const struct ss_model *m)
+/* What tensor parallelism divides, and what is whole on every rank. */
+static void model_sizes(struct ss_shape *s, const struct ss_model *m, int padded_vocab, int tp)
 {
-    int latent = m->kv_lora_rank > 0;
-    s->heads = (double)m->num_attention_heads / s->tp;
-    s->groups = latent ? s->heads : fmax(1, (double)m->num_query_groups / s->tp);
-    s->d = latent ? m->qk_head_dim + m->qk_pos_emb_head_dim : m->kv_channels;
-    s->d_v = latent ? m->v_head_dim : m->kv_channels;
-}
-
-static void quantization(struct ss_shape *s, const struct ss_job *job)
-{
-    int fp8 = job->precision == SS_FP8;
-    s->fp8_blocks = fp8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
-    s->fp8_current = fp8 && job->fp8_recipe == SS_FP8_TENSORWISE;
-    s->block_scaled = job->precision == SS_NVFP4 || (fp8 && job->fp8_recipe == SS_FP8_MXFP8);
-    s->quantized = ss_job_quantized_bytes(job);
-}
-
-void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
-                   int padded_vocab)
-{
-    const struct ss_model *m = &job->model;
-    memset(s, 0, sizeof *s);
-    s->micro_batch = job->micro_batch;
-    s->sequence = job->seq_length;
-    s->packing = job->packed.rows;
-    s->document = s->packing ? ss_packing_keys(s->packing, 0, 0) : s->sequence;
-    s->chunk = (double)job->seq_length / job->cp;
-    s->tokens = s->micro_batch * s->chunk;
-    s->tp = job->tp;
-    s->cp = job->cp;
+    s->model = m;
+    s->tp = tp;
     s->h = m->hidden_size;
-    s->ffn = (double)m->ffn_hidden_size / job->tp;
-    head_sizes(s, m);
-    s->vocab = (double)padded_vocab / job->tp;
+    s->ffn = (double)m->ffn_hidden_size / tp;
+    s->vocab = (double)padded_vocab / tp;
     s->row = ss_model_embedding_row(m);
-    s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
     s->gated = m->gated_mlp;
     biases(s, m);
     s->positions =
         m->position == SS_POSITION_LEARNED ? (double)m->max_position_embeddings + m->extra_positions : 0;
     s->rope = m->position == SS_POSITION_ROPE;
     s->tied = m->tied_embeddings;
+}
+
+static void expert_sizes(struct ss_shape *s, const struct ss_model *m, int ep, int etp)
+{
+    s->ep = ep;
+    s->etp = etp;
+    s->experts = m->num_experts;
+    s->local_experts = s->experts / s->ep;
+    s->top_k = m->top_k;
+    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
+    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / s->tp;
+}
+
+static void microbatch(struct ss_shape *s, const struct ss_job *job)
+{
+    s->micro_batch = job->micro_batch;
+    s->sequence = job->seq_length;
+    s->packing = job->packed.rows;
+    s->document = s->packing ? ss_packing_keys(s->packing, 0, 0) : s->sequence;
+    s->chunk = (double)job->seq_length / job->cp;
+    s->tokens = s->micro_batch * s->chunk;
+    s->cp = job->cp;
+    s->cp_comm = job->cp_comm_type;
+    s->sp = job->sequence_parallel && job->tp > 1 ? job->tp : 1;
+}
+
+static void precisions(struct ss_shape *s, const struct ss_job *job)
+{
+    int fp8 = job->precision == SS_FP8;
+    s->fp8_blocks = fp8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
+    s->fp8_current = fp8 && job->fp8_recipe == SS_FP8_TENSORWISE;
+    s->block_scaled = job->precision == SS_NVFP4 || (fp8 && job->fp8_recipe == SS_FP8_MXFP8);
+    s->quantized = ss_job_quantized_bytes(job);
     s->gemm_precision = job->precision;
-    quantization(s, job);
-    s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;
-    s->norm_passes = stack->norm_passes;
-    s->storage_precision = job->stored;
+    s->storage_precision = ss_precision_is_quantized(job->precision) ? job->stored : job->precision;
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
+}
+
+/* Whose kernels layers call, and how. */
+static void implementation(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack)
+{
     s->attention = job->attention;
     s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
+    s->stack = stack;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->autocast = ss_job_autocasts(job, stack);
+    s->by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     s->split = stack->split_linear > 0;
     s->compiled = stack->compiled > 0;
+    s->norm_passes = stack->norm_passes;
+    s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;
     s->pp_shares = stack->pp_scatter_gather > 0 && job->scatter_gather && s->sp == 1 ? job->tp : 1;
-    s->cp_gathers = job->cp > 1 && job->cp_comm_type == SS_CP_ALLGATHER;
     s->attention_dropout = job->attention_dropout;
     s->hidden_dropout = job->hidden_dropout;
-    s->model = m;
-    s->window = m->sliding_window > 0 && m->sliding_window < job->seq_length ? m->sliding_window : 0;
-    s->attention_chunk =
-        m->attention_chunk > 0 && m->attention_chunk < job->seq_length ? m->attention_chunk : 0;
+}
+
+void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence)
+{
+    static const struct ss_stack none = {0};
+    memset(s, 0, sizeof *s);
+    s->stack = &none;
+    model_sizes(s, m, padded_vocab, 1);
+    expert_sizes(s, m, 1, 1);
+    s->micro_batch = s->cp = 1;
+    s->sp = s->pp_shares = 1;
+    s->tokens = s->sequence = s->document = s->chunk = sequence;
+    s->sent = s->routed = s->tokens * s->top_k;
+    s->gemm_precision = s->storage_precision = SS_BF16;
+    s->e = 2;
+    s->attention = SS_ATTENTION_FLASH;
+}
+
+void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack,
+                   int padded_vocab)
+{
+    memset(s, 0, sizeof *s);
+    model_sizes(s, &job->model, padded_vocab, job->tp);
+    microbatch(s, job);
+    precisions(s, job);
+    implementation(s, job, stack);
 }
 
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
@@ -103,13 +134,7 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     if (job->moe.overlap && s->dispatcher == SS_DISPATCH_DEEPEP)
         s->reserved_sms = job->moe.dispatch_sms;
     s->fp8_dispatch = job->moe.fp8_dispatch;
-    s->ep = job->ep;
-    s->etp = job->etp;
-    s->experts = m->num_experts;
-    s->local_experts = s->experts / s->ep;
-    s->top_k = m->top_k;
-    s->moe_ffn = (double)m->moe_ffn_hidden_size / s->etp;
-    s->shared_ffn = (double)m->shared_expert_ffn_hidden_size / job->tp;
+    expert_sizes(s, m, job->ep, job->etp);
     s->sent = spread->expert_copies * s->experts / (s->ep * s->etp);
     s->routed = ss_rank_tokens(job) * s->etp * s->top_k * spread->hottest;
     s->busiest = fmax(spread->source, s->routed / (s->sent * s->etp));
@@ -126,7 +151,6 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     s->uneven = spread->uneven;
     s->scattered = job->moe.load != SS_LOAD_BALANCED && !job->moe.pad_to_capacity;
     s->near_experts = s->experts / (spread->domains > 0 ? spread->domains : 1);
-    s->an_expert = s->routed / s->local_experts;
 }
 
 double ss_shape_border_bytes(const struct ss_shape *s)

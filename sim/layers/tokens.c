@@ -2,6 +2,7 @@
 /* What a rank does with its tokens beside a mixture's exchanges, as Megatron core's moe_utils.py: into the order of the experts and back. */
 #include <math.h>
 
+#include "layers/mlp.h"
 #include "layers/operators.h"
 #include "stepsim/job.h"
 #include "stepsim/job_kinds.h"
@@ -17,10 +18,9 @@ double ss_op_dispatched(const struct ss_shape *s)
 }
 
 /* A copy of rows by torch.cat, which until PyTorch 2.8 moves 16 bit an element at a time. */
-static void joined(struct ss_op *op, const struct ss_shape *s, const struct ss_stack *stack, double forward,
-                   double backward)
+static void joined(struct ss_op *op, const struct ss_shape *s, double forward, double backward)
 {
-    if (stack->wide_cat <= 0)
+    if (s->stack->wide_cat <= 0)
         ss_op_strided(op, forward, backward, 2 * s->e);
 }
 
@@ -43,65 +43,60 @@ static void weigh(struct ss_op *op, const struct ss_shape *s, double copies)
  * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive, and allgather those of all ranks, of
  * which each copies what is for its experts and sums into a place for every one. Without fusion
  * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
-void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                       const char *name, int back)
+void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
     int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
     double row = s->h * s->e, copies = (ss_op_by_stages(s) || group > 1 ? s->routed : s->sent) * row;
     double tokens = (ss_op_by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
     double gather = ((group > 1 ? fmin(tokens, copies) : tokens) + copies) * ss_op_dispatched(s) / s->e;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, back ? sum : gather, back ? gather : sum,
-                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
+    struct ss_op *op = ss_op_kernels(ops, name, back ? sum : gather, back ? gather : sum,
+                                     (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
     if (s->dispatcher ==
         SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, calls that `exchange` has */
         op->forward_launches = op->forward_kernels;
         op->backward_launches = op->backward_kernels;
         op->forward_kernels = op->backward_kernels = 0;
-        op->called = 1;
+        op->in_exchange = 1;
     }
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
-    if (back && !ss_op_by_stages(s) && stack->moe_probabilities <= 0)
+    if (back && !ss_op_by_stages(s) && s->stack->moe_probabilities <= 0)
         weigh(op, s, copies);
 }
 
 /* Several experts on a rank: what came from each rank is put in the order of the experts, tokens and probabilities; without fusion
  * split and joined by torch.cat, and so are the gradients. */
-void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, const char *name)
+void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double copied = 2 * s->routed * s->h * s->e;
     if (s->local_experts <= 1 || s->dispatcher != SS_DISPATCH_ALLTOALL || s->ep * s->etp <= 1)
         return;
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 2, 2);
+    struct ss_op *op = ss_op_kernels(ops, name, copied, copied, 2, 2);
     if (!s->permute_fused)
-        joined(op, s, stack, s->routed * s->h, s->routed * s->h);
+        joined(op, s, s->routed * s->h, s->routed * s->h);
 }
 
 /* Experts that work one after the other: their tokens are split, their outputs joined; backward gradients are joined where tokens were
  * split. */
-void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     double copied = 2 * s->routed * s->h * s->e;
     if (!s->sequential || s->local_experts <= 1)
         return;
-    struct ss_op *op = ss_op_add(ops, "experts joined", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 1, 1);
-    joined(op, s, stack, s->routed * s->h, s->routed * s->h);
+    struct ss_op *op = ss_op_kernels(ops, "experts joined", copied, copied, 1, 1);
+    joined(op, s, s->routed * s->h, s->routed * s->h);
 }
 
 /* fp8 GEMMs take a multiple of 16 rows: what goes to each expert is copied with rows of zeros behind it, and back, unless the
  * router pads it, or HybridEP, which leaves room for them where it puts tokens down. Rows without the zeros are joined by torch.cat
  * (Transformer Engine before 2.6, whose releases are older than PyTorch 2.8). */
-void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int back)
+void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back)
 {
     double elements = s->routed * s->h, copied = 2 * elements * s->e;
     if (!ss_precision_is_quantized(s->gemm_precision) || !s->scattered || s->router_pads ||
         s->dispatcher == SS_DISPATCH_HYBRIDEP)
         return;
-    struct ss_op *op = ss_op_add(ops, back ? "unpad" : "pad", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, copied, copied, 2, 2);
+    struct ss_op *op = ss_op_kernels(ops, back ? "unpad" : "pad", copied, copied, 2, 2);
     if (!s->sequential)
-        joined(op, s, stack, back ? elements : 0, back ? 0 : elements);
+        joined(op, s, back ? elements : 0, back ? 0 : elements);
 }

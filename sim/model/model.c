@@ -111,6 +111,11 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
     return SS_OK;
 }
 
+int ss_model_embedding_row(const struct ss_model *m)
+{
+    return m->embedding_size > 0 ? m->embedding_size : m->hidden_size;
+}
+
 int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp)
 {
     int64_t multiple = (int64_t)(divisible_by > 0 ? divisible_by : 1) * (tp > 0 ? tp : 1);

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "layers/flops.h"
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
+#include "stepsim/parameters.h"
 #include "stepsim/params.h"
 
 static int no_memory(const struct ss_plan *plan, struct ss_error *err)
@@ -204,8 +206,8 @@ static int share_links(struct ss_plan_builder *b, struct ss_error *err)
 /* What follows from all the rest. */
 static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
-    const struct ss_plan_flops flops =
-        ss_plan_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
+    const struct ss_model_flops flops =
+        ss_model_flops_of(b->plan->job, b->plan->stack, b->plan->schedule, b->plan->padded_vocab);
     b->plan->model_flops = flops.model;
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;

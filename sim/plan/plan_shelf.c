@@ -56,7 +56,7 @@ static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
     const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
     struct ss_job job = *plan->job;
     job.micro_batch = job.global_batch = 0;
-    memset(&job.recompute.granularity, 0, sizeof job.recompute.granularity);
+    memset(&job.recompute, 0, sizeof job.recompute);
     job.spread = 0;
     mix_machine(&key, b);
     ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));

@@ -2,6 +2,7 @@
 #include "report/common.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
+#include "stepsim/parameters.h"
 #include "stepsim/text.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "job/flags.h"
 #include "model/model_internal.h"
 #include "report/common.h"
+#include "stepsim/parameters.h"
 
 static void parallel_fields(json_t *o, const struct ss_plan *plan)
 {

@@ -4,6 +4,7 @@
 
 #include "report/common.h"
 #include "stepsim/model.h"
+#include "stepsim/parameters.h"
 #include "stepsim/stack.h"
 
 /* Each line of a list: printed or collected. */

@@ -7,6 +7,7 @@
 #include "report/text.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
+#include "stepsim/parameters.h"
 
 /* Any class of a stage: the layers of a stage do not depend on the class. */
 static const struct ss_plan_class *class_of_stage(const struct ss_plan *plan, int stage)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "model/model_internal.h"
-#include "stepsim/model.h"
+#include "stepsim/parameters.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

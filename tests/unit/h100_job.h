@@ -7,7 +7,7 @@
 
 #include "cost/cost.h"
 #include "job_helper.h"
-#include "layers/kinds.h"
+#include "pairs.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
@@ -68,7 +68,7 @@ static inline void h100_layer(struct h100_layer *l, int kind, const char *stack,
     l->c.tp = (struct ss_group_shape){.n = l->job.tp, .nodes = 1, .per_node = l->job.tp};
     l->c.net.nvlink_busbw = 300e9;
     ss_shape_init(&l->c.shape, &l->job, &l->stack, 128512);
-    ss_layer_operators(kind, &l->c.shape, &l->stack, &l->ops);
+    ss_layer_operators(kind, &l->c.shape, &l->ops);
 }
 
 /* The operator of this name; NULL: the layer has none. */
@@ -80,10 +80,10 @@ static inline const struct ss_op *h100_op(const struct ss_ops *ops, const char *
     return NULL;
 }
 
-static inline struct ss_layer_cost h100_cost(const struct h100_layer *l, int kind, int recompute)
+static inline struct ss_layer_cost h100_cost(const struct h100_layer *l, int recompute)
 {
     struct ss_layer_cost out;
-    ss_cost_layer(&l->c, &l->ops, ss_layer_kind(kind), recompute, &out);
+    ss_cost_layer(&l->c, &l->ops, recompute, &out);
     return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cost/cost.h"
 #include "layers/kinds.h"
+#include "pairs.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "suite.h"
@@ -73,7 +74,7 @@ static inline struct ss_ops layer_of(struct setting *t, int kind)
 {
     struct ss_ops ops;
     shape_again(t);
-    ss_layer_operators(kind, &t->c.shape, &t->stack, &ops);
+    ss_layer_operators(kind, &t->c.shape, &ops);
     return ops;
 }
 

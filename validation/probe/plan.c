@@ -37,21 +37,20 @@ static int shapes_add(struct shapes *s, int pass, double m, double n, double k, 
 /* The three GEMMs of each linear layer of a kind of layer. */
 static int shapes_of_layer(struct shapes *s, const struct ss_shape *of, int kind, struct ss_error *err)
 {
-    const struct ss_stack none = {0};
     struct ss_ops ops = {0};
     int rc = SS_OK;
 
-    ss_layer_operators(kind, of, &none, &ops);
+    ss_layer_operators(kind, of, &ops);
     for (int i = 0; i < ops.n && !rc; i++) {
         const struct ss_op *op = &ops.op[i];
-        int linear = kind == SS_LAYER_DENSE;
+        int linear = ss_layer_is_pair(kind);
         if (op->kind != SS_OP_GEMM)
             continue;
-        rc = shapes_add(s, PROBE_FORWARD, op->m, op->n, op->k, linear, err);
+        rc = shapes_add(s, PROBE_FORWARD, op->gemm.m, op->gemm.n, op->gemm.k, linear, err);
         if (!rc)
-            rc = shapes_add(s, PROBE_DGRAD, op->m, op->k, op->n, linear, err);
+            rc = shapes_add(s, PROBE_DGRAD, op->gemm.m, op->gemm.k, op->gemm.n, linear, err);
         if (!rc)
-            rc = shapes_add(s, PROBE_WGRAD, op->n, op->k, op->m, linear, err);
+            rc = shapes_add(s, PROBE_WGRAD, op->gemm.n, op->gemm.k, op->gemm.m, linear, err);
     }
     return rc;
 }
@@ -75,7 +74,7 @@ static int shapes_of_model(struct shapes *s, const char *name, struct ss_error *
             job.tp = tp;
             job.seq_length = tokens;
             ss_shape_init(&shape, &job, &none, ss_model_padded_vocab(&job.model, 128, tp));
-            rc = shapes_of_layer(s, &shape, SS_LAYER_DENSE, err);
+            rc = shapes_of_layer(s, &shape, SS_LAYER_PAIR(SS_MIXER_FULL, SS_MLP_DENSE), err);
             if (!rc)
                 rc = shapes_of_layer(s, &shape, SS_LAYER_LOSS, err);
         }

@@ -11,22 +11,20 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = s->tokens / s->sp * s->row * s->e;
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     double x = s->tokens * s->h, looked_up = s->tokens * s->row;
     struct ss_op *op = ss_op_add(ops, "embedding", SS_OP_ELEMENTWISE);
     /* Look-up, and scatter-add of fp32 gradients in the backward; positions are added to what may be wider than a row. */
-    ss_op_elementwise(op, looked_up * s->e * 2 + (s->positions > 0 ? x * s->e * 3 : 0),
-                      looked_up * (s->e + 8), s->positions > 0 ? 3 : 1, 2);
+    ss_op_traffic(op, looked_up * s->e * 2 + (s->positions > 0 ? x * s->e * 3 : 0), looked_up * (s->e + 8),
+                  s->positions > 0 ? 3 : 1, 2);
     op->params = s->vocab * s->row + s->positions * s->h;
     op->tensors = s->positions > 0 ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);
     if (s->row != s->h)
         projection(ops, s);
     if (s->model->embedding_scale > 0)
-        ss_op_elementwise(ss_op_add(ops, "embedding scale", SS_OP_ELEMENTWISE), 2 * x / s->sp * s->e,
-                          2 * x / s->sp * s->e, 1, 1);
+        ss_op_kernels(ops, "embedding scale", 2 * x / s->sp * s->e, 2 * x / s->sp * s->e, 1, 1);
     if (s->model->embedding_norm > 0)
         ss_op_norm_of(ops, s, "embedding norm", x / s->sp, s->h, s->e)->saved_bytes =
             x / s->sp * s->e + 4 * s->tokens / s->sp;
@@ -37,8 +35,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         ss_op_border(ops, s, SS_PHASE_W, SS_COLL_ALL_GATHER, looked_up * s->e);
 }
 
-const struct ss_layer_kind ss_layer_embedding = {
-    .name = "embedding",
+const struct ss_layer_border ss_border_embedding = {
     .where = SS_WHERE_BEFORE,
     .operators = operators,
 };

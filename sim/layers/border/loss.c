@@ -7,16 +7,15 @@
 
 /* What a model does with its logits before the loss, operators of PyTorch: a factor; division, tanh, which keeps its output, and
  * multiplication. A loss that is fused with the output layer does it in its own kernel. */
-static void factors(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void factors(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->tokens * s->vocab * s->e;
-    if (stack->fused_linear_loss > 0)
+    if (s->stack->fused_linear_loss > 0)
         return;
     if (s->model->logits_scale > 0)
-        ss_op_elementwise(ss_op_add(ops, "logits scale", SS_OP_ELEMENTWISE), 2 * pass, 2 * pass, 1, 1);
+        ss_op_kernels(ops, "logits scale", 2 * pass, 2 * pass, 1, 1);
     if (s->model->logits_softcap > 0) {
-        struct ss_op *op = ss_op_add(ops, "logits soft cap", SS_OP_ELEMENTWISE);
-        ss_op_elementwise(op, 6 * pass, 7 * pass, 3, 3);
+        struct ss_op *op = ss_op_kernels(ops, "logits soft cap", 6 * pass, 7 * pass, 3, 3);
         op->saved_bytes = pass;
         op->makes_logits = 1;
     }
@@ -39,9 +38,9 @@ static double output_backward(const struct ss_shape *s, const struct ss_op *laye
 }
 
 /* Transformer Engine's cross entropy: a kernel reads the logits, another makes their gradient of them. */
-static int leaves_gradient(const struct ss_stack *stack)
+static int leaves_gradient(const struct ss_shape *s)
 {
-    return stack->fused_cross_entropy > 1;
+    return s->stack->fused_cross_entropy > 1;
 }
 
 /* Pieces of the tokens that Liger's output layer and loss take one after the other: their logits are about as large as the hidden
@@ -59,8 +58,8 @@ static void linear_loss(struct ss_op *op, const struct ss_shape *s)
 {
     double pieces = linear_loss_pieces(s), weight = s->vocab * s->row, input = s->tokens * s->row;
     double logits = s->tokens * s->vocab, cast = s->e < 4 ? s->e + 4 : 0, add = 4 + 2 * s->e;
-    ss_op_elementwise(op, 3 * s->e * logits + 2 * s->e * input + pieces * (cast + add) * weight,
-                      2 * s->e * (input + weight), (int)(5 * pieces), 2);
+    ss_op_traffic(op, 3 * s->e * logits + 2 * s->e * input + pieces * (cast + add) * weight,
+                  2 * s->e * (input + weight), (int)(5 * pieces), 2);
     op->saved_bytes = (input + weight) * s->e;
     op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
 }
@@ -75,24 +74,24 @@ static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
         ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_REDUCE, fp32_tokens);
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     double logits = s->tokens * s->vocab;
     double output = 0;
     struct ss_op *op;
     if (s->model->final_norm) {
-        ss_op_norm(ops, s, stack, "final norm");
-        ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, stack, s->e);
+        ss_op_norm(ops, s, "final norm");
+        ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, s->e);
     }
     if (s->row != s->h)
         projection(ops, s);
     op = ss_op_linear(ops, "logits", s, s->vocab, s->row, SS_TP_COLUMN, s->storage_precision, 0);
     if (!s->model->final_norm && s->row == s->h) /* what a norm or a projection keeps else */
-        op->saved_bytes = ss_op_kept_input(s, stack, s->e);
+        op->saved_bytes = ss_op_kept_input(s, s->e);
     op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
-    if (stack->fused_linear_loss > 0)
-        op->pieces = linear_loss_pieces(s);
-    if (stack->fused_wgrad_accumulation > 0)
+    if (s->stack->fused_linear_loss > 0)
+        op->gemm.pieces = linear_loss_pieces(s);
+    if (s->stack->fused_wgrad_accumulation > 0)
         output = output_backward(s, op);
     if (s->tied) /* counted by the embedding where they share a stage; the plan adds the copy else */
         op->params = op->tensors = 0;
@@ -100,31 +99,30 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s, const struct
         op->params += s->vocab;
         op->tensors++;
     }
-    factors(ops, s, stack);
+    factors(ops, s);
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
-    ss_op_elementwise(op, logits * stack->loss_fwd_bytes, logits * stack->loss_bwd_bytes, 12, 4);
+    ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
     /* The largest logit of a token is taken away, by the sum of the powers divided, backward multiplied by the token's gradient:
      * in place, in fp32, with what is broadcast. */
-    if (!stack->fused_cross_entropy)
-        ss_op_strided(op, stack->loss_strided * logits, stack->loss_strided / 2 * logits, 8);
+    if (!s->stack->fused_cross_entropy)
+        ss_op_strided(op, s->stack->loss_strided * logits, s->stack->loss_strided / 2 * logits, 8);
     /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. Transformer Engine's makes
      * it of the logits, where they are. */
-    double kept = stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
+    double kept = s->stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;
-    double peak = s->tp > 1 && stack->loss_parallel_peak_bytes > 0 ? stack->loss_parallel_peak_bytes
-                                                                   : stack->loss_peak_bytes;
-    op->working_bytes = logits * (kept > s->e                          ? fmax(s->e, peak - kept)
-                                  : leaves_gradient(stack) && s->e < 4 ? 0
-                                                                       : s->e);
+    double peak = s->tp > 1 && s->stack->loss_parallel_peak_bytes > 0 ? s->stack->loss_parallel_peak_bytes
+                                                                      : s->stack->loss_peak_bytes;
+    op->working_bytes = logits * (kept > s->e                      ? fmax(s->e, peak - kept)
+                                  : leaves_gradient(s) && s->e < 4 ? 0
+                                                                   : s->e);
     op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
-    if (stack->fused_linear_loss > 0)
+    if (s->stack->fused_linear_loss > 0)
         linear_loss(op, s);
-    borders(ops, s, leaves_gradient(stack));
+    borders(ops, s, leaves_gradient(s));
 }
 
-const struct ss_layer_kind ss_layer_loss = {
-    .name = "loss",
+const struct ss_layer_border ss_border_loss = {
     .where = SS_WHERE_BEHIND,
     .is_loss = 1,
     .operators = operators,

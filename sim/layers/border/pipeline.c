@@ -11,25 +11,21 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s, int phase)
         ss_op_border(ops, s, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(s));
 }
 
-static void received(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void received(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     gather(ops, s, SS_PHASE_F);
 }
 
-static void returned(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void returned(struct ss_ops *ops, const struct ss_shape *s)
 {
-    (void)stack;
     gather(ops, s, SS_PHASE_I);
 }
 
-const struct ss_layer_kind ss_layer_received = {
-    .name = "received",
+const struct ss_layer_border ss_border_received = {
     .where = SS_WHERE_BEFORE,
     .operators = received,
 };
-const struct ss_layer_kind ss_layer_returned = {
-    .name = "returned",
+const struct ss_layer_border ss_border_returned = {
     .where = SS_WHERE_BEHIND,
     .operators = returned,
 };

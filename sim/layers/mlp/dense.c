@@ -1,43 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A transformer layer of attention and one MLP. */
+/* A dense MLP. */
 #include "layers/kinds.h"
+#include "layers/mlp.h"
 
-/* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which
- * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
-static void bias_gradients_add(struct ss_ops *ops, const struct ss_shape *s)
+/* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which Transformer Engine forms in its
+ * GEMMs and casts. They belong to operators that are counted elsewhere. */
+static void bias_gradients(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double columns = (s->qkv_bias ? ss_op_qkv_columns(s) : 0) + ss_op_fc1_columns(s);
-    double split = (1 + s->out_bias) * s->h / s->sp;
-    ss_op_elementwise(ss_op_add(ops, "bias gradients", SS_OP_ELEMENTWISE), 0,
-                      s->tokens * (columns + split) * s->e, 0, 0);
+    ss_op_kernels(ops, "bias gradients", 0, s->tokens * ops->bias_columns * s->e, 0, 0);
 }
 
-static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    ss_op_attention_block(ops, s, stack, local);
-    ss_op_mlp_block(ops, s, stack);
+    static const struct ss_mlp_names names = {"fc1", "fc2", "fc3", SS_CAST_OF_NORM};
+    ss_op_mlp_begin(ops, s);
+    int first = ops->n;
+    ss_op_mlp(ops, s, &names, s->ffn);
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MLP);
+    ss_op_mlp_end(ops, s);
     if (s->mlp_bias && !s->te)
-        bias_gradients_add(ops, s);
-    ss_ops_by_operator(ops, s);
+        bias_gradients(ops, s);
 }
 
-static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 0);
-}
-
-static void local(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 1);
-}
-
-const struct ss_layer_kind ss_layer_dense = {
-    .name = "dense",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = full,
-};
-const struct ss_layer_kind ss_layer_dense_local = {
-    .name = "dense, local attention",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = local,
-};
+const struct ss_mlp ss_mlp_dense = {.operators = operators};

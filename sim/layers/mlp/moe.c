@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transformer layer of attention and a mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
+ * A mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
  * between the ranks of the expert group, experts as grouped GEMMs, exchange and permutation back; shared experts beside.
  */
 #include <math.h>
 #include <string.h>
 
 #include "layers/kinds.h"
+#include "layers/mlp.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 
 /* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
-static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void norm(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp;
     if (s->experts <= 1) {
-        ss_op_norm(ops, s, stack, "mlp norm");
+        ss_op_norm(ops, s, "mlp norm");
         return;
     }
     struct ss_op *op = ss_op_norm_of(ops, s, "mlp norm", x, s->h, s->e);
-    op->module = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    op->module_bytes = x * s->e;
+    op->modules = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
+    op->redone_bytes = x * s->e;
     op->saved_bytes = 2 * x * s->e + 4 * s->tokens / s->sp;
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM), x, s->e);
 }
@@ -36,8 +37,7 @@ static void jitter(struct ss_ops *ops, const struct ss_shape *s)
     double pass = s->tokens / s->sp * s->h * s->e;
     if (!s->input_jitter)
         return;
-    struct ss_op *op = ss_op_add(ops, "input jitter", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, 8 * pass, 3 * pass, 4, 1);
+    struct ss_op *op = ss_op_kernels(ops, "input jitter", 8 * pass, 3 * pass, 4, 1);
     op->saved_bytes = 2 * pass;
 }
 
@@ -49,7 +49,7 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     double own = s->tokens / s->sp, scores = own * s->experts;
     jitter(ops, s);
     struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
-    op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
+    op->gemm_params = op->model_flops = 0; /* in 16 bit under fp8, as the logits; Megatron counts none */
     op->params +=
         (s->model->router_bias > 0 ? s->experts : 0) + (s->model->router_linear_bias > 0 ? s->experts : 0);
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
@@ -58,17 +58,16 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
         /* Forward cuBLAS writes fp32 of 16-bit inputs. Backward input and weight are cast, and their gradients, whose
          * GEMMs move 4 bytes where they moved 2. */
         double x = own * s->h, w = s->experts * s->h;
-        ss_op_elementwise(ss_op_add(ops, "router casts", SS_OP_ELEMENTWISE), 0, 16 * (x + w), 0, 4);
-        ops->op[ops->n - 1].casts = 1;
+        ss_op_kernels(ops, "router casts", 0, 16 * (x + w), 0, 4);
+        ops->op[ops->n - 1].is_cast = 1;
     }
     op = ss_op_add(ops, "routing", SS_OP_ELEMENTWISE);
     int groups = s->model->router_groups > 0, bias = s->model->router_bias > 0;
     if (s->router_fused)
-        ss_op_elementwise(op, scores * 4 * 4, scores * 4 * 4, 8 + bias * COUNT_KERNELS, 4);
+        ss_op_traffic(op, scores * 4 * 4, scores * 4 * 4, 8 + bias * COUNT_KERNELS, 4);
     else
-        ss_op_elementwise(op, scores * 4 * 10, scores * 4 * 6,
-                          26 + groups * GROUP_KERNELS + bias * BIAS_KERNELS,
-                          12 + bias * BIAS_BACKWARD_KERNELS);
+        ss_op_traffic(op, scores * 4 * 10, scores * 4 * 6, 26 + groups * GROUP_KERNELS + bias * BIAS_KERNELS,
+                      12 + bias * BIAS_BACKWARD_KERNELS);
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
@@ -81,25 +80,14 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
     if (s->ep * s->etp > 1) {
         struct ss_op *op = ss_op_add(ops, "counts", SS_OP_ELEMENTWISE);
         double map = hybrid && s->ep > 1 ? s->ep * s->tokens / s->sp * s->experts : 0;
-        ss_op_elementwise(op, map, 0, kernels, 0);
-        op->gathered = map;
+        ss_op_traffic(op, map, 0, kernels, 0);
+        op->gathers_first = map;
         if (hybrid) { /* its dispatch calls NCCL and launches the others */
             op->forward_kernels = 1;
             op->forward_launches = kernels - 1;
         }
     }
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
-}
-
-static void exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
-                     double back_bytes)
-{
-    struct ss_op *op = ss_op_add(ops, name, SS_OP_EXCHANGE);
-    op->comm = comm;
-    op->forward_coll = coll;
-    op->backward_coll = back;
-    op->exchanged = bytes;
-    op->exchanged_back = back_bytes;
 }
 
 /* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, as many as the busiest rank gets, or
@@ -109,13 +97,13 @@ static double moved(const struct ss_shape *s)
     return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
-/* The same where a dispatch moves 1 byte an element and the scale of 128 of them. */
+/* These bytes where a dispatch moves 1 byte an element and the scale of 128 of them. */
 static double moved_in_fp8(const struct ss_shape *s)
 {
     return moved(s) / s->e * ss_op_dispatched(s);
 }
 
-/* Kinds of the exchange to the experts and of that back. Of even amounts both are one. */
+/* Kinds of the exchange to the experts and of the exchange back, which are one kind where amounts are even. */
 static int kind_there(const struct ss_shape *s)
 {
     return ss_op_by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;
@@ -131,23 +119,23 @@ static int kind_back(const struct ss_shape *s)
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. The
  * probability of each copy in fp32, which weighs the activation there, and its gradient on the way back have an all-to-all of their
  * own; HybridEP sends each copy with those of all experts that NVLink joins. */
-static void dispatch(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
     double weights = s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts : 0;
-    int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && stack->moe_probabilities > 0;
+    int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && s->stack->moe_probabilities > 0;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, group * own,
-                 group * own);
+        ss_op_exchange(ops, "dispatch", SS_COMM_ETP_EP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER,
+                       group * own, group * own);
         return;
     }
     if (s->ep <= 1)
         return;
-    exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
-             moved(s) + weights);
+    ss_op_exchange(ops, "dispatch", SS_COMM_EP, kind_there(s), kind_back(s), moved_in_fp8(s) + weights,
+                   moved(s) + weights);
     struct ss_op *op = &ops->op[ops->n - 1];
-    op->apart = apart ? 4 * s->sent * fmax(1, s->busiest) : 0;
+    op->exchange.ahead = apart ? 4 * s->sent * fmax(1, s->busiest) : 0;
     op->forward_kernels = op->backward_kernels = apart ? 2 : 1;
 }
 
@@ -155,7 +143,7 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
 {
     double bytes = s->routed * s->h * s->e;
     if (s->dispatcher != SS_DISPATCH_ALLGATHER && s->etp > 1)
-        exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
+        ss_op_exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
 
 /* Backward the gradients of the experts' outputs, which go to fp8 GEMMs, are dispatched. */
@@ -164,15 +152,15 @@ static void combine(struct ss_ops *ops, const struct ss_shape *s)
     double row = s->h * s->e, own = s->tokens / s->sp * row;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
-        exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, group * own,
-                 group * own);
+        ss_op_exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER,
+                       group * own, group * own);
         return;
     }
     if (s->etp > 1)
-        exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER, s->routed * row,
-                 s->routed * row);
+        ss_op_exchange(ops, "scatter", SS_COMM_ETP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER,
+                       s->routed * row, s->routed * row);
     if (s->ep > 1)
-        exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
+        ss_op_exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
 }
 
 /* One linear layer of the experts of a rank. */
@@ -182,17 +170,17 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->gemm_precision, 0);
     op->kind = SS_OP_GROUPED_GEMM;
     op->expert = 1;
-    op->groups = s->local_experts;
-    op->scattered = s->scattered;
-    op->m = s->routed;
-    op->forward_flops = 2 * op->m * n * k;
+    op->gemm.groups = s->local_experts;
+    op->gemm.scattered = s->scattered;
+    op->gemm.m = s->routed;
+    op->forward_flops = op->model_flops = 2 * op->gemm.m * n * k;
     op->backward_flops = 2 * op->forward_flops;
-    op->gemm_params = op->params = op->groups * n * k;
-    op->tensors = (int)op->groups;
+    op->gemm_params = op->params = op->gemm.groups * n * k;
+    op->tensors = (int)op->gemm.groups;
     op->forward_launches = op->tensors;      /* cuBLAS, a GEMM an expert on streams side by side */
     op->backward_launches = 3 * op->tensors; /* and the hook that says that its gradient is ready */
     if (s->fused_experts) {
-        op->one_kernel = 1;
+        op->gemm.one_kernel = 1;
         op->forward_launches = 0;
         op->backward_launches = op->tensors;
     }
@@ -202,7 +190,7 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
         op->forward_launches = op->backward_launches = 0;
     }
     if (s->model->expert_bias > 0) {
-        op->params += op->groups * n;
+        op->params += op->gemm.groups * n;
         op->tensors *= 2;
     }
     return op;
@@ -228,26 +216,25 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
     double half = s->routed * s->moe_ffn;
     if (s->model->activation_clamp <= 0 || !s->gated)
         return;
-    struct ss_op *op = ss_op_add(ops, "activation clamp", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, 8 * half * s->e, half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
-                      CLAMP_BACKWARD_KERNELS);
+    struct ss_op *op = ss_op_kernels(ops, "activation clamp", 8 * half * s->e,
+                                     half * (CLAMP_BACKWARD_PASSES * s->e + CLAMP_FLAGS), CLAMP_KERNELS,
+                                     CLAMP_BACKWARD_KERNELS);
     ss_op_strided(op, 2 * half, 5 * half, 2 * s->e);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
-    op->saved_bytes = op->module_bytes = 2 * half * s->e;
+    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
+    op->saved_bytes = op->redone_bytes = 2 * half * s->e;
 }
 
 /* Fused, the first product's epilogue clamps, activates and quantizes, and the backward's of the second what goes on to the first:
  * what the first reads and the second's gradient are quantized by kernels of their own. */
-static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, double in,
-                 double out, int first)
+static void cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int first)
 {
     if (!ss_precision_is_quantized(s->gemm_precision))
         return;
     if (!s->fused_experts) {
-        ss_op_expert_cast(ops, s, stack, in, out);
+        ss_op_expert_cast(ops, s, in, out);
         return;
     }
-    ss_op_expert_cast(ops, s, stack, first ? in : 0, first ? 0 : out);
+    ss_op_expert_cast(ops, s, first ? in : 0, first ? 0 : out);
     struct ss_op *op = &ops->op[ops->n - 1];
     if (first)
         op->backward_kernels = op->backward_launches = 0;
@@ -262,27 +249,27 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
         clamp(ops, s);
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     if (s->fused_experts)
-        ss_op_elementwise(op, 0, 0, 0, 0);
-    op->module = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
-    op->saved_bytes = op->module_bytes = s->routed * s->moe_ffn * kept;
+        ss_op_traffic(op, 0, 0, 0, 0);
+    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
+    op->saved_bytes = op->redone_bytes = s->routed * s->moe_ffn * kept;
 }
 
 /* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
  * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
-static void experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void experts(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s, stack) ? s->quantized : s->e;
-    cast(ops, s, stack, s->h, fc1, 1);
+    double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
+    cast(ops, s, s->h, fc1, 1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
     /* Its input, which for a single expert is the norm's output, and that of the activation. */
     op->saved_bytes =
-        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s, stack) ? 1 : s->e));
-    offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s, stack) ? 1 : s->e);
+        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s) ? 1 : s->e));
+    offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s) ? 1 : s->e);
     activation(ops, s, kept);
-    cast(ops, s, stack, s->moe_ffn, s->h, 0);
+    cast(ops, s, s->moe_ffn, s->h, 0);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
     /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
-    double copies = s->routed - s->tokens / s->sp, inplace = stack->inplace_activation > 0;
+    double copies = s->routed - s->tokens / s->sp, inplace = s->stack->inplace_activation > 0;
     op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
                         s->routed * s->moe_ffn * kept;
 }
@@ -301,17 +288,16 @@ static void bias(struct ss_ops *ops, const struct ss_shape *s)
     double pass = s->routed * s->h * s->e;
     int groups = (int)s->local_experts, wide = wide_probabilities(s);
     if (s->model->expert_bias > 0 && s->fused_experts) /* of the gradient, a kernel for both sums */
-        ss_op_elementwise(ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE), 0, pass, 0, 1);
+        ss_op_kernels(ops, "experts bias", 0, pass, 0, 1);
     if (s->model->expert_bias <= 0 || s->fused_experts)
         return;
-    struct ss_op *op = ss_op_add(ops, "experts bias", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, (wide ? 14 : 6) * pass, (wide ? 20 : 8) * pass, 2 * groups + 1 + wide,
-                      (4 + wide) * groups + 1 + wide);
+    struct ss_op *op = ss_op_kernels(ops, "experts bias", (wide ? 14 : 6) * pass, (wide ? 20 : 8) * pass,
+                                     2 * groups + 1 + wide, (4 + wide) * groups + 1 + wide);
     ss_op_strided(op, pass / s->e, 2 * pass / s->e, 2 * s->e * (1 + wide));
 }
 
 /* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
-static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void shared_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_mlp_names names = {"shared fc1", "shared fc2", "shared fc3",
                                        s->shared_redone ? SS_CAST_OF_OWN : SS_CAST_OF_KEPT};
@@ -319,13 +305,13 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s, const s
     int first = ops->n;
     if (s->shared_ffn <= 0)
         return;
-    ss_op_mlp(ops, s, stack, &names, s->shared_ffn);
+    ss_op_mlp(ops, s, &names, s->shared_ffn);
     for (int i = first; i < ops->n; i++) {
-        ops->op[i].module = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-        ops->op[i].beside = s->shared_overlap;
+        ops->op[i].modules = SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+        ops->op[i].beside_exchange = s->shared_overlap;
     }
-    struct ss_op *op = ss_op_add(ops, "shared output", SS_OP_ELEMENTWISE);
-    ss_op_elementwise(op, (s->model->shared_expert_gate ? 5 : 3) * x,
+    struct ss_op *op =
+        ss_op_kernels(ops, "shared output", (s->model->shared_expert_gate ? 5 : 3) * x,
                       (s->model->shared_expert_gate ? 5 : 0) * x, s->model->shared_expert_gate ? 3 : 1,
                       s->model->shared_expert_gate ? 4 : 0);
     op->params = s->model->shared_expert_gate ? s->h : 0;
@@ -354,13 +340,12 @@ static void release(struct ss_ops *ops, const struct held_back *held, int from, 
 
 /* Shared experts beside the exchanges: FC1 and activation behind the dispatch is posted, FC2 behind the combine; and between
  * both where another microbatch's compute hides the exchanges. */
-static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                         struct held_back *held)
+static void early_shared(struct ss_ops *ops, const struct ss_shape *s, struct held_back *held)
 {
     held->n = 0;
     if (s->shared_ffn <= 0 || !(s->shared_overlap || s->paired))
         return;
-    shared_experts(ops, s, stack);
+    shared_experts(ops, s);
     hold_back(ops,
               s->paired                                      ? 1
               : ss_precision_is_quantized(s->gemm_precision) ? 3
@@ -369,7 +354,7 @@ static void early_shared(struct ss_ops *ops, const struct ss_shape *s, const str
 }
 
 /* A single expert takes all tokens as they are. */
-static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
+static void mixture(struct ss_ops *ops, const struct ss_shape *s)
 {
     struct held_back held;
     int first = ops->n, several = s->experts > 1, sized = first;
@@ -382,60 +367,45 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s, const struct s
     if (!several || s->dispatcher != SS_DISPATCH_HYBRIDEP)
         sized = ops->n;
     if (early)
-        ss_op_permutation(ops, s, stack, "permute", 0);
-    dispatch(ops, s, stack);
-    early_shared(ops, s, stack, &held);
+        ss_op_permutation(ops, s, "permute", 0);
+    dispatch(ops, s);
+    early_shared(ops, s, &held);
     gather(ops, s);
     if (late)
-        ss_op_permutation(ops, s, stack, "permute", 0);
-    ss_op_sort(ops, s, stack, "sort");
-    ss_op_pad(ops, s, stack, 0);
-    experts(ops, s, stack);
-    ss_op_join_experts(ops, s, stack);
+        ss_op_permutation(ops, s, "permute", 0);
+    ss_op_sort(ops, s, "sort");
+    ss_op_pad(ops, s, 0);
+    experts(ops, s);
+    ss_op_join_experts(ops, s);
     bias(ops, s);
-    ss_op_pad(ops, s, stack, 1);
-    ss_op_sort(ops, s, stack, "sort back");
+    ss_op_pad(ops, s, 1);
+    ss_op_sort(ops, s, "sort back");
     if (late)
-        ss_op_permutation(ops, s, stack, "unpermute", 1);
+        ss_op_permutation(ops, s, "unpermute", 1);
     combine(ops, s);
     release(ops, &held, 0, held.n - 1);
     if (early)
-        ss_op_permutation(ops, s, stack, "unpermute", 1);
+        ss_op_permutation(ops, s, "unpermute", 1);
     if (held.n > 0)
         release(ops, &held, held.n - 1, held.n);
     else
-        shared_experts(ops, s, stack);
+        shared_experts(ops, s);
     for (int i = first; i < ops->n; i++) {
-        ops->op[i].module |= SS_MODULE_BIT(SS_MODULE_MOE);
-        ops->op[i].dynamic = i >= sized && !(ops->op[i].module & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
+        ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MOE);
+        ops->op[i].dynamic = i >= sized && !(ops->op[i].modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS));
     }
 }
 
-static void layer(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack, int local)
+static int has(const struct ss_model *m, int layer)
 {
-    ss_op_attention_block(ops, s, stack, local);
-    norm(ops, s, stack);
-    mixture(ops, s, stack);
+    return m->num_experts > 0 && ss_layer_rule_has(&m->moe_layers, layer);
+}
+
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
+{
+    norm(ops, s);
+    mixture(ops, s);
     ss_op_mlp_end(ops, s);
 }
 
-static void full(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 0);
-}
-
-static void local(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack)
-{
-    layer(ops, s, stack, 1);
-}
-
-const struct ss_layer_kind ss_layer_moe = {
-    .name = "moe",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = full,
-};
-const struct ss_layer_kind ss_layer_moe_local = {
-    .name = "moe, local attention",
-    .where = SS_WHERE_TRANSFORMER,
-    .operators = local,
-};
+const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators};

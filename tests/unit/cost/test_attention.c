@@ -11,15 +11,15 @@ static void test_window(void)
     struct ss_layer_cost wide, narrow;
     setting_make(&t);
     t.job.model.sliding_window = 1024;
-    struct ss_ops full = layer_of(&t, SS_LAYER_DENSE), local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    struct ss_ops full = layer_of(&t, DENSE), local = layer_of(&t, LOCAL_DENSE);
     const struct ss_op *op = find(&local, "core attention");
     double pairs = 2 * (4096.0 * 1024 - 1024.0 * 1024 / 2);
     CU_ASSERT_EQUAL(op->forward_flops, 4 * pairs * 1024);
     CU_ASSERT_EQUAL(op->backward_flops, 10 * pairs * 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&local, 0), ss_ops_saved_bytes(&full, 0));
-    CU_ASSERT_EQUAL(ss_ops_params(&local), ss_ops_params(&full));
-    ss_cost_layer(&t.c, &full, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &wide);
-    ss_cost_layer(&t.c, &local, ss_layer_kind(SS_LAYER_DENSE_LOCAL), SS_RECOMPUTE_NONE, &narrow);
+    CU_ASSERT_EQUAL(local.sum.params, full.sum.params);
+    ss_cost_layer(&t.c, &full, SS_RECOMPUTE_NONE, &wide);
+    ss_cost_layer(&t.c, &local, SS_RECOMPUTE_NONE, &narrow);
     /* 4096 queries of 4096 keys, and of 2 x 1024 - 1024^2 / 4096 = 1792 keys, at their own rates. 32 heads and sequences make 1024
      * blocks on 100 SMs: the longest are 100 / 1024 of all work times 4096 over a mean of 2048, or 1024 over 896, of which the SMs
      * wait for 2/3, or for 5/6 - 896 / 1024 / 3. */
@@ -40,19 +40,24 @@ static void test_wide_window(void)
     for (int window = 0; window <= 8192; window += 4096) {
         t.job.model.sliding_window = window;
         t.job.model.local_layers.period = 1;
-        struct ss_ops full = layer_of(&t, SS_LAYER_DENSE), local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+        struct ss_ops full = layer_of(&t, DENSE), local = layer_of(&t, LOCAL_DENSE);
         CU_ASSERT_EQUAL_FATAL(full.n, local.n);
-        CU_ASSERT_EQUAL(memcmp(full.op, local.op, (size_t)full.n * sizeof *full.op), 0);
-        CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_DENSE);
+        struct ss_layer_cost wide, narrow;
+        ss_cost_layer(&t.c, &full, SS_RECOMPUTE_NONE, &wide);
+        ss_cost_layer(&t.c, &local, SS_RECOMPUTE_NONE, &narrow);
+        CU_ASSERT_EQUAL(memcmp(&wide, &narrow, sizeof wide),
+                        0); /* doubles alone, without room between them */
+        CU_ASSERT_EQUAL(ss_ops_saved_bytes(&full, 0), ss_ops_saved_bytes(&local, 0));
+        CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), DENSE);
     }
     /* Of a shorter one the layers that the rule names are local: every other one, all where there is no rule. */
     t.job.model.sliding_window = 1024;
     t.job.model.local_layers.period = 2;
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), SS_LAYER_DENSE_LOCAL);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), LOCAL_DENSE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), DENSE);
     t.job.model.local_layers.period = 0;
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&t.job.model, NULL), 0);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), SS_LAYER_DENSE_LOCAL);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), LOCAL_DENSE);
 }
 
 /* Unfused kernels compute the whole square and mask it. */
@@ -62,7 +67,7 @@ static void test_window_unfused(void)
     setting_make(&t);
     t.job.attention = SS_ATTENTION_UNFUSED;
     t.job.model.sliding_window = 1024;
-    struct ss_ops local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    struct ss_ops local = layer_of(&t, LOCAL_DENSE);
     CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4096.0 * 4096 * 1024);
 }
 
@@ -71,8 +76,8 @@ static double forward_with(struct setting *t, int cp, int how)
     struct ss_layer_cost cost;
     t->job.cp = cp;
     t->job.cp_comm_type = how;
-    struct ss_ops ops = layer_of(t, SS_LAYER_DENSE);
-    ss_cost_layer(&t->c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &cost);
+    struct ss_ops ops = layer_of(t, DENSE);
+    ss_cost_layer(&t->c, &ops, SS_RECOMPUTE_NONE, &cost);
     return cost.forward[SS_LABEL_COMPUTE];
 }
 
@@ -102,11 +107,11 @@ static void test_ring_bytes(void)
     setting_make(&t);
     t.job.cp = 2;
     t.job.cp_comm_type = SS_CP_P2P;
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
-    double q = 2 * t.c.shape.tokens * 16 * 64, kv = 2 * t.c.shape.tokens * t.c.shape.groups * 128;
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &one);
+    struct ss_ops ops = layer_of(&t, DENSE);
+    double q = 2 * t.c.shape.tokens * 16 * 64, kv = 2 * t.c.shape.tokens * 4 * 128;
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &one);
     t.c.cp.n = 2;
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &two);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &two);
     double forward = two.forward[SS_LABEL_COMPUTE] - one.forward[SS_LABEL_COMPUTE],
            backward = two.input_grad[SS_LABEL_COMPUTE] - one.input_grad[SS_LABEL_COMPUTE];
     double rate = t.card.hbm_bandwidth * t.card.hbm_efficiency, latency = t.card.kernel_latency;
@@ -121,9 +126,9 @@ static void test_unfused_te(void)
     struct setting t;
     setting_make(&t);
     t.job.attention = SS_ATTENTION_UNFUSED;
-    struct ss_ops plain = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops plain = layer_of(&t, DENSE);
     t.stack.unfused_te = 1;
-    struct ss_ops more = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops more = layer_of(&t, DENSE);
     const struct ss_op *a = find(&plain, "core attention"), *b = find(&more, "core attention");
     double width = 2 * 8192.0 * 1024; /* bytes of the context, and of Q, in 16 bit */
     CU_ASSERT_EQUAL(b->forward_bytes - a->forward_bytes, 37.0 * 4096 * 4096 + 2 * width);
@@ -146,7 +151,7 @@ static void test_unfused_passes(void)
         t.job.attention = SS_ATTENTION_UNFUSED;
         t.job.precision = t.job.stored = fp32 ? SS_FP32 : SS_BF16;
         CU_ASSERT_EQUAL_FATAL(ss_stack_load(stacks[i / 2], NULL, &t.stack, NULL), 0);
-        struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+        struct ss_ops ops = layer_of(&t, DENSE);
         const struct ss_op *op = find(&ops, "core attention");
         CU_ASSERT_EQUAL(op->forward_bytes, scores * (fp32 ? 6 * 4 : 4 * 2));
         CU_ASSERT_EQUAL(op->backward_bytes, scores * (fp32 ? 29 * 4 : 6 * 2));
@@ -165,23 +170,23 @@ static double module_bytes(const struct ss_ops *ops, int module)
 {
     double sum = 0;
     for (int i = 0; i < ops->n; i++)
-        sum += ops->op[i].module & SS_MODULE_BIT(module) ? ops->op[i].module_bytes : 0;
+        sum += ops->op[i].modules & SS_MODULE_BIT(module) ? ops->op[i].redone_bytes : 0;
     return sum;
 }
 
 /* Two tensor ranks together have the layer once, but for norms and down-projections, which both have. */
 static void expect_split(struct setting *t)
 {
-    struct ss_ops one = layer_of(t, SS_LAYER_DENSE);
+    struct ss_ops one = layer_of(t, DENSE);
     double both = 0;
     t->job.tp = 2;
-    struct ss_ops two = layer_of(t, SS_LAYER_DENSE);
+    struct ss_ops two = layer_of(t, DENSE);
     t->job.tp = 1;
     for (int i = 0; i < two.n; i++)
         if (strstr(two.op[i].name, "norm") || strstr(two.op[i].name, "down"))
             both += two.op[i].params;
     CU_ASSERT(both > 0);
-    CU_ASSERT_EQUAL(2 * ss_ops_params(&two) - both, ss_ops_params(&one));
+    CU_ASSERT_EQUAL(2 * two.sum.params - both, one.sum.params);
 }
 
 /* Multi-head attention of 12 heads of 128 in a model of 1536. */
@@ -210,16 +215,16 @@ static void test_latent_full_rank(void)
     struct setting t;
     setting_make(&t);
     multi_head(&t.job.model);
-    struct ss_ops heads = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops heads = layer_of(&t, DENSE);
     latent(&t.job.model, 1536, 1536, 128, 0, 128);
-    struct ss_ops full = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops full = layer_of(&t, LATENT_DENSE);
     double down = find(&full, "q down")->forward_flops + find(&full, "kv down")->forward_flops;
     CU_ASSERT_EQUAL(down, 2 * 2 * 8192.0 * 1536 * 1536);
     CU_ASSERT_EQUAL(forward_flops(&full) - down, forward_flops(&heads));
     CU_ASSERT_EQUAL(find(&full, "core attention")->backward_flops,
                     find(&heads, "core attention")->backward_flops);
     latent(&t.job.model, 0, 1024, 128, 0, 128);
-    struct ss_ops two_thirds = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops two_thirds = layer_of(&t, LATENT_DENSE);
     CU_ASSERT_EQUAL(forward_flops(&two_thirds), forward_flops(&heads));
 }
 
@@ -233,11 +238,11 @@ static void test_latent_of_deepseek_v3(void)
     m->num_attention_heads = m->num_query_groups = 128;
     m->ffn_hidden_size = 18432;
     latent(m, 1536, 512, 128, 64, 128);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, LATENT_DENSE);
     double attention = 7168.0 * 1536 + 1536 + 1536 * 128.0 * 192 + 7168 * (512 + 64.0) + 512 +
                        512 * 128.0 * (128 + 128) + 128 * 128.0 * 7168;
     CU_ASSERT_EQUAL(attention, 187107328);
-    CU_ASSERT_EQUAL(ss_ops_params(&ops), attention + 2 * 7168 + 3 * 7168.0 * 18432);
+    CU_ASSERT_EQUAL(ops.sum.params, attention + 2 * 7168 + 3 * 7168.0 * 18432);
     /* Scores in 192, values in 128; backward: scores, dQ and dK in 192, dP and dV in 128. */
     double pairs = 2 * 4096.0 * 4096 / 2 * 128;
     CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, 2 * pairs * (192 + 128));
@@ -259,11 +264,11 @@ static void test_latent_tensor_parallel(void)
     setting_make(&t);
     multi_head(&t.job.model);
     latent(&t.job.model, 768, 256, 128, 64, 128);
-    struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops one = layer_of(&t, LATENT_DENSE);
     expect_split(&t);
     t.job.tp = 2;
     t.job.sequence_parallel = 1;
-    struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops two = layer_of(&t, LATENT_DENSE);
     CU_ASSERT_EQUAL(forward_flops(&two), forward_flops(&one) / 2);
     CU_ASSERT_EQUAL(find(&two, "q down")->params, find(&one, "q down")->params);
     CU_ASSERT_EQUAL(find(&two, "q up")->params, find(&one, "q up")->params / 2);
@@ -274,14 +279,14 @@ static void test_latent_tensor_parallel(void)
     struct ss_layer_cost wide, narrow;
     t.c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
     t.c.net.nvlink_busbw = 1e11;
-    ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &wide);
+    ss_cost_layer(&t.c, &two, SS_RECOMPUTE_NONE, &wide);
     latent(&t.job.model, 384, 256, 128, 64, 128);
-    two = layer_of(&t, SS_LAYER_DENSE);
-    ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &narrow);
+    two = layer_of(&t, LATENT_DENSE);
+    ss_cost_layer(&t.c, &two, SS_RECOMPUTE_NONE, &narrow);
     /* Beside the layers' own: keys' shared part of 64 numbers, gathered and its gradient scattered, half over the link. */
     struct ss_layer_cost none;
     two.nborders = 0;
-    ss_cost_layer(&t.c, &two, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &none);
+    ss_cost_layer(&t.c, &two, SS_RECOMPUTE_NONE, &none);
     double gathered = 8192 * 64.0 * 2 / 2 / 1e11;
     CU_ASSERT_DOUBLE_EQUAL(narrow.forward[SS_LABEL_TP] - none.forward[SS_LABEL_TP], gathered, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(narrow.input_grad[SS_LABEL_TP] - none.input_grad[SS_LABEL_TP], gathered, 1e-12);
@@ -304,20 +309,20 @@ static void test_parallel_residual(void)
     setting_make(&t);
     t.job.hidden_dropout = 0.1;
     double x = 8192.0 * 1024;
-    struct ss_ops serial = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops serial = layer_of(&t, DENSE);
     t.job.model.parallel_residual = SS_RESIDUAL_TWO_NORMS;
-    struct ss_ops two = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops two = layer_of(&t, DENSE);
     expect_split(&t);
     t.job.model.parallel_residual = SS_RESIDUAL_ONE_NORM;
-    struct ss_ops one = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops one = layer_of(&t, DENSE);
     expect_split(&t);
     CU_ASSERT_EQUAL(count(&serial, "residual"), 2);
     CU_ASSERT_EQUAL(count(&two, "residual"), 1);
     CU_ASSERT_EQUAL(count(&one, "residual"), 1);
     CU_ASSERT_EQUAL(count(&two, "norm"), 2);
     CU_ASSERT_EQUAL(count(&one, "norm"), 1);
-    CU_ASSERT_EQUAL(ss_ops_params(&serial), ss_ops_params(&two));
-    CU_ASSERT_EQUAL(ss_ops_params(&serial) - ss_ops_params(&one), 1024);
+    CU_ASSERT_EQUAL(serial.sum.params, two.sum.params);
+    CU_ASSERT_EQUAL(serial.sum.params - one.sum.params, 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&two, 0), 2 * x);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&serial, 0) - ss_ops_saved_bytes(&one, 0), 4 * x + 4 * 8192);
     /* Three reads, a write and two masks instead of two adds of two reads, a write and a mask. */
@@ -330,12 +335,12 @@ static void test_post_norms(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_ops before = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops before = layer_of(&t, DENSE);
     t.job.model.post_norms = 1;
-    struct ss_ops both = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops both = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(count(&both, "norm"), 4);
     expect_split(&t);
-    CU_ASSERT_EQUAL(ss_ops_params(&both) - ss_ops_params(&before), 2 * 1024);
+    CU_ASSERT_EQUAL(both.sum.params - before.sum.params, 2 * 1024);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&both, 0) - ss_ops_saved_bytes(&before, 0),
                     2 * 8192.0 * (2 * 1024 + 4));
 }
@@ -346,16 +351,16 @@ static void test_chunks(void)
     struct setting t;
     setting_make(&t);
     t.job.model.attention_chunk = 1024;
-    struct ss_ops local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    struct ss_ops local = layer_of(&t, LOCAL_DENSE);
     CU_ASSERT_EQUAL(find(&local, "core attention")->forward_flops, 4 * 2 * 4 * (1024.0 * 1024 / 2) * 1024);
     t.job.seq_length = 4608;
-    local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    local = layer_of(&t, LOCAL_DENSE);
     CU_ASSERT_DOUBLE_EQUAL(find(&local, "core attention")->forward_flops,
                            4 * 2 * (4 * (1024.0 * 1024 / 2) + 512.0 * 512 / 2) * 1024, 1);
     t.job.model.local_layers.period = 1;
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_DENSE_LOCAL);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), LOCAL_DENSE);
     t.job.seq_length = 1024;
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), DENSE);
 }
 
 /* Qwen3: norms of each head of queries and keys; OLMo 2: of all heads. GPT-OSS: a sink for each head. */
@@ -363,19 +368,19 @@ static void test_qk_norms_and_sinks(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_ops none = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops none = layer_of(&t, DENSE);
     t.job.model.qk_norm = SS_QK_NORM_HEAD;
-    struct ss_ops head = layer_of(&t, SS_LAYER_DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&head) - ss_ops_params(&none), 2 * 64);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&head) - ss_ops_tensors(&none), 2);
+    struct ss_ops head = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(head.sum.params - none.sum.params, 2 * 64);
+    CU_ASSERT_EQUAL(head.sum.tensors - none.sum.tensors, 2);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&head, 0) - ss_ops_saved_bytes(&none, 0), 8192.0 * 20 * (2 * 64 + 4));
     t.job.model.qk_norm = SS_QK_NORM_WIDTH;
-    struct ss_ops width = layer_of(&t, SS_LAYER_DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&width) - ss_ops_params(&none), 20 * 64);
+    struct ss_ops width = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(width.sum.params - none.sum.params, 20 * 64);
     CU_ASSERT_EQUAL(find(&width, "qk norm")->forward_bytes, 8192.0 * 20 * 64 * 4);
     t.job.model.attention_sinks = 1;
-    struct ss_ops sinks = layer_of(&t, SS_LAYER_DENSE);
-    CU_ASSERT_EQUAL(ss_ops_params(&sinks) - ss_ops_params(&width), 16);
+    struct ss_ops sinks = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(sinks.sum.params - width.sum.params, 16);
 }
 
 SUITE(attention)

@@ -13,7 +13,7 @@
 
 static struct ss_layer_cost cost_of(const struct h100_layer *l, int recompute)
 {
-    return h100_cost(l, SS_LAYER_DENSE, recompute);
+    return h100_cost(l, recompute);
 }
 
 static double gemm(const struct h100_layer *f, double n, double k)
@@ -33,11 +33,11 @@ static void test_kept(void)
     unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct ss_op *op = h100_op(&f.ops, rows[i].name);
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
-        CU_ASSERT_EQUAL(!!(op->module & bit), rows[i].again);
+        CU_ASSERT_EQUAL(!!(op->modules & bit), rows[i].again);
     }
     /* input, q, attention's output, v and fc1 in 2 bytes, statistics of 32 heads in 4 */
     NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * (3 * H + KV + F) + 4 * 32));
@@ -52,7 +52,7 @@ static void test_repeated(void)
     struct h100_layer f;
     double kernels = 1 + 2 + 2 + 1 + 0 + 1;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
     struct ss_layer_cost by = cost_of(&f, SS_RECOMPUTE_SELECTIVE), none = cost_of(&f, SS_RECOMPUTE_NONE);
     double bytes = T * (4 * H + 20 * (H + KV) + 4 * (KV + H) + 6 * H + 2 * H + 6 * F);
     double expected = gemm(&f, KV, H) + gemm(&f, H, H) + gemm(&f, F, H) +
@@ -68,7 +68,7 @@ static void test_stops_early(void)
 {
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--recompute full");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--recompute full");
     struct ss_layer_cost early = cost_of(&f, SS_RECOMPUTE_FULL);
     f.stack.stops_early = 0;
     struct ss_layer_cost whole = cost_of(&f, SS_RECOMPUTE_FULL);
@@ -86,7 +86,7 @@ static void test_copies(void)
     struct h100_layer f;
     const struct ss_op *first, *second;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel");
     first = h100_op(&f.ops, "gathered");
     second = h100_op(&f.ops, "scattered");
     CU_ASSERT_FATAL(first && second);
@@ -94,24 +94,23 @@ static void test_copies(void)
     NEAR(first->backward_bytes, 4 * 2 * T * H);
     NEAR(second->forward_bytes, 4 * T * H);
     NEAR(second->backward_bytes, 4 * T * H);
-    CU_ASSERT(!h100_op(&f.ops, "q")->shares_input && h100_op(&f.ops, "k")->shares_input &&
-              h100_op(&f.ops, "fc3")->shares_input);
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
+    CU_ASSERT(!h100_op(&f.ops, "q")->gemm.shares_input && h100_op(&f.ops, "k")->gemm.shares_input &&
+              h100_op(&f.ops, "fc3")->gemm.shares_input);
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
     NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * T * H);
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
     NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 4 * T * H / 2);
     NEAR(h100_op(&f.ops, "gathered")->backward_bytes, 4 * 2 * T * H);
     NEAR(h100_op(&f.ops, "scattered")->forward_bytes, 3 * T * H);
     NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 4 * T * H / 2);
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025",
-               LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2");
     NEAR(h100_op(&f.ops, "gathered")->backward_bytes, 2 * (4 * 2 + 4) * T * H);
     NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 2 * (4 / 2 + 4) * T * H);
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025",
+    h100_layer(&f, DENSE, "torchtitan-2025",
                LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2 --fp8-format hybrid");
     NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * 2 * T * H / 2);
     NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 2 * 2 * T * H / 2);
-    h100_layer(&f, SS_LAYER_DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
+    h100_layer(&f, DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
     CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }
 
@@ -121,7 +120,7 @@ static void test_scattered_sums(void)
 {
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap");
     NEAR(cost_of(&f, SS_RECOMPUTE_NONE).input_grad[SS_LABEL_TP],
          2 * ss_collective_seconds(&f.c.net, SS_COLL_REDUCE_SCATTER, 2 * T * H, &f.c.tp));
 }
@@ -133,11 +132,11 @@ static void test_turned(void)
     double weights = H * (H + 2 * KV) + H * H + 3 * H * F, columns = H + 2 * KV + 2 * F, bytes = 0;
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--fp8-format hybrid");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--fp8-format hybrid");
     for (int i = 0; i < f.ops.n; i++)
         bytes += strcmp(f.ops.op[i].name, "fp8 cast") ? 0 : f.ops.op[i].backward_bytes;
     NEAR(bytes, T * (5 + 3) * (columns + 2 * H) + 3 * (T * (3 * H + F) + weights));
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--tp 2 --sequence-parallel --fp8-format hybrid");
     bytes = 0;
     for (int i = 0; i < f.ops.n; i++)
         bytes += strcmp(f.ops.op[i].name, "fp8 cast") ? 0 : f.ops.op[i].backward_bytes;
@@ -152,13 +151,13 @@ static void test_autocast(void)
     double weights = H * (H + 2 * KV) + H * H + 3 * H * F;
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA);
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA);
     CU_ASSERT(!h100_op(&f.ops, "weight casts"));
     f.c.accumulated = 1;
     double apart = cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE];
     f.stack.fp32_params = 1;
     ss_shape_init(&f.c.shape, &f.job, &f.stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &f.ops);
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
     const struct ss_op *casts = h100_op(&f.ops, "weight casts");
     CU_ASSERT_FATAL(casts == f.ops.op && casts->forward_kernels == 7 && casts->backward_kernels == 7);
     NEAR(casts->forward_bytes, 6 * weights);
@@ -167,10 +166,10 @@ static void test_autocast(void)
     struct ss_ops
         made; /* recompute by operator makes the copies anew, and keeps what it keeps without them */
     f.c.shape.autocast = 0;
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &made);
+    ss_layer_operators(DENSE, &f.c.shape, &made);
     f.c.shape.autocast = 1;
     unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
-    CU_ASSERT(casts->module & bit);
+    CU_ASSERT(casts->modules & bit);
     NEAR(ss_ops_saved_bytes(&f.ops, bit), ss_ops_saved_bytes(&made, bit));
     NEAR(cost_of(&f, SS_RECOMPUTE_NONE).weight_grad[SS_LABEL_COMPUTE] - apart,
          ss_kernel_elementwise(f.c.card, 6 * weights, 0));
@@ -192,7 +191,7 @@ static void test_buckets(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         double memory[SS_MEM_COUNT];
-        h100_layer(&f, SS_LAYER_DENSE, rows[i].stack, LLAMA);
+        h100_layer(&f, DENSE, rows[i].stack, LLAMA);
         f.c.replicas = rows[i].replicas;
         CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&f.c, 1e9),
                                ss_kernel_elementwise(f.c.card, rows[i].bytes * 1e9, 0), 1e-12);
@@ -213,9 +212,9 @@ static void test_context(void)
 {
     struct h100_layer f;
 
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--cp 2");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--cp 2");
     CU_ASSERT_EQUAL(f.job.cp_comm_type, SS_CP_ALLGATHER);
-    h100_layer(&f, SS_LAYER_DENSE, "torchtitan-2025", LLAMA "--cp 2 --cp-comm-type p2p");
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--cp 2 --cp-comm-type p2p");
     CU_ASSERT_EQUAL(f.job.cp_comm_type, SS_CP_P2P);
     CU_ASSERT_EQUAL(refused("llm-foundry-2023", LLAMA "--cp 2"), SS_ERR_CONFIG);
 }
@@ -226,9 +225,9 @@ static void test_accumulated(void)
     struct h100_layer f;
     double params = H * (H + 2 * KV) + H * H + 3 * H * F;
 
-    h100_layer(&f, SS_LAYER_DENSE, "megatron-2407", LLAMA);
+    h100_layer(&f, DENSE, "megatron-2407", LLAMA);
     struct ss_layer_cost wide = cost_of(&f, SS_RECOMPUTE_NONE);
-    h100_layer(&f, SS_LAYER_DENSE, "megatron-2407", LLAMA "--grad-reduce-in-bf16");
+    h100_layer(&f, DENSE, "megatron-2407", LLAMA "--grad-reduce-in-bf16");
     struct ss_layer_cost narrow = cost_of(&f, SS_RECOMPUTE_NONE);
     NEAR(wide.weight_grad[SS_LABEL_COMPUTE] - narrow.weight_grad[SS_LABEL_COMPUTE],
          ss_kernel_elementwise(f.c.card, 4 * params, 0));

@@ -17,8 +17,8 @@ static void wait(int how, int ranks, double busbw, double overlap, double out[2]
     t.stack.cp_overlap = overlap;
     t.c.cp = (struct ss_group_shape){.n = ranks, .nodes = 1, .per_node = ranks};
     t.c.net.nvlink_busbw = busbw;
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &cost);
+    struct ss_ops ops = layer_of(&t, DENSE);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
     out[0] = cost.forward[SS_LABEL_CP];
     out[1] = cost.input_grad[SS_LABEL_CP];
 }

@@ -26,10 +26,10 @@ static double backward(const char *flags, double slower)
 {
     struct h100_layer l;
 
-    h100_layer(&l, SS_LAYER_DENSE, "megatron-2407", flags);
+    h100_layer(&l, DENSE, "megatron-2407", flags);
     CU_ASSERT_EQUAL(l.stack.flash_deterministic, 0.576);
     l.stack.flash_deterministic = slower;
-    return h100_cost(&l, SS_LAYER_DENSE, SS_RECOMPUTE_NONE).input_grad[SS_LABEL_COMPUTE];
+    return h100_cost(&l, SS_RECOMPUTE_NONE).input_grad[SS_LABEL_COMPUTE];
 }
 
 /* At half of the rate attention's backward takes once more what it takes, at a quarter three times more. It does 2.5 times

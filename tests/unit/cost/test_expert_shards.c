@@ -127,9 +127,11 @@ static double over_ranks(const struct ss_ops *ops, const struct ss_job *job)
         const struct ss_op *op = &ops->op[i];
         int heads = !strcmp(op->name, "core attention") ||
                     (job->model.qk_norm == SS_QK_NORM_WIDTH && !strcmp(op->name, "qk norm"));
-        int row = op->role == SS_TP_ROW || !strcmp(op->name, "experts fc2");
-        int divided = row || heads || op->expert || op->role == SS_TP_COLUMN;
-        double matrices = !divided ? 0 : row ? fmax(1, op->groups) * op->n * op->k : op->params;
+        int row = op->gemm.role == SS_TP_ROW || !strcmp(op->name, "experts fc2");
+        int divided = row || heads || op->expert || op->gemm.role == SS_TP_COLUMN;
+        double matrices = !divided ? 0
+                          : row    ? fmax(1, op->gemm.groups) * op->gemm.n * op->gemm.k
+                                   : op->params;
         sum += matrices * (op->expert ? job->etp * job->ep : job->tp) +
                (op->params - matrices) * (op->expert ? job->ep : 1);
     }
@@ -159,7 +161,7 @@ static void test_layers(void)
             ss_shape_init(&shape, &s.job, &s.stack, s.job.model.vocab_size);
             CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&s.job, &group, &spread, NULL, NULL), 0);
             ss_shape_experts(&shape, &s.job, &spread);
-            ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &s.stack, &ops);
+            ss_layer_operators(ss_layer_kind_of(&s.job, s.job.model.num_layers - 1), &shape, &ops);
             one = k ? one : over_ranks(&ops, &s.job);
             CU_ASSERT_DOUBLE_EQUAL(over_ranks(&ops, &s.job), one, 0.5);
         }

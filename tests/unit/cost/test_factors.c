@@ -44,7 +44,7 @@ static void test_logits(void)
     struct ss_ops capped = layer_of(&t, SS_LAYER_LOSS);
     expect_passes(find(&capped, "logits scale"), 2 * LOGITS, 2 * LOGITS, 1);
     expect_passes(find(&capped, "logits soft cap"), 6 * LOGITS, 7 * LOGITS, 3);
-    CU_ASSERT_EQUAL(ss_ops_logits_bytes(&capped) - ss_ops_logits_bytes(&plain), LOGITS);
+    CU_ASSERT_EQUAL(capped.sum.logits - plain.sum.logits, LOGITS);
     t.stack.fused_linear_loss = 1;
     capped = layer_of(&t, SS_LAYER_LOSS);
     CU_ASSERT_PTR_NULL(find(&capped, "logits soft cap"));
@@ -58,14 +58,14 @@ static void test_scores(void)
     for (int fused = 0; fused < 2; fused++) {
         t.job.attention = fused ? SS_ATTENTION_FUSED : SS_ATTENTION_UNFUSED;
         t.job.model.attention_softcap = 0;
-        struct ss_ops plain = layer_of(&t, SS_LAYER_DENSE);
+        struct ss_ops plain = layer_of(&t, DENSE);
         t.job.model.attention_softcap = 1;
-        struct ss_ops capped = layer_of(&t, SS_LAYER_DENSE);
+        struct ss_ops capped = layer_of(&t, DENSE);
         const struct ss_op *a = find(&plain, "core attention"), *b = find(&capped, "core attention");
         CU_ASSERT_EQUAL(b->forward_bytes - a->forward_bytes, fused ? 0 : 6 * SCORES);
         CU_ASSERT_EQUAL(b->backward_bytes - a->backward_bytes, fused ? 0 : 7 * SCORES);
         CU_ASSERT_EQUAL(b->forward_kernels - a->forward_kernels, fused ? 0 : 3);
-        CU_ASSERT_EQUAL(b->core_bytes - a->core_bytes, fused ? 0 : SCORES);
+        CU_ASSERT_EQUAL(b->redone_bytes - a->redone_bytes, fused ? 0 : SCORES);
         CU_ASSERT_EQUAL(b->forward_flops, a->forward_flops);
     }
 }
@@ -77,7 +77,7 @@ static void test_unturned(void)
     setting_make(&t);
     t.job.model.qk_norm = SS_QK_NORM_PLAIN;
     t.job.model.full_unturned = t.job.model.query_scale = 1;
-    struct ss_ops full = layer_of(&t, SS_LAYER_DENSE), local = layer_of(&t, SS_LAYER_DENSE_LOCAL);
+    struct ss_ops full = layer_of(&t, DENSE), local = layer_of(&t, LOCAL_DENSE);
     expect_passes(find(&full, "query scale"), 2 * HIDDEN, 2 * HIDDEN, 1); /* 16 heads of 64 */
     CU_ASSERT_PTR_NULL(find(&full, "rope"));
     CU_ASSERT_PTR_NULL(find(&full, "qk norm"));
@@ -85,13 +85,13 @@ static void test_unturned(void)
     CU_ASSERT_PTR_NOT_NULL(find(&local, "qk norm"));
     CU_ASSERT_PTR_NULL(find(&local, "query scale"));
     t.job.model.full_unturned = 2; /* EXAONE 4: the norms stay */
-    full = layer_of(&t, SS_LAYER_DENSE);
+    full = layer_of(&t, DENSE);
     CU_ASSERT_PTR_NULL(find(&full, "rope"));
     CU_ASSERT_PTR_NOT_NULL(find(&full, "qk norm"));
     t.job.model.attention_chunk = 8192; /* as long as the sequence: all the same */
     t.job.model.local_layers = (struct ss_layer_rule){.n = 4, .bits = {7}};
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), SS_LAYER_DENSE_LOCAL);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), SS_LAYER_DENSE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), LOCAL_DENSE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 3), DENSE);
 }
 
 /* Rows of 256 in a model of 1024: a matrix of 256 x 1024 behind the look-up and before the logits. */
@@ -105,14 +105,14 @@ static void test_projections(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(op);
     CU_ASSERT_EQUAL(op->forward_flops, 2 * TOKENS * 256 * 1024);
     CU_ASSERT_EQUAL(op->saved_bytes, HIDDEN / 4);
-    CU_ASSERT_EQUAL(ss_ops_params(&in), 32000.0 * 256 + 256 * 1024);
+    CU_ASSERT_EQUAL(in.sum.params, 32000.0 * 256 + 256 * 1024);
     CU_ASSERT_EQUAL(find(&in, "embedding")->forward_bytes, 2 * HIDDEN / 4);
     op = find(&out, "output projection");
     CU_ASSERT_PTR_NOT_NULL_FATAL(op);
     CU_ASSERT_EQUAL(op->forward_flops, 2 * TOKENS * 256 * 1024);
     CU_ASSERT_EQUAL(op->saved_bytes, HIDDEN / 4); /* its input is the norm's output */
     CU_ASSERT_EQUAL(find(&out, "logits")->forward_flops, 2 * TOKENS * 256 * 32000);
-    CU_ASSERT_EQUAL(ss_ops_params(&out), 1024 + 32000.0 * 256 + 256 * 1024);
+    CU_ASSERT_EQUAL(out.sum.params, 1024 + 32000.0 * 256 + 256 * 1024);
     t.job.model.final_norm = 0;
     out = layer_of(&t, SS_LAYER_LOSS);
     CU_ASSERT_EQUAL(find(&out, "output projection")->saved_bytes, HIDDEN / 4 + HIDDEN);
@@ -171,14 +171,14 @@ static void test_chunks(void)
     struct scale_job s;
     CU_ASSERT_EQUAL_FATAL(scale_open(&s, "h800 1;--model llama4-scout --bf16 --seq 32768 --mbs 1 --gbs 8"),
                           0);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 2), SS_LAYER_MOE_LOCAL);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 3), SS_LAYER_MOE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 2), LOCAL_MOE);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 3), MOE);
     scale_close(&s);
     CU_ASSERT_EQUAL_FATAL(
         scale_open(&s, "h800 1;--model llama4-scout --bf16 --seq 32768 --mbs 1 --gbs 8 --window-size 1023,0"),
         0);
     CU_ASSERT_EQUAL(s.job.model.attention_chunk, 0);
-    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 3), SS_LAYER_MOE_LOCAL);
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&s.job, 3), LOCAL_MOE);
     scale_close(&s);
 }
 

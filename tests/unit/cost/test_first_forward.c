@@ -14,9 +14,9 @@ static void both_costs(struct both *b, const char *stack, const char *flags)
 {
     char words[512];
     snprintf(words, sizeof words, LLAMA FULL "%s", flags);
-    h100_layer(&b->layer, SS_LAYER_DENSE, stack, words);
-    b->kept = h100_cost(&b->layer, SS_LAYER_DENSE, SS_RECOMPUTE_NONE);
-    b->repeated = h100_cost(&b->layer, SS_LAYER_DENSE, SS_RECOMPUTE_FULL);
+    h100_layer(&b->layer, DENSE, stack, words);
+    b->kept = h100_cost(&b->layer, SS_RECOMPUTE_NONE);
+    b->repeated = h100_cost(&b->layer, SS_RECOMPUTE_FULL);
 }
 
 /* The inputs of the projection and of FC2 are cast by rows alone: a byte an element less at 0.88 of 3.35 TB/s. The forward that is

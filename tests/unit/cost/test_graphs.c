@@ -13,8 +13,7 @@ static void calls(const char *flags, int kind, double out[2])
 
     h100_layer(&l, kind, "megatron-2407", flags);
     l.stack.host_operator = CALL;
-    l.c.outside_layers = kind != SS_LAYER_DENSE;
-    struct ss_layer_cost cost = h100_cost(&l, kind, SS_RECOMPUTE_NONE);
+    struct ss_layer_cost cost = h100_cost(&l, SS_RECOMPUTE_NONE);
     for (int i = 0; i < 2; i++)
         out[i] = round(cost.host[i] / CALL);
 }
@@ -34,20 +33,20 @@ static void test_calls(void)
     double layer[2], loss[2], plain[2], plain_loss[2], attn[2], mlp[2];
     char flags[512];
 
-    calls(LLAMA, SS_LAYER_DENSE, plain);
+    calls(LLAMA, DENSE, plain);
     calls(LLAMA, SS_LAYER_LOSS, plain_loss);
     CU_ASSERT(plain[0] > 10 && plain[1] > plain[0] && plain_loss[0] > 5);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
-        calls(flags, SS_LAYER_DENSE, layer);
+        calls(flags, DENSE, layer);
         calls(flags, SS_LAYER_LOSS, loss);
         CU_ASSERT_EQUAL(layer[0], rows[i].layer);
         CU_ASSERT_EQUAL(layer[1], rows[i].layer);
         CU_ASSERT_EQUAL(loss[0], rows[i].loss < 0 ? plain_loss[0] : rows[i].loss);
     }
     /* each part leaves the other's calls, and both together cover all */
-    calls(LLAMA "--cuda-graph-impl local --cuda-graph-modules attn", SS_LAYER_DENSE, attn);
-    calls(LLAMA "--cuda-graph-impl local --cuda-graph-modules mlp", SS_LAYER_DENSE, mlp);
+    calls(LLAMA "--cuda-graph-impl local --cuda-graph-modules attn", DENSE, attn);
+    calls(LLAMA "--cuda-graph-impl local --cuda-graph-modules mlp", DENSE, mlp);
     CU_ASSERT_EQUAL(attn[0] - 1 + mlp[0] - 1, plain[0]);
 }
 
@@ -65,11 +64,11 @@ static void test_ring(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct h100_layer l;
         double host[2][2];
-        h100_layer(&l, SS_LAYER_DENSE, "megatron-2407", rows[i].flags);
+        h100_layer(&l, DENSE, "megatron-2407", rows[i].flags);
         l.stack.host_group = launch;
         for (int ring = 0; ring < 2; ring++) {
             l.c.cp.n = ring ? 4 : 1;
-            struct ss_layer_cost cost = h100_cost(&l, SS_LAYER_DENSE, SS_RECOMPUTE_NONE);
+            struct ss_layer_cost cost = h100_cost(&l, SS_RECOMPUTE_NONE);
             memcpy(host[ring], cost.host, sizeof host[ring]);
         }
         CU_ASSERT_DOUBLE_EQUAL(host[1][0] - host[0][0], rows[i].forward * launch, 1e-12);

@@ -242,7 +242,7 @@ static void test_attention_rate(void)
 }
 
 /* 1000 tokens, 100 wide, tensor and sequence parallel over sp. */
-static struct ss_shape shape_of(int blocks, double sp)
+static struct ss_shape shape_of(const struct ss_stack *stack, int blocks, double sp)
 {
     return (struct ss_shape){.tokens = 1000,
                              .h = 100,
@@ -252,14 +252,14 @@ static struct ss_shape shape_of(int blocks, double sp)
                              .norm_passes = 1.5,
                              .quantized = 1,
                              .gemm_precision = SS_FP8,
-                             .fp8_blocks = blocks};
+                             .fp8_blocks = blocks,
+                             .stack = stack};
 }
 
-static const struct ss_op *cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack,
-                                int role)
+static const struct ss_op *cast(struct ss_ops *ops, const struct ss_shape *s, int role)
 {
     memset(ops, 0, sizeof *ops);
-    ss_op_fp8_cast(ops, s, stack, 100, 300, role, role == SS_TP_COLUMN ? SS_CAST_OF_NORM : SS_CAST_OF_OWN);
+    ss_op_fp8_cast(ops, s, 100, 300, role, role == SS_TP_COLUMN ? SS_CAST_OF_NORM : SS_CAST_OF_OWN);
     return &ops->op[0];
 }
 
@@ -270,37 +270,38 @@ static void test_casts(void)
     struct ss_stack stack;
     struct ss_ops ops;
     make(&card, &stack);
-    struct ss_shape plain = shape_of(0, 1), blocks = shape_of(1, 1), split = shape_of(1, 4);
-    const struct ss_op *op = cast(&ops, &plain, &stack, SS_TP_COLUMN);
+    struct ss_shape plain = shape_of(&stack, 0, 1), blocks = shape_of(&stack, 1, 1),
+                    split = shape_of(&stack, 1, 4);
+    const struct ss_op *op = cast(&ops, &plain, SS_TP_COLUMN);
     CU_ASSERT(op->forward_bytes == 0 && op->forward_kernels == 0);
     CU_ASSERT(op->backward_bytes == 1000 * (4 * 300 + 2 * 100) && op->backward_kernels == 3);
-    op = cast(&ops, &blocks, &stack, SS_TP_COLUMN);
+    op = cast(&ops, &blocks, SS_TP_COLUMN);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->forward_kernels == 2);
     CU_ASSERT(op->backward_bytes == 1000 * 4 * 300 && op->backward_kernels == 2);
-    op = cast(&ops, &split, &stack, SS_TP_COLUMN);
+    op = cast(&ops, &split, SS_TP_COLUMN);
     CU_ASSERT(op->forward_bytes == 1000 * 3 * 25 && op->backward_bytes == 1000 * (4 * 300 + 2 * 100));
-    op = cast(&ops, &blocks, &stack, SS_TP_ROW);
+    op = cast(&ops, &blocks, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
     CU_ASSERT(op->backward_kernels == 2);
     /* The gradient is cast as a shard and transposed whole; so is the input, where Transformer Engine puts that off. */
-    struct ss_shape shard = shape_of(0, 4);
-    op = cast(&ops, &shard, &stack, SS_TP_ROW);
+    struct ss_shape shard = shape_of(&stack, 0, 4);
+    op = cast(&ops, &shard, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * (3 * 75 + 2 * 300));
     CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 3);
     stack.row_transposes_late = 1;
-    op = cast(&ops, &shard, &stack, SS_TP_ROW);
+    op = cast(&ops, &shard, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 3 * 100);
     CU_ASSERT(op->backward_bytes == 1000 * (3 * 75 + 2 * 300 + 2 * 100) && op->backward_kernels == 4);
-    op = cast(&ops, &plain, &stack, SS_TP_ROW); /* without sequence parallelism one kernel does both */
+    op = cast(&ops, &plain, SS_TP_ROW); /* without sequence parallelism one kernel does both */
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
-    op = cast(&ops, &plain, &stack, SS_TP_COLUMN);
+    op = cast(&ops, &plain, SS_TP_COLUMN);
     CU_ASSERT(op->backward_bytes == 1000 * (4 * 300 + 2 * 100) && op->backward_kernels == 3);
     stack.row_transposes_late = 0;
     stack.fp8_keeps_less = 1; /* as many bytes (ss.te.fp8_cast counts them) in more kernels */
-    op = cast(&ops, &blocks, &stack, SS_TP_ROW);
+    op = cast(&ops, &blocks, SS_TP_ROW);
     CU_ASSERT(op->forward_kernels == 2 && op->backward_bytes == 1000 * 4 * 300 && op->backward_kernels == 5);
     ops.n = 0;
-    ss_op_expert_cast(&ops, &blocks, &stack, 100, 300);
+    ss_op_expert_cast(&ops, &blocks, 100, 300);
     CU_ASSERT(ops.op[0].forward_kernels == 2 && ops.op[0].backward_kernels == 4);
 }
 
@@ -312,17 +313,17 @@ static void test_weights_turned(void)
     struct ss_stack stack;
     struct ss_ops ops;
     make(&card, &stack);
-    struct ss_shape turned = shape_of(0, 1);
+    struct ss_shape turned = shape_of(&stack, 0, 1);
     turned.weights_turned = 1;
     turned.local_experts = 8;
     turned.routed = 500;
-    const struct ss_op *op = cast(&ops, &turned, &stack, SS_TP_ROW);
+    const struct ss_op *op = cast(&ops, &turned, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->forward_kernels == 2);
     CU_ASSERT(op->backward_bytes == 1000 * 4 * 300 + 2 * 100 * 300 && op->backward_kernels == 3);
-    op = cast(&ops, &turned, &stack, SS_TP_COLUMN);
+    op = cast(&ops, &turned, SS_TP_COLUMN);
     CU_ASSERT(op->backward_bytes == 1000 * (4 * 300 + 2 * 100) + 2 * 100 * 300 && op->backward_kernels == 4);
     ops.n = 0;
-    ss_op_expert_cast(&ops, &turned, &stack, 100, 300);
+    ss_op_expert_cast(&ops, &turned, 100, 300);
     CU_ASSERT(ops.op[0].backward_bytes == 500 * 4 * 300 + 8 * 2 * 100 * 300);
     CU_ASSERT(ops.op[0].backward_kernels + ops.op[0].backward_launches == 2 + 8);
     CU_ASSERT(ops.op[0].forward_launches == 0);
@@ -338,31 +339,32 @@ static void test_casts_again(void)
     struct ss_ops ops;
     make(&card, &stack);
     stack.fp8_saves_inputs = 1;
-    struct ss_shape current = shape_of(0, 1), blocks = shape_of(1, 1), split = shape_of(0, 4);
+    struct ss_shape current = shape_of(&stack, 0, 1), blocks = shape_of(&stack, 1, 1),
+                    split = shape_of(&stack, 0, 4);
     const struct ss_op *op = &ops.op[0];
     current.fp8_current = split.fp8_current = 1;
     for (int role = SS_TP_COLUMN; role <= SS_TP_ROW;
          role++) { /* alike on one rank, shared FC1 and projection */
         ops.n = 0;
-        ss_op_fp8_cast(&ops, &current, &stack, 100, 300, role, SS_CAST_OF_KEPT);
+        ss_op_fp8_cast(&ops, &current, 100, 300, role, SS_CAST_OF_KEPT);
         CU_ASSERT(op->forward_bytes == 1000 * 5 * 100 && op->backward_bytes == 1000 * (6 * 300 + 6 * 100));
-        CU_ASSERT(op->forward_launches == 3 && op->backward_launches == 6 && op->turned_bytes == 0);
+        CU_ASSERT(op->forward_launches == 3 && op->backward_launches == 6 && op->transposed_bytes == 0);
         CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 3);
         ops.n = 0;
-        ss_op_fp8_cast(&ops, &blocks, &stack, 100, 300, role, SS_CAST_OF_KEPT);
+        ss_op_fp8_cast(&ops, &blocks, 100, 300, role, SS_CAST_OF_KEPT);
         CU_ASSERT(op->forward_bytes == 1000 * 3 * 100 && op->backward_bytes == 1000 * (4 * 300 + 3 * 100));
     }
     ops.n = 0; /* a shard each time, which is gathered and then transposed; it is reduced each time */
-    ss_op_fp8_cast(&ops, &split, &stack, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
+    ss_op_fp8_cast(&ops, &split, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
     CU_ASSERT(op->forward_bytes == 1000 * 5 * 25);
     CU_ASSERT(op->backward_bytes == 1000 * (6 * 300 + 2 * 100 + 5 * 25));
     CU_ASSERT(op->forward_kernels == 3 && op->backward_kernels == 2 + 1 + 1 + 1);
     ops.n = 0; /* what no other operator keeps, and scales of history */
-    ss_op_fp8_cast(&ops, &current, &stack, 100, 300, SS_TP_ROW, SS_CAST_OF_OWN);
+    ss_op_fp8_cast(&ops, &current, 100, 300, SS_TP_ROW, SS_CAST_OF_OWN);
     CU_ASSERT(op->forward_bytes == 1000 * 6 * 100 && op->backward_bytes == 1000 * 6 * 300);
     current.fp8_current = 0;
     ops.n = 0;
-    ss_op_fp8_cast(&ops, &current, &stack, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
+    ss_op_fp8_cast(&ops, &current, 100, 300, SS_TP_COLUMN, SS_CAST_OF_KEPT);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 4 * 300);
 }
 
@@ -373,28 +375,28 @@ static void test_current_scaling(void)
     struct ss_stack stack;
     struct ss_ops ops;
     make(&card, &stack);
-    struct ss_shape whole = shape_of(0, 1), split = shape_of(0, 4);
+    struct ss_shape whole = shape_of(&stack, 0, 1), split = shape_of(&stack, 0, 4);
     whole.fp8_current = split.fp8_current = 1;
     whole.local_experts = 8;
     whole.routed = 500;
-    const struct ss_op *op = cast(&ops, &whole, &stack, SS_TP_COLUMN);
+    const struct ss_op *op = cast(&ops, &whole, SS_TP_COLUMN);
     CU_ASSERT(op->forward_bytes == 1000 * 4 * 100 && op->backward_bytes == 1000 * 6 * 300);
     CU_ASSERT(op->forward_kernels == 2 && op->backward_kernels == 2);
     CU_ASSERT(op->forward_launches == 2 && op->backward_launches == 3);
-    op = cast(&ops, &whole, &stack, SS_TP_ROW);
+    op = cast(&ops, &whole, SS_TP_ROW);
     CU_ASSERT(op->forward_bytes == 1000 * 6 * 100 && op->forward_launches == 3);
     /* Shards are reduced: one collective more to issue. A gradient's shard is 75 wide. */
-    op = cast(&ops, &split, &stack, SS_TP_COLUMN);
+    op = cast(&ops, &split, SS_TP_COLUMN);
     CU_ASSERT(op->forward_bytes == 1000 * 3 * 25 && op->forward_kernels == 3 && op->backward_kernels == 3);
-    op = cast(&ops, &split, &stack, SS_TP_ROW);
+    op = cast(&ops, &split, SS_TP_ROW);
     CU_ASSERT(op->backward_bytes == 1000 * (5 * 75 + 2 * 300) && op->forward_kernels == 2);
     CU_ASSERT(op->backward_kernels == 4);
     ops.n = 0;
-    ss_op_expert_cast(&ops, &whole, &stack, 100, 300);
+    ss_op_expert_cast(&ops, &whole, 100, 300);
     CU_ASSERT(ops.op[0].forward_bytes == 500 * 6 * 100 && ops.op[0].backward_bytes == 500 * 6 * 300);
     CU_ASSERT(ops.op[0].forward_launches == 4 * 8 && ops.op[0].backward_launches == 4 * 8);
     ops.n = 0;
-    ss_op_norm(&ops, &whole, &stack, "norm"); /* its output stays in 16 bit */
+    ss_op_norm(&ops, &whole, "norm"); /* its output stays in 16 bit */
     CU_ASSERT_EQUAL(ops.op[0].forward_bytes, 1.5 * 100000 * 4);
 }
 
@@ -418,9 +420,9 @@ static void test_norm(void)
     struct ss_stack stack;
     struct ss_ops ops = {0};
     make(&card, &stack);
-    struct ss_shape plain = shape_of(0, 1), blocks = shape_of(1, 1);
-    ss_op_norm(&ops, &plain, &stack, "norm");
-    ss_op_norm(&ops, &blocks, &stack, "norm");
+    struct ss_shape plain = shape_of(&stack, 0, 1), blocks = shape_of(&stack, 1, 1);
+    ss_op_norm(&ops, &plain, "norm");
+    ss_op_norm(&ops, &blocks, "norm");
     CU_ASSERT_EQUAL(ops.op[0].forward_bytes, 1.5 * 100000 * 3);
     CU_ASSERT_EQUAL(ops.op[1].forward_bytes, 1.5 * 100000 * 4);
     CU_ASSERT(ops.op[0].backward_bytes == 1.5 * 100000 * 6 && ops.op[1].backward_bytes == 1.5 * 100000 * 6);

@@ -22,7 +22,7 @@ static void test_copies(void)
         struct h100_layer l;
         char flags[128];
         snprintf(flags, sizeof flags, "--model %s --seq 2048 --mbs 1 --gbs 8 --bf16", rows[i].model);
-        h100_layer(&l, SS_LAYER_DENSE, rows[i].stack, flags);
+        h100_layer(&l, DENSE, rows[i].stack, flags);
         const struct ss_op *op = h100_op(&l.ops, "layout");
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         if (rows[i].forward <
@@ -48,7 +48,7 @@ static void test_halves(void)
         snprintf(flags, sizeof flags,
                  "--model llama3.1-8b --seq 2048 --mbs 1 --gbs 8 --bf16 --transformer-impl %s",
                  engine[local]);
-        h100_layer(&l, SS_LAYER_DENSE, "megatron-2407", flags);
+        h100_layer(&l, DENSE, "megatron-2407", flags);
         const struct ss_op *op = h100_op(&l.ops, "activation");
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         CU_ASSERT_EQUAL(op->forward_bytes, 2 * T * 3 * 14336);

@@ -5,6 +5,7 @@
 #include "cost/memory.h"
 #include "job_helper.h"
 #include "model/stack_internal.h"
+#include "pairs.h"
 #include "stepsim/stepsim.h"
 #include "suite.h"
 
@@ -284,7 +285,7 @@ static void test_loss(void)
         struct fixture f;
         struct ss_ops loss;
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, LLAMA "--bf16"), 0);
-        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1];
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes, rows[i].kept, 1);
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
@@ -309,7 +310,7 @@ static void test_loss_traffic(void)
         f.c.card = &card;
         f.c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
         f.c.net = (struct ss_net){.nvlink_busbw = nvlink, .rings = 1};
-        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1];
         if (i) {
             CU_ASSERT_DOUBLE_EQUAL(entropy->forward_bytes, 6 * logits / 4, 1);
@@ -360,7 +361,7 @@ static void test_linear_loss(void)
         const double e = cases[i].element, t = cases[i].tokens, pieces = cases[i].pieces;
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, PROP("ss.fused.linear_cross_entropy", "1"), cases[i].flags),
                               0);
-        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1], *output = &loss.op[loss.n - 2];
         CU_ASSERT_DOUBLE_EQUAL(entropy->forward_bytes,
                                3 * e * t * rows + 2 * e * t * hidden + pieces * cases[i].each * weight, 1);
@@ -369,7 +370,7 @@ static void test_linear_loss(void)
         struct ss_ops one = {.n = 1, .op = {*output}};
         struct ss_layer_cost cost;
         f.c.card = &card;
-        ss_cost_layer(&f.c, &one, ss_layer_kind(SS_LAYER_LOSS), 0, &cost);
+        ss_cost_layer(&f.c, &one, 0, &cost);
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_COMPUTE], 2 * t * rows * (hidden + 100) + pieces, 0.5);
         CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_COMPUTE], 2 * t * hidden * (rows + 100) + pieces,
                                0.5);
@@ -401,7 +402,7 @@ static void test_output_gradient(void)
         snprintf(flags, sizeof flags, "--model llama3.1-8b --mbs 1 --gbs 1024 --bf16 %s %s",
                  strstr(rows[i].flags, "--seq ") ? "" : "--seq 2048", rows[i].flags);
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
-        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &f.stack, &loss);
+        ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1];
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
     }
@@ -457,8 +458,8 @@ static void test_working(void)
         char flags[256];
         snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, rows[i].props, flags), 0);
-        ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
-        CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 8192.0 * 2 * rows[i].columns, 1);
+        ss_layer_operators(DENSE, &f.c.shape, &layer);
+        CU_ASSERT_DOUBLE_EQUAL(layer.sum.working, 8192.0 * 2 * rows[i].columns, 1);
     }
 }
 
@@ -469,8 +470,8 @@ static void test_gathered_keys(void)
     struct fixture f;
 
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --cp 8 --cp-comm-type all_gather"), 0);
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_working_bytes(&layer), 4 * 8192.0 * 8 * 128 * 2, 1);
+    ss_layer_operators(DENSE, &f.c.shape, &layer);
+    CU_ASSERT_DOUBLE_EQUAL(layer.sum.working, 4 * 8192.0 * 8 * 128 * 2, 1);
 }
 
 /* The bytes of a chunk with this place. */
@@ -504,10 +505,10 @@ static void test_block(void)
         if (!redone[i])
             snprintf(flags, sizeof flags, LLAMA "--bf16");
         CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
-        ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
+        ss_layer_operators(DENSE, &f.c.shape, &layer);
         chunk_memory(&f, &chunk[i]);
     }
-    CU_ASSERT_DOUBLE_EQUAL(chunk[0].forward_extra_bytes, ss_ops_working_bytes(&layer), 1);
+    CU_ASSERT_DOUBLE_EQUAL(chunk[0].forward_extra_bytes, layer.sum.working, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[1].backward_extra_bytes, chunk[0].backward_extra_bytes, 1);
     CU_ASSERT_DOUBLE_EQUAL(chunk[2].backward_extra_bytes - chunk[0].backward_extra_bytes,
                            ss_ops_saved_bytes(&layer, 0) - 8192. * 4096 * 2, 1);
@@ -537,9 +538,9 @@ static void test_gathered_inputs(void)
     double x = 8192.0 * 4096 * 2;
 
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16 --tp 8 --sequence-parallel"), 0);
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &shard);
+    ss_layer_operators(DENSE, &f.c.shape, &shard);
     f.stack.saves_gathered = 1;
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &whole);
+    ss_layer_operators(DENSE, &f.c.shape, &whole);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&whole, 0) - ss_ops_saved_bytes(&shard, 0), 2 * x * 7 / 8, 1);
 }
 
@@ -611,7 +612,7 @@ static void test_put_off(void)
     struct fixture f;
     struct ss_ops layer;
     CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", LLAMA "--bf16"), 0);
-    ss_layer_operators(SS_LAYER_DENSE, &f.c.shape, &f.stack, &layer);
+    ss_layer_operators(DENSE, &f.c.shape, &layer);
     CU_ASSERT_EQUAL(ss_ops_weight_grad_bytes(&layer, &f.c.shape), 69632 * 8192. * 2);
 }
 

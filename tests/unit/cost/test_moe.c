@@ -7,6 +7,7 @@
 #include "cost/experts.h"
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
+#include "pairs.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "suite.h"
@@ -86,7 +87,7 @@ static void experts_set(struct setting *t, int experts, int top_k, int ffn, int 
 
 static void ops_of(const struct setting *t, int kind, struct ss_ops *ops)
 {
-    ss_layer_operators(kind, &t->c.shape, &t->stack, ops);
+    ss_layer_operators(kind, &t->c.shape, ops);
 }
 
 static const struct ss_op *find(const struct ss_ops *ops, const char *name)
@@ -125,10 +126,10 @@ static void test_one_expert(void)
     struct ss_layer_cost a, b;
     setting_make(&t);
     experts_set(&t, 1, 1, 2816, 1);
-    ops_of(&t, SS_LAYER_DENSE, &dense);
-    ops_of(&t, SS_LAYER_MOE, &moe);
-    ss_cost_layer(&t.c, &dense, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &a);
-    ss_cost_layer(&t.c, &moe, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &b);
+    ops_of(&t, DENSE, &dense);
+    ops_of(&t, MOE, &moe);
+    ss_cost_layer(&t.c, &dense, SS_RECOMPUTE_NONE, &a);
+    ss_cost_layer(&t.c, &moe, SS_RECOMPUTE_NONE, &b);
     for (int l = 0; l < SS_LABEL_COUNT; l++) {
         CU_ASSERT_DOUBLE_EQUAL(b.forward[l], a.forward[l], 1e-12 * fabs(a.forward[l]));
         CU_ASSERT_DOUBLE_EQUAL(b.input_grad[l], a.input_grad[l], 1e-12 * fabs(a.input_grad[l]));
@@ -137,9 +138,9 @@ static void test_one_expert(void)
     CU_ASSERT(a.forward[SS_LABEL_COMPUTE] > 0);
     CU_ASSERT_EQUAL(b.forward_flops, a.forward_flops);
     CU_ASSERT_EQUAL(b.backward_flops, a.backward_flops);
-    CU_ASSERT_EQUAL(ss_ops_params(&moe), ss_ops_params(&dense));
+    CU_ASSERT_EQUAL(moe.sum.params, dense.sum.params);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&moe, 0), ss_ops_saved_bytes(&dense, 0));
-    CU_ASSERT_EQUAL(ss_ops_working_bytes(&moe), ss_ops_working_bytes(&dense));
+    CU_ASSERT_EQUAL(moe.sum.working, dense.sum.working);
 }
 
 /* Balanced: each rank sends and gets tokens x top-k copies, 7/8 of them to others by the all-to-all of 8 ranks. */
@@ -150,29 +151,30 @@ static void test_exchange(void)
     struct ss_layer_cost cost;
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double bytes = TOKENS * 4 * 1024 * 2,
            weighed = 2 * bytes; /* a product with the probabilities: read and written */
     const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
-    CU_ASSERT(dispatch->exchanged == bytes && dispatch->exchanged_back == bytes && dispatch->apart == 0);
+    CU_ASSERT(dispatch->exchange.forward == bytes && dispatch->exchange.backward == bytes &&
+              dispatch->exchange.ahead == 0);
     CU_ASSERT(dispatch->forward_kernels == 1 && dispatch->backward_kernels == 1);
-    CU_ASSERT(combine->exchanged == bytes && combine->exchanged_back == bytes);
+    CU_ASSERT(combine->exchange.forward == bytes && combine->exchange.backward == bytes);
     CU_ASSERT(combine->forward_kernels == 1 && combine->backward_kernels == 1);
-    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->m, TOKENS * 4);
-    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->groups, 8);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->gemm.m, TOKENS * 4);
+    CU_ASSERT_EQUAL(find(&ops, "experts fc1")->gemm.groups, 8);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
     double both = 2 * bytes * 7 / 8 / 200e9;
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_EP], both, 1e-12 * both);
     CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_EP], both, 1e-12 * both);
     /* In fp8 what the experts get is 1 byte an element with 4 for 128 of them, both ways; what is added up stays. */
     t.job.moe.fp8_dispatch = 1;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double narrow = bytes / 2 * (1 + 4.0 / 128);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged, narrow);
-    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchanged_back, bytes);
-    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged, bytes);
-    CU_ASSERT_EQUAL(find(&ops, "combine")->exchanged_back, narrow);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchange.forward, narrow);
+    CU_ASSERT_EQUAL(find(&ops, "dispatch")->exchange.backward, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "combine")->exchange.forward, bytes);
+    CU_ASSERT_EQUAL(find(&ops, "combine")->exchange.backward, narrow);
     /* and is gathered as narrow as it is sent: tokens and their copies. Sums, which are unfused here, are of 16 bit. */
     double gathered = TOKENS * 1024 * (1 + 4) * (1 + 4.0 / 128), summed = TOKENS * 1024 * 2 * (2 + 3 * 4);
     CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
@@ -183,7 +185,7 @@ static void test_exchange(void)
     t.job.moe.fp8_dispatch = 0;
     t.job.moe.dispatcher = SS_DISPATCH_ALLGATHER;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     gathered = TOKENS * 1024 * 2 * (4 + 4), summed = TOKENS * 1024 * 2 * (2 * 8 + 3 * 4);
     CU_ASSERT_EQUAL(find(&ops, "permute")->forward_bytes, gathered);
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
@@ -204,11 +206,11 @@ static void test_probabilities(void)
         t.stack.moe_probabilities = on;
         experts_set(&t, 64, 4, 512, 8);
         t.c.net.nvlink_step = 10e-6;
-        ops_of(&t, SS_LAYER_MOE, &ops);
+        ops_of(&t, MOE, &ops);
         const struct ss_op *dispatch = find(&ops, "dispatch");
-        CU_ASSERT_EQUAL(dispatch->apart, on * TOKENS * 4 * 4);
+        CU_ASSERT_EQUAL(dispatch->exchange.ahead, on * TOKENS * 4 * 4);
         CU_ASSERT(dispatch->forward_kernels == 1 + on && dispatch->backward_kernels == 1 + on);
-        ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+        ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
         ep[on][0] = cost.forward[SS_LABEL_EP];
         ep[on][1] = cost.input_grad[SS_LABEL_EP];
     }
@@ -226,10 +228,10 @@ static void test_kept_in_fp8(void)
     t.job.precision = SS_FP8;
     t.job.stored = SS_BF16;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double all = ss_ops_saved_bytes(&ops, 0);
     t.stack.fp8_keeps_less = 1;
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, 0), TOKENS * 4 * 2 * 512 + TOKENS * 1024 * 1.5);
 }
 
@@ -238,8 +240,8 @@ static struct ss_layer_cost cost_issued(struct setting *t, double host_group)
     struct ss_ops ops;
     struct ss_layer_cost cost;
     t->stack.host_group = host_group;
-    ops_of(t, SS_LAYER_MOE, &ops);
-    ss_cost_layer(&t->c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+    ops_of(t, MOE, &ops);
+    ss_cost_layer(&t->c, &ops, SS_RECOMPUTE_NONE, &cost);
     return cost;
 }
 
@@ -273,7 +275,7 @@ static void test_router(void)
             t.job.model.router_bias = bias;
             t.job.moe.router_fusion = fused;
             experts_set(&t, 64, 4, 512, 8);
-            ops_of(&t, SS_LAYER_MOE, &ops);
+            ops_of(&t, MOE, &ops);
             const struct ss_op *routing = find(&ops, "routing");
             CU_ASSERT_EQUAL(routing->forward_kernels, fused ? 8 + 2 * bias : 26 + 11 * bias);
             CU_ASSERT_EQUAL(routing->backward_kernels, fused ? 4 : 12 + 11 * bias);
@@ -282,7 +284,7 @@ static void test_router(void)
         }
     t.job.model.router_linear_bias = 1;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     CU_ASSERT_EQUAL(find(&ops, "router")->tensors, 3);
     CU_ASSERT_EQUAL(find(&ops, "router")->params, 64 * (t.c.shape.h + 2));
 }
@@ -299,8 +301,8 @@ static void host_of(unsigned modules, double host[2])
     t.stack.host_group = 0.1;
     t.job.recompute.granularity = modules ? SS_RECOMPUTE_SELECTIVE : SS_RECOMPUTE_NONE;
     t.job.recompute.modules = modules;
-    ops_of(&t, SS_LAYER_MOE, &ops);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), t.job.recompute.granularity, &cost);
+    ops_of(&t, MOE, &ops);
+    ss_cost_layer(&t.c, &ops, t.job.recompute.granularity, &cost);
     memcpy(host, cost.host, sizeof cost.host);
 }
 
@@ -362,14 +364,14 @@ static void test_own_operators(void)
     t.stack.te_layers = 1;
     t.stack.rope_passes = 1;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double p = TOKENS * 4 * 512 * 2, x = TOKENS * 4 * 1024 * 2;
     const struct ss_op *clamp = find(&ops, "activation clamp"), *bias = find(&ops, "experts bias"),
                        *rope = find(&ops, "rope");
     CU_ASSERT(clamp->forward_bytes == 8 * p && clamp->backward_bytes == 15 * p);
     CU_ASSERT(clamp->forward_kernels == 3 && clamp->backward_kernels == 7);
     CU_ASSERT(clamp->saved_bytes == 2 * p &&
-              clamp->module == (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_MOE)));
+              clamp->modules == (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_MOE)));
     CU_ASSERT(strides(clamp, p, 2.5 * p, 4)); /* both halves; two and three kernels, P / 2 elements each */
     CU_ASSERT(bias->forward_bytes == 6 * x && bias->backward_bytes == 8 * x);
     CU_ASSERT(strides(bias, x / 2, x, 4));
@@ -383,7 +385,7 @@ static void test_own_operators(void)
     t.job.moe.router_dtype = 1;
     t.job.model.yarn = 0;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     bias = find(&ops, "experts bias");
     CU_ASSERT(bias->forward_bytes == 14 * x && bias->backward_bytes == 20 * x);
     CU_ASSERT(strides(bias, x / 2, x, 8) && strides(find(&ops, "rope"), 0, 0, 4));
@@ -409,14 +411,14 @@ static void test_padded_by_dispatcher(void)
     t.job.moe.load = SS_LOAD_UNIFORM;
     t.job.moe.dispatcher = SS_DISPATCH_DEEPEP;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     CU_ASSERT(has(&ops, "pad") && has(&ops, "unpad"));
     CU_ASSERT(find(&ops, "pad")->forward_strided == 0 && find(&ops, "unpad")->backward_strided == 0);
     CU_ASSERT_EQUAL(find(&ops, "pad")->backward_strided, t.c.shape.routed * 1024);
     CU_ASSERT_EQUAL(find(&ops, "unpad")->forward_strided, t.c.shape.routed * 1024);
     t.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     CU_ASSERT(!has(&ops, "pad") && !has(&ops, "unpad"));
 }
 
@@ -435,14 +437,14 @@ static void test_hybridep(void)
         t.c.ep = (struct ss_group_shape){.n = 8, .nodes = nodes, .per_node = 8 / nodes};
         CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t.job, &t.c.ep, &spread, NULL, NULL), 0);
         ss_shape_experts(&t.c.shape, &t.job, &spread);
-        ops_of(&t, SS_LAYER_MOE, &ops);
+        ops_of(&t, MOE, &ops);
         const struct ss_op *dispatch = find(&ops, "dispatch"), *combine = find(&ops, "combine");
         double tokens = TOKENS * t.c.shape.h * 2, probabilities = TOKENS * 4. * 64 / nodes;
-        CU_ASSERT_EQUAL(dispatch->exchanged, tokens + probabilities);
-        CU_ASSERT_EQUAL(dispatch->exchanged_back, tokens + probabilities);
-        CU_ASSERT(combine->exchanged == tokens && combine->exchanged_back == tokens);
+        CU_ASSERT_EQUAL(dispatch->exchange.forward, tokens + probabilities);
+        CU_ASSERT_EQUAL(dispatch->exchange.backward, tokens + probabilities);
+        CU_ASSERT(combine->exchange.forward == tokens && combine->exchange.backward == tokens);
         const struct ss_op *counts = find(&ops, "counts");
-        CU_ASSERT(counts->gathered == 8. * TOKENS * 64 && counts->dynamic);
+        CU_ASSERT(counts->gathers_first == 8. * TOKENS * 64 && counts->dynamic);
         CU_ASSERT(counts->forward_kernels == 1 && counts->forward_launches == 2);
         if (nodes > 1)
             continue;
@@ -458,8 +460,8 @@ static void test_hybridep(void)
     alone.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     alone.job.etp = 2;
     experts_set(&alone, 64, 4, 512, 1);
-    ops_of(&alone, SS_LAYER_MOE, &ops);
-    CU_ASSERT(find(&ops, "counts")->forward_kernels == 1 && find(&ops, "counts")->gathered == 0);
+    ops_of(&alone, MOE, &ops);
+    CU_ASSERT(find(&ops, "counts")->forward_kernels == 1 && find(&ops, "counts")->gathers_first == 0);
 }
 
 /* 8 experts a rank. The cast of mxfp8 is one call of PyTorch and a kernel for each expert, and two for the scales of both operands; in
@@ -478,7 +480,7 @@ static void test_launches(void)
     for (int fused = 0; fused < 2; fused++) {
         t.job.moe.op_fuser = fused;
         experts_set(&t, 64, 4, 512, 8);
-        ops_of(&t, SS_LAYER_MOE, &ops);
+        ops_of(&t, MOE, &ops);
         op = find(&ops, "expert fp8 cast");
         CU_ASSERT(op->forward_kernels == 1 && op->forward_launches == (fused ? 2 : 9));
         CU_ASSERT(op->backward_kernels == !fused && op->backward_launches == (fused ? 0 : 9));
@@ -486,7 +488,7 @@ static void test_launches(void)
     }
     t.job.moe.dispatcher = SS_DISPATCH_HYBRIDEP;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     CU_ASSERT(find(&ops, "permute")->forward_launches == 4 && !find(&ops, "permute")->forward_kernels);
 }
 
@@ -505,7 +507,7 @@ static void test_weighed(void)
             t.stack.moe_probabilities = on;
             t.job.moe.permute_fusion = fused;
             experts_set(&t, 64, 4, 512, 8);
-            ops_of(&t, SS_LAYER_MOE, &ops);
+            ops_of(&t, MOE, &ops);
             const struct ss_op *there = find(&ops, names[0]), *back = find(&ops, names[1]);
             double sum = fused ? own + pass : 2 * own + 3 * pass;
             CU_ASSERT(there->forward_bytes == own + pass && there->backward_bytes == sum);
@@ -533,7 +535,7 @@ static void test_joined(void)
             t.job.moe.permute_fusion = i == 1;
             t.job.moe.grouped_gemm = i < 2;
             experts_set(&t, 64, 4, 512, 8);
-            ops_of(&t, SS_LAYER_MOE, &ops);
+            ops_of(&t, MOE, &ops);
             const struct ss_op *sort = find(&ops, "sort back");
             CU_ASSERT_EQUAL(sort->forward_strided, wide || i == 1 ? 0 : elements);
             CU_ASSERT_EQUAL(sort->backward_strided, wide || i == 1 ? 0 : elements);
@@ -557,21 +559,23 @@ static void test_sequential(void)
     setting_make(&t);
     t.job.moe.grouped_gemm = 1;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     const struct ss_op *fc1 = find(&ops, "experts fc1"), *fc2 = find(&ops, "experts fc2");
     CU_ASSERT(fc1->forward_launches == 8 && fc1->backward_launches == 24); /* two GEMMs and a hook for each */
     double rows = TOKENS * 4, sms = t.card.sm_count, grouped = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
-    double together =
-        ss_kernel_grouped_gemm(&t.card, fc1->precision, 8, fc1->scattered, rows, fc1->n, fc1->k, 0, sms, 1) +
-        ss_kernel_grouped_gemm(&t.card, fc2->precision, 8, fc2->scattered, rows, fc2->n, fc2->k, 0, sms, 1);
-    double apart = 8 * (ss_kernel_gemm(&t.card, fc1->precision, rows / 8, fc1->n, fc1->k, 0, sms, 1) +
-                        ss_kernel_gemm(&t.card, fc2->precision, rows / 8, fc2->n, fc2->k, 0, sms, 1));
+    double together = ss_kernel_grouped_gemm(&t.card, fc1->gemm.precision, 8, fc1->gemm.scattered, rows,
+                                             fc1->gemm.n, fc1->gemm.k, 0, sms, 1) +
+                      ss_kernel_grouped_gemm(&t.card, fc2->gemm.precision, 8, fc2->gemm.scattered, rows,
+                                             fc2->gemm.n, fc2->gemm.k, 0, sms, 1);
+    double apart =
+        8 * (ss_kernel_gemm(&t.card, fc1->gemm.precision, rows / 8, fc1->gemm.n, fc1->gemm.k, 0, sms, 1) +
+             ss_kernel_gemm(&t.card, fc2->gemm.precision, rows / 8, fc2->gemm.n, fc2->gemm.k, 0, sms, 1));
     t.job.moe.grouped_gemm = 0;
     experts_set(&t, 64, 4, 512, 8);
     double sequential = cost_issued(&t, 0).forward[SS_LABEL_COMPUTE];
     double joined = ss_kernel_elementwise(&t.card, 2 * rows * 1024 * 2, 1); /* outputs, read and written */
     CU_ASSERT_DOUBLE_EQUAL(sequential - grouped, apart - together + joined, 1e-12);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     fc1 = find(&ops, "experts fc1");
     CU_ASSERT(fc1->forward_kernels == 8 && fc1->backward_kernels == 16 && fc1->forward_launches == 0);
 }
@@ -583,14 +587,14 @@ static void test_parameters(void)
     struct ss_ops ops;
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double experts = 0;
     for (int i = 0; i < ops.n; i++)
         experts += ops.op[i].expert ? ops.op[i].params : 0;
     CU_ASSERT_EQUAL(experts, 8 * (1024.0 * 1024 + 512 * 1024));
     CU_ASSERT_EQUAL(find(&ops, "router")->params, 64 * 1024.0);
     double attention = 1024.0 * 1536 + 1024 * 1024, norms = 2 * 1024;
-    CU_ASSERT_EQUAL(ss_ops_params(&ops), experts + 64 * 1024.0 + attention + norms);
+    CU_ASSERT_EQUAL(ops.sum.params, experts + 64 * 1024.0 + attention + norms);
 }
 
 /* A router in fp32: in the backward its input of 8192 x 1024 and its matrix are cast, 6 bytes an element each way, and two GEMMs
@@ -601,16 +605,16 @@ static void test_router_fp32(void)
     struct ss_ops half, full;
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &half);
+    ops_of(&t, MOE, &half);
     t.job.moe.router_dtype = 1;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &full);
+    ops_of(&t, MOE, &full);
     CU_ASSERT_EQUAL(full.n, half.n + 1);
     CU_ASSERT_EQUAL(find(&full, "router casts")->forward_bytes, 0);
     CU_ASSERT_EQUAL(find(&full, "router casts")->backward_bytes, 2 * (6 + 2) * (TOKENS + 64) * 1024);
-    CU_ASSERT_EQUAL(find(&full, "router casts")->module, SS_MODULE_BIT(SS_MODULE_MOE));
+    CU_ASSERT_EQUAL(find(&full, "router casts")->modules, SS_MODULE_BIT(SS_MODULE_MOE));
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&full, 0), ss_ops_saved_bytes(&half, 0));
-    CU_ASSERT_EQUAL(ss_ops_params(&full), ss_ops_params(&half));
+    CU_ASSERT_EQUAL(full.sum.params, half.sum.params);
 }
 
 /* Noise on the router's input of 8192 x 1024: drawn, scaled, moved, multiplied; it and the product are kept. */
@@ -620,10 +624,10 @@ static void test_jitter(void)
     struct ss_ops plain, noisy;
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &plain);
+    ops_of(&t, MOE, &plain);
     t.job.moe.input_jitter = 0.01;
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &noisy);
+    ops_of(&t, MOE, &noisy);
     double pass = TOKENS * 1024 * 2;
     CU_ASSERT_EQUAL(find(&noisy, "input jitter")->forward_bytes, (1 + 2 + 2 + 3) * pass);
     CU_ASSERT_EQUAL(find(&noisy, "input jitter")->backward_bytes, 3 * pass);
@@ -631,7 +635,7 @@ static void test_jitter(void)
     t.job.moe.input_jitter = 0;
     t.job.model.input_jitter = 1; /* as a config says */
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &noisy);
+    ops_of(&t, MOE, &noisy);
     CU_ASSERT_EQUAL(noisy.n, plain.n + 1);
 }
 
@@ -655,18 +659,18 @@ static void test_recompute(void)
     struct ss_layer_cost none, act, moe;
     setting_make(&t);
     experts_set(&t, 64, 4, 512, 8);
-    ops_of(&t, SS_LAYER_MOE, &ops);
+    ops_of(&t, MOE, &ops);
     double all = ss_ops_saved_bytes(&ops, 0);
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE_ACT)), TOKENS * 4 * 512 * 2);
     double inputs = TOKENS * 4 * (1024 + 1024 + 512 + 1024) * 2,
            router = TOKENS * 64 * (4 + 4 + 1) + 8 * TOKENS * 4;
     CU_ASSERT_EQUAL(all - ss_ops_saved_bytes(&ops, SS_MODULE_BIT(SS_MODULE_MOE)), inputs + router);
     t.job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &none);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &none);
     t.job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &act);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_SELECTIVE, &act);
     t.job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_SELECTIVE, &moe);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_SELECTIVE, &moe);
     double bytes = TOKENS * 4 * (1024 + 512) * 2; /* gate and up in, their product out */
     CU_ASSERT_EQUAL(none.input_grad[SS_LABEL_RECOMPUTE], 0);
     CU_ASSERT_DOUBLE_EQUAL(act.input_grad[SS_LABEL_RECOMPUTE], bytes / 1e12 + 5e-6, 1e-12);
@@ -686,8 +690,8 @@ static void test_skew(void)
         t.job.moe.load = SS_LOAD_ZIPF;
         t.job.moe.load_exponent = exponent;
         experts_set(&t, 64, 4, 512, 8);
-        ops_of(&t, SS_LAYER_MOE, &ops);
-        ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_MOE), SS_RECOMPUTE_NONE, &cost);
+        ops_of(&t, MOE, &ops);
+        ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
         double all =
             ss_label_sum(cost.forward) + ss_label_sum(cost.input_grad) + ss_label_sum(cost.weight_grad);
         CU_ASSERT(all >= last);

@@ -37,8 +37,8 @@ static void test_parameters(void)
     struct setting t;
     struct ss_chunk_cost chunk;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
-    double layer = ss_ops_params(&ops), prediction = layer + 3 * H + 2 * H * H;
+    struct ss_ops ops = layer_of(&t, DENSE);
+    double layer = ops.sum.params, prediction = layer + 3 * H + 2 * H * H;
     struct ss_layer_set *none = set_new(&t, 0, &chunk), *two = set_new(&t, 2, &chunk);
     struct ss_param_count before = ss_layer_set_params(none, &t.c, 0, 0),
                           after = ss_layer_set_params(two, &t.c, 0, 0);
@@ -57,7 +57,7 @@ static void test_memory(void)
     struct setting t;
     struct ss_chunk_cost before, after;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     double layer = ss_ops_saved_bytes(&ops, 0), tokens = 8192;
     ss_layer_set_free(set_new(&t, 0, &before));
     ss_layer_set_free(set_new(&t, 2, &after));

@@ -24,7 +24,7 @@ static void test_dense(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     expect_bytes(&ops, MODULE(QKV_LINEAR), 0, 32 * MIB, 32 * MIB); /* input of the norm, and its output */
     /* Q, K, V and the output, which the projection keeps, too */
     expect_bytes(&ops, MODULE(CORE_ATTN), 0, 24 * MIB, 40 * MIB);
@@ -47,7 +47,7 @@ static void test_dense_fp8(void)
     setting_make(&t);
     t.job.precision = SS_FP8;
     t.job.stored = SS_BF16;
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     expect_bytes(&ops, MODULE(QKV_LINEAR), 0, 24 * MIB, 24 * MIB);
     expect_bytes(&ops, MODULE(CORE_ATTN), 0, 40 * MIB, 40 * MIB);
     expect_bytes(&ops, MODULE(CORE_ATTN) | MODULE(ATTN_PROJ), 0, 48 * MIB, 48 * MIB);
@@ -75,7 +75,7 @@ static struct ss_ops mixture_of(struct setting *t)
     ss_shape_init(&t->c.shape, &t->job, &t->stack, 32000);
     CU_ASSERT_EQUAL_FATAL(ss_experts_spread(&t->job, &t->c.ep, &spread, NULL, NULL), 0);
     ss_shape_experts(&t->c.shape, &t->job, &spread);
-    ss_layer_operators(SS_LAYER_MOE, &t->c.shape, &t->stack, &ops);
+    ss_layer_operators(LATENT_MOE, &t->c.shape, &ops);
     return ops;
 }
 
@@ -126,7 +126,7 @@ static void test_no_more_than_kept(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_ops dense = layer_of(&t, SS_LAYER_DENSE), moe = mixture_of(&t);
+    struct ss_ops dense = layer_of(&t, DENSE), moe = mixture_of(&t);
     for (unsigned redone = 0; redone < 1u << SS_MODULE_COUNT; redone++) {
         CU_ASSERT(ss_ops_offloaded(&dense, ~0u, 0, redone).freed <= ss_ops_saved_bytes(&dense, redone));
         CU_ASSERT(ss_ops_offloaded(&moe, ~0u, 0, redone).freed <= ss_ops_saved_bytes(&moe, redone));
@@ -139,9 +139,9 @@ static void test_exposed(void)
     struct setting t;
     struct ss_layer_cost bare, cost;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     t.job.offload.modules = MODULE(CORE_ATTN);
-    ss_cost_layer(&t.c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &bare);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &bare);
     double f = ss_label_sum(bare.forward), b = ss_label_sum(bare.input_grad) + ss_label_sum(bare.weight_grad);
     CU_ASSERT(f < 0.0419 && b < 0.0419);
     cost = bare;
@@ -203,13 +203,13 @@ static void test_windows(void)
                                      .input_grad = {[SS_LABEL_COMPUTE] = 1},
                                      .weight_grad = {[SS_LABEL_COMPUTE] = 1}};
         setting_make(&t);
-        struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+        struct ss_ops ops = layer_of(&t, DENSE);
         t.job.model.num_layers = 8;
         t.job.offload.layers = rows[i].moved;
         t.job.offload.weights = 1;
         t.job.offload.activations = 0;
         t.stack.offload_windows = rows[i].windows;
-        t.card.pcie_bandwidth = ss_ops_params(&ops) * 2 / rows[i].copy;
+        t.card.pcie_bandwidth = ops.sum.params * 2 / rows[i].copy;
         ss_cost_layer_offload(&t.c, &ops, &cost);
         CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);
         CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_OFFLOAD] * rows[i].moved, rows[i].waits, 1e-9);
@@ -226,12 +226,14 @@ static void test_whole_layers(void)
     struct ss_layer_set *set = calloc(1, sizeof *set);
     struct setting t;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     const double kept = ss_ops_saved_bytes(&ops, 0);
     t.card.pcie_bandwidth = 1e9;
     t.job.offload.layers = 3;
     t.job.offload.optimizer = 0.5;
-    set->ops[SS_LAYER_DENSE] = &ops;
+    struct ss_layer_list list = {.kind = DENSE, .ops = ops}, *lists[] = {&list};
+    set->list = lists;
+    set->nlists = 1;
     for (int both = 0; both < 2; both++) {
         struct ss_layer_cost cost = {.forward = {[SS_LABEL_COMPUTE] = 0.002},
                                      .input_grad = {[SS_LABEL_COMPUTE] = 0.003}};
@@ -265,7 +267,7 @@ static void test_layers(void)
 
 /* ---- whole jobs ---- */
 
-#define DENSE                                                                                                \
+#define LLAMA_8                                                                                              \
     "--model llama3.1-8b --num-layers 8 --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer --gbs 16 "
 #define OFFLOAD "--fine-grained-activation-offloading --offload-modules "
 
@@ -302,10 +304,10 @@ static struct ss_chunk_cost chunk_of(const char *text, int stage, double *host)
 static void test_one_stage(void)
 {
     double host, none;
-    struct ss_chunk_cost plain = chunk_of("h800 1;" DENSE, 0, &none);
-    struct ss_chunk_cost more = chunk_of("h800 1;" DENSE "--num-layers 9", 0, &none);
+    struct ss_chunk_cost plain = chunk_of("h800 1;" LLAMA_8, 0, &none);
+    struct ss_chunk_cost more = chunk_of("h800 1;" LLAMA_8 "--num-layers 9", 0, &none);
     struct ss_chunk_cost moved =
-        chunk_of("h800 1 ss.pcie.bandwidth=1GBps;" DENSE OFFLOAD "core_attn", 0, &host);
+        chunk_of("h800 1 ss.pcie.bandwidth=1GBps;" LLAMA_8 OFFLOAD "core_attn", 0, &host);
     double f = ss_label_sum(more.forward) - ss_label_sum(plain.forward);
     double b = ss_label_sum(more.backward) - ss_label_sum(plain.backward);
     CU_ASSERT(f < 0.08388608 && b < 0.08388608);
@@ -322,10 +324,10 @@ static void test_one_stage(void)
 static void test_stages(void)
 {
     double host[2], none;
-    struct ss_chunk_cost first = chunk_of("h800 1;" DENSE "--pp 4", 0, &none);
-    struct ss_chunk_cost last = chunk_of("h800 1;" DENSE "--pp 4", 3, &none);
-    struct ss_chunk_cost first_moved = chunk_of("h800 1;" DENSE "--pp 4 " OFFLOAD "core_attn", 0, &host[0]);
-    struct ss_chunk_cost last_moved = chunk_of("h800 1;" DENSE "--pp 4 " OFFLOAD "core_attn", 3, &host[1]);
+    struct ss_chunk_cost first = chunk_of("h800 1;" LLAMA_8 "--pp 4", 0, &none);
+    struct ss_chunk_cost last = chunk_of("h800 1;" LLAMA_8 "--pp 4", 3, &none);
+    struct ss_chunk_cost first_moved = chunk_of("h800 1;" LLAMA_8 "--pp 4 " OFFLOAD "core_attn", 0, &host[0]);
+    struct ss_chunk_cost last_moved = chunk_of("h800 1;" LLAMA_8 "--pp 4 " OFFLOAD "core_attn", 3, &host[1]);
     CU_ASSERT_DOUBLE_EQUAL(first.activation_bytes - first_moved.activation_bytes, 2 * 48 * MIB, 1);
     CU_ASSERT_DOUBLE_EQUAL(last.activation_bytes - last_moved.activation_bytes, 48 * MIB, 1);
     /* A layer's on its way out, and one's back for the next backward; in that a module's come besides. */
@@ -339,8 +341,8 @@ static void test_stages(void)
 static void test_levels(void)
 {
     static const char *const jobs[] = {
-        DENSE "--tp 4 --sequence-parallel --pp 2 " OFFLOAD "core_attn attn_proj qkv_linear",
-        DENSE "--pp 2 --vp 2 " OFFLOAD "core_attn --fine-grained-offloading-max-inflight-offloads 0",
+        LLAMA_8 "--tp 4 --sequence-parallel --pp 2 " OFFLOAD "core_attn attn_proj qkv_linear",
+        LLAMA_8 "--pp 2 --vp 2 " OFFLOAD "core_attn --fine-grained-offloading-max-inflight-offloads 0",
         "--model qwen3-30b-a3b --num-layers 4 --bf16 --seq 4096 --mbs 1 --gbs 16 --ep 8 "
         "--use-distributed-optimizer " OFFLOAD "expert_fc1 moe_act mlp_norm",
     };

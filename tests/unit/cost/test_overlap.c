@@ -268,6 +268,7 @@ static void test_nothing_to_hide(void)
         .n = sizeof((struct ss_layer_step[]){__VA_ARGS__}) / sizeof(struct ss_layer_step)                    \
     }
 
+static const struct ss_ops transformer = {.where = SS_WHERE_TRANSFORMER};
 /* A layer whose forward is attention a, dispatch x, mixture m, combine x, rest 1; whose backward is the rest 1, combine
  * x, mixture 2 m, dispatch x, attention 2 a; half of the backward's attention and mixture are weight gradients. */
 static struct ss_chunk_place first_done; /* place behind the first layer of the backward alone */
@@ -281,7 +282,7 @@ static double pair_of_layers(int f, int b, double a, double m, double x, int del
                   LIST(IN_MLP(1), EXCHANGED(IN_MLP(m)), EXCHANGED(COMPUTE(a))), LIST(IN_MLP(m), COMPUTE(a))}};
     struct ss_layer_run run[2] = {{.part = 0, .count = f}, {.part = 0, .count = b}};
     struct ss_layer_runs chunks[2] = {{.n = 1, .run = &run[0]}, {.n = 1, .run = &run[1]}};
-    struct ss_layer_part part = {.kind = SS_LAYER_MOE, .steps = steps};
+    struct ss_layer_part part = {.ops = &transformer, .steps = steps};
     struct ss_layer_set set = {
         .nparts = 1, .part = &part, .nchunks = 2, .chunks = chunks, .delay_wgrad = delay};
     struct ss_step_list list;
@@ -322,8 +323,8 @@ static void test_pair_dense(void)
 {
     double t[SS_LABEL_COUNT], x = 5;
     struct ss_layer_part part[2] = {
-        {.kind = SS_LAYER_DENSE, .steps = {.phase = {LIST(COMPUTE(3), IN_MLP(4), IN_MLP(1))}}},
-        {.kind = SS_LAYER_MOE,
+        {.ops = &transformer, .steps = {.phase = {LIST(COMPUTE(3), IN_MLP(4), IN_MLP(1))}}},
+        {.ops = &transformer,
          .steps = {
              .phase = {LIST(IN_MLP(1)), LIST(IN_MLP(1), EXCHANGED(IN_MLP(8)), EXCHANGED(COMPUTE(6)))}}}};
     struct ss_layer_run run[2] = {{.part = 0, .count = 1}, {.part = 1, .count = 1}};
@@ -374,7 +375,7 @@ static void test_pair_call(void)
             LIST(IN_MLP(1), POST(SS_COMM_EP, 0.4, 0), WAIT(SS_COMM_EP), IN_MLP(8), own, first,
                  WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.3, at[i].sms), WAIT(SS_COMM_EP), COMPUTE(6));
         struct ss_layer_part part = {
-            .kind = SS_LAYER_MOE,
+            .ops = &transformer,
             .steps = {.phase = {LIST(COMPUTE(3), gather, WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.2, 0),
                                      WAIT(SS_COMM_EP), IN_MLP(4), POST(SS_COMM_EP, 0.6, 0), WAIT(SS_COMM_EP),
                                      IN_MLP(1)),

@@ -12,7 +12,7 @@ static struct ss_ops dense_layer(struct setting *t, int precision)
     t->job.stored = SS_BF16;
     t->job.fp8_recipe = SS_FP8_MXFP8;
     t->stack.fp8_cast_passes = 1;
-    return layer_of(t, SS_LAYER_DENSE);
+    return layer_of(t, DENSE);
 }
 
 /* What goes into a linear layer of 1024 and what comes back of QKV's 1024 + 2 x 256 are cast on each of the ranks that share the
@@ -51,7 +51,7 @@ static void test_nvfp4(void)
     struct ss_ops ops = dense_layer(&t, SS_NVFP4);
     check_casts(&ops, cast, 4, 1);
     CU_ASSERT_DOUBLE_EQUAL(find(&ops, "fc2")->saved_bytes, TOKENS * 2816 * element, 1);
-    CU_ASSERT_EQUAL(find(&ops, "fc2")->precision, SS_NVFP4);
+    CU_ASSERT_EQUAL(find(&ops, "fc2")->gemm.precision, SS_NVFP4);
 }
 
 /* Under sequence parallelism of two ranks shards are cast, and what is gathered moves quantized. */
@@ -133,12 +133,12 @@ static void test_gathered(void)
 {
     struct setting t;
     setting_make(&t);
-    struct ss_shape s = {.e = 2, .quantized = 0.5625};
+    struct ss_shape s = {.e = 2, .quantized = 0.5625, .stack = &t.stack};
     t.stack.fp8_allgather = 1;
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 0.5625);
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_BF16), 2);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_NVFP4), 0.5625);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_BF16), 2);
     t.stack.fp8_allgather = 0;
-    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, &t.stack, SS_NVFP4), 2);
+    CU_ASSERT_EQUAL(ss_op_gathered_width(&s, SS_NVFP4), 2);
 }
 
 /* Core attention in mxfp8, 16 heads of 64 for queries, 4 for keys and values: 24 x 64 elements a token are quantized, and the gradient
@@ -153,10 +153,8 @@ static void test_attention(void)
     for (int fp8 = 0; fp8 < 2; fp8++) {
         struct ss_ops ops;
         t.job.fp8_attention = fp8;
-        ops = dense_layer(&t, SS_FP8);
-        t.c.shape.window = 512;
-        ops.n = ops.nsaved = 0;
-        ss_op_attention_block(&ops, &t.c.shape, &t.stack, 1);
+        dense_layer(&t, SS_FP8);
+        ops = layer_of(&t, LOCAL_DENSE);
         const struct ss_op *core = find(&ops, "core attention"), *quantized = find(&ops, "attention cast");
         CU_ASSERT_DOUBLE_EQUAL(core->forward_flops, 2 * TOKENS * 960 * 16 * 64, 1);
         CU_ASSERT_DOUBLE_EQUAL(core->backward_flops, 2.5 * 2 * TOKENS * (fp8 ? 4096 : 960) * 16 * 64, 1);

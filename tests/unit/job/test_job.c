@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "job_helper.h"
 #include "stepsim/job.h"
+#include "stepsim/parameters.h"
 #include "suite.h"
 
 #define DATA SS_SOURCE_DIR "/tests/unit/data/"

@@ -199,20 +199,19 @@ static void test_attention(void)
     struct setting t;
     struct ss_packing one = pack(SS_PACKED_FIXED, 4096, 0, 4096, 1, SS_PACKED_SHUFFLE),
                       two = pack(SS_PACKED_FIXED, 2048, 0, 4096, 1, SS_PACKED_SHUFFLE);
-    const struct ss_layer_kind *kind = ss_layer_kind(SS_LAYER_DENSE);
     struct ss_layer_cost whole, same, half;
     setting_make(&t);
-    struct ss_ops ops = layer_of(&t, SS_LAYER_DENSE);
+    struct ss_ops ops = layer_of(&t, DENSE);
     double flops = find(&ops, "core attention")->forward_flops;
-    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &whole);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &whole);
     t.job.packed.rows = &one;
-    ops = layer_of(&t, SS_LAYER_DENSE);
-    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &same);
+    ops = layer_of(&t, DENSE);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &same);
     CU_ASSERT_EQUAL(memcmp(&same, &whole, sizeof same), 0);
     t.job.packed.rows = &two;
-    ops = layer_of(&t, SS_LAYER_DENSE);
+    ops = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, flops / 2);
-    ss_cost_layer(&t.c, &ops, kind, SS_RECOMPUTE_NONE, &half);
+    ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &half);
     CU_ASSERT_DOUBLE_EQUAL(half.forward_flops, whole.forward_flops - flops / 2, 1);
     /* 2 x 4096 tokens of 4096 or 2048 keys, 16 heads of 64, half of 4 FLOP; 8192 tokens reach the share of 0.4. Either makes 1024
      * thread blocks on 100 SMs, of which the longest take twice the mean: 2/3 of such a block is waited for. */

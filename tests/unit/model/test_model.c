@@ -5,7 +5,7 @@
 
 #include "base/base.h"
 #include "model/model_internal.h"
-#include "stepsim/model.h"
+#include "stepsim/parameters.h"
 #include "suite.h"
 
 static double parameters(const char *name, int rows)

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "model/model_internal.h"
-#include "stepsim/model.h"
+#include "stepsim/parameters.h"
 #include "suite.h"
 
 static struct ss_model load(const char *name)

@@ -41,6 +41,7 @@ static struct ss_model empty(void)
 #define MARK(field) LAID(field, 1, 0, 1) LAID(field, 0, 1, 0)
 #define RATE(field) LAID(field, 0.5, 0.25, 0.5)
 #define LAYERS(field)
+#define MIXER(field)
 #define TEXT(field)
 
 /* What is given wins: a choice also where it is 0, a size where it is not. What is of a file alone stays. */

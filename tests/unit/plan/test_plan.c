@@ -5,6 +5,7 @@
 
 #include "cost/cost.h"
 #include "layers/kinds.h"
+#include "pairs.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/plan.h"
@@ -146,10 +147,10 @@ static void test_ops_of_llama_8b(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     /* 4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 and two norms. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_params(&ops), 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
-    CU_ASSERT_DOUBLE_EQUAL(ss_ops_gemm_params(&ops), 218103808.0, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ops.sum.params, 25165824.0 + 16777216 + 176160768 + 8192, 0.5);
+    CU_ASSERT_DOUBLE_EQUAL(ops.sum.gemm_params, 218103808.0, 0.5);
     /* Per token: norms 2 x (2h + 2h + 4), QKV 2 x 6144, attention output 2h, FC1 4f, activation 2f,
      * softmax statistics 4 a. */
     double token = 2 * (4 * 4096 + 4) + 2 * 6144 + 2 * 4096 + 6 * 14336;
@@ -157,7 +158,7 @@ static void test_ops_of_llama_8b(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 0), 8192 * (token + 4 * 32), 1);
     /* Dropout keeps two masks. */
     c.shape.hidden_dropout = 0.1;
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_DOUBLE_EQUAL(ss_ops_saved_bytes(&ops, 1), 8192 * (token + 2 * 4096), 1);
 }
 
@@ -181,11 +182,11 @@ static void test_plain_layers(void)
     llama_8b(&job);
     job.model.linear_bias = 1;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_PTR_NULL(find_op(&ops, "bias gradients"));
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 3 * 2 * 8192.0 * 4096, 1);
     stack.te_layers = c.shape.te = 0;
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
+    ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_DOUBLE_EQUAL(find_op(&ops, "input norm")->backward_bytes, 5 * 2 * 8192.0 * 4096, 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(find_op(&ops, "bias gradients"));
     /* QKV 6144, both halves of FC1, projection and FC2. */
@@ -212,11 +213,11 @@ static void test_recompute_costs_a_forward(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &none);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &none);
     job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_SELECTIVE, &selective);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_FULL, &full);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_SELECTIVE, &selective);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_FULL, &full);
     CU_ASSERT_DOUBLE_EQUAL(sum(full.input_grad) - sum(none.input_grad), sum(none.forward), 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(full.input_grad[SS_LABEL_RECOMPUTE], none.forward[SS_LABEL_COMPUTE], 1e-12);
     /* Causal attention forward: 2 s^2 a d at 0.4 of the peak, and 2/3 of the longest of its 32 x 64 blocks on 100 SMs. */
@@ -239,10 +240,10 @@ static void test_host_issues_collectives(void)
     stack.host_operator = 1;
     c.net.nvlink_busbw = 1e12;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &alone);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &alone);
     c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &split);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &split);
     /* An all-reduce behind the projection and FC2; in the backward before QKV and FC1. */
     CU_ASSERT_DOUBLE_EQUAL(sum(split.forward) - sum(alone.forward), 2, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(sum(split.input_grad) + sum(split.weight_grad) - sum(alone.input_grad) -
@@ -301,17 +302,17 @@ static void test_step_tensors(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 6);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 6);
     c.shape.qkv_bias = c.shape.out_bias = c.shape.mlp_bias = c.shape.tied = 1;
     c.shape.norm_vectors = 2;
     c.shape.positions = 1024;
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 12);
-    ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &stack, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2);
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
-    CU_ASSERT_EQUAL(ss_ops_tensors(&ops), 2); /* the final norm's; the matrix is the embedding's */
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 12);
+    ss_layer_operators(SS_LAYER_EMBEDDING, &c.shape, &ops);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 2);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
+    CU_ASSERT_EQUAL(ops.sum.tensors, 2); /* the final norm's; the matrix is the embedding's */
 }
 
 /* Rows that are no multiple of 16 bytes: the GEMMs on the CUDA cores. */
@@ -328,13 +329,13 @@ static void test_unaligned_rows(void)
     card.hbm_bandwidth = 1e30;
     llama_8b(&job);
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &aligned);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &aligned);
     c.shape.vocab += 4;
-    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &unaligned);
+    ss_layer_operators(SS_LAYER_LOSS, &c.shape, &ops);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &unaligned);
     card.peak_cuda_cores = 0;
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_LOSS), SS_RECOMPUTE_NONE, &unknown);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &unknown);
     /* 2 T h V FLOP at half of 100 TFLOP/s, V in tiles of 128; the weight gradient h x V has whole ones. */
     double column = 2.0 * 8192 * 4096 / 5e13;
     CU_ASSERT_DOUBLE_EQUAL(sum(unaligned.forward), column * (128512 + 128), 1e-9);
@@ -358,15 +359,15 @@ static void test_fp8_forward_gain(void)
         job.stored = SS_BF16;
         stack.fp8_forward_gain = 1;
         ss_shape_init(&c.shape, &job, &stack, 128512);
-        ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-        ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &plain);
+        ss_layer_operators(DENSE, &c.shape, &ops);
+        ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &plain);
         stack.fp8_forward_gain = 1.25;
-        ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &fast);
+        ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &fast);
         double gemms = 0;
         for (int i = 0; i < ops.n; i++)
             if (ops.op[i].kind == SS_OP_GEMM)
-                gemms += ss_kernel_gemm(&card, ops.op[i].precision, ops.op[i].m, ops.op[i].n, ops.op[i].k, 0,
-                                        card.sm_count, 1);
+                gemms += ss_kernel_gemm(&card, ops.op[i].gemm.precision, ops.op[i].gemm.m, ops.op[i].gemm.n,
+                                        ops.op[i].gemm.k, 0, card.sm_count, 1);
         CU_ASSERT_DOUBLE_EQUAL(plain.forward[SS_LABEL_COMPUTE] - fast.forward[SS_LABEL_COMPUTE],
                                fp8 ? gemms / 5 : 0, 1e-12);
         CU_ASSERT_EQUAL(plain.weight_grad[SS_LABEL_COMPUTE], fast.weight_grad[SS_LABEL_COMPUTE]);
@@ -386,20 +387,20 @@ static void test_gradients_added_up(void)
     llama_8b(&job);
     stack.fused_wgrad_accumulation = 0;
     ss_shape_init(&c.shape, &job, &stack, 128512);
-    ss_layer_operators(SS_LAYER_DENSE, &c.shape, &stack, &ops);
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &first);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &first);
     c.accumulated = 0.75;
-    ss_cost_layer(&c, &ops, ss_layer_kind(SS_LAYER_DENSE), SS_RECOMPUTE_NONE, &later);
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &later);
     CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
-                           0.75 * 6 * ss_ops_gemm_params(&ops) / 1e12, 1e-12);
+                           0.75 * 6 * ops.sum.gemm_params / 1e12, 1e-12);
     CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
 }
 
 static void border_cost(const struct ss_cost_context *c, int kind, struct ss_layer_cost *out)
 {
     struct ss_ops ops;
-    ss_layer_operators(kind, &c->shape, c->stack, &ops);
-    ss_cost_layer(c, &ops, ss_layer_kind(kind), SS_RECOMPUTE_NONE, out);
+    ss_layer_operators(kind, &c->shape, &ops);
+    ss_cost_layer(c, &ops, SS_RECOMPUTE_NONE, out);
 }
 
 /* Each tensor rank sends a quarter to the next stage, which gathers it; not under sequence parallelism, whose

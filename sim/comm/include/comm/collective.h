@@ -167,10 +167,10 @@ double ss_hop_part(int hop, const struct ss_group_shape *g, int j);
 /* Share of the card's SMs that its channels hold, at most half. */
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g);
-/* What a kernel that holds a share of the SMs takes of those beside it, at most half: that share, but of GEMMs, `gemms` of their
- * seconds alone (0..1), all beyond the card's ss.gemm.beside where that is more. */
+/* Part of the time of kernels that a collective takes which holds a share of the SMs beside them: that share, at most half. GEMMs,
+ * which are `gemms` of the seconds (0..1), lose all but the card's ss.gemm.beside where that is more. */
 double ss_sm_share_taken(const struct ss_card *card, double share, double gemms);
-/* The same of a computation in which kernels take so many seconds and what no SM slows, spread between them, so many others. */
+/* `taken` of a computation whose kernels take so many seconds, with so many others between them that no SM slows. */
 double ss_sm_share_diluted(double taken, double kernels, double others);
 
 /* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */

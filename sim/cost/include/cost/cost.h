@@ -23,47 +23,46 @@ struct ss_cost_context {
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
-    double slower;    /* by how much GPUs that it works with in every layer take longer, 0 = none */
-    int without_grad; /* 1: a forward that no backward follows, as the first one of a layer that is repeated */
-    int outside_layers; /* 1: embedding, loss or what else is no transformer layer */
+    double
+        slower; /* how much longer kernels take on the slowest GPU that the rank waits for in every layer, 0: no longer */
+    int without_grad;   /* 1: no backward follows, as after the first forward of a layer that is repeated */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     int replicas;       /* ranks among which gradients are reduced, 1 = none */
-    double once;        /* share of an iteration's microbatches that one is */
-    double accumulated; /* share of the microbatches whose weight gradients are added to earlier ones, 0..1 */
-    struct ss_recorder *record; /* gets the steps of the layer at hand; may be NULL */
+    double once;        /* one over the microbatches of an iteration */
+    double accumulated; /* share of microbatches that add their weight gradients to earlier ones, 0..1 */
+    struct ss_recorder *record; /* takes the steps of a layer; may be NULL */
 };
 
 /* One layer, one microbatch, by label. */
 struct ss_layer_cost {
     double forward[SS_LABEL_COUNT];
-    double input_grad[SS_LABEL_COUNT];  /* I, with the recompute if there is any */
+    double input_grad[SS_LABEL_COUNT];  /* I, with what is recomputed */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double gemms[2];              /* s of GEMMs in the forward, and in the backward with what it repeats */
-    double host[2];               /* s to issue the forward, and the backward */
-    double joint[SS_LABEL_COUNT]; /* B less I and W: where kernels of W hide exchanges in B, less than 0 */
+    double gemms[2];                    /* s of GEMMs: in the forward, in the backward with what it repeats */
+    double host[2];                     /* s that the host takes to issue the forward, and the backward */
+    double joint[SS_LABEL_COUNT];       /* B less I and W, below 0 where kernels of W hide exchanges in B */
     double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
 };
 
-/* Bytes of an element of the gradient into which a weight gradient's GEMM accumulates, 0: none does. */
+/* Bytes of an element of the gradients that GEMMs add weight gradients to, 0 where a kernel of its own adds them. */
 static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
 {
     return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
 }
-/* SMs of kernels that compute: without those that the dispatcher of tokens keeps to itself. */
+/* SMs that kernels have: all but those that the dispatcher of tokens keeps to itself. */
 static inline double ss_cost_own_sms(const struct ss_cost_context *c)
 {
     return fmax(1, c->card->sm_count - c->shape.reserved_sms);
 }
 
-/* Seconds of kernels that move so many bytes. SMs that are kept from a kernel take their share of the HBM bandwidth along, as those
- * that a collective holds do. */
+/* Seconds of kernels that move so many bytes. SMs that they do not have take their share of the HBM bandwidth away. */
 static inline double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)
 {
     double share = c->shape.reserved_sms > 0 ? ss_cost_own_sms(c) / c->card->sm_count : 1;
     return ss_kernel_elementwise(c->card, bytes / share, kernels);
 }
 
-/* What a pass takes with the kernels of the slowest GPU of those that work together. */
+/* Seconds of a pass with the kernels of the slowest GPU that the rank waits for. */
 static inline double ss_cost_slowed(const struct ss_cost_context *c, const double *by_label)
 {
     return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
@@ -74,46 +73,47 @@ static inline double ss_cost_slowed_backward(const struct ss_cost_context *c,
     return ss_cost_slowed(c, cost->input_grad) + ss_cost_slowed(c, cost->weight_grad) +
            ss_cost_slowed(c, cost->joint);
 }
-/* What is left of seconds that others run beside. */
+/* Seconds of something that `beside` seconds of something else do not hide. */
 static inline double ss_cost_exposed(double seconds, double beside)
 {
     return seconds > beside ? seconds - beside : 0;
 }
 
-/* s of the host for a launch without PyTorch around it: as of a grouped GEMM, but no more than a whole operator's. */
+/* s that the platform's host takes for a launch without PyTorch around it: as in a grouped GEMM, but no more than for an operator. */
 double ss_host_launch(const struct ss_cost_context *c);
-/* s of the host for an operator. Both are those of the stack on the platform's own host. */
+/* s that it takes for an operator. */
 double ss_host_call(const struct ss_cost_context *c);
-/* host.c: adds what the host that issues a layer's operators makes the GPU wait; gpu[ops->n]: seconds of each forward; modules:
- * set of SS_MODULE_BIT that selective recompute repeats, whose seconds are in `out` already. */
+/* host.c: adds what the GPU waits for the host, which issues the operators of a layer. gpu[ops->n]: seconds of each one's forward;
+ * modules: set of SS_MODULE_BIT that selective recompute repeats, whose seconds *out has already. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   unsigned modules, struct ss_layer_cost *out);
-/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients; kept: the backward gathers none
- * again. */
+/* fsdp.c: adds gathers of the layer's sharded parameters and scatters of their gradients; kept: 1 where the backward gathers none. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
                   struct ss_layer_cost *out);
-struct ss_layer_kind;
-/* One layer with these operators; recompute: enum ss_recompute applied to this layer. Operators that run beside an exchange need
- * c->record. */
-void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops,
-                   const struct ss_layer_kind *kind, int recompute, struct ss_layer_cost *out);
-/* Adds an exchange of tokens as if nothing hid it. */
-/* What an operator gathers from all ranks of the expert group before it. */
+/* Prices one layer; recompute: enum ss_recompute of this layer. A layer whose operators run beside an exchange needs c->record. */
+void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
+                   struct ss_layer_cost *out);
+/* Adds what an operator gathers from all ranks of the expert group before it. */
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
+/* Adds an exchange as if nothing hid it. */
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
-/* Takes off what the recorded kernels beside exchanges hide of them, and adds what these take of the kernels' SMs. A whole
+/* Takes off what recorded kernels hide of the exchanges beside them, and adds what exchanges take of the kernels' SMs. A whole
  * backward hides more than I and W one after the other. */
 void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
-/* Adds a collective of the tensor group that nothing hides, in phase F, I or W; `bytes`: full buffer. */
+/* Adds a collective of the tensor group that nothing hides, to phase F, I or W; bytes: of the full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
-/* The context-parallel collective of attention: one ring step of `tensors` times K and V (1: forward, 2: backward), or
- * all of it. */
-struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c, double tensors);
-/* What the gradients of `params` parameters, all those of the rank, cost beside their reduction. */
+/* What context parallelism moves for an attention, forward or backward: one step of a ring, or everything. */
+static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c,
+                                                   const struct ss_op_context *x, int backward)
+{
+    double bytes = backward ? x->backward : x->forward;
+    return ss_step_post(SS_COMM_CP, x->coll, bytes, ss_collective_seconds(&c->net, x->coll, bytes, &c->cp));
+}
+/* Seconds that the gradients of all `params` parameters of the rank take beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
-/* Optimizer step, gradient clipping and copies on `params` parameters in `tensors` tensors of which 1/shards are
- * stepped here (of FSDP's flat ones a part of each). */
+/* Seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters in `tensors` tensors, of FSDP's flat
+ * tensors a part of each. */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
 
 #endif

@@ -28,12 +28,12 @@ double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *st
  * k = mean of tokens a group. groups = 1 is ss_kernel_gemm. */
 double ss_kernel_grouped_gemm(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain);
-/* The same products, each group a kernel of its own on one of several streams, as Transformer Engine issues them to cuBLAS: each
+/* ss_kernel_grouped_gemm where each group is a kernel of its own on one of several streams, as Transformer Engine issues them to cuBLAS: each
  * has its own waves of tiles, for kernels that fill the card hardly overlap, and its sums end apart from the next one's products,
  * but for the card's ss.gemm.stream_sums_apart. groups = 1 is ss_kernel_gemm. */
 double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double groups, int scattered,
                               double m, double n, double k, int accumulate, double sms, double gain);
-/* The same product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
+/* Seconds of the product in tiles of tile_m columns on the CUDA cores, which the libraries fall back to where rows are no
  * multiple of 16 bytes. 0 where the card's file does not know their peak. */
 double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double m, double n, double k);
 /* FLOP/s of flash or fused attention over the causal half of the square, alone on the card and with all of its SMs busy; `share`
@@ -43,26 +43,26 @@ double ss_kernel_gemm_on_cores(const struct ss_card *card, int precision, double
  * 2 (3 d_qk + 2 d_v) backward. half_d is ss_kernel_head's: the stack's, of its own in mxfp8. */
 double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stack *stack, int precision,
                                 double share, double half_d, double queries, double d_qk, double d_v);
-/* Its factor of the head's size, 1 at 128: half of the rate of very large heads is reached at half_d. */
+/* The factor of the head's size in that rate, 1 at 128: half of the rate of very large heads is reached at half_d. */
 double ss_kernel_head(double half_d, double d_qk, double d_v);
 /* One call of a flash or fused kernel, which makes thread blocks of the card's `attention_tile` queries, in the backward of 128
  * keys, head after head. */
 struct ss_attention_call {
-    double heads;   /* times sequences: each has blocks of its own */
-    double queries; /* of a sequence; in the backward keys, as many */
+    double heads;   /* heads of all sequences: each has blocks of its own */
+    double queries; /* queries of a sequence; as many keys in the backward */
     double
-        spread; /* keys of the query that sees most, over the mean: 2 where it is causal, 1 where all see as many */
+        spread; /* keys of the query that sees most, over the mean: 2 in a causal square, 1 where all see as many */
     int backward;
 };
-/* Part of its rate with all of `sms` SMs busy, 0 .. 1, that the call reaches: when no more blocks are left SMs run dry while the
- * longest blocks end. 1 for very many blocks. */
+/* Part of the rate with all of `sms` SMs busy that the call reaches, 0 .. 1: SMs run dry while the last blocks end. 1 for very many
+ * blocks. */
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms);
-/* Part of its rate that the backward of fused attention has with heads of d_qk channels. */
+/* Part of the rate of fused attention's backward that heads of d_qk channels leave. */
 double ss_kernel_wide_backward(const struct ss_card *card, double d_qk);
-/* `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
+/* Seconds of `bytes` of traffic through HBM in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
-/* What PyTorch's kernels take beyond that for `elements` which they make of strided or broadcast operands, one in an instruction, each
- * moving `bytes` of the traffic: 0 where HBM is slower, or the card's rate is 0. */
+/* Seconds beyond these for `elements` that PyTorch's kernels make of strided or broadcast operands, one in an instruction, each moving
+ * `bytes` of the traffic: 0 where HBM is slower, or the card's rate is 0. */
 double ss_kernel_strided(const struct ss_card *card, double elements, double bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layers of a class's chunks as runs of equal ones: their operators, times, steps, parameters. */
+/* The layers of a rank's chunks as runs of equal layers: operators, times, steps and parameters. */
 #ifndef SS_COST_LAYER_SET_H
 #define SS_COST_LAYER_SET_H
 
@@ -7,75 +7,83 @@
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
 
-/* How a transformer layer is run. In a chunk the recomputed ones come first, then the offloaded ones. */
+/* How a transformer layer is run. A chunk has its recomputed layers first, then its offloaded ones. */
 enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };
 
-/* One kind under one treatment: what a single layer of it takes. */
+/* The operators of one kind of layer. */
+struct ss_layer_list {
+    int kind; /* layers/kinds.h */
+    struct ss_ops ops;
+};
+/* What a single layer of one kind takes under one treatment. */
 struct ss_layer_part {
     int kind, treatment;
+    const struct ss_ops *ops;
     struct ss_layer_cost cost;
-    struct ss_layer_steps steps; /* where they are recorded: with_steps, or kernels beside exchanges */
+    struct ss_layer_steps steps; /* empty unless the set has steps or kernels run beside exchanges */
 };
 /* `count` equal layers in a row. */
 struct ss_layer_run {
-    int part; /* index into parts */
+    int part; /* index of its struct ss_layer_part */
     int count;
-    int predicts; /* 1: of multi-token prediction: behind the numbered layers, whatever its kind */
+    int predicts; /* 1: the layer is multi-token prediction's, behind the numbered layers */
 };
-/* Of one chunk, in the order of the forward. */
+/* The runs of one chunk, in the order of the forward. */
 struct ss_layer_runs {
     size_t n, cap;
     struct ss_layer_run *run;
 };
 
-/* What classes with equal costs share. */
+/* What ranks with equal costs share. */
 struct ss_layer_set {
-    int sharers;                     /* costs that have it beside the first one */
-    const struct ss_cost_context *c; /* while chunks are added */
-    /* likewise: a set whose layers cost the same, of another stage, from which what it has is taken; NULL: none */
-    const struct ss_layer_set *like;
+    int sharers;                     /* further rank costs that hold this set */
+    const struct ss_cost_context *c; /* NULL when all chunks are added */
+    const struct ss_layer_set
+        *like; /* set of another stage whose parts are copied while chunks are added; NULL: none */
     const struct ss_card *card;
     int with_steps;
-    double fixed;      /* s: host time before F, B and I */
+    double fixed;      /* s of the host before F, B and I */
     int experts_apart; /* ss_job_experts_apart */
     double slower;     /* as in struct ss_cost_context */
-    int delay_wgrad;   /* weight gradients run apart from the rest of the backward, beside exchanges */
+    int delay_wgrad;   /* 1: weight gradients run beside exchanges, apart from the rest of the backward */
     int nparts;
     size_t cap_parts;
     struct ss_layer_part *part;
-    struct ss_ops *ops[SS_LAYER_KINDS]; /* NULL: no layer is of this kind */
+    int nlists;
+    size_t cap_lists;
+    struct ss_layer_list **list; /* one for each kind among the layers */
     int nchunks;
     struct ss_layer_runs *chunks;
 };
-/* A set of chunks without layers yet. `c` is read by the next function too. */
+/* Makes a set of chunks without layers. It borrows `c` until all chunks are added. */
 int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
                       struct ss_error *err);
-/* The layers of the k-th chunk, whose place (layers, embedding, loss, bytes at its borders) is filled. Fills its times. */
+/* Adds the layers of the k-th chunk, which says what layers it has and what bytes cross its borders, and fills its times. */
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
-/* The k-th chunk has the layers of the one before it. SS_ERR_NOMEM. */
+/* Gives the k-th chunk the layers of the chunk before it. SS_ERR_NOMEM. */
 int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
 
-/* The steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c); steps of all layers are recorded. The caller frees
+/* Lists the steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c). The set has steps. The caller frees
  * out->step, also after SS_ERR_NOMEM. */
 int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out);
-/* ss_chunk_place_at of a backward alone whose weight gradients run apart; more layers than the chunk has: its end.
+/* Finds ss_chunk_place_at for a backward whose weight gradients run apart; where `layers` is more than the chunk has, its end.
  * SS_ERR_NOMEM. */
 int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct ss_chunk_place *place);
 
-/* Walks over the runs of a chunk: kind and treatment of each. */
+/* Returns what a layer of the run takes. */
 static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,
                                                         const struct ss_layer_run *run)
 {
     return &set->part[run->part];
 }
-/* Whether its layers are transformer layers. */
+/* Returns 1 when the run is of transformer layers. */
 static inline int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
-    return ss_layer_kind(ss_layer_part(set, run)->kind)->where == SS_WHERE_TRANSFORMER;
+    return ss_layer_part(set, run)->ops->where == SS_WHERE_TRANSFORMER;
 }
 
-/* Of the k-th chunk; second_copy: 1 where its output layer holds a copy of a tied embedding that lies on another rank. */
+/* Counts the k-th chunk. second_copy: 1 where its output layer holds a copy of a tied embedding of another rank. */
 struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,
                                           int k, int second_copy);
 /* Adds a chunk's count to the rank's. */

@@ -6,19 +6,20 @@
 #include "cost/layer_set.h"
 #include "cost/memory.h"
 
-/* Of matrices that Muon steps: parameters, tensors, FLOP and seconds of the step of all of them, seconds of the one that takes
- * longest. */
+/* The matrices that Muon steps. */
 struct ss_muon_matrices {
-    double params, tensors, flops, seconds, longest;
+    double params, tensors;
+    double flops, seconds; /* of the step of all of them */
+    double longest;        /* s of the matrix that takes longest */
 };
-/* Those of a rank: of all but the experts that are counted apart, and of these. Zero in a job without Muon. */
+/* A rank's matrices: `expert` those of experts that are counted apart. All 0 in a job without Muon. */
 struct ss_muon {
     struct ss_muon_matrices dense, expert;
 };
-/* As Megatron-LM chooses them: every matrix of the layers, the router's too; neither embeddings nor output layer. */
+/* Counts what Megatron-LM gives to Muon: every matrix of the layers, the router's too, neither embeddings nor output layer. */
 struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer_set *set);
 
-/* The whole step: Adam's, and Muon's on its matrices, whole ones dealt to the ranks that share the states. */
+/* Seconds of the whole step: Muon's on its matrices, which are dealt whole to the ranks that share the states, and Adam's on the rest. */
 double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
                             const struct ss_muon *muon, struct ss_optimizer_shards shards);
 

@@ -2,7 +2,7 @@
 /*
  * Offload of activations to the host: of whole layers (--cpu-offloading), or of tensors that modules save
  * (--fine-grained-activation-offloading). Copies run on a stream beside as much compute as the layer has: to the host beside
- * the layer behind, back beside the layer that the backward does before.
+ * the next layer of the forward, back beside the layer that the backward does before.
  */
 #ifndef SS_COST_OFFLOAD_H
 #define SS_COST_OFFLOAD_H
@@ -14,7 +14,7 @@ struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss
 /* Adds what the copies of one offloaded layer expose. */
 void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out);
-/* Page-locked bytes of the host for what modules of one rank have moved and not got back, at most. */
+/* The most page-locked bytes of the host that modules of one rank have in use at a time. */
 double ss_offload_host(const struct ss_layer_set *set, const struct ss_job *job, const struct ss_schedule *s,
                        int stage);
 

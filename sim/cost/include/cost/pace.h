@@ -19,22 +19,22 @@ struct ss_gpu_spread {
     double slow_share, slow_factor;
     double per_machine; /* GPUs that are slow together, >= 1 */
 };
-/* That of a card, its deviations from 1 `times` as large; 0: none. */
+/* Returns the spread of a card with deviations `times` as large; 0: none. */
 struct ss_gpu_spread ss_pace_of(const struct ss_card *card, double times, int per_machine);
-/* 1: GPUs differ. */
+/* Returns 1 when GPUs differ. */
 int ss_pace_differs(const struct ss_gpu_spread *p);
 
 /* Something that takes `fixed` s and kernels of `kernels` s on the mean GPU, all at the pace of the slowest of `gpus`. */
 struct ss_pace_part {
     double fixed, kernels, gpus;
 };
-/* Beyond these parts the shortest ones count as long as the shortest of these. */
+/* Parts beyond the longest SS_PACE_PARTS count as long as the shortest of these. */
 #define SS_PACE_PARTS 8
 /* The expected time of the part that takes longest, s; sorts the parts. */
 double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts, int n);
 /* The expected pace of the slowest of so many GPUs; 1 of one GPU. */
 double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus);
-/* The same from a shelf, where it stays; `shelf` NULL: without. */
+/* Returns ss_pace_slowest, kept on a shelf; `shelf` NULL: without one. */
 double ss_pace_slowest_kept(struct ss_shelf *shelf, const struct ss_gpu_spread *p, double gpus);
 /* The pace of a GPU, drawn: the same arguments give the same answer. */
 double ss_pace_draw(const struct ss_gpu_spread *p, uint64_t seed, int gpu);

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels are of, and what they have to compute and move: for reports, no time comes from it. */
+/* What kernels belong to, compute and move: for reports; no time comes from it. */
 #ifndef SS_COST_WORK_H
 #define SS_COST_WORK_H
 
 #include "cost/cost.h"
-#include "layers/kinds.h"
 
-/* The operator of a layer of this kind, as its steps name it. */
-struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op *op,
-                             const struct ss_layer_kind *kind);
+/* Describes an operator for the steps of its layer; is_loss: 1 in an output layer with its loss. */
+struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op *op, int is_loss);
 /* Fills FLOP and bytes of the GEMMs of a linear layer, grouped or not. */
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t);
 /* Bytes of Q, K, V and the output of attention, once each. */
-double ss_work_attention_bytes(const struct ss_cost_context *c);
+double ss_work_attention_bytes(const struct ss_cost_context *c, const struct ss_op_attention *a);
 
 #endif

@@ -1,54 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of layers, a row and a file each. What a chunk of the model costs and holds follows from its list of layers
- * (layers.h) and these rows; nothing else knows a kind by name.
+ * Kinds of layers. A transformer layer is a pair: a mixer, which mixes its tokens, and an MLP. What is before, between and behind
+ * the transformer layers are borders. Each is a row and a file: sim/layers/mixer, mlp and border. What a model costs and holds
+ * follows from the lists of operators that they make; nothing else knows a kind by name.
  */
 #ifndef SS_LAYERS_KINDS_H
 #define SS_LAYERS_KINDS_H
 
 #include "layers/operators.h"
+#include "stepsim/job.h"
 
-/* X(symbol, row), in the order of the forward */
-#define SS_LAYER_KIND_LIST(X)                                                                                                           \
-    X(SS_LAYER_RECEIVED, ss_layer_received) /* what the stage before has sent */                                                        \
-    X(SS_LAYER_EMBEDDING, ss_layer_embedding)                                                                                           \
-    X(SS_LAYER_DENSE, ss_layer_dense)                                                                                                   \
-    X(SS_LAYER_DENSE_LOCAL,                                                                                                             \
-      ss_layer_dense_local) /* local attention, its window shorter than the sequence; or Llama 4's layers that turn queries and keys */ \
-    X(SS_LAYER_MOE, ss_layer_moe)                                                                                                       \
-    X(SS_LAYER_MOE_LOCAL, ss_layer_moe_local)                                                                                           \
-    X(SS_LAYER_MTP_EMBEDDING,                                                                                                           \
-      ss_layer_mtp_embedding)     /* multi-token prediction: a transformer layer comes */                                               \
-    X(SS_LAYER_MTP, ss_layer_mtp) /* between its projection and its loss */                                                             \
-    X(SS_LAYER_MTP_LOSS, ss_layer_mtp_loss)                                                                                             \
-    X(SS_LAYER_LOSS, ss_layer_loss)                                                                                                     \
-    X(SS_LAYER_RETURNED, ss_layer_returned) /* the gradient that the stage behind has sent */
-enum ss_layer_kind_index {
+/*
+ * Mixers are the rows of kind MIXER of stepsim/model_fields.def and those of attention, X(symbol, row). The row of model_fields.def says
+ * which layers of a model have it: SS_FIELD(MIXER, NAME, ...) is the row ss_mixer_NAME of mixer/NAME.c. All other layers have the
+ * first of these that says so.
+ */
+#define SS_ATTENTION_LIST(X)                                                                                 \
+    X(SS_MIXER_LOCAL, ss_mixer_local)   /* attention of a model's local layers */                            \
+    X(SS_MIXER_LATENT, ss_mixer_latent) /* multi-head latent attention */                                    \
+    X(SS_MIXER_FULL, ss_mixer_full)     /* multi-head or grouped-query attention */
+/* X(symbol, row). A layer has the first of these MLPs that says so. */
+#define SS_MLP_LIST(X)                                                                                       \
+    X(SS_MLP_MOE, ss_mlp_moe)                                                                                \
+    X(SS_MLP_DENSE, ss_mlp_dense)
+/* X(symbol, row) */
+#define SS_BORDER_LIST(X)                                                                                    \
+    X(SS_LAYER_RECEIVED, ss_border_received) /* what the stage before has sent */                            \
+    X(SS_LAYER_EMBEDDING, ss_border_embedding)                                                               \
+    X(SS_LAYER_MTP_EMBEDDING, ss_border_mtp_embedding) /* multi-token prediction: a transformer layer */     \
+    X(SS_LAYER_MTP, ss_border_mtp)                     /* comes between its projection and its loss */       \
+    X(SS_LAYER_MTP_LOSS, ss_border_mtp_loss)                                                                 \
+    X(SS_LAYER_LOSS, ss_border_loss)                                                                         \
+    X(SS_LAYER_RETURNED, ss_border_returned) /* the gradient that the stage behind has sent */
+
+#define SS_MIXER_OF_NEED(name)
+#define SS_MIXER_OF_SIZE(name)
+#define SS_MIXER_OF_CHOICE(name)
+#define SS_MIXER_OF_MARK(name)
+#define SS_MIXER_OF_SHARE(name)
+#define SS_MIXER_OF_RATE(name)
+#define SS_MIXER_OF_LAYERS(name)
+#define SS_MIXER_OF_TEXT(name)
+#define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
 #define X(sym, row) sym,
-    SS_LAYER_KIND_LIST(X)
-#undef X
-        SS_LAYER_KINDS
+enum ss_mixer_index {
+#define SS_MIXER_OF_MIXER(name) SS_MIXER_##name,
+#include "stepsim/model_fields.def"
+#undef SS_MIXER_OF_MIXER
+    SS_ATTENTION_LIST(X) SS_MIXERS
 };
+enum ss_mlp_index { SS_MLP_LIST(X) SS_MLPS };
+enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
+#undef X
+/* The kind of a transformer layer; kinds below it are borders. */
+#define SS_LAYER_PAIR(mixer, mlp) (SS_LAYER_BORDERS + (mixer)*SS_MLPS + (mlp))
 
-/* Transformer layers are those that are numbered (but for multi-token prediction's), recomputed, offloaded, and wrapped by
- * PyTorch's FSDP. */
-enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
+/* Appends operators, and the collectives that belong to none of them. */
+typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 
-struct ss_layer_kind {
-    const char *name;
-    int where;   /* enum ss_layer_where, in the order of the forward */
+struct ss_mixer {
+    ss_ops_maker *operators; /* from the input norm to the residual */
+    /* Whether a layer of the model has it, where sequences are so long; NULL: as model_fields.def says, or whatever no other has */
+    int (*has)(const struct ss_model *m, int sequence, int layer);
+};
+struct ss_mlp {
+    /* Whether a layer of the model has it; NULL of the last row */
+    int (*has)(const struct ss_model *m, int layer);
+    ss_ops_maker *operators; /* from the norm before it to the residual */
+};
+struct ss_layer_border {
+    int where;   /* enum ss_layer_where: before or behind the transformer layers */
     int is_loss; /* 1: output layer and loss */
-    /* Appends the operators, and the collectives that belong to none. Parameters, saved bytes and traffic are theirs. */
-    void (*operators)(struct ss_ops *ops, const struct ss_shape *s, const struct ss_stack *stack);
+    ss_ops_maker *operators;
 };
-#define X(sym, row) extern const struct ss_layer_kind row;
-SS_LAYER_KIND_LIST(X)
+#define X(sym, row) extern const struct ss_mixer row;
+SS_ATTENTION_LIST(X)
 #undef X
-const struct ss_layer_kind *ss_layer_kind(int kind);
+#define X(sym, row) extern const struct ss_mlp row;
+SS_MLP_LIST(X)
+#undef X
+#define X(sym, row) extern const struct ss_layer_border row;
+SS_BORDER_LIST(X)
+#undef X
 
-/* The operators of one layer of a kind, in forward order. */
-void ss_layer_operators(int kind, const struct ss_shape *s, const struct ss_stack *stack, struct ss_ops *out);
-/* Kind of a job's n-th transformer layer. */
+/* Makes the list of one layer of a kind. */
+void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
+/* Returns the kind of a model's n-th transformer layer, where sequences are so long; and that of a job's. */
+int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
+/* Returns 1 when a kind is one of transformer layers. */
+static inline int ss_layer_is_pair(int kind)
+{
+    return kind >= SS_LAYER_BORDERS;
+}
 
 #endif

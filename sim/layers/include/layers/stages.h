@@ -12,13 +12,13 @@ struct ss_stage_place {
     int virtual_stage, first_layer, nlayers;
     int has_embedding, has_loss;
 };
-/* Of all chunks: *out is [stage * schedule->chunks + chunk], freed with free(). SS_ERR_NOMEM. */
+/* Makes the places of all chunks: *out is [stage * schedule->chunks + chunk], freed with free(). SS_ERR_NOMEM. */
 int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struct ss_stage_place **out,
                     struct ss_error *err);
 
-/* Transformer layers of a virtual stage. */
+/* Returns how many transformer layers a virtual stage has. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
-/* And those before it. */
+/* Returns how many are before it. */
 int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
 /* Layers of a chunk of `nlayers` that are recomputed whole: its first ones. */
 int ss_recomputed_layers(const struct ss_job *job, int nlayers);

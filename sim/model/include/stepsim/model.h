@@ -50,6 +50,7 @@ struct ss_model {
 #define SS_MODEL_SHARE(field, number) double field;
 #define SS_MODEL_RATE(field, number) double field;
 #define SS_MODEL_LAYERS(field, number) struct ss_layer_rule field;
+#define SS_MODEL_MIXER(field, number) struct ss_layer_rule field;
 #define SS_MODEL_TEXT(field, number) char field[number];
 #include "stepsim/model_fields.def"
 #undef SS_MODEL_NEED
@@ -59,6 +60,7 @@ struct ss_model {
 #undef SS_MODEL_SHARE
 #undef SS_MODEL_RATE
 #undef SS_MODEL_LAYERS
+#undef SS_MODEL_MIXER
 #undef SS_MODEL_TEXT
 };
 
@@ -73,25 +75,6 @@ int ss_model_load(const char *name_or_path, struct ss_model *out, struct ss_erro
 int ss_model_finish(struct ss_model *m, struct ss_error *err);
 /* Returns the rows of the vocabulary after Megatron's padding to a multiple of divisible_by * tp. */
 int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp);
-/* Parameters of a finished model. Publishers of mixtures leave out of their figures the input embedding, both embeddings or
- * nothing: all but `mtp` are without multi-token prediction, `total` and `active` are with both embeddings. */
-struct ss_parameter_counts {
-    double total;
-    double
-        active; /* that a token meets: top_k experts of each mixture layer, shared ones, routers, all that is dense */
-    double
-        input; /* of `total`: tables of tokens and positions; an output layer that is tied to them is not counted again */
-    double output; /* of `total`: an output layer of its own */
-    double mtp,
-        mtp_active; /* multi-token prediction on top: its layers, norms and projections; embeddings are shared */
-};
-/* Counts them with `padded_vocab` rows of the vocabulary into *out. */
-void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out);
-/* Returns the number of parameters of a finished model with `padded_vocab` rows, without multi-token prediction; untied
- * embeddings count twice. */
-double ss_model_parameters(const struct ss_model *m, int padded_vocab);
-/* Returns those of them that a token meets, embeddings included; ss_model_parameters without experts. */
-double ss_model_active_parameters(const struct ss_model *m, int padded_vocab);
 
 #ifdef __cplusplus
 }

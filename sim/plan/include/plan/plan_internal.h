@@ -77,13 +77,6 @@ static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
     return ss_mix64(h * 0x9e3779b97f4a7c15ULL + value + 1);
 }
 
-/* flops.c: of one iteration, all ranks; fields as in struct ss_plan. */
-struct ss_plan_flops {
-    double model, causal, hardware;
-};
-struct ss_plan_flops ss_plan_flops_of(const struct ss_job *job, const struct ss_stack *stack,
-                                      const struct ss_schedule *schedule, int padded_vocab);
-
 /* plan_shelf.c: *b has all up to its load where kept is set after this. */
 int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err);
 /* Puts that there, which then is the shelf's. Either: nothing to do without a shelf, or where too little is alike. */

@@ -27,6 +27,7 @@
 #include "stepsim/model.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
+#include "stepsim/parameters.h"
 #include "stepsim/params.h"
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"

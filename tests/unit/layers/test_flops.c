@@ -2,6 +2,7 @@
 /* Megatron-LM's count of FLOP for today's models, against sums worked out by hand: sequences of 4096, one of them. */
 #include <string.h>
 
+#include "layers/flops.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
@@ -33,7 +34,7 @@ static void job_make(struct ss_job *job, int h, int layers, int heads, int group
 /* Parameters that a token meets and products with the scores of one token, both in multiply-adds of the forward. */
 static void expect(const struct ss_job *job, int vocab, double met, double scores)
 {
-    struct ss_plan_flops got = ss_plan_flops_of(job, &stack, schedule, vocab);
+    struct ss_model_flops got = ss_model_flops_of(job, &stack, schedule, vocab);
     double all = 6 * SEQUENCE * (met + scores);
     CU_ASSERT_DOUBLE_EQUAL(got.model / all, 1, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(got.causal / (6 * SEQUENCE * (met + scores / 2)), 1, 1e-12);
@@ -108,17 +109,17 @@ static void test_recompute(void)
     double tokens = 2 * SEQUENCE;
     deepseek_v3(&job);
     job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
-    struct ss_plan_flops got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    struct ss_model_flops got = ss_model_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * 61 * 4096.0 * 128 * 320), 1, 1e-12);
     job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) | SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    got = ss_model_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL(
         (got.hardware - got.model) / (tokens * 61 * (1536 * 128.0 * 192 + 512 * 128.0 * 256)), 1, 1e-9);
     job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    got = ss_model_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * 58 * 396361728.0), 1, 1e-9);
     job.recompute.modules = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
-    got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    got = ss_model_flops_of(&job, &stack, schedule, 129280);
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * (3 * 396361728.0 + 58 * 44040192.0)), 1,
                            1e-9);
     /* The first four layers by block: three dense ones and one of experts, which have as many FLOP. */
@@ -126,12 +127,12 @@ static void test_recompute(void)
     job.recompute.method = SS_RECOMPUTE_BLOCK;
     job.recompute.num_layers = 4;
     job.model.top_k = 4; /* five experts instead of nine */
-    got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    got = ss_model_flops_of(&job, &stack, schedule, 129280);
     double layer = 187107328.0 + 4096.0 * 128 * 320, dense = 396361728.0, experts = 5 * 44040192.0;
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * (4 * layer + 3 * dense + experts)), 1,
                            1e-9);
     stack.stops_early = 1; /* before the last of three matrices of a dense layer */
-    got = ss_plan_flops_of(&job, &stack, schedule, 129280);
+    got = ss_model_flops_of(&job, &stack, schedule, 129280);
     stack.stops_early = 0;
     CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (tokens * (4 * layer + 2 * dense + experts)), 1,
                            1e-9);
@@ -145,6 +146,7 @@ static void test_by_operator(void)
         int tp, gated;
         double columns;
     } rows[] = {{1, 1, 1024 + 4096 + 14336}, {2, 1, 1024 + 14336}, {1, 0, 1024 + 4096}};
+    stack.split_linear = 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct ss_job job;
         job_make(&job, 4096, 32, 32, 8, 14336);
@@ -153,7 +155,7 @@ static void test_by_operator(void)
         job.model.gated_mlp = rows[i].gated;
         job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
         job.recompute.modules = SS_MODULE_BIT(SS_MODULE_OPERATORS);
-        struct ss_plan_flops got = ss_plan_flops_of(&job, &stack, schedule, 32000);
+        struct ss_model_flops got = ss_model_flops_of(&job, &stack, schedule, 32000);
         double again = 2 * SEQUENCE * 32 * 4096 * rows[i].columns;
         CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / again, 1, 1e-9);
     }

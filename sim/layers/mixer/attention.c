@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention from queries, keys and values to the residual, whatever made them. */
+#include <math.h>
+
+#include "job/packing.h"
+#include "layers/attention.h"
+#include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
+
+#define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
+#define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)
+
+/* Length of the causal sequence in which queries see as many keys on average. A query at position i of its document sees
+ * min(i, window) of them, or those of its chunk. */
+static double keys_seen(const struct ss_shape *s, const struct ss_heads *a)
+{
+    return s->packing ? ss_packing_keys(s->packing, a->window, a->chunk)
+                      : ss_document_keys(s->sequence, a->window, a->chunk);
+}
+
+/* Transformer Engine makes a mask: positions of queries and keys, their distance (4 B written), both ends of the window (8
+ * each), two comparisons (5 each), and flags negated, joined and negated (2, 3, 2); no gradients, so calls without autograd. */
+enum { MASK_BYTES = 4 + 8 + 8 + 5 + 5 + 2 + 3 + 2, MASK_KERNELS = 10 };
+
+/* Q K^T, scale + mask + softmax, dropout, P V over the full square, also where a window masks most of it. */
+static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a)
+{
+    double square = s->tokens * s->sequence * a->heads; /* elements of the score matrices */
+    op->attention.keys = s->sequence;
+    op->forward_flops = 2 * square * (a->d + a->d_v);
+    op->backward_flops = 2 * op->forward_flops;
+    op->forward_bytes = square * s->e * (s->e < 4 ? s->stack->unfused_passes_fwd : s->stack->fp32_passes_fwd);
+    op->backward_bytes =
+        square * s->e * (s->e < 4 ? s->stack->unfused_passes_bwd : s->stack->fp32_passes_bwd);
+    op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
+    op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
+    /* The mask is one square, whatever the batch; gradients of Q and K are read and written. */
+    if (s->stack->unfused_te > 0) {
+        op->forward_bytes +=
+            MASK_BYTES * s->sequence * s->sequence + 2 * s->e * s->tokens * a->heads * a->d_v;
+        op->backward_bytes += 2 * 2 * s->e * s->tokens * a->heads * a->d;
+        op->forward_kernels++;
+        op->forward_launches = MASK_KERNELS;
+        op->backward_kernels += 2;
+    }
+    /* Softmax output, and with dropout its mask and its output (Korthikanti et al. 2022, 5 a s / h). */
+    op->redone_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
+    /* Gradient of the softmax output; the fused backward of 16 bit works in it, the one of fp32 writes another. */
+    op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
+    if (s->model->attention_softcap > 0) { /* division, tanh, which keeps its output, and multiplication */
+        op->forward_bytes += 6 * square * s->e;
+        op->backward_bytes += 7 * square * s->e;
+        op->forward_kernels += 3;
+        op->backward_kernels += 3;
+        op->redone_bytes += square * s->e;
+    }
+    ss_op_offers(ops, op, CORE_ATTN, square, op->redone_bytes / square)->is_output = 1;
+}
+
+/* Whether the projection keeps a cast input of its own: in 16 bit attention keeps it already. */
+static int projection_keeps(const struct ss_shape *s)
+{
+    return ss_op_saved_in_fp8(s) && !ss_op_kept_in_fp8(s) && !ss_op_casts_again(s);
+}
+
+static void offer_qkv(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s,
+                      const struct ss_heads *a)
+{
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * a->heads * a->d, s->e);
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * a->groups * a->d, s->e);
+    ss_op_offers(ops, op, CORE_ATTN, s->tokens * a->groups * a->d_v, s->e);
+}
+
+/* What the group moves: K and V by steps of a ring or gathered, with their gradients in the backward; or everything by an all-to-all of
+ * heads and tokens, in the backward output and its gradient, then the gradients of Q, K and V. */
+static struct ss_op_context context_of(const struct ss_shape *s, const struct ss_heads *a)
+{
+    double kv = s->tokens * a->groups * (a->d + a->d_v) * s->e, q = s->tokens * a->heads * a->d * s->e,
+           o = s->tokens * a->heads * a->d_v * s->e;
+    if (s->cp <= 1)
+        return (struct ss_op_context){0};
+    if (s->cp_comm == SS_CP_A2A)
+        return (struct ss_op_context){SS_COLL_ALL_TO_ALL, kv + q + o, kv + q + 2 * o};
+    if (s->cp_comm == SS_CP_ALLGATHER)
+        return (struct ss_op_context){SS_COLL_ALL_GATHER, kv * s->cp, 2 * kv * s->cp};
+    return (struct ss_op_context){SS_COLL_RING_STEP, kv, 2 * kv};
+}
+
+static struct ss_op_attention sizes(const struct ss_shape *s, const struct ss_heads *a)
+{
+    int whole = s->cp_comm == SS_CP_A2A; /* a rank sees all tokens of a part of the heads */
+    return (struct ss_op_attention){
+        .kernel = s->attention,
+        .fp8 = s->fp8_attention,
+        .heads = a->heads,
+        .groups = a->groups,
+        .d = a->d,
+        .d_v = a->d_v,
+        .tokens = s->tokens,
+        .sequence = s->sequence,
+        .queries = whole ? s->sequence : s->chunk,
+        .document = whole ? s->document : s->document / s->cp,
+        .context = context_of(s, a),
+    };
+}
+
+/* A flash or fused kernel. */
+static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a)
+{
+    struct ss_op_attention *at = &op->attention;
+    const struct ss_heads all = {0};
+    double statistics = s->tokens * a->heads; /* of the softmax, in fp32 */
+    at->keys = keys_seen(s, a);
+    at->most_keys = a->window > 0 ? fmin(a->window, at->keys) : at->keys;
+    at->keys_backward = s->fp8_attention ? keys_seen(s, &all) : at->keys;
+    op->forward_flops = 2 * s->tokens * at->keys * a->heads * (a->d + a->d_v) / 2; /* causal half */
+    /* Scores again, and the gradients of Q and K in d; those of the probabilities and of V in d_v. */
+    op->backward_flops =
+        (3 * a->d + 2 * a->d_v) / (a->d + a->d_v) * op->forward_flops * at->keys_backward / at->keys;
+    op->backward_kernels = 3;
+    op->redone_bytes = 4 * statistics;
+    ss_op_offers(ops, op, CORE_ATTN, statistics, 4)->is_output = 1;
+}
+
+/* Keeps its output, the input of the projection, and Q, K and V unless they are kept before. */
+static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
+{
+    struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
+    double groups = s->stack->repeats_kv > 0 ? a->heads : a->groups;
+    double q = s->tokens * a->heads * a->d, kv = s->tokens * groups * (a->d + a->d_v);
+    double out = s->tokens * a->heads * a->d_v, width = ss_op_kept_in_fp8(s) ? 1.5 : s->e;
+    op->attention = sizes(s, a);
+    op->modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+    op->model_flops = 2 * s->tokens * s->sequence * a->heads * (a->d + a->d_v);
+    if (!kept)
+        offer_qkv(ops, op, s, a);
+    ss_op_offers(ops, op, CORE_ATTN | (projection_keeps(s) ? 0 : ATTN_PROJ), out, width);
+    if (s->model->attention_sinks > 0) {
+        op->params = a->heads;
+        op->tensors = 1;
+    }
+    if (s->attention == SS_ATTENTION_UNFUSED)
+        unfused(ops, op, s, a);
+    else
+        fused(ops, op, s, a);
+    op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes;
+    if (s->attention != SS_ATTENTION_UNFUSED && op->attention.context.coll == SS_COLL_ALL_GATHER && s->cp > 1)
+        op->working_bytes = 2 * s->cp * kv * s->e; /* whole K and V, and in the backward their gradients */
+    op->operator_bytes = s->tokens * a->heads * (a->d_v * s->e + 4); /* its output and the statistics */
+}
+
+/* In mxfp8 queries, keys and values are quantized by rows and by columns, as operands of GEMMs are, and so is the gradient of the
+ * output. */
+static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
+{
+    double qkv = s->tokens * (a->heads * a->d + a->groups * (a->d + a->d_v)),
+           element = s->e + 2 * s->quantized;
+    if (s->fp8_attention)
+        ss_op_kernels(ops, "attention cast", element * qkv, element * s->tokens * a->heads * a->d_v, 3, 1);
+}
+
+void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
+{
+    double out = a->heads * a->d_v;
+    cast(ops, s, a);
+    core(ops, s, a, kept);
+    if (ss_precision_is_quantized(s->gemm_precision))
+        ss_op_fp8_cast(ops, s, out, s->h, SS_TP_ROW, SS_CAST_OF_KEPT);
+    struct ss_op *op =
+        ss_op_linear(ops, "projection", s, s->h, out, SS_TP_ROW, s->gemm_precision, s->out_bias);
+    op->saved_bytes = projection_keeps(s) ? s->tokens * out * s->quantized : 0;
+    if (projection_keeps(s))
+        ss_op_offers(ops, op, ATTN_PROJ, s->tokens * out, s->quantized);
+    ss_op_scattered(ops, s);
+    if (s->model->parallel_residual <= SS_RESIDUAL_SERIAL)
+        ss_op_branch_end(ops, s, "attention post norm");
+}

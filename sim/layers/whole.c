@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums over the operators of a whole model, as one rank would have them that has all of it. */
+#include <string.h>
+
+#include "job/packing.h"
+#include "layers/flops.h"
+#include "layers/kinds.h"
+#include "layers/stages.h"
+#include "stepsim/parameters.h"
+
+#define PAIRS (SS_MIXERS * SS_MLPS)
+
+/* How many transformer layers of each pair there are, and the last one's pair. */
+struct layers {
+    double n[PAIRS];
+    int last;
+};
+
+static struct layers layers_of(const struct ss_model *m, int sequence)
+{
+    struct layers l = {{0}, 0};
+    for (int i = 0; i < m->num_layers; i++)
+        l.n[l.last = ss_layer_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
+    return l;
+}
+
+/* ---- parameters ---- */
+
+struct count {
+    double all, active;
+};
+
+/* Counts one layer, of whose experts a token meets top_k. */
+static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
+{
+    ss_layer_operators(kind, s, ops);
+    double all = ops->sum.params, expert = ops->sum.expert;
+    return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
+}
+
+void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
+{
+    const struct layers l = layers_of(m, 0);
+    struct count layer, last = {0};
+    struct ss_shape s;
+    struct ss_ops ops;
+    ss_shape_of_model(&s, m, padded_vocab, 1);
+    double rest = count_layer(&s, SS_LAYER_LOSS, &ops).all + count_layer(&s, SS_LAYER_EMBEDDING, &ops).all;
+    /* a mixture of one expert has a router, though it chooses nothing and is no operator */
+    double router = s.experts == 1 ? s.h + (m->router_linear_bias > 0) + (m->router_bias > 0) : 0;
+    *out = (struct ss_parameter_counts){.total = rest,
+                                        .active = rest,
+                                        .input = ops.op[0].params,
+                                        .output = m->tied_embeddings ? 0 : s.vocab * s.row};
+    for (int pair = 0; pair < PAIRS; pair++) {
+        if (l.n[pair] <= 0)
+            continue;
+        layer = count_layer(&s, SS_LAYER_BORDERS + pair, &ops);
+        layer.all += pair % SS_MLPS == SS_MLP_MOE ? router : 0;
+        layer.active += pair % SS_MLPS == SS_MLP_MOE ? router : 0;
+        out->total += l.n[pair] * layer.all;
+        out->active += l.n[pair] * layer.active;
+        last = pair == l.last ? layer : last;
+    }
+    if (m->mtp_num_layers > 0) {
+        double ends = count_layer(&s, SS_LAYER_MTP, &ops).all + count_layer(&s, SS_LAYER_MTP_LOSS, &ops).all;
+        out->mtp = m->mtp_num_layers * (last.all + ends);
+        out->mtp_active = m->mtp_num_layers * (last.active + ends);
+    }
+}
+
+double ss_model_parameters(const struct ss_model *m, int padded_vocab)
+{
+    struct ss_parameter_counts n;
+    ss_model_count(m, padded_vocab, &n);
+    return n.total;
+}
+
+double ss_model_active_parameters(const struct ss_model *m, int padded_vocab)
+{
+    struct ss_parameter_counts n;
+    ss_model_count(m, padded_vocab, &n);
+    return n.active;
+}
+
+/* ---- FLOP ---- */
+
+/* What linear layers and attention multiply in forwards of a whole sequence. */
+struct products {
+    double linear, attention;
+};
+
+struct counting {
+    const struct ss_job *job;
+    struct ss_shape shape;
+    struct products once, again; /* forwards, and those repeated before the backward */
+};
+
+/* What selective recompute repeats of the operator. By operator it keeps a row-parallel layer's output that tensor ranks sum. */
+static int is_repeated(const struct counting *c, const struct ss_op *op)
+{
+    int sums = c->shape.by_operator && op->gemm.role == SS_TP_ROW && c->job->tp > 1;
+    return (op->modules & ss_job_redone_modules(c->job)) && !sums;
+}
+
+static void add_op(struct products *sum, const struct ss_op *op, double layers)
+{
+    *(op->kind == SS_OP_ATTENTION ? &sum->attention : &sum->linear) += layers * op->model_flops;
+}
+
+/* `redone` of the layers are repeated as a whole. */
+static void add_layers(struct counting *c, int kind, double layers, double redone)
+{
+    struct ss_ops ops;
+    if (layers <= 0)
+        return;
+    ss_layer_operators(kind, &c->shape, &ops);
+    int early = c->shape.stack->stops_early > 0 && ops.where == SS_WHERE_TRANSFORMER;
+    int end = early ? ss_ops_repeated_early(&ops) : ops.n;
+    for (int i = 0; i < ops.n; i++) {
+        add_op(&c->once, &ops.op[i], layers);
+        if (redone > 0 && i < end)
+            add_op(&c->again, &ops.op[i], redone);
+        if (is_repeated(c, &ops.op[i]))
+            add_op(&c->again, &ops.op[i], layers);
+    }
+}
+
+/* Layers that stages recompute whole. Megatron's layers of multi-token prediction know no method but uniform. */
+static void recomputed(const struct ss_job *job, const struct ss_schedule *s, int last, double redone[PAIRS])
+{
+    if (job->recompute.granularity != SS_RECOMPUTE_FULL)
+        return;
+    for (int v = 0, first = 0; v < ss_schedule_depth(s); v++) {
+        int layers = ss_stage_layers(job, s, v);
+        for (int i = 0; i < ss_recomputed_layers(job, layers); i++)
+            redone[ss_layer_kind_of(job, first + i) - SS_LAYER_BORDERS]++;
+        first += layers;
+    }
+    if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
+        redone[last] += job->model.mtp_num_layers;
+}
+
+struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct ss_stack *stack,
+                                        const struct ss_schedule *schedule, int padded_vocab)
+{
+    struct counting c = {.job = job};
+    double redone[PAIRS] = {0}, mtp = job->model.mtp_num_layers, s = job->seq_length;
+    struct layers l = layers_of(&job->model, job->seq_length);
+    ss_shape_of_model(&c.shape, &job->model, padded_vocab, s);
+    c.shape.by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
+    c.shape.stack = stack;
+    c.shape.split = stack->split_linear > 0;
+    recomputed(job, schedule, l.last, redone);
+    l.n[l.last] += mtp;
+    for (int pair = 0; pair < PAIRS; pair++)
+        add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair], redone[pair]);
+    int again =
+        job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
+    add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
+    add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
+    add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);
+    /* forward and twice as much backward; packed rows are without padding, and each document sees itself */
+    double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
+    double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
+    double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;
+    return (struct ss_model_flops){all + attention, all + attention / 2,
+                                   all + attention + linear * c.again.linear + square * c.again.attention};
+}
