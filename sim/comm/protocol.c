@@ -37,9 +37,10 @@ static double wire(int protocol, double share, double busbw, double most)
 static double filling(const struct ss_net *net, double near, double far, double bytes,
                       const struct ss_traffic *t, const struct ss_group_shape *g)
 {
-    double nics = net->nic_busbw * ss_nics_driven(net, g), piece = fmin(bytes, net->nccl_piece);
-    double flowing = fmax(t->intra / net->nvlink_busbw, t->inter / nics) / bytes;
-    return bytes > 0 ? piece * fmax(0, near / net->nvlink_busbw + far / nics - flowing) : 0;
+    double nics = net->nic_busbw * ss_nics_driven(net, g), busbw = ss_near_busbw(net, g);
+    double piece = fmin(bytes, net->nccl_piece);
+    double flowing = fmax(t->intra / busbw, t->inter / nics) / bytes;
+    return bytes > 0 ? piece * fmax(0, near / busbw + far / nics - flowing) : 0;
 }
 
 static struct ss_traffic carried(const struct ss_net *net, int ring, double sent, int protocol, double factor,
@@ -54,7 +55,7 @@ static struct ss_traffic carried(const struct ss_net *net, int ring, double sent
     double steps = net->launch + l.base + near * l.near * net->nvlink_step / NEAR_STEP +
                    far * (l.far + net->nccl_fabric + (protocol == LL ? 0 : net->nccl_far));
     struct ss_traffic t = ss_traffic(&own, factor, steps, bytes, g);
-    t.intra *= wire(protocol, 1, net->nvlink_busbw, net->ll_busbw);
+    t.intra *= wire(protocol, 1, ss_near_busbw(net, g), net->ll_busbw);
     t.inter *=
         wire(protocol, sent, net->nic_busbw * ss_nics_driven(net, g), g->nodes > 2 ? LL_NODES : LL_TWO_NODES);
     if (!ring && protocol == SIMPLE && g->nodes > 1)

@@ -102,12 +102,17 @@ double ss_platform_nic_bandwidth(const struct ss_platform *p)
     return p->nics_per_node > 0 ? p->bandwidth[SS_LINK_NIC] : 0;
 }
 
+int ss_platform_is_mesh(const struct ss_platform *p)
+{
+    return p->foreign == NULL && p->template_kind == SS_TEMPLATE_MESH;
+}
+
 /* Of a mesh: to all neighbours together. */
 double ss_platform_nvlink_bandwidth(const struct ss_platform *p)
 {
     if (p->foreign != NULL)
         return ss_foreign_bandwidth(p, SS_LINK_NVLINK);
-    return p->bandwidth[SS_LINK_NVLINK] * (p->template_kind == SS_TEMPLATE_MESH ? p->gpus_per_node - 1 : 1);
+    return p->bandwidth[SS_LINK_NVLINK] * (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
 }
 
 const char *ss_platform_assumed(const struct ss_platform *p)

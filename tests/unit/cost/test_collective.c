@@ -459,8 +459,8 @@ static void test_every_kind(void)
         every_kind(&net, bytes);
         every_kind(&protocols, bytes);
     }
-    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP)), SS_HOP_BIT(SS_HOP_NEXT));
-    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED),
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP), 0), SS_HOP_BIT(SS_HOP_NEXT));
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED, 0),
                     SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE) |
                         SS_HOP_BIT(SS_HOP_PAT));
 }

@@ -97,6 +97,8 @@ int ss_platform_file_gpus(const struct ss_platform *p);
 int ss_platform_nics_per_node(const struct ss_platform *p);
 /* Returns the bandwidth of one NIC in bytes/s, one direction; 0: there is none. */
 double ss_platform_nic_bandwidth(const struct ss_platform *p);
+/* Returns 1 for a template in which each pair of GPUs of a node has a link of its own (ss.template = "mesh"). */
+int ss_platform_is_mesh(const struct ss_platform *p);
 /* Returns the bandwidth of one GPU's NVLink in bytes/s, one direction, in a mesh to all its neighbours together; 0: there is
  * none. */
 double ss_platform_nvlink_bandwidth(const struct ss_platform *p);
