@@ -16,7 +16,7 @@
 static const struct ss_flag_choice method[] = {
     {"uniform", SS_RECOMPUTE_UNIFORM}, {"block", SS_RECOMPUTE_BLOCK}, {NULL, 0}};
 static const struct ss_flag_choice precision[] = {
-#define X(symbol, name) WORD(name),
+#define X(symbol, name, bits, rows, peak, efficiency, prologue, recipe, flag) WORD(name),
     SS_PRECISION_LIST(X)
 #undef X
         WORD("mxfp8"),

@@ -107,9 +107,8 @@ static int shards_no_layers(const struct ss_finish *f)
 static int fuses_experts(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    return !job->moe.op_fuser ||
-           (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
-            job->model.gated_mlp && job->moe.grouped_gemm);
+    return !job->moe.op_fuser || (ss_job_recipe(job) == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
+                                  job->model.gated_mlp && job->moe.grouped_gemm);
 }
 
 void ss_job_note_idle(struct ss_finish *f)

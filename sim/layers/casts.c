@@ -21,20 +21,20 @@ enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
  * one of the weight gradients goes through a Hadamard transform. */
 static double block_cast(const struct ss_shape *s)
 {
-    return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
+    return (s->scaled_twice ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
 /* Of these, those of the orientation that the backward reads. */
 static double block_turned(const struct ss_shape *s)
 {
-    return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;
+    return (s->scaled_twice ? s->e : 0) + s->quantized;
 }
 
 /* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
  * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
 static int block_launches(const struct ss_shape *s)
 {
-    return s->gemm_precision == SS_NVFP4 ? 4 : 2;
+    return s->scaled_twice ? 4 : 2;
 }
 
 /* What is gathered is cast as a shard, in both orientations; `again`: the input in one each way. */
@@ -43,8 +43,7 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, double in, d
 {
     double input = in / (role == SS_TP_COLUMN ? s->sp : 1), output = out / (role == SS_TP_ROW ? s->sp : 1);
     double one_way = block_cast(s) - block_turned(s);
-    int apart = again && s->gemm_precision ==
-                             SS_NVFP4; /* orientations are kernels, and the largest value is found anew */
+    int apart = again && s->scaled_twice; /* orientations are kernels, and the largest value is found anew */
     ss_op_elementwise(op, s->tokens * input * (again ? one_way : block_cast(s)),
                       s->tokens * (output * block_cast(s) + (again ? input * one_way : 0)), 1, 1 + again);
     op->turned_bytes = again ? 0 : s->tokens * input * block_turned(s);

@@ -161,8 +161,7 @@ int ss_op_cast_apart(const struct ss_shape *s)
 
 int ss_op_casts_again(const struct ss_shape *s, const struct ss_stack *stack)
 {
-    return ss_op_saved_in_fp8(s, stack) && ss_op_cast_apart(s) &&
-           stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
+    return ss_op_saved_in_fp8(s, stack) && ss_op_cast_apart(s) && stack->fp8_saves_inputs > s->scaled_twice;
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */

@@ -47,6 +47,7 @@ _COLOURS = "Pictures: errors over time, an optimizer that is no grey, idle that 
 _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FIELDS = "A field of a model is one row"
 _ASKED = "A job is made of what is asked for, and complete"
+_ROWS = "A precision is a row"
 _MESH = "A part of a mesh has the links of its own pairs alone"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
@@ -65,6 +66,8 @@ def _no_faster(old, new):
 
 
 RULES = [
+    {"commit": _ROWS, "why": "the words of --precision are those of its rows", "op": "text", "old": "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4",
+     "new": "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8"},
     {"commit": _MESH, "why": "the shipped meshes", "op": "moved", "words": ("v100", "v100-32g"), "check": _no_faster},
     {"commit": _MESH, "why": "measured runs on a mesh with data parallelism over a part of it", "of": ("validate",), "op": "ignore",
      "path": "rows.*", "check": lambda old, new, _: old["id"].startswith("v100") and

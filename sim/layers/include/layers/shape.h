@@ -30,6 +30,7 @@ struct ss_shape {
     int weights_turned;               /* 1: parameters in fp8, of which no transposed copy is kept */
     int fp8_current;                  /* 1: with one that is made of the tensor itself before it is cast */
     int block_scaled;                 /* 1: in mxfp8 or nvfp4, whose blocks the tensor cores scale */
+    int scaled_twice;                 /* 1: and the tensor has a scale of its own: nvfp4 */
     double quantized;   /* bytes of an element of what linear layers multiply, and its share of scales */
     int any_layout;     /* 1: GEMMs take one copy of an operand by rows or by columns; else they need both */
     double norm_passes; /* traffic of norms over the count */

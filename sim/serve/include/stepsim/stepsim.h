@@ -31,6 +31,7 @@
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"
+#include "stepsim/precision.h"
 #include "stepsim/program.h"
 #include "stepsim/replay.h"
 #include "stepsim/report.h"
