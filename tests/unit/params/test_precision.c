@@ -16,7 +16,7 @@ static void test_rows(void)
         CU_ASSERT_EQUAL(recipe, f->recipe);
         CU_ASSERT_STRING_EQUAL(ss_precision_name(p), f->name);
         CU_ASSERT_EQUAL(ss_precision_is_quantized(p), f->bits < 16);
-        CU_ASSERT_EQUAL(f->rows * f->bits, 128); /* tensor cores are fed 16 bytes */
+        CU_ASSERT(f->rows * f->bits >= 128); /* tensor cores are fed 16 bytes */
         CU_ASSERT_STRING_EQUAL(ss_prop_at(f->peak)->owner == SS_OF_CARD ? "card" : "", "card");
         CU_ASSERT_EQUAL(strncmp(ss_prop_at(f->peak)->id, "ss.peak.", 8), 0);
         CU_ASSERT_EQUAL(strncmp(ss_prop_at(f->efficiency)->id, "ss.gemm.efficiency.", 19), 0);
