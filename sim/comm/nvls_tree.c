@@ -8,7 +8,8 @@
 
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return net->nvls_tree && net->nvls_busbw > 0 && g->nodes > 1 && g->per_node > 1;
+    return net->nvls_tree && ss_net_has(net, SS_LIBRARY_NVLS_TREE) && net->nvls_busbw > 0 && g->nodes > 1 &&
+           g->per_node > 1;
 }
 
 /* In bytes at the busbw of NVLink and of NICs. */

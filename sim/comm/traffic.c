@@ -11,20 +11,22 @@
  * (moe_hybridep_num_sms). */
 #define DEEPEP_SMS 20
 #define HYBRIDEP_SMS 16
-/* Channels of a communicator across nodes ("16 coll channels" in NCCL's logs), and the pieces that a buffer is cut in (its
- * NCCL_STEPS in src/include/device.h). */
-#define CHANNELS 16
-#define NCCL_STEPS 8
+int ss_net_has(const struct ss_net *net, int algorithm)
+{
+    return !net->library || ss_library_has(net->library, algorithm);
+}
 
 void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 {
     const struct ss_card *card = ss_platform_card(p);
     memset(net, 0, sizeof *net);
+    net->library = ss_platform_library(p);
     net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
     net->exchange_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_exchange;
     net->nvlink_step = card->nvlink_latency;
     net->nvlink_half = card->nvlink_half_size;
-    net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
+    if (ss_net_has(net, SS_LIBRARY_NVLS))
+        net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
     net->nvls_latency = card->nvls_latency;
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
@@ -34,7 +36,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->ll_busbw = card->nccl_ll_busbw;
     net->nccl_far = card->nccl_far;
     net->nccl_fabric = card->nccl_fabric;
-    net->nccl_piece = CHANNELS * card->nccl_buffer / NCCL_STEPS;
+    net->nccl_piece = net->library->channels * card->nccl_buffer / net->library->pieces;
     net->net_simple = card->nccl_simple > 0;
     net->net_trees = card->nccl_trees > 0;
     net->launch = card->kernel_latency;
@@ -84,11 +86,11 @@ double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
     return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
 }
 
-double ss_near_busbw(const struct ss_net *net, const struct ss_group_shape *g)
+double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g)
 {
     int members = g->few > 0 ? g->few : g->per_node;
-    double links = net->mesh && members > 1 ? (members - 1.) / (net->gpus_per_node - 1) : 1;
-    return net->nvlink_busbw * fmin(1, links); /* benchmarks on larger nodes are priced, too */
+    /* benchmarks on larger nodes are priced, too */
+    return net->nvlink_busbw * (members > 1 ? fmin(1, (members - 1.) / (net->gpus_per_node - 1)) : 1);
 }
 
 double ss_pair_busbw(const struct ss_net *net)

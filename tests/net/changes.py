@@ -48,6 +48,7 @@ _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FIELDS = "A field of a model is one row"
 _ASKED = "A job is made of what is asked for, and complete"
 _ROWS = "A precision is a row"
+_LIBRARY = "NCCL's and RCCL's numbers are files"
 _MESH = "A part of a mesh has the links of its own pairs alone"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
@@ -65,7 +66,13 @@ def _no_faster(old, new):
     return "iteration_ms" not in old or float(new["iteration_ms"]) > 0.95 * float(old["iteration_ms"])
 
 
+def _without_library(old, new, _):
+    """One more file is read, the last that the platform is made of."""
+    return [f for f in new if f.get("data") != "workloads/libraries/nccl.xml"] == old and len(new) == len(old) + 1
+
+
 RULES = [
+    {"commit": _LIBRARY, "why": "what NCCL takes is read from its file", "op": "ignore", "path": "inputs.files", "check": _without_library},
     {"commit": _ROWS, "why": "the words of --precision are those of its rows", "op": "text", "old": "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4",
      "new": "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8"},
     {"commit": _MESH, "why": "the shipped meshes", "op": "moved", "words": ("v100", "v100-32g"), "check": _no_faster},

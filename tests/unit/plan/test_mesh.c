@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comm/collective.h"
+#include "library_helper.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
 #include "suite.h"
@@ -63,12 +64,14 @@ static void test_flows(void)
 /* A group takes what it takes behind a switch whose links are as wide as its own, in every protocol. */
 static void test_as_behind_a_switch(void)
 {
+    const struct ss_library nccl_library = library_named("nccl");
     static const struct ss_group_shape *const groups[] = {&pair, &trio, &node, &pairs};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         for (int nccl = 0; nccl < 2; nccl++)
             for (double bytes = 1e3; bytes < 1e10; bytes *= 1e2) {
                 struct ss_net mesh = net, flat;
                 mesh.nccl = nccl;
+                mesh.library = &nccl_library;
                 mesh.exchange_busbw = 120e9;
                 mesh.nvlink_half = 1e6;
                 mesh.ll_busbw = 20e9;
@@ -86,6 +89,42 @@ static void test_as_behind_a_switch(void)
                                                1e-12 * flat_s);
                 }
             }
+}
+
+/* Eight MI300X, seven links of 48 GB/s each, by RCCL: 8 MB take two steps of Simple and 14/8 of them over seven links; in LL they would
+ * be twice as many. Above 16 MiB, in a part of the node, behind a switch, and by NCCL there are rings. */
+static void test_direct(void)
+{
+    const struct ss_library rccl = library_named("rccl"), nccl = library_named("nccl");
+    const struct ss_group_shape eight = {.n = 8, .nodes = 1, .per_node = 8},
+                                four = {.n = 4, .nodes = 1, .per_node = 4},
+                                far = {.n = 16, .nodes = 2, .per_node = 8};
+    struct ss_net m = {.nvlink_busbw = 336e9,
+                       .nvlink_step = 2.1e-6,
+                       .nic_busbw = 40e9,
+                       .nic_step = 5e-6,
+                       .gpus_per_node = 8,
+                       .nics_per_node = 8,
+                       .mesh = 1,
+                       .nccl = 1,
+                       .library = &rccl};
+    const struct ss_collective_algorithm *direct = &ss_collective_direct;
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&m, SS_COLL_ALL_REDUCE, 8e6, &eight), direct);
+    CU_ASSERT_DOUBLE_EQUAL(direct->seconds(&m, SS_COLL_ALL_REDUCE, 8e6, &eight),
+                           17e-6 + 2 * 2.1e-6 + 14e6 / 336e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(direct->seconds(&m, SS_COLL_ALL_REDUCE, 8e3, &eight),
+                           12e-6 + 2 * 0.8e-6 + 2 * 14e3 / 336e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(direct->flows(&m, SS_COLL_ALL_REDUCE, 8e6, &eight, 8).bytes[SS_HOP_NODE], 2e6,
+                           1e-3);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&m, SS_COLL_ALL_REDUCE, 16777216, &eight), direct);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&m, SS_COLL_ALL_REDUCE, 16777217, &eight), &ss_collective_ring);
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&m, SS_COLL_ALL_GATHER, 8e6, &eight), &ss_collective_ring);
+    CU_ASSERT(!direct->applies(&m, &four) && !direct->applies(&m, &far));
+    m.mesh = 0;
+    CU_ASSERT(!direct->applies(&m, &eight));
+    m.mesh = 1;
+    m.library = &nccl;
+    CU_ASSERT(!direct->applies(&m, &eight));
 }
 
 #define SMALL "--model llama3.2-1b --fp16 --seq 1024 --mbs 1 --gbs 8 "
@@ -169,13 +208,10 @@ static void test_slow(void)
 
 SUITE(mesh)
 {
-    CU_TestInfo tests[] = {{"by hand", test_by_hand},
-                           {"flows", test_flows},
-                           {"as behind a switch", test_as_behind_a_switch},
-                           {"levels", test_levels},
-                           {"a part of a node", test_part},
-                           {"slow links", test_slow},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"by hand", test_by_hand}, {"flows", test_flows},   {"as behind a switch", test_as_behind_a_switch},
+        {"direct", test_direct},   {"levels", test_levels}, {"a part of a node", test_part},
+        {"slow links", test_slow}, CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     return suite_run("mesh", NULL, NULL, tests);
 }

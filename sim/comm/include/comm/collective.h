@@ -7,6 +7,7 @@
 #define SS_COMM_COLLECTIVE_H
 
 #include "stepsim/communicator.h"
+#include "stepsim/library.h"
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 
@@ -81,8 +82,9 @@ struct ss_net {
     int host_gpus; /* GPUs of a host: fewer than of a node where a switch joins several */
     int mesh;  /* 1: each pair of a node has a link of its own; nvlink_busbw is that of all links of a GPU */
     int rails; /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
-    int pat, nvls_tree; /* 1: NCCL has these algorithms, and takes them */
-    int rings;          /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
+    int pat, nvls_tree;               /* 1: the stack's release takes these algorithms of the library */
+    const struct ss_library *library; /* NULL: one with trees and NVLS, without PAT and protocols (nccl 0) */
+    int rings;                        /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
     int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
     double
         ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */
@@ -145,6 +147,7 @@ struct ss_collective_algorithm {
     X(nvls)                                                                                                  \
     X(nvls_tree)                                                                                             \
     X(pat)                                                                                                   \
+    X(direct)                                                                                                \
     X(alltoall)                                                                                              \
     X(dispatch)                                                                                              \
     X(ring_step)
@@ -178,6 +181,9 @@ double ss_sm_share_taken(const struct ss_card *card, double share, double gemms)
 /* The same of a computation in which kernels take so many seconds and what no SM slows, spread between them, so many others. */
 double ss_sm_share_diluted(double taken, double kernels, double others);
 
+/* Whether the library has an algorithm (enum ss_library_algorithm). */
+int ss_net_has(const struct ss_net *net, int algorithm);
+
 /* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
 struct ss_traffic {
     double latency; /* s: of all steps, and what the slow start over NVLink adds */
@@ -195,7 +201,11 @@ struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sen
                                   double far, double bytes, const struct ss_group_shape *g);
 /* bytes/s of busbw that a member of the group has inside its node: of a mesh over the links to the other members alone, for nothing is
  * relayed through another GPU where a link goes straight. */
-double ss_near_busbw(const struct ss_net *net, const struct ss_group_shape *g);
+double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g);
+static inline double ss_near_busbw(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return net->mesh ? ss_mesh_busbw(net, g) : net->nvlink_busbw;
+}
 /* The same for messages to one other GPU. */
 double ss_pair_busbw(const struct ss_net *net);
 /* s of a step of a small message between nodes. */

@@ -17,6 +17,7 @@
 #include "stepsim/card.h"
 #include "stepsim/error.h"
 #include "stepsim/files.h"
+#include "stepsim/library.h"
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
@@ -77,6 +78,8 @@ const char *ss_platform_file(const struct ss_platform *p);
 uint64_t ss_platform_hash(const struct ss_platform *p);
 /* Returns the card of all GPUs. It belongs to `p` and shows what ss_platform_set changes. */
 const struct ss_card *ss_platform_card(const struct ss_platform *p);
+/* Returns the library of collectives that the card is used with. It belongs to `p`. */
+const struct ss_library *ss_platform_library(const struct ss_platform *p);
 /* Returns the number of nodes, >= 1. */
 int ss_platform_nodes(const struct ss_platform *p);
 /* Returns the number of GPUs of a node, >= 1. */

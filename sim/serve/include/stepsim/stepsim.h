@@ -22,6 +22,7 @@
 #include "stepsim/job.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/kineto.h"
+#include "stepsim/library.h"
 #include "stepsim/load.h"
 #include "stepsim/measured.h"
 #include "stepsim/model.h"
