@@ -4,7 +4,6 @@
 #include "base/base.h"
 
 #define X(sym, name) name,
-static const char *const precision_names[] = {SS_PRECISION_LIST(X)};
 static const char *const label_names[] = {SS_LABEL_LIST(X)};
 static const char *const mem_names[] = {SS_MEM_LIST(X)};
 static const char *const level_names[] = {SS_LEVEL_LIST(X)};
@@ -16,16 +15,6 @@ _Static_assert(SS_ARRAY_LEN(phase_names) == SS_PHASE_COUNT, "a name for each pha
 static const char *name_at(const char *const *names, size_t n, int index)
 {
     return index >= 0 && (size_t)index < n ? names[index] : "unknown";
-}
-
-const char *ss_precision_name(int precision)
-{
-    return name_at(precision_names, SS_ARRAY_LEN(precision_names), precision);
-}
-
-int ss_precision_is_quantized(int precision)
-{
-    return precision == SS_FP8 || precision == SS_NVFP4;
 }
 
 const char *ss_label_name(int label)

@@ -44,12 +44,18 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes, c
     return g->n > 1 ? ss_collective_choose(net, kind, bytes, g)->seconds(net, kind, bytes, g) : 0;
 }
 
-unsigned ss_collective_hops(unsigned kinds)
+unsigned ss_algorithm_hops(const struct ss_collective_algorithm *a, int mesh)
+{
+    const unsigned ring = SS_HOP_BIT(SS_HOP_INTRA_NODE);
+    return mesh && a->hops & ring ? (a->hops & ~ring) | SS_HOP_BIT(SS_HOP_NODE) : a->hops;
+}
+
+unsigned ss_collective_hops(unsigned kinds, int mesh)
 {
     unsigned hops = 0;
     for (size_t i = 0; i < SS_ARRAY_LEN(algorithms); i++)
         if (algorithms[i]->kinds & kinds)
-            hops |= algorithms[i]->hops;
+            hops |= ss_algorithm_hops(algorithms[i], mesh);
     return hops;
 }
 

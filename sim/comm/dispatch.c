@@ -7,10 +7,10 @@
 #include "comm/collective.h"
 
 /* The rate of copies over that of NCCL's collectives: SMs that feed NVLink more slowly than it could take hold it for longer. */
-static double fed_share(const struct ss_net *net)
+static double fed_share(const struct ss_net *net, const struct ss_group_shape *g)
 {
     double links = net->exchange_busbw > 0 ? net->exchange_busbw / net->nvlink_busbw : 1;
-    return net->dispatch_rate > 0 ? fmin(links, net->dispatch_rate / net->nvlink_busbw) : links;
+    return net->dispatch_rate > 0 ? fmin(links, net->dispatch_rate / ss_near_busbw(net, g)) : links;
 }
 
 /* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over NVLink,
@@ -18,7 +18,7 @@ static double fed_share(const struct ss_net *net)
 static double apart(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     double rounds = kind == SS_COLL_COMBINE ? net->combine_rounds : net->dispatch_rounds;
-    double all = bytes * g->spread.copies / (fed_share(net) * net->nvlink_busbw);
+    double all = bytes * g->spread.copies / (fed_share(net, g) * ss_near_busbw(net, g));
     return g->nodes > 1 && rounds > 0 ? (kind == SS_COLL_COMBINE ? 2 : 1) * all / (g->nodes * rounds) : 0;
 }
 
@@ -32,7 +32,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0) +
                                           apart(net, kind, bytes, g) +
                                           net->dispatch_kernels * (g->nodes > 1 ? FAR_KERNELS : NEAR_KERNELS),
-                               .intra = bytes * g->spread.copies / fed_share(net),
+                               .intra = bytes * g->spread.copies / fed_share(net, g),
                                .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
                                .near = SS_HOP_NODE,
                                .far = SS_HOP_RAIL};
@@ -41,7 +41,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     struct ss_traffic t = traffic(net, kind, bytes, g);
-    return ss_is_uneven(g) ? ss_uneven_seconds(kind, t.latency, bytes, fed_share(net), g)
+    return ss_is_uneven(g) ? ss_uneven_seconds(kind, t.latency, bytes, fed_share(net, g), g)
                            : ss_traffic_seconds(net, t, g);
 }
 
@@ -51,7 +51,7 @@ static struct ss_collective_flows flows(const struct ss_net *net, int kind, doub
 {
     struct ss_traffic t = traffic(net, kind, bytes, g);
     if (ss_is_uneven(g))
-        return ss_uneven_flows(kind, t.latency, bytes, fed_share(net), g, SS_HOP_RAIL);
+        return ss_uneven_flows(kind, t.latency, bytes, fed_share(net, g), g, SS_HOP_RAIL);
     return (struct ss_collective_flows){
         .latency = t.latency,
         .bytes = {[SS_HOP_NODE] = local > 1 ? t.intra / (local - 1) : 0,

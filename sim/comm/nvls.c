@@ -13,7 +13,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double n = g->n, factor = (1 + 1 / n) * net->nvlink_busbw / net->nvls_busbw;
+    double n = g->n, factor = (1 + 1 / n) * ss_near_busbw(net, g) / net->nvls_busbw;
     return ss_traffic(net, factor, net->nvls_latency, bytes, g);
 }
 

@@ -8,7 +8,8 @@
 
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return net->nvls_tree && net->nvls_busbw > 0 && g->nodes > 1 && g->per_node > 1;
+    return net->nvls_tree && ss_net_has(net, SS_LIBRARY_NVLS_TREE) && net->nvls_busbw > 0 && g->nodes > 1 &&
+           g->per_node > 1;
 }
 
 /* In bytes at the busbw of NVLink and of NICs. */
@@ -16,7 +17,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                  const struct ss_group_shape *g)
 {
     (void)kind;
-    double inside = (1 + 1.0 / g->per_node) * net->nvlink_busbw / net->nvls_busbw;
+    double inside = (1 + 1.0 / g->per_node) * ss_near_busbw(net, g) / net->nvls_busbw;
     double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * (ss_nccl_hop(net) + net->nccl_far);
     double nics = ss_nics_driven(net, g), sent = ss_tree_flows(g->nodes) / 2.;
     struct ss_traffic t = ss_traffic(net, inside, steps, bytes, g);

@@ -6,17 +6,10 @@
 #include "base/stats.h"
 #include "comm/collective.h"
 
-/* Of the busbw of a NIC, s once, s of a step beside the network's own, s a member: what NCCL's own model of it takes
- * (src/graph/tuning.cc). */
-#define PAT_BUSBW 0.75
-#define PAT_BASE 8e-6
-#define PAT_STEP 14e-6
-#define PAT_STEPS_SHOWN (1 / 3.5)
-#define PAT_MEMBER 2.8e-6
-
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return net->pat && g->nodes == g->n && g->n > 2;
+    return net->pat && net->library && ss_library_has(net->library, SS_LIBRARY_PAT) && g->nodes == g->n &&
+           g->n > 2;
 }
 
 /* Members whose shares come over 2^step places: the others' distances whose lowest set bit it is. */
@@ -30,11 +23,12 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
 {
     (void)kind;
     double n = g->n, steps = ss_log2_up(g->n) * net->nic_step;
+    const struct ss_library *l = net->library;
     if (net->nccl)
-        steps = net->launch + PAT_BASE +
-                ss_log2_up(g->n) * (PAT_STEP + net->nccl_far + net->nccl_fabric) * PAT_STEPS_SHOWN +
-                n * PAT_MEMBER;
-    struct ss_traffic t = ss_traffic(net, (n - 1) / n / PAT_BUSBW, steps, bytes, g);
+        steps = net->launch + l->pat_once +
+                ss_log2_up(g->n) * (l->pat_step + net->nccl_far + net->nccl_fabric) * (1 / l->pat_hidden) +
+                n * l->pat_member;
+    struct ss_traffic t = ss_traffic(net, (n - 1) / n / l->pat_busbw, steps, bytes, g);
     t.far = SS_HOP_PAT;
     return t;
 }

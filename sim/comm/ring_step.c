@@ -12,7 +12,7 @@ static double latency(const struct ss_net *net, const struct ss_group_shape *g)
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
-    double busbw = g->nodes > 1 ? fmin(net->nvlink_busbw, net->nic_busbw) : net->nvlink_busbw;
+    double near = ss_pair_busbw(net), busbw = g->nodes > 1 ? fmin(near, net->nic_busbw) : near;
     (void)kind;
     return bytes * ss_stretch(g, SS_HOP_NEXT) / busbw + latency(net, g);
 }

@@ -11,20 +11,22 @@
  * (moe_hybridep_num_sms). */
 #define DEEPEP_SMS 20
 #define HYBRIDEP_SMS 16
-/* Channels of a communicator across nodes ("16 coll channels" in NCCL's logs), and the pieces that a buffer is cut in (its
- * NCCL_STEPS in src/include/device.h). */
-#define CHANNELS 16
-#define NCCL_STEPS 8
+int ss_net_has(const struct ss_net *net, int algorithm)
+{
+    return !net->library || ss_library_has(net->library, algorithm);
+}
 
 void ss_net_init(struct ss_net *net, const struct ss_platform *p)
 {
     const struct ss_card *card = ss_platform_card(p);
     memset(net, 0, sizeof *net);
+    net->library = ss_platform_library(p);
     net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
     net->exchange_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_exchange;
     net->nvlink_step = card->nvlink_latency;
     net->nvlink_half = card->nvlink_half_size;
-    net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
+    if (ss_net_has(net, SS_LIBRARY_NVLS))
+        net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
     net->nvls_latency = card->nvls_latency;
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
@@ -34,10 +36,11 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->ll_busbw = card->nccl_ll_busbw;
     net->nccl_far = card->nccl_far;
     net->nccl_fabric = card->nccl_fabric;
-    net->nccl_piece = CHANNELS * card->nccl_buffer / NCCL_STEPS;
+    net->nccl_piece = net->library->channels * card->nccl_buffer / net->library->pieces;
     net->net_simple = card->nccl_simple > 0;
     net->net_trees = card->nccl_trees > 0;
     net->launch = card->kernel_latency;
+    net->mesh = ss_platform_is_mesh(p);
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->host_gpus = ss_platform_file_gpus(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
@@ -83,20 +86,32 @@ double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g)
     return (double)g->per_node * net->nics_per_node / net->gpus_per_node;
 }
 
+double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    int members = g->few > 0 ? g->few : g->per_node;
+    /* benchmarks on larger nodes are priced, too */
+    return net->nvlink_busbw * (members > 1 ? fmin(1, (members - 1.) / (net->gpus_per_node - 1)) : 1);
+}
+
+double ss_pair_busbw(const struct ss_net *net)
+{
+    return ss_near_busbw(net, &(struct ss_group_shape){.per_node = 2});
+}
+
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g)
 {
-    double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / net->nvlink_busbw : 0;
+    double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / ss_near_busbw(net, g) : 0;
     return (struct ss_traffic){.latency = steps + start,
                                .intra = factor * bytes,
                                .inter = factor * bytes,
-                               .near = SS_HOP_INTRA_NODE,
+                               .near = net->mesh ? SS_HOP_NODE : SS_HOP_INTRA_NODE,
                                .far = SS_HOP_INTER_NODE};
 }
 
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g)
 {
-    double slowest = g->per_node > 1 ? t.intra * ss_stretch(g, t.near) / net->nvlink_busbw : 0;
+    double slowest = g->per_node > 1 ? t.intra * ss_stretch(g, t.near) / ss_near_busbw(net, g) : 0;
     if (g->nodes > 1)
         slowest = fmax(slowest, t.inter * ss_stretch(g, t.far) / (net->nic_busbw * ss_nics_driven(net, g)));
     return t.latency + slowest;
@@ -126,9 +141,9 @@ struct ss_collective_flows ss_uneven_flows(int kind, double latency, double byte
 
 struct ss_collective_flows ss_traffic_flows(struct ss_traffic t, int local)
 {
-    return (struct ss_collective_flows){
-        .latency = t.latency,
-        .bytes = {[SS_HOP_INTRA_NODE] = t.intra, [SS_HOP_INTER_NODE] = t.inter / local}};
+    struct ss_collective_flows f = {.latency = t.latency, .bytes = {[SS_HOP_INTER_NODE] = t.inter / local}};
+    f.bytes[t.near] = t.near == SS_HOP_NODE ? t.intra / fmax(1, local - 1) : t.intra;
+    return f;
 }
 
 double ss_ring_far(const struct ss_group_shape *g)

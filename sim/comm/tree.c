@@ -86,6 +86,12 @@ static struct ss_traffic traffic(const struct ss_net *net, double bytes, const s
     return up_and_down(net, ss_tree_flows(g->nodes) / 4., bytes, g);
 }
 
+static int applies(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    (void)g;
+    return ss_net_has(net, SS_LIBRARY_TREE);
+}
+
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     (void)kind;
@@ -110,6 +116,7 @@ const struct ss_collective_algorithm ss_collective_tree = {
     .name = "tree",
     .kinds = SS_COLL_BIT(SS_COLL_ALL_REDUCE),
     .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE),
+    .applies = applies,
     .seconds = seconds,
     .judged = judged,
     .flows = flows,

@@ -13,8 +13,8 @@
 /* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
 static int rows_aligned(int precision, double a, double b)
 {
-    double vector = precision == SS_FP32 ? 4 : precision == SS_FP8 ? 16 : precision == SS_NVFP4 ? 32 : 8;
-    return fmod(a, vector) == 0 && fmod(b, vector) == 0;
+    double rows = ss_precision_at(precision)->rows;
+    return fmod(a, rows) == 0 && fmod(b, rows) == 0;
 }
 
 static double gemm(const struct ss_cost_context *c, int precision, double m, double n, double k,
@@ -200,7 +200,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
 /* The gain of a GEMM of depth k in phase F, I or W. */
 static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
-    return ss_kernel_gemm_gain(c->card, c->stack, precision, c->job->fp8_recipe, phase, k);
+    return ss_kernel_gemm_gain(c->card, c->stack, precision, ss_job_recipe(c->job), phase, k);
 }
 
 /* Bytes of an element of gradients that a kernel of its own adds up. */
@@ -418,7 +418,8 @@ static void scale_reductions(const struct ss_cost_context *c, const struct ss_op
         return;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        if (op->kind == SS_OP_GEMM && op->gemm.role != SS_TP_NONE && op->gemm.precision == SS_FP8)
+        if (op->kind == SS_OP_GEMM && op->gemm.role != SS_TP_NONE &&
+            ss_precision_is_quantized(op->gemm.precision))
             ss_cost_bare(c, op->gemm.role == SS_TP_COLUMN ? SS_PHASE_F : SS_PHASE_I, SS_COLL_ALL_REDUCE, 4,
                          out);
     }

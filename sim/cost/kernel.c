@@ -5,19 +5,16 @@
 
 #include "base/base.h"
 #include "stepsim/job.h"
+#include "stepsim/params.h"
 
 double ss_kernel_peak(const struct ss_card *card, int precision)
 {
-    const double peak[SS_PRECISION_COUNT] = {card->peak_fp32, card->peak_fp16, card->peak_bf16,
-                                             card->peak_fp8, card->peak_fp4};
-    return peak[precision];
+    return ss_prop_get(ss_precision_at(precision)->peak, card);
 }
 
 static double gemm_efficiency(const struct ss_card *card, int precision)
 {
-    const double eff[SS_PRECISION_COUNT] = {card->gemm_eff_fp32, card->gemm_eff_fp16, card->gemm_eff_bf16,
-                                            card->gemm_eff_fp8, card->gemm_eff_fp4};
-    return eff[precision];
+    return ss_prop_get(ss_precision_at(precision)->efficiency, card);
 }
 
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels)
@@ -42,16 +39,14 @@ static double tile_rows(double groups, int scattered, double m, double tile)
 
 static double prologue(const struct ss_card *card, int precision)
 {
-    if (precision == SS_NVFP4)
-        return card->gemm_k_prologue_fp4;
-    return precision == SS_FP8 ? card->gemm_k_prologue_fp8 : card->gemm_k_prologue;
+    return ss_prop_get(ss_precision_at(precision)->prologue, card);
 }
 
 /* Bytes of an element of an operand; in nvfp4 with its share of the scale of 16 elements. */
 static double element_bytes(int precision)
 {
-    static const double bytes[SS_PRECISION_COUNT] = {4, 2, 2, 1, 0.5 + 1.0 / 16};
-    return bytes[precision];
+    const struct ss_precision_facts *p = ss_precision_at(precision);
+    return p->recipe == SS_NO_RECIPE ? p->bits / 8. : ss_recipe_bytes(p->recipe);
 }
 
 /* Bytes that move while tiles are multiplied: operands, and products that are not added to others. */
@@ -130,15 +125,17 @@ double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double 
 double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
                            int recipe, int phase, double k)
 {
-    if (precision != SS_FP8)
-        return 1;
-    if (recipe == SS_FP8_MXFP8) /* sums are not added up elsewhere */
-        return card->gemm_eff_mxfp8 > 0 ? card->gemm_eff_mxfp8 / card->gemm_eff_fp8 : 1;
-    if (recipe != SS_FP8_BLOCKWISE || card->gemm_eff_fp8_blocks <= 0)
-        return phase == SS_PHASE_F && card->gemm_sums_apart <= 0 ? stack->fp8_forward_gain : 1;
-    double gain = card->gemm_eff_fp8_blocks / card->gemm_eff_fp8 * (k + card->gemm_k_prologue_fp8) /
-                  (k + card->gemm_k_prologue_fp8_blocks);
-    return phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;
+    const struct ss_precision_facts *p = ss_precision_at(precision);
+    const struct ss_recipe_facts *r =
+        ss_recipe_at(ss_recipe_at(recipe)->precision == precision ? recipe : p->recipe);
+    double own =
+        r->efficiency == p->efficiency || r->casts == SS_CASTS_NONE ? 0 : ss_prop_get(r->efficiency, card);
+    if (own <= 0)
+        return r->outside && phase == SS_PHASE_F && card->gemm_sums_apart <= 0 ? stack->fp8_forward_gain : 1;
+    double gain = own / gemm_efficiency(card, precision);
+    if (r->prologue != p->prologue)
+        gain = gain * (k + prologue(card, precision)) / (k + ss_prop_get(r->prologue, card));
+    return r->casts == SS_CASTS_BLOCKS && phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;
 }
 
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,

@@ -9,7 +9,7 @@
 
 /* The words of --precision, which a function takes. */
 static const struct ss_flag_choice precision[] = {
-#define X(symbol, name) {name, 0},
+#define X(symbol, name, bits, rows, peak, efficiency, prologue, recipe, flag) {name, 0},
     SS_PRECISION_LIST(X)
 #undef X
         {"mxfp8", 0},

@@ -132,28 +132,26 @@ SS_FLAG_CALLED(fp8)
     return SS_OK;
 }
 
+/* A format of a precision, or "none", which takes back that precision alone; 0: it is neither. */
+static int set_format(struct ss_job *job, enum ss_precision precision, const char *formats, const char *word)
+{
+    int none = !strcmp(word, "none"), known = none || ss_has_word(formats, word);
+    if (none && job->precision == precision)
+        job->precision = job->stored;
+    else if (known && !none)
+        job->precision = precision;
+    return known;
+}
+
 SS_FLAG_CALLED(fp8_format)
 {
-    if (!strcmp(values[0], "none")) {
-        if (asked->job.precision == SS_FP8)
-            asked->job.precision = asked->job.stored;
-        return SS_OK;
-    }
-    if (strcmp(values[0], "hybrid") && strcmp(values[0], "e4m3"))
-        return bad(why, "it is hybrid, e4m3 or none");
-    asked->job.precision = SS_FP8;
-    return SS_OK;
+    return set_format(&asked->job, SS_FP8, "hybrid e4m3", values[0]) ? SS_OK
+                                                                     : bad(why, "it is hybrid, e4m3 or none");
 }
 
 SS_FLAG_CALLED(fp4_format)
 {
-    if (!strcmp(values[0], "e2m1"))
-        asked->job.precision = SS_NVFP4;
-    else if (strcmp(values[0], "none"))
-        return bad(why, "it is e2m1 or none");
-    else if (asked->job.precision == SS_NVFP4)
-        asked->job.precision = asked->job.stored;
-    return SS_OK;
+    return set_format(&asked->job, SS_NVFP4, "e2m1", values[0]) ? SS_OK : bad(why, "it is e2m1 or none");
 }
 
 SS_FLAG_CALLED(fp4_recipe)
@@ -168,31 +166,22 @@ SS_FLAG_CALLED(fp4_param_gather)
     return SS_OK;
 }
 
-/* mxfp8 is fp8 of a recipe, of which another word of the precision leaves nothing. */
-static void set_mxfp8(struct ss_asked *asked, int on)
-{
-    if (on || asked->precision_mxfp8)
-        asked->job.fp8_recipe = on ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
-    asked->precision_mxfp8 = on;
-}
+#define X(symbol, name, bits, rows, peak, efficiency, prologue, recipe, flag) " " name
+#define PRECISIONS SS_PRECISION_LIST(X) " mxfp8"
 
+/* mxfp8 is fp8 of a recipe, of which another word of the precision leaves nothing. */
 SS_FLAG_CALLED(precision)
 {
-    for (int p = 0; p < SS_PRECISION_COUNT; p++) {
-        if (strcmp(values[0], ss_precision_name(p)))
-            continue;
-        asked->job.precision = p;
-        asked->job.stored = ss_precision_is_quantized(p) ? SS_BF16 : (enum ss_precision)p;
-        set_mxfp8(asked, 0);
-        return SS_OK;
-    }
-    if (!strcmp(values[0], "mxfp8")) {
-        asked->job.precision = SS_FP8;
-        asked->job.stored = SS_BF16;
-        set_mxfp8(asked, 1);
-        return SS_OK;
-    }
-    return bad(why, "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4");
+    int recipe, p = ss_precision_find(values[0], &recipe);
+    if (p < 0)
+        return bad(why, "it is one of" PRECISIONS);
+    int of_recipe = recipe != ss_precision_at(p)->recipe;
+    if (of_recipe || asked->precision_mxfp8)
+        asked->job.fp8_recipe = of_recipe ? (enum ss_recipe)recipe : SS_FP8_DELAYED;
+    asked->precision_mxfp8 = of_recipe;
+    asked->job.precision = p;
+    asked->job.stored = ss_precision_is_quantized(p) ? SS_BF16 : (enum ss_precision)p;
+    return SS_OK;
 }
 
 /* A later word leaves nothing of an earlier one. */

@@ -74,11 +74,14 @@ void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t si
     }
 }
 
+int ss_job_recipe(const struct ss_job *job)
+{
+    return job->precision == SS_FP8 ? (int)job->fp8_recipe : ss_precision_at(job->precision)->recipe;
+}
+
 double ss_job_quantized_bytes(const struct ss_job *job)
 {
-    if (job->precision == SS_NVFP4)
-        return 0.5 + 1.0 / 16;
-    return job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 ? 1 + 1.0 / 32 : 1;
+    return ss_precision_is_quantized(job->precision) ? ss_recipe_bytes(ss_job_recipe(job)) : 1;
 }
 
 int ss_job_dp(const struct ss_job *job, int world_size)
@@ -129,8 +132,7 @@ int ss_job_autocasts(const struct ss_job *job, const struct ss_stack *stack)
 
 int ss_job_reduces_amax(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int delayed = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED && stack->te_layers > 0 &&
-                  !(stack->fp8_dynamic > 0);
+    int delayed = ss_job_recipe(job) == SS_FP8_DELAYED && stack->te_layers > 0 && !(stack->fp8_dynamic > 0);
     return delayed ? (int)stack->amax_group : 0;
 }
 

@@ -197,7 +197,7 @@ static int check_modules(struct ss_finish *f)
         REFUSE(f, "--recompute-modules --moe-shared-expert-overlap", "drop one of the two",
                "shared_experts recompute cannot work with --moe-shared-expert-overlap.");
     if (modules & (SS_MODULE_BIT(SS_MODULE_MOE_ACT) | SS_MODULE_BIT(SS_MODULE_LAYERNORM)) &&
-        job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_DELAYED)
+        ss_job_recipe(job) == SS_FP8_DELAYED)
         REFUSE(f, "--recompute-modules --fp8-recipe", "take --fp8-recipe tensorwise",
                "Delayed scaling does not support moe_act and layernorm recompute for fp8.");
     return SS_OK;

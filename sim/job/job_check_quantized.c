@@ -62,9 +62,8 @@ static int check_sizes(struct ss_finish *f)
 static int check_attention(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
-    int mxfp8 = job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8;
 
-    if (job->fp8_attention && !mxfp8)
+    if (job->fp8_attention && ss_job_recipe(job) != SS_FP8_MXFP8)
         REFUSE(f, "--fp8-dot-product-attention", "add --fp8-format hybrid --fp8-recipe mxfp8, or drop it",
                "attention in fp8 is modelled in mxfp8 alone");
     return SS_OK;

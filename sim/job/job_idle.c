@@ -38,8 +38,8 @@ static int scatters(const struct ss_finish *f)
 /* As cost/experts.c has it: what is fused elsewhere is what the stack says. */
 static int fuses_experts(const struct ss_job *job)
 {
-    return job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && job->model.num_experts > 0 &&
-           job->model.gated_mlp && job->moe.grouped_gemm;
+    return ss_job_recipe(job) == SS_FP8_MXFP8 && job->model.num_experts > 0 && job->model.gated_mlp &&
+           job->moe.grouped_gemm;
 }
 
 /* What was not given is told apart by its field where that can be, for a look through the words of a job takes longer. */

@@ -117,14 +117,14 @@ static int says_of(const char *name, const char *value)
 /* Do two words of a place contradict each other? `first` is of the kind that comes first in the list of kinds. */
 static int contradict(int first, const struct said *a, int second, const struct said *b)
 {
-    int quantized = !strcmp(b->value, "fp8") || !strcmp(b->value, "mxfp8") || !strcmp(b->value, "nvfp4");
+    int recipe, p = ss_precision_find(b->value, &recipe), quantized = ss_precision_is_quantized(p);
 
     if (first == second)
         return first == SAYS_FORMAT ? a->flag[4] != b->flag[4] : strcmp(a->flag, b->flag) != 0;
     if (second == SAYS_PRECISION && first == SAYS_STORED)
         return !quantized && strcmp(a->flag + 2, b->value) != 0;
     if (second == SAYS_PRECISION && first == SAYS_FORMAT)
-        return a->flag[4] != (!quantized ? '0' : b->value[0] == 'n' ? '4' : '8');
+        return !quantized || strncmp(a->flag, ss_precision_at(p)->flag, strlen("--fp8")) != 0;
     return second == SAYS_RECIPE && first == SAYS_PRECISION && !strcmp(a->value, "mxfp8") &&
            strcmp(b->value, "mxfp8") != 0;
 }

@@ -7,8 +7,8 @@
 #include "stepsim/params.h"
 #include "stepsim/scenario.h"
 
-#define PEAKS /* rates of what SMs compute */                                                                \
-    "ss.peak.fp32 ss.peak.fp16 ss.peak.bf16 ss.peak.fp8 ss.peak.fp4 ss.peak.cuda_cores ss.strided_rate"
+#define PEAKS                                                                                                \
+    "ss.peak. ss.strided_rate" /* rates of what SMs compute; a word that ends in a dot: all behind it */
 #define LATENCIES                                                                                            \
     "ss.nvlink.step_latency ss.nvls.latency ss.nic.step_latency ss.nccl.net_latency ss.nvlink.latency "      \
     "ss.nic.latency ss.uplink.latency"
@@ -131,11 +131,20 @@ static int scale_one(int prop, double factor, struct ss_platform *platform, stru
     return rc;
 }
 
+static int is_of_group(const char *words, const char *id)
+{
+    for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        if (!strncmp(id, p, n) && (p[n - 1] == '.' || !id[n]))
+            return 1;
+    }
+    return 0;
+}
+
 int ss_scale_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack,
                    struct ss_error *err)
 {
     struct scale s;
-    char id[64];
     int rc = split(text, &s, err);
 
     if (!rc && !s.props) {
@@ -146,11 +155,8 @@ int ss_scale_apply(const char *text, struct ss_platform *platform, struct ss_sta
         ss_fail(err, SS_ERR_INPUT, NULL, 0, "--scale %s: it is 0 here, which no factor changes", s.name);
         return ss_hint(err, SS_ERR_INPUT, "give it a value: --set %s=...", ss_prop_at(s.prop)->id);
     }
-    for (const char *p = rc ? "" : s.props; *p && !rc; p += strcspn(p, " "), p += *p == ' ') {
-        snprintf(id, sizeof id, "%.*s", (int)strcspn(p, " "), p);
-        int prop = ss_prop_find(id, SS_OF_ANY);
-        if (stack || ss_prop_at(prop)->owner != SS_OF_STACK)
+    for (int prop = 0; prop < SS_PROP_COUNT && !rc; prop++)
+        if (is_of_group(s.props, ss_prop_at(prop)->id) && (stack || ss_prop_at(prop)->owner != SS_OF_STACK))
             rc = scale_one(prop, s.factor, platform, stack, err);
-    }
     return rc;
 }

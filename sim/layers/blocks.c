@@ -6,6 +6,7 @@
 #include "layers/operators.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
+#include "stepsim/precision.h"
 
 /* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
  * masks applied, and the gradients of the branches added to the residual stream's. */

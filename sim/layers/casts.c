@@ -5,6 +5,7 @@
 
 #include "layers/operators.h"
 #include "stepsim/job_kinds.h"
+#include "stepsim/precision.h"
 
 /* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
  * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
@@ -22,20 +23,20 @@ enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
  * one of the weight gradients goes through a Hadamard transform. */
 static double block_cast(const struct ss_shape *s)
 {
-    return (s->gemm_precision == SS_NVFP4 ? 3 : 1) * s->e + 2 * s->quantized;
+    return (s->scaled_twice ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
 /* The part of these bytes that makes the orientation which the backward reads. */
 static double block_turned(const struct ss_shape *s)
 {
-    return (s->gemm_precision == SS_NVFP4 ? s->e : 0) + s->quantized;
+    return (s->scaled_twice ? s->e : 0) + s->quantized;
 }
 
 /* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
  * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
 static int block_launches(const struct ss_shape *s)
 {
-    return s->gemm_precision == SS_NVFP4 ? 4 : 2;
+    return s->scaled_twice ? 4 : 2;
 }
 
 /* A linear layer whose operands are cast. What sequence parallelism gathers is cast as a shard, before the gather. */
@@ -64,7 +65,7 @@ static struct linear linear_of(const struct ss_shape *s, double in, double out, 
 static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
 {
     double one_way = block_cast(s) - block_turned(s);
-    int apart = l->again && s->gemm_precision == SS_NVFP4; /* the other kernel finds the largest value anew */
+    int apart = l->again && s->scaled_twice; /* the other kernel finds the largest value anew */
     ss_op_traffic(op, s->tokens * l->in_cast * (l->again ? one_way : block_cast(s)),
                   s->tokens * (l->out_cast * block_cast(s) + (l->again ? l->in_cast * one_way : 0)), 1,
                   1 + l->again);

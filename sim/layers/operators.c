@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "layers/operators.h"
+#include "stepsim/precision.h"
 
 #include <math.h>
 #include <string.h>
@@ -174,8 +175,7 @@ int ss_op_cast_apart(const struct ss_shape *s)
 
 int ss_op_casts_again(const struct ss_shape *s)
 {
-    return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) &&
-           s->stack->fp8_saves_inputs > (s->gemm_precision == SS_NVFP4);
+    return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) && s->stack->fp8_saves_inputs > s->scaled_twice;
 }
 
 /* The input of a column-parallel layer as it is kept: its shard, or gathered. */

@@ -67,10 +67,11 @@ static void microbatch(struct ss_shape *s, const struct ss_job *job)
 
 static void precisions(struct ss_shape *s, const struct ss_job *job)
 {
-    int fp8 = job->precision == SS_FP8;
-    s->fp8_blocks = fp8 && job->fp8_recipe == SS_FP8_BLOCKWISE;
-    s->fp8_current = fp8 && job->fp8_recipe == SS_FP8_TENSORWISE;
-    s->block_scaled = job->precision == SS_NVFP4 || (fp8 && job->fp8_recipe == SS_FP8_MXFP8);
+    int casts = ss_recipe_at(ss_job_recipe(job))->casts;
+    s->fp8_blocks = casts == SS_CASTS_BLOCKS;
+    s->fp8_current = casts == SS_CASTS_TENSOR;
+    s->block_scaled = casts >= SS_CASTS_UNITS;
+    s->scaled_twice = casts == SS_CASTS_UNITS_TWICE;
     s->quantized = ss_job_quantized_bytes(job);
     s->gemm_precision = job->precision;
     s->storage_precision = ss_precision_is_quantized(job->precision) ? job->stored : job->precision;
@@ -144,8 +145,8 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     s->router_fused = job->moe.router_fusion;
     s->padded = job->moe.pad_to_capacity;
     s->router_pads = job->moe.pad_for_fp8;
-    s->fused_experts = job->moe.op_fuser && job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 &&
-                       m->gated_mlp && job->moe.grouped_gemm;
+    s->fused_experts =
+        job->moe.op_fuser && ss_job_recipe(job) == SS_FP8_MXFP8 && m->gated_mlp && job->moe.grouped_gemm;
     s->permute_fused = job->moe.permute_fusion > 0;
     s->sequential = job->moe.grouped_gemm == 0;
     s->uneven = spread->uneven;

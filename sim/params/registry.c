@@ -109,7 +109,9 @@ int ss_prop_find(const char *id, int owners)
     if (!id || strncmp(id, "ss.", 3) != 0)
         return -1;
     const char *name = id + 3;
-    for (int i = 0; i < SS_PROP_COUNT; i++) /* the letter spares most of the calls */
+    int first = owners & SS_OF_PLATFORM ? 0 : SS_PROP_PLATFORM_COUNT;
+    int end = owners & SS_OF_STACK ? SS_PROP_COUNT : SS_PROP_PLATFORM_COUNT;
+    for (int i = first; i < end; i++) /* the letter spares most of the calls */
         if (props[i].id[3] == name[0] && (props[i].owner & owners) != 0 && strcmp(props[i].id + 3, name) == 0)
             return i;
     return -1;

@@ -131,8 +131,9 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);
     b->plan->collectives[index].phases[0].latency = flows.latency * l->spec->part; /* equal for all members */
+    const unsigned hops = ss_algorithm_hops(l->algorithm, l->net.mesh);
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-        for (int j = 0; j < b->routes.width[comm][hop] && l->algorithm->hops & SS_HOP_BIT(hop); j++) {
+        for (int j = 0; j < b->routes.width[comm][hop] && hops & SS_HOP_BIT(hop); j++) {
             status = ss_plan_path_at(b, flow + (size_t)(b->routes.hop[comm][hop] + j), &path, err);
             if (status)
                 return status;

@@ -39,6 +39,7 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
             continue;
         struct ss_group_shape s = *ss_groups_at(groups, g, r);
         h = ss_mix_in(h, (uint64_t)s.n << 42 | (uint64_t)s.nodes << 21 | (uint64_t)s.per_node);
+        h = s.few > 0 ? ss_mix_in(h, (uint64_t)s.few) : h;
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             if (s.stretch[hop] > 0)
                 h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));

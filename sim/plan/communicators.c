@@ -19,6 +19,7 @@ struct grouping {
     struct ss_error *err;
     int gpus;        /* on a node */
     int unlike;      /* links may be others than closed forms take them for */
+    int mesh;        /* GPUs of a node are joined in pairs */
     int n, nodes;    /* members, nodes that they lie on */
     int *members;    /* [2 * gpus of the cluster] */
     int *node_of;    /* [member]: number among the group's nodes */
@@ -261,6 +262,8 @@ static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
         b->start[k + 1] = b->start[k] + b->count[k];
         if (b->count[k] > shape.per_node)
             shape.per_node = b->count[k];
+        if (b->mesh && b->count[k] > 1 && (!shape.few || b->count[k] < shape.few))
+            shape.few = b->count[k];
     }
     for (int i = 0; i < b->n; i++)
         b->by_node[b->start[b->node_of[i]] + b->place[i]] = i;
@@ -321,7 +324,7 @@ static int all_reduces(const struct ss_plan *plan, int comm)
  * unlike that are alike otherwise. */
 static unsigned group_hops(const struct grouping *b, int comm)
 {
-    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm));
+    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm), b->mesh);
     if (b->nodes < 2 || !is_narrow(b) || !all_reduces(b->plan, comm))
         hops &= ~SS_HOP_BIT(SS_HOP_TREE);
     if (!b->plan->stack->nccl_pat || b->nodes < b->n || b->n < 3)
@@ -426,7 +429,8 @@ int ss_groups_build(const struct ss_plan *plan, int unlike, struct ss_groups *g,
                          .groups = g,
                          .err = err,
                          .gpus = ss_platform_gpus_per_node(plan->platform),
-                         .unlike = unlike};
+                         .unlike = unlike,
+                         .mesh = ss_platform_is_mesh(plan->platform)};
     int stamp = 0, status;
     memset(g, 0, sizeof *g);
     status = make_room(&b);

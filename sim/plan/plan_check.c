@@ -4,12 +4,14 @@
 #include "cost/kernel.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
+#include "stepsim/params.h"
 
 /* What the card cannot run at all. */
 static int check_card(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
     const struct ss_job *job = plan->job;
+    const struct ss_recipe_facts *recipe = ss_recipe_at(ss_job_recipe(job));
     enum ss_precision storage = job->stored;
     if (ss_kernel_peak(card, job->precision) <= 0 || ss_kernel_peak(card, storage) <= 0)
         return ss_hint(
@@ -17,11 +19,12 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
             ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%s has no %s matrix units", card->name,
                     ss_precision_name(ss_kernel_peak(card, storage) <= 0 ? storage : job->precision)),
             "choose another precision or card");
-    if (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_MXFP8 && card->gemm_eff_mxfp8 <= 0)
+    if (recipe->casts >= SS_CASTS_UNITS && ss_prop_get(recipe->efficiency, card) <= 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
-                               "--fp8-recipe mxfp8: the matrix units of %s cannot scale blocks of 32",
-                               card->name),
+                               "%s %s: the matrix units of %s cannot scale blocks of %d",
+                               job->precision == SS_FP8 ? "--fp8-recipe" : "--precision", recipe->word,
+                               card->name, recipe->block),
                        "take --fp8-recipe tensorwise, or a card of Blackwell");
     if (job->model.num_experts > 0 && job->moe.dispatch_sms >= card->sm_count && job->ep > 1 &&
         ss_dispatcher_has_stages(job->moe.dispatcher))

@@ -15,11 +15,10 @@
 struct routing {
     const struct ss_plan *plan;
     const struct ss_groups *groups;
-    const struct ss_net *net;
     struct ss_routes *r;
     struct ss_error *err;
     struct ss_rails rails;
-    int gpus, nodes;
+    int gpus, nodes, mesh;
 };
 
 static int no_memory(const struct routing *b)
@@ -141,12 +140,6 @@ static void make_peers(struct routing *b)
 
 /* ---- routes ---- */
 
-static double efficiency(const struct ss_plan *plan, int kind)
-{
-    const struct ss_card *card = ss_platform_card(plan->platform);
-    return kind == SS_LINK_NVLINK ? card->nvlink_efficiency : card->nic_efficiency;
-}
-
 static int link_kind(const struct routing *b, int link)
 {
     double bandwidth;
@@ -178,8 +171,8 @@ static int by_switch(const struct routing *b, const struct ss_route *way)
            link_kind(b, way->link[1]) == SS_LINK_NVLINK;
 }
 
-/* Goes on from one GPU to another. On one node, where it is not up one NVLink and down another (a mesh, PCIe), it
- * also takes the GPUs' ports, which stand for all their NVLinks; a ring takes nothing else, for it uses all of
+/* Goes on from one GPU to another. On one node of a file that writes each link, where it is not up one NVLink and down another (PCIe), it
+ * also takes the GPUs' ports, which stand for all their links; a ring takes nothing else, for it uses all of
  * these alike. */
 static void go(const struct routing *b, struct route *route, int from, int to, int ring)
 {
@@ -188,7 +181,7 @@ static void go(const struct routing *b, struct route *route, int from, int to, i
     if (from == to)
         return;
     ss_platform_route(b->plan->platform, from, to, &more);
-    ports = near && !by_switch(b, &more);
+    ports = near && !b->mesh && !by_switch(b, &more);
     if (ports)
         cross(b, route, b->r->nplatform + 2 * from);
     for (int i = 0; i < more.nlinks && !(ports && ring); i++)
@@ -243,7 +236,7 @@ static int is_slow(const struct routing *b, int link)
     int kind;
     ss_platform_link_facts(b->plan->platform, link, &kind, &bandwidth);
     return b->r->bandwidth[ss_symmetry_link_at(&b->r->symmetry, link)] <
-           bandwidth * efficiency(b->plan, kind);
+           bandwidth * ss_link_efficiency(b->plan, kind);
 }
 
 /* A ring crosses the ports of its GPUs alone, which do not know of one link among those that they stand for. */
@@ -275,7 +268,8 @@ static int find_route(const struct routing *b, int src, int dst, int ring, int p
 {
     int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
         via = pair ? ss_rails_via(&b->rails, from, to) : from;
-    int status = b->r->slow && ring && from / b->gpus == to / b->gpus ? check_ports(b, from) : SS_OK;
+    int near = from / b->gpus == to / b->gpus;
+    int status = b->r->slow && ring && near && !b->mesh ? check_ports(b, from) : SS_OK;
     if (status)
         return status;
     *route = (struct route){0};
@@ -334,87 +328,6 @@ static int make_routes(struct routing *b)
     return status;
 }
 
-/* ---- links ---- */
-
-void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out)
-{
-    if (link < r->nplatform) {
-        ss_platform_link(plan->platform, link, out);
-    } else {
-        int gpus = ss_platform_gpus_per_node(plan->platform), gpu = (link - r->nplatform) / 2;
-        snprintf(out->name, sizeof out->name, "nvlinks-%d-%d.%s", gpu / gpus, gpu % gpus,
-                 (link - r->nplatform) % 2 ? "down" : "up");
-        out->kind = SS_LINK_NVLINK;
-        out->latency = 0;
-    }
-    out->bandwidth = r->bandwidth[ss_symmetry_link_at(&r->symmetry, link)];
-}
-
-/* "nic-3-0" is "nic-3-0.up" and "nic-3-0.down". */
-static int named(const char *link, const char *name)
-{
-    size_t n = strlen(name);
-    return !strncmp(link, name, n) && (!link[n] || !strcmp(link + n, ".up") || !strcmp(link + n, ".down"));
-}
-
-#define LEAST_BANDWIDTH 1.0 /* 0 is a link that failed */
-
-static int slow_down(struct routing *b, const struct ss_slow_link *slow)
-{
-    struct ss_routes *r = b->r;
-    int found = 0;
-    for (int i = 0; i < r->nlinks; i++) {
-        struct ss_link link;
-        ss_routes_link(b->plan, r, i, &link);
-        if (!named(link.name, slow->name))
-            continue;
-        if (slow->factor > 0 && r->bandwidth[i] > 0 && r->bandwidth[i] / slow->factor < LEAST_BANDWIDTH)
-            return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,
-                           "the link %s is slowed to less than %g bytes a second", link.name,
-                           LEAST_BANDWIDTH);
-        r->bandwidth[i] = slow->factor > 0 ? r->bandwidth[i] / slow->factor : 0;
-        found = 1;
-    }
-    if (found)
-        return SS_OK;
-    return ss_hint(
-        b->err,
-        ss_fail(b->err, SS_ERR_CONFIG, NULL, 0, "the platform has no link '%s' to slow down", slow->name),
-        "links of our platforms are named nvlink-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL%s",
-        ss_platform_joined_nodes(b->plan->platform) > 1
-            ? "; NODE is an NVLink domain here, and GPU and NIC count through all of its nodes"
-            : "");
-}
-
-static int make_links(struct routing *b, const struct ss_plan_options *options)
-{
-    struct ss_routes *r = b->r;
-    double eff[SS_LINK_KIND_COUNT];
-    int status = SS_OK;
-    for (int k = 0; k < SS_LINK_KIND_COUNT; k++)
-        eff[k] = efficiency(b->plan, k);
-    r->nplatform = ss_platform_link_count(b->plan->platform);
-    r->nlinks = r->symmetry.nlinks;
-    r->slow = options->nslow_links > 0;
-    r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
-    r->inner = ss_calloc((size_t)r->nlinks, 1);
-    if (!r->bandwidth || !r->inner)
-        return no_memory(b);
-    for (int i = 0; i < r->nlinks; i++) {
-        int kind, link = ss_symmetry_link(&r->symmetry, i);
-        if (link >= r->nplatform) {
-            r->bandwidth[i] = b->net->nvlink_busbw;
-            continue;
-        }
-        ss_platform_link_facts(b->plan->platform, link, &kind, &r->bandwidth[i]);
-        r->bandwidth[i] *= eff[kind];
-        r->inner[i] = kind == SS_LINK_UPLINK || kind == SS_LINK_OTHER;
-    }
-    for (int i = 0; i < options->nslow_links && !status; i++)
-        status = slow_down(b, &options->slow_links[i]);
-    return status;
-}
-
 /* ---- all together ---- */
 
 static int make_room(struct routing *b)
@@ -438,7 +351,8 @@ static struct routing routing_of(const struct ss_plan *plan, struct ss_routes *r
                             .err = err,
                             .rails = ss_rails(plan->platform),
                             .gpus = ss_platform_gpus_per_node(plan->platform),
-                            .nodes = ss_platform_nodes(plan->platform)};
+                            .nodes = ss_platform_nodes(plan->platform),
+                            .mesh = ss_platform_is_mesh(plan->platform)};
 }
 
 int ss_routes_between(const struct ss_plan *plan, struct ss_routes *r, int src, int dst, int hop,
@@ -460,7 +374,6 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     struct routing b = routing_of(plan, r, err);
     int status;
     b.groups = groups;
-    b.net = net;
     memset(r, 0, sizeof *r);
     r->symmetry =
         ss_symmetry_of(plan, groups,
@@ -468,7 +381,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
                            options->nstragglers == 0 && options->nslow_links == 0 &&
                            plan->job->nfailed == 0 && !ss_job_is_placed(plan->job));
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
-        (status = make_links(&b, options)) != 0)
+        (status = ss_routes_make_links(plan, net, options, r, err)) != 0)
         return status;
     make_hops(&b);
     make_peers(&b);

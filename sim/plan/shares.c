@@ -19,8 +19,9 @@ static double own_share(const struct ss_sharing *s, const struct ss_group_shape 
     double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
     switch (s->hop) {
     case SS_HOP_INTRA_NODE: return 1 / net->nvlink_busbw;
-    case SS_HOP_NODE: return (g->per_node - 1) / net->nvlink_busbw;
-    case SS_HOP_NEXT: return 1 / (g->nodes > 1 ? fmin(net->nvlink_busbw, net->nic_busbw) : net->nvlink_busbw);
+    case SS_HOP_NODE: return (g->per_node - 1) / ss_near_busbw(net, g);
+    case SS_HOP_NEXT:
+        return 1 / (g->nodes > 1 ? fmin(ss_pair_busbw(net), net->nic_busbw) : ss_pair_busbw(net));
     case SS_HOP_TREE: return ss_tree_flows(g->nodes) * nic;
     case SS_HOP_PAT:
     case SS_HOP_INTER_NODE: return nic;
@@ -195,13 +196,14 @@ static struct ss_exchange_rate hottest_pace(const struct ss_sharing *s, const st
 {
     const struct ss_net *net = s->net;
     const double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node), n = g->n, q = g->per_node;
+    const double busbw = ss_near_busbw(net, g);
     const double hot = g->spread.hot_copies / g->spread.busiest, mean = 1 / g->spread.busiest;
     int handed = net->rails && g->nodes > 1 && q > 1, back = s->way == SS_WAY_BACK;
     if (by_stages(s))
-        return (struct ss_exchange_rate){q > 1 ? g->spread.hot_tokens / net->nvlink_busbw : 0,
+        return (struct ss_exchange_rate){q > 1 ? g->spread.hot_tokens / busbw : 0,
                                          g->nodes > 1 ? g->spread.hot_nodes * nic : 0};
     double handed_on = back ? hot * (n - q) : mean * (n - q);
-    return (struct ss_exchange_rate){(q - 1) / n * (hot + (handed ? handed_on / q : 0)) / net->nvlink_busbw,
+    return (struct ss_exchange_rate){(q - 1) / n * (hot + (handed ? handed_on / q : 0)) / busbw,
                                      (handed && back ? mean : hot) * (n - q) / n * nic};
 }
 
@@ -258,7 +260,7 @@ static int share_uneven(struct ss_sharing *s)
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
-    s->counted = s->rails.rails.n > 0 && !s->unlike;
+    s->counted = s->rails.rails.n > 0 && !s->unlike && !s->net->mesh; /* which counts links of a switch */
     size_t nlinks =
         (size_t)(s->counted ? s->rails.n + 2 * s->plan->gpus : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
@@ -276,7 +278,7 @@ static int share_uneven(struct ss_sharing *s)
 
 static int share_comm(struct ss_sharing *s)
 {
-    unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm));
+    unsigned hops = ss_collective_hops(ss_comm_kinds(s->plan, s->comm), s->net->mesh);
     int status = SS_OK;
     if (is_uneven(s)) {
         for (s->way = 0; s->way < SS_WAYS && !status; s->way++)

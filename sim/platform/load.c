@@ -127,6 +127,9 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
         status = ss_props_card(&props, p->file, zone->line, &p->card, err);
     else if (status == SS_OK)
         set_card(p, &props);
+    if (status == SS_OK &&
+        (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
+        status = ss_props_library(&props, p, err);
     if (status == SS_OK)
         status = set_layout(p, &props, options != NULL && options->nodes > 0, err);
     if (status == SS_OK)

@@ -65,6 +65,11 @@ const struct ss_card *ss_platform_card(const struct ss_platform *p)
     return &p->card;
 }
 
+const struct ss_library *ss_platform_library(const struct ss_platform *p)
+{
+    return &p->library;
+}
+
 int ss_platform_nodes(const struct ss_platform *p)
 {
     return p->nodes;
@@ -102,12 +107,17 @@ double ss_platform_nic_bandwidth(const struct ss_platform *p)
     return p->nics_per_node > 0 ? p->bandwidth[SS_LINK_NIC] : 0;
 }
 
+int ss_platform_is_mesh(const struct ss_platform *p)
+{
+    return p->foreign == NULL && p->template_kind == SS_TEMPLATE_MESH;
+}
+
 /* Of a mesh: to all neighbours together. */
 double ss_platform_nvlink_bandwidth(const struct ss_platform *p)
 {
     if (p->foreign != NULL)
         return ss_foreign_bandwidth(p, SS_LINK_NVLINK);
-    return p->bandwidth[SS_LINK_NVLINK] * (p->template_kind == SS_TEMPLATE_MESH ? p->gpus_per_node - 1 : 1);
+    return p->bandwidth[SS_LINK_NVLINK] * (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
 }
 
 const char *ss_platform_assumed(const struct ss_platform *p)
@@ -206,6 +216,11 @@ uint64_t ss_platform_hash(const struct ss_platform *p)
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         h = hash_double(h, ss_prop_get(i, &p->card));
+    if (p->names_library) {
+        h = hash_integer(h, p->library.algorithms);
+        for (const double *d = &p->library.step; d <= &p->library.direct_most; d++)
+            h = hash_double(h, *d);
+    }
     h = hash_integer(h, (uint64_t)p->nodes);
     h = hash_integer(h, (uint64_t)p->gpus_per_node);
     h = hash_integer(h, (uint64_t)p->nics_per_node);

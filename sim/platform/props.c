@@ -157,6 +157,26 @@ int ss_props_card(const struct ss_props *props, const char *file, int line, stru
     return SS_OK;
 }
 
+int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
+{
+    const struct ss_prop_value *named = &props->value[SS_PROP_LIBRARY];
+    struct ss_error why = {0};
+    int status =
+        ss_library_load(named->text != NULL ? named->text : "nccl", props->files->read, &p->library, &why);
+
+    p->names_library = named->text != NULL;
+    if (status == SS_OK)
+        return SS_OK;
+    if (why.file[0] == 0 && named->text != NULL) { /* no such library */
+        status = ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s",
+                         ss_prop_at(SS_PROP_LIBRARY)->id, why.message);
+        return ss_hint(err, status, "%s", why.hint);
+    }
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
 /* ---- ss.assumed ---- */
 
 /* What ss.assumed may name: every number of a platform file, and of its links; in a card the card's. */

@@ -58,13 +58,15 @@ char *ss_report_layout(const struct ss_plan *plan, char *buf, size_t size)
 
 char *ss_report_precision(const struct ss_job *job, char *buf, size_t size)
 {
-    int recipe = job->precision == SS_FP8 ? job->fp8_recipe : SS_FP8_DELAYED;
+    const struct ss_precision_facts *precision = ss_precision_at(job->precision);
+    const struct ss_recipe_facts *recipe = ss_recipe_at(ss_job_recipe(job));
 
-    if (recipe == SS_FP8_MXFP8)
-        ss_copy(buf, size, "mxfp8");
+    if (recipe->casts >= SS_CASTS_UNITS)
+        ss_copy(buf, size, recipe->word);
+    else if (recipe == ss_recipe_at(precision->recipe))
+        ss_copy(buf, size, precision->name);
     else
-        snprintf(buf, size, "%s%s%s", ss_precision_name(job->precision), recipe == SS_FP8_DELAYED ? "" : " ",
-                 recipe == SS_FP8_DELAYED ? "" : ss_job_word("--fp8-recipe", recipe));
+        snprintf(buf, size, "%s %s", precision->name, recipe->word);
     return buf;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What kernels are of, the heaviest of them, and which stage has more: as text, JSON and on the page. */
 #include "stepsim/compute.h"
+#include "stepsim/precision.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -96,7 +96,11 @@ static int fp8_parameters(const struct ss_job *job, int dp, char *words, size_t 
 static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
-    snprintf(words, size, job->precision == SS_NVFP4 ? "--fp4-format none" : "--fp8-format none");
+    const char *flag = ss_precision_at(job->precision)->flag;
+    if (flag[0])
+        snprintf(words, size, "%s none", flag);
+    else
+        snprintf(words, size, "--precision %s", ss_precision_name(job->stored));
     return ss_precision_is_quantized(job->precision);
 }
 

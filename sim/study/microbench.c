@@ -188,7 +188,7 @@ static double attention_share(const struct ss_card *card, const struct ss_stack 
 static double product_seconds(const struct ss_card *card, const struct ss_stack *stack,
                               const struct ss_bench_point *p)
 {
-    int recipe = p->blocks ? SS_FP8_BLOCKWISE : p->mx ? SS_FP8_MXFP8 : SS_FP8_DELAYED;
+    int recipe = p->blocks ? SS_FP8_BLOCKWISE : p->mx ? SS_FP8_MXFP8 : SS_NO_RECIPE;
     double gain =
         ss_kernel_gemm_gain(card, stack, p->precision, recipe, p->weights ? SS_PHASE_W : SS_PHASE_I, p->k);
     double (*price)(const struct ss_card *, int, double, int, double, double, double, int, double, double) =
@@ -318,10 +318,8 @@ int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, i
             if (p->accumulate)
                 props[n++] = SS_PROP_gemm_wgrad_fp8_blocks;
         } else {
-            props[n++] = ss_study_prop_of_gemm(p->precision);
-            props[n++] = p->precision == SS_NVFP4 ? SS_PROP_gemm_k_prologue_fp4
-                         : p->precision == SS_FP8 ? SS_PROP_gemm_k_prologue_fp8
-                                                  : SS_PROP_gemm_k_prologue;
+            props[n++] = ss_precision_at(p->precision)->efficiency;
+            props[n++] = ss_precision_at(p->precision)->prologue;
         }
         props[n++] = SS_PROP_gemm_small_tile;
         break;

@@ -15,10 +15,11 @@ static const char NO_PEAK[] = "a precision that the card's file has not";
 
 static int precision_of(const char *name)
 {
-    for (int p = 0; p < SS_PRECISION_COUNT; p++)
-        if (!strcmp(name, ss_precision_name(p)))
+    for (int p = 0; p < SS_PRECISION_COUNT; p++) /* "fp4" is what ss.peak.fp4 is of */
+        if (!strcmp(name, ss_precision_name(p)) ||
+            !strcmp(name, ss_prop_at(ss_precision_at(p)->peak)->id + strlen("ss.peak.")))
             return p;
-    return strcmp(name, "fp4") ? -1 : SS_NVFP4;
+    return -1;
 }
 
 /* SMs that a kernel had, all where neither shape nor source says. */

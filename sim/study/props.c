@@ -86,13 +86,7 @@ int ss_study_prop_set(const char *id, double value, struct ss_platform *p, struc
 
 int ss_study_prop_of_gemm(int precision)
 {
-    static const int props[SS_PRECISION_COUNT] = {[SS_FP32] = SS_PROP_gemm_eff_fp32,
-                                                  [SS_FP16] = SS_PROP_gemm_eff_fp16,
-                                                  [SS_BF16] = SS_PROP_gemm_eff_bf16,
-                                                  [SS_FP8] = SS_PROP_gemm_eff_fp8,
-                                                  [SS_NVFP4] = SS_PROP_gemm_eff_fp4};
-
-    return props[precision];
+    return ss_precision_at(precision)->efficiency;
 }
 
 const char *ss_study_prop_text(const char *id, double value, char *buf, size_t size)

@@ -49,6 +49,7 @@ WORDS = {
     "kineto": (["sim/study/*trace*.c", "sim/study/kineto*.c"], []),
     "launch": (["sim/import/launch*.c", "sim/import/sandbox*.c", "sim/import/launcher.c"], ["flags"]),
     "lengths": (["sim/job/packing*.c"], []),
+    "library": (["sim/platform/library.c"], []),
     "microbench": (["sim/study/microbench*.c"], []),
     "model": (["sim/model/config*.c", "sim/model/model_json.c"], []),
     "moe_loads": (["sim/job/moe_loads.c"], []),

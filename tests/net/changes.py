@@ -25,6 +25,8 @@ A rule is a dictionary:
                                 one; nothing in it is compared then; whole=True: stderr and exit status neither, and `old`
                                looks into stderr, too
       exit     map              {old: new} exit status; with path and value only where the old JSON has it
+      moved    check=function(old object, new object)   the prediction itself is another, so nothing else is compared;
+                               only of jobs with these words, which may be values of flags, too, and both exit alike. Of plain text no check
       refused  words, hint      what was ignored is an error now: a job with one of these words exits 2 or 3, and its
                                 message contains the hint
 
@@ -45,6 +47,9 @@ _COLOURS = "Pictures: errors over time, an optimizer that is no grey, idle that 
 _PATCHED = "Flags that Pai-Megatron-Patch adds, each with its treatment"
 _FIELDS = "A field of a model is one row"
 _ASKED = "A job is made of what is asked for, and complete"
+_ROWS = "A precision is a row"
+_LIBRARY = "NCCL's and RCCL's numbers are files"
+_MESH = "A part of a mesh has the links of its own pairs alone"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
 _CAPACITY = "stepsim capacity: nodes, days, money and energy of a training"
@@ -55,7 +60,28 @@ _CAPACITY_PROPS = ("ss.power.idle", "ss.power.node", "ss.power.pue", "ss.price.e
 NEW_PROPS = {p: _WIDTHS for p in ("ss.gemm.fp8_any_layout", "ss.recompute.by_operator", "ss.cp.own")}
 NEW_PROPS.update(dict.fromkeys(_CAPACITY_PROPS, _CAPACITY))
 
+
+def _no_faster(old, new):
+    """A group has fewer links than before, or as many; pipelines no longer share them with it."""
+    return "iteration_ms" not in old or float(new["iteration_ms"]) > 0.95 * float(old["iteration_ms"])
+
+
+def _without_library(old, new, _):
+    """One more file is read, the last that the platform is made of."""
+    return [f for f in new if f.get("data") != "workloads/libraries/nccl.xml"] == old and len(new) == len(old) + 1
+
+
 RULES = [
+    {"commit": _LIBRARY, "why": "what NCCL takes is read from its file", "op": "ignore", "path": "inputs.files", "check": _without_library},
+    {"commit": _ROWS, "why": "the words of --precision are those of its rows", "op": "text", "old": "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4",
+     "new": "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8"},
+    {"commit": _MESH, "why": "the shipped meshes", "op": "moved", "words": ("v100", "v100-32g"), "check": _no_faster},
+    {"commit": _MESH, "why": "measured runs on a mesh with data parallelism over a part of it", "of": ("validate",), "op": "ignore",
+     "path": "rows.*", "check": lambda old, new, _: old["id"].startswith("v100") and
+     abs(float(new["predicted_ms"]) - float(old["predicted_ms"])) < 15},
+    {"commit": _MESH, "why": "their group", "of": ("validate",), "op": "ignore", "path": "groups.quality.C.time.*",
+     "check": lambda old, new, _: abs(float(new) - float(old)) < 0.005},
+] + [
     {"commit": _CAPACITY, "why": "props that plans of capacity read", "op": "add", "path": "inputs.platform.card.[%s]" % prop}
     for prop in _CAPACITY_PROPS
 ] + [

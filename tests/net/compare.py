@@ -216,8 +216,8 @@ def apply_refused(rule, job_words, new, data):
 
 
 def is_of_job(rule, job_words):
-    """Whether the rule is of a job with these words: one of its `words`, one of its `beside`, and none of its `without`."""
-    names = {w.split("=")[0].strip("\"'") for w in job_words}
+    """Whether the rule is of a job with these words, flags or values, of its command line and files: one of its `words`, one of its `beside`, and none of its `without`."""
+    names = set(re.findall(r"[-.\w]+", " ".join(job_words)))
     if rule["op"] != "refused" and "words" in rule and not names & set(rule["words"]):
         return False
     if "beside" in rule and not names & set(rule["beside"]):
@@ -232,6 +232,9 @@ def compare(kind, job_words, old, new, rules, used):
     a, b = as_json(old["out"]), as_json(new["out"])
     rules = [(i, r) for i, r in enumerate(rules) if kind in r.get("of", (kind,)) and is_of_job(r, job_words)]
     for i, rule in rules:
+        if rule["op"] == "moved" and old["exit"] == new["exit"] and (None in (a, b) or rule["check"](a, b)):
+            used[i] += 1
+            return []
         if rule["op"] == "refused" and apply_refused(rule, job_words, new, b):
             used[i] += 1
             return []
@@ -257,7 +260,7 @@ def compare(kind, job_words, old, new, rules, used):
                 a, b, out = None, None, new["out"]
                 if rule.get("whole"):
                     err, exit_old = new["err"], new["exit"]
-        elif rule["op"] != "refused" and a is not None and b is not None:
+        elif rule["op"] not in ("refused", "moved") and a is not None and b is not None:
             used[i] += OPS[rule["op"]](rule, a, b)
     if exit_old != new["exit"]:
         rows.append(("exit status", str(old["exit"]), str(new["exit"])))

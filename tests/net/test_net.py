@@ -117,6 +117,15 @@ class Rules(unittest.TestCase):
         self.accepts({"op": "move", "path": "a", "to": "b.a"}, '{"a": 1, "b": {}}', '{"b": {"a": 1}}')
         self.rejects({"op": "move", "path": "a", "to": "b.a"}, '{"a": 1, "b": {}}', '{"b": {"a": 2}}')
 
+    def test_moved(self):
+        rule = {"op": "moved", "words": ("v100",), "check": lambda old, new: float(new["ms"]) >= float(old["ms"])}
+        for words in (("--platform", "v100"), ("--platform=v100",), ('<prop id="ss.base" value="v100"/>',)):
+            self.accepts(rule, '{"ms": 1, "b": 2}', '{"ms": 2, "b": 3}', words=words)
+        self.accepts(rule, "sha256 1", "sha256 2", kind="expanded", words=("v100",))
+        self.rejects(rule, '{"ms": 2}', '{"ms": 1}', words=("v100",))
+        self.rejects(rule, '{"ms": 1}', '{"ms": 2}', words=("v100-32g",))
+        self.rejects(rule, '{"ms": 1}', '{"ms": 2}', words=("v100",), exits=(0, 1))
+
     def test_order(self):
         self.accepts({"op": "order", "path": ""}, '{"a": 1, "b": 2}', '{"b": 2, "a": 1}')
         self.rejects({"op": "order", "path": "a"}, '{"a": {}, "b": 2}', '{"b": 2, "a": {}}')

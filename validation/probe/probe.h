@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
-#include "stepsim/types.h"
+#include "stepsim/precision.h"
 
 #ifdef __cplusplus
 extern "C" {

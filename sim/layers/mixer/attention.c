@@ -6,6 +6,7 @@
 #include "layers/attention.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
+#include "stepsim/precision.h"
 
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 #define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)

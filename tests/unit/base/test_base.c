@@ -104,7 +104,6 @@ static void test_nearest(void)
 
 static void test_names(void)
 {
-    CU_ASSERT_STRING_EQUAL(ss_precision_name(SS_FP8), "fp8");
     CU_ASSERT_STRING_EQUAL(ss_label_name(SS_LABEL_IMBALANCE), "imbalance");
     CU_ASSERT_STRING_EQUAL(ss_mem_name(SS_MEM_LOGITS), "logits");
     CU_ASSERT_STRING_EQUAL(ss_phase_name(SS_PHASE_FB), "FB");

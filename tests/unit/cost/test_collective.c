@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "comm/collective.h"
+#include "library_helper.h"
 #include "plan/routes.h"
 #include "platform/platform_internal.h"
 #include "result/timers.h"
@@ -304,9 +305,13 @@ static void test_sm_share_diluted(void)
     CU_ASSERT_EQUAL(ss_sm_share_diluted(0.5, 0, 1), 0);
 }
 
+static struct ss_library nccl;
+
 static struct ss_net with_protocols(double far)
 {
     struct ss_net n = net;
+    nccl = library_named("nccl");
+    n.library = &nccl;
     n.nccl = 1;
     n.nvlink_step = 1.9e-6; /* NCCL's own latencies */
     n.nccl_far = far;
@@ -459,8 +464,8 @@ static void test_every_kind(void)
         every_kind(&net, bytes);
         every_kind(&protocols, bytes);
     }
-    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP)), SS_HOP_BIT(SS_HOP_NEXT));
-    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED),
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLL_BIT(SS_COLL_RING_STEP), 0), SS_HOP_BIT(SS_HOP_NEXT));
+    CU_ASSERT_EQUAL(ss_collective_hops(SS_COLLS_REDUCED, 0),
                     SS_HOP_BIT(SS_HOP_INTRA_NODE) | SS_HOP_BIT(SS_HOP_INTER_NODE) | SS_HOP_BIT(SS_HOP_TREE) |
                         SS_HOP_BIT(SS_HOP_PAT));
 }

@@ -2,6 +2,7 @@
 /* Trees over nodes and PAT: who sends to whom, by hand; and what flows on their links take, against closed forms and
  * every rank on both engines. */
 #include "comm/collective.h"
+#include "library_helper.h"
 #include "scale_job.h"
 #include "stepsim/replay.h"
 #include "suite.h"
@@ -70,13 +71,15 @@ static void test_trees(void)
 /* Eight nodes of one: shares of 4, 2 and 1 of the seven others come from 1, 2 and 4 places before, in three steps. */
 static void test_pat(void)
 {
+    const struct ss_library nccl = library_named("nccl");
     const struct ss_collective_algorithm *a = &ss_collective_pat;
     const struct ss_net net = {.nvlink_busbw = 160e9,
                                .nic_busbw = 40e9,
                                .nic_step = 5e-6,
                                .gpus_per_node = 8,
                                .nics_per_node = 8,
-                               .pat = 1};
+                               .pat = 1,
+                               .library = &nccl};
     struct ss_net without = net;
     const struct ss_group_shape eight = {.n = 8, .nodes = 8, .per_node = 1},
                                 five = {.n = 5, .nodes = 5, .per_node = 1},

@@ -42,7 +42,7 @@ static void test_batch(void)
 
 static void test_words(void)
 {
-    check("--precision int8", USAGE, "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4");
+    check("--precision int8", USAGE, "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8");
     check("--fp8-format e5m2", USAGE, "it is hybrid, e4m3 or none");
     check("--fp4-format e4m3", USAGE, "it is e2m1 or none");
     check("--recompute some", USAGE, "it is none, selective, op-selective or full");

@@ -199,17 +199,19 @@ static void test_failed(void)
     scale_close(&s);
 }
 
-/* On a mesh a ring goes over all NVLinks of a GPU: one of them alone is refused at every level, all together slow it down, and messages of a
- * pipeline feel the one that they cross. */
-static void test_mesh(void)
+/* Where a file writes the links between GPUs a ring goes over all of a GPU: one of them alone is refused at every level, all together slow it
+ * down. */
+static void test_ports(void)
 {
-    static const struct ss_slow_link one[] = {{"nvlink-0-0-1", 4}}, all[] = {{"nvlinks-0-0", 4}};
-    static const struct ss_slow_link failed[] = {{"nvlink-0-2-3", 0}};
+    static const struct ss_slow_link one[] = {{"nvlink-0-0-1_UP", 4}}, all[] = {{"nvlinks-0-0", 4}};
+    static const struct ss_slow_link failed[] = {{"nvlink-0-0-1_UP", 0}};
     struct ss_run_options o = {.engine = SS_ENGINE_NATIVE};
     struct ss_error err = {0};
     struct ss_run whole, slow;
     struct scale_job s;
-    CU_ASSERT_FATAL(scale_open(&s, "v100 1;--model gpt2-7.5b --fp16 --seq 1024 --mbs 1 --tp 4 --gbs 4") == 0);
+    CU_ASSERT_FATAL(scale_open(&s, SS_SOURCE_DIR
+                               "/tests/unit/data/pairs.xml 1;--model llama3.2-1b --fp16 --seq 1024 "
+                               "--mbs 1 --tp 2 --gbs 4") == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
     o.plan.nslow_links = 1;
     for (o.plan.level = SS_LEVEL_CHUNK; o.plan.level < SS_LEVEL_COUNT; o.plan.level++) {
@@ -225,6 +227,15 @@ static void test_mesh(void)
     }
     ss_run_free(&whole);
     scale_close(&s);
+}
+
+/* In a mesh messages of a pipeline feel the link that they cross. */
+static void test_mesh(void)
+{
+    static const struct ss_slow_link one[] = {{"nvlink-0-0-1", 4}};
+    struct ss_run_options o;
+    struct ss_run whole, slow;
+    struct scale_job s;
     o = (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     CU_ASSERT_FATAL(scale_open(&s, "v100 1;--model gpt2-7.5b --fp16 --seq 1024 --mbs 1 --pp 4 --gbs 4") == 0);
     CU_ASSERT_FATAL(scale_run(&s, &o, &whole) == 0);
@@ -391,6 +402,7 @@ SUITE(unfold)
                            {"placement", test_placement},
                            {"stragglers and slow links", test_straggler},
                            {"failed links", test_failed},
+                           {"ports", test_ports},
                            {"a mesh", test_mesh},
                            {"links that limit", test_links},
                            {"oversubscription by hand", test_by_hand},

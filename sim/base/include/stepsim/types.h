@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that several parts of the library share: precisions, labels of time, classes of memory, phases, levels. Every quantity
+ * Words that several parts of the library share: labels of time, classes of memory, phases, levels. Every quantity
  * of the library is in s, bytes, bytes/s, FLOP or FLOP/s, where its comment does not say otherwise.
  */
 #ifndef STEPSIM_TYPES_H
@@ -9,20 +9,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* GEMM precision. fp32 matmuls run as TF32 where the card has tensor cores for it. X(symbol, name) */
-#define SS_PRECISION_LIST(X)                                                                                 \
-    X(SS_FP32, "fp32")                                                                                       \
-    X(SS_FP16, "fp16")                                                                                       \
-    X(SS_BF16, "bf16")                                                                                       \
-    X(SS_FP8, "fp8")                                                                                         \
-    X(SS_NVFP4, "nvfp4")
-enum ss_precision {
-#define X(sym, name) sym,
-    SS_PRECISION_LIST(X)
-#undef X
-        SS_PRECISION_COUNT
-};
 
 /* What a rank spends an instant of its compute stream on. compute, recompute and optimizer: kernels run. tp, cp, ep, dp,
  * offload and pp: the rank waits for communication of that kind. bubble, imbalance, spread and other: it
@@ -80,10 +66,6 @@ enum ss_level {
         SS_LEVEL_COUNT
 };
 
-/* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */
-const char *ss_precision_name(int precision);
-/* Returns 1 where linear layers multiply copies of 8 or 4 bits with scales, which are cast from values of 16 bit: fp8, nvfp4. */
-int ss_precision_is_quantized(int precision);
 /* Returns the name of a label (enum ss_label), "compute", or "unknown". Never NULL. */
 const char *ss_label_name(int label);
 /* Returns the sum over all labels. */

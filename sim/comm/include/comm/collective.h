@@ -7,6 +7,7 @@
 #define SS_COMM_COLLECTIVE_H
 
 #include "stepsim/communicator.h"
+#include "stepsim/library.h"
 #include "stepsim/platform.h"
 #include "stepsim/stack.h"
 
@@ -40,7 +41,7 @@ struct ss_exchange_rate {
     X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
     X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
     X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
-    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink */                      \
+    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink; all in a mesh */       \
     X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
     X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */      \
     X(SS_HOP_TREE)       /* on the node's neighbours in both trees of NCCL, a flow each, over NICs */        \
@@ -58,6 +59,7 @@ enum ss_hop {
 /* What a collective needs to know of a group; all but the first three may be zero. */
 struct ss_group_shape {
     int n, nodes, per_node; /* members, nodes they lie on, most members on one node */
+    int few; /* of a mesh: fewest members on one node that has several; 0: as many as per_node */
     /* By what factor >= 1 flows of a hop take longer than over a rank's own share of NVLink or of the NICs, because links
      * carry those of all groups that do the same at the same time, or are slow; 0 counts as 1. */
     double stretch[SS_HOP_COUNT];
@@ -77,10 +79,12 @@ struct ss_net {
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
-    int host_gpus;      /* GPUs of a host: fewer than of a node where a switch joins several */
-    int rails;          /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
-    int pat, nvls_tree; /* 1: NCCL has these algorithms, and takes them */
-    int rings;          /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
+    int host_gpus; /* GPUs of a host: fewer than of a node where a switch joins several */
+    int mesh;  /* 1: each pair of a node has a link of its own; nvlink_busbw is that of all links of a GPU */
+    int rails; /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
+    int pat, nvls_tree;               /* 1: the stack's release takes these algorithms of the library */
+    const struct ss_library *library; /* NULL: one with trees and NVLS, without PAT and protocols (nccl 0) */
+    int rings;                        /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
     int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
     double
         ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */
@@ -143,6 +147,7 @@ struct ss_collective_algorithm {
     X(nvls)                                                                                                  \
     X(nvls_tree)                                                                                             \
     X(pat)                                                                                                   \
+    X(direct)                                                                                                \
     X(alltoall)                                                                                              \
     X(dispatch)                                                                                              \
     X(ring_step)
@@ -160,7 +165,10 @@ double ss_collective_seconds(const struct ss_net *net, int kind, double bytes,
  * would take with kernels beside all of it, and else those of the links as they are. */
 void ss_net_beside(struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g, double part);
 /* Hops that any algorithm for one of `kinds` takes. */
-unsigned ss_collective_hops(unsigned kinds);
+unsigned ss_collective_hops(unsigned kinds, int mesh);
+/* Hops that an algorithm takes. In a mesh what a ring or a tree hands on inside a node goes over the links to all members there, a
+ * part each, for their rings take turns. */
+unsigned ss_algorithm_hops(const struct ss_collective_algorithm *a, int mesh);
 /* Whether flows of a hop carry different parts, and the part of the j-th: what the one algorithm says that takes the hop so. */
 int ss_hop_has_parts(int hop);
 double ss_hop_part(int hop, const struct ss_group_shape *g, int j);
@@ -172,6 +180,9 @@ double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card
 double ss_sm_share_taken(const struct ss_card *card, double share, double gemms);
 /* `taken` of a computation whose kernels take so many seconds, with so many others between them that no SM slows. */
 double ss_sm_share_diluted(double taken, double kernels, double others);
+
+/* Whether the library has an algorithm (enum ss_library_algorithm). */
+int ss_net_has(const struct ss_net *net, int algorithm);
 
 /* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
 struct ss_traffic {
@@ -188,6 +199,15 @@ struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double ste
  * change the choice. */
 struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sent, double factor, double near,
                                   double far, double bytes, const struct ss_group_shape *g);
+/* bytes/s of busbw that a member of the group has inside its node: of a mesh over the links to the other members alone, for nothing is
+ * relayed through another GPU where a link goes straight. */
+double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g);
+static inline double ss_near_busbw(const struct ss_net *net, const struct ss_group_shape *g)
+{
+    return net->mesh ? ss_mesh_busbw(net, g) : net->nvlink_busbw;
+}
+/* The same for messages to one other GPU. */
+double ss_pair_busbw(const struct ss_net *net);
 /* s of a step of a small message between nodes. */
 double ss_nccl_hop(const struct ss_net *net);
 /* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that do the

@@ -4,6 +4,7 @@
 #define SS_COST_KERNEL_H
 
 #include "stepsim/platform.h"
+#include "stepsim/precision.h"
 #include "stepsim/stack.h"
 
 /* Dense peak of matrix products, FLOP/s; precision: enum ss_precision. 0: the card has no such unit. */
@@ -18,7 +19,7 @@ double ss_kernel_gemm_bytes(int precision, double groups, double m, double n, do
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,
                       double sms, double gain);
 /* `gain` of a GEMM of depth k in phase F, I or W: 1, but in fp8. A forward that accumulates fast gains what the stack says.
- * recipe: enum ss_fp8_recipe; one that scales blocks has an efficiency and a prologue of its own where the card knows them.
+ * recipe: enum ss_recipe, of another precision its usual one; one that scales blocks has an efficiency and a prologue of its own where the card knows them.
  */
 double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
                            int recipe, int phase, double k);

@@ -10,6 +10,9 @@
 
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
+#include "stepsim/notes.h"
+#include "stepsim/precision.h"
+#include "stepsim/request.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -76,6 +79,8 @@ int ss_job_node(const struct ss_job *job, int i);
 void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t size);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
+/* Returns the recipe of the job's precision (enum ss_recipe): of fp8 the one that it says. */
+int ss_job_recipe(const struct ss_job *job);
 /* Returns the bytes of an element of what linear layers multiply, with its share of the scales of its block: 1 in fp8, 1 + 1/32 in
  * mxfp8, 1/2 + 1/16 in nvfp4, and 1 where they multiply values of 16 bit or more. */
 double ss_job_quantized_bytes(const struct ss_job *job);

@@ -90,8 +90,6 @@ enum ss_packed_algorithm { SS_PACKED_SHUFFLE, SS_PACKED_DECREASING, SS_PACKED_IN
 /* Parts of a layer that CUDA graphs may hold: attention with its norms, router with the counts, the dense MLP and shared
  * experts. */
 enum ss_graph_part { SS_GRAPH_ATTN = 1, SS_GRAPH_ROUTER = 2, SS_GRAPH_MLP = 4 };
-/* Scaling of fp8: per tensor by history or by its largest value, 128 x 128 blocks, blocks of 32. */
-enum ss_fp8_recipe { SS_FP8_DELAYED, SS_FP8_TENSORWISE, SS_FP8_BLOCKWISE, SS_FP8_MXFP8 };
 enum ss_optimizer { SS_OPTIMIZER_ADAM, SS_OPTIMIZER_MUON };
 /* What Muon makes orthogonal where tensor ranks share a matrix: each its part; the matrix, gathered and whole on each; the matrix
  * in parts, whose products are summed over the ranks. */

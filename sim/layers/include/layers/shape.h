@@ -39,6 +39,7 @@ struct ss_shape {
     int fp8_blocks;        /* fp8 has a scale for each block of 128 */
     int fp8_current;       /* fp8 has a scale that is made of the tensor itself before it is cast */
     int block_scaled;      /* mxfp8 or nvfp4, whose blocks the tensor cores scale */
+    int scaled_twice;      /* nvfp4, whose tensors have a scale of their own beside those of the blocks */
     int weights_turned;    /* parameters are in fp8, and no transposed copy of them is kept */
     int any_layout;        /* GEMMs take an operand by rows or by columns; else they need a copy of each */
     /* ---- whose kernels ---- */

@@ -61,6 +61,8 @@ extern "C" {
 #define SS_LAYOUT_WORDS(X)                                                                                   \
     X(CARD, "ss.card", SS_AT_GPU, 1, NULL, "name of the card, best as MODEL-MEMORY")                         \
     X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")   \
+    X(LIBRARY, "ss.library", SS_AT_GPU, 0, NULL,                                                             \
+      "library of collectives that the card is used with, of workloads/libraries; none: nccl")               \
     X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")       \
     X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")      \
     X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                \

@@ -36,7 +36,12 @@ struct ss_routes {
 /* Of a plan whose ranks, schedule, level and gpu_of are set. *r is safe to free after a failure. */
 int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, const struct ss_net *net,
                     const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err);
-/* The last part of it: fills kept[]. */
+/* Its parts in files of their own: links and what they carry, before the routes. */
+int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
+                         const struct ss_plan_options *options, struct ss_routes *r, struct ss_error *err);
+/* Busbw of a kind of link over its bandwidth. */
+double ss_link_efficiency(const struct ss_plan *plan, int kind);
+/* The last part: fills kept[]. */
 int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err);
 void ss_routes_free(struct ss_routes *r);
 /* The very link of the platform that route[j] in pool crosses. */

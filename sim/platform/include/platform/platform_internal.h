@@ -4,6 +4,7 @@
 #define SS_PLATFORM_INTERNAL_H
 
 #include "base/base.h"
+#include "stepsim/library.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
 
@@ -40,7 +41,9 @@ struct ss_platform {
     char name[64];
     char file[256];
     struct ss_card card;
-    char *assumed; /* words of ss.assumed, separated by one space */
+    struct ss_library library; /* of collectives */
+    int names_library;         /* the card, or the file, names it */
+    char *assumed;             /* words of ss.assumed, separated by one space */
     int nodes, gpus_per_node, nics_per_node;
     int nvlink_nodes; /* nodes that one NVLink switch may join, 0: none; template only, as are the next four */
     int joined;       /* of them were joined to each node that this platform has, 0: none */
@@ -93,6 +96,8 @@ int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, in
 /* Fills the card; one error at `line` that names all required props that are missing. */
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err);
+/* Loads the library that the card, or the file, names, NCCL where neither does. The error is at that line. */
+int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's, then those of the card whose
  * props the file does not give itself. */
 int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err);

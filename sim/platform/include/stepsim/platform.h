@@ -17,6 +17,7 @@
 #include "stepsim/card.h"
 #include "stepsim/error.h"
 #include "stepsim/files.h"
+#include "stepsim/library.h"
 #include "stepsim/network.h"
 #include "stepsim/types.h"
 
@@ -77,6 +78,8 @@ const char *ss_platform_file(const struct ss_platform *p);
 uint64_t ss_platform_hash(const struct ss_platform *p);
 /* Returns the card of all GPUs. It belongs to `p` and shows what ss_platform_set changes. */
 const struct ss_card *ss_platform_card(const struct ss_platform *p);
+/* Returns the library of collectives that the card is used with. It belongs to `p`. */
+const struct ss_library *ss_platform_library(const struct ss_platform *p);
 /* Returns the number of nodes, >= 1. */
 int ss_platform_nodes(const struct ss_platform *p);
 /* Returns the number of GPUs of a node, >= 1. */
@@ -97,6 +100,8 @@ int ss_platform_file_gpus(const struct ss_platform *p);
 int ss_platform_nics_per_node(const struct ss_platform *p);
 /* Returns the bandwidth of one NIC in bytes/s, one direction; 0: there is none. */
 double ss_platform_nic_bandwidth(const struct ss_platform *p);
+/* Returns 1 for a template in which each pair of GPUs of a node has a link of its own (ss.template = "mesh"). */
+int ss_platform_is_mesh(const struct ss_platform *p);
 /* Returns the bandwidth of one GPU's NVLink in bytes/s, one direction, in a mesh to all its neighbours together; 0: there is
  * none. */
 double ss_platform_nvlink_bandwidth(const struct ss_platform *p);
