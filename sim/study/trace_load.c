@@ -51,11 +51,11 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
 
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err)
 {
-    FILE *under = fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
-    int rc;
+    int rc = ss_file_look(path, err);
+    FILE *under = rc ? NULL : fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
 
     if (!under)
-        return ss_file_fail(err, path, "read", errno);
+        return rc ? rc : ss_file_fail(err, path, "read", errno);
     rc = in ? read_stream(in, path, reader, out, err)
             : ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to unpack it");
     if (in)
