@@ -81,7 +81,7 @@ static int begin(struct ss_reader *r, const char *name)
     r->p = ss_calloc(1, sizeof *r->p);
     r->source = ss_calloc(1, sizeof *r->source);
     if (!r->p || !r->source)
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     r->p->source = r->source;
     r->p->memory_overhead_factor = 1;
     ss_copy(r->source->file, sizeof r->source->file, name);
@@ -122,7 +122,7 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
 {
     char *copy = malloc(len + 1);
     if (!copy)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory for a text of %lu bytes", len);
+        return ss_nomem(err);
     memcpy(copy, text, len);
     copy[len] = '\0';
     int rc = parse(copy, len, name, out, err);
