@@ -159,7 +159,7 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
     ss_json_set(root, "rows", rows);
     for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
         if (s->left_out[outcome]) {
-            SS_THEN(left_out, json_object());
+            left_out = left_out ? left_out : json_object();
             ss_json_integer(left_out, ss_outcome_word(outcome), s->left_out[outcome]);
         }
     if (left_out)

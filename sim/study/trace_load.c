@@ -50,11 +50,11 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
 
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err)
 {
-    int rc = ss_file_look(path, err);
-    FILE *under = rc ? NULL : fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
+    FILE *under = fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
+    int rc;
 
     if (!under)
-        return rc ? rc : ss_file_fail(err, path, "read", errno);
+        return ss_file_fail(err, path, "read", errno);
     rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
     if (in)
         fclose(in);
