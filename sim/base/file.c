@@ -98,7 +98,8 @@ static bool is_own(const char *path)
            ((!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14)) && !strstr(path, ".."));
 }
 
-int ss_file_look(const char *path, struct ss_error *err)
+/* Whether a path can be read to its end, without opening it. */
+static int look(const char *path, struct ss_error *err)
 {
     struct stat st;
 
@@ -125,7 +126,7 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no file is named");
     if (!strcmp(path, "-"))
         return read_stdin(max_bytes, out, len, err);
-    int rc = ss_file_look(path, err);
+    int rc = look(path, err);
     if (rc)
         return rc;
     FILE *f = fopen(path, "rbe");

@@ -2,7 +2,6 @@
 /* The processes of a launch script: one that watches the time, one that is the first of the namespace, the shell. */
 #include "import/sandbox.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,9 +25,6 @@
 #define MAX_CALL_BYTES (32u << 20)
 /* Processes that a script leaves behind get this long. */
 #define AFTER_S 1.0
-/* Of all processes of a script, looked at that often. */
-#define MAX_MEMORY (4L << 30)
-#define LOOK_S 0.05
 /* Where the first process of the namespace has the pipe for the calls; nothing else stands behind stderr. */
 #define RESULT 3
 
@@ -90,10 +86,6 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
         argv[n++] = joined("-x", "", "");
     argv[n++] = joined(box->script, "", "");
     memcpy(argv + n, box->words, words * sizeof *argv);
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     closefrom(RESULT);
     if (chdir(joined(inside, SS_SANDBOX_WORK, "")) || ss_sandbox_limit(box->trust))
         _exit(126);
@@ -103,52 +95,22 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
     _exit(126);
 }
 
-/* Ends the processes of the namespace where together they have too much memory. Nothing happens where /proc is not there. */
-static void watch_memory(void)
-{
-    static const char said[] = "stepsim: the processes of the script took more than 4 GiB of memory\n";
-    DIR *proc = opendir("/proc");
-    long sum = 0;
-
-    for (const struct dirent *e; proc && (e = readdir(proc)) != NULL;) {
-        char path[300];
-        long pages = 0;
-        snprintf(path, sizeof path, "/proc/%s/statm", e->d_name);
-        FILE *f = fopen(path, "re");
-        sum += f && fscanf(f, "%*d %ld", &pages) == 1 ? pages : 0;
-        if (f)
-            fclose(f);
-    }
-    if (proc)
-        closedir(proc);
-    if (sum > MAX_MEMORY / sysconf(_SC_PAGESIZE) && kill(-1, SIGKILL) == 0)
-        (void)!write(STDERR_FILENO, said, sizeof said - 1);
-}
-
 /* Waits for the shell, then for what it left behind; the caller's limit of time ends both. */
-static int wait_all(pid_t shell, int watch)
+static int wait_all(pid_t shell)
 {
-    const struct timespec look = {0, (long)(LOOK_S * 1e9)};
     int status, result = -1;
-    double end = 0, next = 0;
-    sigset_t child;
+    double end = 0;
 
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD); /* which is blocked */
     for (;;) {
-        pid_t pid = waitpid(-1, &status, WNOHANG);
-        if (pid < 0 || (pid == 0 && end > 0 && ss_clock() > end))
+        pid_t pid = waitpid(-1, &status, end > 0 ? WNOHANG : 0);
+        if ((pid < 0 && errno != EINTR) || (pid == 0 && ss_clock() > end))
             return result;
         if (pid == shell) {
             result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             end = ss_clock() + AFTER_S;
         }
         if (pid == 0)
-            (void)sigtimedwait(&child, NULL, &look);
-        if (watch && ss_clock() >= next) {
-            watch_memory();
-            next = ss_clock() + LOOK_S;
-        }
+            nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
 }
 
@@ -168,7 +130,7 @@ static void first_process(const struct ss_sandbox *box, const char *base, int as
         if (shell < 0)
             state.failed = errno;
         else
-            state.status = wait_all(shell, !box->trust);
+            state.status = wait_all(shell);
     }
     close(STDOUT_FILENO);
     close(STDERR_FILENO);
@@ -181,12 +143,12 @@ static void first_process(const struct ss_sandbox *box, const char *base, int as
 }
 
 /* Takes nothing along but the two pipes: as stdout and stderr of the script, whose stdin is empty, and as RESULT. Signals are as a shell
- * expects them, but SIGCHLD, which wait_all takes. */
+ * expects them. */
 static int begin_anew(int output, int result)
 {
     int null = open("/dev/null", O_RDONLY), out = fcntl(output, F_DUPFD, RESULT + 1),
         in = fcntl(result, F_DUPFD, RESULT + 1);
-    sigset_t child;
+    sigset_t none;
 
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(out, STDERR_FILENO) < 0 || dup2(in, RESULT) < 0)
@@ -196,9 +158,8 @@ static int begin_anew(int output, int result)
     (void)setrlimit(RLIMIT_CORE, &(const struct rlimit){1, 1});
     for (int number = 1; number <= SIGRTMAX; number++)
         signal(number, SIG_DFL);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &child, NULL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     return 0;
 }
 

@@ -104,7 +104,7 @@ static int add_devices(char what[4096])
         int fd = open(what, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
         if (fd >= 0)
             close(fd);
-        rc = fd < 0 ? errno : ss_sandbox_show(devices[i] + 1, what, MOUNT_ATTR_NOSUID);
+        rc = fd < 0 ? errno : ss_sandbox_show(devices[i] + 1, what, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
     }
     for (size_t i = 0; i < SS_ARRAY_LEN(links) && !rc; i++) {
         ss_copy(what, 4096, links[i][1]);
@@ -113,8 +113,8 @@ static int add_devices(char what[4096])
     return rc;
 }
 
-/* Processes of the namespace, for process substitution and the watch on memory. The kernel gives them to who sees those of the machine; a
- * container may hide these. */
+/* Processes of the namespace, for process substitution. The kernel gives them to who sees those of the machine; a container may hide
+ * these. */
 static int add_processes(char what[4096])
 {
     int rc = make_path("./proc", what);
@@ -266,6 +266,7 @@ static int give_up_rights(int as_root, char what[4096])
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
         prctl(PR_SET_PDEATHSIG, SIGKILL)) /* new rights have cleared it */
         return errno;
+    ss_copy(what, 4096, "filter of calls");
     return ss_sandbox_filter();
 }
 
