@@ -63,24 +63,30 @@ static const struct sock_filter some[] = {
 /* clang-format on */
 
 static const int all[] = {
+    /* in another namespace it would have rights again */
     SYS_unshare,
-    SYS_setns,      /* as clone */
-    SYS_flock,      /* as fcntl */
-    SYS_socketpair, /* half of one may be sent to a path */
+    SYS_setns,
+    /* a lock of a file of the machine, as by fcntl */
+    SYS_flock,
+    /* half of a pair can be sent to a path */
+    SYS_socketpair,
+    /* makes sockets that no filter sees */
     SYS_io_uring_setup,
-    SYS_io_uring_enter, /* make sockets that no filter sees */
+    /* keys of the user's session */
     SYS_keyctl,
     SYS_add_key,
-    SYS_request_key, /* keys of the user's session */
+    SYS_request_key,
+    /* memory that no limit counts */
     SYS_memfd_create,
-    SYS_shmget, /* memory that no limit counts */
+    SYS_shmget,
+    /* other processes, and what no script needs and faults of kernels were found in */
     SYS_ptrace,
     SYS_process_vm_readv,
-    SYS_process_vm_writev, /* of no use to a script, and often the way to a */
+    SYS_process_vm_writev,
     SYS_pidfd_getfd,
     SYS_kcmp,
     SYS_bpf,
-    SYS_perf_event_open, /* fault of the kernel */
+    SYS_perf_event_open,
     SYS_userfaultfd,
 };
 #endif

@@ -303,7 +303,8 @@ int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
     rc = rc ? rc : add_devices(what);
     rc = rc ? rc : add_processes(what);
     rc = rc ? rc : copy_folder(from, box->script, only, as_root, what);
-    close(from);
+    if (from >= 0)
+        close(from);
     rc = rc ? rc : become_root();
     rc = rc ? rc : add_names(what);
     rc = rc ? rc : add_script(box->script, folder, only, what);

@@ -2,11 +2,11 @@
 /*
  * Runs a launch script by a real shell where it can harm nothing, and tells which programs it called.
  *
- * The script sees a file system of its own: an empty one in memory, with the libraries of the machine, the script's folder (both
- * read-only) and one folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux),
- * no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs are in PATH: text tools, which
- * are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun, mpirun ...), which run what they
- * were given. Any other name does nothing and is recorded as that.
+ * The script sees a file system of its own in memory: the libraries of the machine, read-only, a copy of the script's folder and one
+ * folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux), a filter of calls
+ * of the kernel, no descriptors and no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs
+ * are in PATH: text tools, which are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun,
+ * mpirun ...), which run what they were given. Any other name does nothing and is recorded as that.
  */
 #ifndef SS_IMPORT_SANDBOX_H
 #define SS_IMPORT_SANDBOX_H
@@ -77,7 +77,8 @@ int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t 
 
 /* ---- sandbox_mount.c: mounts ---- */
 
-/* Keeps mounts of this process and the machine apart. The first call that needs all that the kernel has to give. Returns 0 or errno. */
+/* Keeps mounts of this process and the machine apart. A kernel that lacks namespaces of mounts or is older than 5.12 fails here. Returns 0 or
+ * errno. */
 int ss_sandbox_own_mounts(void);
 /* Memory with a file system at the path, with the flags of mount(2) and the options of tmpfs. Returns 0 or errno. */
 int ss_sandbox_memory(const char *path, unsigned long flags, const char *options);
