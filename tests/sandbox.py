@@ -135,14 +135,19 @@ class Sandbox(Machine):
         self.stopped(5, *[f"{self.folder}/{link}/torchrun x.py" for link in ("absolute", "relative", "chain", "self", "sub/absolute", "sub/chain")],
                      "echo x > new; echo x > absolute/written; mkdir -p relative/deep", "[ -f new ] && [ -f absolute/written ] && exit 6", "exit 5")
 
+    def test_the_machine_is_not_seen(self):
+        """Neither by its own path nor above the root."""
+        self.in_script("import os", *[f"assert not os.path.exists('{above}{self.outside}')" for above in ("", "/..", "/../..", "/proc/1/root", "/proc/self/root/..")])
+
     def test_links_of_processes(self):
         """Those in /proc lead out of no root but their own."""
         folder = os.open(self.outside, os.O_RDONLY)
         try:
-            for path in (f"/proc/self/fd/{folder}", f"/dev/fd/{folder}", "/proc/1/cwd", "/proc/self/cwd", f"/proc/1/root{self.outside}", f"/proc/self/root{self.outside}",
-                         f"/proc/{os.getpid()}/root{self.outside}", f"/proc/{os.getppid()}/cwd"):
-                r = self.run_script(f"[ -f {path}/made ] || exit 5", f"{path}/torchrun x.py", f"echo x > {path}/written", pass_fds=[folder], cwd=self.outside)
-                self.assertIn(r.returncode, (0, 3), r.stderr)
+            paths = (f"/proc/self/fd/{folder}", f"/dev/fd/{folder}", "/proc/1/cwd", "/proc/self/cwd", f"/proc/1/root{self.outside}", f"/proc/self/root{self.outside}",
+                     f"/proc/{os.getpid()}/root{self.outside}", f"/proc/{os.getppid()}/cwd")
+            r = self.run_script(*[f"{path}/torchrun x.py" for path in paths], *[f"echo x > {path}/written" for path in paths], *[f"[ -f {path}/made ] || exit 5" for path in paths],
+                                pass_fds=[folder], cwd=self.outside)
+            self.assertIn("only: torchrun x.py", r.stderr)
         finally:
             os.close(folder)
 
@@ -305,13 +310,22 @@ if os.getuid() == 0:
     class AsRoot(Machine, unittest.TestCase):
         """What needs mounts, and files of others."""
 
+        def covered(self):
+            with os.scandir("/usr/share") as entries:
+                return sorted(e.path for e in entries if e.is_dir(follow_symlinks=False))[0]
+
         def test_links_in_folders_of_the_machine(self):
             """/usr has links to /etc, where root may write: here one of a file system that only this process sees."""
-            with os.scandir("/usr/share") as entries:
-                covered = sorted(e.path for e in entries if e.is_dir(follow_symlinks=False))[0]
+            covered = self.covered()
             mount = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none "$1" && ln -s "$2" "$1/link" && shift 2 && exec "$@"', "sh", covered, self.outside]
             self.stopped(127, f"{covered}/link/{JOB.strip()}", "exit 127", before=mount)
             self.stopped(5, f"[ -f {covered}/link/made ] || exit 5", before=mount)
+
+        def test_folders_of_the_machine(self):
+            """Root could write in them: here one that is this test's."""
+            mount = ["unshare", "-m", "sh", "-c", 'mount --bind "$2" "$1" && shift 2 && exec "$@"', "sh", self.covered(), self.outside]
+            self.stopped(5, f"[ -f {self.covered()}/made ] || exit 5", before=mount)
+            self.launched(f"echo x > {self.covered()}/written", f"{self.covered()}/torchrun x.py", f"{self.covered()}/deep/{JOB.strip()}", before=mount)
 
         def test_mounts_beside_the_script(self):
             """A folder that lies at two places, one of them below the script's."""
