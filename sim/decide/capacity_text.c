@@ -169,14 +169,15 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
     }
     snprintf(range, sizeof range, "%s-%s", days(p->time_s.low, lo, sizeof lo),
              days(p->time_s.high, hi, sizeof hi));
-    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s\n", p->nodes, p->gpus,
+    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s%s%s\n", p->nodes, p->gpus,
             p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
             days(p->time_s.value, d, sizeof d), isnan(p->time_s.low) ? "-" : range,
             big(p->gpu_hours.value, hours, sizeof hours), 100 * p->goodput,
             mwh(p->energy_j.value, energy, sizeof energy), big(p->usd.value, usd, sizeof usd),
             ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
             i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "",
-            p->straddles ? ", groups on two NVLink domains" : "");
+            p->straddles ? ", groups on two " : "", p->straddles ? c->fabric : "",
+            p->straddles ? " domains" : "");
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)

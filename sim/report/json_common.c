@@ -167,7 +167,7 @@ static json_t *card_object(const struct ss_card *card)
 
     ss_json_text(object, "name", card->name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        ss_json_number(object, ss_prop_at(i)->id, ss_prop_get(i, card));
+        ss_json_number(object, ss_prop_key(i), ss_prop_get(i, card));
     return object;
 }
 
@@ -183,7 +183,11 @@ json_t *ss_json_platform(const struct ss_platform *p)
     ss_json_integer(object, "gpus_per_node", ss_platform_file_gpus(p));
     ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p));
     ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
-    ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
+    ss_json_number(object, "nvlink_bandwidth", ss_platform_fabric_bandwidth(p));
+    if (strcmp(ss_platform_fabric(p), "NVLink"))
+        ss_json_text(object, "fabric", ss_platform_fabric(p));
+    if (ss_platform_library_file(p))
+        ss_json_text(object, "library", ss_platform_library(p)->name);
     ss_json_text(object, "assumed", ss_platform_assumed(p));
     ss_json_set(object, "card", card_object(ss_platform_card(p)));
     return object;

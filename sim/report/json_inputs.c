@@ -93,7 +93,7 @@ static json_t *stack_object(const struct ss_stack *s)
     ss_json_text(o, "memory_logged", ss_prop_word(SS_PROP_memory_logged, s->memory_logged));
     for (int i = SS_PROP_PLATFORM_COUNT; i < SS_PROP_COUNT; i++)
         if (!ss_prop_at(i)->is_word)
-            ss_json_number(o, ss_prop_at(i)->id, ss_prop_get(i, s));
+            ss_json_number(o, ss_prop_key(i), ss_prop_get(i, s));
     return o;
 }
 
