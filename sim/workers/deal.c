@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* How often an item may end the process that works at it. */
+/* An item may end the process that works at it this often. */
 #define TRIES 2
 
 void *ss_deal_answer(const struct ss_deal *d, int at)
