@@ -14,7 +14,9 @@
 #include "stepsim/workers.h"
 
 enum ss_team_kind {
-    SS_TEAM_READY, /* to the first: the sender takes items of this list. status: number of workers; data: struct ss_team_ready */
+    /* to the first: the sender takes items of this list. status: number of workers; data: struct
+     * ss_team_ready */
+    SS_TEAM_READY,
     SS_TEAM_GIVE,   /* from the first: slot, item */
     SS_TEAM_ANSWER, /* to the first: slot, item, status; data: the answer, or an error */
     SS_TEAM_LOST,   /* to the first: the worker of a slot died at item */
@@ -22,7 +24,9 @@ enum ss_team_kind {
      * error its data is a struct ss_error */
     SS_TEAM_DONE,
     SS_TEAM_PING, /* the sender lives */
-    SS_TEAM_END /* from the first; status; slot 1: all processes live. A process also makes it for itself when the first has died */
+    /* from the first; status; slot 1: all processes live. A process also makes it for itself when the first
+     * has died */
+    SS_TEAM_END
 };
 
 struct ss_team_message {
