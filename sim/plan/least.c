@@ -21,7 +21,7 @@ int ss_plan_least_is_even(const struct ss_job *job)
     return ss_layers_alike(job);
 }
 
-/* A schedule of the stages alone: few microbatches, so that it costs nothing. */
+/* Makes a schedule with few microbatches, for its stages only, so that it costs nothing. */
 static int make_schedule(const struct ss_job *job, int even, struct ss_schedule **out, struct ss_error *err)
 {
     const struct ss_schedule_params params = {
@@ -29,7 +29,7 @@ static int make_schedule(const struct ss_job *job, int even, struct ss_schedule 
     return ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, out, err);
 }
 
-/* That of the ranks that wait for each other in every layer, which no stage is faster than. */
+/* Returns the pace of the ranks that wait for each other in every layer; no stage is faster. */
 static double pace_of(const struct ss_plan_builder *b)
 {
     const struct ss_plan *plan = b->plan;
@@ -42,7 +42,8 @@ static double pace_of(const struct ss_plan_builder *b)
                                 plan->schedule->stages == 1 ? plan->world_size : together);
 }
 
-/* Of slots whose exchanges may be hidden, or take less than the busiest rank says, the kernels. */
+/* Returns the seconds of a slot; of a slot whose exchanges may be hidden, or take less than the busiest
+ * rank's, only the kernels. */
 static double seconds_of(const double *by_label, int kernels)
 {
     return kernels ? by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE] + by_label[SS_LABEL_SPREAD]
@@ -87,7 +88,7 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
     return rc;
 }
 
-/* The most of each; the step of the one that takes least. */
+/* Raises each field to the larger one, and `step` to the smaller. */
 static void raise(struct ss_stage_least *to, const struct ss_stage_least *s)
 {
     if (s->forward + s->backward > to->forward + to->backward) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranks of a job cost at least, before links, classes and buckets are known: for lower bounds of what a plan of it takes. Times
- * are those of slots on links that nobody shares, as the chunk level has them; on shared ones, and at flow level, they are as long or
- * longer. Where ranks of an expert group send unlike amounts only kernels count.
+ * Lower bounds of what a job's plan takes and holds, before links, classes and buckets are known. Times are
+ * those of slots whose links nobody shares, as at chunk level; on shared links and at flow level a slot takes
+ * as long or longer. Where ranks of an expert group send unlike amounts only kernels count.
  */
 #ifndef SS_PLAN_LEAST_H
 #define SS_PLAN_LEAST_H
@@ -14,33 +14,39 @@ struct ss_stack;
 struct ss_platform;
 struct ss_cache;
 
-/* A rank of a pipeline stage. */
+/* Bounds of one rank of a pipeline stage. */
 struct ss_stage_least {
     double forward, backward; /* s of a microbatch on all chunks of the rank */
-    double split;             /* s of both where the backward is split, if that is less */
-    double step; /* s of an iteration: optimizer, passes over gradients, host time that nothing hides */
-    double fixed, step_bytes; /* bytes of classes that live all the time; of them those of the step alone */
-    double main_gradients;    /* bytes beside them, in the room of activations, of the step */
+    double split;             /* s of forward and backward where the backward is split, if that is less */
+    /* s of an iteration outside microbatches: optimizer, passes over gradients, host time that nothing
+     * hides */
+    double step;
+    double fixed, step_bytes; /* bytes of static memory, and the part of them that lives in the step alone */
+    double main_gradients;    /* bytes beyond `fixed` that the step makes in the room of activations */
     double beside;            /* bytes beside tensors */
     double activations;       /* bytes that a microbatch keeps from F to B on all chunks */
-    double chunk;             /* and on the chunk that keeps least */
-    double logits;            /* those of the loss beside them */
-    double extra;             /* bytes beside them while a backward runs */
+    double chunk;             /* activations of the chunk that keeps least */
+    double logits;            /* bytes that the loss keeps beyond activations */
+    double extra;             /* further bytes while a backward runs */
 };
 struct ss_plan_least {
-    int even; /* 1: all layers are alike and every chunk of a stage has as many, so that a chunk's forward is not less than its part */
+    /* 1: all layers are equal and every chunk of a stage has as many, so a chunk's forward takes at least its
+     * part */
+    int even;
     int barrier; /* 1: all ranks wait for one another before the optimizer's step */
-    /* the first, one in the middle (the last where there is none) and the last stage; where not even, what is in the middle has the
-     * most of each, and keeps nothing */
+    /* the first stage, one in the middle (else the last) and the last stage. Where not even, the one in the
+     * middle has the largest times and bytes of its stages, their smallest step, and keeps nothing */
     struct ss_stage_least stage[3];
-    double all; /* s: split of all stages together */
+    double all; /* s: `split` summed over all stages */
 };
-/* Of a finished job: of one chunk a rank where its layers are alike, which all numbers of chunks share. Errors: those of
- * ss_plan_build. A cache, which may be NULL, keeps groups, as that of ss_plan_options does. */
+/* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for
+ * any number of chunks. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of
+ * ss_plan_options does. */
 int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
                        const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_least *out,
                        struct ss_error *err);
-/* Whether the layers of a job are alike, as `even` says, so that jobs which differ in their chunks alone have the same. */
+/* Returns 1 when the layers of a job are equal (`even`), so that jobs which differ only in their chunks have
+ * equal bounds. */
 int ss_plan_least_is_even(const struct ss_job *job);
 
 #endif
