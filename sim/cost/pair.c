@@ -24,7 +24,7 @@ struct cut {
     size_t begin[3], end[3],
         /* index: from here on the kernels of the second segment belong to the call of the exchange behind
          * it */
-        called;
+        call_begin;
     const struct ss_layer_step *post[2]; /* NULL: none */
     size_t wait[2];                      /* index of the wait for each, which is left out */
 };
@@ -59,7 +59,7 @@ static int is_kernel(const struct ss_layer_step *s)
 static int of_call(const struct ss_step_list *l, size_t i)
 {
     const struct ss_layer_step *s = &l->step[i];
-    return s->called || s->ahead || (i > 0 && s->kind == SS_STEP_WAIT && s[-1].ahead);
+    return s->in_exchange || s->ahead || (i > 0 && s->kind == SS_STEP_WAIT && s[-1].ahead);
 }
 
 /* Cuts a layer without exchanges: its attention is one segment, its MLP another. */
@@ -96,9 +96,9 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
         *c = (struct cut){.list = list, .wait = {list->n, list->n}};
         cut_blocks(c, side);
     }
-    c->called = c->end[1];
-    while (side == BACKWARD && c->post[1] && c->called > c->begin[1] && of_call(list, c->called - 1))
-        c->called--;
+    c->call_begin = c->end[1];
+    while (side == BACKWARD && c->post[1] && c->call_begin > c->begin[1] && of_call(list, c->call_begin - 1))
+        c->call_begin--;
 }
 
 /* ---- steps of both sides ---- */
@@ -143,7 +143,7 @@ static void post_due(struct pairing *p)
     p->due.list = NULL;
     if (!c.list)
         return;
-    for (size_t i = c.called; i < c.end[1]; i++) {
+    for (size_t i = c.call_begin; i < c.end[1]; i++) {
         const struct ss_layer_step *s = &c.list->step[i];
         if (s->kind == SS_STEP_POST)
             post(p, BACKWARD, s);
@@ -157,13 +157,13 @@ static void post_due(struct pairing *p)
 static void push(struct pairing *p, struct ss_layer_step s)
 {
     append(p, &s);
-    if (is_kernel(&s) && !s.called)
+    if (is_kernel(&s) && !s.in_exchange)
         post_due(p);
 }
 
 static void segment(struct pairing *p, int side, const struct cut *c, int k)
 {
-    size_t end = side == BACKWARD && k == 1 ? c->called : c->end[k];
+    size_t end = side == BACKWARD && k == 1 ? c->call_begin : c->end[k];
     for (size_t i = c->begin[k]; i < end; i++) {
         const struct ss_layer_step *s = &c->list->step[i];
         /* wait_for_host adds that time */

@@ -50,7 +50,7 @@ static void compute(struct ss_step_list *l, int label, double seconds)
                               .seconds = seconds,
                               .of_part = l->of.part,
                               .precision = l->of.precision,
-                              .called = l->of.called,
+                              .in_exchange = l->of.in_exchange,
                               .flops = share * l->work.flops,
                               .moved = share * l->work.bytes};
     if (seconds > 0)

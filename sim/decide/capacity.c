@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "stepsim/import.h"
 #include "stepsim/params.h"
 #include "stepsim/search.h"
@@ -18,7 +18,7 @@ struct planner {
     const struct ss_capacity_options *options;
     struct ss_capacity *plan;
     struct ss_request base; /* the job's words without --nodes */
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
     struct ss_bands *bands;
     struct ss_run_options run;
     int is_range;          /* 1: --nodes is a..b */
@@ -72,7 +72,7 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     rc = set_number(&s->request, "--nodes", nodes, err);
     SS_THEN(rc, ss_asked_parse(&s->asked, &s->request, NULL, NULL, err));
     SS_THEN(rc, check_job(&s->asked.job, err));
-    SS_THEN(rc, ss_loaded_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
+    SS_THEN(rc, ss_input_cache_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
                                how ? how->files : NULL, &s->platform, &stack, err));
     if (!rc)
         s->gpus = ss_job_world_size(&s->asked.job, ss_platform_nodes(s->platform),
@@ -387,7 +387,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     if (rc)
         return rc;
     ss_request_drop(&x->base, "--nodes");
-    x->loaded = ss_loaded_new();
+    x->loaded = ss_input_cache_new();
     x->plan = ss_calloc(1, sizeof *x->plan);
     if (!x->loaded || !x->plan)
         return ss_nomem(err);
@@ -424,7 +424,7 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
     else
         *out = x.plan;
     ss_bands_free(x.bands);
-    ss_loaded_drop(x.loaded);
+    ss_input_cache_drop(x.loaded);
     ss_request_free(&x.base);
     free(nodes);
     return rc;

@@ -434,6 +434,6 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
     struct ss_asked asked = c->asked;
     int rc = set_axes(c, leaf->at, 0, c->naxes, &asked, err);
     return rc ? rc
-              : ss_loaded_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
+              : ss_input_cache_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
                                  err);
 }

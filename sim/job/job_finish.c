@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "model/hub.h"
 #include "model/model_internal.h"
 #include "model/stack_internal.h"
@@ -200,11 +200,11 @@ static int complete_loads(struct ss_finish *f)
 
     if (job->moe.load != SS_LOAD_FILE || job->model.num_experts == 0)
         return SS_OK;
-    if (!f->loaded)
+    if (!f->inputs)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                        "--moe-load %s: a file of loads is read with a scenario or a table",
                        job->moe.load_source);
-    int rc = ss_loaded_loads(f->loaded, job->moe.load_source, job->model.num_experts, job->model.top_k,
+    int rc = ss_input_cache_loads(f->inputs, job->moe.load_source, job->model.num_experts, job->model.top_k,
                              &loads, f->err);
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
@@ -295,16 +295,16 @@ int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, co
     return finish(&f, job);
 }
 
-int ss_loaded_finish(struct ss_loaded *l, const struct ss_asked *asked, const struct ss_stack *stack,
+int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked, const struct ss_stack *stack,
                      int world_size, int gpus_per_node, struct ss_files *files, struct ss_job *job,
                      struct ss_error *err)
 {
     const struct ss_finish f = {.asked = asked,
-                                .loaded = l,
+                                .inputs = l,
                                 .stack = stack,
                                 .world_size = world_size,
                                 .gpus_per_node = gpus_per_node,
                                 .err = err};
     int rc = finish(&f, job);
-    return rc ? rc : ss_loaded_note(job, files, err);
+    return rc ? rc : ss_input_cache_note(job, files, err);
 }

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "model/hub.h"
 #include "model/model_internal.h"
 
@@ -23,7 +23,7 @@ static void drop_experts(const struct ss_finish *f, struct ss_model *m)
 
 static int load_model(const struct ss_finish *f, const char *name, struct ss_model *m)
 {
-    return f->loaded ? ss_loaded_model(f->loaded, name, m, f->err) : ss_model_load(name, m, f->err);
+    return f->inputs ? ss_input_cache_model(f->inputs, name, m, f->err) : ss_model_load(name, m, f->err);
 }
 
 /* Rows of a tokenizer that is not read: of one known by its type, or, where --tokenizer-model names a model of workloads/models, those

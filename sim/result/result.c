@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "result/build.h"
-#include "result/pace.h"
+#include "result/pace_loss.h"
 
 /*
  * Time that kernels run, exchanges of experts among them, of which stages have unlike many, and what slower GPUs add: what makes

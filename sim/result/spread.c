@@ -135,8 +135,8 @@ static int draw_all(struct draws *d, struct drawn **drawn, struct ss_error *err)
                                  .size = sizeof *seconds,
                                  .work = replay_replica,
                                  .ctx = d,
-                                 .told = tell,
-                                 .told_ctx = (void *)d->options};
+                                 .on_answer = tell,
+                                 .on_answer_ctx = (void *)d->options};
     *drawn = ss_calloc((size_t)n, sizeof **drawn);
     int rc = seconds && *drawn ? ss_pool_run(&pool, seconds, err) : ss_nomem(err);
     for (int i = 0; !rc && i < n; i++)

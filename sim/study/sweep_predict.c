@@ -178,8 +178,8 @@ static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
                            .size = sizeof *s->rows,
                            .work = work,
                            .ctx = w,
-                           .told = w->options->progress ? tell : NULL,
-                           .told_ctx = w,
+                           .on_answer = w->options->progress ? tell : NULL,
+                           .on_answer_ctx = w,
                            .what = "sweep"};
     struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
     int rc = rows ? SS_OK : ss_nomem(err);

@@ -297,8 +297,8 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
                                  .size = sizeof *answers,
                                  .work = predict_row,
                                  .ctx = &w,
-                                 .told = opt->progress ? tell : NULL,
-                                 .told_ctx = &w};
+                                 .on_answer = opt->progress ? tell : NULL,
+                                 .on_answer_ctx = &w};
     SS_THEN(rc, read_words(cases, v, err));
     SS_THEN(rc, ss_pool_run(&pool, answers, err));
     if (!rc)

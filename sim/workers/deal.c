@@ -27,8 +27,8 @@ void ss_deal_count(struct ss_deal *d, int at)
     if (journal && !d->broken)
         d->broken = ss_journal_put(journal, d->items[at], ss_deal_answer(d, at), &d->error);
     d->done++;
-    if (pool->told)
-        pool->told(pool->told_ctx, d->done);
+    if (pool->on_answer)
+        pool->on_answer(pool->on_answer_ctx, d->done);
 }
 
 void ss_deal_put_back(struct ss_deal *d, int at)

@@ -133,8 +133,8 @@ static int read_journal(struct ss_deal *d, struct ss_error *err)
         rc = ss_journal_get(journal, d->items[at], ss_deal_answer(d, at), err);
         d->done++;
     }
-    if (!rc && d->done && pool->told)
-        pool->told(pool->told_ctx, d->done);
+    if (!rc && d->done && pool->on_answer)
+        pool->on_answer(pool->on_answer_ctx, d->done);
     return rc;
 }
 

@@ -37,14 +37,14 @@ struct ss_layer_step {
     int phase; /* phase, op and op_kind are as in struct ss_step */
     const char *op, *op_kind;
     int of_part, precision; /* COMPUTE: part and precision of struct ss_step */
-    int called;             /* COMPUTE: in_exchange of struct ss_op */
+    int in_exchange;             /* COMPUTE: in_exchange of struct ss_op */
     int ahead;              /* POST: 1: the exchange that follows on the stream posts it in its own call */
     double flops, moved;    /* moved: bytes to and from memory */
 };
 /* The operator that kernels belong to; op is NULL for none. */
 struct ss_step_of {
     const char *op, *op_kind;
-    int mlp, part, precision, called;
+    int mlp, part, precision, in_exchange;
 };
 /* Seconds of kernels, with their FLOP and their bytes. */
 struct ss_step_work {

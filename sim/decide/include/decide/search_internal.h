@@ -4,7 +4,7 @@
 #define SS_DECIDE_SEARCH_INTERNAL_H
 
 #include "job/asked.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "stepsim/job.h"
 #include "stepsim/search.h"
 
@@ -62,7 +62,7 @@ struct ss_find_leaf {
 };
 
 struct ss_find_space {
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
     int nclusters;
     struct ss_find_cluster *clusters;
     size_t nleaves, cap_leaves;

@@ -33,7 +33,7 @@ struct ss_finish {
     const struct ss_asked *asked;
     struct ss_job *job;               /* as it is asked for at first */
     const struct ss_request *request; /* for the places of errors; may be NULL */
-    struct ss_loaded *loaded;         /* where models are read; NULL: anew */
+    struct ss_input_cache *inputs;         /* where models are read; NULL: anew */
     const struct ss_stack *stack;
     int world_size, gpus_per_node;
     struct ss_notes *notes;

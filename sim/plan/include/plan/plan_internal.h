@@ -9,7 +9,7 @@
 
 #include "base/cache.h"
 #include "base/map.h"
-#include "cost/pace.h"
+#include "cost/gpu_spread.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
 
@@ -160,7 +160,7 @@ struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int 
 int ss_plan_costs_build(struct ss_plan_builder *b, struct ss_error *err);
 /* Returns the inputs that all ranks share. */
 struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct ss_net *net);
-/* pace.c: paces of GPUs that differ for good; does nothing without a spread. */
+/* rank_pace.c: paces of GPUs that differ for good; does nothing without a spread. */
 int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err);  /* before classes */
 int ss_plan_pace_build(struct ss_plan_builder *b, struct ss_error *err); /* after the costs are known */
 /* Returns how many data-parallel replicas, a rank's own included, wait for each other in every layer: for

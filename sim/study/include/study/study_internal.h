@@ -36,7 +36,7 @@ int ss_sweep_is_causal(const struct ss_sweep *s);
 int ss_sweep_is_priced(const struct ss_sweep *s);
 
 /* ---- cases.c: rows made ready to predict ---- */
-struct ss_loaded;
+struct ss_input_cache;
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
 struct ss_case {
     const struct ss_table *table;
@@ -49,7 +49,7 @@ struct ss_case {
     struct ss_job job; /* made of it; of a row that is refused as it is asked for */
     struct ss_stack stack;
     struct ss_platform *platform;
-    struct ss_loaded *loaded;          /* what jobs read of files, of all rows; may be NULL */
+    struct ss_input_cache *loaded;          /* what jobs read of files, of all rows; may be NULL */
     double measured_s, measured_bytes; /* 0 = none */
 };
 /* Rows of this platform only, and on this file of it. */
@@ -62,7 +62,7 @@ struct ss_cases {
     int ntables, n;
     struct ss_table **tables;
     struct ss_case *cases;
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
 };
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,

@@ -35,8 +35,8 @@ struct ss_pool {
     void *ctx;
     /* Called in this process after each answer, with the number of answers of this call so far; may be
      * NULL. */
-    void (*told)(void *ctx, int done);
-    void *told_ctx;
+    void (*on_answer)(void *ctx, int done);
+    void *on_answer_ctx;
     /* word of the journal's head that says what the items are; NULL: workers.journal is not used */
     const char *what;
     uint64_t digest; /* of everything that the answers depend on beside the library */

@@ -4,8 +4,8 @@
  * kernels at paces that differ for good. A rank that waits for others runs at the pace of the slowest. A pace
  * is kernel time over the time of the mean GPU.
  */
-#ifndef SS_COST_PACE_H
-#define SS_COST_PACE_H
+#ifndef SS_COST_GPU_SPREAD_H
+#define SS_COST_GPU_SPREAD_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "job/loaded.h"
+#include "job/input_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct named_loads {
     struct ss_moe_loads loads;
     struct named_loads *next;
 };
-struct ss_loaded {
+struct ss_input_cache {
     int owners;
     struct machine *machines;
     struct named_stack *stacks;
@@ -41,14 +41,14 @@ struct ss_loaded {
     struct ss_documents *documents;
 };
 
-struct ss_loaded *ss_loaded_new(void)
+struct ss_input_cache *ss_input_cache_new(void)
 {
-    struct ss_loaded *l = ss_calloc(1, sizeof *l);
+    struct ss_input_cache *l = ss_calloc(1, sizeof *l);
 
-    return l ? ss_loaded_share(l) : NULL;
+    return l ? ss_input_cache_share(l) : NULL;
 }
 
-struct ss_loaded *ss_loaded_share(struct ss_loaded *l)
+struct ss_input_cache *ss_input_cache_share(struct ss_input_cache *l)
 {
     l->owners++;
     return l;
@@ -81,7 +81,7 @@ static void free_loads(struct named_loads *n)
     free(n);
 }
 
-void ss_loaded_drop(struct ss_loaded *l)
+void ss_input_cache_drop(struct ss_input_cache *l)
 {
     if (!l || --l->owners > 0)
         return;
@@ -211,7 +211,7 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
-int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *card, struct ss_files *files,
+int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card, struct ss_files *files,
                     struct ss_stack *out, struct ss_error *err)
 {
     struct named_stack *s = l->stacks;
@@ -235,7 +235,7 @@ int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *c
 }
 
 /* What files say. */
-static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job, const struct ss_request *r,
+static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job *job, const struct ss_request *r,
                 ss_route_asker asker, struct ss_files *files, struct ss_error *err)
 {
     const struct ss_platform_options options = {
@@ -245,14 +245,14 @@ static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job
                                    : load_platform(m, job, r, options, err);
 
     SS_THEN(rc, located(r, "--stack",
-                        ss_loaded_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack,
+                        ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack,
                                         err),
                         err));
     return rc;
 }
 
 /* Takes over `key`, and the machine where it fails. */
-static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_error *err)
+static int keep(struct ss_input_cache *l, struct machine *m, char *key, struct ss_error *err)
 {
     m->key = key;
     if (!key) {
@@ -264,7 +264,7 @@ static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_err
     return SS_OK;
 }
 
-static struct machine *find_machine(const struct ss_loaded *l, const char *key, size_t n)
+static struct machine *find_machine(const struct ss_input_cache *l, const char *key, size_t n)
 {
     struct machine *m = l->machines;
 
@@ -274,7 +274,7 @@ static struct machine *find_machine(const struct ss_loaded *l, const char *key, 
 }
 
 /* One that is as files say, which are read once. */
-static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+static int find_read(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                      ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
                      struct machine **out, struct ss_error *err)
 {
@@ -294,7 +294,7 @@ static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct
 }
 
 /* A copy of that, with the request's values. Of what cannot be copied files are read again. */
-static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+static int add_set(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
                    struct machine **out, struct ss_error *err)
 {
@@ -316,7 +316,7 @@ static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct s
     return keep(l, m, strdup(key), err);
 }
 
-int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
                    struct ss_stack **stack, struct ss_error *err)
 {
@@ -336,7 +336,7 @@ int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct s
     return SS_OK;
 }
 
-void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform)
+void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform *platform)
 {
     struct machine **link = &l->machines, *m;
 
@@ -349,7 +349,7 @@ void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform
     free_machine(m);
 }
 
-int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)
+int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)
 {
     struct named_model *m = l->models;
     int rc;
@@ -373,7 +373,7 @@ int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_mod
     return SS_OK;
 }
 
-int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_k,
+int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts, int top_k,
                     const struct ss_moe_loads **out, struct ss_error *err)
 {
     struct named_loads *n = l->loads;
@@ -396,7 +396,7 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
     return SS_OK;
 }
 
-int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err)
+int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err)
 {
     int rc = files && job->moe.loads ? ss_files_add(files, job->moe.load_source, err) : SS_OK;
 
@@ -405,7 +405,7 @@ int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_e
     return rc;
 }
 
-int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
+int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
                       struct ss_error *err)
 {
     if (!l->documents && !(l->documents = ss_documents_new()))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Order statistics of GPU paces by quadrature, without random numbers. */
-#include "cost/pace.h"
+#include "cost/gpu_spread.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * those of slots whose links nobody shares, as at chunk level; on shared links and at flow level a slot takes
  * as long or longer. Where ranks of an expert group send unlike amounts only kernels count.
  */
-#ifndef SS_PLAN_LEAST_H
-#define SS_PLAN_LEAST_H
+#ifndef SS_PLAN_BOUNDS_H
+#define SS_PLAN_BOUNDS_H
 
 #include "stepsim/error.h"
 
@@ -15,7 +15,7 @@ struct ss_platform;
 struct ss_cache;
 
 /* Bounds of one rank of a pipeline stage. */
-struct ss_stage_least {
+struct ss_stage_bounds {
     double forward, backward; /* s of a microbatch on all chunks of the rank */
     double split;             /* s of forward and backward where the backward is split, if that is less */
     /* s of an iteration outside microbatches: optimizer, passes over gradients, host time that nothing
@@ -29,24 +29,24 @@ struct ss_stage_least {
     double logits;            /* bytes that the loss keeps beyond activations */
     double extra;             /* further bytes while a backward runs */
 };
-struct ss_plan_least {
+struct ss_plan_bounds {
     /* 1: all layers are equal and every chunk of a stage has as many, so a chunk's forward takes at least its
      * part */
     int even;
     int barrier; /* 1: all ranks wait for one another before the optimizer's step */
     /* the first stage, one in the middle (else the last) and the last stage. Where not even, the one in the
      * middle has the largest times and bytes of its stages, their smallest step, and keeps nothing */
-    struct ss_stage_least stage[3];
+    struct ss_stage_bounds stage[3];
     double all; /* s: `split` summed over all stages */
 };
 /* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for
  * any number of chunks. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of
  * ss_plan_options does. */
-int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_least *out,
+int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
+                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_bounds *out,
                        struct ss_error *err);
 /* Returns 1 when the layers of a job are equal (`even`), so that jobs which differ only in their chunks have
  * equal bounds. */
-int ss_plan_least_is_even(const struct ss_job *job);
+int ss_plan_bounds_is_even(const struct ss_job *job);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the lasting spread of GPUs adds to an iteration. */
-#include "result/pace.h"
+#include "result/pace_loss.h"
 
 #include <math.h>
 #include <stdlib.h>

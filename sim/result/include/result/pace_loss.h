@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SS_RESULT_PACE_H
-#define SS_RESULT_PACE_H
+#ifndef SS_RESULT_PACE_LOSS_H
+#define SS_RESULT_PACE_LOSS_H
 
 #include "stepsim/result.h"
 
