@@ -293,7 +293,8 @@ int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_er
                     : d->check[i].needed ? "wrong"
                                          : "without",
                     d->check[i].name, d->check[i].text);
-        fputs(d->healthy ? "all that predictions need is there\n" : "predictions need what is wrong\n", out);
+        fputs(d->healthy ? "predictions can run\n" : "predictions cannot run: repair what is marked wrong\n",
+              out);
         return ss_report_done(out, err);
     }
     json_t *document = ss_json_document("doctor"), *checks = json_array();

@@ -17,7 +17,7 @@ typedef int reader(struct ss_ask *a, const char *name, const char *value, struct
 
 static int no_value(const char *name, const char *value, struct ss_error *err)
 {
-    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: no value of it", name, value);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", name, value);
 }
 
 static int read_engine(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)

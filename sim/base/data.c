@@ -403,8 +403,9 @@ int ss_data_other_ending(const char *name, const char *endings, const char *whos
     int rc = look_at(name, &there, err);
     if (rc || !there)
         return rc;
-    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as those of %s do", name, endings, whose);
-    return ss_hint(err, code, "give one that does, or ./%s to have this one read", name);
+    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as the files of %s do", name, endings,
+            whose);
+    return ss_hint(err, code, "give a file with that ending, or ./%s to read this one", name);
 }
 
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,

@@ -79,7 +79,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
         fprintf(stderr, "stepsim: %d prediction%s from %s; %s\n", *moved,
                 *moved == 1 ? " differs" : "s differ", ss_text_clean(strcpy(shown, flags->against)),
                 is_results(flags) ? "\"stepsim validate --update\" writes it anew"
-                                  : "--csv FILE in place of --against writes those of now");
+                                  : "--csv FILE instead of --against writes today's");
     return rc;
 }
 

@@ -235,7 +235,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
                          other < f->verb ? "beside" : "without");
     if (known) {
         who_has(word, hint, sizeof hint);
-        return cli_usage(err, ss_flag_known(word) ? "it is of commands that take a job" : hint,
+        return cli_usage(err, ss_flag_known(word) ? "only commands that take a job have it" : hint,
                          "this command has no option %s", word);
     }
     near = ss_nearest(word, names, n);

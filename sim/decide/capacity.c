@@ -73,7 +73,7 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     SS_THEN(rc, ss_asked_parse(&s->asked, &s->request, NULL, NULL, err));
     SS_THEN(rc, check_job(&s->asked.job, err));
     SS_THEN(rc, ss_input_cache_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
-                               how ? how->files : NULL, &s->platform, &stack, err));
+                                    how ? how->files : NULL, &s->platform, &stack, err));
     if (!rc)
         s->gpus = ss_job_world_size(&s->asked.job, ss_platform_nodes(s->platform),
                                     ss_platform_gpus_per_node(s->platform));
@@ -358,7 +358,7 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
     if (!o || !(o->tokens >= 1) || isinf(o->tokens))
         return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
     if (o->layout != SS_CAPACITY_SEARCH && o->layout != SS_CAPACITY_GIVEN)
-        return usage(err, "0 searches, 1 takes the job's own", "no such way to choose a layout");
+        return usage(err, "0 searches, 1 takes the job's own", "unknown way to choose a layout");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
         return usage(err, "0 is none", "a deadline or budget is negative");
     if (o->deadline_s > 0 && o->budget_usd > 0)

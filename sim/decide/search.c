@@ -213,8 +213,8 @@ static int check_any(const struct state *x, const struct ss_request *base, struc
     if (refused < layouts || f->nrules == 0)
         return SS_OK;
     const struct ss_find_rule *r = to_blame(x, base);
-    ss_fail(err, r->code, NULL, 0, "all of %lld layouts are refused, %lld of them so: %s", (long long)layouts,
-            (long long)r->n, r->example);
+    ss_fail(err, r->code, NULL, 0, "all %lld layouts are refused, %lld of them because: %s",
+            (long long)layouts, (long long)r->n, r->example);
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
 }
 

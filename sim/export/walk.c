@@ -378,7 +378,7 @@ int ss_export_walk(struct ss_export *x, int rank, const struct ss_export_walk *h
         return ss_nomem(err);
     if (w.failed == SS_ERR_UNSUPPORTED)
         return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "class %s: a time or an amount of bytes is more than a format of others can tell",
+                       "class %s: a time or a number of bytes is too large for this format",
                        x->p->classes[rank].name);
     return w.failed;
 }
@@ -419,8 +419,8 @@ int ss_export_begin(const struct ss_program *p, struct ss_export **out, struct s
 
     *out = NULL;
     if (p->nchannels + (int64_t)p->ncollectives * MOST_ROUNDS > INT32_MAX)
-        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "%d collectives are more than messages have tags for", p->ncollectives);
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%d collectives need more tags than messages have",
+                       p->ncollectives);
     x = ss_calloc(1, sizeof *x);
     if (x) {
         x->p = p;

@@ -88,7 +88,7 @@ void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64
     else if (!ranks)
         ss_reading_assume(
             r,
-            "the GPUs are as many as make %lld data-parallel ranks: with others DeepSpeed refuses a "
+            "the number of GPUs makes %lld data-parallel ranks: with any other DeepSpeed refuses a "
             "train_batch_size of %lld (%lld x %lld a rank)",
             (long long)(all / steps / micro), (long long)all, (long long)micro, (long long)steps);
     else if (all / steps / micro != ranks)
@@ -239,8 +239,8 @@ static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
 
     if (!off && strstr(node->key, "parallel"))
         ss_reading_refuse(r, node,
-                          "parallelism of the script's own is not read: give --tp, --pp, --cp or --ep "
-                          "in place of it");
+                          "the script's own parallelism is not read: give --tp, --pp, --cp or --ep "
+                          "instead");
     if (strstr(node->key, "lora") && ss_tree_truth(node) == 1)
         ss_reading_refuse(r, node, "LoRA is not modelled: weights are frozen, gradients are of adapters");
 }

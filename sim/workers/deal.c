@@ -58,7 +58,7 @@ void ss_deal_bury(struct ss_deal *d, struct ss_worker *s)
         return;
     ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another",
             d->items[at], d->crew->pool->nitems);
-    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: take fewer of them");
+    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: use fewer workers");
     ss_deal_fail(d, at, SS_ERR_ENGINE, &error);
 }
 
