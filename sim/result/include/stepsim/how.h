@@ -22,29 +22,31 @@
 extern "C" {
 #endif
 
-#define SS_HOW_SLOW 64 /* stragglers at most, and as many slow links */
+#define SS_HOW_SLOW 64 /* most stragglers, and most slow links */
 
-/* Holds pointers into itself once it is finished: it is not copied. */
+/* A finished struct ss_how points into itself, so it must not be copied. */
 struct ss_how {
     struct ss_run_options options;
-    char placement[4096];  /* a file; "": ranks are where Megatron-LM puts them */
-    double seed, replicas; /* of the jitter; < 0: 0 and 100 */
-    double spread_seed;    /* >= 0: draws the lasting spread of GPUs; < 0: what is to be expected of it */
+    char placement[4096];  /* path of a placement file; "": ranks are where Megatron-LM puts them */
+    double seed, replicas; /* of the jitter; < 0: seed 0 and 100 replicas */
+    double spread_seed;    /* >= 0: seed to draw the lasting spread of GPUs; < 0: the expected spread */
     struct ss_straggler stragglers[SS_HOW_SLOW];
     struct ss_slow_link slow_links[SS_HOW_SLOW];
-    int *gpu_of; /* owned: the placement, read */
+    int *gpu_of; /* the placement as read; owned */
 };
-/* Nothing given: an engine (enum ss_engine), level and folding as the job asks for. */
+/* Sets no options but the engine (enum ss_engine); level and folding follow the job. */
 void ss_how_init(struct ss_how *how, int engine);
 /* Frees what was read. {0} is allowed. */
 void ss_how_free(struct ss_how *how);
-/* Adds "RANK:FACTOR": a GPU that takes 1 <= FACTOR <= 1e6 times as long. */
+/* Adds "RANK:FACTOR": a GPU whose kernels take 1 <= FACTOR <= 1e6 times as long. */
 int ss_how_straggler(struct ss_how *how, const char *value, struct ss_error *err);
-/* Adds "LINK:FACTOR" or "LINK:failed": a link with 1/FACTOR of its bandwidth. Whether there is such a link is seen at the plan. */
+/* Adds "LINK:FACTOR" or "LINK:failed": a link with 1/FACTOR of its bandwidth. The plan checks whether there
+ * is such a link. */
 int ss_how_slow_link(struct ss_how *how, const char *value, struct ss_error *err);
-/* Completes how->options for this scenario, with the placement, which is added to `files`; of stragglers, slow links and jitter the
- * scenario loses the measurement of its job file, with a note. Errors: SS_ERR_USAGE for a placement beside
- * nodes or failed GPUs that the job names, and those of ss_placement_load and ss_files_add. */
+/* Completes how->options for this scenario, with the placement, whose file is added to `files`. With
+ * stragglers, slow links or jitter the scenario loses the measurement of its job file, and gets a note.
+ * Errors: SS_ERR_USAGE for a placement beside nodes or failed GPUs that the job names, and those of
+ * ss_placement_load and ss_files_add. */
 int ss_how_finish(struct ss_how *how, struct ss_scenario *s, struct ss_files *files, struct ss_error *err);
 
 #ifdef __cplusplus
