@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything a program outside needs. */
+/* All that a program outside the library needs. */
 #ifndef STEPSIM_H
 #define STEPSIM_H
 
