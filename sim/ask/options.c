@@ -261,7 +261,7 @@ int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *er
 {
     int rc = ss_request_read(&a->request, n, words, err);
 
-    /* first what is given now, then what an earlier result was simulated with */
+    /* first the options given now, then those of the earlier result */
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < a->request.n && !rc;) {
             const struct ss_request_word *word = &a->request.word[i];

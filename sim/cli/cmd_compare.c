@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* What the sides are made of: files before the first option, the other words, and those of each --with. */
+/* The sides of a comparison: files before the first option, the other words, and the words of each --with. */
 struct sides {
     struct ss_sides_words told;
     struct cli_flags flags; /* of the words that all sides have */

@@ -69,7 +69,7 @@ static void offer_options(const struct ask *a, int verb)
             offer_text(a, info.name, info.doc);
 }
 
-/* Of "uniform|block" each word; capitals stand for something else. */
+/* Offers each word of "uniform|block"; capitals are placeholders. */
 static void offer_choices(const struct ask *a, const char *value)
 {
     for (const char *p = value; *p; p += *p == '|') {

@@ -13,7 +13,7 @@
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 
-/* What is read once. */
+/* What is read once for all points. */
 struct planner {
     const struct ss_capacity_options *options;
     struct ss_capacity *plan;
@@ -25,7 +25,7 @@ struct planner {
     struct ss_error first; /* why the first number of nodes that was refused was */
 };
 
-/* A number of nodes: the job's words and what they say before they are completed. */
+/* A number of nodes: the words of the job, and what they ask for before completion. */
 struct site {
     struct ss_request request;
     struct ss_asked asked;
@@ -80,7 +80,7 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     return rc;
 }
 
-/* What money and energy are from, which all numbers of nodes share. */
+/* Notes the inputs of money and energy, which all numbers of nodes share. */
 static void note_inputs(struct ss_capacity *c, const struct site *s)
 {
     const struct ss_card *card = ss_platform_card(s->platform);
@@ -279,7 +279,7 @@ static int wrong_nodes(const char *value, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, "write --nodes 16..256 or --nodes 16,24,32");
 }
 
-/* What --nodes says, which no job of one number can have. */
+/* Reads --nodes, which may name several numbers, unlike that of a job. */
 static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, int *is_range,
                       struct ss_error *err)
 {
@@ -325,7 +325,7 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
     return SS_OK;
 }
 
-/* That every number of nodes is refused is no plan. */
+/* Fails where every number of nodes is refused, because then there is no plan. */
 static int check_any(const struct planner *x, struct ss_error *err)
 {
     for (int i = 0; i < x->plan->npoints; i++)

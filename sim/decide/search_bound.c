@@ -16,7 +16,7 @@
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
-/* Leaves of an item of the pool: those of one item share costs. */
+/* Leaves of one item of the pool; they share costs. */
 #define RUN 1024
 /* Beyond the rounding of sums in another order. */
 #define ROUNDING 1e-9
@@ -25,7 +25,7 @@ struct bounds {
     double seconds, bytes, least_bytes;
 };
 
-/* ---- what is shared ---- */
+/* ---- bounds that layouts share ---- */
 
 struct shared {
     struct ss_cache *cache;
@@ -34,7 +34,7 @@ struct shared {
     size_t cap;
     struct entry {
         struct ss_plan_bounds least;
-        int known; /* 0: nothing can be told of them */
+        int known; /* 0: nothing is known about them */
         struct ss_find_flight flight;
     } * entry;
 };
@@ -117,9 +117,10 @@ static double busy(const struct ss_stage_bounds *s, double microbatches)
 }
 
 /*
- * The iteration of the rank behind `before` stages, the first of which has the first chunk of the model: its first forward comes when a
- * microbatch has passed those stages' first chunks, and behind its last backward a gradient goes back through them; the first stage
- * steps before and counts its gradients behind, for all ranks wait for one another in between.
+ * Returns a bound of the iteration from the rank behind `before` stages, the first of which has the first
+ * chunk of the model. Its first forward starts when a microbatch has passed the first chunks of those stages;
+ * behind its last backward a gradient goes back through them. The step of the first stage comes before, and
+ * its work on gradients behind, because all ranks wait for one another in between.
  */
 static double seconds_of_stage(const struct ss_plan_bounds *l, const struct ss_stage_bounds *s, int before,
                                double microbatches, int chunks)
@@ -132,7 +133,8 @@ static double seconds_of_stage(const struct ss_plan_bounds *l, const struct ss_s
     return fmax(busy(s, microbatches), l->barrier && l->even ? passing : 0);
 }
 
-/* Of other schedules, whose backward may be split and its second part put off: only forwards come before a rank's first slot. */
+/* Returns the bound of other schedules, which may split the backward and put its second part off: only
+ * forwards come before a rank's first slot. */
 static double seconds_by_order(const struct ss_plan_bounds *l, const struct ss_find_flight *flight, int p,
                                int v, int microbatches)
 {
@@ -166,7 +168,8 @@ static double seconds_of(const struct ss_plan_bounds *l, const struct ss_find_fl
 
 /* ---- memory ---- */
 
-/* Microbatches of a chunk whose forward has ended when a rank's first backward runs, that one among them. */
+/* Returns the microbatches of a chunk whose forward has ended when a rank's first backward runs, including
+ * its own. */
 static double in_flight(const struct ss_job *job, int microbatches, int rank)
 {
     int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
@@ -186,8 +189,9 @@ static void add_memory(const struct ss_stage_bounds *s, const struct ss_stack *s
 }
 
 /*
- * What the i-th of the three stages keeps when its first backward runs. Of several chunks each keeps what a chunk of a stage in the
- * middle does, which has neither embedding nor loss; that with the loss is one of them.
+ * Returns what the i-th of the three stages keeps when its first backward runs. Each of several chunks keeps
+ * as much as a chunk of a middle stage, which has neither embedding nor loss; the chunk with the loss is one
+ * of them.
  */
 static double activations_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
 {
@@ -203,7 +207,7 @@ static double activations_of(const struct ss_plan_bounds *l, int i, const struct
                  : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
 }
 
-/* Likewise of other schedules, whose last chunk need not be among those that are kept when they are most. */
+/* Does so for other schedules, whose last chunk need not be among the kept ones at the peak. */
 static double kept_by_order(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
 {
     const struct ss_stage_bounds *s = &l->stage[i];

@@ -88,8 +88,8 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
         rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
     }
     SS_THEN(rc, check_work(c, err));
-    SS_THEN(rc, ss_input_cache_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL, files,
-                               &c->platform, &c->stack, err));
+    SS_THEN(rc, ss_input_cache_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL,
+                                    files, &c->platform, &c->stack, err));
     if (rc)
         return rc;
     c->gpus_per_node = ss_platform_gpus_per_node(c->platform);
@@ -218,14 +218,14 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
     return SS_OK;
 }
 
-/* A layout, of which this is asked for. */
+/* Checks a layout, given by `asked`. */
 static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     struct ss_job job;
     memset(&w->why, 0, sizeof w->why);
-    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
-                              &w->why);
+    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
+                                   &job, &w->why);
     if (!rc)
         return keep_leaf(w, err);
     if (!ss_status_refuses(rc)) {

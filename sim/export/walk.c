@@ -34,7 +34,7 @@ struct ss_export {
     struct ss_export_groups groups;  /* of NULL: not found yet */
 };
 
-/* What a collective ends with at a member: its last send and receive, or one operation. 0: none. */
+/* The last operations of a collective at a member: its last send and receive, or one operation. 0: none. */
 struct ends {
     int64_t id[2];
 };
@@ -295,7 +295,7 @@ static int member_of(const struct ss_collective *c, int cls)
     return i;
 }
 
-/* What a member gives: of an all-gather its part. */
+/* Returns the bytes that a member gives: its part of an all-gather. */
 static int64_t given_bytes(struct walker *w, const struct ss_collective *c)
 {
     int gathers = ss_export_kind_of(c) == SS_COLL_ALL_GATHER;

@@ -245,7 +245,8 @@ static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
         ss_reading_refuse(r, node, "LoRA is not modelled: weights are frozen, gradients are of adapters");
 }
 
-/* Arguments of the user's own script are no more than names here. Those of the Trainer without effect are told by their names alone. */
+/* Passes the arguments of the user's own script, which are only names here. Arguments of the Trainer without
+ * effect are listed by name. */
 static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_tree_node *args = ss_tree_find(ss_tree_root(r->tree), "args");

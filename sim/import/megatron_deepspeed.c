@@ -93,7 +93,7 @@ static const struct ss_word *value_of(const struct ss_words *own, const char *na
     return found;
 }
 
-/* Layers of a group, of which Megatron-LM of that time recomputes one unless told otherwise. */
+/* Adds recompute: Megatron-LM of that time recomputes groups of one layer unless told otherwise. */
 static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_words *own = ss_hf_of(r)->own;

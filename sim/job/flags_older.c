@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-/* Of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
+/* The flag of 2021 and 2022: it says which layers are recomputed, always whole; without it none are. */
 SS_FLAG_CALLED(checkpoint_method)
 {
     int block = !strcmp(values[0], "block");

@@ -9,7 +9,7 @@
 #include "job/job_internal.h"
 
 struct machine {
-    char *key; /* what the request says of it */
+    char *key; /* the request's words about it */
     int set;   /* values of --set and --scale were put into it */
     int users; /* that have not given it back */
     struct ss_platform *platform;
@@ -106,8 +106,8 @@ void ss_input_cache_drop(struct ss_input_cache *l)
     free(l);
 }
 
-/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read;
- * allocated, or NULL. */
+/* Makes a text that two requests share only if they mean the same cluster and stack; its first *read
+ * characters say which files are read. Allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
@@ -160,7 +160,7 @@ static int check_failed(const struct ss_job *job, const struct ss_platform *p, s
     return SS_OK;
 }
 
-/* The platform of the cluster, on some nodes of which the job is. */
+/* Loads the platform of the cluster on whose nodes the job is. */
 static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_platform_options options,
                         struct ss_error *err)
 {
@@ -211,8 +211,8 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
-int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card, struct ss_files *files,
-                    struct ss_stack *out, struct ss_error *err)
+int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card,
+                         struct ss_files *files, struct ss_stack *out, struct ss_error *err)
 {
     struct named_stack *s = l->stacks;
 
@@ -235,8 +235,9 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
 }
 
 /* What files say. */
-static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job *job, const struct ss_request *r,
-                ss_route_asker asker, struct ss_files *files, struct ss_error *err)
+static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job *job,
+                const struct ss_request *r, ss_route_asker asker, struct ss_files *files,
+                struct ss_error *err)
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
@@ -245,8 +246,8 @@ static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job
                                    : load_platform(m, job, r, options, err);
 
     SS_THEN(rc, located(r, "--stack",
-                        ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack,
-                                        err),
+                        ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files,
+                                             &m->stack, err),
                         err));
     return rc;
 }
@@ -293,7 +294,7 @@ static int find_read(struct ss_input_cache *l, const struct ss_job *job, const s
     return rc;
 }
 
-/* A copy of that, with the request's values. Of what cannot be copied files are read again. */
+/* Adds a copy with the request's values; a platform that cannot be copied is read again. */
 static int add_set(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
                    struct machine **out, struct ss_error *err)
@@ -317,8 +318,8 @@ static int add_set(struct ss_input_cache *l, const struct ss_job *job, const str
 }
 
 int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
-                   ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
-                   struct ss_stack **stack, struct ss_error *err)
+                        ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
+                        struct ss_stack **stack, struct ss_error *err)
 {
     size_t n = 0;
     char *key = key_of(job, r, &n);
@@ -349,7 +350,8 @@ void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform
     free_machine(m);
 }
 
-int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)
+int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
+                         struct ss_error *err)
 {
     struct named_model *m = l->models;
     int rc;
@@ -374,7 +376,7 @@ int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, str
 }
 
 int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts, int top_k,
-                    const struct ss_moe_loads **out, struct ss_error *err)
+                         const struct ss_moe_loads **out, struct ss_error *err)
 {
     struct named_loads *n = l->loads;
 
@@ -406,7 +408,7 @@ int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct
 }
 
 int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
-                      struct ss_error *err)
+                           struct ss_error *err)
 {
     if (!l->documents && !(l->documents = ss_documents_new()))
         return ss_nomem(err);

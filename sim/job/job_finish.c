@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job/input_cache.h"
+#include "job/job_internal.h"
 #include "model/hub.h"
 #include "model/model_internal.h"
 #include "model/stack_internal.h"
@@ -135,7 +135,7 @@ static void complete_data_parallel(struct ss_finish *f)
         ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");
 }
 
-/* What is taken without its price. */
+/* Notes kernels that are accepted without a price. */
 static void note_kernels(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -205,7 +205,7 @@ static int complete_loads(struct ss_finish *f)
                        "--moe-load %s: a file of loads is read with a scenario or a table",
                        job->moe.load_source);
     int rc = ss_input_cache_loads(f->inputs, job->moe.load_source, job->model.num_experts, job->model.top_k,
-                             &loads, f->err);
+                                  &loads, f->err);
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
         if (rc == SS_ERR_IO)
@@ -226,8 +226,8 @@ static int complete_loads(struct ss_finish *f)
     return SS_OK;
 }
 
-/* What flags say in other words, and what follows from stack and layout where no flag gives it. The words of the stack are in the order
- * of enum ss_dispatcher. */
+/* Completes what flags say in other words, and what follows from stack and layout without a flag. The stack's
+ * words are in the order of enum ss_dispatcher. */
 static void complete_open(struct ss_finish *f)
 {
     const struct ss_asked *asked = f->asked;
@@ -268,7 +268,7 @@ int ss_job_complete(struct ss_finish *f)
     return rc;
 }
 
-/* The job changes only when all of it is right. */
+/* The job changes only when everything is right. */
 static int finish(const struct ss_finish *with, struct ss_job *job)
 {
     struct ss_job draft;
@@ -295,9 +295,9 @@ int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, co
     return finish(&f, job);
 }
 
-int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked, const struct ss_stack *stack,
-                     int world_size, int gpus_per_node, struct ss_files *files, struct ss_job *job,
-                     struct ss_error *err)
+int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
+                          const struct ss_stack *stack, int world_size, int gpus_per_node,
+                          struct ss_files *files, struct ss_job *job, struct ss_error *err)
 {
     const struct ss_finish f = {.asked = asked,
                                 .inputs = l,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed sequences: what is refused beside them, and their rows. */
+/* Packed sequences: refusals beside them, and their rows. */
 #include "base/base.h"
-#include "job/job_internal.h"
 #include "job/input_cache.h"
+#include "job/job_internal.h"
 
-/* Of a file: where the row that is left over tells more than the others. */
+/* Of a file with fewer rows than this the incomplete last row would distort the figures. */
 #define FEW_ROWS 16
 #define WORDS "fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA, or a file"
 

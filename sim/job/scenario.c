@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 #include "job/asked.h"
-#include "job/job_internal.h"
 #include "job/input_cache.h"
+#include "job/job_internal.h"
 
 /* A scenario and what it points to. */
 struct whole {
@@ -15,7 +15,8 @@ struct whole {
     struct ss_asked asked;
     struct ss_job job;
     struct ss_request request;
-    struct ss_request left; /* what --without leaves of it, and where there is none it itself */
+    /* the request after --without, and the request itself where there is no --without */
+    struct ss_request left;
     const struct ss_request *used;
     struct ss_input_cache *inputs;
     ss_route_asker asker;
@@ -69,7 +70,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
-    SS_THEN(rc, ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
+    SS_THEN(rc,
+            ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)
         return rc;
     s->platform = platform;

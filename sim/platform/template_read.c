@@ -169,7 +169,7 @@ static int need(const struct ss_props *props, int prop, const char *file, int li
     return SS_OK;
 }
 
-/* The first element whose id is that of `kind`'s first link gives the values of all of them. */
+/* Finds the first element with the id of `kind`'s first link; it gives the values of all links. */
 static void first_link(struct ss_platform *p, const struct ss_xml_node *zone, int kind, const char *id)
 {
     for (const struct ss_xml_node *e = zone->first_child; e != NULL; e = e->next)

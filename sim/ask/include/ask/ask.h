@@ -47,9 +47,9 @@ struct ss_ask {
 };
 int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);
 void ss_ask_end(struct ss_ask *a);
-/* Reads the words of a job, and the options out of them. */
+/* Reads the words of a job, and takes the options out of them. */
 int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *err);
-/* Reads options; what is none is moved to words[0 .. *left-1] in order. */
+/* Reads options; other words move to words[0 .. *left-1], in order. */
 int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_error *err);
 /* Loads the error bands that came with the library. */
 int ss_ask_bands(struct ss_ask *a, struct ss_error *err);
