@@ -4,7 +4,8 @@
 #include "job/input_cache.h"
 #include "job/job_internal.h"
 
-/* Of a file with fewer rows than this the incomplete last row would distort the figures. */
+/* A file that fills fewer rows than this gets a note: its last row may not be full, which counts for much
+ * among so few. */
 #define FEW_ROWS 16
 #define WORDS "fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA, or a file"
 

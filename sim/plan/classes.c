@@ -63,7 +63,7 @@ static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, con
     return status ? ss_fail(err, status, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 
-/* Most slots of all classes of a job with trouble; more would take noticeably long. */
+/* Most slots of all classes of a job with slow or failed parts; more slots would take noticeably long. */
 #define MOST_SLOTS 65536
 
 /* Returns up to how many classes all are kept exact. */
