@@ -8,7 +8,7 @@
 #include "result/spread.h"
 #include "workers/pool.h"
 
-/* Of the normal distribution: 95 % lie within so many standard deviations of the mean. */
+/* 95 % of a normal distribution lie within this many standard deviations of the mean. */
 #define NORMAL_95 1.959963984540054
 /* On either side of an interval of 95 %. */
 #define TAIL 0.025

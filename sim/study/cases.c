@@ -26,8 +26,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
                  : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
-    SS_THEN(rc, ss_input_cache_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name, files,
-                                &c->stack, err));
+    SS_THEN(rc, ss_input_cache_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name,
+                                     files, &c->stack, err));
     return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
@@ -49,7 +49,7 @@ static void place(const struct ss_case *c, const struct ss_error *why, struct ss
     err->line = ss_table_line(c->table, c->row);
 }
 
-/* What a configuration that cannot run gives is an answer, anything else is this table's mistake. */
+/* A configuration that cannot run is an answer; any other error is a mistake of the table. */
 static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct ss_error *err)
 {
     if (ss_status_refuses(rc)) {
@@ -144,11 +144,11 @@ int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *e
         return rc;
     gpus = ss_platform_gpus_per_node(c->platform);
     return ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
-                            ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
-                            files, &c->job, err);
+                                 ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
+                                 files, &c->job, err);
 }
 
-/* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
+/* A platform or stack of a row that cannot be read is a mistake of the table, not a refused configuration. */
 static int finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
     struct ss_error why = {0};
@@ -291,7 +291,7 @@ void ss_cases_free(struct ss_cases *c)
     memset(c, 0, sizeof *c);
 }
 
-/* What the tools of the row's framework show: the peaks, or one stage's memory. */
+/* Fills the memory that the tools of the row's framework show: the peaks, or one stage's memory. */
 static void fill_memory(const struct ss_result *r, int logged, double measured, struct ss_prediction *out)
 {
     const struct ss_stage_result *stage = logged == SS_LOGGED_FIRST  ? &r->stages[0]

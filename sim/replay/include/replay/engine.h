@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both engines share with the caller: a board for the outcome (in shared memory where the engine
- * runs in another process) and a tape for observed events.
+ * What both engines share with the caller: a board for the outcome (in shared memory where the engine runs in
+ * another process) and a tape for observed events.
  */
 #ifndef SS_REPLAY_ENGINE_H
 #define SS_REPLAY_ENGINE_H
