@@ -22,7 +22,7 @@ struct planner {
     struct ss_bands *bands;
     struct ss_run_options run;
     int is_range;          /* 1: --nodes is a..b */
-    struct ss_error first; /* why the first number of nodes that was refused was */
+    struct ss_error first; /* the reason of the first refusal */
 };
 
 /* A number of nodes: the words of the job, and what they ask for before completion. */

@@ -27,7 +27,7 @@ struct launch {
     struct ss_notes *notes;
 };
 
-/* ---- what the scheduler would have said ---- */
+/* ---- variables that the scheduler would set ---- */
 
 /* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", in a line; 0: none. */
 static int number_behind(const char *line, const char *end, const char *name)

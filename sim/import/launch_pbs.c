@@ -62,7 +62,7 @@ static void read_chunks(const char *p, const char *end, struct ss_pbs *out)
     *out = sum;
 }
 
-/* A list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. */
+/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. */
 static void read_list(const char *p, struct ss_pbs *out)
 {
     static const char *const names[] = {"select=", "nodes="};

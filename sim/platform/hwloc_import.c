@@ -80,7 +80,7 @@ static const char *info(hwloc_obj_t obj, const char *name)
     return obj != NULL ? hwloc_obj_get_info_by_name(obj, name) : NULL;
 }
 
-/* The device's model: its own, its PCI function's, or another OS device's of the same function. */
+/* Returns the model of a GPU: its own, that of its PCI function, or of another OS device of the function. */
 static const char *gpu_info(hwloc_obj_t gpu, const char *name)
 {
     hwloc_obj_t pci = gpu->type == HWLOC_OBJ_PCI_DEVICE ? gpu : gpu->parent;

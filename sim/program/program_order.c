@@ -302,7 +302,7 @@ static int deadlock(struct runner *r)
             total++;
             cls = c;
         }
-    /* Along "waits for" to the root: a class that waits for one that has ended, or a cycle. */
+    /* Follows "waits for" to the root: a class that waits for an ended class, or a cycle. */
     for (int i = 0; i < r->p->nclasses; i++) {
         int next = waits_for(r, cls);
         if (!blocked(r, next))

@@ -167,7 +167,7 @@ int ss_helper_ask(const struct ss_helper_request *request, const int files[SS_HE
         one.to = one.log = -1;
     }
     int rc = one.helper ? send_request(request, files) : EPIPE;
-    if (has_ended(rc)) { /* or there is none */
+    if (has_ended(rc)) { /* or no helper was started */
         if (one.helper)
             waitpid(one.helper, NULL, WNOHANG);
         forget();

@@ -76,7 +76,7 @@ static const struct {
 struct reader {
     struct ss_csv *csv;
     int at[COLUMNS];
-    double number[COLUMNS]; /* of the cells */
+    double number[COLUMNS]; /* values of the row's cells */
     struct ss_error *err;
 };
 

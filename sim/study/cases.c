@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tables, made ready to predict: job, platform and stack of each, or why there is none. */
+/* Makes rows of tables ready to predict: job, platform and stack of each row, or the reason against it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

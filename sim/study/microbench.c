@@ -183,7 +183,7 @@ static double attention_share(const struct ss_card *card, const struct ss_stack 
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 
-/* A row without blocks does not say what accumulates fast, so the rate of the backward counts. */
+/* A row without blocks does not say whether its sums are fast, so the rate of the backward counts. */
 static double product_seconds(const struct ss_card *card, const struct ss_stack *stack,
                               const struct ss_bench_point *p)
 {

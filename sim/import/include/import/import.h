@@ -15,7 +15,7 @@ struct ss_word {
 /* A file that a launch script wrote, which is nowhere else. */
 struct ss_made_file {
     char *name; /* as the command names it */
-    char *text; /* behind so many empty lines that its lines count as in the script */
+    char *text; /* the text, behind empty lines, so that its lines count as in the script */
     /* 1: made from another file, by sed: one line, that of the script which names it; a file of the disk
      * beats it */
     int elsewhere;

@@ -41,7 +41,7 @@ enum ss_graph_word {
     SS_GRAPH_WORD_PREPROCESS = 64
 };
 
-/* Asks for nothing. */
+/* Makes *asked ask for nothing. */
 void ss_asked_init(struct ss_asked *asked);
 /* Asks for a job that there is. */
 void ss_asked_of(struct ss_asked *asked, const struct ss_job *job);

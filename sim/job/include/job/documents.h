@@ -8,7 +8,7 @@
 struct ss_job;
 
 struct ss_documents;
-/* Without any; NULL when out of memory. The caller frees it with ss_documents_free. */
+/* Makes an empty store of documents; NULL: out of memory. The caller frees it with ss_documents_free. */
 struct ss_documents *ss_documents_new(void);
 /* Frees it and all rows that were asked for; NULL is allowed. */
 void ss_documents_free(struct ss_documents *d);

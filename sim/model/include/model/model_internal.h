@@ -42,7 +42,7 @@ enum {
 };
 extern const struct ss_model_field ss_model_fields[SS_MODEL_FIELDS];
 
-/* Takes over every value that `given` has. */
+/* Copies every given value of `given` into *base. */
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
 /* Gives every choice that nobody made its row's value; SS_MODEL_UNSET stays where that is OPEN. */
 void ss_model_fill(struct ss_model *m);

@@ -72,7 +72,7 @@ struct ss_recipe_facts {
 
 /* Returns the row of a precision (enum ss_precision), which must be one. */
 const struct ss_precision_facts *ss_precision_at(int precision);
-/* Returns the row of a recipe (enum ss_recipe), which must be one. */
+/* Returns the row of a recipe; `recipe` must be one (enum ss_recipe). */
 const struct ss_recipe_facts *ss_recipe_at(int recipe);
 /* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */
 const char *ss_precision_name(int precision);
