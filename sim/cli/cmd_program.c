@@ -6,11 +6,11 @@
 
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
-    int rc = ss_how_finish(&flags->how, in->scenario, cli_files(), err);
+    int rc = ss_run_words_finish(&flags->how, in->scenario, cli_files(), err);
 
     /* The native replay proves that the written program can run. */
     SS_THEN(rc, ss_run_scenario(in->scenario, &flags->how.options, run, err));
-    ss_how_free(&flags->how);
+    ss_run_words_free(&flags->how);
     return rc;
 }
 

@@ -63,7 +63,7 @@ void cli_flags_init(struct cli_flags *flags, int verb)
 {
     memset(flags, 0, sizeof *flags);
     flags->verb = verb;
-    ss_how_init(&flags->how, verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE);
+    ss_run_words_init(&flags->how, verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE);
     flags->tolerance = flags->spread = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;
@@ -73,7 +73,7 @@ void cli_flags_free(struct cli_flags *flags)
 {
     const struct cli_option *o;
 
-    ss_how_free(&flags->how);
+    ss_run_words_free(&flags->how);
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
         void *at = (char *)flags + o->offset;
         if (!has(o, flags->verb))

@@ -10,10 +10,10 @@
 #include "stepsim/capacity.h"
 #include "stepsim/compare.h"
 #include "stepsim/files.h"
-#include "stepsim/how.h"
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
+#include "stepsim/run_words.h"
 #include "stepsim/scenario.h"
 #include "stepsim/sweep.h"
 
@@ -37,7 +37,7 @@ struct ss_ask {
     struct ss_request request; /* words of the job */
     struct ss_request told;    /* options that say how it is simulated */
     struct ss_files files;     /* that were read */
-    struct ss_how how;         /* `options.bands` are owned */
+    struct ss_run_words how;   /* `options.bands` are owned */
     struct ss_sweep *vary;     /* owned */
     struct ss_request with;    /* texts of --with, a word each */
     struct ss_capacity_options capacity;

@@ -45,7 +45,7 @@ struct cli_flags {
     char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
-    struct ss_how how;
+    struct ss_run_words how;
     struct cli_texts sets; /* --set for a platform; --set for a job is a word of its request */
     struct cli_texts vary;
     struct cli_texts with;
