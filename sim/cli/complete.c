@@ -5,7 +5,7 @@
 
 #include "cli/verbs.h"
 
-/* The word under the cursor. */
+/* What is asked: the word under the cursor. */
 struct ask {
     FILE *out;
     const char *word;   /* what a candidate has to begin with */

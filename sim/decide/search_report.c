@@ -129,7 +129,7 @@ static void write_group(const struct ss_find_result *f, int g, int top, int widt
                 (long long)(group->layouts - group->refused));
 }
 
-/* "best on 8 nodes", and with which of the varied flags' values. */
+/* Writes "best on 8 nodes", with the values of the varied flags. */
 static void write_name(const char *what, const struct ss_find_group *g, FILE *out)
 {
     char words[sizeof g->flags];

@@ -231,7 +231,7 @@ static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
 
 /* ---- arguments that have no row ---- */
 
-/* Whether an argument that is not known says by its name that it is not without effect. */
+/* Refuses an unknown argument whose name shows that it has an effect. */
 static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
 {
     int off = node->kind == SS_TREE_SCALAR &&

@@ -111,7 +111,7 @@ static bool call(struct resolver *r, const struct ss_tree_node *at, char *body, 
     return put(out, text, (size_t)n);
 }
 
-/* Behind the "}" that ends what begins behind "${"; NULL: there is none. */
+/* Returns the place behind the "}" that closes a "${" whose text begins at p; NULL: there is none. */
 static const char *end_of(const char *p, const char *end)
 {
     for (int open = 1; p < end; p++) {
