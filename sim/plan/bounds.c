@@ -132,8 +132,8 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_bounds *out, st
 }
 
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_bounds *out,
-                       struct ss_error *err)
+                        const struct ss_platform *platform, struct ss_cache *cache,
+                        struct ss_plan_bounds *out, struct ss_error *err)
 {
     const struct ss_plan_options options = {.cache = cache};
     struct ss_plan_builder b;

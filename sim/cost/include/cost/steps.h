@@ -37,7 +37,7 @@ struct ss_layer_step {
     int phase; /* phase, op and op_kind are as in struct ss_step */
     const char *op, *op_kind;
     int of_part, precision; /* COMPUTE: part and precision of struct ss_step */
-    int in_exchange;             /* COMPUTE: in_exchange of struct ss_op */
+    int in_exchange;        /* COMPUTE: in_exchange of struct ss_op */
     int ahead;              /* POST: 1: the exchange that follows on the stream posts it in its own call */
     double flops, moved;    /* moved: bytes to and from memory */
 };

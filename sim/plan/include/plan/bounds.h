@@ -43,8 +43,8 @@ struct ss_plan_bounds {
  * any number of chunks. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of
  * ss_plan_options does. */
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_bounds *out,
-                       struct ss_error *err);
+                        const struct ss_platform *platform, struct ss_cache *cache,
+                        struct ss_plan_bounds *out, struct ss_error *err);
 /* Returns 1 when the layers of a job are equal (`even`), so that jobs which differ only in their chunks have
  * equal bounds. */
 int ss_plan_bounds_is_even(const struct ss_job *job);
