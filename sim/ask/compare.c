@@ -5,7 +5,7 @@
 #include "ask/ask.h"
 #include "base/base.h"
 
-/* Sides, told by files, words that all have, and those of each --with (of the command's `with`). */
+/* The sides of a comparison: files, words that all sides have, and the words of each --with. */
 struct sides {
     const struct ss_ask *all;
     struct ss_sides_words told;

@@ -113,7 +113,7 @@ static const struct module {
     {"mpi", "stepsim-mpi.so", 0, mpi_version, "search and sweep on many machines"},
 };
 
-/* What the loader says in front of what is wrong. */
+/* The loader says this in front of its complaint. */
 static void cut_line(char *text)
 {
     static const char before[] = "shared libraries: ";
@@ -143,8 +143,8 @@ _Noreturn static void open_here(const struct module *m, const char *path, int ou
     ss_leave(write(out, said, strlen(said)) < 0 || !module);
 }
 
-/* Whether a module can be loaded; text: its version, or why not. In a child: it brings libraries that end their process where they find
- * no memory, and none of them is wanted here. */
+/* Returns whether a module can be loaded; text: its version, or the reason. A child process loads it, because
+ * some libraries end their process when memory runs out, and none is wanted here. */
 static int open_in_child(const struct module *m, const char *path, char *text, size_t size)
 {
     int ends[2], status = -1;
@@ -293,7 +293,8 @@ int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_er
                     : d->check[i].needed ? "wrong"
                                          : "without",
                     d->check[i].name, d->check[i].text);
-        fputs(d->healthy ? "all that predictions need is there\n" : "predictions need what is wrong\n", out);
+        fputs(d->healthy ? "predictions can run\n" : "predictions cannot run: repair what is marked wrong\n",
+              out);
         return ss_report_done(out, err);
     }
     json_t *document = ss_json_document("doctor"), *checks = json_array();

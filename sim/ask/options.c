@@ -17,7 +17,7 @@ typedef int reader(struct ss_ask *a, const char *name, const char *value, struct
 
 static int no_value(const char *name, const char *value, struct ss_error *err)
 {
-    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: no value of it", name, value);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", name, value);
 }
 
 static int read_engine(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
@@ -58,7 +58,8 @@ static int read_placement(struct ss_ask *a, const char *name, const char *value,
 
 static int read_slow(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
-    return (!strcmp(name, "--straggler") ? ss_how_straggler : ss_how_slow_link)(&a->how, value, err);
+    return (!strcmp(name, "--straggler") ? ss_run_words_straggler : ss_run_words_slow_link)(&a->how, value,
+                                                                                            err);
 }
 
 static int read_draws(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
@@ -177,7 +178,7 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
     memset(a, 0, sizeof *a);
     a->command = command;
     a->spread = -1;
-    ss_how_init(&a->how, SS_ENGINE_NATIVE);
+    ss_run_words_init(&a->how, SS_ENGINE_NATIVE);
     a->how.options.any_engine = 1;
     a->how.options.level_choice = SS_LEVEL_FOLLOWS;
     ss_request_init(&a->request);
@@ -194,7 +195,7 @@ void ss_ask_end(struct ss_ask *a)
     ss_request_free(&a->with);
     ss_files_free(&a->files);
     ss_bands_free((struct ss_bands *)a->how.options.bands);
-    ss_how_free(&a->how);
+    ss_run_words_free(&a->how);
     if (a->vary)
         free(a->vary->rows);
     free(a->vary);
@@ -261,7 +262,7 @@ int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *er
 {
     int rc = ss_request_read(&a->request, n, words, err);
 
-    /* first what is given now, then what an earlier result was simulated with */
+    /* first the options given now, then those of the earlier result */
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < a->request.n && !rc;) {
             const struct ss_request_word *word = &a->request.word[i];
@@ -317,5 +318,5 @@ int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err)
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "--replicas without --jitter");
         return ss_hint(err, SS_ERR_USAGE, "add --jitter SIGMA");
     }
-    return ss_how_finish(&a->how, s, &a->files, err);
+    return ss_run_words_finish(&a->how, s, &a->files, err);
 }

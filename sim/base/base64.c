@@ -8,7 +8,7 @@
 struct coder {
     FILE *under;
     unsigned held; /* bytes not written yet, the first one highest */
-    int n;         /* of them: 0, 1 or 2 */
+    int n;         /* how many bytes are held: 0, 1 or 2 */
 };
 
 static void put(struct coder *c, int digits)

@@ -12,14 +12,14 @@ struct item {
     void *thing;
     void (*destroy)(void *);
     size_t bytes;
-    uint64_t asked; /* when it was last asked for, in questions */
+    uint64_t asked; /* number of the question that last asked for it */
     int taken;
-    struct item *next; /* of its chain */
+    struct item *next; /* next item of its chain */
 };
 
 struct ss_cache {
     size_t bytes;
-    uint64_t now; /* questions so far */
+    uint64_t now; /* number of questions so far */
     struct item *chain[CHAINS];
 };
 
@@ -29,7 +29,7 @@ int ss_cache_open(struct ss_cache **out, struct ss_error *err)
     return *out ? SS_OK : ss_nomem(err);
 }
 
-/* Takes the item off its chain, of which `link` points to it. */
+/* Takes an item off its chain; `link` is the chain's pointer to it. */
 static void drop(struct ss_cache *cache, struct item **link)
 {
     struct item *item = *link;
@@ -65,7 +65,7 @@ void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key)
     return item->thing;
 }
 
-/* Of those that nobody has taken the one that was not asked for the longest; 0: there is none. */
+/* Drops the untaken item that was unused for the longest time; returns 0 when every item is taken. */
 static int drop_oldest(struct ss_cache *cache)
 {
     struct item **oldest = NULL;

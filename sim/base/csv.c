@@ -18,16 +18,16 @@ struct reader {
     struct ss_error *err;
 };
 
-/* Fields lie row by row; their text is the file's, unquoted in place. */
+/* Fields are stored row by row; their text stays in the file's buffer, unquoted in place. */
 struct ss_csv {
     char file[256];
     char *text;
     const char **field;
     size_t nfields, field_cap;
-    int *line; /* of each row, the first included */
+    int *line; /* line of each row, the first row included */
     size_t nlines, line_cap;
     size_t columns;
-    struct reader at; /* behind the rows so far */
+    struct reader at; /* place behind the rows that were read */
 };
 
 static int bad(struct reader *r, const char *message, const char *hint)
@@ -84,7 +84,7 @@ static int read_plain(struct reader *r)
     return SS_OK;
 }
 
-/* One field and the separator behind it; *last when the row ends with it. */
+/* Reads one field and the separator behind it; *last is set when the row ends with the field. */
 static int read_field(struct reader *r, int *last)
 {
     char *field = r->out;
@@ -98,7 +98,7 @@ static int read_field(struct reader *r, int *last)
             return bad(r, "a carriage return without a line feed", "end lines with \\n or \\r\\n");
         r->in++;
     }
-    /* The separator's place holds the terminator: out never overtakes in. */
+    /* The terminator takes the separator's place: `out` never overtakes `in`. */
     r->in += r->in < r->end;
     *r->out++ = '\0';
     return keep(r, field);
@@ -155,7 +155,7 @@ static int check_names(struct reader *r)
     return SS_OK;
 }
 
-/* Reads rows until there are `rows`, the first included, or no more. */
+/* Reads until there are `rows` rows, the first included, or the text ends. */
 static int read_rows(struct reader *r, size_t rows)
 {
     int rc = SS_OK;
@@ -177,7 +177,7 @@ static int read_names(struct reader *r, size_t len)
     return rc ? rc : check_names(r);
 }
 
-/* The text, behind which a NUL is, is the caller's no more. */
+/* Takes over the caller's text, which has a NUL behind it. */
 static int open_own(char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err)
 {
     struct ss_csv *csv = ss_calloc(1, sizeof *csv);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where platforms, models and stacks are found by name. */
+/* How platforms, models and stacks are found by name. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,20 +11,20 @@
 #include "base/base.h"
 #include "stepsim/files.h"
 
-/* The folders that hold platforms/ and workloads/, first match wins. */
+/* The folders that hold platforms/ and workloads/; the first match wins. */
 struct roots {
     const char *path[2];
     size_t n;
     char home[4096];
 };
 
-/* The one rule for "there is none" against "it cannot be read". */
+/* The one rule that tells "there is none" from "it cannot be read". */
 static bool means_none(int why)
 {
     return why == ENOENT || why == ENOTDIR || why == ENAMETOOLONG;
 }
 
-/* *found: whether there is a file. SS_ERR_IO where that cannot be told. */
+/* Sets *found when there is a file. SS_ERR_IO where the system does not tell. */
 static int look_at(const char *path, bool *found, struct ss_error *err)
 {
     struct stat st;
@@ -36,7 +36,7 @@ static int look_at(const char *path, bool *found, struct ss_error *err)
     return ss_hint(err, SS_ERR_IO, "check the permissions of the file and its folder");
 }
 
-/* Whether a folder holds any of what the program looks up by name. */
+/* Returns whether a folder holds any of the data that the program looks up by name. */
 static bool holds_data(const char *root)
 {
     static const char *const kinds[] = {"platforms", "workloads", "validation"};
@@ -49,7 +49,7 @@ static bool holds_data(const char *root)
     return false;
 }
 
-/* SS_ERR_IO when the one that the user chose is none. */
+/* Fails with SS_ERR_IO when the folder that the user chose is no data folder. */
 static int find_roots(struct roots *r, struct ss_error *err)
 {
     const char *chosen = getenv("STEPSIM_DATA");
@@ -80,7 +80,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* A folder that is not there is empty; one that cannot be read is an error. */
+/* Lists a folder. A missing folder counts as empty; a folder that cannot be read is an error. */
 static int list_folder(const char *folder, const char *suffix, char ***names, size_t *n, size_t *cap,
                        struct ss_error *err)
 {
@@ -143,7 +143,7 @@ void ss_names_free(char **names, size_t n)
     free(names);
 }
 
-/* "a, b, c", as many as fit; dots for the rest. Whether all fit. */
+/* Writes "a, b, c" as far as it fits, and dots for the rest. Returns whether all names fit. */
 static bool join_names(char **names, size_t n, char *out, size_t size)
 {
     size_t used = 0;
@@ -158,8 +158,8 @@ static bool join_names(char **names, size_t n, char *out, size_t size)
     return true;
 }
 
-/* Small letters, without the dashes and underscores that do not part two numbers: "Llama-3.1-8B" is "llama3.1-8b", but
- * "gemma-22b" is not "gemma-2-2b". */
+/* Writes the name in small letters, without dashes and underscores except between two numbers: "Llama-3.1-8B"
+ * becomes "llama3.1-8b", but "gemma-22b" does not become "gemma-2-2b". */
 static void fold(const char *name, char *out, size_t size)
 {
     size_t n = 0;
@@ -174,10 +174,10 @@ static void fold(const char *name, char *out, size_t size)
     out[n] = 0;
 }
 
-#define FAMILY 3 /* letters that names of one family begin with */
+#define FAMILY 3 /* letters at the start that names of one family share */
 
-/* Keeps the names that begin, folded, with as much of `name` as any does: all of it, or a family's letters. Returns how many;
- * *whole: all of it. */
+/* Keeps the names that share the longest beginning with `name`, both folded: all of `name`, or a family's
+ * letters. Returns how many names it kept; *whole says whether all of `name` matched. */
 static size_t keep_beginning(char **names, size_t n, const char *name, char **kept, bool *whole)
 {
     char wanted[256], folded[256];
@@ -200,7 +200,8 @@ static size_t keep_beginning(char **names, size_t n, const char *name, char **ke
     return all && (*whole || most >= FAMILY) ? count : 0;
 }
 
-/* What is meant: a name that is alike, one that is near, or the longest that `name` begins with. */
+/* Returns the name that the user may have meant: one that is alike, one that is near, or the longest
+ * beginning of `name`. */
 static const char *meant(char **names, size_t n, const char *name)
 {
     char wanted[256], folded[256];
@@ -220,7 +221,8 @@ static const char *meant(char **names, size_t n, const char *name)
     return near ? near : longest;
 }
 
-/* The last part of a path, without the suffix: of "Qwen/Qwen3-8B" what is known here. */
+/* Writes the last part of a path, without the suffix: "Qwen/Qwen3-8B" ends in a name that may be known
+ * here. */
 static void last_part(const char *name, const char *suffix, char *out, size_t size)
 {
     const char *slash = strrchr(name, '/');
@@ -230,7 +232,7 @@ static void last_part(const char *name, const char *suffix, char *out, size_t si
         out[strlen(out) - strlen(suffix)] = '\0';
 }
 
-/* What `stepsim list` calls the files of a folder; NULL: it does not list them. */
+/* Returns the `stepsim list` word for the files of a folder; NULL: it does not list them. */
 static const char *listed_as(const char *kind)
 {
     static const char *const lists[][2] = {{"platforms", "platforms"},
@@ -282,7 +284,7 @@ static bool is_model_folder(const char *name, const char *suffix)
     return *name && !strcmp(suffix, ".json") && ss_is_folder(name);
 }
 
-/* A path where nothing is: that of a folder, of a file that is missing, or a name of a hub. */
+/* Fails for a path that does not exist: a folder's, a missing file's, or a hub's name of a model. */
 static int unknown_path(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
     char part[256], **names = NULL;
@@ -325,7 +327,7 @@ static int look_in_roots(const char *kind, const char *name, const char *suffix,
     return rc;
 }
 
-/* As look_in_roots for a name as people write it. One that is like two names is none. */
+/* Does look_in_roots for a name as people write it. A name that is like two names matches none. */
 static int look_alike(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                       bool *found, struct ss_error *err)
 {
@@ -382,7 +384,8 @@ int ss_data_look(const char *kind, const char *name, const char *suffix, char *p
     return rc || *found ? rc : look_in_folder(name, suffix, path, size, found, err);
 }
 
-/* A file by its ending, which no name has: a result, a configuration, a script. */
+/* Tells the name of a file by its ending: a result, a configuration, a script. No name of data has such an
+ * ending. */
 static bool is_file_name(const char *name)
 {
     static const char *const endings[] = {".json", ".yaml", ".yml", ".toml", ".args", ".xml", ".txt", ".sh"};
@@ -400,8 +403,9 @@ int ss_data_other_ending(const char *name, const char *endings, const char *whos
     int rc = look_at(name, &there, err);
     if (rc || !there)
         return rc;
-    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as those of %s do", name, endings, whose);
-    return ss_hint(err, code, "give one that does, or ./%s to have this one read", name);
+    ss_fail(err, code, NULL, 0, "the file '%s' does not end in %s, as the files of %s do", name, endings,
+            whose);
+    return ss_hint(err, code, "give a file with that ending, or ./%s to read this one", name);
 }
 
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,

@@ -38,14 +38,15 @@ int ss_fail(struct ss_error *err, int code, const char *file, int line, const ch
 {
     if (!err)
         return code;
-    /* The arguments may point into *err (an error that is wrapped), so the text is made beside it. */
+    /* The arguments may point into *err (a wrapped error), so the text is made beside it. */
     struct ss_error made = {.code = code, .line = line > 0 ? line : 0};
     ss_copy(made.file, sizeof made.file, file ? file : "");
     va_list args;
     va_start(args, fmt);
     vsnprintf(made.message, sizeof made.message, fmt, args);
     va_end(args);
-    /* One line of UTF-8: messages quote user input, logs are read by line, and JSON takes UTF-8 only. */
+    /* A message is one line of UTF-8: it quotes user input, logs are read by line, and JSON takes UTF-8
+     * only. */
     ss_text_clean(made.file);
     ss_text_clean(made.message);
     *err = made;
@@ -81,7 +82,7 @@ char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size)
     return buf;
 }
 
-/* Edit distance of two words of at most 63 letters, case ignored, '_' equal to '-'. */
+/* Returns the edit distance of two words of at most 63 letters; case is ignored, and '_' equals '-'. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[64];

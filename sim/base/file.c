@@ -42,7 +42,7 @@ int ss_text_written(FILE *stream, const char *what, struct ss_error *err)
     return ss_file_fail(err, NULL, text, ss_file_why(stream));
 }
 
-/* Reads the rest of f; *out has room for the NUL. */
+/* Reads the rest of f; *out gets room for the NUL. */
 static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, size_t *len,
                     struct ss_error *err)
 {
@@ -138,7 +138,7 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
     return rc;
 }
 
-/* Where a link leads that may lead to no file yet; allocated, NULL: path is no link. */
+/* Returns the allocated path that a link leads to, where there may be no file yet; NULL: path is no link. */
 static char *link_target(const char *path)
 {
     char to[4096];
@@ -156,7 +156,8 @@ static char *link_target(const char *path)
     return whole;
 }
 
-/* The path without links and dots, of which the last part need not exist; allocated, NULL where there is none. */
+/* Returns the allocated path without links and dots; its last part need not exist. NULL: there is no such
+ * path. */
 static char *canonical(const char *path)
 {
     char *found = realpath(path, NULL), *at = NULL, *next, *folder, *whole = NULL;
@@ -197,7 +198,7 @@ bool ss_file_same_target(const char *a, const char *b)
     bool there = is_there(a, &x);
     if (there != is_there(b, &y))
         return false;
-    if (there) /* a device, as /dev/null or a terminal, takes any number */
+    if (there) /* a device such as /dev/null or a terminal takes any number of writers */
         return x.st_dev == y.st_dev && x.st_ino == y.st_ino && !S_ISCHR(x.st_mode);
     char *m = canonical(a), *n = canonical(b);
     bool same = m && n ? !strcmp(m, n) : !strcmp(a, b);
@@ -208,7 +209,7 @@ bool ss_file_same_target(const char *a, const char *b)
 
 struct ss_file_writer {
     FILE *stream;
-    char *target;    /* NULL: stdout, nothing to close or rename */
+    char *target;    /* NULL: stdout, which is neither closed nor renamed */
     char *temporary; /* NULL: the target is written directly */
 };
 
@@ -251,14 +252,14 @@ static int open_target(struct ss_file_writer *w, const char *path)
     struct stat st;
     mode_t mode = 0;
     bool exists = stat(path, &st) == 0;
-    /* Behind a symbolic link the file is replaced, not the link. */
+    /* A symbolic link stays; the file behind it is replaced. */
     struct stat link;
     w->target = exists || (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) ? canonical(path) : strdup(path);
     if (!w->target)
         return errno ? errno : ENOMEM;
     if (exists && S_ISDIR(st.st_mode))
         return EISDIR;
-    if (exists && !S_ISREG(st.st_mode)) { /* /dev/null, a pipe: renaming would destroy it */
+    if (exists && !S_ISREG(st.st_mode)) { /* renaming would destroy /dev/null or a pipe */
         w->stream = fopen(path, "wbe");
         return w->stream ? 0 : errno;
     }

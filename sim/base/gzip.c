@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream that packs what is written to it, and one that unpacks what is read: the only user of zlib. */
+/* A stream that packs what is written to it, and one that unpacks what is read. No other file uses zlib. */
 #include "base/gzip.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static ssize_t packer_write(void *cookie, const char *data, size_t n)
 
     p->z.next_in = (unsigned char *)(uintptr_t)data;
     p->z.avail_in = (unsigned)n;
-    return pump(p, Z_NO_FLUSH) ? 0 : (ssize_t)n; /* a cookie says failure by 0, not by -1 */
+    return pump(p, Z_NO_FLUSH) ? 0 : (ssize_t)n; /* a cookie reports failure by 0, not by -1 */
 }
 
 static int packer_close(void *cookie)
@@ -59,7 +59,7 @@ FILE *ss_gzip_open(FILE *under)
     cookie_io_functions_t io = {.write = packer_write, .close = packer_close};
     struct packer *p = ss_calloc(1, sizeof *p);
 
-    /* 15 + 16: a gzip header, which without a call of deflateSetHeader has no name and no time. */
+    /* 15 + 16 asks for a gzip header; without a call of deflateSetHeader it has no name and no time. */
     if (!p ||
         deflateInit2(&p->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(p);
@@ -76,7 +76,7 @@ FILE *ss_gzip_open(FILE *under)
     return f;
 }
 
-/* ---- the other way ---- */
+/* ---- unpacking ---- */
 
 struct unpacker {
     z_stream z;
@@ -85,7 +85,7 @@ struct unpacker {
     unsigned char in[PACKED];
 };
 
-/* More of the packed text; 0 at its end. */
+/* Reads more of the packed text; returns 0 at its end. */
 static size_t refill(struct unpacker *u)
 {
     u->z.next_in = u->in;
@@ -111,7 +111,7 @@ static ssize_t bad_text(void)
     return -1;
 }
 
-/* Texts that follow each other are one. */
+/* Packed texts that follow each other count as one. */
 static ssize_t unpacker_read(void *cookie, char *data, size_t n)
 {
     struct unpacker *u = cookie;

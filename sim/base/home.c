@@ -14,7 +14,8 @@ bool ss_is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Of the path of a file "FOLDER/below" in its place, without dots and links; false where there is none or it is too long. */
+/* Replaces path, a file's path, by that of "FOLDER/below" without dots and links, where FOLDER holds the
+ * file. Returns false where there is none or it is too long. */
 static bool below_file(const char *below, char *path, size_t size)
 {
     char *name = strrchr(path, '/');
@@ -35,7 +36,8 @@ static bool below_program(const char *below, char *path, size_t size)
     return below_file(below, path, size);
 }
 
-/* The same of the shared library that this code is in; false where it is linked into a program. */
+/* Writes the path of `below` beside the shared library that holds this code. Returns false where the code is
+ * linked into a program. */
 static bool below_library(const char *below, char *path, size_t size)
 {
     Dl_info info;

@@ -6,7 +6,7 @@
 
 void *ss_calloc(size_t n, size_t size)
 {
-    /* calloc(0) may be NULL without being out of memory. */
+    /* calloc(0) may return NULL although there is memory. */
     return calloc(n ? n : 1, size ? size : 1);
 }
 

@@ -33,14 +33,16 @@ int ss_utf8_cut(const char *text, int most)
     return n;
 }
 
-/* Whether the character of n bytes at c is an order to a terminal: control characters, and what turns or ends lines. */
+/* Returns whether the character of n bytes at c is an order to a terminal: a control character, or one that
+ * turns or ends lines. */
 static bool is_order(const char *c, size_t n)
 {
     const unsigned char *u = (const unsigned char *)c;
     if (n == 1)
         return *u < ' ' || *u == 0x7f;
     if (n == 2)
-        return (u[0] == 0xc2 && u[1] < 0xa0) /* C1 */ || (u[0] == 0xd8 && u[1] == 0x9c);
+        return (u[0] == 0xc2 && u[1] < 0xa0) /* C1: second block of control characters */ ||
+               (u[0] == 0xd8 && u[1] == 0x9c);
     if (n != 3 || u[0] != 0xe2)
         return false;
     return u[1] == 0x80 ? u[2] == 0x8e || u[2] == 0x8f || (u[2] >= 0xa8 && u[2] <= 0xae)
@@ -64,13 +66,13 @@ char *ss_text_clean(char *text)
     return text;
 }
 
-#define HELD 9 /* the longest colour of a report */
+#define HELD 9 /* length of the longest colour of a report */
 
 struct cleaner {
     FILE *under;
     int color;
     size_t n;
-    char held[HELD + 1]; /* a character, or a colour, whose end has not come yet */
+    char held[HELD + 1]; /* a character or a colour whose end has not come yet */
 };
 
 /* "\033[", digits and ';' */
@@ -81,7 +83,8 @@ static bool may_be_color(const char *text, size_t n)
     return text[1] == '[' && strspn(text + 2, "0123456789;") == n - 2;
 }
 
-/* A colour of a report: off, the verdict's and a chart's. No other: a text that blinks or hides is none of ours. */
+/* Returns whether the text is a colour of a report: off, the verdict's or a chart's. A text that blinks or
+ * hides is none. */
 static bool is_color(const char *text, size_t n)
 {
     static const char *const begins[] = {"\033[0m", "\033[1;3", "\033[30;10", "\033[97;4"};
@@ -98,7 +101,7 @@ static size_t bytes_of(unsigned char lead)
     return lead < 0xc2 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 1;
 }
 
-/* Writes what is known of the held bytes and keeps the others. `last`: no others come. */
+/* Writes the held bytes that are complete and keeps the others. `last`: no more bytes come. */
 static void pass(struct cleaner *c, bool last)
 {
     while (c->n) {

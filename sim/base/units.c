@@ -14,7 +14,7 @@ struct spelling {
     int ten, two;
 };
 
-/* Of each unit the largest comes first: ss_unit_format prefers it. */
+/* The largest spelling of each unit comes first: ss_unit_format prefers it. */
 static const struct spelling spellings[] = {
     {SS_UNIT_NONE, "", 0, 0},
     {SS_UNIT_COUNT, "", 0, 0},
@@ -108,8 +108,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the decimal number at the start of text, 0 if there is none. *exponent: where its
- * exponent starts (or the end). No spaces, hexadecimal, inf or nan. */
+/* Returns the length of the decimal number at the start of text, 0 if there is none. *exponent is where its
+ * exponent starts (or the end). Spaces, hexadecimal, inf and nan are no number. */
 static size_t number_length(const char *text, size_t *exponent)
 {
     size_t i = text[0] == '+' || text[0] == '-', digits = 0;
@@ -130,8 +130,8 @@ static size_t number_length(const char *text, size_t *exponent)
     return i;
 }
 
-/* The digits text[0..len) x 10^power where both are whole numbers that a double holds: one multiplication or division
- * rounds correctly. False where they are not. */
+/* Reads text[0..len) x 10^power where digits and power are whole numbers that a double holds: one
+ * multiplication or division then rounds correctly. Returns false elsewhere. */
 static bool read_short(const char *text, size_t len, long power, double *out)
 {
     static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -156,15 +156,15 @@ static bool read_short(const char *text, size_t len, long power, double *out)
     return true;
 }
 
-/* The number text[0..len) x 10^ten, correctly rounded: the power of ten goes into the text, so that
- * "4.35ms" is the double next to 0.00435. False when it is too long or not finite. */
+/* Reads text[0..len) x 10^ten, correctly rounded: the power of ten goes into the text, so that "4.35ms" is
+ * the double next to 0.00435. Returns false when the number is too long or not finite. */
 static bool read_number(const char *text, size_t len, size_t exponent, int ten, double *out)
 {
     char buf[512];
     long power = 0;
     size_t n = 0;
     if (exponent < len)
-        power = strtol(text + exponent + 1, NULL, 10); /* stops at the unit; clamps */
+        power = strtol(text + exponent + 1, NULL, 10); /* stops at the unit and clamps */
     if (power > 100000)
         power = 100000;
     if (power < -100000)
@@ -232,7 +232,7 @@ int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char *
     return SS_OK;
 }
 
-/* "1e+05" -> "1e5", and a decimal point whatever the locale. */
+/* Makes "1e5" of "1e+05", with a decimal point in every locale. */
 static void tidy_number(char *text)
 {
     const char *point = localeconv()->decimal_point;
@@ -253,12 +253,12 @@ static void tidy_number(char *text)
     memmove(to, from, strlen(from) + 1);
 }
 
-/* Shortest number with this spelling that reads back exactly; false if there is none. */
+/* Writes the shortest number with this spelling that reads back exactly; returns false if there is none. */
 static bool format_as(double value, const struct spelling *s, char *text, size_t size)
 {
     double scaled = ldexp(value, -s->two), back;
     scaled = s->ten >= 0 ? scaled / pow(10, s->ten) : scaled * pow(10, -s->ten);
-    bool plain = fabs(scaled) >= 1e-4 && fabs(scaled) < 1e6; /* no exponent where people expect none */
+    bool plain = fabs(scaled) >= 1e-4 && fabs(scaled) < 1e6; /* people expect no exponent in this range */
     for (int digits = 1; digits <= 17; digits++) {
         int n = snprintf(text, size, "%.*g", digits, scaled);
         tidy_number(text);
@@ -290,7 +290,7 @@ char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size)
             ss_copy(best, sizeof best, text);
         }
     }
-    if (best_cost == SIZE_MAX) /* outside the unit's range: shown, though not readable */
+    if (best_cost == SIZE_MAX) /* a value outside the unit's range is shown, though not readable */
         snprintf(best, sizeof best, "%.17g", value);
     ss_copy(buf, size, best);
     return buf;

@@ -12,7 +12,7 @@
 #define MAX_DEPTH 256
 #define MAX_ELEMENTS (4 << 20)
 #define MAX_ATTRIBUTES 256
-#define MAX_OTHER_BYTES (64u << 10) /* in a code in which attributes cannot be counted as bytes */
+#define MAX_OTHER_BYTES (64u << 10) /* limit in an encoding whose attributes cannot be counted as bytes */
 
 struct ss_xml {
     char *file;
@@ -31,7 +31,7 @@ struct builder {
     int code;
 };
 
-/* Text of [begin, end) with a prefix "ns:" where there is one. */
+/* Copies the text [begin, end) and puts "ns:" before it where there is a prefix. */
 static char *take_text(struct ss_xml *doc, const xmlChar *prefix, const xmlChar *begin, size_t len)
 {
     size_t plen = prefix ? strlen((const char *)prefix) + 1 : 0;
@@ -47,7 +47,7 @@ static char *take_text(struct ss_xml *doc, const xmlChar *prefix, const xmlChar 
     return text;
 }
 
-/* The first failure is the cause; what follows is its echo. */
+/* Keeps the first failure, which is the cause; later ones are its echo. */
 static void stop(struct builder *b, int code, int line, const char *message, const char *hint)
 {
     if (b->failed)
@@ -58,7 +58,8 @@ static void stop(struct builder *b, int code, int line, const char *message, con
     xmlStopParser(b->parser);
 }
 
-/* Line where the start tag that ends here begins: libxml2 itself knows the line of its end. */
+/* Returns the line where the start tag that ends here begins: libxml2 itself knows only the line of its
+ * end. */
 static int tag_line(const xmlParserInput *input)
 {
     int line = input->line;
@@ -168,13 +169,15 @@ static void on_error(void *ctx, xmlErrorPtr error)
          memory ? "" : "the file must be well-formed XML; look at this line and the one before");
 }
 
-/* Failed conversions of an encoding are reported without a parser, to standard error if nobody else. */
+/* libxml2 reports failed conversions of an encoding without a parser, and to standard error where nobody else
+ * takes them. */
 static void drop_error(void *ctx, xmlErrorPtr error)
 {
     (void)ctx, (void)error;
 }
 
-/* libxml2 sets itself up at its first use, which must not be that of two threads at once: before main there is one. */
+/* libxml2 sets itself up at its first use, and two threads must not do that at once. Before main there is one
+ * thread. */
 __attribute__((constructor)) static void set_up(void)
 {
     xmlInitParser();
@@ -204,7 +207,7 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     int rc = xmlParseDocument(b->parser);
     xmlSetStructuredErrorFunc(context, before);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
-    if (b->parser->myDoc) /* libxml2 makes one for an internal DTD, whatever the callbacks */
+    if (b->parser->myDoc) /* libxml2 makes a document for an internal DTD, whatever the callbacks */
         xmlFreeDoc(b->parser->myDoc);
     xmlFreeParserCtxt(b->parser);
     if (b->failed)
@@ -222,7 +225,7 @@ static bool is_blank(const char *text, size_t len)
     return !len;
 }
 
-/* Whether '<', '=' and quotes are the bytes of ASCII, as far as the start of the document tells. */
+/* Returns whether '<', '=' and quotes are the bytes of ASCII, as far as the start of the document tells. */
 static bool is_ascii_superset(const char *text, size_t len)
 {
     static const char *const known[] = {"utf-8", "us-ascii", "ascii", "iso-8859-", "windows-125"};
@@ -235,7 +238,7 @@ static bool is_ascii_superset(const char *text, size_t len)
         return false;
     char *end = strstr(start, "?>"), *at = strstr(start, "encoding");
     if (strncmp(start, "<?xml", 5) != 0 || (end && (!at || at > end)))
-        return true; /* UTF-8, for want of another word */
+        return true; /* XML without a declaration is UTF-8 */
     at = at ? strpbrk(at, "\"'") : NULL;
     for (size_t i = 0; at && i < SS_ARRAY_LEN(known); i++)
         if (!strncasecmp(at + 1, known[i], strlen(known[i])))
@@ -243,8 +246,9 @@ static bool is_ascii_superset(const char *text, size_t len)
     return false;
 }
 
-/* libxml2 compares each attribute of a tag with all others before it tells of any, so that a file of 1 MiB can take minutes:
- * they are counted before. What stands in quotes may hold '=', but no '<'. */
+/* Counts the attributes of each tag before libxml2 sees them. libxml2 compares each attribute of a tag with
+ * all others before it calls back, so a file of 1 MiB could take minutes. A quoted value may hold '=', but no
+ * '<'. */
 static int check_tags(const char *text, size_t len, const char *name, struct ss_error *err)
 {
     int line = 1, attributes = 0, begin = 1;

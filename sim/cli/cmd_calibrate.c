@@ -73,7 +73,7 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
     return SS_OK;
 }
 
-/* What the words ask for; it points into the flags. */
+/* Reads what the words ask for; *opt points into the flags. */
 static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int argc, char **argv,
                       struct ss_error *err)
 {

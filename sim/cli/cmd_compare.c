@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* What the sides are made of: files before the first option, the other words, and those of each --with. */
+/* The sides of a comparison: files before the first option, the other words, and the words of each --with. */
 struct sides {
     struct ss_sides_words told;
     struct cli_flags flags; /* of the words that all sides have */
@@ -68,7 +68,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
     cli_flags_init(&flags, CLI_COMPARE);
     int rc = cli_inputs_load(&in, &flags, argc, argv, &why);
     if (!rc) {
-        rc = ss_how_finish(&flags.how, in.scenario, cli_files(), &why);
+        rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), &why);
         flags.how.options.bands = c->bands;
         flags.how.options.open_compute = 1;
         SS_THEN(rc, ss_run_scenario(in.scenario, &flags.how.options, &run, &why));

@@ -29,7 +29,7 @@ int cmd_explain(int argc, char **argv, struct ss_error *err)
     int rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
-    rc = ss_how_finish(&flags.how, in.scenario, cli_files(), err);
+    rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "cli/verbs.h"
 
-/* What other programs call a command; NULL: not known. */
+/* Returns the name that other programs have for a command; NULL: not known. */
 static const char *other_name(const char *name)
 {
     static const char *const known[][2] = {{"cost", "capacity"},      {"budget", "capacity"},

@@ -27,7 +27,8 @@ static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, c
     return rc;
 }
 
-/* The words that count, and what is to be told of them. Where some are refused, they are those that were read. */
+/* Keeps the words that count, and the notes about them. Where some words are refused, it keeps those that
+ * were read. */
 static int flatten(const struct ss_request *read, struct ss_request *r, struct ss_notes *assumed,
                    struct ss_error *err)
 {

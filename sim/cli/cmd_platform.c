@@ -113,7 +113,7 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
     return worst;
 }
 
-/* Only when all files are read is it known that the output is none of them. */
+/* Only after all files are read is it known that the output is none of them. */
 static int write_text(const char *text, size_t len, const char *path, struct ss_error *err)
 {
     struct ss_output *output;

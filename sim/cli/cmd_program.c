@@ -6,11 +6,11 @@
 
 static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *run, struct ss_error *err)
 {
-    int rc = ss_how_finish(&flags->how, in->scenario, cli_files(), err);
+    int rc = ss_run_words_finish(&flags->how, in->scenario, cli_files(), err);
 
-    /* The native replay that comes with it proves that what is written can run. */
+    /* The native replay proves that the written program can run. */
     SS_THEN(rc, ss_run_scenario(in->scenario, &flags->how.options, run, err));
-    ss_how_free(&flags->how);
+    ss_run_words_free(&flags->how);
     return rc;
 }
 
@@ -145,7 +145,7 @@ int cmd_program_read(int argc, char **argv, struct ss_error *err)
     if (rc)
         return rc;
     rc = replay(program, &flags, err);
-    if (rc == SS_ERR_INPUT) { /* what is wrong with a text, the checker knows by line */
+    if (rc == SS_ERR_INPUT) { /* the checker knows the line where a text is wrong */
         struct ss_error at = {0};
         if (ss_program_check(program, &at) == SS_ERR_INPUT)
             *err = at;

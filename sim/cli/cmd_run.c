@@ -104,7 +104,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
         return rc;
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
-             : ss_how_finish(&flags.how, in.scenario, cli_files(), err);
+             : ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
     cli_inputs_end(&in); /* with the placement */
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;

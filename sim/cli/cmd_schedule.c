@@ -264,7 +264,7 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
     return rc;
 }
 
-/* An exit status, as of a sweep, where all schedules are refused: there is nothing to draw. */
+/* Writes a comparison. Where all schedules are refused nothing is drawn, and the exit status is a sweep's. */
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;

@@ -2,7 +2,7 @@
 /* "stepsim schedule search": of a job, or of times on the command line. */
 #include "cli/schedule.h"
 
-/* Virtual stages on the command line; those of a job file are its own schedule's. */
+/* Returns whether the command line gives virtual stages; those of a job file belong to its own schedule. */
 static int has_chunks(int argc, char *const *argv)
 {
     static const char *const names[] = {"--vp", "--virtual-pipeline-model-parallel-size",
@@ -97,7 +97,8 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
     return rc;
 }
 
-/* Of a job, or of a shape whose stages are whole. An exit status where no layout has an order. */
+/* Searches layouts of a job, or of a shape with whole stages. Returns an exit status where no layout has an
+ * order. */
 static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
                           struct ss_error *err)
 {
@@ -144,7 +145,7 @@ static int search(struct cli_flags *f, const struct ss_scenario *scenario, struc
     if (!rc && scenario)
         rc = ss_search_other(scenario, q, r, err);
     cli_schedule_progress_end(&meter);
-    if (!rc && f->output[0]) /* first, for what cannot be written leaves one answer, the error */
+    if (!rc && f->output[0]) /* comes first: if the file cannot be written the error is the only answer */
         rc = cli_schedule_write(f, r->schedule, err);
     SS_THEN(rc, ss_search_write(q, r, f->json, stdout, err));
     ss_search_result_free(r);

@@ -7,7 +7,7 @@
 
 #define MOST_CLUSTERS 64
 
-/* What is varied, and how many clusters that makes. */
+/* Reads what is varied, and counts the clusters. */
 static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_error *err)
 {
     int rc = SS_OK;

@@ -33,7 +33,7 @@ static int watch_signals(struct ss_error *err)
     return err->code = SS_ERR_IO;
 }
 
-/* That the first words are a job is known before the page is there. */
+/* Checks that the first words are a job, before the page is up. */
 static int check(const struct ss_request *start, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};

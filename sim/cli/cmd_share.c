@@ -5,12 +5,12 @@
 
 #include "cli/cli.h"
 
-/* The jobs: files, "today.args@0-3", before the first option, and the words that all of them get. */
+/* The jobs: files, "today.args@0-3", before the first option, and the words that every job gets. */
 struct jobs {
     int n, argc;
     char **argv;
     char name[SS_SHARERS_MOST][CLI_PATH_SIZE];
-    char nodes[SS_SHARERS_MOST][256]; /* "" = behind those of the job before */
+    char nodes[SS_SHARERS_MOST][256]; /* "": the nodes behind those of the previous job */
     struct cli_flags flags;           /* of those words */
     struct cli_inputs in[SS_SHARERS_MOST];
     int loaded;

@@ -61,7 +61,7 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
     return rc;
 }
 
-/* What is written, the answer last. */
+/* The outputs in the order of writing; the answer comes last. */
 enum what { CSV, SVG, PAGE, ANSWER, NWHAT };
 
 static const char *path_of(const struct cli_flags *flags, int what)

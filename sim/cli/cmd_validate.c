@@ -79,11 +79,11 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
         fprintf(stderr, "stepsim: %d prediction%s from %s; %s\n", *moved,
                 *moved == 1 ? " differs" : "s differ", ss_text_clean(strcpy(shown, flags->against)),
                 is_results(flags) ? "\"stepsim validate --update\" writes it anew"
-                                  : "--csv FILE in place of --against writes those of now");
+                                  : "--csv FILE instead of --against writes today's");
     return rc;
 }
 
-/* Before the work, for it takes seconds. */
+/* Checks the targets before the work, which takes seconds. */
 static int check_targets(const struct cli_flags *flags, struct ss_error *err)
 {
     FILE *results = flags->update ? fopen(RESULTS, "r+e") : NULL;
@@ -126,7 +126,7 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     return SS_OK;
 }
 
-/* What --coverage prints of the table, NULL: validation/results.csv. */
+/* Prints --coverage for the table; NULL: validation/results.csv. */
 static int print_coverage(const struct cli_flags *flags, const char *table, struct ss_error *err)
 {
     struct ss_bands *bands = NULL;

@@ -49,8 +49,8 @@ static int writes_files(int verb, int argc, char *const *argv)
            verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
 }
 
-/* All that is told on stdout goes through one stream, on which no text of a file is an order to the terminal. JSON is as
- * it is: who reads it decides. */
+/* Sends stdout through one stream, on which no text of a file is an order to the terminal. JSON stays as it
+ * is: its reader decides. */
 static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, struct ss_error *err)
 {
     int shown = isatty(STDOUT_FILENO);

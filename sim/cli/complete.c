@@ -5,7 +5,7 @@
 
 #include "cli/verbs.h"
 
-/* The word under the cursor. */
+/* What is asked: the word under the cursor. */
 struct ask {
     FILE *out;
     const char *word;   /* what a candidate has to begin with */
@@ -69,7 +69,7 @@ static void offer_options(const struct ask *a, int verb)
             offer_text(a, info.name, info.doc);
 }
 
-/* Of "uniform|block" each word; capitals stand for something else. */
+/* Offers each word of "uniform|block"; capitals are placeholders. */
 static void offer_choices(const struct ask *a, const char *value)
 {
     for (const char *p = value; *p; p += *p == '|') {

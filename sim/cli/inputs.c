@@ -30,8 +30,8 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
     return rc;
 }
 
-/* Whether the option at word i is one that this command lacks or has been given: of those that an earlier result was
- * simulated with, it counts for nothing. *span: its words. */
+/* Returns whether the option at word i does not count: it belongs to an earlier result, and this command
+ * lacks it or has been given it. *span: its number of words. */
 static int is_superfluous(const struct ss_request *r, size_t i, const struct cli_flags *flags, int *span)
 {
     const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text), *any;
@@ -68,8 +68,8 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
     return rc;
 }
 
-/* Takes the subcommand's own options out of the words of a job, first those that the user gave, then those of an earlier
- * result; what is left is the job's. */
+/* Takes the subcommand's own options out of the words of a job, first the user's, then those of an earlier
+ * result; the rest is the job's. */
 static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags,
                         struct ss_error *err)
 {
@@ -98,7 +98,7 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
-/* What the reader of a launch script noted tells why its words do not make a job. */
+/* Adds the notes of the launch script's reader as a hint why its words do not make a job. */
 static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
 {
     for (unsigned long i = 0; i < notes->n && !err->hint[0]; i++)

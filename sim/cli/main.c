@@ -11,6 +11,6 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 1 << 20);
-    signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing, not the end */
+    signal(SIGXFSZ, SIG_IGN); /* a file that reaches its size limit is an error of writing, not the end */
     return cli_main(argc, argv);
 }

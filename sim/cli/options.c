@@ -63,7 +63,7 @@ void cli_flags_init(struct cli_flags *flags, int verb)
 {
     memset(flags, 0, sizeof *flags);
     flags->verb = verb;
-    ss_how_init(&flags->how, verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE);
+    ss_run_words_init(&flags->how, verb == CLI_RUN ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE);
     flags->tolerance = flags->spread = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;
@@ -73,7 +73,7 @@ void cli_flags_free(struct cli_flags *flags)
 {
     const struct cli_option *o;
 
-    ss_how_free(&flags->how);
+    ss_run_words_free(&flags->how);
     for (int i = 0; (o = cli_option_at(i)) != NULL; i++) {
         void *at = (char *)flags + o->offset;
         if (!has(o, flags->verb))
@@ -235,7 +235,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
                          other < f->verb ? "beside" : "without");
     if (known) {
         who_has(word, hint, sizeof hint);
-        return cli_usage(err, ss_flag_known(word) ? "it is of commands that take a job" : hint,
+        return cli_usage(err, ss_flag_known(word) ? "only commands that take a job have it" : hint,
                          "this command has no option %s", word);
     }
     near = ss_nearest(word, names, n);

@@ -26,13 +26,13 @@ int cli_read_jitter(struct cli_flags *f, const char *name, const char *value, st
 int cli_read_straggler(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
     (void)name;
-    return ss_how_straggler(&f->how, value, err);
+    return ss_run_words_straggler(&f->how, value, err);
 }
 
 int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
     (void)name;
-    return ss_how_slow_link(&f->how, value, err);
+    return ss_run_words_slow_link(&f->how, value, err);
 }
 
 /* "1.5s", "20ms", or seconds without a unit. */

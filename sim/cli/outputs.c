@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files of a program that may be interrupted: what is unfinished then is removed. */
+/* Output files of a program that may be interrupted: unfinished files are then removed. */
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>

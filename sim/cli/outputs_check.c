@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-/* What an option writes, "" where it was not given. */
+/* Returns the path that an option writes, "" where the option was not given. */
 static const char *written_by(const struct cli_flags *flags, const struct cli_option *o)
 {
     const char *at = (const char *)flags + o->offset, *text;
@@ -21,8 +21,8 @@ static int is_stdout(const char *path)
     return !strcmp(path, "-") || ss_output_same(path, "-");
 }
 
-/* That the file is of the kind that the option writes, no input, and can be written: told before the work, which may take
- * minutes. */
+/* Checks that the file can be written, is of the kind that the option writes, and is no input: before the
+ * work, which may take minutes. */
 static int check_file(const struct cli_option *o, const char *path, int json, struct ss_error *err)
 {
     const char *starts = o->starts ? o->starts : json && o->writes == CLI_ANSWER ? "{" : "";

@@ -122,7 +122,8 @@ static const struct cli_command commands[] = {
     {"compare", "which term of time and memory moves between jobs, by how much",
      "Predicts up to eight jobs and prints their time by label and by kernel, and their memory by class, "
      "beside each other; "
-     "differences are against the first one and sum to that of the totals. A side is a file of flags or what "
+     "differences are against the first job and sum to the difference of the totals. A side is a file of "
+     "flags or what "
      "\"stepsim run "
      "--json\" wrote, with the other words behind it, or the first side with those of a --with. Whether two "
      "speeds are told "
@@ -162,8 +163,8 @@ static const struct cli_command commands[] = {
      "money, energy, each with the range of nine of ten such jobs. With a deadline or a budget it names the "
      "number of "
      "nodes to take, else the most that cost within a tenth of the least. A global batch that the GPUs do "
-     "not divide gets "
-     "the nearest one that they do. Prices, power, failures and storage are props of the platform "
+     "not divide becomes "
+     "the nearest one that they divide. Prices, power, failures and storage are props of the platform "
      "(--set ss.mtbf=50000h); "
      "docs/guide/capacity.md tells where they are from.",
      "0 a number of nodes is within what was asked\n1 none is\n2 usage\n3 bad input, or all are refused",
@@ -182,7 +183,7 @@ static const struct cli_command commands[] = {
     {"plan", "groups, layers of every stage and chunk, microbatches, memory",
      "Shows what runs where: process groups with their ranks, layers of every stage and chunk, microbatches, "
      "warm-up, "
-     "and memory by stage. That a plan does not fit the card is no error here. With --steps: which operators "
+     "and memory by stage. A plan that does not fit the card is no error here. With --steps: which operators "
      "and collectives a stage's slots are made of, in order, with times.",
      "0 it can run\n2 usage\n3 bad input or a configuration that the framework refuses",
      "stepsim plan --platform h800 --nodes 8 --model llama3.1-70b --bf16 --tp 4 --pp 8 --cp 2 \\\n"
@@ -193,7 +194,7 @@ static const struct cli_command commands[] = {
      "\"stepsim run --job\", which then "
      "predicts the same: what a launch script starts (--launch), what a configuration of a framework asks "
      "for, or an earlier result. "
-     "Flags that others beat are left out; what has no effect is listed as comments, with the reason, as is "
+     "Overridden flags are left out; what has no effect is listed as comments, with the reason, as is "
      "what was assumed. Flags "
      "that are refused stay, with the reason behind them.",
      "0 done\n1 some flags are refused\n2 usage\n3 bad input",
@@ -267,15 +268,16 @@ static const struct cli_command commands[] = {
      "Looks for the data and the modules, tells the versions of libraries, whether launch scripts can run in "
      "a "
      "sandbox, and the cores, and predicts a job on both engines, whose times must agree to a billionth. "
-     "What "
-     "predictions need and is not there is wrong; what one command or option needs is without.",
-     "0 all that predictions need is there\n1 something is wrong\n2 usage", "stepsim doctor"},
+     "A "
+     "missing part that predictions need is marked wrong; one that a single command or option needs is "
+     "marked without.",
+     "0 predictions can run\n1 something that they need is wrong\n2 usage", "stepsim doctor"},
     {"list", "models, platforms, cards, stacks and schedules that are known by name",
      "Names that --model, --platform, --stack and --schedule know. Each of them takes a path to a file of "
      "the same kind "
      "as well. Cards are what platforms name by ss.card.base. Props are the values that --set changes.",
      NULL, "stepsim list models"},
-    {"help", "this text, or that of a command or of a verb of it",
+    {"help", "help of all commands, of one command, or of one of its verbs",
      "Prints the help of all commands, of one, or of one verb. Manual pages and shell completion are made "
      "from the same "
      "tables.",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
- * leaves it. As flows every pair is one, on its own route. On rails the fabric carries more than what stays: of what leaves,
- * what goes to the places of the q-1 others is handed to them first (PXN), so in all (q-1)/q. */
+/* All-to-all: each member sends a share to every other member. With q members a node, (q-1)/n of each buffer
+ * stays on the node and (n-q)/n leaves it. As flows every pair is one flow on its own route. On rails the fabric
+ * carries more than what stays: data for the places of the q-1 others is handed to them first (PXN), in all
+ * (q-1)/q of the buffer. */
 #include <math.h>
 
 #include "comm/collective.h"
@@ -17,7 +18,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
             away * fmin(bytes, net->nic_half) * net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
     t.near = SS_HOP_NODE;
     t.far = SS_HOP_APART;
-    t.inter = g->per_node * (n - g->per_node) / n * bytes; /* all buffers of a node */
+    t.inter = g->per_node * (n - g->per_node) / n * bytes; /* from all buffers of a node */
     return t;
 }
 

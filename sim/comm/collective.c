@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of algorithms, and which of them does a collective. */
+/* The table of algorithms, and the choice of the algorithm for a collective. */
 #include "comm/collective.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ const struct ss_collective_algorithm *ss_collective_choose(const struct ss_net *
         const struct ss_collective_algorithm *a = algorithms[i];
         if (!(a->kinds & SS_COLL_BIT(kind)) || (a->applies && !a->applies(net, &own)))
             continue;
-        if (net->rings && best) /* the ring is the first of the list */
+        if (net->rings && best) /* the ring is the first algorithm of the list */
             continue;
         if (net->net_trees && !net->rings && own.nodes > 1 && a == &ss_collective_ring &&
             kind == SS_COLL_ALL_REDUCE)

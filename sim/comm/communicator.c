@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/communicator.h"
 
-/* Bit s: stream s of a communicator for which `condition` holds. */
+/* Sets bit s for stream s of a communicator for which `condition` holds. */
 #define STREAM_BIT(stream, condition) ((stream) >= 0 && (condition) ? 1u << ((stream)&31) : 0u)
 
 const struct ss_comm_facts *ss_comm_facts(int comm)
@@ -25,7 +25,7 @@ const char *ss_axis_name(int axis)
     return axis >= 0 && axis < SS_AXIS_COUNT ? names[axis] : "unknown";
 }
 
-/* By hand: names are two letters, and every plan asks for them some hundred times. */
+/* Compares by hand: names have two letters, and every plan asks for them some hundred times. */
 int ss_axis_find(const char *name, size_t len)
 {
     for (int i = 0; i < SS_AXIS_COUNT; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Direct all-reduce of a full mesh, as RCCL has it for small buffers: each GPU of the node sends every other one its share at once, and the
- * sums back, over a link each: two steps whatever their number. */
+/* Direct all-reduce of a full mesh, as in RCCL for small buffers. Each GPU of the node sends every other GPU
+ * its share at once, and then the sums back, over one link each: two steps for any number of GPUs. */
 #include <math.h>
 
 #include "comm/collective.h"
@@ -37,7 +37,7 @@ static struct ss_collective_flows flows(const struct ss_net *net, int kind, doub
 const struct ss_collective_algorithm ss_collective_direct = {
     .name = "direct",
     .kinds = SS_COLL_BIT(SS_COLL_ALL_REDUCE),
-    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE), /* of a mesh to each member */
+    .hops = SS_HOP_BIT(SS_HOP_INTRA_NODE), /* in a mesh a flow to each member */
     .applies = applies,
     .seconds = seconds,
     .judged = judged,

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two stages of DeepEP and HybridEP: a token crosses to each of its other nodes once, from a GPU to that at the same
- * place there, and goes on over the fabric to the GPUs of its experts. Both stages run as a pipeline, so the slower one
- * counts. Combine goes the same way back. */
+/* The two stages of DeepEP and HybridEP. A token crosses once to each of its other nodes, from a GPU to the
+ * GPU at the same place there, and goes on over the fabric to the GPUs of its experts. Both stages run as a
+ * pipeline, so the slower one counts. Combine goes the same way back. */
 #include <math.h>
 
 #include "comm/collective.h"
 
-/* The rate of copies over that of NCCL's collectives: SMs that feed the fabric more slowly than it could take hold it for longer. */
+/* Returns the rate of copies over that of NCCL's collectives: SMs that feed the fabric slowly hold it for
+ * longer. */
 static double fed_share(const struct ss_net *net, const struct ss_group_shape *g)
 {
     double links = net->exchange_busbw > 0 ? net->exchange_busbw / net->fabric_busbw : 1;
     return net->dispatch_rate > 0 ? fmin(links, net->dispatch_rate / ss_near_busbw(net, g)) : links;
 }
 
-/* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over the fabric,
- * of the last round what each node's tokens have; a combine collects the first round before anything leaves, too. */
+/* Returns the time that the stages add where large chunks make them no smooth pipeline. The last chunk that
+ * comes over NICs goes on over the fabric after its arrival, as do each node's tokens of the last round; a
+ * combine also collects its first round before anything leaves. */
 static double apart(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     double rounds = kind == SS_COLL_COMBINE ? net->combine_rounds : net->dispatch_rounds;
@@ -22,8 +24,8 @@ static double apart(const struct ss_net *net, int kind, double bytes, const stru
     return g->nodes > 1 && rounds > 0 ? (kind == SS_COLL_COMBINE ? 2 : 1) * all / (g->nodes * rounds) : 0;
 }
 
-/* Kernels of one call of HybridEP: what is expected is counted, ranks wait for one another before and behind the exchange, over NICs once
- * more. */
+/* Kernels of one call of HybridEP: one counts the expected tokens, and ranks wait for one another before and
+ * behind the exchange; over NICs they wait once more. */
 enum { NEAR_KERNELS = 4, FAR_KERNELS = 5 };
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
@@ -33,7 +35,8 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
                                           apart(net, kind, bytes, g) +
                                           net->dispatch_kernels * (g->nodes > 1 ? FAR_KERNELS : NEAR_KERNELS),
                                .intra = bytes * g->spread.copies / fed_share(net, g),
-                               .inter = g->per_node * bytes * g->spread.nodes, /* of all members on a node */
+                               /* from all members of a node */
+                               .inter = g->per_node * bytes * g->spread.nodes,
                                .near = SS_HOP_NODE,
                                .far = SS_HOP_RAIL};
 }
@@ -45,7 +48,7 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
                            : ss_traffic_seconds(net, t, g);
 }
 
-/* Tokens go to all other nodes, and to all GPUs of a node, alike, unless they are uneven. */
+/* Tokens go to all other nodes, and to all GPUs of a node, in equal amounts unless the load is uneven. */
 static struct ss_collective_flows flows(const struct ss_net *net, int kind, double bytes,
                                         const struct ss_group_shape *g, int local)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVLink SHARP: the switch of one node reduces and multicasts. 1 + 1/n of the buffer passes each GPU's link, at the
- * switch's own busbw. */
+/* NVLink SHARP: the switch of one node reduces and multicasts. Each GPU's link carries 1 + 1/n of the buffer,
+ * at the switch's own busbw. */
 #include "comm/collective.h"
 
 static int applies(const struct ss_net *net, const struct ss_group_shape *g)
@@ -8,7 +8,7 @@ static int applies(const struct ss_net *net, const struct ss_group_shape *g)
     return net->nvls_busbw > 0 && g->nodes == 1;
 }
 
-/* In bytes at the busbw of the fabric. */
+/* Returns the traffic in bytes at the busbw of the fabric. */
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's NVLSTree: the switch of each node reduces its members' buffers to shares and multicasts the sums (nvls.c), and
- * between the nodes each share goes up and down a double tree (tree.c). */
+/* NCCL's NVLSTree. The switch of each node reduces its members' buffers to shares and multicasts the sums
+ * (nvls.c); between the nodes each share goes up and down a double tree (tree.c). */
 #include <math.h>
 
 #include "base/stats.h"
@@ -12,7 +12,7 @@ static int applies(const struct ss_net *net, const struct ss_group_shape *g)
            g->per_node > 1;
 }
 
-/* In bytes at the busbw of the fabric and of NICs. */
+/* Returns the traffic in bytes at the busbw of the fabric and of NICs. */
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
@@ -21,7 +21,7 @@ static struct ss_traffic traffic(const struct ss_net *net, int kind, double byte
     double steps = net->nvls_latency + 2 * ss_log2_up(g->nodes) * (ss_nccl_hop(net) + net->nccl_far);
     double nics = ss_nics_driven(net, g), sent = ss_tree_flows(g->nodes) / 2.;
     struct ss_traffic t = ss_traffic(net, inside, steps, bytes, g);
-    /* NICs start slowly, too: the first of each one's share, as in an all-to-all. */
+    /* NICs start slowly, too, at the first bytes of each member's share, as in an all-to-all. */
     t.latency = fmax(t.latency, steps + sent * fmin(bytes / nics, net->nic_half) / net->nic_busbw);
     t.inter = bytes * sent;
     t.far = ss_tree_hop(g);

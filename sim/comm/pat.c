@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's parallel aggregated trees (PAT, since 2.23): in log2(n) steps a member sends to those 2^k places on, few shares far away
- * and many near by. NCCL takes it where every member of a communicator is on a node of its own. */
+/* NCCL's parallel aggregated trees (PAT, since 2.23). In log2(n) steps a member sends to members 2^k places
+ * on: few shares far away, many shares near by. NCCL uses PAT where every member of a communicator is on a
+ * node of its own. */
 #include <math.h>
 
 #include "base/stats.h"
@@ -12,7 +13,8 @@ static int applies(const struct ss_net *net, const struct ss_group_shape *g)
            g->n > 2;
 }
 
-/* Members whose shares come over 2^step places: the others' distances whose lowest set bit it is. */
+/* Returns the share of members whose data comes over 2^step places: those at distances whose lowest set bit
+ * is 2^step. */
 static double part(const struct ss_group_shape *g, int step)
 {
     return (double)((g->n - 1 + (1 << step)) >> (step + 1)) / (g->n - 1);

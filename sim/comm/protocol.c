@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's protocols: latencies of its own table, by which it chooses, and what flags add to the data. */
+/* The library's protocols: the latencies of its own table, by which it chooses, and the overhead of flags. */
 #include <math.h>
 #include <string.h>
 
 #include "comm/collective.h"
 
-/* Bytes on a wire that carries `share` of the traffic for one of data; of LL at least what the threads that set and check flags take. */
+/* Returns the bytes on a wire that carries `share` of the traffic for each byte of data; in LL at least what
+ * the threads take that set and check flags. */
 static double wire(const struct ss_protocol_facts *f, double share, double busbw, double most)
 {
     double sent = share * f->line / f->data;
     return most > 0 ? fmax(sent, busbw / most) : sent;
 }
 
-/* A rank of a tree hands a piece on when it has all of it, so the first piece takes every step one after the other; in a ring all
- * ranks have one to send. (src/enqueue.cc, calcCollChunking; in LL and LL128 pieces are small.) */
+/* Returns the time to fill a tree. A rank hands a piece on when it has all of it, so the first piece takes
+ * every step one after the other; in a ring every rank has a piece to send at once. (src/enqueue.cc,
+ * calcCollChunking; in LL and LL128 pieces are small.) */
 static double filling(const struct ss_net *net, double near, double far, double bytes,
                       const struct ss_traffic *t, const struct ss_group_shape *g)
 {
@@ -29,9 +31,9 @@ static struct ss_traffic carried(const struct ss_net *net, int ring, double sent
     const struct ss_protocol_facts *f = &net->library->protocol[protocol];
     const double *latency = ring ? f->ring : f->tree;
     struct ss_net own = *net;
-    /* with one rank a node nothing hides a ring's steps: they take what a tree's do */
+    /* With one rank a node nothing hides a ring's steps, which take as long as a tree's. */
     double far_step = (g->per_node == 1 ? f->tree : latency)[SS_LATENCY_FAR];
-    if (protocol == SS_PROTOCOL_LL || g->nodes > 1) /* no slow start, or the NICs hide it */
+    if (protocol == SS_PROTOCOL_LL || g->nodes > 1) /* LL has no slow start, or the NICs hide it */
         own.fabric_half = 0;
     double steps = net->launch + latency[SS_LATENCY_ONCE] +
                    near * latency[SS_LATENCY_NEAR] * net->fabric_step / net->library->step +

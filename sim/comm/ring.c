@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's ring: (n-1)/n of the buffer passes every link, twice in an all-reduce (nccl-tests, PERFORMANCE.md). */
+/* NCCL's ring: each link carries (n-1)/n of the buffer, twice in an all-reduce (nccl-tests,
+ * PERFORMANCE.md). */
 #include "comm/collective.h"
 
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of a ring that the caller drives, as ring attention does: each member sends its buffer to the next one, by
- * the fabric or its NIC. */
+/* One step of a ring that the caller drives, as ring attention does: each member sends its buffer to the next
+ * member, over the fabric or its NIC. */
 #include <math.h>
 
 #include "comm/collective.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links as collectives see them, and what traffic takes on them. */
+/* Links as collectives see them, and the time of traffic on them. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 
-/* What kernels of a dispatcher take where nobody says: DeepEP's Buffer.num_sms, and what Megatron core gives HybridEP
+/* SMs of a dispatcher by default: DeepEP's Buffer.num_sms, and Megatron core's value for HybridEP
  * (moe_hybridep_num_sms). */
 #define DEEPEP_SMS 20
 #define HYBRIDEP_SMS 16
@@ -31,7 +31,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
     net->nic_half = card->nic_exchange_half;
-    net->pat = net->nvls_tree = 0; /* the stack's NCCL says */
+    net->pat = net->nvls_tree = 0; /* the stack's NCCL decides */
     net->nccl = 1;
     net->ll_busbw = card->nccl_ll_busbw;
     net->nccl_far = card->nccl_far;
@@ -47,7 +47,7 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->fabric_busbw > 0 &&
                  net->nics_per_node == net->gpus_per_node;
     net->dispatch_sms = DEEPEP_SMS;
-    if (net->fabric_busbw <= 0) /* no fabric: GPUs of a node talk over PCIe */
+    if (net->fabric_busbw <= 0) /* without fabric the GPUs of a node use PCIe */
         net->fabric_busbw = card->pcie_bandwidth;
 }
 
@@ -67,7 +67,7 @@ void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *st
 
 void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack)
 {
-    net->dispatch_rate = net->dispatch_rate_beside = 0; /* those of a stack are DeepEP's */
+    net->dispatch_rate = net->dispatch_rate_beside = 0; /* a stack's rates are DeepEP's */
     net->dispatch_rounds = ceil(ceil(tokens / stack->dispatch_chunk) / net->dispatch_sms);
     net->combine_rounds = ceil(ceil(tokens / stack->combine_chunk) / net->dispatch_sms);
 }
@@ -117,7 +117,8 @@ double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const s
     return t.latency + slowest;
 }
 
-/* Seconds a byte on the slower of links of the fabric, which are fed at a share of their rate, and what is behind the NICs. */
+/* Returns the seconds a byte on the slower of both: fabric links at the share `fed` of their rate, and the links
+ * behind the NICs. */
 static double slower(const struct ss_exchange_rate *p, double fed)
 {
     return fmax(p->near / fed, p->far);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NCCL's two binary trees over the nodes with a chain inside each: half of the buffer goes up and down each tree. A node
- * that is inside one is a leaf of the other (Sanders et al., Two-Tree Algorithms, 2009). */
+/* NCCL's two binary trees over the nodes, with a chain inside each node. Half of the buffer goes up and down
+ * each tree. A node inside one tree is a leaf of the other (Sanders et al., Two-Tree Algorithms, 2009). */
 #include <math.h>
 
 #include "base/stats.h"
 #include "comm/collective.h"
 
-/* ---- trees: node k is as high as its lowest set bit, below the node that has the next higher one ---- */
+/* ---- trees: the height of node k is its lowest set bit; its parent has the next higher one ---- */
 
 static int lowest_bit(int k)
 {
@@ -21,11 +21,11 @@ static int parent(int nodes, int k)
     return above < nodes ? above : k ^ bit;
 }
 
-/* upper: 1 for the one with the larger number. */
+/* upper: 1 for the child with the larger number. */
 static int child(int nodes, int k, int upper)
 {
     int half = lowest_bit(k) / 2;
-    if (k == 0) { /* the highest of all others */
+    if (k == 0) { /* node 0 has the highest other node as its child */
         for (half = 1; half * 2 < nodes;)
             half *= 2;
         return upper && nodes > 1 ? half : -1;
@@ -38,7 +38,7 @@ static int child(int nodes, int k, int upper)
 void ss_tree_neighbours(int nodes, int node, int to[SS_TREE_NEIGHBOURS])
 {
     for (int second = 0; second < 2; second++) {
-        /* the second tree is the first one shifted, or mirrored where nodes are even */
+        /* the second tree is the first one shifted, or mirrored for an even number of nodes */
         int even = nodes % 2 == 0, k = !second ? node : even ? nodes - 1 - node : (node - 1 + nodes) % nodes;
         int found[] = {parent(nodes, k), child(nodes, k, 0), child(nodes, k, 1)};
         for (int i = 0; i < 3; i++)
@@ -79,8 +79,8 @@ static struct ss_traffic up_and_down(const struct ss_net *net, double sent, doub
     return t;
 }
 
-/* Half of the buffer goes up and half comes down each tree; only of four nodes and more has one so many neighbours that it sends the
- * buffer twice. */
+/* Half of the buffer goes up and half comes down each tree. Only with four or more nodes has a node so many
+ * neighbours that it sends the buffer twice. */
 static struct ss_traffic traffic(const struct ss_net *net, double bytes, const struct ss_group_shape *g)
 {
     return up_and_down(net, ss_tree_flows(g->nodes) / 4., bytes, g);
@@ -98,7 +98,7 @@ static double seconds(const struct ss_net *net, int kind, double bytes, const st
     return ss_traffic_seconds(net, traffic(net, bytes, g), g);
 }
 
-/* NCCL's own model of trees sends the buffer twice among any number of nodes (src/graph/tuning.cc). */
+/* NCCL's own model of trees sends the buffer twice for any number of nodes (src/graph/tuning.cc). */
 static double judged(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
     (void)kind;

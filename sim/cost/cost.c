@@ -10,7 +10,8 @@
 #include "layers/kinds.h"
 #include "stepsim/job.h"
 
-/* Tensor cores are fed 16 bytes at a time: whether matrices with rows of `a` and `b` elements suit them. */
+/* Returns whether matrices with rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a
+ * time. */
 static int rows_aligned(int precision, double a, double b)
 {
     double rows = ss_precision_at(precision)->rows;
@@ -24,7 +25,8 @@ static double gemm(const struct ss_cost_context *c, int precision, double m, dou
     return aligned ? t : fmax(t, ss_kernel_gemm_on_cores(c->card, precision, m, n, k));
 }
 
-/* Ring steps are each hidden under the attention of one chunk; other collectives are exposed. */
+/* Returns what a context group's collectives expose. Each ring step hides under the attention of one chunk;
+ * other collectives are exposed. */
 static double cp_exposed(const struct ss_cost_context *c, const struct ss_op_attention *a, double attention_s,
                          int backward)
 {
@@ -37,10 +39,11 @@ static double cp_exposed(const struct ss_cost_context *c, const struct ss_op_att
                                 (1 - c->stack->cp_overlap) * step);
 }
 
-/* What Transformer Engine's ring moves beside attention, bytes of n steps. The causal order halves queries or keys of all steps
- * but the first: on average over the ranks of n steps (3n + 1)/4 in full. Forward: the output is set to zero and takes each
- * step's part (two read, one written); halves of Q, K and V are copied. Backward: gradients are copied in the first step and
- * added in the others; halves of Q, the output and its gradient are copied. */
+/* Returns the bytes that n steps of Transformer Engine's ring move beside attention. The causal order halves
+ * the queries or keys of all steps but the first: the average rank does (3n + 1)/4 full steps. Forward: the
+ * output is set to zero and takes the part of each step (two reads, one write); halves of Q, K and V are
+ * copied. Backward: gradients are copied in the first step and added in the others; halves of Q, of the
+ * output and of its gradient are copied. */
 static double cp_correction(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
 {
     double n = c->cp.n, steps = (3 * n + 1) / 4, halves = (n - 1) / 2;
@@ -53,8 +56,9 @@ static double cp_correction(const struct ss_cost_context *c, const struct ss_op_
     return ss_cost_elementwise(c, bytes, (backward ? 6 : 3) * (c->cp.n - 1));
 }
 
-/* The batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v), and in the
- * backward the gradients of both products: one more of scores' kind in d_v, one of context's, two of that kind in d. */
+/* Prices the batched GEMMs of unfused attention, all heads as one: scores (K = d) and context (N = d_v). The
+ * backward has the gradients of both products: one GEMM like the scores in d_v, one like the context, two
+ * like the context in d. */
 static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                          double *backward)
 {
@@ -72,9 +76,11 @@ static void unfused_cost(const struct ss_cost_context *c, const struct ss_op *op
     *backward = products + ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels);
 }
 
-/* How full its calls keep the card, of which each takes a row with all of its documents. All-to-all gives each rank whole rows of
- * fewer heads, a ring a part of each: in its first step queries see their own chunk, in the others all queries half of the keys or
- * half of them all. Gathered keys are seen by the two halves of a rank's queries apart, about as many by each query. */
+/* Returns how full the attention calls keep the card; each call takes a row with all its documents.
+ * All-to-all gives each rank whole rows of fewer heads. A ring gives it a part of each row: queries see their
+ * own chunk in the first step; in the other steps all queries see half of the keys, or half of the queries
+ * see all keys. Gathered keys are seen by the two halves of a rank's queries in two calls, with about as many
+ * keys for each query. */
 static double attention_fill(const struct ss_cost_context *c, const struct ss_op_attention *a, int backward)
 {
     double sms = ss_cost_own_sms(c), ranks = c->shape.cp;
@@ -93,13 +99,14 @@ static double attention_fill(const struct ss_cost_context *c, const struct ss_op
     double of_half = ss_kernel_attention_fill(c->card, &half, sms);
     if (a->context.coll != SS_COLL_RING_STEP)
         return of_half;
-    if (!backward) /* two streams: the next step fills the SMs that run dry, but for the last one */
+    if (!backward) /* two streams: the next step fills the SMs that idle, except in the last step */
         return ranks / (ranks - 1 + 1 / of_half);
     double others = (1 / ss_kernel_attention_fill(c->card, &all, sms) + 1 / of_half) / 2;
     return ranks / (1 / first + (ranks - 1) * others);
 }
 
-/* Few keys a query leave a block of queries as little work as a short sequence. */
+/* Returns the rate of attention. Few keys a query leave a block of queries as little work as a short sequence
+ * does. */
 static double attention_rate(const struct ss_cost_context *c, const struct ss_op_attention *a, double share,
                              int backward)
 {
@@ -110,7 +117,7 @@ static double attention_rate(const struct ss_cost_context *c, const struct ss_op
     return rate * attention_fill(c, a, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 
-/* Flash and fused attention at their measured rates, and the corrections between ring steps. */
+/* Prices flash and fused attention at their measured rates, and the corrections between ring steps. */
 static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
                        double *backward)
 {
@@ -136,7 +143,7 @@ static void attention_seconds(const struct ss_cost_context *c, const struct ss_o
         flash_cost(c, op, forward, backward);
 }
 
-/* Whether selective recompute of this layer repeats the operator. */
+/* Returns whether selective recompute of this layer repeats the operator. */
 static int redone(const struct ss_cost_context *c, const struct ss_op *op, int recompute)
 {
     return recompute == SS_RECOMPUTE_SELECTIVE && op->modules & ss_job_redone_modules(c->job);
@@ -172,8 +179,8 @@ static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op
                       &(struct ss_step_work){b, 0, op->backward_bytes});
 }
 
-/* Times of the collectives around one linear layer; sequence parallel: all-gather and reduce-scatter, else
- * `scatter` is the all-reduce. */
+/* Fills the times of the collectives around one linear layer. Sequence parallelism has an all-gather and a
+ * reduce-scatter; otherwise `scatter` is the all-reduce. */
 static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     const struct ss_shape *s = &c->shape;
@@ -186,7 +193,8 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     t->regather = !t->column || c->stack->saves_gathered <= 0;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->fabric_efficiency;
-    /* What is scattered in pieces is one GEMM's; a gradient of several layers' common input is their sum, which NCCL scatters. */
+    /* A scatter in pieces belongs to one GEMM. Layers with a common input sum their gradients, and NCCL
+     * scatters the sum. */
     t->scatter_buffers = t->column && t->piece > 0 ? 0 : t->user_buffers;
     ss_net_user_buffers(&net, t->user_buffers);
     if (s->sp > 1)
@@ -197,19 +205,20 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
         ss_collective_seconds(&net, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE, full, &c->tp);
 }
 
-/* The gain of a GEMM of depth k in phase F, I or W. */
+/* Returns the gain of a GEMM of depth k in phase F, I or W. */
 static double gain(const struct ss_cost_context *c, int precision, int phase, double k)
 {
     return ss_kernel_gemm_gain(c->card, c->stack, precision, ss_job_recipe(c->job), phase, k);
 }
 
-/* Bytes of an element of gradients that a kernel of its own adds up. */
+/* Returns the bytes of an element of gradients that a separate kernel adds up. */
 static double gradient_element(const struct ss_cost_context *c)
 {
     return c->shape.autocast ? 4 : c->shape.e;
 }
 
-/* GEMMs of a linear layer. Overlapped with user buffers, those beside a collective have `overlap_sms` SMs less. */
+/* Fills the GEMM times of a linear layer. With overlap by user buffers, GEMMs beside a collective have
+ * `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     int aligned = rows_aligned(op->gemm.precision, op->gemm.n, op->gemm.k), p = op->gemm.precision;
@@ -222,14 +231,14 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
         pieces * gemm(c, p, m, op->gemm.k, op->gemm.n, 0, part, gain(c, p, SS_PHASE_I, op->gemm.n), aligned);
     t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
                          gain(c, p, SS_PHASE_W, m), aligned);
-    if (!acc) /* a kernel of its own adds the gradient to those of earlier microbatches */
+    if (!acc) /* a separate kernel adds the gradient to those of earlier microbatches */
         t->accumulate =
             c->accumulated * ss_cost_elementwise(c, op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
 }
 
-/* What a linear layer's GEMMs do not hide of its TP collectives. Every one runs beside its GEMM with
- * --tp-comm-overlap; without it only the backward's input gather (beside the input gradient) and its scatter or
- * all-reduce (beside the weight gradient) are asynchronous. */
+/* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
+ * collective runs beside its GEMM. Without it only two of the backward do: the gather of the input (beside
+ * the input gradient) and the scatter or all-reduce (beside the weight gradient). */
 static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
 {
     double hides = t->overlap * (1 - t->piece) * t->slow;
@@ -252,7 +261,7 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     struct ss_linear_times t = {
         .column = op->gemm.role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,
-        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0 && /* not the logits */
+        .overlap = tp && c->shape.tp_comm_overlap && op->gemm_params > 0 && /* all but the logits */
                    !(c->without_grad && op->gemm.role == SS_TP_COLUMN),
         .async = c->stack->tp_async_backward > 0,
         .slow = 1 + c->slower,
@@ -271,7 +280,8 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     ss_record_linear(c->record, &t);
 }
 
-/* GEMMs of the experts: one kernel, kernels on several streams where the host issues each, or one expert after the other. */
+/* Prices the GEMMs of the experts: one kernel, kernels on several streams where the host issues each, or one
+ * expert after the other. */
 static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *op, int phase, double m,
                            double n, double k)
 {
@@ -288,7 +298,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     return fmax(t, op->gemm.groups * c->stack->host_group * c->card->host_slowdown);
 }
 
-/* In the weight gradient the tokens of an expert are the inner dimension. */
+/* In the weight gradient the tokens of an expert are the inner dimension of the product. */
 static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
     double g = op->gemm.groups;
@@ -331,14 +341,15 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     }
 }
 
-/* Operator before which recompute of a whole layer stops. */
+/* Returns the operator before which recompute of a whole layer stops. */
 static int repeated_until(const struct ss_cost_context *c, const struct ss_ops *ops)
 {
     return c->stack->stops_early > 0 && ops->where == SS_WHERE_TRANSFORMER ? ss_ops_repeated_early(ops)
                                                                            : ops->n;
 }
 
-/* The forward again before the backward, but for its operators from `until` on, which are its steps from `from` to `to`. */
+/* Repeats the forward before the backward, without its operators from `until` on; their steps lie from `from`
+ * to `to`. */
 static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int until, size_t from,
                          size_t to, struct ss_layer_cost *out)
 {
@@ -353,13 +364,15 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
         out->input_grad[i == SS_LABEL_COMPUTE ? SS_LABEL_RECOMPUTE : i] += out->forward[i] - rest.forward[i];
     out->gemms[1] += out->gemms[0] - rest.gemms[0];
     out->recompute_flops += out->forward_flops - rest.forward_flops;
-    ss_record_again(c->record, to, ss_record_length(c->record)); /* each goes before what is there */
+    /* each repetition goes before the earlier ones */
+    ss_record_again(c->record, to, ss_record_length(c->record));
     ss_record_again(c->record, 0, from);
 }
 
-/* The first forward of a layer that Megatron core's checkpointing repeats knows of no backward: Transformer Engine then casts in one
- * orientation, and gathers before its products (layernorm_linear.py: ub_overlap_ag, is_grad_enabled). PyTorch's own
- * checkpointing without reentrance records it as any other. */
+/* Prices the first forward of a layer that is repeated. With Megatron core's checkpointing that forward knows
+ * of no backward: Transformer Engine then casts in one orientation and gathers before its products
+ * (layernorm_linear.py: ub_overlap_ag, is_grad_enabled). PyTorch's non-reentrant checkpointing records it as
+ * any other forward. */
 static void forward_first(const struct ss_cost_context *c, const struct ss_ops *ops,
                           struct ss_layer_cost *out)
 {
@@ -378,11 +391,11 @@ static void forward_first(const struct ss_cost_context *c, const struct ss_ops *
     ss_record_forward(c->record, first.record);
 }
 
-/* What selective recompute repeats. */
+/* Adds what selective recompute repeats. */
 static void repeat_operators(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                              struct ss_layer_cost *out)
 {
-    struct ss_cost_context quiet = *c; /* the steps are recorded where the operator is */
+    struct ss_cost_context quiet = *c; /* the steps are recorded with the operator itself */
     quiet.record = NULL;
     for (int i = 0; i < ops->n; i++) {
         struct ss_layer_cost again = {0};
@@ -396,7 +409,8 @@ static void repeat_operators(const struct ss_cost_context *c, const struct ss_op
     }
 }
 
-/* Recompute by operator keeps what the first of the layers of one input gives; the others want the input gathered again. */
+/* Adds gathers that are repeated. Recompute by operator keeps the output of the first layer that reads an
+ * input; the other layers of that input want it gathered again. */
 static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops *ops,
                            struct ss_layer_cost *out)
 {
@@ -410,7 +424,8 @@ static void repeat_gathers(const struct ss_cost_context *c, const struct ss_ops 
     }
 }
 
-/* Largest values of shards that make the scale of an fp8 tensor (ss_op_fp8_cast). */
+/* Adds the reductions of the largest values of shards, which set the scale of an fp8 tensor
+ * (ss_op_fp8_cast). */
 static void scale_reductions(const struct ss_cost_context *c, const struct ss_ops *ops,
                              struct ss_layer_cost *out)
 {
@@ -443,7 +458,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
         size_t before = ss_record_length(c->record);
         from = i == until ? before : from;
         operator_cost(c, op, recompute, out);
-        if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) { /* which has recorded it itself */
+        /* an attention has recorded its repetition itself */
+        if (redone(c, op, recompute) && op->kind != SS_OP_ATTENTION) {
             ss_record_exchange_end(c->record);
             ss_record_again(c->record, before, ss_record_length(c->record));
         }
@@ -460,7 +476,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     for (int i = 0; i < ops->nborders; i++)
         ss_cost_bare(c, ops->border[i].phase, ops->border[i].coll, ops->border[i].bytes, out);
     scale_reductions(c, ops, out);
-    /* Whole layers are repeated with what the host makes them wait, modules beside what the host issues in all. */
+    /* Recompute of whole layers repeats the waits for the host, too; recompute of modules runs beside all
+     * that the host issues. */
     if (recompute == SS_RECOMPUTE_SELECTIVE) {
         repeat_operators(c, ops, recompute, out);
         repeat_gathers(c, ops, out);
@@ -468,7 +485,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
-    /* PyTorch's keeps what it does not wrap */
+    /* PyTorch's FSDP keeps what it does not wrap */
     ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && ops->where != SS_WHERE_TRANSFORMER, out);
     if (recompute == SS_RECOMPUTE_FULL)
         forward_first(c, ops, out);

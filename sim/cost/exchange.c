@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Exchanges of tokens between the ranks of an expert group, kernels beside them, and exchanges of a context group. */
+/* Exchanges of tokens between the ranks of an expert group, the kernels beside them, and exchanges of a
+ * context group. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@ static const struct ss_group_shape *group_of(const struct ss_cost_context *c, in
                                  : &c->etp_ep;
 }
 
-/* Share of the SMs that an exchange holds, which matters where kernels run beside it. */
+/* Returns the share of the SMs that an exchange holds; it matters where kernels run beside the exchange. */
 static double exchange_sms(const struct ss_cost_context *c, int comm, const struct ss_group_shape *group)
 {
     int own = comm == SS_COMM_EP && ss_dispatcher_has_stages(c->shape.dispatcher);
@@ -26,7 +27,8 @@ static double exchange_sms(const struct ss_cost_context *c, int comm, const stru
     return fmin(0.5, c->net.dispatch_sms / c->card->sm_count);
 }
 
-/* A dispatcher's SMs are slower beside kernels, with which they share memory and its cache. */
+/* Makes the step of an exchange. A dispatcher's SMs are slower beside kernels, which share memory and its
+ * cache. */
 static struct ss_layer_step exchange_step(const struct ss_cost_context *c, int comm, int coll, double bytes)
 {
     const struct ss_group_shape *group = group_of(c, comm);
@@ -67,7 +69,7 @@ void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, s
     ss_record_behind(c->record, SS_PHASE_F, &s);
 }
 
-/* Without what is repeated before the backward, which is counted for itself. */
+/* Folds the steps without the forward that is repeated before the backward, which is counted separately. */
 static int fold_once(const struct ss_cost_context *c, const struct ss_step_list *all,
                      double by_label[SS_LABEL_COUNT])
 {

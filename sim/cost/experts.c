@@ -7,7 +7,8 @@
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 
-/* Nodes to which the ranks are dealt: of a group that lies on them unevenly the next number that divides it. */
+/* Returns the number of nodes that the ranks are dealt to. For a group that lies on nodes unevenly it is the
+ * next larger number that divides the group. */
 int ss_experts_nodes(const struct ss_job *job, const struct ss_group_shape *ep)
 {
     int nodes = ep->nodes > 0 ? ep->nodes : 1;
@@ -41,7 +42,8 @@ int ss_experts_load(const struct ss_job *job, const struct ss_group_shape *ep, s
     return ss_load_by_rank(&in, out, ranks, err);
 }
 
-/* Whether the hottest rank, with the scatter of a pass, or the node to which most tokens come is more than the others. */
+/* Returns whether the hottest rank (with the scatter of a pass) or the node that gets most tokens has more
+ * than the others. */
 static int is_uneven(const struct ss_token_spread *s, const struct ss_load_figures *load)
 {
     const double more = 1 + 1e-9;
@@ -64,7 +66,7 @@ int ss_experts_matrix(const struct ss_job *job, const struct ss_group_shape *ep,
     *out = (struct ss_token_spread){0};
     if (status)
         return status;
-    /* figures of the rank and the node that gets, or sends, most */
+    /* figures of the rank and of the node that gets, or sends, most */
     *out = (struct ss_token_spread){
         .nodes = fmin(ep->nodes - 1, fmax(load.source * load.remote_nodes,
                                           load.hottest_node_tokens * (load.remote_nodes / load.nodes))),

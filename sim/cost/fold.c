@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps as time: one stream of kernels, and streams of collectives beside it. */
+/* The time of a list of steps: one stream of kernels, and streams of collectives beside it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +16,16 @@ struct flight {
 
 struct fold {
     double now;
-    size_t n, cap, first; /* all before the first one are waited for */
+    size_t n, cap, first; /* all collectives before `first` are waited for */
     struct flight *flight;
 };
 
-/* What kernels have of the SMs beside the collectives that are under way: max-min, as in the replay contract. */
+/* Returns the share of the SMs that kernels have beside the running collectives: max-min, as in the replay
+ * contract. */
 static double kernels_share(const struct fold *f)
 {
     double share = 0, before;
-    do { /* holds below an equal share get what they ask for */
+    do { /* a collective that asks for less than an equal share gets what it asks for */
         double left = 1, equal = 1;
         before = share;
         for (size_t i = f->first; i < f->n; i++) {
@@ -39,7 +40,7 @@ static double kernels_share(const struct fold *f)
     return share;
 }
 
-/* The next moment at which a collective begins or ends. */
+/* Returns the next moment at which a collective begins or ends. */
 static double next_change(const struct fold *f, double most)
 {
     for (size_t i = f->first; i < f->n; i++) {
@@ -75,7 +76,7 @@ static int post(struct fold *f, const struct ss_layer_step *s)
     return SS_OK;
 }
 
-/* For the oldest collective on the stream that is not waited for. */
+/* Waits for the oldest collective of the stream that was not waited for. */
 static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
 {
     const struct ss_comm_facts *facts = ss_comm_facts(comm);
@@ -94,15 +95,15 @@ static void wait(struct fold *f, int comm, double by_label[SS_LABEL_COUNT])
         f->first++;
 }
 
-/* The kernel that adds a weight gradient up is of its GEMM's part, too. */
+/* Returns whether the step is a GEMM; a kernel that adds up a weight gradient counts as its GEMM's part. */
 static int is_gemm(const struct ss_layer_step *s)
 {
     return s->flops > 0 && (s->of_part == SS_PART_ATTENTION_GEMM || s->of_part == SS_PART_MLP_GEMM ||
                             s->of_part == SS_PART_EXPERT_GEMM || s->of_part == SS_PART_LOSS);
 }
 
-/* Seconds of the kernels before the wait for step `at`, the collective `order` of its stream; `waited` are waited for. *gemms is
- * the part that is GEMMs'. */
+/* Returns the kernel seconds before the wait for step `at`, collective number `order` of its stream; `waited`
+ * collectives are waited for already. *gemms is the share of GEMMs in them. */
 static double kernels_beside(const struct ss_step_list *list, size_t at, int order, int waited, double *gemms)
 {
     int stream = ss_comm_facts(list->step[at].comm)->stream;
@@ -122,7 +123,7 @@ static double kernels_beside(const struct ss_step_list *list, size_t at, int ord
 
 void ss_steps_beside(struct ss_step_list *list, const struct ss_card *card)
 {
-    int posted[SS_COMM_COUNT] = {0}, waited[SS_COMM_COUNT] = {0}; /* by stream, of which there are no more */
+    int posted[SS_COMM_COUNT] = {0}, waited[SS_COMM_COUNT] = {0}; /* by communicator, one stream each */
     for (size_t i = 0; i < list->n; i++) {
         struct ss_layer_step *s = &list->step[i];
         if (s->kind == SS_STEP_COMPUTE)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gathers of sharded parameters and scatters of their gradients, beside the layer they are of. */
+/* Gathers of sharded parameters and scatters of their gradients, beside the layer that they belong to. */
 #include <math.h>
 
 #include "cost/cost.h"
 #include "cost/memory.h"
 #include "stepsim/job.h"
 
-/* Parameters of a layer that one group shards, and its collectives. */
+/* The parameters of a layer that one group shards, and their collectives. */
 struct fsdp_part {
     int comm;
     const struct ss_group_shape *group;
     double params, gemm;
-    double sm_share;   /* of the kernels beside its collectives */
-    double seconds[2]; /* of the forward's collectives, and of the backward's */
+    double sm_share;   /* share of the SMs that the collectives take of the kernels beside them */
+    double seconds[2]; /* of the collectives of the forward, and of the backward */
 };
 
 static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const struct fsdp_part *part, int coll,
@@ -24,7 +24,8 @@ static struct ss_layer_step fsdp_step(const struct ss_cost_context *c, const str
     return step;
 }
 
-/* Parameters of experts are sharded in a group of their own where they lie on other ranks; returns the number of parts. */
+/* Fills the parts of a layer and returns their number. Parameters of experts that lie on other ranks are
+ * sharded in a group of their own. */
 static int fsdp_parts(const struct ss_cost_context *c, const struct ss_ops *ops, struct fsdp_part parts[2])
 {
     double expert = 0, gemm = 0;
@@ -52,7 +53,8 @@ static double backward_kernels(const struct ss_layer_cost *cost)
     return kernels(cost->input_grad) + kernels(cost->weight_grad) + kernels(cost->joint);
 }
 
-/* What a collective beside a layer takes of its kernels and of the host's time between them, as the fold and the replay have it. */
+/* Returns the share of a layer's kernels, diluted by the host's time between them, that a collective beside
+ * the layer takes; the fold and the replay take the same share. */
 static double taken(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
                     const struct ss_group_shape *group)
 {
@@ -64,7 +66,7 @@ static double taken(const struct ss_cost_context *c, const struct ss_layer_cost 
     return ss_sm_share_diluted(share, busy, host);
 }
 
-/* Seconds of one pass of a layer, and the part of them that such a share slows: all but waits. */
+/* Seconds of one pass of a layer, and the share of them that SMs taken away slow: all but waits. */
 struct fsdp_beside {
     double seconds, slowed;
 };
@@ -79,8 +81,8 @@ static struct fsdp_beside beside(const struct ss_cost_context *c, const struct s
     return (struct fsdp_beside){seconds, seconds > 0 ? fmin(1, (busy + host) / seconds) : 0};
 }
 
-/* What the parts' collectives in one pass, one after the other from its beginning, add to it: what they take of what they slow, between
- * which its waits are spread, and what sticks out. */
+/* Returns what the parts' collectives add to one pass. They run one after the other from its beginning. Their
+ * SMs slow the pass, waits excepted, and the end of the last may stick out. */
 static double held(const struct fsdp_part *parts, int n, int backward, const struct fsdp_beside *b)
 {
     double left = b->seconds, slowed = 0, all = 0;
@@ -94,9 +96,10 @@ static double held(const struct fsdp_part *parts, int n, int backward, const str
     return fmax(all - b->seconds, slowed);
 }
 
-/* Sharded parameters are gathered before each pass and gradients scattered after the backward, each
- * beside the layer's own compute (prefetch of one layer), from which they take their share of the SMs. Where gradients
- * and states alone are sharded (ZeRO-2) the forward gathers, in every microbatch or, on average, once an iteration. */
+/* Adds the collectives of FSDP. Sharded parameters are gathered before each pass, and gradients are scattered
+ * after the backward, each beside the layer's own compute (prefetch of one layer), from which it takes its
+ * share of the SMs. Where only gradients and states are sharded (ZeRO-2) the forward gathers: in every
+ * microbatch, or on average once an iteration. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
                   struct ss_layer_cost *out)
 {

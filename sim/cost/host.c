@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host, which issues what the GPU does (docs/reference/model.md). */
+/* The host, which issues the work of the GPU (docs/reference/model.md). */
 #include <math.h>
 
 #include "cost/cost.h"
 #include "stepsim/job.h"
 
-/* Collectives of an operator in one direction of the pass. */
+/* Returns the number of collectives of an operator in one direction of the pass. */
 static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
 {
     int sp = c->shape.sp > 1, column = op->gemm.role == SS_TP_COLUMN;
@@ -24,8 +24,9 @@ static unsigned graph_part(const struct ss_op *op)
                                                         : SS_GRAPH_ATTN;
 }
 
-/* Whether a CUDA graph of the job holds the operator: one whose size the host knows, of a part that the scope names. Only that of
- * the whole iteration holds what is no transformer layer. */
+/* Returns whether a CUDA graph of the job holds the operator. A graph holds operators whose size the host
+ * knows, in the parts that its scope names. Only the graph of the whole iteration holds more than transformer
+ * layers. */
 static int in_graph(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op)
 {
     const struct ss_job *job = c->job;
@@ -45,8 +46,8 @@ double ss_host_launch(const struct ss_cost_context *c)
     return fmin(c->stack->host_operator, c->stack->host_group) * c->card->host_slowdown;
 }
 
-/* What Transformer Engine's ring issues for each of its steps but the first, without autograd: attention, a send and a receive, and
- * kernels that copy halves and correct (cp_correction of cost.c). */
+/* Calls that Transformer Engine's ring issues for each step but the first, without autograd: attention, a
+ * send and a receive, and the kernels that copy halves and correct (cp_correction of cost.c). */
 enum { RING_FORWARD = 1 + 2 + 3, RING_BACKWARD = 1 + 2 + 6 };
 
 static double ring_steps(const struct ss_cost_context *c, const struct ss_op *op)
@@ -54,7 +55,8 @@ static double ring_steps(const struct ss_cost_context *c, const struct ss_op *op
     return c->cp.n > 1 && op->attention.context.coll == SS_COLL_RING_STEP ? c->cp.n - 1 : 0;
 }
 
-/* Host time of an operator's forward and backward. A CUDA graph is one call for all operators whose sizes the host knows. */
+/* Computes the host's times for forward and backward of an operator. A CUDA graph is one call for all
+ * operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
                        double *forward, double *backward)
 {
@@ -67,9 +69,10 @@ static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops
         *forward = *backward = 0;
 }
 
-/* Calls of Megatron core's checkpointing, beside the operators that it repeats: states of three random number generators are
- * read in the forward, and read, set and set back in the backward, each a call without kernels; autograd has a function of its
- * own in the forward, and in the backward that and a pass inside the pass. */
+/* Calls of Megatron core's checkpointing beside the operators that it repeats. States of three random number
+ * generators are read in the forward; the backward reads, sets and resets them; each is a call without
+ * kernels. The forward has one autograd function; the backward has that function and a pass inside the
+ * pass. */
 enum { FORWARD_STATES = 3, BACKWARD_STATES = 9, FORWARD_FUNCTIONS = 1, BACKWARD_FUNCTIONS = 2 };
 
 static void checkpoint_times(const struct ss_cost_context *c, const struct ss_ops *ops, unsigned modules,
@@ -93,9 +96,9 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
     *backward += checkpoints * (BACKWARD_FUNCTIONS * call + BACKWARD_STATES * state);
 }
 
-/* Where the host has waited for the GPU it is no longer ahead: the GPU stands still until the host has issued as much as
- * the GPU works on. The longest time that it does, in the forward, until the host waits again in the next layer, which is taken
- * to be like this one. */
+/* Returns the longest time that the GPU stands still in a forward after the host has waited for it. The host
+ * is then no longer ahead, and the GPU idles until the host has issued as much as the GPU works on. The time
+ * ends where the host waits again in the next layer, which counts as equal to this one. */
 static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu)
 {
     double host = 0, done = 0, most = 0, f, b;
@@ -112,8 +115,8 @@ static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops
     return most;
 }
 
-/* Graphs of layers are calls of autograd each way (Megatron core's cuda_graphs.py, Transformer Engine's graph.py); that of the
- * iteration is one for all. */
+/* Returns the autograd calls for graphs: one each way for the graph of a layer (Megatron core's
+ * cuda_graphs.py, Transformer Engine's graph.py), one in all for the graph of the iteration. */
 static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *ops)
 {
     unsigned parts = 0;
@@ -129,8 +132,8 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
     return n * ss_host_call(c);
 }
 
-/* The host issues an operator's kernels and collectives one after the other and runs ahead of the GPU: a pass
- * over a layer takes the longer of both. What the host adds is labelled `other`. */
+/* Adds what the host adds, with label `other`. The host issues an operator's kernels and collectives one
+ * after the other and runs ahead of the GPU, so a pass over a layer takes the longer of both. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   unsigned modules, struct ss_layer_cost *out)
 {

@@ -29,8 +29,8 @@ double ss_kernel_strided(const struct ss_card *card, double elements, double byt
     return rate > 0 ? elements * fmax(0, 1 / rate - traffic) : 0;
 }
 
-/* Rows of tiles that `groups` matrices of m rows together fill. Where their rows scatter over more than a tile a matrix's last
- * tile is half full on average; a matrix has at least one. */
+/* Returns the rows of tiles that `groups` matrices of m rows together fill, at least one a matrix. Where rows
+ * scatter over more than a tile, the last tile of a matrix is half full on average. */
 static double tile_rows(double groups, int scattered, double m, double tile)
 {
     double rows = m / groups;
@@ -42,14 +42,16 @@ static double prologue(const struct ss_card *card, int precision)
     return ss_prop_get(ss_precision_at(precision)->prologue, card);
 }
 
-/* Bytes of an element of an operand; in nvfp4 with its share of the scale of 16 elements. */
+/* Returns the bytes of an element of an operand; nvfp4 adds an element's share of the scale of 16
+ * elements. */
 static double element_bytes(int precision)
 {
     const struct ss_precision_facts *p = ss_precision_at(precision);
     return p->recipe == SS_NO_RECIPE ? p->bits / 8. : ss_recipe_bytes(p->recipe);
 }
 
-/* Bytes that move while tiles are multiplied: operands, and products that are not added to others. */
+/* Returns the bytes that move while tiles are multiplied: operands, and products that are not added to a
+ * sum. */
 static double beside_products(int precision, double groups, double m, double n, double k, int accumulate)
 {
     double element = element_bytes(precision);
@@ -67,11 +69,11 @@ struct products {
     double groups, m, n, k;
     int scattered, accumulate;
     double sms, gain;
-    int streams; /* each group is a kernel of its own */
+    int streams; /* 1: each group is a kernel of its own */
 };
 
-/* Waves of SMs that the tiles fill. Where each group is a kernel of its own each has its own last wave, half full on average where
- * rows scatter. */
+/* Returns the waves of SMs that the tiles fill. Where each group is its own kernel, each has its own last
+ * wave, half full on average where rows scatter. */
 static double waves(const struct products *p, double tile_m, double tile_n)
 {
     double count = tile_rows(p->groups, p->scattered && p->groups > 1, p->m, tile_m) * ceil(p->n / tile_n);
@@ -176,18 +178,20 @@ double ss_kernel_wide_backward(const struct ss_card *card, double d_qk)
     return d_qk > 128 ? card->attention_wide : 1;
 }
 
-/* Keys of a thread block of the backward: of flash attention 2 and 3 at heads up to 128, of cuDNN assumed. */
+/* Keys of a thread block of the backward; that of flash attention 2 and 3 for heads up to 128 channels,
+ * assumed for cuDNN. */
 #define BACKWARD_TILE 128
 
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms)
 {
     double tiles = ceil(call->queries / (call->backward ? BACKWARD_TILE : card->attention_tile));
     double blocks = call->heads * tiles, longest = sms / blocks * call->spread; /* over all work on all SMs */
-    /* When the last and longest block starts, blocks under way have mean(w^2) / (2 mean(w)) left: a third of the longest where work
-     * grows from none, half of it where all are equal. The SMs wait for the difference. */
+    /* When the last, longest block starts, the running blocks have mean(w^2) / (2 mean(w)) left: a third of
+     * the longest block where work grows from zero, half of it where all are equal. The SMs wait for the
+     * difference. */
     double tail = 5. / 6 - 1 / (3 * call->spread);
-    /* The backward starts a head with its longest block, which is so much nearer to its end when the last one starts; with the longest
-     * of all heads first the last ones are short. */
+    /* The backward starts each head with its longest block, so that block is further along when the last
+     * block starts. If the longest blocks of all heads come first, the last blocks are short. */
     if (call->backward)
         tail = card->attention_sorted > 0 ? 0 : fmax(0, tail - (call->spread - 1) * tiles / (2 * sms));
     double alone = call->backward ? longest : longest / card->attention_lone;

@@ -41,7 +41,7 @@ void ss_layer_set_free(struct ss_layer_set *set)
     free(set);
 }
 
-/* Where a run lies: the numbered layers, before or behind them (enum ss_layer_where). */
+/* Returns where a run lies: before, in or behind the numbered layers (enum ss_layer_where). */
 static int where_of(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
     return run->predicts ? SS_WHERE_BEHIND : ss_layer_part(set, run)->ops->where;
@@ -54,7 +54,7 @@ static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run
 
 /* ---- parts ---- */
 
-/* NULL: out of memory. */
+/* Returns the operators of a kind, NULL when memory runs out. */
 static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
 {
     struct ss_layer_list *made;
@@ -70,7 +70,7 @@ static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
     return &made->ops;
 }
 
-/* The part of a set, NULL: it has none of this kind under this treatment. */
+/* Returns the set's part of this kind and treatment, NULL where it has none. */
 static const struct ss_layer_part *part_of(const struct ss_layer_set *set, int kind, int treatment)
 {
     for (int i = 0; set && i < set->nparts; i++)
@@ -102,7 +102,7 @@ static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
     return record ? ss_record_end(&recorder, &part->steps) : SS_OK;
 }
 
-/* Index of a part, built when it is first asked for; -1 out of memory. */
+/* Returns the index of a part, which is built when it is first asked for; -1: out of memory. */
 static int part_find(struct ss_layer_set *set, int kind, int treatment)
 {
     const struct ss_layer_part *there = part_of(set, kind, treatment);
@@ -128,7 +128,7 @@ static int run_new(struct ss_layer_set *set, struct ss_layer_runs *runs, int kin
     return SS_OK;
 }
 
-/* One more layer of this kind at the end of the chunk. */
+/* Adds one layer of this kind at the end of the chunk. */
 static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kind, int treatment)
 {
     struct ss_layer_run *last = runs->n ? &runs->run[runs->n - 1] : NULL;
@@ -139,7 +139,8 @@ static int run_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int kin
     return run_new(set, runs, kind, treatment, 0);
 }
 
-/* Multi-token prediction: all but embedding and loss is recomputed, or nothing where the method is block. */
+/* Adds the layers of multi-token prediction. Recompute repeats all but embedding and loss there, or nothing
+ * where the method is block. */
 static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int nlayers)
 {
     const struct ss_job *job = set->c->job;
@@ -193,7 +194,7 @@ static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *c
     }
 }
 
-/* Times of a backward alone, whose weight gradients run beside its own exchanges. */
+/* Fills the times of a backward alone whose weight gradients run beside its own exchanges. */
 static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk)
 {
     struct ss_step_list list;
@@ -255,7 +256,7 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
     return (struct ss_layer_params){0};
 }
 
-/* Routed experts of a run, where they are counted apart; flat: FSDP's one tensor a layer. */
+/* Counts the routed experts of a run where they are counted apart; flat: FSDP has one tensor a layer. */
 static void expert_params(struct ss_param_count *p, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, int flat)
 {
@@ -268,7 +269,7 @@ static void expert_params(struct ss_param_count *p, const struct ss_layer_set *s
     p->expert_tensors += run->count * (flat ? 1 : ops->sum.expert_tensors);
 }
 
-/* Elements of one weight of each shape. */
+/* Returns the elements of one weight of each shape. */
 static double weight_shapes(const struct ss_ops *ops)
 {
     double sum = 0;
@@ -294,7 +295,8 @@ static void transformer_params(struct ss_param_count *p, const struct ss_ops *op
     p->shapes = fmax(p->shapes, weight_shapes(ops));
 }
 
-/* Multi-token prediction's layer has its gradients before the numbered ones. */
+/* Counts the layer of multi-token prediction, whose gradients are ready before those of the numbered
+ * layers. */
 static void predicting_params(struct ss_param_count *p, const struct ss_layer_set *set,
                               const struct ss_layer_run *run)
 {
@@ -305,7 +307,7 @@ static void predicting_params(struct ss_param_count *p, const struct ss_layer_se
     p->expert_loss += layer.expert;
 }
 
-/* Embedding or output layer, or what multi-token prediction has beside its layer. */
+/* Counts embedding, output layer, or the parameters of multi-token prediction beside its layer. */
 static void border_params(struct ss_param_count *p, const struct ss_cost_context *c, const struct ss_ops *ops,
                           int kind)
 {
@@ -368,7 +370,7 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
 
 /* ---- phases ---- */
 
-/* With kernels as slow as those of the GPUs that wait for each other. */
+/* Returns the seconds with kernels as slow as on the slowest GPU that the rank waits for. */
 static double part_seconds(const struct ss_layer_set *set, const struct ss_layer_cost *cost, int phase)
 {
     double s = 0;
@@ -382,15 +384,15 @@ static double part_seconds(const struct ss_layer_set *set, const struct ss_layer
     return s;
 }
 
-/* The i-th run in the order of a phase: backward ones begin behind. */
+/* Returns the i-th run in the order of a phase: a backward begins with the last run. */
 static const struct ss_layer_run *run_at(const struct ss_layer_runs *runs, int phase, size_t i)
 {
     return &runs->run[phase == SS_PHASE_F ? i : runs->n - 1 - i];
 }
 
-/* Layers of a run that are done at a place behind the first `layers` of `all` transformer layers of a phase; `left` of
- * them are still to come before this run. What is no transformer layer is done before the first one, or behind the last
- * of the backward. */
+/* Returns how many layers of a run are done at the place behind the first `layers` of `all` transformer
+ * layers of a phase; `left` of them are still to come before this run. Other layers are done before the first
+ * transformer layer; in a backward those that lie before it come last. */
 static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers,
                        int all, int left)
 {

@@ -8,18 +8,18 @@
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
 
-/* Memory of one call. */
+/* Working memory of one call. */
 struct work {
     double *p;                           /* [SS_LOAD_TYPES][experts] */
     struct ss_load_count *expert, *rank; /* [experts], [ep] */
     struct ss_load_bell *bells;          /* [experts] */
-    struct ss_load_law *law;             /* [2][phases]: of the hottest rank, of the hottest expert */
-    double *weight;                      /* [phases] */
-    double *touch;                       /* [ep] */
+    struct ss_load_law *law; /* [2][phases]: laws of the hottest rank, and of the hottest expert */
+    double *weight;          /* [phases] */
+    double *touch;           /* [ep] */
     struct ss_load_profile copies, tokens, node_tokens;
 };
 
-/* What one source sends an expert: the capacity cuts it, and padding fills it up. */
+/* How many copies of one source an expert takes: the capacity cuts their number, and padding fills it up. */
 struct cut {
     double capacity; /* INFINITY: dropless */
     int pad;
@@ -58,7 +58,8 @@ static int check(const struct ss_load_input *in, struct ss_error *err)
     return SS_OK;
 }
 
-/* Copies of one source that an expert takes, of normal ones with this mean and variance. Returns those dropped. */
+/* Cuts a normal count of copies, with this mean and variance, to what an expert takes of one source. Returns
+ * the mean number of dropped copies. */
 static double cut(const struct cut *cut, struct ss_load_count *c)
 {
     double mean = c->mean, sigma = sqrt(c->variance);
@@ -80,14 +81,14 @@ static double cut(const struct cut *cut, struct ss_load_count *c)
     return dropped;
 }
 
-/* Copies of one source that an expert takes at most. */
+/* Returns the most copies of one source that an expert takes. */
 static double capacity_of(const struct ss_load_input *in)
 {
     double even = in->tokens * in->top_k / in->experts / sources_of(in);
     return in->capacity_factor > 0 ? ceil(in->capacity_factor * even) : INFINITY;
 }
 
-/* Counts of all experts and ranks in a pass. Returns the share of copies that is dropped. */
+/* Computes the counts of all experts and ranks in a pass. Returns the share of copies that is dropped. */
 static double count(const struct ss_load_input *in, const struct ss_load_phase *phase, const struct work *w)
 {
     const double sources = sources_of(in), tokens = in->tokens / sources;
@@ -95,10 +96,10 @@ static double count(const struct ss_load_input *in, const struct ss_load_phase *
     const double together = phase->repeated ? sources : 1;
     double dropped = 0, draws[SS_LOAD_TYPES];
     for (int t = 0; t < phase->types; t++) {
-        int open = 0; /* experts that a token may choose or not */
+        int open = 0; /* experts that a token may choose or leave out */
         for (int e = 0; e < in->experts; e++)
             open += phase->p[t][e] > 0 && phase->p[t][e] < 1;
-        /* Of a choice of a fixed number of experts; its parts vary more before their sum is known. */
+        /* A token chooses a fixed number of experts; single choices vary more before their sum is fixed. */
         draws[t] = phase->even || open < 2 ? 0 : tokens * phase->share[t] * open / (open - 1);
     }
     for (int r = 0; r < in->ep; r++)
@@ -123,8 +124,8 @@ static double count(const struct ss_load_input *in, const struct ss_load_phase *
     return dropped / (tokens * in->top_k);
 }
 
-/* Tokens that come to the blocks of experts (ranks, nodes), each once. Adds the mean number of blocks of a token to *sum, and the
- * tokens of the block with most, over those that a block routes, to *most. */
+/* Counts the distinct tokens that come to each block of experts (rank, node). Adds a token's mean number of
+ * blocks to *sum, and to *most the tokens of the largest block over those that a block routes. */
 static int reach(const struct ss_load_input *in, const struct ss_load_phase *phase, int blocks,
                  struct work *w, struct ss_load_profile *profile, double *sum, double *most)
 {
@@ -180,7 +181,7 @@ static int add_phase(const struct ss_load_input *in, int i, int phases, struct w
     return status == SS_OK ? status : ss_fail(err, status, NULL, 0, "out of memory");
 }
 
-/* The value that the figure of a pass stays below with this probability, the passes being of all phases. */
+/* Returns the value that a figure stays below with this probability in a pass of any phase. */
 static double percentile(const struct ss_load_law *law, const double *weight, int phases, double p)
 {
     double low = INFINITY, high = -INFINITY;
@@ -225,7 +226,7 @@ static int figures(const struct ss_load_input *in, int phases, struct work *w, s
     return SS_OK;
 }
 
-/* The three profiles, and what ranks route. */
+/* Ends the three profiles and fills what ranks route. */
 static void end_profiles(const struct ss_load_input *in, struct work *w, const struct ss_load_figures *f,
                          struct ss_load_ranks *ranks)
 {

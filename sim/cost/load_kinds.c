@@ -9,15 +9,15 @@
 #include "cost/load_internal.h"
 #include "stepsim/job.h"
 
-/* The workloads, as routing_for_step of the request draws them. `hot` of the tokens choose among the pool, the others among
- * all experts. Its hot pool is of max(top_k, experts / 4) experts from expert 0 on. */
+/* The workloads, drawn as routing_for_step of the request does. A share `hot` of the tokens choose among the
+ * pool, the others among all experts. The hot pool has max(top_k, experts / 4) experts, from expert 0 on. */
 enum pool { POOL_ALL, POOL_HOT, POOL_SPREAD, POOL_UPPER_HALF, POOL_ROTATING };
 struct workload {
     int pool; /* enum pool */
     double hot;
-    double
-        passes; /* share of the passes in which they do; in the others all tokens choose among all experts */
-    double source; /* most tokens of a source over the mean */
+    /* share of the passes that have a pool; in the others all tokens choose among all experts */
+    double passes;
+    double source; /* most tokens of a source, over the mean */
     int in_turn;
 };
 enum {
@@ -34,10 +34,9 @@ static const char *const workload_names[WORKLOADS] = {
 static const struct workload workloads[WORKLOADS] = {
     [WORKLOAD_BALANCED] = {POOL_ALL, 0, 1, 1, 1},
     [WORKLOAD_HOT_EXPERT_SET] = {POOL_HOT, 0.75, 1, 1, 0},
-    [WORKLOAD_HOT_RANK] = {POOL_HOT, 0.75, 1, 1,
-                           0}, /* the same pool: which rank has it follows from the layout */
+    [WORKLOAD_HOT_RANK] = {POOL_HOT, 0.75, 1, 1, 0}, /* the same pool: the layout decides which rank has it */
     [WORKLOAD_SPREAD_HOT_EXPERTS] = {POOL_SPREAD, 0.75, 1, 1, 0}, /* every other expert */
-    /* Sources from half the mean to one and a half: how ragged, the request leaves open. */
+    /* Sources route from half the mean to one and a half; the request does not say how ragged they are. */
     [WORKLOAD_SOURCE_RAGGED] = {POOL_ALL, 0, 1, 1.5, 0},
     [WORKLOAD_ZERO_EXPERT_RANK] = {POOL_UPPER_HALF, 1, 1, 1, 0},
     [WORKLOAD_ROTATING_HOTSPOT] = {POOL_ROTATING, 0.75, 1, 1, 0}, /* the pool moves on by its size */
@@ -63,7 +62,7 @@ static int hot_size(const struct ss_load_input *in)
     return in->top_k > in->experts / 4 ? in->top_k : in->experts / 4;
 }
 
-/* Steps of the rotating pool after which it is where it began. */
+/* Returns after how many steps the rotating pool is back where it began. */
 static int rotations(const struct ss_load_input *in)
 {
     int n = 1;
@@ -96,7 +95,8 @@ int ss_load_phases(const struct ss_load_input *in, struct ss_error *err)
     }
 }
 
-/* Probabilities in the ratio of the weights, at most 1 and top_k in sum: what is cut goes to the others. */
+/* Makes probabilities in the ratio of the weights, at most 1 each, sum top_k; other experts get what that
+ * limit cuts. */
 static int share_out(double *p, int experts, int top_k, struct ss_error *err)
 {
     int certain = 0, before = -1;
@@ -111,7 +111,7 @@ static int share_out(double *p, int experts, int top_k, struct ss_error *err)
         double scale = certain < top_k ? (top_k - certain) / rest : 0;
         for (int e = 0; e < experts; e++)
             if (p[e] >= 0 && p[e] * scale >= 1) {
-                p[e] = -1; /* certain */
+                p[e] = -1; /* chosen for certain */
                 certain++;
             }
         if (certain == before)
@@ -134,7 +134,7 @@ static int from_file(const struct ss_load_input *in, int layer, double *p, struc
     return share_out(p, in->experts, in->top_k, err);
 }
 
-/* (0, 1], of a counter: the same on every machine. */
+/* Returns a number in (0, 1] from a counter, the same on every machine. */
 static double uniform(uint64_t seed, uint64_t draw, uint64_t i)
 {
     return ss_uniform(ss_mix64(ss_mix64(seed * 0x9e3779b97f4a7c15ULL + draw + 1) + i + 1));
@@ -145,8 +145,9 @@ static double upper_tail(double x)
     return erfc(x * 0.7071067811865476) / 2;
 }
 
-/* Logits are normal with variance 1 about the bias. A token chooses an expert where its logit is above a threshold, the same for
- * all tokens, above which top_k logits are on average. */
+/* Fills probabilities for biased logits, which are normal with variance 1 about the bias. A token chooses an
+ * expert whose logit is above a threshold. The threshold is common to all tokens and lets top_k logits pass
+ * on average. */
 static int biased(const struct ss_load_input *in, int draw, double *p)
 {
     double low = -10 * (1 + in->exponent), high = -low;
@@ -158,8 +159,7 @@ static int biased(const struct ss_load_input *in, int draw, double *p)
             p[e + 1] = r * sin(turn);
     }
     double at = 0;
-    for (int i = 0; i < 100 && high - low > 1e-12;
-         i++) { /* Newton's steps inside of an interval that closes */
+    for (int i = 0; i < 100 && high - low > 1e-12; i++) { /* Newton's steps inside a shrinking interval */
         double sum = -in->top_k, slope = 0;
         for (int e = 0; e < in->experts; e++) {
             double x = at - p[e];
@@ -217,8 +217,9 @@ static int workload(const struct ss_load_input *in, int i, struct ss_load_phase 
     if (steady)
         return SS_OK;
     int marked = mark_pool(in, w->pool, w->pool == POOL_ROTATING ? i : 0, out->p[1]);
+    /* too few experts for a token, which then chooses among all */
     if (marked < in->top_k && w->pool == POOL_SPREAD)
-        return SS_OK; /* too few for a token: it chooses among all */
+        return SS_OK;
     if (marked < in->top_k)
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "%s has %d experts to choose from, a token chooses %d",
                        in->workload, marked, in->top_k);
@@ -250,7 +251,8 @@ static int fill(const struct ss_load_input *in, int i, struct ss_load_phase *out
     }
 }
 
-/* What is as good as never or always is so: the moments of counts of probabilities like 1e-200 would be no numbers. */
+/* Makes near-certain probabilities certain: the moments of counts with probabilities like 1e-200 would be no
+ * numbers. */
 static void make_certain(double *p, int n)
 {
     for (int e = 0; e < n; e++)

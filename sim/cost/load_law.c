@@ -5,10 +5,11 @@
 #include "base/base.h"
 #include "cost/load_internal.h"
 
-/* Standard deviations to both sides of a mean beyond which a count is not. */
+/* Standard deviations from the mean beyond which no count is expected. */
 #define FAR 6.0
 
-/* P(count <= x): that of a gamma distribution of these moments, by Wilson and Hilferty's cube root. */
+/* Returns P(count <= x) of a gamma distribution with these moments, by the cube root of Wilson and
+ * Hilferty. */
 static double below(const struct ss_load_bell *c, double x)
 {
     if (c->sigma <= 0)
@@ -28,7 +29,7 @@ static double end_of(const struct ss_load_bell *c)
     return c->mean + FAR * (1 + fmax(0, c->skew)) * c->sigma;
 }
 
-/* Counts as bells, neighbours that are alike as one. Returns how many. */
+/* Makes bells of counts; equal neighbours become one bell. Returns how many bells there are. */
 static int bells_of(const struct ss_load_count *counts, int n, int sign, struct ss_load_bell *out)
 {
     int bells = 0;
@@ -45,7 +46,7 @@ static int bells_of(const struct ss_load_count *counts, int n, int sign, struct 
     return bells;
 }
 
-/* P(all counts <= x) */
+/* Returns P(all counts <= x). */
 static double all_below(const struct ss_load_bell *bells, int n, double x)
 {
     double product = 1;
@@ -86,7 +87,8 @@ void ss_load_law_init(struct ss_load_law *law, const struct ss_load_count *count
         moment += 2 * above * i * law->step;
     }
     law->mean = law->low + area;
-    /* The counts vary together by their shares of a sum that in truth is fixed: this changes no mean, but what varies. */
+    /* The counts share a sum that is in truth fixed, so part of their common variance is false. Taking that
+     * part off changes no mean, only the variance. */
     double variance = moment - area * area;
     double scale = variance > 0 ? sqrt(fmax(0, 1 - shared / variance)) : 0;
     law->low = law->mean - area * scale;

@@ -4,7 +4,7 @@
 
 #include "cost/load_internal.h"
 
-/* Below this the shares of a pass are equal, and two shares are one. */
+/* Below this skew the shares of a pass are equal; within this difference two shares are one. */
 #define SAME 1e-10
 
 void ss_load_profile_add(struct ss_load_profile *p, const double *share, double weight)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distinct ranks and nodes of a token. A choice of k experts is as likely as the product of its experts' odds, so that the sum
- * over the choices with none in a set is a coefficient of a product of polynomials: of (1 + odds x) over the experts outside
- * of it, that of x^k. Where all are as likely this is the hypergeometric distribution.
+ * Distinct ranks and nodes of a token. A choice of k experts is as likely as the product of its experts'
+ * odds. The sum over the choices without an expert of a set is therefore the coefficient of x^k in the
+ * product of (1 + odds x) over the experts outside the set. With equal odds this is the hypergeometric
+ * distribution.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,11 +12,11 @@
 #include "base/base.h"
 #include "cost/load_internal.h"
 
-/* Odds of an expert that almost every token chooses stay finite. */
+/* This limit keeps the odds of an expert finite that almost every token chooses. */
 #define MOST_LIKELY 0.9999
 #define LENGTH (SS_LOAD_TOP_K_MAX + 1)
 
-/* Sums over choices of j experts: touching exactly d groups, and in all. */
+/* Sums over choices of j experts: those that touch exactly d groups, and all. */
 struct sums {
     double touch[LENGTH][LENGTH]; /* [d][j] */
     double any[LENGTH];           /* [j] */
@@ -27,7 +28,7 @@ struct limited {
     double *group;    /* [groups][k + 1]: polynomials */
     struct sums all;  /* over all groups */
     struct sums rest; /* over all but groups rest_first .. rest_end - 1 */
-    struct sums some; /* of the block at hand */
+    struct sums some; /* over the block at hand */
     int rest_first, rest_end;
 };
 
@@ -61,7 +62,8 @@ static void block_poly(const double *odds, int first, int end, int k, double *po
         times_expert(poly, k, odds[e]);
 }
 
-/* Blocks touched, no limit: the experts outside of a block are those before and those behind it. */
+/* Adds the touched blocks where the router has no limit: the experts outside a block are those before it and
+ * those behind it. */
 static int reach_unlimited(const double *odds, int experts, int k, int blocks, double scale, double *touch)
 {
     const size_t row = (size_t)k + 1;
@@ -108,7 +110,7 @@ static void sums_times(const struct limited *l, struct sums *s, const double *po
     memcpy(s->any, next, ((size_t)l->k + 1) * sizeof *next);
 }
 
-/* Over all groups but first .. end - 1. */
+/* Sums over all groups but first .. end - 1. */
 static void sums_without(const struct limited *l, struct sums *s, int first, int end)
 {
     sums_begin(l, s);
@@ -117,7 +119,7 @@ static void sums_without(const struct limited *l, struct sums *s, int first, int
             sums_times(l, s, l->group + (size_t)g * ((size_t)l->k + 1));
 }
 
-/* Over all experts but first .. end - 1, into l->some. */
+/* Sums over all experts but first .. end - 1, into l->some. */
 static void sums_outside(struct limited *l, int first, int end)
 {
     const int from = first / l->size, to = (end + l->size - 1) / l->size;
@@ -139,9 +141,10 @@ static void sums_outside(struct limited *l, int first, int end)
     }
 }
 
-/* Probability that a token has none of the experts first .. end - 1. Experts are taken in the order of their scores; behind
- * the first expert of the last group that may be touched, the experts of other groups are passed over. So a choice that
- * would touch fewer groups stays what it is, all others touch exactly as many as they may. */
+/* Returns the probability that a token has none of the experts first .. end - 1. Experts are taken in the
+ * order of their scores. Once the token touches its last allowed group, experts of other groups are passed
+ * over. A choice that would touch fewer groups therefore stays as it is, and every other choice touches
+ * exactly as many groups as it may. */
 static double none_limited(struct limited *l, int first, int end)
 {
     const int k = l->k;
@@ -160,7 +163,7 @@ static int reach_limited(const struct ss_load_input *in, const double *odds, int
 {
     const size_t row = (size_t)in->top_k + 1;
     const int size = in->experts / blocks;
-    /* Where all experts and all blocks are alike one block stands for them. */
+    /* Where all experts and all blocks are equal, one block stands for all. */
     const int alike = even && (blocks % in->groups == 0 || in->groups % blocks == 0);
     struct limited *l = ss_calloc(1, sizeof *l);
     double *group = ss_calloc((size_t)in->groups, row * sizeof *group);

@@ -8,14 +8,15 @@
 #include "cost/offload.h"
 #include "stepsim/job.h"
 
-/* All but the experts that are counted apart. */
+/* Returns all parameters but those of experts that are counted apart. */
 static double dense_of(const struct ss_param_count *params)
 {
     return params->all - params->expert;
 }
 
-/* What DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py): flat in 16 bit,
- * then in fp32 where the norm had one gradient in fp64. Without shares (FP16_Optimizer) all of them in fp32, twice. */
+/* Returns what DeepSpeed needs beside its bucket to step on its share of 16-bit gradients (stage_1_and_2.py):
+ * a flat copy in 16 bit, then one in fp32 where the norm had one gradient in fp64. Without shares
+ * (FP16_Optimizer) it needs all of them in fp32, twice. */
 static double zero_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
                           struct ss_optimizer_shards shards)
 {
@@ -25,7 +26,8 @@ static double zero_copies(const struct ss_cost_context *c, const struct ss_param
     return 2 * share + fmax(4 * share, 8 * fmin(params->tensor, share));
 }
 
-/* Copies of the gradients that the step needs beside 16-bit ones, bytes. bf16 accumulates in fp32, whole, in ZeRO too. */
+/* Returns the bytes of gradient copies that the step needs beside 16-bit gradients. bf16 accumulates in fp32
+ * and copies all gradients, with ZeRO too. */
 static double gradient_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
                               struct ss_optimizer_shards shards)
 {
@@ -36,7 +38,8 @@ static double gradient_copies(const struct ss_cost_context *c, const struct ss_p
     return 4 * copied;
 }
 
-/* The 16-bit bucket in which ZeRO reduces; ZeRO-3 puts its tensors in the order of the ranks, a copy of it (coalesced_collectives.py). */
+/* Returns the bytes of the 16-bit bucket in which ZeRO reduces. ZeRO-3 also puts its tensors in the order of
+ * the ranks, in a copy of the bucket (coalesced_collectives.py). */
 static double zero_buckets(const struct ss_cost_context *c)
 {
     int copies = c->fsdp.n > 1 && c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS ? 2 : 1;
@@ -49,8 +52,9 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
     return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
 }
 
-/* 1: not Megatron core's optimizer (Apex's, FSDP's), or one that is aware of precision, which reads 16-bit gradients but for
- * fp8 that scales by itself (distrib_optimizer.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). */
+/* Returns 1 where the optimizer reads 16-bit gradients without a copy: it is not Megatron core's (but Apex's
+ * or FSDP's), or it is precision-aware. A precision-aware one copies for fp8 that scales by itself
+ * (distrib_optimizer.py, use_precision_aware_optimizer_no_fp8_or_ds_fp8). */
 static int reads_gradients(const struct ss_cost_context *c)
 {
     const struct ss_job *job = c->job;
@@ -60,7 +64,7 @@ static int reads_gradients(const struct ss_cost_context *c)
            (!ss_precision_is_quantized(job->precision) || job->fp8_recipe == SS_FP8_DELAYED);
 }
 
-/* DeepSpeed flattens the gradients that it steps before it copies them; ZeRO-3 steps so many parameters at a time
+/* DeepSpeed flattens gradients before it copies them for a step; ZeRO-3 steps this many parameters at a time
  * (zero_optimization.sub_group_size). */
 #define SUB_GROUP 1e9
 
@@ -78,33 +82,35 @@ double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss
     return (zero ? 4 + bytes.grad : 4) * own * (1 - c->job->offload.optimizer);
 }
 
-/* PyTorch's FSDP shards fp32 parameters, which are their own master copy; 16 bit is what it gathers. */
+/* Returns whether shards are their own master copy: PyTorch's FSDP shards fp32 parameters and gathers them in
+ * 16 bit. */
 static int shard_is_master(const struct ss_cost_context *c)
 {
     return c->stack->fsdp_pytorch > 0 && ss_parameter_bytes(c->job, c->stack).weight < 4 &&
            c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS;
 }
 
-/* Quantized weights stay from a microbatch to the next. */
+/* Returns whether quantized weights stay from one microbatch to the next. */
 static int caches_fp8(const struct ss_cost_context *c)
 {
     return ss_precision_is_quantized(c->job->precision) && !c->stack->fp8_dynamic;
 }
 
-/* Bytes of `params` parameters, `gemm` of them in GEMMs, which may be kept quantized. */
+/* Returns the bytes of `params` parameters; `gemm` of them are in GEMMs, which may keep them quantized. */
 static double weight_bytes(const struct ss_cost_context *c, double params, double gemm)
 {
     double narrow = caches_fp8(c) && c->job->fp8_param_gather ? gemm : 0;
     return (params - narrow) * ss_parameter_bytes(c->job, c->stack).weight + narrow * c->shape.quantized;
 }
 
-/* What one rank has of `bytes` of all parameters, `expert` of them of experts, where each are sharded in their group. */
+/* Returns one rank's part of `bytes` bytes of parameters, `expert` of them of experts; each kind is sharded
+ * in its own group. */
 static double sharded(const struct ss_cost_context *c, double bytes, double expert)
 {
     return (bytes - expert) / c->fsdp.n + (expert > 0 ? expert / c->edp.n : 0);
 }
 
-/* Shards what the job shards inside a group, and adds what is gathered of it at a time. */
+/* Shards what the job shards inside a group, and adds what is gathered at a time. */
 static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
                         struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
@@ -113,7 +119,7 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] =
             sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
-        /* this layer's and the next one's */
+        /* this layer and the next one */
         memory[SS_MEM_OTHER] += fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
         if (pytorch)
             memory[SS_MEM_OTHER] += params->borders * e;
@@ -130,9 +136,10 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     }
 }
 
-/* Buffers that DeepEP registers for a group of `ranks`, in bytes: queues of tokens by channel (two SMs) and peer, over the fabric
- * inside the node, and between nodes to send and to receive (deepseek-ai/DeepEP csrc/config.hpp, lengths of deep_ep/buffer.py).
- * Tokens are of 16 bit, as Megatron asks for, and bring their source, and up to 128 experts, weights and scales. */
+/* Buffers that DeepEP registers for a group of `ranks`, in bytes: queues of tokens by channel (two SMs) and
+ * peer, over the fabric inside the node, and between nodes for sending and for receiving (deepseek-ai/DeepEP
+ * csrc/config.hpp, lengths of deep_ep/buffer.py). Tokens are of 16 bit, as Megatron asks for; each brings its
+ * source and up to 128 experts, weights and scales. */
 double ss_memory_deepep(int ranks, double hidden, int sms)
 {
     static const struct {
@@ -151,9 +158,10 @@ double ss_memory_deepep(int ranks, double hidden, int sms)
     return bytes;
 }
 
-/* HybridEP has room for all tokens of the group on each rank, as if all chose it, with the probabilities of the node's experts in fp32,
- * which dispatch and combine share, and scales of 128 elements. For each other node a rank has room for its tokens, in dispatch once
- * and in combine twice (deepseek-ai/DeepEP, branch hybrid-ep: csrc/hybrid_ep/buffer and hybrid_ep.cu). */
+/* HybridEP has room on each rank for all tokens of the group, as if all chose that rank. Dispatch and combine
+ * share the fp32 probabilities of the node's experts and the scales of 128 elements. For each other node a
+ * rank has room for its own tokens, once in dispatch and twice in combine (deepseek-ai/DeepEP, branch
+ * hybrid-ep: csrc/hybrid_ep/buffer and hybrid_ep.cu). */
 double ss_memory_hybridep(int ranks, int local, double experts, double tokens, double hidden, double wide)
 {
     double probabilities = 4 * experts * local, scales = 4 * hidden / 128;
@@ -162,8 +170,9 @@ double ss_memory_hybridep(int ranks, int local, double experts, double tokens, d
     return tokens * (ranks * inside + (ranks / local - 1) * (dispatched + combined));
 }
 
-/* Buffers of a stage that has experts. What NCCL's all-to-all and gather need is among its groups' buffers; the tokens of all ranks that
- * Megatron's allgather dispatcher gathers are in a buffer of its own, which stays (use_global_buffer in token_dispatcher.py). */
+/* Returns the dispatcher's buffers on a stage with experts. NCCL's all-to-all and gather use the buffers of
+ * their groups. Megatron's allgather dispatcher gathers the tokens of all ranks into a buffer of its own,
+ * which stays (use_global_buffer in token_dispatcher.py). */
 static double dispatcher_buffers(const struct ss_cost_context *c, const struct ss_param_count *params)
 {
     const struct ss_shape *s = &c->shape;
@@ -184,8 +193,9 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     const struct ss_job *job = c->job;
     struct ss_parameter_bytes bytes = ss_parameter_bytes(job, c->stack);
     double states =
+        /* Muon has no second moment */
         dense_of(params) * (bytes.states / shards.dense) + params->expert * (bytes.states / shards.expert) -
-        4 * (params->muon / shards.dense + params->expert_muon / shards.expert); /* no second moment */
+        4 * (params->muon / shards.dense + params->expert_muon / shards.expert);
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
@@ -196,7 +206,8 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     else if (c->stack->ddp_copies > 0 && c->replicas > 1)
         memory[SS_MEM_GRADIENTS] *= 2;
     if (caches_fp8(
-            c)) /* by rows and by columns, over the microbatches; one of them may be the parameter itself */
+            /* copies by rows and by columns over the microbatches; one of them may be the parameter itself */
+            c))
         memory[SS_MEM_WEIGHTS] +=
             params->gemm * c->shape.quantized *
             ((c->shape.any_layout || c->shape.weights_turned || c->stack->fp8_keeps_less > 0 ? 1 : 2) -
@@ -206,7 +217,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);
     if (c->stack->dummy_gradients > 0 && c->stack->fused_wgrad_accumulation > 0)
         memory[SS_MEM_OTHER] += params->shapes * c->shape.e;
-    if (job->pp > 1) /* received activation and gradient; double when sends overlap */
+    if (job->pp > 1) /* received activation and gradient; twice where sends overlap */
         memory[SS_MEM_OTHER] += (c->p2p_overlapped ? 4 : 2) * ss_shape_border_bytes(&c->shape);
 }
 
@@ -222,16 +233,17 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
            offload * params->expert * (states + 4) / shards.expert + c->job->offload.layers * kept;
 }
 
-/* What the transformer layers of a chunk add up to. */
+/* Sums over the transformer layers of a chunk. */
 struct layers {
-    int redone;       /* recomputed ones */
-    double kept;      /* bytes of those that are not, from F to B */
-    double offloaded; /* of them on the host */
-    /* offload by module: most that a layer, and one of its modules, has on its way from or to the host */
+    int redone;       /* number of recomputed layers */
+    double kept;      /* bytes that the other layers keep from F to B */
+    double offloaded; /* the part of `kept` on the host */
+    /* offload by module: the most that a layer, and that one of its modules, has on its way from or to the
+     * host */
     double moving, moving_group;
     double weight_grad;
-    double working; /* largest of the kinds */
-    double hidden;  /* largest difference of what a layer makes and what it keeps */
+    double working; /* largest of the kinds of layers */
+    double hidden;  /* largest difference between what a layer makes and what it keeps */
     double redo;    /* most that one recomputed layer makes */
 };
 
@@ -265,7 +277,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
     return l;
 }
 
-/* The transformer layers: what they keep from F to B, and the working sets of F and B. */
+/* Adds up what the transformer layers keep from F to B, and the working sets of F and B. */
 static void layers_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                           struct ss_chunk_cost *chunk)
 {
@@ -275,25 +287,28 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
                     ? job->recompute.num_layers
                     : 1;
     double border = ss_shape_border_bytes(&c->shape);
-    double gradients = 3 * border; /* of the residual stream, of the branch at work, of its norm's output */
+    /* of the residual stream, of the running branch, and of the output of its norm */
+    double gradients = 3 * border;
     chunk->activation_bytes = ceil((double)l.redone / group) * border + l.kept;
-    chunk->activation_bytes -= l.offloaded; /* lives on the host */
+    chunk->activation_bytes -= l.offloaded; /* offloaded bytes live on the host */
     chunk->forward_extra_bytes = l.working;
     chunk->backward_extra_bytes = l.working + gradients + l.hidden;
-    /* One group's activations are alive again, of which its input was kept; those of the layers behind, that were kept, are gone. */
+    /* The backward recomputes the activations of one group, whose input was kept; the kept activations of
+     * later layers are gone by then. */
     if (l.redone > 0)
         chunk->backward_extra_bytes =
             l.working + gradients +
             fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - border - l.kept);
-    /* A layer's tensors on their way to the host; those of the layer that the backward begins with, which are back already where
-     * other slots lie between; and in the backward a module's, that come while the layer behind still has its own. */
+    /* Forward: a layer's tensors on their way to the host. Backward: the tensors of its first layer, which
+     * are back early where other slots lie between; and a module's tensors that arrive while the layer behind
+     * still has its own. */
     chunk->forward_extra_bytes += (chunk->has_loss ? 1 : 2) * l.moving;
     chunk->backward_extra_bytes += (chunk->has_loss ? 0 : l.moving) + l.moving_group;
     chunk->weight_grad_bytes = l.weight_grad;
 }
 
-/* Adds embedding, output layer, or what multi-token prediction has beside its layer; logits are a class of memory of their
- * own. What is recomputed keeps its input. */
+/* Adds embedding, output layer, or what multi-token prediction has beside its layer. Logits are a class of
+ * memory of their own. A recomputed part keeps its input. */
 static void border_memory(const struct ss_cost_context *c, const struct ss_layer_set *set,
                           const struct ss_layer_run *run, struct ss_chunk_cost *chunk)
 {
@@ -307,15 +322,15 @@ static void border_memory(const struct ss_cost_context *c, const struct ss_layer
     chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
 
-/* What a chunk keeps of the output that it has sent to the next one: see ss.memory.keep_outputs. */
+/* Returns what a chunk keeps of the output that it has sent to the next chunk: see ss.memory.keep_outputs. */
 static double kept_output(const struct ss_cost_context *c)
 {
     double keeps = c->stack->keep_outputs;
     return keeps > 1 ? ss_shape_send_bytes(&c->shape) : keeps > 0 ? ss_shape_border_bytes(&c->shape) : 0;
 }
 
-/* Uneven loads of experts are averages of tokens, so bytes are no whole numbers. Rounded, their sums are exact, and moments of
- * equal memory are equal: else rounding would decide which of them is the peak. */
+/* Rounds to whole bytes. Uneven loads of experts are averages, so bytes have fractions, and rounding errors
+ * of sums would decide which of several equal moments is the peak. */
 static void whole_bytes(struct ss_chunk_cost *chunk)
 {
     chunk->activation_bytes = round(chunk->activation_bytes);
@@ -340,7 +355,8 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
 
 /* ---- beside tensors ---- */
 
-/* Bytes a parameter of gradients that lie scattered: not in the buffers of mixed precision or of ZeRO. */
+/* Returns the bytes a parameter of gradients that lie scattered, outside the buffers of mixed precision and
+ * of ZeRO. */
 static double flattened_bytes(const struct ss_job *job)
 {
     if (job->dp.distributed_optimizer || job->dp.fsdp)

@@ -6,13 +6,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Bytes a parameter of what Muon's step calls, operator by operator: weight decay 8 and momentum 12; norm 4, division 8, cast to
- * bf16 6, back 6, scale 8; update 12. The 16-bit parameter is written from the master copy, which is read. */
+/* Bytes a parameter that Muon's step moves, operator by operator: weight decay 8 and momentum 12; norm 4,
+ * division 8, cast to bf16 6, back 6, scale 8; update 12. The copy reads the master copy and writes the
+ * 16-bit parameter. */
 enum { MUON_BYTES = 8 + 12 + 4 + 8 + 6 + 6 + 8 + 12, MUON_COPY = 4 };
-/* Their kernels: of a tensor, and of a matrix that is made orthogonal; and GEMMs of an iteration. */
+/* Kernels of a step for each tensor, and for each matrix that is made orthogonal; GEMMs of one iteration. */
 enum { TENSOR_KERNELS = 4, MATRIX_KERNELS = 7, NS_GEMMS = 3 };
 
-/* A matrix of a rank: rows and columns of its part, ranks of the tensor group that share it, by columns. */
+/* A matrix of a rank: rows and columns of the rank's part, and the number of ranks of the tensor group that
+ * share it by columns. */
 struct matrix {
     double rows, columns;
     int ranks;
@@ -28,7 +30,7 @@ static void gemm_add(const struct ss_cost_context *c, double m, double n, double
     sum->seconds += ss_kernel_gemm(c->card, SS_BF16, m, n, k, 0, c->card->sm_count, 1);
 }
 
-/* Newton-Schulz on X, m x n: A = X X^T, B = b A + c A A, X = a X + B X, over again, in bf16. */
+/* Prices Newton-Schulz on X, m x n: A = X X^T, B = b A + c A A, X = a X + B X, repeated, in bf16. */
 static struct work iterate(const struct ss_cost_context *c, double m, double n)
 {
     struct work step = {0, 0};
@@ -39,7 +41,8 @@ static struct work iterate(const struct ss_cost_context *c, double m, double n)
                          step.seconds * c->job->optimizer.muon_steps};
 }
 
-/* The shorter side is m, but where ranks hold parts: each multiplies its columns, and products are summed. */
+/* Prices a matrix. The shorter side is m, unless ranks hold parts: each then multiplies its columns, and the
+ * products are summed. */
 static struct work orthogonalise(const struct ss_cost_context *c, const struct matrix *x)
 {
     double whole = x->columns * x->ranks, steps = c->job->optimizer.muon_steps;
@@ -58,7 +61,7 @@ static struct work orthogonalise(const struct ss_cost_context *c, const struct m
     return iterate(c, fmin(x->rows, x->columns), fmax(x->rows, x->columns));
 }
 
-/* The matrices of one tensor of an operator; returns their number. */
+/* Fills the matrices of one tensor of an operator and returns their number. */
 static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, struct matrix out[3])
 {
     int ranks = op->gemm.role == SS_TP_NONE || c->tp.n <= 1 ? 1 : c->tp.n;
@@ -72,8 +75,8 @@ static int matrices_of(const struct ss_cost_context *c, const struct ss_op *op, 
     return 1;
 }
 
-/* Adds the tensors of an operator of `count` layers. The host calls each operator, with no module or autograd around it; what
- * takes it longer than the GPU is waited for. */
+/* Adds the tensors of an operator in `count` layers. The host calls each operator without module or autograd
+ * around it; the GPU waits where the host takes longer than itself. */
 static void operator_add(const struct ss_cost_context *c, const struct ss_op *op, int count,
                          struct ss_muon_matrices *sum)
 {
@@ -119,7 +122,8 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
     return muon;
 }
 
-/* Seconds of one of the two groups of parameters: whole matrices are dealt so that no rank has more than its share or one. */
+/* Returns the seconds of dense or of expert parameters. Whole matrices are dealt so that no rank has more
+ * than its share, or more than one matrix. */
 static double group_seconds(const struct ss_cost_context *c, double params, int tensors,
                             const struct ss_muon_matrices *muon, double shards)
 {
@@ -129,7 +133,7 @@ static double group_seconds(const struct ss_cost_context *c, double params, int 
     return own + ss_cost_optimizer(c, others, tensors - (int)muon->tensors, shards);
 }
 
-/* The optimizer of the experts that are counted apart steps behind that of all else. */
+/* The optimizer of the experts that are counted apart steps after the other optimizer. */
 double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
                             const struct ss_muon *muon, struct ss_optimizer_shards shards)
 {

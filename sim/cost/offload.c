@@ -17,8 +17,9 @@ struct ss_offloaded ss_layer_offloaded(const struct ss_job *job, const struct ss
     return out;
 }
 
-/* Transformer Engine from 1.10 to 2.9: `moved` of `layers` layers are copied one after the other, each while so many layers compute that
- * all have their share of them; the first copy begins behind its own layer. Returns what compute waits for all of them. */
+/* Returns what compute waits for all copies in Transformer Engine from 1.10 to 2.9. `moved` of `layers`
+ * layers are copied one after the other. The windows of the copies share the layers evenly; the first copy
+ * begins behind its own layer. */
 static double wait_by_windows(int layers, int moved, double copy, double layer)
 {
     int window = layers / moved, longer = layers % moved;
@@ -28,8 +29,9 @@ static double wait_by_windows(int layers, int moved, double copy, double layer)
            narrow * ss_cost_exposed(copy, window * layer);
 }
 
-/* From 2.10 on: copy i must be done when layer `layers - moved + i` begins. The longest of the ways through computes and copies, each
- * behind the one before it, turns from compute to copies and back once, or as often as it can. */
+/* Returns that wait from version 2.10 on, where copy i must end before layer `layers - moved + i` begins. The
+ * time is the longest path through computes and copies, each behind the one before it; the path turns from
+ * compute to copies and back once, or as often as it can. */
 static double wait_by_deadlines(int layers, int moved, double copy, double layer)
 {
     int ahead = layers - moved, most = (layers - 1) / ahead;
@@ -41,7 +43,7 @@ static double wait_by_deadlines(int layers, int moved, double copy, double layer
     return wait;
 }
 
-/* What one of the offloaded layers waits for its copy in a pass of so many seconds. */
+/* Returns what one offloaded layer waits for its copy in a pass of `pass` seconds. */
 static double waited(const struct ss_cost_context *c, double copy, double pass)
 {
     int layers = c->job->model.num_layers, moved = c->job->offload.layers;
@@ -51,7 +53,8 @@ static double waited(const struct ss_cost_context *c, double copy, double pass)
            moved;
 }
 
-/* A copy that is seen beside its layer alone: as long as what the layer waits for it says. */
+/* Returns the length of a copy as seen beside its layer alone: the length that explains what the layer
+ * waits. */
 static double seen(double copy, double pass, double wait)
 {
     return wait > 0 ? pass + wait : fmin(copy, pass);
@@ -82,7 +85,7 @@ void ss_cost_layer_offload(const struct ss_cost_context *c, const struct ss_ops 
     out->input_grad[SS_LABEL_OFFLOAD] += b;
 }
 
-/* Page-locked bytes of one microbatch. */
+/* Returns the page-locked host bytes of one microbatch. */
 static double chunk_host(const struct ss_layer_set *set, const struct ss_job *job, int k)
 {
     double bytes = 0;

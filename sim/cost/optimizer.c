@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What passes over all parameters once an iteration, when no exchange of tokens holds SMs. */
+/* Work that passes over all parameters once an iteration, when no exchange of tokens holds SMs. */
 #include "cost/cost.h"
 #include "cost/kernel.h"
 #include "cost/memory.h"
 #include "stepsim/job.h"
 
-/* Into their buckets and back: each reads and writes. A rank alone has none, and what PyTorch does not set to zero it frees. */
+/* Gradients pass into their buckets and back; each way reads and writes. A rank alone has no buckets, and
+ * PyTorch frees the gradients that it does not set to zero. */
 #define BUCKET_PASSES 4
 
 double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
-    double passes =
-        c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0); /* a norm reads them once */
+    /* a norm reads the gradients once */
+    double passes = c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0);
     if (c->stack->ddp_copies > 0)
         passes = c->replicas > 1 ? BUCKET_PASSES : 0;
     double bytes = params * passes * ss_parameter_bytes(c->job, c->stack).grad;
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }
 
-/* Bytes that one parameter's step moves. Gradient norm reads the gradient, clipping reads and writes it; Adam reads gradient, two
- * moments and the master copy, writes the last three and the 16-bit parameter. fp16 unscales the gradients first. `adam`: its own. */
+/* Returns the bytes that the step of one parameter moves. The gradient norm reads the gradient; clipping
+ * reads and writes it. Adam reads gradient, two moments and the master copy, and writes the last three and
+ * the 16-bit parameter. fp16 unscales the gradients first. *adam: Adam's own bytes. */
 static double step_bytes(const struct ss_cost_context *c, double *adam)
 {
-    int own = ss_optimizer_in_model_type(c->job, c->stack); /* the parameter itself is stepped */
+    int own = ss_optimizer_in_model_type(c->job, c->stack); /* 1: the step changes the parameter itself */
     double e = ss_parameter_bytes(c->job, c->stack).weight, grad = own ? 2 : 4, master = own ? 2 : 4;
     double moments = own || c->job->optimizer.bf16_moments ? 4 : 8;
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
@@ -37,11 +39,12 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
-    /* Offloaded: gradients go out and parameters come back over PCIe; the host steps for all GPUs of its node. */
+    /* With offload, gradients go out and parameters come back over PCIe, and the host steps for all GPUs of
+     * its node. */
     host = c->job->offload.optimizer * local;
     if (host > 0)
         host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.host_gpus / c->card->host_step;
-    /* Before each of its passes Python gathers the tensors, while the GPU has nothing to do. */
+    /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
     return device + host +
            tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);
 }

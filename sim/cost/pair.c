@@ -18,26 +18,30 @@
 enum { FORWARD, BACKWARD, SIDES };
 enum { STREAMS = 16, POSTED = 8 };
 
-/* A layer's list in three segments, and the exchanges between them. */
+/* A layer's list in three segments, and the exchanges between the segments. */
 struct cut {
     const struct ss_step_list *list;
     size_t begin[3], end[3],
-        called; /* from called on the second one's kernels are of the exchange behind it */
+        /* index: from here on the kernels of the second segment belong to the call of the exchange behind
+         * it */
+        call_begin;
     const struct ss_layer_step *post[2]; /* NULL: none */
-    size_t wait[2];                      /* of these, to be left out */
+    size_t wait[2];                      /* index of the wait for each, which is left out */
 };
 
 struct pairing {
     const struct ss_layer_set *set;
     struct ss_step_list *out;
-    int posted[STREAMS], waited[STREAMS];                 /* collectives of both sides */
-    int queue[SIDES][STREAMS][POSTED], n[SIDES][STREAMS]; /* those of a side that it has to wait for */
-    const struct ss_layer_part *layer[SIDES], *held;      /* held: attention's weight gradients are due */
-    int want, begun; /* place behind so many numbered layers of the backward; those that have begun */
+    int posted[STREAMS], waited[STREAMS]; /* counts over both sides */
+    /* collectives of a side that the side has to wait for */
+    int queue[SIDES][STREAMS][POSTED], n[SIDES][STREAMS];
+    /* held: the layer whose attention weight gradients are due */
+    const struct ss_layer_part *layer[SIDES], *held;
+    int want, begun; /* place: behind `want` numbered layers of the backward; `begun` have begun */
     size_t at;
     double host;     /* s to issue all layers */
-    struct cut open; /* of the forward: F2 is posted */
-    struct cut due;  /* of the backward: B2, which is posted behind the next kernel */
+    struct cut open; /* cut of the forward whose F2 is posted */
+    struct cut due;  /* cut of the backward whose B2 will be posted behind the next kernel */
 };
 
 static int is_exchange(const struct ss_layer_step *s)
@@ -50,14 +54,15 @@ static int is_kernel(const struct ss_layer_step *s)
     return s->kind == SS_STEP_COMPUTE && (s->label == SS_LABEL_COMPUTE || s->label == SS_LABEL_RECOMPUTE);
 }
 
-/* Whether the step is of the call of the exchange behind it: its own kernels, what is exchanged ahead, and the wait for that. */
+/* Returns whether the step belongs to the call of the exchange behind it: the kernels of the call, what it
+ * exchanges ahead, and the wait for that. */
 static int of_call(const struct ss_step_list *l, size_t i)
 {
     const struct ss_layer_step *s = &l->step[i];
-    return s->called || s->ahead || (i > 0 && s->kind == SS_STEP_WAIT && s[-1].ahead);
+    return s->in_exchange || s->ahead || (i > 0 && s->kind == SS_STEP_WAIT && s[-1].ahead);
 }
 
-/* Nothing is cut out of a layer without exchanges: its attention is one segment, its MLP another. */
+/* Cuts a layer without exchanges: its attention is one segment, its MLP another. */
 static void cut_blocks(struct cut *c, int side)
 {
     const struct ss_step_list *l = c->list;
@@ -91,9 +96,9 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
         *c = (struct cut){.list = list, .wait = {list->n, list->n}};
         cut_blocks(c, side);
     }
-    c->called = c->end[1];
-    while (side == BACKWARD && c->post[1] && c->called > c->begin[1] && of_call(list, c->called - 1))
-        c->called--;
+    c->call_begin = c->end[1];
+    while (side == BACKWARD && c->post[1] && c->call_begin > c->begin[1] && of_call(list, c->call_begin - 1))
+        c->call_begin--;
 }
 
 /* ---- steps of both sides ---- */
@@ -112,14 +117,15 @@ static void post(struct pairing *p, int side, const struct ss_layer_step *s)
 {
     int stream = ss_comm_facts(s->comm)->stream, *n = &p->n[side][stream];
     append(p, s);
-    if (*n == POSTED) { /* no layer has so many under way */
+    if (*n == POSTED) { /* no layer has so many collectives under way */
         p->out->failed = 1;
         return;
     }
     p->queue[side][stream][(*n)++] = p->posted[stream]++;
 }
 
-/* For the oldest of the side: a wait is for the oldest of both, so those before it are waited for, too. */
+/* Waits for the oldest collective of the side. A wait is for the oldest of both sides, so earlier ones are
+ * waited for, too. */
 static void wait(struct pairing *p, int side, int comm)
 {
     int stream = ss_comm_facts(comm)->stream, *n = &p->n[side][stream], *queue = p->queue[side][stream];
@@ -130,14 +136,14 @@ static void wait(struct pairing *p, int side, int comm)
     memmove(queue, queue + 1, (size_t)-- * n * sizeof *queue);
 }
 
-/* The call of B2: what it does before it exchanges, and the exchange. */
+/* Posts B2: the work of its call before the exchange, and the exchange. */
 static void post_due(struct pairing *p)
 {
     struct cut c = p->due;
     p->due.list = NULL;
     if (!c.list)
         return;
-    for (size_t i = c.called; i < c.end[1]; i++) {
+    for (size_t i = c.call_begin; i < c.end[1]; i++) {
         const struct ss_layer_step *s = &c.list->step[i];
         if (s->kind == SS_STEP_POST)
             post(p, BACKWARD, s);
@@ -147,22 +153,23 @@ static void post_due(struct pairing *p)
     post(p, BACKWARD, c.post[1]);
 }
 
-/* The next kernel of the stream of kernels takes the SMs before B2, which becomes ready at the same time. */
+/* Appends a step. A kernel takes the SMs before B2, which becomes ready at the same time. */
 static void push(struct pairing *p, struct ss_layer_step s)
 {
     append(p, &s);
-    if (is_kernel(&s) && !s.called)
+    if (is_kernel(&s) && !s.in_exchange)
         post_due(p);
 }
 
 static void segment(struct pairing *p, int side, const struct cut *c, int k)
 {
-    size_t end = side == BACKWARD && k == 1 ? c->called : c->end[k];
+    size_t end = side == BACKWARD && k == 1 ? c->call_begin : c->end[k];
     for (size_t i = c->begin[k]; i < end; i++) {
         const struct ss_layer_step *s = &c->list->step[i];
-        int host = s->kind == SS_STEP_COMPUTE && s->label == SS_LABEL_OTHER; /* wait_for_host does that */
-        int ahead = i > 0 && c->post[0] && s->kind == SS_STEP_WAIT &&
-                    s[-1].ahead; /* waited for with what follows it */
+        /* wait_for_host adds that time */
+        int host = s->kind == SS_STEP_COMPUTE && s->label == SS_LABEL_OTHER;
+        /* it is waited for together with the step behind it */
+        int ahead = i > 0 && c->post[0] && s->kind == SS_STEP_WAIT && s[-1].ahead;
         if (i == c->wait[0] || i == c->wait[1] || host || ahead)
             continue;
         if (s->kind == SS_STEP_POST)
@@ -174,7 +181,7 @@ static void segment(struct pairing *p, int side, const struct cut *c, int k)
     }
 }
 
-/* A segment, and the exchange behind it. */
+/* Appends a segment and the exchange behind it. */
 static void segment_post(struct pairing *p, int side, const struct cut *c, int k)
 {
     segment(p, side, c, k);
@@ -190,7 +197,7 @@ static void wait_segment(struct pairing *p, int side, const struct cut *c, int k
     segment(p, side, c, k);
 }
 
-/* Weight gradients that were taken out of the backward, of a layer's mixture or of its attention. */
+/* Appends the weight gradients, held back from the backward, of a layer's mixture or of its attention. */
 static void weights(struct pairing *p, const struct ss_layer_part *part, int mlp)
 {
     if (!part || !p->set->delay_wgrad)
@@ -201,7 +208,7 @@ static void weights(struct pairing *p, const struct ss_layer_part *part, int mlp
             push(p, l->step[i]);
 }
 
-/* What is behind F2. */
+/* Appends what follows F2. */
 static void end_forward(struct pairing *p)
 {
     if (p->open.list)
@@ -218,11 +225,11 @@ static void finish(struct pairing *p)
     end_forward(p);
 }
 
-/* One layer of each side; either may be NULL. */
+/* Pairs one layer of each side; either may be NULL. */
 static void pair_layers(struct pairing *p, const struct ss_layer_part *f, const struct ss_layer_part *b)
 {
     struct cut fc, bc;
-    /* The sums behind F2 are on the stream of exchanges, so that B1 comes after them. */
+    /* The sums behind F2 run on the stream of exchanges, so that B1 comes after them. */
     if (p->open.list && f)
         finish(p);
     end_forward(p);
@@ -262,10 +269,10 @@ struct side {
     const struct ss_layer_runs *runs;
     int side;
     size_t run;
-    int done; /* layers of it */
+    int done; /* layers of the run that are done */
 };
 
-/* The layer at hand, NULL at the end. */
+/* Returns the run at hand, NULL at the end. */
 static const struct ss_layer_run *at_hand(const struct side *s)
 {
     if (s->run == s->runs->n)
@@ -282,7 +289,7 @@ static void advance(struct pairing *p, struct side *s)
     }
 }
 
-/* What comes before the next transformer layer: embedding, loss, what lies between stages. */
+/* Appends what comes before the next transformer layer: embedding, loss, work between stages. */
 static void others(struct pairing *p, struct side *s)
 {
     for (const struct ss_layer_run *run = at_hand(s); run; run = at_hand(s)) {
@@ -297,7 +304,8 @@ static void others(struct pairing *p, struct side *s)
     }
 }
 
-/* The host issues both sides and runs ahead of the GPU: a pair takes the longer of both. */
+/* Adds what the pair waits for the host, which issues both sides and runs ahead of the GPU: a pair takes the
+ * longer of both. */
 static void wait_for_host(struct pairing *p)
 {
     double gpu[SS_LABEL_COUNT], sum;
@@ -310,8 +318,8 @@ static void wait_for_host(struct pairing *p)
                     .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = p->host - sum});
 }
 
-/* f < 0: the backward alone. Writes to *at, which may be NULL, how many steps there are before the place at which the first
- * `layers` numbered layers of the backward and their weight gradients are done. */
+/* Merges both sides; f < 0: the backward alone. *at, which may be NULL, gets the number of steps before the
+ * place at which the first `layers` numbered layers of the backward and their weight gradients are done. */
 static int merge(const struct ss_layer_set *set, int f, int b, int layers, struct ss_step_list *out,
                  size_t *at)
 {

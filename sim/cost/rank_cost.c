@@ -22,7 +22,7 @@ static int same_pace(const struct ss_exchange_rate *a, const struct ss_exchange_
     return 1;
 }
 
-/* Field by field: what lies between them is not copied with a structure. */
+/* Compares field by field, because padding is not copied with a structure. */
 static int same_shape(const struct ss_group_shape *a, const struct ss_group_shape *b)
 {
     for (int hop = 0; hop < SS_HOP_COUNT; hop++)
@@ -44,7 +44,7 @@ int ss_rank_site_equal(const struct ss_rank_site *a, const struct ss_rank_site *
     return a->own == b->own && a->group == b->group && a->own_pace == b->own_pace && a->pace == b->pace;
 }
 
-/* Whether two places have layers of equal kinds between equal borders. */
+/* Returns whether two places have layers of equal kinds between equal borders. */
 static int places_alike(const struct ss_job *job, const struct ss_stage_place *a,
                         const struct ss_stage_place *b)
 {
@@ -64,7 +64,7 @@ int ss_layers_alike(const struct ss_job *job)
     return 1;
 }
 
-/* Slots tell what pairs there are, and how much of what is offloaded is on the host. */
+/* The slots decide which pairs there are, and how many offloaded bytes are on the host. */
 int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
 {
     const struct ss_job *job = in->job;
@@ -87,7 +87,7 @@ static void set_place(const struct ss_cost_input *in, int stage, int k, struct s
     chunk->has_loss = p->has_loss;
 }
 
-/* Where this chunk lies and what crosses its borders. */
+/* Sets where this chunk lies and what crosses its borders. */
 static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_context *c, int stage, int k,
                         struct ss_chunk_cost *chunk)
 {
@@ -96,13 +96,13 @@ static void chunk_place(const struct ss_cost_input *in, const struct ss_cost_con
     chunk->send_bytes = chunk->has_loss ? 0 : ss_shape_send_bytes(&c->shape);
 }
 
-/* The embedding and the output layer of one copy of the model are on different ranks. */
+/* Returns whether embedding and output layer of one copy of the model are on different ranks. */
 static int ends_apart(const struct ss_schedule *s)
 {
     return s->virtual_rank[0] != s->virtual_rank[s->stages * s->chunks - 1];
 }
 
-/* Loads of the layers of this stage, where a file has them by layer. */
+/* Computes the loads of the layers of this stage, where a file has them by layer. */
 static int stage_loads(const struct ss_cost_input *in, const struct ss_rank_site *site,
                        struct ss_token_spread *out, struct ss_error *err)
 {
@@ -129,7 +129,7 @@ static int stage_loads(const struct ss_cost_input *in, const struct ss_rank_site
     return SS_OK;
 }
 
-/* The plan has worked out the load once for all groups that are alike. */
+/* Sets where tokens go. The plan has computed the load once for all equal groups. */
 static int experts_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
                         struct ss_cost_context *c, struct ss_error *err)
 {
@@ -171,7 +171,7 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     return experts_init(in, site, c, err);
 }
 
-/* Ranks that divide the states of dense parameters. */
+/* Returns the number of ranks that share the states of dense parameters. */
 static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_context *c)
 {
     if (ss_job_is_hybrid(in->job) && in->job->dp.outer_sharding == SS_SHARD_OPTIM)
@@ -182,7 +182,7 @@ static double dense_shards(const struct ss_cost_input *in, const struct ss_cost_
     return in->job->dp.distributed_optimizer ? (double)in->dp * in->job->cp * copies : 1;
 }
 
-/* Ranks that divide the optimizer states. */
+/* Returns the numbers of ranks that share the optimizer states. */
 static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *in,
                                                    const struct ss_cost_context *c)
 {
@@ -195,8 +195,9 @@ static struct ss_optimizer_shards optimizer_shards(const struct ss_cost_input *i
     return out;
 }
 
-/* Kernels of a slow GPU take longer; the others of its tensor, context and expert groups wait for it in every layer. What the
- * lasting spread adds to either is a label of its own; GPUs that are all faster than the mean one compute less. */
+/* Slows a rank down. Kernels of a slow GPU take longer, and the others of its tensor, context and expert
+ * groups wait for it in every layer. Time from the lasting spread has a label of its own; a group whose GPUs
+ * are all faster than the mean GPU computes less. */
 static void slow_down(double seconds[SS_LABEL_COUNT], const struct ss_rank_site *site, int waiting)
 {
     double kernels = seconds[SS_LABEL_COMPUTE] + seconds[SS_LABEL_RECOMPUTE], fast = fmin(site->pace, 1);
@@ -220,7 +221,7 @@ static int waiting_label(const struct ss_rank_site *site)
     return site->cp.n <= 1 && (site->ep.n > 1 || site->etp.n > 1) ? SS_LABEL_EP : SS_LABEL_CP;
 }
 
-/* A chunk with the layers of the chunk before it costs and holds as much. */
+/* Copies the chunk before: with equal layers a chunk costs and holds as much. */
 static int chunk_repeat(const struct ss_cost_input *in, const struct ss_rank_site *site,
                         struct ss_rank_cost *out, int k, struct ss_error *err)
 {
@@ -230,7 +231,7 @@ static int chunk_repeat(const struct ss_cost_input *in, const struct ss_rank_sit
     return ss_layer_set_repeat(out->set, k, err);
 }
 
-/* One chunk of a rank. */
+/* Builds one chunk of a rank. */
 static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
                        const struct ss_rank_site *site, struct ss_rank_cost *out, int k, struct ss_error *err)
 {
@@ -250,7 +251,7 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     return SS_OK;
 }
 
-/* The pairs of the rank's slots. */
+/* Builds the pairs among the rank's slots. */
 static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
                        const struct ss_rank_site *site, struct ss_rank_cost *out, struct ss_error *err)
 {
@@ -275,8 +276,9 @@ static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_cont
     return out->pairs && !status ? SS_OK : ss_nomem(err);
 }
 
-/* Largest values of the fp8 tensors of a chunk, in fp32: they make the scales of later microbatches, so a forward, and a backward, ends with
- * their all-reduce, which nothing runs beside. A message as small takes its latency alone. */
+/* Returns the seconds of the all-reduce of largest values (amax) of a chunk's fp8 tensors, in fp32. They set
+ * the scales of later microbatches, so each forward and each backward ends with the all-reduce, beside which
+ * nothing runs. A message this small takes its latency alone. */
 static double amax_seconds(const struct ss_cost_input *in, const struct ss_cost_context *c)
 {
     int group = ss_job_reduces_amax(in->job, in->stack), near = c->net.gpus_per_node;
@@ -304,7 +306,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     status = context_init(in, site, &c, err);
     SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
     out->set->fixed += amax_seconds(in, &c);
-    if (like && !ss_experts_loads_by_layer(in->job)) /* else each stage has its own loads */
+    if (like && !ss_experts_loads_by_layer(in->job)) /* otherwise each stage has its own loads */
         out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
         status = chunk_build(in, &c, site, out, k, err);
@@ -312,7 +314,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
             ss_param_count_add(&count, &out->params[k]);
     }
     SS_THEN(status, pairs_build(in, &c, site, out, err));
-    out->set->c = NULL; /* which ends here */
+    out->set->c = NULL; /* the context ends with this function */
     out->set->like = NULL;
     if (status)
         return status;

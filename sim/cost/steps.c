@@ -29,7 +29,7 @@ static void add(struct ss_step_list *l, struct ss_layer_step s)
     push(l, s);
 }
 
-/* An empty list whose steps are of what those of `l` are. */
+/* Returns an empty list whose steps get the phase and operator of those of `l`. */
 static struct ss_step_list empty(const struct ss_step_list *l)
 {
     return (struct ss_step_list){.phase = l->phase, .of = l->of};
@@ -50,14 +50,14 @@ static void compute(struct ss_step_list *l, int label, double seconds)
                               .seconds = seconds,
                               .of_part = l->of.part,
                               .precision = l->of.precision,
-                              .called = l->of.called,
+                              .in_exchange = l->of.in_exchange,
                               .flops = share * l->work.flops,
                               .moved = share * l->work.bytes};
     if (seconds > 0)
         add(l, s);
 }
 
-/* Kernels that are added from here on do this, in parts or as a whole. */
+/* Sets the FLOP and bytes of the kernels that follow; they are spread over `seconds`. */
 static void doing(struct ss_step_list *l, double seconds, double flops, double bytes)
 {
     l->work = (struct ss_step_work){seconds, flops, bytes};
@@ -68,8 +68,8 @@ static void wait(struct ss_step_list *l, int comm)
     add(l, (struct ss_layer_step){.kind = SS_STEP_WAIT, .comm = comm});
 }
 
-/* A collective, and kernels of which `hides` (0..1) run beside it. The rest of kernels that hide a part is before it, that of others
- * behind it. */
+/* Posts a collective and waits for it. A share `hides` (0..1) of the kernels runs beside it; the others run
+ * before it, or behind it where none hides it. */
 static void post(struct ss_step_list *l, const struct ss_layer_step *s, double kernels, double hides)
 {
     if (hides > 0)
@@ -127,7 +127,7 @@ static void put_first(struct ss_step_list *l, struct ss_step_list *first)
     *first = empty(l);
 }
 
-/* The end of an operator: its backward parts go before those of the operators ahead of it. */
+/* Ends an operator: its backward steps go before those of earlier operators. */
 static void end_operator(struct ss_recorder *r)
 {
     for (int phase = SS_PHASE_B; phase < SS_PHASE_FB; phase++)
@@ -136,7 +136,7 @@ static void end_operator(struct ss_recorder *r)
 
 /* ---- operators ---- */
 
-/* Kernels from there on make gradients of weights. */
+/* Marks the kernels from `from` on as gradients of weights. */
 static void of_weights(struct ss_step_list *l, size_t from)
 {
     for (size_t i = from; i < l->n; i++)
@@ -144,7 +144,8 @@ static void of_weights(struct ss_step_list *l, size_t from)
             l->step[i].phase = SS_PHASE_W;
 }
 
-/* The gradient of the input, and in B that of the weight, which hides the scatter of a column-parallel layer. */
+/* Records the gradient of the input, and in B that of the weight, which hides the scatter of a
+ * column-parallel layer. */
 static void linear_backward(struct ss_step_list *l, const struct ss_linear_times *t,
                             const struct ss_layer_step *gather, const struct ss_layer_step *scatter,
                             int split)
@@ -155,7 +156,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
     else
         compute(l, SS_LABEL_COMPUTE, t->d);
     int scatters = t->column && t->scatter > 0;
-    if (split) { /* nothing is there to hide it; what W hides of it in B is not charged to I either */
+    if (split) { /* I has nothing to hide it; the part that W hides in B is not charged to I */
         compute(l, SS_LABEL_TP, scatters ? fmax(0, t->scatter - (t->async ? t->slow * t->w : 0)) : 0);
         return;
     }
@@ -252,7 +253,7 @@ void ss_record_exchange_end(struct ss_recorder *r)
     r->open = 0;
 }
 
-/* Ring attention: a step of K and V beside the attention of each chunk but the last. */
+/* Records ring attention: a step of K and V beside the attention of each chunk but the last. */
 static void ring(struct ss_step_list *l, const struct ss_cost_context *c, const struct ss_layer_step *step,
                  double attention, int label)
 {

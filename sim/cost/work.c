@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels are of, and what they have to compute and move: for reports, no time comes from it. */
+/* Operator, FLOP and bytes of kernels, for reports only: no time comes from them. */
 #include "cost/work.h"
 #include "stepsim/job_kinds.h"
 

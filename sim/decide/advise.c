@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "study/changes.h"
 
-#define LEAST_GAIN 0.0005 /* of the time: what is less helps nobody */
+#define LEAST_GAIN 0.0005 /* of the time: a smaller gain helps nobody */
 #define CONFIRMED 10      /* changes that are run again */
 
 struct found {
@@ -146,7 +146,7 @@ static void drop_splits(struct advisor *a)
     a->n = kept;
 }
 
-/* Runs the best again, as `run` does; those that then do not help go. */
+/* Runs the best changes again, as `run` does, and drops those that then do not help. */
 static int confirm(struct advisor *a, struct ss_error *err)
 {
     size_t kept = 0, n = a->n < CONFIRMED ? a->n : CONFIRMED;
@@ -182,7 +182,7 @@ static int shares_flag(const char *before, const char *words)
     return 0;
 }
 
-/* One after the other on top of those that helped, where it still helps and fits as surely as the job. */
+/* Adds changes one after the other, where each still helps and fits as surely as the job. */
 static int put_together(struct advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;
@@ -233,7 +233,7 @@ static int find_faster(struct advisor *a, struct ss_error *err)
     return rc;
 }
 
-/* What makes a job fit that does not. */
+/* Finds changes that make a job fit. */
 static int find_fitting(struct advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;

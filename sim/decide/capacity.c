@@ -8,24 +8,24 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "stepsim/import.h"
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 
-/* What is read once. */
+/* What is read once for all points. */
 struct planner {
     const struct ss_capacity_options *options;
     struct ss_capacity *plan;
     struct ss_request base; /* the job's words without --nodes */
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
     struct ss_bands *bands;
     struct ss_run_options run;
     int is_range;          /* 1: --nodes is a..b */
-    struct ss_error first; /* why the first number of nodes that was refused was */
+    struct ss_error first; /* the reason of the first refusal */
 };
 
-/* A number of nodes: the job's words and what they say before they are completed. */
+/* A number of nodes: the words of the job, and what they ask for before completion. */
 struct site {
     struct ss_request request;
     struct ss_asked asked;
@@ -72,15 +72,15 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
     rc = set_number(&s->request, "--nodes", nodes, err);
     SS_THEN(rc, ss_asked_parse(&s->asked, &s->request, NULL, NULL, err));
     SS_THEN(rc, check_job(&s->asked.job, err));
-    SS_THEN(rc, ss_loaded_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
-                               how ? how->files : NULL, &s->platform, &stack, err));
+    SS_THEN(rc, ss_input_cache_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
+                                    how ? how->files : NULL, &s->platform, &stack, err));
     if (!rc)
         s->gpus = ss_job_world_size(&s->asked.job, ss_platform_nodes(s->platform),
                                     ss_platform_gpus_per_node(s->platform));
     return rc;
 }
 
-/* What money and energy are from, which all numbers of nodes share. */
+/* Notes the inputs of money and energy, which all numbers of nodes share. */
 static void note_inputs(struct ss_capacity *c, const struct site *s)
 {
     const struct ss_card *card = ss_platform_card(s->platform);
@@ -280,7 +280,7 @@ static int wrong_nodes(const char *value, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, "write --nodes 16..256 or --nodes 16,24,32");
 }
 
-/* What --nodes says, which no job of one number can have. */
+/* Reads --nodes, which may name several numbers, unlike that of a job. */
 static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, int *is_range,
                       struct ss_error *err)
 {
@@ -326,7 +326,7 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
     return SS_OK;
 }
 
-/* That every number of nodes is refused is no plan. */
+/* Fails where every number of nodes is refused, because then there is no plan. */
 static int check_any(const struct planner *x, struct ss_error *err)
 {
     for (int i = 0; i < x->plan->npoints; i++)
@@ -359,7 +359,7 @@ static int check_options(const struct ss_capacity_options *o, struct ss_error *e
     if (!o || !(o->tokens >= 1) || isinf(o->tokens))
         return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
     if (o->layout != SS_CAPACITY_SEARCH && o->layout != SS_CAPACITY_GIVEN)
-        return usage(err, "0 searches, 1 takes the job's own", "no such way to choose a layout");
+        return usage(err, "0 searches, 1 takes the job's own", "unknown way to choose a layout");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
         return usage(err, "0 is none", "a deadline or budget is negative");
     if (o->deadline_s > 0 && o->budget_usd > 0)
@@ -388,7 +388,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     if (rc)
         return rc;
     ss_request_drop(&x->base, "--nodes");
-    x->loaded = ss_loaded_new();
+    x->loaded = ss_input_cache_new();
     x->plan = ss_calloc(1, sizeof *x->plan);
     if (!x->loaded || !x->plan)
         return ss_nomem(err);
@@ -425,7 +425,7 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
     else
         *out = x.plan;
     ss_bands_free(x.bands);
-    ss_loaded_drop(x.loaded);
+    ss_input_cache_drop(x.loaded);
     ss_request_free(&x.base);
     free(nodes);
     return rc;

@@ -35,7 +35,8 @@ static int find_bracket(const struct ss_capacity *c, int far, int *low, int *hig
     return 0;
 }
 
-/* Halves the step in which an answer lies, down to a sixteenth of its nodes. What the framework refuses there ends it. */
+/* Halves the step in which an answer lies, down to a sixteenth of its nodes. A refusal by the framework ends
+ * it. */
 static int refine(struct ss_capacity *c, int far, ss_capacity_planned *point, void *ctx, struct ss_error *err)
 {
     int low, high;

@@ -180,7 +180,7 @@ static void draw_points(const struct panel *p)
     }
 }
 
-/* What is asked for, as a line, and the knee. */
+/* Draws the deadline or budget as a line, and the knee. */
 static void draw_marks(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;

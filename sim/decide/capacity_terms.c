@@ -21,11 +21,12 @@ double ss_checkpoint_goodput(double interval_s, double write_s, double restart_s
 {
     double lost = exp(-restart_s / mtbf_s);
 
-    /* without an interval nothing is lost but restarts: interval / mtbf over expm1 of it goes to 1 */
+    /* as the interval goes to 0, interval / mtbf over expm1 of it goes to 1: only restarts cost time */
     return interval_s > 0 ? lost * interval_s / mtbf_s / expm1((interval_s + write_s) / mtbf_s) : lost;
 }
 
-/* The error of a prediction is told in per cent of what is measured, e = predicted / measured - 1. */
+/* Returns the range of a value. The error is in per cent of the measured value, e = predicted / measured -
+ * 1. */
 static struct ss_capacity_range range_of(double value, double band_pct)
 {
     return (struct ss_capacity_range){value, value / (1 + band_pct / 100),
@@ -43,7 +44,7 @@ static double busy_share(const struct ss_result *r)
     return busy / r->nstages / r->iteration_s;
 }
 
-/* While the job trains, also what is then lost; the rest of the time it writes, or restarts. */
+/* Returns the share of time in which the job trains, lost work included; otherwise it writes, or restarts. */
 static double training_share(const struct ss_capacity *c, const struct ss_capacity_point *p)
 {
     double up = fmax(0, 1 - c->restart_s / p->mtbf_s);

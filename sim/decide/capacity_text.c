@@ -91,7 +91,7 @@ static void write_cost(const struct ss_capacity_point *p, FILE *out)
     fputc('\n', out);
 }
 
-/* What comes nearest to a deadline or a budget that no number of nodes keeps. */
+/* Writes the point nearest to a deadline or budget that no number of nodes meets. */
 static void write_nearest(const struct ss_capacity *c, FILE *out)
 {
     const struct ss_capacity_point *best = NULL;

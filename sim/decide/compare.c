@@ -146,7 +146,7 @@ int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struc
     }
     out->faster_pct = 100 * (speed(b) / speed(a) - 1);
     if (!isfinite(a->summary.band_pct) || !isfinite(b->summary.band_pct))
-        snprintf(out->why, sizeof out->why, "of one of them no error band is known");
+        snprintf(out->why, sizeof out->why, "no error band is known for one of them");
     else if (!strcmp(a->card, b->card) && !strcmp(a->family, b->family) && !a->experts == !b->experts)
         rc = judge_pair(a, bands, out, err);
     else

@@ -150,7 +150,7 @@ static int all_have(const struct ss_contrast *c, const char *text)
     return 1;
 }
 
-/* Warnings that all sides have, or (common 0) those that this side has and others have not. */
+/* Writes warnings that all sides have, or (common 0) those that only some sides have, this one among them. */
 static int write_some(const struct ss_contrast *c, int side, int common, const char *title, FILE *out)
 {
     const struct ss_notes *w = c->side[side].warnings;

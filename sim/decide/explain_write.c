@@ -45,7 +45,7 @@ static void write_terms(const struct ss_explanation *x, FILE *out)
     }
 }
 
-/* What stands in a sentence for words of a shell: those that it would read otherwise in quotes. */
+/* Writes words of a shell inside a sentence; words that a shell would read otherwise stand in quotes. */
 static void write_words(const char *words, FILE *out)
 {
     for (const char *p = words; *p;) {
@@ -73,7 +73,7 @@ static void write_largest(const struct ss_explanation *x, FILE *out)
             100 * x->term[next] / x->side.summary.iteration_s);
 }
 
-/* Words of an elasticity, with the fabric by its own name. */
+/* Returns the words for an elasticity, with the fabric by its own name. */
 static const char *words_of(int e, const char *fabric, char *buf, size_t size)
 {
     snprintf(buf, size, "%s%s%s", e == SS_ELASTICITY_FABRIC ? fabric : "",
@@ -81,7 +81,8 @@ static const char *words_of(int e, const char *fabric, char *buf, size_t size)
     return buf;
 }
 
-/* What sets the pace, what would be left without communication or bubble, a better split, and free memory. */
+/* Writes what sets the pace, what would remain without communication or bubble, a better split, and free
+ * memory. */
 static void write_sentences(const struct ss_explanation *x, const char *fabric, FILE *out)
 {
     const struct ss_summary *u = &x->side.summary;

@@ -46,7 +46,7 @@ static int term_of_part(int part)
     }
 }
 
-/* Kernels by part; what they take longer beside others is divided as they are. */
+/* Adds kernels by part; their extra time beside others is divided in proportion. */
 static void predict_kernels(const struct ss_compute *c, int stage, double seconds, double *term)
 {
     const struct ss_compute_stage *s = c && stage < c->nstages ? &c->stages[stage] : NULL;
@@ -64,7 +64,8 @@ static void predict_kernels(const struct ss_compute *c, int stage, double second
         term[t] *= seconds / sum;
 }
 
-/* The term of what is no kernel of the model. A GPU idles while its host works, and while it waits for slower ones. */
+/* Returns the term of a label other than kernels of the model. A GPU idles while its host works, and while it
+ * waits for slower GPUs. */
 static int term_of_label(int label)
 {
     switch (label) {
@@ -148,7 +149,7 @@ static int compare_intervals(const void *a, const void *b)
     return (p->from > q->from) - (p->from < q->from);
 }
 
-/* How long any of them runs, up to `end`. */
+/* Returns how long any of the intervals runs, up to `end`. */
 static double united(struct interval *at, size_t n, double end)
 {
     double seconds = 0, until = 0;

@@ -284,7 +284,7 @@ static void draw_bar(const double *term, const char *name, double y, double scal
     ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
 }
 
-/* Two rows, for all terms do not fit into one. */
+/* Draws two rows, because one row has no room for all terms. */
 static void draw_legend(const struct ss_measured *m, FILE *out)
 {
     double x = SS_CONTRAST_LEFT;

@@ -9,12 +9,12 @@
 #include "base/base.h"
 #include "decide/search_internal.h"
 
-/* Layouts that are predicted before what is known decides which are next: as many for any number of workers, so that they are
- * the same. */
+/* Layouts that are predicted in one batch, before their results decide the next batch. The number does not
+ * depend on the workers, so the choice is the same for any number of them. */
 #define FIRST 64
 #define MOST 256
 
-/* What has been predicted so far. */
+/* The predictions so far. */
 struct state {
     const struct ss_find_options *options;
     struct ss_find_space space;
@@ -23,15 +23,16 @@ struct state {
     size_t next;    /* of the leaves in their order */
     int nfit, *fit; /* points that surely fit and are beaten by no other */
     size_t cap_fit;
-    double *
-        within; /* [cluster]: s within which a layout may be the fastest on it, or not told apart from that one */
+    /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
+    double *within;
     size_t cap;
     struct ss_find_crew *crew;
 };
 
 /* ---- what cannot win ---- */
 
-/* Whether a point of the same work is no worse than what `leaf` takes at least, so that it is better than that one. */
+/* Returns whether a point of the same work is at least as good as the bounds of `leaf`, and so better than
+ * the layout. */
 static int beats(const struct ss_find_result *f, int point, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_point *p = &f->points[point];
@@ -40,8 +41,8 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
            p->summary.peak_device <= leaf->bytes;
 }
 
-/* Neither the fastest on its nodes, nor within the error of that one, nor on the front: bounds are below what they bound, so that nothing is
- * equal. */
+/* Returns whether a leaf cannot be the fastest on its nodes, within the error of the fastest, or on the
+ * front. A bound lies below the true value, so ties need no care. */
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space.found;
@@ -186,8 +187,8 @@ static int by_count(const void *left, const void *right)
     return a->n < b->n ? 1 : a->n > b->n ? -1 : strcmp(a->flags, b->flags);
 }
 
-/* The rule that says what to change: it blames most flags that were asked for and fewest whose values the search chose, which are
- * no fault of the job's; of such ones, that which refused most. */
+/* Returns the rule that says what to change. It blames the most flags that the user asked for and the fewest
+ * that the search chose, which are not the job's fault; among equals, the rule that refused most. */
 static const struct ss_find_rule *to_blame(const struct state *x, const struct ss_request *base)
 {
     const struct ss_find_result *f = x->space.found;
@@ -213,8 +214,8 @@ static int check_any(const struct state *x, const struct ss_request *base, struc
     if (refused < layouts || f->nrules == 0)
         return SS_OK;
     const struct ss_find_rule *r = to_blame(x, base);
-    ss_fail(err, r->code, NULL, 0, "all of %lld layouts are refused, %lld of them so: %s", (long long)layouts,
-            (long long)r->n, r->example);
+    ss_fail(err, r->code, NULL, 0, "all %lld layouts are refused, %lld of them because: %s",
+            (long long)layouts, (long long)r->n, r->example);
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
 }
 

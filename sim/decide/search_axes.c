@@ -26,7 +26,7 @@ static int add_number(struct ss_find_axis *a, int value)
     return add(a, text);
 }
 
-/* Those of `of`, up to `most`. */
+/* Adds the divisors of `of`, up to `most`. */
 static int add_divisors(struct ss_find_axis *a, int of, int most)
 {
     int rc = SS_OK;
@@ -105,7 +105,7 @@ static int schedule(const struct ss_find_cluster *c, struct ss_find_axis *a)
 /* ---- which axes there are ---- */
 
 static const struct row {
-    const char *flag;  /* NULL: those of other flags */
+    const char *flag;  /* NULL: the values belong to other flags */
     const char *fixed; /* a job that gives one of these has this axis as it says */
     int (*values)(const struct ss_find_cluster *c, struct ss_find_axis *a);
     int usual; /* 1: all values are tried where nobody says anything */
@@ -255,7 +255,7 @@ static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
     return add_axis(c, kind, &given, err);
 }
 
-/* Axes of one kind: those that are varied, else the usual one. */
+/* Adds the axes of one kind: the varied ones, else the usual one. */
 static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *vary, struct ss_error *err)
 {
     int asked = 0, rc = SS_OK;
@@ -340,7 +340,8 @@ static void write_split(const struct ss_find_cluster *c, int pp, int v, char *wo
         snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
 }
 
-/* Adds a text to words[size] behind the first `used`; without a format, for a search asks for millions. */
+/* Adds a text to words[size] behind the first `used` characters; without printf, because a search does that
+ * millions of times. */
 static size_t add_text(char *words, size_t size, size_t used, const char *text)
 {
     while (*text && used + 1 < size)
@@ -393,7 +394,8 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
     }
 }
 
-/* The words of an axis, in a place of their own: they may contradict those of others no more than a later flag an earlier one. */
+/* Adds the words of an axis, in a place of their own: they beat others as a later flag beats an earlier
+ * one. */
 static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *at, int axis,
                           struct ss_request *r)
 {
@@ -434,6 +436,6 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
     struct ss_asked asked = c->asked;
     int rc = set_axes(c, leaf->at, 0, c->naxes, &asked, err);
     return rc ? rc
-              : ss_loaded_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
-                                 err);
+              : ss_input_cache_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
+                                      err);
 }

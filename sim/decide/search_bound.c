@@ -10,13 +10,13 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_internal.h"
-#include "plan/least.h"
+#include "plan/bounds.h"
 #include "stepsim/cache.h"
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
-/* Leaves of an item of the pool: those of one item share costs. */
+/* Leaves of one item of the pool; they share costs. */
 #define RUN 1024
 /* Beyond the rounding of sums in another order. */
 #define ROUNDING 1e-9
@@ -25,7 +25,7 @@ struct bounds {
     double seconds, bytes, least_bytes;
 };
 
-/* ---- what is shared ---- */
+/* ---- bounds that layouts share ---- */
 
 struct shared {
     struct ss_cache *cache;
@@ -33,8 +33,8 @@ struct shared {
     int n;
     size_t cap;
     struct entry {
-        struct ss_plan_least least;
-        int known; /* 0: nothing can be told of them */
+        struct ss_plan_bounds least;
+        int known; /* 0: nothing is known about them */
         struct ss_find_flight flight;
     } * entry;
 };
@@ -48,7 +48,7 @@ static uint64_t mix(uint64_t h, int64_t value)
 static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job)
 {
-    int even = ss_plan_least_is_even(job);
+    int even = ss_plan_bounds_is_even(job);
     uint64_t h = mix((uint64_t)leaf->cluster, even);
     for (int a = 0; a < c->naxes; a++) {
         int kind = c->axes[a].kind;
@@ -78,7 +78,7 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
     int is_new, i, rc = entry_at(shared, key_of(c, leaf, job), &is_new, &i);
     if (!rc && is_new) {
         int found =
-            ss_plan_least_find(job, c->stack, c->platform, shared->cache, &shared->entry[i].least, NULL);
+            ss_plan_bounds_find(job, c->stack, c->platform, shared->cache, &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
         rc = found == SS_ERR_NOMEM ? found : SS_OK;
     }
@@ -111,20 +111,21 @@ static int is_megatrons(const struct ss_job *job)
 }
 
 /* A rank runs all its slots one after the other, and its step. */
-static double busy(const struct ss_stage_least *s, double microbatches)
+static double busy(const struct ss_stage_bounds *s, double microbatches)
 {
     return s->step + microbatches * (s->forward + s->backward);
 }
 
 /*
- * The iteration of the rank behind `before` stages, the first of which has the first chunk of the model: its first forward comes when a
- * microbatch has passed those stages' first chunks, and behind its last backward a gradient goes back through them; the first stage
- * steps before and counts its gradients behind, for all ranks wait for one another in between.
+ * Returns a bound of the iteration from the rank behind `before` stages, the first of which has the first
+ * chunk of the model. Its first forward starts when a microbatch has passed the first chunks of those stages;
+ * behind its last backward a gradient goes back through them. The step of the first stage comes before, and
+ * its work on gradients behind, because all ranks wait for one another in between.
  */
-static double seconds_of_stage(const struct ss_plan_least *l, const struct ss_stage_least *s, int before,
+static double seconds_of_stage(const struct ss_plan_bounds *l, const struct ss_stage_bounds *s, int before,
                                double microbatches, int chunks)
 {
-    const struct ss_stage_least *first = &l->stage[0], *middle = &l->stage[1];
+    const struct ss_stage_bounds *first = &l->stage[0], *middle = &l->stage[1];
     double way = 0;
     if (before > 0)
         way = first->forward + first->backward + (before - 1) * (middle->forward + middle->backward);
@@ -132,15 +133,16 @@ static double seconds_of_stage(const struct ss_plan_least *l, const struct ss_st
     return fmax(busy(s, microbatches), l->barrier && l->even ? passing : 0);
 }
 
-/* Of other schedules, whose backward may be split and its second part put off: only forwards come before a rank's first slot. */
-static double seconds_by_order(const struct ss_plan_least *l, const struct ss_find_flight *flight, int p,
+/* Returns the bound of other schedules, which may split the backward and put its second part off: only
+ * forwards come before a rank's first slot. */
+static double seconds_by_order(const struct ss_plan_bounds *l, const struct ss_find_flight *flight, int p,
                                int v, int microbatches)
 {
     double most = l->stage[0].step + microbatches * l->all / p, before = 0;
     if (!flight->plain || !l->even)
         return most;
     for (int i = 0; i < 3; i++) {
-        const struct ss_stage_least *s = &l->stage[i];
+        const struct ss_stage_bounds *s = &l->stage[i];
         int rank = i == 0 ? 0 : i == 1 ? p - 2 : p - 1;
         if (i == 1 && p < 3)
             continue;
@@ -152,7 +154,7 @@ static double seconds_by_order(const struct ss_plan_least *l, const struct ss_fi
     return most;
 }
 
-static double seconds_of(const struct ss_plan_least *l, const struct ss_find_flight *flight,
+static double seconds_of(const struct ss_plan_bounds *l, const struct ss_find_flight *flight,
                          const struct ss_job *job, int microbatches)
 {
     int p = job->pp, v = ss_job_chunks(job);
@@ -166,7 +168,8 @@ static double seconds_of(const struct ss_plan_least *l, const struct ss_find_fli
 
 /* ---- memory ---- */
 
-/* Microbatches of a chunk whose forward has ended when a rank's first backward runs, that one among them. */
+/* Returns the microbatches of a chunk whose forward has ended when a rank's first backward runs, including
+ * its own. */
 static double in_flight(const struct ss_job *job, int microbatches, int rank)
 {
     int p = job->pp, v = ss_job_chunks(job), all = v * microbatches;
@@ -176,7 +179,7 @@ static double in_flight(const struct ss_job *job, int microbatches, int rank)
 }
 
 /* Adds what a rank of a stage needs, under Megatron's orders with its activations. */
-static void add_memory(const struct ss_stage_least *s, const struct ss_stack *stack, double activations,
+static void add_memory(const struct ss_stage_bounds *s, const struct ss_stack *stack, double activations,
                        struct bounds *out)
 {
     double held = fmax(activations, s->main_gradients) * (1 + stack->fragmentation);
@@ -186,12 +189,13 @@ static void add_memory(const struct ss_stage_least *s, const struct ss_stack *st
 }
 
 /*
- * What the i-th of the three stages keeps when its first backward runs. Of several chunks each keeps what a chunk of a stage in the
- * middle does, which has neither embedding nor loss; that with the loss is one of them.
+ * Returns what the i-th of the three stages keeps when its first backward runs. Each of several chunks keeps
+ * as much as a chunk of a middle stage, which has neither embedding nor loss; the chunk with the loss is one
+ * of them.
  */
-static double activations_of(const struct ss_plan_least *l, int i, const struct ss_job *job, double n)
+static double activations_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
 {
-    const struct ss_stage_least *s = &l->stage[i], *middle = &l->stage[1];
+    const struct ss_stage_bounds *s = &l->stage[i], *middle = &l->stage[1];
     int p = job->pp, v = ss_job_chunks(job);
     if (!l->even)
         return i == 1 ? 0 : n * s->chunk;
@@ -203,10 +207,10 @@ static double activations_of(const struct ss_plan_least *l, int i, const struct 
                  : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
 }
 
-/* Likewise of other schedules, whose last chunk need not be among those that are kept when they are most. */
-static double kept_by_order(const struct ss_plan_least *l, int i, const struct ss_job *job, double n)
+/* Does so for other schedules, whose last chunk need not be among the kept ones at the peak. */
+static double kept_by_order(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
 {
-    const struct ss_stage_least *s = &l->stage[i];
+    const struct ss_stage_bounds *s = &l->stage[i];
     int v = ss_job_chunks(job);
     if (!l->even)
         return i == 1 ? 0 : n * s->chunk;
@@ -215,7 +219,7 @@ static double kept_by_order(const struct ss_plan_least *l, int i, const struct s
     return job->pp < 3 ? 0 : n * l->stage[1].activations / v;
 }
 
-static void memory_of(const struct ss_plan_least *l, const struct ss_find_flight *flight,
+static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_flight *flight,
                       const struct ss_job *job, const struct ss_stack *stack, int microbatches,
                       struct bounds *out)
 {
@@ -250,7 +254,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
         rc = find_flight(&job, microbatches, shared, &flight);
     if (rc || e < 0)
         return rc;
-    const struct ss_plan_least *least = &shared->entry[e].least;
+    const struct ss_plan_bounds *least = &shared->entry[e].least;
     out->seconds = seconds_of(least, &flight, &job, microbatches) * (1 - ROUNDING);
     memory_of(least, &flight, &job, c->stack, microbatches, out);
     out->bytes *= 1 - ROUNDING;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the order of a named schedule says of any layout that has it: where stages are, and what a rank keeps. */
+/* What the order of a named schedule says about any layout with it: where stages are, and what a rank
+ * keeps. */
 #include <string.h>
 
 #include "decide/search_internal.h"
@@ -16,7 +17,7 @@ static int is_plain(const struct ss_schedule *s)
     return 1;
 }
 
-/* Of a loop the first turn counts: the slots up to its end are run as they stand. */
+/* The first turn of a loop counts: the slots up to its end are run as they stand. */
 static int in_flight(const struct ss_schedule *s, int rank)
 {
     int n = s->loop_more > 0 ? s->loop_first[rank] + s->loop_length : s->nslots[rank], now = 0, most = 0;

@@ -22,7 +22,7 @@ static int by_rank(const void *left, const void *right)
     return d ? d : strcmp(a->flags, b->flags);
 }
 
-/* Faster at the same work, or smaller, and in nothing worse; of two that are equal in all the first. */
+/* Returns whether i is faster at the same work, or smaller, and in nothing worse; the first of equals wins. */
 static int beats(const struct ss_find_result *f, int i, int k)
 {
     const struct ss_summary *a = &f->points[i].summary, *b = &f->points[k].summary;

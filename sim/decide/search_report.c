@@ -63,8 +63,8 @@ static void write_counts(const struct ss_find_result *f, FILE *out)
             (long long)all.predicted);
 }
 
-/* The next layout of group g that the text has, from point i on; -1: no more. What is faster than the best, but not sure to fit, is the
- * last one: points are sorted by verdict. */
+/* Returns the next layout of group g that the text shows, from point i on; -1: none. The last one shown is
+ * faster than the best but may not fit: points are sorted by verdict. */
 static int next_shown(const struct ss_find_result *f, int g, int top, int i, int *shown)
 {
     for (; i < f->npoints && *shown < top; i++)
@@ -88,7 +88,7 @@ static int layout_width(const struct ss_find_result *f, int top)
     return (int)width;
 }
 
-/* Whether the MFU of a layout is told with half of the attention square, too. */
+/* Returns whether the MFU with half of the attention square is shown, too. */
 static int is_causal(const struct ss_find_result *f)
 {
     for (int i = 0; i < f->npoints; i++)
@@ -129,7 +129,7 @@ static void write_group(const struct ss_find_result *f, int g, int top, int widt
                 (long long)(group->layouts - group->refused));
 }
 
-/* "best on 8 nodes", and with which of the varied flags' values. */
+/* Writes "best on 8 nodes", with the values of the varied flags. */
 static void write_name(const char *what, const struct ss_find_group *g, FILE *out)
 {
     char words[sizeof g->flags];

@@ -60,7 +60,7 @@ static int find_model(const struct ss_find_space *s, struct ss_find_cluster *c, 
         c->model = c->asked.job.model;
         return SS_OK;
     }
-    int rc = ss_loaded_model(s->loaded, c->asked.job.model_ref, &c->model, err);
+    int rc = ss_input_cache_model(s->loaded, c->asked.job.model_ref, &c->model, err);
     if (rc)
         ss_request_locate(&c->request, "--model", err);
     else
@@ -88,8 +88,8 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
         rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
     }
     SS_THEN(rc, check_work(c, err));
-    SS_THEN(rc, ss_loaded_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL, files,
-                               &c->platform, &c->stack, err));
+    SS_THEN(rc, ss_input_cache_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL,
+                                    files, &c->platform, &c->stack, err));
     if (rc)
         return rc;
     c->gpus_per_node = ss_platform_gpus_per_node(c->platform);
@@ -218,14 +218,14 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
     return SS_OK;
 }
 
-/* A layout, of which this is asked for. */
+/* Checks a layout, given by `asked`. */
 static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
     struct ss_job job;
     memset(&w->why, 0, sizeof w->why);
-    int rc = ss_loaded_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, &job,
-                              &w->why);
+    int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
+                                   &job, &w->why);
     if (!rc)
         return keep_leaf(w, err);
     if (!ss_status_refuses(rc)) {
@@ -278,7 +278,7 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
     memset(s, 0, sizeof *s);
     if (!clusters)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", SS_FIND_CLUSTERS);
-    s->loaded = ss_loaded_new();
+    s->loaded = ss_input_cache_new();
     s->clusters = ss_calloc((size_t)clusters, sizeof *s->clusters);
     s->found = ss_calloc(1, sizeof *s->found);
     if (s->found)
@@ -321,7 +321,7 @@ int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct 
             continue;
         seen = s->leaves[i].cluster;
         rc = ss_find_job(s, &s->leaves[i], &job, err);
-        SS_THEN(rc, ss_loaded_note(&job, files, err));
+        SS_THEN(rc, ss_input_cache_note(&job, files, err));
     }
     return rc;
 }
@@ -334,6 +334,6 @@ void ss_find_space_free(struct ss_find_space *s)
     free(s->leaves);
     ss_find_free(s->found);
     if (s->loaded)
-        ss_loaded_drop(s->loaded);
+        ss_input_cache_drop(s->loaded);
     memset(s, 0, sizeof *s);
 }

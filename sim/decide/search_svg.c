@@ -22,14 +22,14 @@
 
 static const char fits[] = "#1f5fbf", front[] = "#e07b39", near_limit[] = "#b8860b";
 
-/* One number of nodes: what is drawn, and where. */
+/* A panel: one number of nodes, with its points and place. */
 struct panel {
     const struct ss_find_result *f;
     int group;
     double top;            /* y of the frame */
     double start, end;     /* s */
     double most, capacity; /* bytes */
-    int n, hidden;         /* points that are drawn, and those that are too slow */
+    int n, hidden;         /* points that are drawn, and points too slow to draw */
 };
 
 static int is_drawn(const struct panel *p, int i)
@@ -91,7 +91,7 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
         fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), WIDTH);
 }
 
-/* Where what is not told apart from the best ends. */
+/* Draws where layouts that are not told apart from the best end. */
 static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
 {
     double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->band_pct / 100));

@@ -54,7 +54,7 @@ static void see(void *ctx, int cls, int slot, int event, double start, double bu
     *at = fmax(*at, end);
 }
 
-/* Mean iteration of each job while all of them run, and how many there were. */
+/* Measures the mean iteration of each job while all of them run, and counts the iterations. */
 static void measure(const struct clock *c, double *seconds, int *iterations)
 {
     const struct sharers *x = c->x;

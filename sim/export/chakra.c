@@ -207,7 +207,7 @@ static void put_communication(struct writer *w, const struct ss_export_op *op)
     number_attr(w, "comm_tag", ATTR_INT32, op->tag);
 }
 
-/* What a class does alone on a stream runs beside its computations: for ASTRA-sim that is what a CPU does. */
+/* A class's lone work on a stream runs beside its computations: for ASTRA-sim that is work of a CPU. */
 static int put_node(void *ctx, const struct ss_export_op *op)
 {
     struct writer *w = ctx;

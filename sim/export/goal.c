@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GOAL text: the schedules that LogGOPSim's txt2bin reads. One operation a line, then what it requires. */
+/* GOAL text: the schedules that LogGOPSim's txt2bin reads. Each operation is one line, followed by what it
+ * requires. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

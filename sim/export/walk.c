@@ -34,7 +34,7 @@ struct ss_export {
     struct ss_export_groups groups;  /* of NULL: not found yet */
 };
 
-/* What a collective ends with at a member: its last send and receive, or one operation. 0: none. */
+/* The last operations of a collective at a member: its last send and receive, or one operation. 0: none. */
 struct ends {
     int64_t id[2];
 };
@@ -295,7 +295,7 @@ static int member_of(const struct ss_collective *c, int cls)
     return i;
 }
 
-/* What a member gives: of an all-gather its part. */
+/* Returns the bytes that a member gives: its part of an all-gather. */
 static int64_t given_bytes(struct walker *w, const struct ss_collective *c)
 {
     int gathers = ss_export_kind_of(c) == SS_COLL_ALL_GATHER;
@@ -378,7 +378,7 @@ int ss_export_walk(struct ss_export *x, int rank, const struct ss_export_walk *h
         return ss_nomem(err);
     if (w.failed == SS_ERR_UNSUPPORTED)
         return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "class %s: a time or an amount of bytes is more than a format of others can tell",
+                       "class %s: a time or a number of bytes is too large for this format",
                        x->p->classes[rank].name);
     return w.failed;
 }
@@ -419,8 +419,8 @@ int ss_export_begin(const struct ss_program *p, struct ss_export **out, struct s
 
     *out = NULL;
     if (p->nchannels + (int64_t)p->ncollectives * MOST_ROUNDS > INT32_MAX)
-        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-                       "%d collectives are more than messages have tags for", p->ncollectives);
+        return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%d collectives need more tags than messages have",
+                       p->ncollectives);
     x = ss_calloc(1, sizeof *x);
     if (x) {
         x->p = p;

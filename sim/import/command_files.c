@@ -75,7 +75,7 @@ void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_w
     ss_command_tell_processes(notes, file, words->processes);
     if (words->ungrouped)
         ss_note(notes,
-                "%s: --num-query-groups counts, though Megatron-LM has as many groups as heads without "
+                "%s: --num-query-groups is used, although Megatron-LM ignores it without "
                 "--group-query-attention",
                 file ? file : "command line");
 }

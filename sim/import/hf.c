@@ -88,7 +88,7 @@ void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64
     else if (!ranks)
         ss_reading_assume(
             r,
-            "the GPUs are as many as make %lld data-parallel ranks: with others DeepSpeed refuses a "
+            "the number of GPUs makes %lld data-parallel ranks: with any other DeepSpeed refuses a "
             "train_batch_size of %lld (%lld x %lld a rank)",
             (long long)(all / steps / micro), (long long)all, (long long)micro, (long long)steps);
     else if (all / steps / micro != ranks)
@@ -231,7 +231,7 @@ static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
 
 /* ---- arguments that have no row ---- */
 
-/* Whether an argument that is not known says by its name that it is not without effect. */
+/* Refuses an unknown argument whose name shows that it has an effect. */
 static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
 {
     int off = node->kind == SS_TREE_SCALAR &&
@@ -239,13 +239,14 @@ static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
 
     if (!off && strstr(node->key, "parallel"))
         ss_reading_refuse(r, node,
-                          "parallelism of the script's own is not read: give --tp, --pp, --cp or --ep "
-                          "in place of it");
+                          "the script's own parallelism is not read: give --tp, --pp, --cp or --ep "
+                          "instead");
     if (strstr(node->key, "lora") && ss_tree_truth(node) == 1)
         ss_reading_refuse(r, node, "LoRA is not modelled: weights are frozen, gradients are of adapters");
 }
 
-/* Arguments of the user's own script are no more than names here. Those of the Trainer without effect are told by their names alone. */
+/* Passes the arguments of the user's own script, which are only names here. Arguments of the Trainer without
+ * effect are listed by name. */
 static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_tree_node *args = ss_tree_find(ss_tree_root(r->tree), "args");

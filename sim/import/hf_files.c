@@ -18,7 +18,7 @@ static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *sec
     if (rc)
         return rc;
     if (ss_tree_root(other)->kind != SS_TREE_MAP)
-        rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is asked");
+        rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is expected");
     if (!rc && !at)
         rc = ss_tree_add(tree, ss_tree_root(tree), &made, &at, err);
     SS_THEN(rc, ss_tree_assign(tree, at, ss_tree_root(other), err));
@@ -128,7 +128,7 @@ int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_er
         int n = at ? atoi(at + 6) : 0;
         if (n < 1 || n > 1024 || (slots && n != slots))
             rc = ss_fail(err, SS_ERR_UNSUPPORTED, path, number,
-                         "\"host slots=N\" is asked, with the same number of GPUs in each line");
+                         "\"host slots=N\" is expected, with the same number of GPUs in each line");
         slots = n;
         hosts++;
     }

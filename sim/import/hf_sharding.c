@@ -54,7 +54,7 @@ static void add_size(struct ss_reading *r, const char *key, int prop, double fil
     if (!at || (ss_hf_is_auto(at) && filled <= 0))
         return;
     if (!ss_hf_is_auto(at) && (!ss_tree_whole(at, &size) || size < 0))
-        ss_reading_fail(r, at, SS_ERR_INPUT, "a number of parameters is asked");
+        ss_reading_fail(r, at, SS_ERR_INPUT, "a number of parameters is expected");
     else
         ss_reading_prop(r, at, prop, ss_hf_is_auto(at) ? filled : (double)size);
 }

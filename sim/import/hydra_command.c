@@ -12,7 +12,7 @@
 #define SHIPPED "workloads/nemo"
 
 struct command {
-    struct ss_words *words; /* of which those that were read are taken out */
+    struct ss_words *words; /* words of the command; words that were read are taken out */
     const char *name, *folder;
     int line;         /* of the name */
     char path[1024];  /* of the file */
@@ -108,7 +108,7 @@ static int not_found(const struct command *c, struct ss_error *err)
                    "(-7b, -13b, -70b)");
 }
 
-/* Names of the node in place of those of the model. */
+/* Replaces the names of the model by those of the node. */
 static int use_size(struct command *c, struct ss_error *err)
 {
     char path[64];

@@ -33,7 +33,8 @@ static bool put(struct text *out, const char *text, size_t len)
     return true;
 }
 
-/* What "${body}" at a node names: "a.b" of the root, ".a" of the map that it stands in, "..a" of the next; "a[0]" as "a.0". */
+/* Returns the node that "${body}" names: "a.b" from the root, ".a" in the map around it, "..a" in the next;
+ * "a[0]" is "a.0". */
 static struct ss_tree_node *target(const struct resolver *r, const struct ss_tree_node *at, const char *body)
 {
     const struct ss_tree_node *from = ss_tree_root(r->tree);
@@ -63,7 +64,7 @@ static bool number(const char *text, double *out)
     return end != text && !*end && isfinite(*out);
 }
 
-/* Two numbers by name; false: no such resolver. */
+/* Computes a function of two numbers by its name; false: no such resolver. */
 static bool compute(const char *name, double a, double b, double *out)
 {
     if (!strcmp(name, "multiply") || !strcmp(name, "mul"))
@@ -110,7 +111,7 @@ static bool call(struct resolver *r, const struct ss_tree_node *at, char *body, 
     return put(out, text, (size_t)n);
 }
 
-/* Behind the "}" that ends what begins behind "${"; NULL: there is none. */
+/* Returns the place behind the "}" that closes a "${" whose text begins at p; NULL: there is none. */
 static const char *end_of(const char *p, const char *end)
 {
     for (int open = 1; p < end; p++) {

@@ -38,7 +38,7 @@ static int wrong(struct parser *p, const char *fmt, ...)
     return ss_fail(p->err, SS_ERR_INPUT, p->file, p->line, "%s", text);
 }
 
-/* The next word of a line that may be changed; *rest is what stands behind it. "": there is no more. */
+/* Returns the next word of a line, which may be changed; *rest points behind it. "": no more words. */
 static char *next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " \t"), *end = word + strcspn(word, " \t");
@@ -55,7 +55,7 @@ static int copy(struct parser *p, const char *text, size_t len, const char **out
     return *out ? SS_OK : ss_nomem(p->err);
 }
 
-/* "section.name", without a dot where one of them is empty; "/name" is from the root. */
+/* Joins "section.name", without a dot where one of them is empty; "/name" is from the root. */
 static int join(struct parser *p, const char *section, const char *name, size_t len, const char **out)
 {
     char path[SS_KEY_PATH];
@@ -140,7 +140,7 @@ static bool has_code(const struct parser *p, const char *name)
     return !c || c->name || !name[0];
 }
 
-/* What is wrong with what stands behind the kind of a row; NULL: nothing. */
+/* Returns what is wrong with the text behind the kind of a row; NULL: nothing. */
 static const char *complaint(const struct parser *p, int behind, const char *text)
 {
     bool flag = !strncmp(text, "--", 2);
@@ -193,7 +193,7 @@ static int add_row(struct parser *p, const char *key, char *rest)
     return SS_OK;
 }
 
-/* "value value = words; assume text", of which `equal` is where the "=" stands. */
+/* Adds "value value = words; assume text"; `equal` points to its "=". */
 static int add_case(struct parser *p, char *line, char *equal)
 {
     struct ss_keymap *m = p->map;

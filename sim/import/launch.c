@@ -27,7 +27,7 @@ struct launch {
     struct ss_notes *notes;
 };
 
-/* ---- what the scheduler would have said ---- */
+/* ---- variables that the scheduler would set ---- */
 
 /* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", in a line; 0: none. */
 static int number_behind(const char *line, const char *end, const char *name)
@@ -62,7 +62,7 @@ static int directive(const char *text, const char *const *names, size_t n)
     return 0;
 }
 
-/* Of numbers from 0; 0 where it is more than there are GPUs. */
+/* Multiplies numbers >= 0; returns 0 where the product is more than there are GPUs. */
 static int product(int a, int b)
 {
     int64_t n = (int64_t)a * b;
@@ -121,7 +121,7 @@ static int add_number(struct launch *x, const char *names, int value)
     return rc;
 }
 
-/* What the script asks Slurm for besides nodes. */
+/* Adds what the script asks of Slurm besides nodes. */
 static int add_asked(struct launch *x)
 {
     static const char *const cpus[] = {"--cpus-per-task", "-c"};
@@ -141,7 +141,7 @@ static int add_asked(struct launch *x)
                : add_number(x, "SLURM_NTASKS SLURM_NPROCS", product(x->nodes, x->tasks));
 }
 
-/* What PBS sets for a script that asks it. A file of hosts of the user's own stays. */
+/* Sets what PBS sets for a script that asks for it. The user's own file of hosts stays. */
 static int add_pbs(struct launch *x)
 {
     size_t before = x->environment.n;
@@ -157,7 +157,7 @@ static int add_pbs(struct launch *x)
     return rc || x->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->host_lines);
 }
 
-/* The user's variables, then those that a scheduler sets for the first process. */
+/* Makes the environment: the user's variables, then those that a scheduler sets for the first process. */
 static int make_environment(struct launch *x)
 {
     char list[48];
@@ -306,7 +306,8 @@ static int line_of(const char *text, const char *flag)
     return 0;
 }
 
-/* torchrun waits for as many nodes as it is told: those that the script asks for, or a step of srun takes. */
+/* Checks nodes: torchrun waits for as many nodes as its flag says, and the script or a step of srun must ask
+ * for as many. */
 static int check_nodes(struct launch *x, const struct ss_words *words, struct ss_error *err)
 {
     int of_step, n = x->l->nodes ? 0 : ss_words_nodes(words, x->nodes, &of_step);
@@ -393,7 +394,7 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     return !rc && ss_launch_files(out, x->text, &x->calls, c) ? ss_nomem(err) : rc;
 }
 
-/* What is known before the script runs. */
+/* Collects what is known before the script runs. */
 static int begin(struct launch *x, const struct ss_launch *l, const char *text, struct ss_notes *notes,
                  struct ss_error *err)
 {

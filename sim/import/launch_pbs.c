@@ -36,7 +36,8 @@ static int option(const char *p, const char *end, const char *name)
     return 0;
 }
 
-/* Chunks with "+" between: nodes add up, GPUs are those of a node where all chunks have as many. A host's name is one node. */
+/* Reads chunks joined by "+": nodes add up; GPUs are those of a node where all chunks have equally many. The
+ * name of a host is one node. */
 static void read_chunks(const char *p, const char *end, struct ss_pbs *out)
 {
     struct ss_pbs sum = {0};
@@ -61,7 +62,7 @@ static void read_chunks(const char *p, const char *end, struct ss_pbs *out)
     *out = sum;
 }
 
-/* A list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. */
+/* Reads a list of resources, "select=4:ngpus=8,walltime=2:00", up to a blank. */
 static void read_list(const char *p, struct ss_pbs *out)
 {
     static const char *const names[] = {"select=", "nodes="};

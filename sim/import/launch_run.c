@@ -14,7 +14,7 @@
 
 /* Words that a launch command must have in common with the flags of a job, so that it is one. */
 #define ENOUGH_FLAGS 3
-/* How often a script runs at most: each time more of what it misses is there. */
+/* Most runs of a script; before each further run more of the missing files are made. */
 #define TURNS 8
 
 int ss_launch_is_job(const struct ss_call *c)
@@ -55,8 +55,8 @@ static int find_programs(const struct ss_calls *calls, struct ss_notes *programs
     return (int)(programs->n - before);
 }
 
-/* What a line of the shell's trace tests for, "+ [[ ! -f pretrain_gpt.py ]]", as an absolute path, of a folder with "/" behind; 0: it
- * is no such line. */
+/* Finds the path that a line of the shell's trace tests for, "+ [[ ! -f pretrain_gpt.py ]]", as an absolute
+ * path, with "/" behind a folder. Returns 0 for any other line. */
 static int tested_path(const char *line, char *path, size_t size)
 {
     const char *end = line + strcspn(line, "\n"), *p = line + strspn(line, "+"), *found = NULL;

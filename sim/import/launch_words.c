@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "import/import.h"
 
-/* What the words said, as pointers into them. */
+/* What the words said, as pointers into the words. */
 struct said {
     struct ss_launch l;
     char **word, **variable;

@@ -14,7 +14,7 @@ struct size {
     int line;
 };
 
-/* Words first .. end - 1, of which the script's own flags begin behind `script`. */
+/* Words first .. end - 1; the script's own flags begin behind `script`. */
 struct command {
     size_t first, script, end;
     struct size nodes, all;      /* all: processes on all nodes */
@@ -205,7 +205,7 @@ static void read_hosts(struct command *c, const char *text, char between, int li
     set_number(&c->gpus, each, line);
 }
 
-/* What says sizes in another form than a number: hosts, "ppr:8:node". Returns 1 where the word is one of these. */
+/* Reads a size that is not one number: hosts, "ppr:8:node". Returns 1 where the word is such a size. */
 static int read_other(struct command *c, const char *name, size_t n, const char *value, int line)
 {
     if (c->mpirun && is_one_of(name, n, "-H -host --host --hosts -hosts"))
@@ -354,7 +354,7 @@ int ss_words_nodes(const struct ss_words *words, int asked, int *of_step)
     if (!asked || !find_command(words, &c))
         return 0;
     for (size_t i = c.first; i < c.script; i++) {
-        if (is_program(words->w[i].text, "sbatch salloc")) /* whose own words beat those of the file */
+        if (is_program(words->w[i].text, "sbatch salloc")) /* its own words beat those of the file */
             return 0;
         srun |= is_program(words->w[i].text, "srun");
         torchrun |= is_torchrun(words->w[i].text);
@@ -382,7 +382,7 @@ static int add_default(const struct ss_words *words, const struct command *c, st
     return ss_words_add(own, name, sizeof name - 1, script->line);
 }
 
-/* Programs of Megatron-LM whose flags are those of a GPT, but whose model is another one. */
+/* Programs of Megatron-LM that take the flags of a GPT, but train another model. */
 static const char *other_model(const char *script)
 {
     static const char *const known[][2] = {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Megatron-DeepSpeed: Megatron-LM's flags, DeepSpeed's beside them (deepspeedai/Megatron-DeepSpeed@4efb479:megatron/arguments.py), and
- * DeepSpeed's configuration. What is Megatron's is passed on as it stands; the others are rows of megatron-deepspeed.map, "--flag=N"
- * where one takes a value.
+ * Megatron-DeepSpeed: Megatron-LM's flags, DeepSpeed's flags beside them
+ * (deepspeedai/Megatron-DeepSpeed@4efb479:megatron/arguments.py), and DeepSpeed's configuration. Megatron's
+ * flags are passed on as they stand; the others are rows of megatron-deepspeed.map, "--flag=N" where one
+ * takes a value.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +94,8 @@ static const struct ss_word *value_of(const struct ss_words *own, const char *na
     return found;
 }
 
-/* Layers of a group, of which Megatron-LM of that time recomputes one unless told otherwise. */
+/* Adds --recompute-num-layers 1 to full recompute without that flag: Megatron-LM of that time recomputes
+ * groups of one layer by default. */
 static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_words *own = ss_hf_of(r)->own;

@@ -31,7 +31,7 @@ static void check_defaults(struct ss_reading *r, struct ss_tree_node *node)
     }
 }
 
-/* What the dataset gives, beside the length that stages expect of one another. */
+/* Refuses rows of the dataset whose length differs from the one that the stages expect. */
 static void check_rows(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_tree_node *model = ss_reading_node(r, "model.encoder_seq_length");

@@ -24,8 +24,8 @@ static void add_model(struct ss_reading *r, struct ss_tree_node *node)
         ss_reading_refuse(r, node, "the shape of \"%.80s\" is in its code, which is not known here", name);
 }
 
-/* What nemo2.map itself has as off in model.config: NeMo sets trainer.strategy's, with its own defaults
- * (set_model_parallel_attributes). */
+/* Notes what nemo2.map marks as off in model.config: NeMo takes trainer.strategy's values, with its own
+ * defaults (set_model_parallel_attributes). */
 static void tell_parallelism(struct ss_reading *r, struct ss_tree_node *none)
 {
     const struct ss_tree_node *root = ss_tree_root(r->tree),

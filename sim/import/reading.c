@@ -23,8 +23,8 @@ static void no_memory(struct ss_reading *r)
 
 /* ---- reading ---- */
 
-/* The names of the key whose row begins with this one. What a function asks for and no row has would be told to be unknown, whatever
- * becomes of it. */
+/* Returns the names of the key whose row begins with this name. A key that a function asks for without a row
+ * would be reported as unknown, whatever becomes of it. */
 static const char *names_of(struct ss_reading *r, const char *key)
 {
     const struct ss_key_row *row = r->map ? ss_keymap_find(r->map, key) : NULL;

@@ -63,7 +63,7 @@ static char *list_of(const struct ss_notes *names)
     return text;
 }
 
-/* Sections that have rows are told key by key. */
+/* Opens sections that have rows, which are reported key by key. */
 static void open_sections(struct ss_reading *r)
 {
     char path[SS_KEY_PATH], last[SS_KEY_PATH] = "";
@@ -77,7 +77,8 @@ static void open_sections(struct ss_reading *r)
             continue;
         struct ss_tree_node *node = ss_reading_find(ss_tree_root(r->tree), path);
         ss_copy(last, sizeof last, path);
-        path[strcspn(path, "@")] = '\0'; /* and a list, of which a class was asked */
+        /* the path of a list, for which a class was asked, ends there, too */
+        path[strcspn(path, "@")] = '\0';
         node = node ? node : ss_reading_find(ss_tree_root(r->tree), path);
         if (ss_tree_is_null(node))
             ss_tree_take(node);
@@ -109,7 +110,7 @@ static void tell_rest(struct ss_reading *r)
     free(list);
 }
 
-/* "a.b.*" is "a.b" where nothing else is below it than what has no effect. */
+/* Reports "a.b.*" as "a.b" where everything below it has no effect. */
 static void tell_sections(struct ss_reading *r)
 {
     for (unsigned long i = 0; i < r->ignored.n; i++) {

@@ -21,7 +21,7 @@ static int is_there(const struct ss_reading *r, const char *name, char *path, si
     return strchr(name, '/') && ss_copy(path, size, name) && access(name, R_OK) == 0;
 }
 
-/* What --model takes for this name: *path. */
+/* Finds what --model takes for this name: *path. */
 static int find(struct ss_reading *r, const char *name, char *path, size_t size, bool *found)
 {
     const char *slash = strrchr(name, '/');

@@ -82,7 +82,8 @@ static void add_switch(struct ss_reading *r, const struct ss_tree_node *node, co
         ss_reading_words(r, node, words);
 }
 
-/* Whether the value is one of those of a case, in any case of letters: "torch.nn.functional.silu" is also silu. */
+/* Returns whether the value is one of a case's values, in any case of letters: "torch.nn.functional.silu"
+ * equals silu. */
 static bool has_value(const char *values, const char *value)
 {
     const char *dot = isalpha((unsigned char)value[0]) ? strrchr(value, '.') : NULL,
@@ -183,7 +184,8 @@ static void pick(struct ss_reading *r, const struct ss_key_row *row, const struc
 
 /* ---- keys that become no flag ---- */
 
-/* Whether a key that is refused asks for nothing: null, false, 0, empty, or a value of "unless V V: why", of which *why is the end. */
+/* Returns whether a refused key asks for nothing: null, false, 0, empty, or a value of "unless V V: why";
+ * *why is then the end of that text. */
 static bool is_harmless(const struct ss_tree_node *node, const char *text, const char **why)
 {
     const char *end = strncmp(text, "unless ", 7) ? NULL : strstr(text, ": ");
@@ -204,7 +206,7 @@ static void tell(struct ss_reading *r, const char *path, const char *end)
         r->rc = ss_nomem(r->err);
 }
 
-/* A section of which parts have no effect; ss_reading_end finds out whether it is the whole. */
+/* Notes a section whose parts have no effect; ss_reading_end finds out whether that holds for all of it. */
 static void tell_section(struct ss_reading *r, const char *section)
 {
     const struct ss_tree_node *node = ss_reading_find(ss_tree_root(r->tree), section);
@@ -227,7 +229,8 @@ void ss_reading_settle(struct ss_reading *r, const struct ss_key_row *row, struc
             tell(r, row->section, "");
     } else if (row->kind == SS_KEY_NONE || r->map->strict) {
         ss_tree_path(node, path, sizeof path);
-        tell(r, !strncmp(path, row->key, n) ? row->key : path, ""); /* of what is below a key only that */
+        /* for a key below, only the row's key is shown */
+        tell(r, !strncmp(path, row->key, n) ? row->key : path, "");
     }
     node->off |= row->kind == SS_KEY_OFF;
     ss_tree_take(node);
@@ -370,7 +373,7 @@ static void pass(struct ss_reading *r, const struct ss_key_row *row, struct ss_t
         take(r, node);
 }
 
-/* Whether keys are strict and this one becomes nothing; but what is refused under a condition is refused at once. */
+/* Returns whether keys are strict and this one becomes nothing; a refusal under a condition comes at once. */
 static bool is_of_the_end(const struct ss_reading *r, const struct ss_key_row *row)
 {
     bool refused = row->kind == SS_KEY_REFUSE || row->kind == SS_KEY_DENY;

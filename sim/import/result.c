@@ -54,7 +54,7 @@ static int add_places(struct ss_request *r, const json_t *inputs, const char *fi
     return rc ? rc : add_words(r, json_object_get(inputs, "how"), file, err);
 }
 
-/* What who read the words said of them; NULL: nothing. */
+/* Adds the notes of the readers of the words; NULL: none. */
 static int add_notes(struct ss_notes *notes, const json_t *list, const char *file, struct ss_error *err)
 {
     int rc = !list || json_is_array(list) ? SS_OK : bad(file, err, "inputs: notes are no list");

@@ -75,7 +75,7 @@ static int by_id(const void *a, const void *b)
     return order ? order : x->line - y->line;
 }
 
-/* Rows are known by their ids: two of one name cannot be told apart in what is printed of them. */
+/* Notes equal ids: two rows of one name cannot be told apart in a printed table. */
 static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_error *err)
 {
     size_t n = ss_csv_rows(csv);

@@ -7,7 +7,7 @@
 #define END {NULL, NULL}
 #define WORDS(...) (const struct ss_table_choice[]){__VA_ARGS__, END}
 #define SWITCH(words) WORDS({"true", words}, {"false", ""})
-/* Of the measurement, or for people. */
+/* Columns of the measurement, or for people. */
 #define PLAIN(name) {name, 0, NULL, NULL, NULL}
 #define VALUE(name, flag) {name, 0, flag, NULL, NULL}
 #define NEEDED(name, flag) {name, 1, flag, NULL, NULL}

@@ -19,7 +19,7 @@ static int of_column(const struct ss_table_row *r, int rc)
     return rc;
 }
 
-/* The words of the field, in a place of their own behind those of `out`. */
+/* Adds the words of the field, in a place of their own behind the words of `out`. */
 static int add_field(const struct ss_table_row *r, struct ss_request *out)
 {
     const char *field = ss_table_field(r, "flags");
@@ -158,7 +158,7 @@ static int check_columns(const struct ss_table_row *r, const struct ss_request *
     return rc ? rc : ss_table_fail(r, "they contradict the other columns");
 }
 
-/* What was measured has columns of its own, which are read elsewhere. */
+/* Refuses measurements, which have columns of their own. */
 static int check_measured(const struct ss_table_row *r, const struct ss_request *flags)
 {
     static const char *const own[][2] = {{"--measured", "iteration_ms"}, {"--measured-memory", "memory_mib"}};

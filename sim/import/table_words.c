@@ -6,7 +6,7 @@
 #include "import/table_internal.h"
 #include "model/model_internal.h"
 
-/* What a row leaves open. */
+/* Notes what a row leaves open. */
 static void note_assumptions(const struct ss_table_row *r)
 {
     char layout[4096];
@@ -108,7 +108,7 @@ int ss_table_locate(const struct ss_table *t, int row, struct ss_error *err)
     return err->code;
 }
 
-/* What the columns say of a row whose flags are refused, for people. */
+/* Reads for people what the columns say, for a row whose flags are refused. */
 static void read_columns(const struct ss_table *t, int row, struct ss_asked *asked)
 {
     struct ss_error own = {0};

@@ -50,8 +50,9 @@ static int is_dotted(const char *p, const char *end, int blank_wanted)
     return 0;
 }
 
-/* Whether the first line that is neither empty nor a comment begins a table, as "[model]" does, or any sets such a key. Nothing else that
- * is read begins so; further down overrides of Hydra do, which have no blank before "=". */
+/* Returns whether the first line that is neither empty nor a comment begins a table, as "[model]" does, or
+ * whether any line sets such a key. No other form begins so. Overrides of Hydra may do so further down, but
+ * without a blank before "=". */
 static int is_toml(const char *text, size_t len)
 {
     int first = 1;
@@ -124,7 +125,7 @@ static size_t length_of(const char *json, size_t len)
     return len;
 }
 
-/* What stands before and behind the JSON becomes blanks, so that lines count as in the file. */
+/* Replaces the text before and behind the JSON by blanks, so that lines count as in the file. */
 int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err)
 {

@@ -6,7 +6,8 @@
 #include "base/base.h"
 #include "import/torchtitan.h"
 
-/* What the map has of one of PyTorch's schedules, by its name without what parts its words; NULL: it is not known. */
+/* Returns what the map has for one of PyTorch's schedules, by its name without separators; NULL: not
+ * known. */
 static const char *schedule_of(const struct ss_reading *r, const char *name)
 {
     char folded[64];

@@ -168,7 +168,7 @@ int ss_tree_fail(const struct ss_tree_node *node, int code, struct ss_error *err
 struct ss_tree_node *ss_tree_unread(const struct ss_tree *tree, const struct ss_tree_node *last)
 {
     struct ss_tree_node *n = last ? (struct ss_tree_node *)last : ss_tree_root(tree);
-    bool down = !last; /* what is below the last one is told with it */
+    bool down = !last; /* what lies below the last node is reported with it */
 
     for (;;) {
         if (down && n->first && (n->touched || !n->parent || n->read))

@@ -35,7 +35,7 @@ static int fail(struct reader *r, const yaml_mark_t *mark, const char *why)
     return ss_fail(r->err, SS_ERR_INPUT, r->file, (int)mark->line + 1, "%s", why);
 }
 
-/* What libyaml found wrong. */
+/* Reports what libyaml found wrong. */
 static int not_read(struct reader *r)
 {
     const yaml_parser_t *p = &r->parser;
@@ -117,7 +117,8 @@ static int put(struct reader *r, struct ss_tree_made *made, struct ss_tree_node 
     return rc;
 }
 
-/* The same value under the same name once more, which readers of YAML do not mind; NULL: it is another. */
+/* Returns the earlier node with the same name and value, which readers of YAML accept; NULL: the value
+ * differs. */
 static struct ss_tree_node *repeated(struct reader *r, const struct ss_tree_made *made)
 {
     struct ss_tree_node *map = r->depth ? r->open[r->depth - 1] : NULL,

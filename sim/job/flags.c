@@ -236,7 +236,7 @@ static int apply_only(const struct ss_flag_setter *s, const char *value, const c
     return s->later[0] == '*' || ss_has_word(s->later, value) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
 }
 
-/* Where the flag's field is one of those that follow from others else. */
+/* Notes that a flag was given whose field would otherwise follow from others. */
 static void give(struct ss_asked *asked, const struct ss_flag_setter *s)
 {
     static const size_t open[] = {

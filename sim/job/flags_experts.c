@@ -206,7 +206,7 @@ SS_FLAG_CALLED(window)
     return SS_OK;
 }
 
-/* ---- what is recomputed and offloaded ---- */
+/* ---- recompute and offload ---- */
 
 #define NONE_OF "it is none of"
 #define WORD(symbol, word) " " word

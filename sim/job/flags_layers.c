@@ -9,7 +9,7 @@
 #define TOO_LONG "it names more than 512 layers or stages"
 #define DEPTH 16 /* of brackets in each other */
 
-/* What is read of a text, and why it is wrong. */
+/* The unread rest of a text, and why it is wrong. */
 struct reader {
     const char *p, *why;
 };

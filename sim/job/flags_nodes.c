@@ -6,7 +6,7 @@
 #include "job/flags_set.h"
 #include "stepsim/params.h"
 
-/* Of "3" or "0-7", with `n` characters. */
+/* Reads "3" or "0-7", n characters. */
 static int read_range(const char *text, size_t n, struct ss_node_range *out)
 {
     char word[32], *last;

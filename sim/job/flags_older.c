@@ -5,7 +5,8 @@
 #include "base/base.h"
 #include "job/flags_set.h"
 
-/* Of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
+/* The flag of 2021 and 2022: it says by which method whole layers are recomputed; without the flag none
+ * are. */
 SS_FLAG_CALLED(checkpoint_method)
 {
     int block = !strcmp(values[0], "block");

@@ -28,7 +28,7 @@ static int is_length(double v)
     return v >= 1 && v <= SS_DOCUMENT_MAX && v == (double)(int)v;
 }
 
-/* Law of a value that begins like one; *why is what is wrong with its numbers. */
+/* Returns the law that a value begins with; *why says what is wrong with its numbers. */
 static int read_law(const char *text, double *low, double *high, const char **why)
 {
     if (!strncmp(text, "fixed:", 6)) {

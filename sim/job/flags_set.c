@@ -25,7 +25,7 @@ SS_FLAG_CALLED(job)
     return bad(why, "only a command line can give it");
 }
 
-/* A request is rid of them before it is parsed. */
+/* A request resolves --without before it is parsed. */
 SS_FLAG_CALLED(without)
 {
     return bad(why, "it takes away flags of a command line or a job file, and here are none");
@@ -57,7 +57,7 @@ SS_FLAG_CALLED(measured_memory)
     return SS_OK;
 }
 
-/* Of "3:5" or "3", with `n` characters. */
+/* Reads "3:5" or "3", n characters. */
 static int read_failed(const char *text, size_t n, struct ss_failed_gpu *out)
 {
     char word[32], *gpu;
@@ -169,7 +169,7 @@ SS_FLAG_CALLED(fp4_param_gather)
 #define X(symbol, name, bits, rows, peak, efficiency, prologue, recipe, flag) " " name
 #define PRECISIONS SS_PRECISION_LIST(X) " mxfp8"
 
-/* mxfp8 is fp8 of a recipe, of which another word of the precision leaves nothing. */
+/* mxfp8 is fp8 with a recipe; any other precision drops that recipe. */
 SS_FLAG_CALLED(precision)
 {
     int recipe, p = ss_precision_find(values[0], &recipe);

@@ -230,8 +230,9 @@ static int check_interleaving(struct ss_finish *f, int v)
     int m = ss_job_microbatches(job, f->world_size), group = job->microbatch_group_size;
 
     if (v < 2 || (job->schedule[0] && strcmp(job->schedule, "auto") != 0 &&
+                  /* another schedule states its own conditions */
                   strcmp(job->schedule, ss_schedule_default(v)) != 0))
-        return SS_OK; /* another schedule says itself what it needs */
+        return SS_OK;
     if (!group && m % job->pp)
         REFUSE(f, "--gbs --mbs",
                "another --global-batch-size, or --microbatch-group-size-per-virtual-pipeline-stage",
@@ -279,7 +280,7 @@ static int check_offload(struct ss_finish *f)
     if (job->pp > 1)
         REFUSE(f, "--cpu-offloading-num-layers --pp --cpu-offloading", "drop --cpu-offloading or take --pp 1",
                "Currently there is no support for Pipeline parallelism with CPU offloading");
-    /* NeMo 24.03 was seen to run such a job, with the recompute alone active. */
+    /* NeMo 24.03 was seen to run such a job with only the recompute active. */
     if (job->recompute.granularity != SS_RECOMPUTE_NONE &&
         !(is_nemo(f) && job->recompute.granularity == SS_RECOMPUTE_FULL))
         REFUSE(f, "--cpu-offloading-num-layers", "drop one of the two",

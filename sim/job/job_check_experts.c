@@ -24,7 +24,7 @@ static int check_groups(struct ss_finish *f)
     return SS_OK;
 }
 
-/* What the experts' matrices are cut into. */
+/* Checks that the experts' matrices can be divided. */
 static int check_widths(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -97,7 +97,7 @@ int ss_job_check_expert_world(struct ss_finish *f)
 
 /* ---- dispatchers and overlap ---- */
 
-/* That of the job, which may not be completed. */
+/* Returns the dispatcher of the job, which may not be complete. */
 static int dispatcher_of(const struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -229,7 +229,7 @@ int ss_job_check_expert_features(struct ss_finish *f)
     return rc;
 }
 
-/* ---- what is read and not priced ---- */
+/* ---- flags that are read and have no price ---- */
 
 static int unpriced(struct ss_finish *f, const char *flag, const char *hint, const char *what)
 {

@@ -77,7 +77,7 @@ int ss_job_check_quantized(struct ss_finish *f)
     return rc ? rc : check_sizes(f);
 }
 
-/* What a job says of a type that it does not multiply in is told and left out, as Megatron leaves it out. */
+/* Notes and leaves out settings of a type that the job does not multiply in, as Megatron leaves them out. */
 void ss_job_complete_quantized(struct ss_finish *f)
 {
     struct ss_job *job = f->job;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/input_cache.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
 #include "model/hub.h"
 #include "model/model_internal.h"
 #include "model/stack_internal.h"
@@ -135,7 +135,7 @@ static void complete_data_parallel(struct ss_finish *f)
         ss_note(f->notes, "--cpu-offloading moves no layer without --cpu-offloading-num-layers");
 }
 
-/* What is taken without its price. */
+/* Notes kernels that are accepted without a price. */
 static void note_kernels(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
@@ -200,12 +200,12 @@ static int complete_loads(struct ss_finish *f)
 
     if (job->moe.load != SS_LOAD_FILE || job->model.num_experts == 0)
         return SS_OK;
-    if (!f->loaded)
+    if (!f->inputs)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                        "--moe-load %s: a file of loads is read with a scenario or a table",
                        job->moe.load_source);
-    int rc = ss_loaded_loads(f->loaded, job->moe.load_source, job->model.num_experts, job->model.top_k,
-                             &loads, f->err);
+    int rc = ss_input_cache_loads(f->inputs, job->moe.load_source, job->model.num_experts, job->model.top_k,
+                                  &loads, f->err);
     if (rc) {
         ss_request_locate(f->request, "--moe-load", f->err);
         if (rc == SS_ERR_IO)
@@ -226,8 +226,8 @@ static int complete_loads(struct ss_finish *f)
     return SS_OK;
 }
 
-/* What flags say in other words, and what follows from stack and layout where no flag gives it. The words of the stack are in the order
- * of enum ss_dispatcher. */
+/* Completes what flags say in other words, and what follows from stack and layout without a flag. The stack's
+ * words are in the order of enum ss_dispatcher. */
 static void complete_open(struct ss_finish *f)
 {
     const struct ss_asked *asked = f->asked;
@@ -268,7 +268,7 @@ int ss_job_complete(struct ss_finish *f)
     return rc;
 }
 
-/* The job changes only when all of it is right. */
+/* The job changes only when everything is right. */
 static int finish(const struct ss_finish *with, struct ss_job *job)
 {
     struct ss_job draft;
@@ -295,16 +295,16 @@ int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, co
     return finish(&f, job);
 }
 
-int ss_loaded_finish(struct ss_loaded *l, const struct ss_asked *asked, const struct ss_stack *stack,
-                     int world_size, int gpus_per_node, struct ss_files *files, struct ss_job *job,
-                     struct ss_error *err)
+int ss_input_cache_finish(struct ss_input_cache *l, const struct ss_asked *asked,
+                          const struct ss_stack *stack, int world_size, int gpus_per_node,
+                          struct ss_files *files, struct ss_job *job, struct ss_error *err)
 {
     const struct ss_finish f = {.asked = asked,
-                                .loaded = l,
+                                .inputs = l,
                                 .stack = stack,
                                 .world_size = world_size,
                                 .gpus_per_node = gpus_per_node,
                                 .err = err};
     int rc = finish(&f, job);
-    return rc ? rc : ss_loaded_note(job, files, err);
+    return rc ? rc : ss_input_cache_note(job, files, err);
 }

@@ -37,7 +37,8 @@ static int has_dense_layers(const struct ss_model *m)
     return 0;
 }
 
-/* Parts of layers, of which those of the router hang together. Local graphs hold both of its words where one is given. */
+/* Checks parts of layers; the parts of the router belong together. Local graphs hold both parts where one is
+ * given. */
 static int check_scope(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;

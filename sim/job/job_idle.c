@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flags that do nothing for want of another one: each is noted, for whoever gives one expects something of it. What the fields of the
- * job alone tell is noted where they are completed. */
+/* Flags that have no effect because another one is missing: each gets a note, because its user expects
+ * something of it. What fields of the job alone tell is noted where they are completed. */
 #include <string.h>
 
 #include "base/base.h"
@@ -35,20 +35,21 @@ static int scatters(const struct ss_finish *f)
     return f->job->pp > 1 && f->job->tp > 1 && f->stack->pp_scatter_gather > 0 && !f->job->sequence_parallel;
 }
 
-/* As cost/experts.c has it: what is fused elsewhere is what the stack says. */
+/* As in cost/experts.c: elsewhere the stack decides what is fused. */
 static int fuses_experts(const struct ss_job *job)
 {
     return ss_job_recipe(job) == SS_FP8_MXFP8 && job->model.num_experts > 0 && job->model.gated_mlp &&
            job->moe.grouped_gemm;
 }
 
-/* What was not given is told apart by its field where that can be, for a look through the words of a job takes longer. */
+/* A flag that was not given is recognised by its field where possible, because a look through the words of a
+ * job takes longer. */
 void ss_job_note_idle(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
     const char *schedule = schedule_of(job);
     int by_module = job->offload.fine_grained, experts = job->model.num_experts > 0;
-    /* What puts an end to it itself, full recompute, has a note of its own. */
+    /* Full recompute, which ends it itself, has a note of its own. */
     int layers = job->offload.layers > 0 || SS_GIVEN(f->asked, offload_layers);
     int overlaps = ss_job_chunks(job) > 1 && !strcmp(schedule, "interleaved");
     int splits = job->account_for_embedding || job->account_for_loss;
@@ -78,7 +79,7 @@ void ss_job_note_idle(struct ss_finish *f)
          "with this stack and layout, which scatter none"},
         {job->pp == 1 && splits, "--account-for-embedding-in-pipeline-split", NO_STAGES},
         {job->pp == 1 && splits, "--account-for-loss-in-pipeline-split", NO_STAGES},
-        /* As plan/buckets.c has it: else the gradients of a rank are one, or those of a layer. */
+        /* As in plan/buckets.c: otherwise the gradients of a rank, or of a layer, are one bucket. */
         {job->dp.bucket_size > 0 && !job->dp.fsdp &&
              !(job->dp.overlap_grad_reduce && f->world_size > job->tp * job->pp),
          "--ddp-bucket-size", "without --overlap-grad-reduce between data-parallel ranks"},

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/input_cache.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
 #include "model/hub.h"
 #include "model/model_internal.h"
 
@@ -23,11 +23,11 @@ static void drop_experts(const struct ss_finish *f, struct ss_model *m)
 
 static int load_model(const struct ss_finish *f, const char *name, struct ss_model *m)
 {
-    return f->loaded ? ss_loaded_model(f->loaded, name, m, f->err) : ss_model_load(name, m, f->err);
+    return f->inputs ? ss_input_cache_model(f->inputs, name, m, f->err) : ss_model_load(name, m, f->err);
 }
 
-/* Rows of a tokenizer that is not read: of one known by its type, or, where --tokenizer-model names a model of workloads/models, those
- * of that. */
+/* Completes the rows of a tokenizer that is not read: known by its type, or by the model of workloads/models
+ * that --tokenizer-model names. */
 static int complete_vocabulary(struct ss_finish *f, struct ss_model *m)
 {
     const struct ss_request *r = f->request;
@@ -70,8 +70,8 @@ static void complete_latent(struct ss_finish *f, struct ss_model *m, int latent)
                 "ranks and head sizes of latent attention are not active without --multi-latent-attention");
 }
 
-/* Layers that see no more than the window: all of them, all but each N-th, or as a list says. A window given by a flag takes the
- * place of the chunks of a model. */
+/* Completes which layers see only the window: all, all but each N-th, or those of a list. A window from a
+ * flag replaces the chunks of a model. */
 static int complete_window(struct ss_finish *f, struct ss_model *m)
 {
     const struct ss_job *job = f->job;

@@ -63,7 +63,7 @@ int ss_job_offloads_layers(const struct ss_finish *f)
 
 /* ---- modules with nothing to move ---- */
 
-/* Notes those of `set` that the job names, and leaves them out. */
+/* Notes the modules of `set` that the job names, and leaves them out. */
 static void leave_out(struct ss_finish *f, unsigned set, const char *why)
 {
     static const char *const words[] = {

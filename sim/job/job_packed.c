@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed sequences: what is refused beside them, and their rows. */
+/* Packed sequences: refusals beside them, and their rows. */
 #include "base/base.h"
+#include "job/input_cache.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
 
-/* Of a file: where the row that is left over tells more than the others. */
+/* A file that fills fewer rows than this gets a note: its last row may not be full, which counts for much
+ * among so few. */
 #define FEW_ROWS 16
 #define WORDS "fixed:TOKENS, uniform:LOW:HIGH, lognormal:MEAN:SIGMA, or a file"
 
@@ -95,10 +96,10 @@ int ss_job_complete_packed(struct ss_finish *f)
     complete_flags(f);
     if (job->packed.law == SS_PACKED_NONE)
         return SS_OK;
-    if (!f->loaded)
+    if (!f->inputs)
         return ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
                        "--packed-lengths: documents are packed with a scenario or a table");
-    int rc = ss_loaded_packing(f->loaded, job, &job->packed.rows, f->err);
+    int rc = ss_input_cache_packing(f->inputs, job, &job->packed.rows, f->err);
     if (rc) {
         ss_request_locate(f->request, "--packed-lengths", f->err);
         if (rc == SS_ERR_IO)

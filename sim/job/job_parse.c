@@ -9,8 +9,8 @@
 #include "job/job_internal.h"
 #include "stepsim/scenario.h"
 
-/* What flags say that others may contradict: the type of values that are stored, of those that are multiplied, both, how fp8 is
- * scaled; which parts CUDA graphs hold. */
+/* Settings that other flags may contradict: the type of stored values, of multiplied values, of both, the
+ * scaling of fp8; which parts CUDA graphs hold. */
 enum { SAYS_STORED, SAYS_FORMAT, SAYS_PRECISION, SAYS_RECIPE, SAYS_GRAPHED, SAYS_NOTHING };
 struct said {
     const char *flag, *value; /* value "": none */
@@ -22,7 +22,7 @@ struct parser {
     struct ss_notes *notes;
     struct ss_error *err;
     const char *file;               /* of the place that is read; NULL: the command line */
-    struct said said[SAYS_NOTHING]; /* those that this place has had, flag NULL: none */
+    struct said said[SAYS_NOTHING]; /* settings of this place so far, flag NULL: none */
     struct ss_notes *ignored;       /* names of flags without effect; may be NULL */
 };
 
@@ -37,8 +37,8 @@ static int line_at(const struct parser *p, size_t i)
     return p->request->word[i].line;
 }
 
-/* Names that other frameworks have for what is asked for otherwise here, and options of some commands, which the program's command line
- * tells by itself, but not a page or a binding. */
+/* Names that other frameworks use for a flag, and options of some commands, which the program's command line
+ * reports itself, unlike a page or a binding. */
 static const char *foreign_flag(const char *name)
 {
 #define LOWER "it is an option of run, compare and explain: how a job is simulated"
@@ -151,7 +151,7 @@ static int check_said(struct parser *p, const struct ss_flag_setter *s, const ch
     return SS_OK;
 }
 
-/* What --set and --scale say is of the scenario; here it is only looked at. */
+/* Checks --set and --scale, which belong to the scenario. */
 static int check_prop(struct parser *p, const char *flag, const char *text, size_t i)
 {
     struct ss_error why = {0};
@@ -168,7 +168,7 @@ static int check_prop(struct parser *p, const char *flag, const char *text, size
     return rc;
 }
 
-/* " attn moe_rooter": all values of a flag, of which one is wrong. */
+/* Writes " attn moe_rooter": all values of a flag, one of which is wrong. */
 static const char *join_values(int n, char *const *values, char *out, size_t size)
 {
     size_t used = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is computed again: what Megatron-LM refuses, with its words, and what flags leave open. */
+/* Recompute: what Megatron-LM refuses, with its words, and what flags leave open. */
 #include "base/base.h"
 #include "job/job_internal.h"
 

@@ -74,7 +74,7 @@ static int fill(const struct row *row, size_t n, const char *name, int top_k, st
             most = fmax(most, row[end].load);
         }
         for (int e = 0; e < out->experts; e++) {
-            /* Shares of the largest: sums stay finite, and what is nothing beside it is 0. */
+            /* Loads become shares of the largest: sums stay finite, and a negligible load becomes 0. */
             load[e] = most > 0 ? load[e] / most : 0;
             load[e] = load[e] < 1e-12 ? 0 : load[e];
             busy += load[e] > 0;

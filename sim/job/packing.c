@@ -12,7 +12,7 @@
 #include "base/stats.h"
 #include "stepsim/job.h"
 
-/* A sample is as many documents as fill so many rows, but no more than so many. */
+/* A sample has documents for this many rows, but at most this many documents. */
 #define SAMPLE_ROWS 1024
 #define SAMPLE_DOCUMENTS (1 << 17)
 
@@ -24,7 +24,7 @@ struct work {
     int sample;             /* 1: there are more documents than these */
     double *below;          /* [lengths->n]: documents of the file up to this line */
     int *row_of;            /* [n] */
-    int rows;               /* those that are counted; the rows behind them are not */
+    int rows;               /* rows that count; later rows do not */
     struct row *row;        /* [rows] */
     int *attends, nattends; /* lengths of what attends in the counted rows */
 };
@@ -227,7 +227,7 @@ static int fill_rows(struct work *w)
     return SS_OK;
 }
 
-/* ---- what is told of them ---- */
+/* ---- figures of the rows ---- */
 
 static int count_lengths(struct work *w, struct ss_packing *p)
 {

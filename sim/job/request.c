@@ -238,7 +238,7 @@ void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_
     }
 }
 
-/* Appends text to buf[*used ..], of which the last byte stays free for the end. */
+/* Appends text to buf[*used ..] and keeps the last byte free for the end. */
 static void append(char *buf, size_t size, size_t *used, const char *text, size_t n)
 {
     for (size_t i = 0; i < n && *used + 1 < size; i++)

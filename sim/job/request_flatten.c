@@ -8,7 +8,7 @@
 #include "job/job_internal.h"
 #include "stepsim/flags.h"
 
-/* Words of a request: each of them is held against all others, and each that goes asks for another job. */
+/* Most words of a request: each is compared with all others, and each removed word means another parse. */
 #define MOST_WORDS 2048
 
 /* Parses a request, as it is or as if all of its words stood in one place. */
@@ -71,7 +71,8 @@ static int is_beaten(const struct ss_request *r, size_t i)
     return last < r->n && r->word[last].place > r->word[i].place;
 }
 
-/* Removes flags of earlier places: those that are beaten, or else the first one that stands in the way of one place. */
+/* Removes flags of earlier places: beaten ones, or else the first one that cannot stand in one place with the
+ * others. */
 static int remove_from(struct ss_request *r, int beaten, const struct ss_asked *wanted, struct ss_error *err)
 {
     for (size_t i = 0; i < r->n;) {

@@ -41,7 +41,8 @@ static int refuse(const struct ss_request *r, size_t i, const char *value, const
                          : "docs/reference/flags.md lists all of them");
 }
 
-/* What was measured before the place of the word at index i was measured of another job; returns how many words went. */
+/* Removes measurements before the place of the word at index i, which are of another job; returns how many
+ * words it removed. */
 static size_t take_measured(struct ss_request *r, size_t i, struct ss_notes *notes)
 {
     size_t end = i;

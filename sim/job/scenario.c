@@ -6,8 +6,8 @@
 
 #include "base/base.h"
 #include "job/asked.h"
+#include "job/input_cache.h"
 #include "job/job_internal.h"
-#include "job/loaded.h"
 
 /* A scenario and what it points to. */
 struct whole {
@@ -15,9 +15,10 @@ struct whole {
     struct ss_asked asked;
     struct ss_job job;
     struct ss_request request;
-    struct ss_request left; /* what --without leaves of it, and where there is none it itself */
+    /* the request after --without, and the request itself where there is no --without */
+    struct ss_request left;
     const struct ss_request *used;
-    struct ss_loaded *loaded;
+    struct ss_input_cache *inputs;
     ss_route_asker asker;
 };
 
@@ -31,7 +32,7 @@ static int note_files(const struct whole *w, struct ss_files *files, struct ss_e
 {
     int rc = ss_request_files(&w->request, files, err);
 
-    SS_THEN(rc, ss_loaded_note(&w->job, files, err));
+    SS_THEN(rc, ss_input_cache_note(&w->job, files, err));
     return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 
@@ -69,7 +70,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
-    SS_THEN(rc, ss_loaded_find(w->loaded, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
+    SS_THEN(rc,
+            ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)
         return rc;
     s->platform = platform;
@@ -82,7 +84,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_finish f = {.asked = &w->asked,
                           .job = &w->job,
                           .request = w->used,
-                          .loaded = w->loaded,
+                          .inputs = w->inputs,
                           .stack = stack,
                           .world_size = s->world_size,
                           .gpus_per_node = s->gpus_per_node,
@@ -103,10 +105,10 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
         return ss_nomem(err);
     w->s.job = &w->job;
     w->s.request = &w->request;
-    w->loaded = like ? ss_loaded_share(like->loaded) : ss_loaded_new();
+    w->inputs = like ? ss_input_cache_share(like->inputs) : ss_input_cache_new();
     w->asker = like ? like->asker : o ? o->asker : NULL;
     ss_asked_init(&w->asked);
-    rc = w->loaded ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
+    rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, o ? o->files : NULL, err));
     if (rc) {
         ss_scenario_free(&w->s);
@@ -123,8 +125,8 @@ void ss_scenario_free(struct ss_scenario *s)
     if (!w)
         return;
     if (s->platform)
-        ss_loaded_give_back(w->loaded, s->platform);
-    ss_loaded_drop(w->loaded);
+        ss_input_cache_give_back(w->inputs, s->platform);
+    ss_input_cache_drop(w->inputs);
     ss_notes_free(&w->s.notes);
     ss_notes_free(&w->s.ignored);
     ss_request_free(&w->request);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The dense MLP and the residual adds of transformer layers. */
+/* The dense MLP, and the residual adds of transformer layers. */
 #include <math.h>
 
 #include "layers/mlp.h"
@@ -8,14 +8,15 @@
 #include "stepsim/model.h"
 #include "stepsim/precision.h"
 
-/* Residual add of `branches` with bias and dropout, which keeps a 1-byte mask of each unless it drops nothing. Backward: the
- * masks applied, and the gradients of the branches added to the residual stream's. */
+/* Appends the residual add of `branches` with bias and dropout. It keeps a 1-byte mask of each branch unless
+ * dropout drops nothing. The backward applies the masks and adds the gradients of the branches to that of the
+ * residual stream. */
 static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branches)
 {
     double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 ? branches : 0, moved = 2 + branches;
     struct ss_op *op = ss_op_kernels(ops, "residual", x * (moved * s->e + mask),
                                      x * (moved * s->e + mask * (2 * s->e + 1)), 1, 1 + branches);
-    /* The norm's backward adds the gradient of the residual stream, which it reads beside what it reads anyway. */
+    /* The norm's backward adds the gradient of the residual stream, which it reads in any case. */
     if (s->compiled)
         ss_op_traffic(op, op->forward_bytes, op->backward_bytes - 2 * x * s->e, 1, 0);
     op->saved_bytes = x * mask;
@@ -36,11 +37,11 @@ void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s)
     if (residual == SS_RESIDUAL_ONE_NORM)
         return;
     ss_op_norm(ops, s, "mlp norm");
-    if (s->compiled) { /* in the kernel of the residual add before it, whose sum it need not read */
+    if (s->compiled) { /* one kernel does it with the residual add before, so the sum is not read again */
         ops->op[ops->n - 1].forward_bytes -= s->tokens * s->h / s->sp * s->e;
         ops->op[ops->n - 1].forward_kernels = 0;
     }
-    if (residual == SS_RESIDUAL_TWO_NORMS) /* attention's norm keeps the input of both */
+    if (residual == SS_RESIDUAL_TWO_NORMS) /* the norm of the attention keeps the input of both */
         ops->op[ops->n - 1].saved_bytes -= s->tokens * s->h / s->sp * s->e;
 }
 
@@ -52,8 +53,9 @@ void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_branch_end(ops, s, "mlp post norm");
 }
 
-/* Activation of the MLP. A gated one's backward computes both halves, which one kernel of torch.compile puts together (Megatron core's
- * fused_bias_swiglu.py from 0.5 on with PyTorch from 2.2 on, jit.py); older layers join them with a copy. */
+/* Appends the activation of the MLP. The backward of a gated activation computes both halves, which one
+ * kernel of torch.compile joins (Megatron core's fused_bias_swiglu.py from 0.5 on with PyTorch from 2.2 on,
+ * jit.py); older layers join them with a copy. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
     int joins = s->gated && !s->split && !s->te;
@@ -82,8 +84,8 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_mlp
         ss_op_fp8_cast(ops, s, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
     op->saved_bytes = op->redone_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
-    /* Gradients of the activation's output and, unless it takes the input's place, input, when this GEMM's own input is
-     * free again. */
+    /* The gradient of the activation's output is alive when this GEMM's own input is free again; so is that
+     * of its input, unless it takes the input's place. */
     op->working_bytes =
         fmax(op->working_bytes,
              s->tokens * (ffn + (s->stack->inplace_activation > 0 ? 0 : fc1)) * s->e - op->saved_bytes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recompute by operator (pytorch/torchtitan@b5bcd76:torchtitan/distributed/activation_checkpoint.py): outputs of attention, of
- * collectives that reduce, and of every second linear layer stay, counted from the first; all else is repeated, as far as the
- * backward reads it. The layer's last linear layer is never repeated: nothing but the next layer reads its output.
+ * Recompute by operator (pytorch/torchtitan@b5bcd76:torchtitan/distributed/activation_checkpoint.py). Outputs
+ * of attention, of collectives that reduce, and of every second linear layer, from the first on, are kept.
+ * All other operators are repeated, as far as the backward reads their outputs. The layer's last linear layer
+ * is never repeated, because only the next layer reads its output.
  */
 #include "layers/operators.h"
 #include "stepsim/job_kinds.h"
@@ -21,7 +22,7 @@ int ss_ops_repeated_early(const struct ss_ops *ops)
     for (int i = 0; i < ops->n; i++)
         if (ops->op[i].kind == SS_OP_GROUPED_GEMM || ops->op[i].kind == SS_OP_EXCHANGE)
             return ops->n;
-    /* its input is cast for the weight gradient in the backward, whose count has it */
+    /* the backward casts its input for the weight gradient, and counts that cast */
     return last > 0 && ops->op[last - 1].is_cast ? last - 1 : last;
 }
 

@@ -7,45 +7,50 @@
 #include "stepsim/job_kinds.h"
 #include "stepsim/precision.h"
 
-/* Kernels that cast for the backward of a linear layer. Where neither transposed weights nor inputs by columns are kept: the
- * gradient by rows and by columns, the input by columns, the weight transposed, scales put in order (DeepSeek-V3's profile). */
+/* Returns the kernels that cast for the backward of a linear layer. Without kept transposed weights and kept
+ * inputs by columns these make: the gradient by rows and by columns, the input by columns, the transposed
+ * weight, and the order of scales (DeepSeek-V3's profile). */
 static int backward_casts(const struct ss_shape *s, int kept)
 {
     return ss_op_kept_in_fp8(s) ? 5 : kept;
 }
 
-/* Where the scale of a tensor is made of its largest value (current scaling; Transformer Engine), a pass more reads 2 B, by three
- * launches beside the cast's: that value is set to 0 and found, the scale made of it. A norm finds it of its own output. */
+/* Costs of a scale made from the largest value of the tensor itself (current scaling; Transformer Engine). A
+ * further pass reads 2 B, with three launches beside the cast's: one sets the value to 0, one finds it, one
+ * makes the scale. A norm finds the value of its own output. */
 enum { LARGEST_BYTES = 2, LARGEST_LAUNCHES = 3, NORM_LAUNCHES = 2 };
 
-/* Bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine): one kernel reads and writes both orientations. The
- * second scale of nvfp4 is made of the tensor's largest value, which a pass more finds, and orientations are a kernel each, for the
- * one of the weight gradients goes through a Hadamard transform. */
+/* Returns the bytes an element that casts to mxfp8 and nvfp4 move (Transformer Engine). For mxfp8 one kernel
+ * reads the input and writes both orientations. For nvfp4 a further pass finds the tensor's largest value,
+ * which gives the second scale, and each orientation has its own kernel, because that of the weight gradients
+ * goes through a Hadamard transform. */
 static double block_cast(const struct ss_shape *s)
 {
     return (s->scaled_twice ? 3 : 1) * s->e + 2 * s->quantized;
 }
 
-/* The part of these bytes that makes the orientation which the backward reads. */
+/* Returns the part of these bytes that makes the orientation for the backward. */
 static double block_turned(const struct ss_shape *s)
 {
     return (s->scaled_twice ? s->e : 0) + s->quantized;
 }
 
-/* Kernels of such a cast beside the first, which Transformer Engine launches from the calls of the cast and of the GEMM: those that
- * put the scales of both operands in the order of the tensor cores, in nvfp4 the largest value and the other orientation. */
+/* Returns the kernels of a block cast beside the first, which Transformer Engine launches from the calls of
+ * the cast and of the GEMM. They put the scales of both operands into the order of the tensor cores; in nvfp4
+ * they also find the largest value and make the other orientation. */
 static int block_launches(const struct ss_shape *s)
 {
     return s->scaled_twice ? 4 : 2;
 }
 
-/* A linear layer whose operands are cast. What sequence parallelism gathers is cast as a shard, before the gather. */
+/* A linear layer whose operands are cast. An operand that sequence parallelism gathers is cast as a shard,
+ * before the gather. */
 struct linear {
-    double in, out;           /* widths of its input and of its output's gradient */
-    double in_cast, out_cast; /* parts of them that this rank casts */
+    double in, out;           /* widths of its input, and of the gradient of its output */
+    double in_cast, out_cast; /* the part of both that this rank casts */
     int gathers_in, gathers_out;
     int normed; /* 1: a norm of the layer makes its input */
-    int again;  /* 1: the backward casts its input again, which another operator keeps in 16 bit */
+    int again;  /* 1: the backward casts the input again, which another operator keeps in 16 bit */
 };
 
 static struct linear linear_of(const struct ss_shape *s, double in, double out, int role, int input_of)
@@ -61,11 +66,12 @@ static struct linear linear_of(const struct ss_shape *s, double in, double out, 
                            .again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s)};
 }
 
-/* mxfp8 and nvfp4: both orientations at once, of an input that is cast again one each way. */
+/* Prices the casts to mxfp8 and nvfp4: both orientations at once, or one each way for an input that is cast
+ * again. */
 static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
 {
     double one_way = block_cast(s) - block_turned(s);
-    int apart = l->again && s->scaled_twice; /* the other kernel finds the largest value anew */
+    int apart = l->again && s->scaled_twice; /* the second kernel finds the largest value again */
     ss_op_traffic(op, s->tokens * l->in_cast * (l->again ? one_way : block_cast(s)),
                   s->tokens * (l->out_cast * block_cast(s) + (l->again ? l->in_cast * one_way : 0)), 1,
                   1 + l->again);
@@ -74,16 +80,18 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct
     op->backward_launches = block_launches(s) + apart;
 }
 
-/* Copies that torchao makes of operands for the products of the backward, which want the summed dimension innermost: of what is
- * gathered 1 B read and 1 B written; of a gradient that is not, its cast's kernel reads it once more and writes 1 B. An input that is
- * not gathered, and the weight, are cast into that order at once. */
+/* Returns the copies that torchao makes of operands for the products of the backward, which want the summed
+ * dimension innermost. A gathered operand: 1 B read and 1 B written. A gradient that is not gathered: its
+ * cast's kernel reads it once more and writes 1 B. The weight, and an input that is not gathered, are cast
+ * into that order at once. */
 static double turned(const struct ss_shape *s, const struct linear *l)
 {
     return s->tokens * ((l->gathers_in ? 2 * l->in : 0) + (l->gathers_out ? 2 : 3) * l->out);
 }
 
-/* torchao's dynamic scaling reads an operand for its largest value, reads it again and writes 1 B: activations and weights in the
- * forward, gradients and both again in the backward. Compiled, the kernel that makes an operand finds that value, which is kept. */
+/* Prices torchao's dynamic scaling. It reads an operand for its largest value, reads it again and writes 1 B:
+ * activations and weights in the forward, gradients and both again in the backward. Compiled, the kernel that
+ * makes an operand also finds that value, which is kept. */
 static void dynamic_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
 {
     double passes = s->stack->fp8_cast_passes, read = s->compiled ? 3 : 5, weight = l->in * l->out;
@@ -92,7 +100,7 @@ static void dynamic_casts(struct ss_op *op, const struct ss_shape *s, const stru
                   passes * (5 * output + read * (input + weight)) + (s->compiled ? turned(s, l) : 0), 4, 6);
 }
 
-/* A weight that is kept in fp8 alone, transposed for the input gradient: 1 B read, 1 B written. */
+/* Prices the transpose for the input gradient of a weight that is kept in fp8 only: 1 B read, 1 B written. */
 static void turn_weight(struct ss_op *op, const struct ss_shape *s, double weight)
 {
     if (!s->weights_turned)
@@ -101,28 +109,30 @@ static void turn_weight(struct ss_op *op, const struct ss_shape *s, double weigh
     op->backward_kernels++;
 }
 
-/* Bytes of a cast, 2 B read and 1 B written an element, and of one that writes the transpose too, where GEMMs need both orientations. */
+/* Bytes an element of a cast: 2 B read and 1 B written; and of a cast that also writes the transpose, where
+ * GEMMs need both orientations. */
 enum { CAST = 3 };
 static double whole_cast(const struct ss_shape *s)
 {
     return s->any_layout ? CAST : CAST + 1;
 }
 
-/* A transpose by a kernel of its own: 1 B read, 1 B written. */
+/* Returns the bytes of a transpose by its own kernel: 1 B read, 1 B written. */
 static double transpose(const struct ss_shape *s)
 {
     return s->any_layout ? 0 : 2;
 }
 
-/* Whether the input is transposed for the backward by a kernel of its own: behind its gather, where the norm has cast it, or where the
- * stack puts it off. */
+/* Returns whether a separate kernel transposes the input for the backward: behind its gather, where the norm
+ * has cast it, or where the stack puts the transpose off. */
 static int transposes_late(const struct ss_shape *s, const struct linear *l, int column)
 {
     return (column && ((l->normed && !ss_op_cast_apart(s)) || l->gathers_in)) ||
            (l->gathers_out && s->stack->row_transposes_late > 0);
 }
 
-/* Transformer Engine's scales of history, of the tensor itself or of its blocks: with the first a norm casts what it makes. */
+/* Prices the casts of Transformer Engine with scales from history, from the tensor itself or from its blocks.
+ * With scales from history a norm casts its own output. */
 static void scaled_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l, int late)
 {
     double passes = s->stack->fp8_cast_passes * s->tokens, whole = whole_cast(s), turn = transpose(s);
@@ -139,7 +149,8 @@ static void scaled_casts(struct ss_op *op, const struct ss_shape *s, const struc
         op->transposed_bytes = passes * (whole - CAST) * l->in;
 }
 
-/* The launches that make a scale of the tensor itself. The largest value of a shard is reduced by a collective that the host issues. */
+/* Adds the launches that make a scale from the tensor itself. A collective that the host issues reduces the
+ * largest values of shards. */
 static void find_largest(struct ss_op *op, const struct linear *l)
 {
     op->forward_launches = l->normed ? NORM_LAUNCHES : LARGEST_LAUNCHES;
@@ -192,8 +203,8 @@ void ss_op_cast_rows(struct ss_ops *ops, const struct ss_shape *s, const char *n
         op->forward_launches = op->backward_launches = block_launches(s);
 }
 
-/* With scaling by history one kernel casts what goes to all experts, and with blocks where DeepSeek's framework does, or Transformer
- * Engine's fuser. Else each expert's part is cast by a kernel of its own. */
+/* With scales from history one kernel casts the input of all experts; with block scales, too, in DeepSeek's
+ * framework and in Transformer Engine's fuser. Elsewhere each expert's part has its own kernel. */
 void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out)
 {
     int groups = (int)s->local_experts;
@@ -209,7 +220,7 @@ void ss_op_expert_cast(struct ss_ops *ops, const struct ss_shape *s, double in, 
         op->forward_launches = op->backward_launches = op->forward_launches + groups - 1;
 }
 
-/* Weight: 4 B read, 2 B written; its gradient, which the GEMM leaves in 16 bit: 2 B read, 4 B written. */
+/* Weight: 4 B read, 2 B written. Its gradient, 16 bit from the GEMM: 2 B read, 4 B written. */
 void ss_op_weight_casts(struct ss_ops *ops)
 {
     double weights = 0;

@@ -13,7 +13,7 @@
 
 static const struct {
     const struct ss_mixer *row;
-    size_t rule; /* of a model: layers that have it, where the row does not say */
+    size_t rule; /* field of a model: the layers that have it, where the row does not say */
 } mixers[SS_MIXERS] = {
 #define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
 #define SS_MIXER_OF_MIXER(name) {&ss_mixer_##name, offsetof(struct ss_model, name)},

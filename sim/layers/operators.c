@@ -46,7 +46,8 @@ struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss
     if (bias)
         ops->bias_columns += role == SS_TP_ROW ? n / s->sp : n;
     /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
-     * (in fp8 its transpose too) and, of a column-parallel layer, the input's gradient before its scatter. */
+     * (in fp8 its transpose, too) and, in a column-parallel layer, the gradient of the input before its
+     * scatter. */
     double whole = s->tokens * ss_op_whole_columns(op);
     if (s->sp > 1 && role != SS_TP_NONE)
         op->working_bytes =
@@ -96,7 +97,8 @@ void ss_op_strided(struct ss_op *op, double forward, double backward, double byt
     op->strided_bytes = bytes;
 }
 
-/* Whether a collective over sequence parallelism reads or writes a copy. Overlapped ones work on the tensors themselves. */
+/* Returns whether a collective over sequence parallelism reads or writes a copy; overlapped collectives work
+ * on the tensors themselves. */
 static int copies(const struct ss_shape *s)
 {
     return s->sp > 1 && s->stack->sequence_copies > 0 && !s->tp_comm_overlap;
@@ -107,34 +109,34 @@ double ss_op_gathered_width(const struct ss_shape *s, int precision)
     return ss_precision_is_quantized(precision) && s->stack->fp8_allgather > 0 ? s->quantized : s->e;
 }
 
-/* Whether it works in pieces, of a buffer into which a rank copies its own. */
+/* Returns whether the collective works in pieces of a buffer into which a rank copies its own piece. */
 static int in_pieces(const struct ss_shape *s)
 {
     return s->sp > 1 && s->stack->tp_overlap_pieces > 0 && s->tp_comm_overlap;
 }
 
-/* Bytes of a rank's own piece of what is gathered, copied. */
+/* Returns the bytes moved to copy a rank's own piece of the gathered tensor. */
 static double piece_copy(const struct ss_shape *s)
 {
     double width = ss_op_gathered_width(s, s->gemm_precision);
     return in_pieces(s) ? 2 * width * s->tokens * s->h / s->sp : 0;
 }
 
-/* What is gathered in pieces lies with the sequence first; weight gradients in 16 bit read it in the order of the batch, those of torchao's
- * fp8 turn it in any case. */
+/* Returns the bytes moved to reorder a tensor gathered in pieces, whose sequence is outermost. Weight
+ * gradients in 16 bit read it in the order of the batch; those of torchao's fp8 transpose it in any case. */
 static double reordered(const struct ss_shape *s)
 {
     int in_order = s->micro_batch <= 1 || ss_precision_is_quantized(s->gemm_precision);
     return in_pieces(s) && !in_order ? 2 * s->e * s->tokens * s->h : 0;
 }
 
-/* Bytes that a copy of what is gathered moves. */
+/* Returns the bytes moved to copy a gathered tensor. */
 static double gathered_copy(const struct ss_shape *s)
 {
     return copies(s) ? 2 * ss_op_gathered_width(s, s->gemm_precision) * s->tokens * s->h : 0;
 }
 
-/* Fused, the sum of the gradients is read by the norm's backward, or made where it is copied. */
+/* Fused, the norm's backward reads the sum of the gradients, or the copy makes the sum. */
 void ss_op_gathered(struct ss_ops *ops, const struct ss_shape *s, int layers)
 {
     double pass = s->tokens * s->h * s->e, copy = copies(s) ? 2 * pass : 0;
@@ -153,7 +155,7 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s)
     double pass = s->e * s->tokens * s->h;
     if (copies(s))
         ss_op_kernels(ops, "scattered", 2 * pass, gathered_copy(s), 1, 1);
-    else if (in_pieces(s)) /* the ranks' shares are added up */
+    else if (in_pieces(s)) /* the shares of the ranks are added up */
         ss_op_kernels(ops, "scattered", pass + pass / s->sp, piece_copy(s) + reordered(s), 1,
                       1 + (reordered(s) > 0));
 }
@@ -178,14 +180,14 @@ int ss_op_casts_again(const struct ss_shape *s)
     return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) && s->stack->fp8_saves_inputs > s->scaled_twice;
 }
 
-/* The input of a column-parallel layer as it is kept: its shard, or gathered. */
+/* Returns the bytes kept of the input of a column-parallel layer: its shard, or gathered. */
 double ss_op_kept_input(const struct ss_shape *s, double element)
 {
     return s->tokens * s->h / (s->stack->saves_gathered > 0 ? 1 : s->sp) * element;
 }
 
-/* Forward reads x and writes the norm; backward reads x and the gradient and writes one; without Transformer Engine the
- * weight's gradient is a kernel that reads both again. */
+/* The forward reads x and writes the norm; the backward reads x and the gradient and writes one. Without
+ * Transformer Engine a kernel for the weight's gradient reads both again. */
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
                             double weights, double out)
 {
@@ -201,7 +203,7 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
-    /* Kept: the norm's input and, for the weight gradient of the GEMM behind it, its output. */
+    /* It keeps its input, and its output for the weight gradient of the next GEMM. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
 }
 
@@ -230,7 +232,8 @@ void ss_ops_sum(struct ss_ops *ops)
 #define WHOLE_MODULES                                                                                        \
     (SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_MOE) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS))
 
-/* A module that is repeated as a whole keeps its input alone, which the norm before it keeps. */
+/* Returns the bytes that an operator keeps. A module that is repeated as a whole keeps only its input, which
+ * the norm before it keeps. */
 static double kept_bytes(const struct ss_op *op, unsigned modules)
 {
     unsigned redone = op->modules & modules;
@@ -266,8 +269,8 @@ static double next_power_of_two(double bytes)
     return bytes > 0 ? exp2(ceil(log2(bytes))) : 0;
 }
 
-/* Attention that is recomputed is no module that offloads: its inputs are the checkpoint's. What another recompute makes again is
- * moved all the same, but it is the recompute that frees it. */
+/* Recomputed attention does not offload: its inputs belong to the checkpoint. Tensors that another recompute
+ * makes again are moved all the same, but the recompute frees them. */
 struct ss_offloaded ss_ops_offloaded(const struct ss_ops *ops, unsigned modules, double least,
                                      unsigned redone)
 {

@@ -10,7 +10,7 @@
 #include "model/model_internal.h"
 #include "stepsim/job.h"
 
-/* A choice of the model, or what it follows where the model is not finished. */
+/* Returns a choice of the model, or what follows where the model is not finished. */
 static int given(int choice, int otherwise)
 {
     return choice >= 0 ? choice : otherwise;
@@ -24,7 +24,7 @@ static void biases(struct ss_shape *s, const struct ss_model *m)
     s->norm_vectors = given(m->norm_vectors, m->normalization == SS_NORM_LAYERNORM ? 2 : 1);
 }
 
-/* What tensor parallelism divides, and what is whole on every rank. */
+/* Sets the sizes that tensor parallelism divides, and those that are whole on every rank. */
 static void model_sizes(struct ss_shape *s, const struct ss_model *m, int padded_vocab, int tp)
 {
     s->model = m;
@@ -78,7 +78,7 @@ static void precisions(struct ss_shape *s, const struct ss_job *job)
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
 }
 
-/* Whose kernels layers call, and how. */
+/* Sets whose kernels the layers call, and how. */
 static void implementation(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack)
 {
     s->attention = job->attention;
@@ -131,7 +131,8 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
     s->shared_redone = job->recompute.granularity == SS_RECOMPUTE_SELECTIVE &&
                        ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     s->paired = job->moe.overlap;
-    /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take theirs from whatever runs beside them. */
+    /* DeepSeek's GEMMs leave DeepEP's SMs alone; HybridEP's kernels take SMs from whatever runs beside
+     * them. */
     if (job->moe.overlap && s->dispatcher == SS_DISPATCH_DEEPEP)
         s->reserved_sms = job->moe.dispatch_sms;
     s->fp8_dispatch = job->moe.fp8_dispatch;

@@ -4,13 +4,13 @@
 #include "base/base.h"
 #include "stepsim/job.h"
 
-/* Chunks that a rank has of one copy of the model. */
+/* Returns the chunks of a rank in one copy of the model. */
 static int chunks_of_copy(const struct ss_schedule *s)
 {
     return ss_schedule_depth(s) / s->stages > 0 ? ss_schedule_depth(s) / s->stages : 1;
 }
 
-/* Where the stage is in the model's order; the copies of a schedule that has two begin anew. */
+/* Returns the place of the stage in the model's order; each copy of the model begins at 0. */
 static int depth_of(const struct ss_schedule *s, int virtual_stage)
 {
     int depth = 0;
@@ -19,9 +19,10 @@ static int depth_of(const struct ss_schedule *s, int virtual_stage)
     return depth;
 }
 
-/* Transformer layers of virtual stage s. A layout names them. Uneven first and last pipeline ranks take what the flags say, the
- * others share the rest; chunks of a rank are equal (ss_job_finish and plan_check.c have checked the
- * divisions), but for embedding and loss where these count as a layer of the first and the last one. */
+/* Returns the transformer layers of virtual stage s. A layout names them. Uneven first and last pipeline
+ * ranks take what the flags say, and the others share the rest. Chunks of a rank are equal (ss_job_finish and
+ * plan_check.c have checked the divisions), except that embedding and loss may count as a layer of the first
+ * and the last one. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage)
 {
     int p = s->stages, rank = s->virtual_rank[virtual_stage], layers = ss_job_split_layers(job), others = p;
@@ -64,7 +65,7 @@ int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struc
         p->virtual_stage = v;
         p->has_embedding = ss_schedule_before(s, v) < 0;
         p->has_loss = ss_schedule_after(s, v) < 0;
-        p->first_layer = p->has_embedding ? 0 : next; /* the virtual stage before it is v - 1 */
+        p->first_layer = p->has_embedding ? 0 : next; /* the virtual stage before this one is v - 1 */
         p->nlayers = ss_stage_layers(job, s, v);
         next = p->first_layer + p->nlayers;
     }

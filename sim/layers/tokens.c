@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a rank does with its tokens beside a mixture's exchanges, as Megatron core's moe_utils.py: into the order of the experts and back. */
+/* What a rank does with its tokens beside a mixture's exchanges, as Megatron core's moe_utils.py: it puts
+ * them into the order of the experts and back. */
 #include <math.h>
 
 #include "layers/mlp.h"
@@ -17,16 +18,17 @@ double ss_op_dispatched(const struct ss_shape *s)
     return s->fp8_dispatch ? 1 + 4.0 / 128 : s->e;
 }
 
-/* A copy of rows by torch.cat, which until PyTorch 2.8 moves 16 bit an element at a time. */
+/* Prices a copy of rows by torch.cat, which until PyTorch 2.8 moves 16 bit one element at a time. */
 static void joined(struct ss_op *op, const struct ss_shape *s, double forward, double backward)
 {
     if (s->stack->wide_cat <= 0)
         ss_op_strided(op, forward, backward, 2 * s->e);
 }
 
-/* Where probabilities stay with the tokens (Megatron core before 0.13) they weigh what comes back: a product with what is broadcast;
- * backward that of the gradient, and a product of gradient and copy that is summed, for which copies are kept. Fused, the one kernel
- * of the backward reads them. */
+/* Prices the weighing of returned copies, where probabilities stay with the tokens (Megatron core before
+ * 0.13). Forward: a product with a broadcast operand. Backward: that product for the gradient, and a summed
+ * product of gradient and copy, for which the copies are kept. Fused, the one kernel of the backward reads
+ * them. */
 static void weigh(struct ss_op *op, const struct ss_shape *s, double copies)
 {
     op->saved_bytes = copies;
@@ -39,10 +41,11 @@ static void weigh(struct ss_op *op, const struct ss_shape *s, double copies)
     ss_op_strided(op, copies / s->e, copies / s->e, 2 * s->e);
 }
 
-/* Tokens are copied into the order of their experts, and back: gathers one way, sums of top-k copies the other. NCCL's
- * all-to-all moves copies; the two-stage dispatchers move tokens, which are copied where they arrive, and allgather those of all ranks, of
- * which each copies what is for its experts and sums into a place for every one. Without fusion
- * PyTorch finds the indices by masks, and sums by adding to zeros, which are read and written for each copy. */
+/* Appends the permutation: tokens are copied into the order of their experts one way, and top-k copies are
+ * summed the other way. NCCL's all-to-all moves copies. The two-stage dispatchers move tokens, which are
+ * copied where they arrive. Allgather moves the tokens of all ranks, and each rank copies those of its
+ * experts and sums into a place for every token. Without fusion PyTorch finds the indices by masks, and sums
+ * by adding to zeros, which are read and written for each copy. */
 void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
     int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
@@ -53,7 +56,7 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
     struct ss_op *op = ss_op_kernels(ops, name, back ? sum : gather, back ? gather : sum,
                                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
     if (s->dispatcher ==
-        SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, calls that `exchange` has */
+        SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, in the calls of `exchange` */
         op->forward_launches = op->forward_kernels;
         op->backward_launches = op->backward_kernels;
         op->forward_kernels = op->backward_kernels = 0;
@@ -64,8 +67,8 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
         weigh(op, s, copies);
 }
 
-/* Several experts on a rank: what came from each rank is put in the order of the experts, tokens and probabilities; without fusion
- * split and joined by torch.cat, and so are the gradients. */
+/* Appends the sort of a rank with several experts: the tokens and probabilities of each source are put in the
+ * order of the experts. Without fusion torch.cat splits and joins them, and their gradients. */
 void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
     double copied = 2 * s->routed * s->h * s->e;
@@ -76,8 +79,8 @@ void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
         joined(op, s, s->routed * s->h, s->routed * s->h);
 }
 
-/* Experts that work one after the other: their tokens are split, their outputs joined; backward gradients are joined where tokens were
- * split. */
+/* Appends the copies for experts that work one after the other: their tokens are split, their outputs joined;
+ * the backward joins gradients where tokens were split. */
 void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     double copied = 2 * s->routed * s->h * s->e;
@@ -87,9 +90,9 @@ void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
     joined(op, s, s->routed * s->h, s->routed * s->h);
 }
 
-/* fp8 GEMMs take a multiple of 16 rows: what goes to each expert is copied with rows of zeros behind it, and back, unless the
- * router pads it, or HybridEP, which leaves room for them where it puts tokens down. Rows without the zeros are joined by torch.cat
- * (Transformer Engine before 2.6, whose releases are older than PyTorch 2.8). */
+/* Appends padding to a multiple of 16 rows for fp8 GEMMs: rows of each expert are copied with zeros behind
+ * them, and back. The router may pad instead; HybridEP leaves room where it puts tokens down. torch.cat joins
+ * rows without the zeros (Transformer Engine before 2.6, whose releases are older than PyTorch 2.8). */
 void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back)
 {
     double elements = s->routed * s->h, copied = 2 * elements * s->e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums over the operators of a whole model, as one rank would have them that has all of it. */
+/* Sums over the operators of a whole model, as on one rank that has all of it. */
 #include <string.h>
 
 #include "job/packing.h"
@@ -10,7 +10,7 @@
 
 #define PAIRS (SS_MIXERS * SS_MLPS)
 
-/* How many transformer layers of each pair there are, and the last one's pair. */
+/* The number of transformer layers of each pair, and the pair of the last layer. */
 struct layers {
     double n[PAIRS];
     int last;
@@ -30,7 +30,7 @@ struct count {
     double all, active;
 };
 
-/* Counts one layer, of whose experts a token meets top_k. */
+/* Counts one layer; a token uses top_k of its experts. */
 static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
 {
     ss_layer_operators(kind, s, ops);
@@ -46,7 +46,7 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
     struct ss_ops ops;
     ss_shape_of_model(&s, m, padded_vocab, 1);
     double rest = count_layer(&s, SS_LAYER_LOSS, &ops).all + count_layer(&s, SS_LAYER_EMBEDDING, &ops).all;
-    /* a mixture of one expert has a router, though it chooses nothing and is no operator */
+    /* A mixture of one expert has router parameters, though the router chooses nothing and is no operator. */
     double router = s.experts == 1 ? s.h + (m->router_linear_bias > 0) + (m->router_bias > 0) : 0;
     *out = (struct ss_parameter_counts){.total = rest,
                                         .active = rest,
@@ -85,7 +85,7 @@ double ss_model_active_parameters(const struct ss_model *m, int padded_vocab)
 
 /* ---- FLOP ---- */
 
-/* What linear layers and attention multiply in forwards of a whole sequence. */
+/* FLOP of linear layers and attention in forwards of a whole sequence. */
 struct products {
     double linear, attention;
 };
@@ -93,10 +93,11 @@ struct products {
 struct counting {
     const struct ss_job *job;
     struct ss_shape shape;
-    struct products once, again; /* forwards, and those repeated before the backward */
+    struct products once, again; /* forwards, and forwards repeated before the backward */
 };
 
-/* What selective recompute repeats of the operator. By operator it keeps a row-parallel layer's output that tensor ranks sum. */
+/* Returns whether selective recompute repeats the operator. Recompute by operator keeps the output of a
+ * row-parallel layer that tensor ranks sum. */
 static int is_repeated(const struct counting *c, const struct ss_op *op)
 {
     int sums = c->shape.by_operator && op->gemm.role == SS_TP_ROW && c->job->tp > 1;
@@ -108,7 +109,7 @@ static void add_op(struct products *sum, const struct ss_op *op, double layers)
     *(op->kind == SS_OP_ATTENTION ? &sum->attention : &sum->linear) += layers * op->model_flops;
 }
 
-/* `redone` of the layers are repeated as a whole. */
+/* Adds layers, of which `redone` are repeated as a whole. */
 static void add_layers(struct counting *c, int kind, double layers, double redone)
 {
     struct ss_ops ops;
@@ -126,7 +127,8 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     }
 }
 
-/* Layers that stages recompute whole. Megatron's layers of multi-token prediction know no method but uniform. */
+/* Counts the layers that stages recompute whole. Megatron's layers of multi-token prediction know only the
+ * method uniform. */
 static void recomputed(const struct ss_job *job, const struct ss_schedule *s, int last, double redone[PAIRS])
 {
     if (job->recompute.granularity != SS_RECOMPUTE_FULL)
@@ -160,7 +162,7 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
     add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
     add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);
-    /* forward and twice as much backward; packed rows are without padding, and each document sees itself */
+    /* forward, and twice as much backward; packed rows have no padding, and each document sees itself only */
     double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
     double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
     double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;

@@ -43,7 +43,8 @@ static void read_activation(struct ss_config *c, struct ss_model *m)
     ss_config_unknown(c, key, "activation \"%s\" is not known", json_string_value(v), list);
 }
 
-/* A word of the config that says which kind of a part the model has: the place of it among `known`, -1 where it says nothing. */
+/* Reads a word of the config that says which kind of a part the model has: its index in `known`, -1 where the
+ * config has none. */
 static int read_kind(struct ss_config *c, const char *name, const char *const *known, int n)
 {
     char key[64], hint[64], what[128];
@@ -119,7 +120,7 @@ void ss_config_shape(struct ss_config *c, struct ss_model *m)
                    &m->ffn_hidden_size);
 }
 
-/* What the norms are of, and where they stand. */
+/* Reads the kind of the norms, and where they stand. */
 static void read_norms(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
@@ -146,7 +147,8 @@ static void read_norms(struct ss_config *c, struct ss_model *m)
                                    : SS_RESIDUAL_TWO_NORMS;
 }
 
-/* One switch for all linear layers, one for those of attention, one for those of the MLP. */
+/* Reads the biases: one switch for all linear layers, one for those of attention, one for those of the
+ * MLP. */
 static void read_biases(struct ss_config *c, struct ss_model *m)
 {
     int all = -1, none = -1, attention = -1;

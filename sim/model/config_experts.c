@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "model/config.h"
 
-/* Makes the rule a list of the model's layers, none of them or those that the rule names. */
+/* Writes the rule as a list of the model's layers: none, or those that the rule names. */
 static void write_out(struct ss_model *m, int none)
 {
     struct ss_layer_rule named = m->moe_layers;
@@ -69,7 +69,7 @@ static void read_last(struct ss_config *c, struct ss_model *m)
             m->moe_layers.bits[i / 64] &= ~(1ull << (i % 64));
 }
 
-/* Layers with experts: every n-th from a first on, less some, or those of a list. */
+/* Reads which layers have experts: every n-th from a first on, less some, or those of a list. */
 static void read_layers(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *rule = &m->moe_layers;
@@ -143,7 +143,7 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
     if (!used)
         m->mtp_num_layers = 0;
     read_layers(c, m);
-    if (m->num_experts == 0) { /* what is said of experts is of none */
+    if (m->num_experts == 0) { /* keys of experts then mean nothing */
         m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
         m->router_groups = m->router_group_topk = 0;
         memset(&m->moe_layers, 0, sizeof m->moe_layers);

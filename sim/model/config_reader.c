@@ -203,7 +203,7 @@ void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, 
         out->bits[i / 64] |= (uint64_t)(is(c, key, json_array_get(list, i)) != 0) << (i % 64);
 }
 
-/* What says nothing of a training step's time or memory, or what the job says instead. */
+/* Keys that say nothing about a training step's time or memory, or that the job overrides. */
 static const char harmless[] =
     "alibi_bias_max alpha architectures attention_multiplier attention_softmax_in_fp32 "
     "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
@@ -222,7 +222,7 @@ static const char harmless[] =
     "task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype "
     "transformers_version use_cache use_mixed_mlp_moe verbose";
 
-/* Whole families of such names: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
+/* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)
 {
     static const char *const ends[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_fp32", "_coef"};
@@ -238,7 +238,7 @@ static int is_harmless(const char *key)
     return 0;
 }
 
-/* What is off says nothing. */
+/* Returns whether a value switches its key off, so that the key says nothing. */
 static int is_off(const json_t *v)
 {
     return json_is_null(v) || json_is_false(v) || (json_is_number(v) && json_number_value(v) == 0) ||

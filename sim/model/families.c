@@ -13,7 +13,7 @@
 /* Latent attention of DeepSeek: its norms are always there. */
 #define DEEPSEEK (SS_GATED | SS_LATENT | SS_QK_HEAD)
 
-/* What models of text alone and those of text and pictures share. */
+/* Traits that models of text and models of text and pictures share. */
 #define QWEN2                                                                                                \
     SS_GATED | SS_QKV_BIAS | SS_QKV_ONLY, "use_sliding_window=false sliding_window=4096 "                    \
                                           "max_window_layers=28"

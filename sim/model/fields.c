@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with every field of a model: by the rows of stepsim/model_fields.def. */
+/* Every use of the fields of a model, by the rows of stepsim/model_fields.def. */
 #include <string.h>
 
 #include "base/base.h"

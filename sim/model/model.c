@@ -42,7 +42,7 @@ static void fill_latent(struct ss_model *m)
         m->kv_channels = m->qk_head_dim;
 }
 
-/* A bias on every linear layer is on each of them. */
+/* Spreads a bias on every linear layer to each kind of layer. */
 static void fill_biases(struct ss_model *m)
 {
     int *const parts[] = {&m->qkv_bias, &m->attention_out_bias, &m->mlp_bias, &m->expert_bias};

@@ -34,8 +34,8 @@ static int unknown_family(const struct ss_config *c, const char *type)
         "workloads/README.md lists those that are; give the shape with Megatron's flags instead of --model");
 }
 
-/* A model of text and pictures has its language model inside; whether that ties its embeddings may stand outside. What is
- * beside it is named, not priced. */
+/* Enters the language model inside a model of text and pictures; whether it ties its embeddings may stand
+ * outside. The other parts are named, not priced. */
 static int enter_text(struct ss_config *c, struct ss_model *m)
 {
     json_t *inner = json_object_get(c->root, "text_config"), *tied;
@@ -99,7 +99,8 @@ static int add_unsaid(struct ss_config *c)
     return SS_OK;
 }
 
-/* What Megatron is told beside the config: rows added to the vocabulary, and whether the checkpoint has them. */
+/* Reads Megatron's settings beside the config: rows added to the vocabulary, and whether the checkpoint has
+ * them. */
 static void read_own(struct ss_config *c, struct ss_model *m)
 {
     struct ss_config inner = *c;

@@ -89,7 +89,7 @@ static int same_prop(const char *id, const char *other)
                                   ss_prop_find(id, SS_OF_STACK) == ss_prop_find(other, SS_OF_STACK));
 }
 
-/* The same prop for the same card twice is a mistake; quadratic, but stacks are short. */
+/* Refuses a prop that stands twice for one card; quadratic, but stacks are short. */
 static int check_repeated(const char *file, const struct ss_xml_node *node, struct ss_error *err)
 {
     const char *id = ss_xml_attr(node, "id"), *card = ss_xml_attr(node, "card");
@@ -172,7 +172,8 @@ static int read_base(const char *file, const struct ss_xml_node *root, const cha
     return read_path(path, card, trail, s, err);
 }
 
-/* Whose predictions are off alike: what it says, or its base's, or a stack without a base is its own. */
+/* Reads the family, whose predictions err alike: the stack's, or its base's; a stack without both is its own
+ * family. */
 static int read_family(const char *file, const struct ss_xml_node *root, const char *name, struct ss_stack *s,
                        struct ss_error *err)
 {
@@ -186,7 +187,7 @@ static int read_family(const char *file, const struct ss_xml_node *root, const c
     return SS_OK;
 }
 
-/* What people read in a list; a base's says nothing of what is built on it. */
+/* Reads the line that people see in a list; a base's line says nothing about stacks built on it. */
 static int read_about(const char *file, const struct ss_xml_node *root, struct ss_stack *s,
                       struct ss_error *err)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Data-parallel collectives as Megatron core 0.8 issues them: with overlap, gradients of the first chunk of
- * pipeline rank 0 go in buckets as they become ready, all other chunks in one bucket each
- * (DistributedDataParallel turns bucketing off there); without overlap one collective a rank. Where a
- * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts whose ranks are other ones
- * (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
+ * Data-parallel collectives as Megatron core 0.8 issues them. With overlap, the gradients of the first chunk
+ * of pipeline rank 0 go in buckets as they become ready, and every other chunk goes in one bucket
+ * (DistributedDataParallel turns bucketing off there). Without overlap a rank has one collective. Where a
+ * schedule holds two copies of the model, the ranks of the other copy take part. Routed experts on other
+ * ranks (ss_job_experts_apart) have buffers and buckets of their own, on the same stream.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,22 +16,23 @@
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* The group at hand: classes of one pipeline stage, or of two where there are two copies of the model. */
+/* The group at hand: classes of one pipeline stage, or of two with two copies of the model. */
 struct dp_group {
     struct ss_plan_builder *b;
     struct ss_error *err;
-    int comm; /* SS_COMM_DP_CP: all parameters but experts; SS_COMM_EDP: experts */
-    int cls;  /* first of its classes, at the lower stage */
+    int comm; /* SS_COMM_DP_CP: all parameters but those of experts; SS_COMM_EDP: those of experts */
+    int cls;  /* first class of the group, at the lower stage */
     struct ss_class_list classes;
     struct ss_group_shape shape;
     double grad_bytes,
-        param_bytes;   /* of a parameter in the reduction and in the gather, divided by FSDP's shards */
-    double fp8_saving; /* bytes less of a GEMM's parameter in the gather */
-    int scatter;       /* gradients are scattered and parameters gathered */
-    int reduce_early, gather_late; /* beside compute */
+        param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
+    double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
+    int scatter;       /* 1: gradients are scattered and parameters gathered */
+    int reduce_early, gather_late; /* 1: beside compute */
 };
 
-/* The chunk of another class of the group that holds the same layers as `chunk` of the first one. */
+/* Returns the chunk of another class of the group that holds the same layers as `chunk` of the first
+ * class. */
 static int same_chunk(const struct dp_group *d, int cls, int chunk)
 {
     const struct ss_plan *plan = d->b->plan;
@@ -39,7 +40,8 @@ static int same_chunk(const struct dp_group *d, int cls, int chunk)
                                                                    : plan->schedule->chunks - 1 - chunk;
 }
 
-/* Seconds of a class's slots, of the kernels in them, of the GEMMs in these, and of the host between them. */
+/* Seconds of a class's slots, of the kernels in them, of the GEMMs among these, and of the host between
+ * kernels. */
 struct slot_seconds {
     double all, kernels, gemms, host;
 };
@@ -58,8 +60,9 @@ static struct slot_seconds slot_seconds(const struct ss_plan *plan, int cls)
     return s;
 }
 
-/* What a collective of the group takes of a slot's computation beside it, of the class for which all others wait: of the kernels and the
- * host's time between them, at chunk level of what these wait for, too. */
+/* Returns the share that a collective of the group takes of the computation in a slot beside it, in the class
+ * that all others wait for: of kernels and the host's time between them, at chunk level also of waits inside
+ * the slot. */
 static double sm_share(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
@@ -99,7 +102,7 @@ static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark
     return SS_OK;
 }
 
-/* Where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
+/* Returns where chunk k of a class has done `layers` layers of the last backward, or of the first forward. */
 static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, int gather, int layers,
                                      int collective)
 {
@@ -132,7 +135,7 @@ static const struct ss_param_count *params_of(const struct dp_group *d, int chun
     return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
 }
 
-/* Parameters that the group reduces, and those of them whose GEMMs may be gathered in fp8. */
+/* Parameters that the group reduces, and the part in GEMMs that may be gathered in fp8. */
 struct params {
     double all, gemm;
 };
@@ -161,14 +164,14 @@ static struct params params_of_layers(const struct dp_group *d, int chunk)
     return sum;
 }
 
-/* Bytes gathered of these, of which those in GEMMs of the layers are. */
+/* Returns the gathered bytes of `params` parameters, `gemm` of them in GEMMs. */
 static double gathered(const struct dp_group *d, double params, double gemm)
 {
     return params * d->param_bytes - gemm * d->fp8_saving;
 }
 
-/* A bucket of `params` parameters. layers_ready, layers_needed: layers done in the last backward when it is full, and in the first
- * forward when it is needed. */
+/* Adds a bucket of `params` parameters. layers_ready: layers that the last backward has done when the bucket
+ * is full; layers_needed: layers that the first forward has done when it is needed. */
 static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct params params, int layers_ready,
                       int layers_needed)
 {
@@ -190,7 +193,7 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
     return status;
 }
 
-/* Gathers, from number `first` on, are made in backward order; the forward needs them the other way round. */
+/* Puts the gathers from number `first` on, made in backward order, into the order of the forward. */
 static void reverse_gathers(const struct dp_group *d, int chunk, int first)
 {
     for (int k = 0; k < d->classes.n; k++) {
@@ -204,7 +207,8 @@ static void reverse_gathers(const struct dp_group *d, int chunk, int first)
     }
 }
 
-/* Megatron-LM has one size for both kinds of buckets, by the ranks of the dense parameters. */
+/* Returns the size of a bucket. Megatron-LM has one size for both kinds, from the ranks of the dense
+ * parameters. */
 static double bucket_size(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
@@ -214,7 +218,8 @@ static double bucket_size(const struct dp_group *d)
                                          : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
 }
 
-/* All of a chunk, ready and needed with the lowest layer that has some. */
+/* Adds one bucket for all of a chunk; it is ready and needed with the chunk's lowest layer that has
+ * parameters. */
 static int only_bucket(const struct dp_group *d, int chunk, double all, double gemm)
 {
     int layers = d->b->plan->classes[d->cls].chunks[chunk].nlayers, first = 0;
@@ -224,8 +229,8 @@ static int only_bucket(const struct dp_group *d, int chunk, double all, double g
     return bucket_add(d, chunk, 0, (struct params){all, gemm}, layers - first, first);
 }
 
-/* Buckets of the chunk's parameters in the order of the backward: output layer, layers, embedding. Each takes whole
- * ones until it has its size; the last takes what is left. */
+/* Adds the buckets of a chunk in the order of the backward: output layer, layers, embedding. A bucket takes
+ * whole layers until it has its size; the last bucket takes the rest. */
 static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct params layers)
 {
     const struct ss_plan_class *pc = &d->b->plan->classes[d->cls];
@@ -241,7 +246,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
             const struct params layer = params_of_layer(d, chunk, left - 1);
             own.all += layer.all;
             own.gemm += layer.gemm;
-            last = layer.all > 0 || rest > 0 ? left - 1 : last; /* what is left is behind all of them */
+            last = layer.all > 0 || rest > 0 ? left - 1 : last; /* the rest lies behind all layers */
         }
         own.all += left > 0 ? 0 : rest;
         if (own.all > 0)
@@ -252,7 +257,7 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
     return status;
 }
 
-/* Without overlap: all gradients (parameters) of the rank in one. */
+/* Adds the collective without overlap: one for all gradients (or parameters) of the rank. */
 static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
@@ -287,7 +292,8 @@ static int group_build(struct dp_group *d)
     return status;
 }
 
-/* With FSDP only the replicas of a hybrid job are left: each rank's shard, beside the layers. */
+/* Fills the group. With FSDP the replicas of a hybrid job are left, which reduce each rank's shard beside the
+ * layers. */
 static int group_init(struct dp_group *d, int cls)
 {
     const struct ss_job *job = d->b->plan->job;
@@ -313,7 +319,7 @@ static int group_init(struct dp_group *d, int cls)
     return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
 }
 
-/* Ascending; of two at the same place the earlier one stays before. */
+/* Sorts in ascending order; marks at one place keep their order. */
 static void marks_sort(struct ss_bucket_mark *marks, int n)
 {
     for (int i = 1; i < n; i++)
@@ -347,8 +353,9 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
-/* Megatron's interleaved schedule has its own function for it (grad_sync_func of megatron/core/pipeline_parallel/schedules.py):
- * collectives make what runs beside them slower, and so do so on all stages at one time. */
+/* Returns whether collectives begin on all stages at one time. Megatron's interleaved schedule has a function
+ * for that (grad_sync_func of megatron/core/pipeline_parallel/schedules.py), because a collective slows what
+ * runs beside it. */
 static int aligned(const struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
@@ -379,7 +386,7 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack)
 {
-    int scales = job->stored == SS_FP16; /* and asks all for inf */
+    int scales = job->stored == SS_FP16; /* fp16 asks all ranks for inf */
     return stack->grad_norm_barrier > 0 && (job->optimizer.clip_grad || scales);
 }
 
@@ -399,7 +406,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
         .role = SS_ROLE_NORM,
         .kind = SS_COLL_ALL_REDUCE,
         .bytes = 4,
-        /* One number over all ranks: a tree up and down. */
+        /* One number over all ranks, by a tree up and down. */
         .seconds = 2 * ss_log2_up(plan->world_size) * step,
     };
     int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
@@ -416,7 +423,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
 
 /* ---- tied embeddings ---- */
 
-/* First and last stage of a class; each sends its gradient to the other. */
+/* Adds the collective of the first and the last stage of a class; each sends its gradient to the other. */
 static int embedding_add(struct ss_plan_builder *b, int cls, int peer, double bytes, struct ss_error *err)
 {
     const int both[2] = {cls, peer};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classes: the coarsest partition of ranks, flows and links in which
- *   ranks of a class have the same pipeline rank and speed, groups of the same shape and of the same classes,
- *   peers in the same classes, and flows of the same classes;
- *   flows of a class start together and are as large (a send's because its ends are of the same classes, a
- *   collective's because its group is), and cross links of the same classes in the same order;
- *   links of a class have the same bandwidth and are crossed by as many flows of every class
- * (equitable partition; docs/design/design.md proves that such ranks do the same at the same time). Found by colour
- * refinement: colours are hashes of what a rank, flow or link sees.
+ * Classes: the coarsest equitable partition of ranks, flows and links. Ranks of a class have the same
+ * pipeline rank and speed, groups of the same shape with members of the same classes, peers of the same
+ * classes, and flows of the same classes. Flows of a class start together, are equally large (the ends of a
+ * send, or the group of a collective, are of the same classes), and cross links of the same classes in the
+ * same order. Links of a class have the same bandwidth and are crossed by equally many flows of every class.
+ * docs/design/design.md proves that such ranks do the same at the same time. Colour refinement finds the
+ * partition: a colour is a hash of what a rank, flow or link sees.
  */
 #include <limits.h>
 #include <math.h>
@@ -17,7 +16,8 @@
 #include "base/base.h"
 #include "plan/partition.h"
 
-/* The classes of the ranks that stand for all, by (pipeline rank, lowest member); a rank of its own each where colour is NULL. */
+/* Numbers the classes of the ranks that stand for all, by (pipeline rank, lowest member); without colours
+ * each rank is a class. */
 static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, const uint64_t *colour,
                           int *class_at)
 {
@@ -44,7 +44,7 @@ static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, con
     return status < 0 ? SS_ERR_NOMEM : SS_OK;
 }
 
-/* The classes of all ranks. */
+/* Numbers the classes of all ranks. */
 static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, const uint64_t *colour,
                           int nclasses, struct ss_error *err)
 {
@@ -63,14 +63,14 @@ static int number_classes(struct ss_plan *plan, const struct ss_symmetry *s, con
     return status ? ss_fail(err, status, NULL, 0, "out of memory for %d classes", nclasses) : SS_OK;
 }
 
-/* Classes that a job with trouble may have: more slots than these take longer than a glance. */
+/* Most slots of all classes of a job with slow or failed parts; more slots would take noticeably long. */
 #define MOST_SLOTS 65536
 
-/* How many classes are few enough to be exact about all of them. */
+/* Returns up to how many classes all are kept exact. */
 static int most_classes(const struct ss_plan_builder *b)
 {
     const struct ss_schedule *s = b->plan->schedule;
-    double slots = 1; /* those of a loop in every turn */
+    double slots = 1; /* slots of a loop count in every turn */
     if ((b->options->nstragglers == 0 && b->options->nslow_links == 0) || b->options->near == 0 ||
         b->options->apart)
         return INT_MAX;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collectives of the plan: one a process group (or a class of equal groups), with all classes that take part. */
+/* Collectives of the plan: one for each process group, or for each class of equal groups, with all classes
+ * that take part. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
         return ss_nomem(err);
     c = &plan->collectives[plan->ncollectives];
     memset(c, 0, sizeof *c);
-    *index = plan->ncollectives++; /* from here ss_plan_free releases it */
+    *index = plan->ncollectives++; /* from here on ss_plan_free releases it */
     ss_copy(c->name, sizeof c->name, spec->name);
     c->role = spec->role;
     c->label = ss_comm_facts(spec->comm)->label;
@@ -67,7 +68,7 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
         of[i] = plan->class_of[of[i]];
         sorted &= i == 0 || of[i] >= of[i - 1];
     }
-    if (!sorted) /* mostly all are of one class */
+    if (!sorted) /* usually all ranks are of one class */
         ss_sort_int(of, (size_t)n);
     out->n = 0;
     for (int i = 0; i < n; i++)
@@ -82,7 +83,7 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
 
 /* ---- flows ---- */
 
-/* A flow that is like one of another member stands for both. */
+/* Returns whether the path is known already: a flow that is like another member's stands for both. */
 static int known_flow(const struct ss_plan_builder *b, int index, int path)
 {
     const struct ss_flow_phase *phase = &b->plan->collectives[index].phases[0];
@@ -100,13 +101,13 @@ struct lowered {
     struct ss_group_shape shape;
 };
 
-/* Where user buffers take the link at another rate than NCCL, as many bytes at NCCL's take as long. */
+/* Returns the bytes that take as long at NCCL's rate, where user buffers drive the link at another rate. */
 static double link_bytes(const struct lowered *l, double bytes)
 {
     return (l->spec->user_buffers > 0 ? bytes / l->spec->user_buffers : bytes) * l->spec->part;
 }
 
-/* Part of a hop's bytes that its j-th flow, to the rank `to`, carries. */
+/* Returns the part of a hop's bytes that its j-th flow, to rank `to`, carries. */
 static double flow_part(const struct ss_plan_builder *b, int rank, const struct lowered *l, int hop, int j,
                         int to)
 {
@@ -115,14 +116,14 @@ static double flow_part(const struct ss_plan_builder *b, int rank, const struct 
     return l->algorithm->part ? l->algorithm->part(&l->shape, j) : 1;
 }
 
-/* To a rank whose experts nobody chooses nothing goes. */
+/* Adds a flow; nothing goes to a rank whose experts nobody chooses. */
 static void add_flow(struct ss_plan_builder *b, int index, int path, double bytes)
 {
     if (bytes > 0)
         ss_plan_flow_add(b, index, path, bytes);
 }
 
-/* The flows of one rank, side by side. */
+/* Adds the flows of one rank, side by side. */
 static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
                       struct ss_error *err)
 {
@@ -146,7 +147,7 @@ static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered 
     return SS_OK;
 }
 
-/* Those of a class: all its ranks have equal ones, but for the odd ones. */
+/* Adds the flows of a class: all its ranks have equal flows, except the odd ranks. */
 static int member_flows(struct ss_plan_builder *b, int cls, const struct lowered *l, int index,
                         struct ss_error *err)
 {
@@ -185,7 +186,8 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
         ss_net_user_buffers(&l.net, spec->user_buffers);
         ss_net_beside(&l.net, spec->kind, spec->bytes, &l.shape, spec->beside);
         l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
-        assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind)); /* else it would have no hops */
+        /* otherwise it would have no hops */
+        assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind));
         status = add_flows(b, &l, &classes, index, err);
     }
     free(classes.cls);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is in which group, on which node, and to whom each member sends. */
+/* Which ranks form a group, on which nodes, and where each member sends to. */
 #include "plan/communicators.h"
 
 #include <stdlib.h>
@@ -17,20 +17,20 @@ struct grouping {
     const struct ss_plan *plan;
     struct ss_groups *groups;
     struct ss_error *err;
-    int gpus;        /* on a node */
-    int unlike;      /* links may be others than closed forms take them for */
-    int mesh;        /* GPUs of a node are joined in pairs */
-    int n, nodes;    /* members, nodes that they lie on */
+    int gpus;        /* GPUs of a node */
+    int unlike;      /* 1: links may differ from what closed forms assume */
+    int mesh;        /* 1: GPUs of a node are joined in pairs */
+    int n, nodes;    /* members, and nodes that they lie on */
     int *members;    /* [2 * gpus of the cluster] */
-    int *node_of;    /* [member]: number among the group's nodes */
+    int *node_of;    /* [member]: number of its node among the group's nodes */
     int *place;      /* [member]: number among the members on its node */
-    int *count;      /* [group node]: members there */
-    int *start;      /* [group node + 1] in by_node */
+    int *count;      /* [group node]: number of members there */
+    int *start;      /* [group node + 1]: start of its members in by_node */
     int *by_node;    /* members' indices, node by node */
-    int *node_stamp; /* [node]: group that saw it last */
-    int *node_index; /* [node]: its number there */
-    /* of the communicator at hand */
-    int nshapes, single; /* single: the number of its groups of one member, or -1 */
+    int *node_stamp; /* [node]: number of the group that saw it last */
+    int *node_index; /* [node]: its number among the nodes of that group */
+    /* shapes of the communicator at hand */
+    int nshapes, single; /* single: the number of the shape of groups with one member, or -1 */
     size_t cap_shapes;
 };
 
@@ -53,20 +53,21 @@ static int is_of_experts(int comm)
     return members == SS_MEMBERS_EXPERT || members == SS_MEMBERS_EXPERT_SHARDS;
 }
 
-/* The grid that tells its members. */
+/* Returns the rank grid that gives the communicator's members. */
 static const struct ss_ranks *grid_of(const struct ss_plan *plan, int comm)
 {
     return is_of_experts(comm) ? &plan->expert_ranks : &plan->ranks;
 }
 
-/* Whether its ranks reduce gradients and share the optimizer: of dense parameters, or of experts. */
+/* Returns whether its ranks reduce gradients and share the optimizer, of dense parameters or of experts. */
 static int is_data_parallel(int comm)
 {
     return comm == SS_COMM_DP_CP || comm == SS_COMM_EDP;
 }
 
-/* With two copies of the model, the data-parallel groups of both ranks that hold the same layers, one member of either in
- * turn: so each has a member of the other before it and behind it in the ring, and ranks of a stage stay alike. */
+/* Lists data-parallel members with two copies of the model: both ranks that hold the same layers, in turn. A
+ * member of the other copy is then before and behind each member in the ring, and ranks of a stage stay
+ * alike. */
 static void members_of_copies(const struct ss_plan *plan, int comm, int rank, int *out, int *n)
 {
     int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP),
@@ -88,8 +89,8 @@ static int node_of_rank(const struct ss_plan *plan, int rank)
     return plan->gpu_of[rank] / ss_platform_gpus_per_node(plan->platform);
 }
 
-/* Of a hybrid job's data-parallel ranks those on the node of `rank`, which shard among them, or those that hold the same
- * shard on every node: of the ranks of a node the one at the same place. */
+/* Keeps a part of a hybrid job's data-parallel ranks: the ranks on the node of `rank`, which shard among
+ * them; or the ranks with the same shard, one at the same place of every node. */
 static void keep_part(const struct ss_plan *plan, int shards, int rank, int *out, int *n)
 {
     int own = 0, kept = 0, all = *n, *count = out + plan->world_size; /* [node] */
@@ -126,7 +127,7 @@ static int has_groups(const struct ss_plan *plan, int comm)
     return facts->kinds && (!shards || shards_layers(plan->job)) && (!is_of_experts(comm) || plan->experts);
 }
 
-/* Whether the job's dispatcher, or its optimizer, uses it. */
+/* Returns whether the job's dispatcher, or its optimizer, uses the communicator. */
 static int expert_comm_used(const struct ss_plan *plan, int comm)
 {
     int gathers = plan->job->moe.dispatcher == SS_DISPATCH_ALLGATHER;
@@ -135,7 +136,8 @@ static int expert_comm_used(const struct ss_plan *plan, int comm)
     return gathers == (comm == SS_COMM_ETP_EP);
 }
 
-/* With FSDP the data-parallel ones are the replicas of a hybrid job, with two copies of a model both copies' ranks. */
+/* Returns whether the communicator has collectives. With FSDP the data-parallel ranks are the replicas of a
+ * hybrid job; with two copies of a model they are the ranks of both. */
 static int has_collectives(const struct ss_plan *plan, int comm)
 {
     if (!has_groups(plan, comm) || (is_of_experts(comm) && !expert_comm_used(plan, comm)))
@@ -157,7 +159,8 @@ int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
     return plan->level < ss_comm_facts(comm)->flows && has_collectives(plan, comm);
 }
 
-/* Attention drives a ring itself, or leaves to NCCL what its words say; experts have one dispatcher. */
+/* Attention drives a ring itself, or leaves the collective to NCCL as its flag says; experts have one
+ * dispatcher. */
 unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
 {
     const struct ss_job *job = plan->job;
@@ -177,7 +180,7 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
     return ss_comm_facts(comm)->kinds;
 }
 
-/* ---- hops: the member to which the j-th flow of the i-th one goes, itself where there is none ---- */
+/* ---- hops: the member that the j-th flow of the i-th member goes to; the member itself for none ---- */
 
 static int on_node(const struct grouping *b, int i, int j)
 {
@@ -191,7 +194,7 @@ static int apart(const struct grouping *b, int i, int j)
     return j < b->n - b->count[k] ? b->by_node[(b->start[k + 1] + j) % b->n] : i;
 }
 
-/* At the same place, or one of the fewer that are there. */
+/* Returns the member at the same place, or one of the fewer that are there. */
 static int on_rail(const struct grouping *b, int i, int j)
 {
     int next = (b->node_of[i] + 1 + j) % b->nodes;
@@ -221,7 +224,7 @@ static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i, in
     [SS_HOP_NODE] = on_node,       [SS_HOP_APART] = apart,        [SS_HOP_RAIL] = on_rail,
     [SS_HOP_TREE] = in_tree,       [SS_HOP_PAT] = places_on};
 
-/* Flows of a hop in a group of n that a member can have. */
+/* Returns the most flows of a hop that a member of a group of n has. */
 static int hop_width(const struct grouping *b, int hop, int n)
 {
     switch (hop) {
@@ -236,7 +239,7 @@ static int hop_width(const struct grouping *b, int hop, int n)
 
 /* ---- groups ---- */
 
-/* Which members share a node. */
+/* Sorts the members by node. */
 static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
 {
     struct ss_group_shape shape = {.n = b->n};
@@ -279,7 +282,7 @@ static void add_group(struct grouping *b, int comm, int first, int number)
     }
 }
 
-/* Room for the flows of the communicator's hops: none until a group has them. */
+/* Makes room for the flows of the communicator's hops, empty until a group has them. */
 static int add_hops(struct grouping *b, int comm, unsigned hops)
 {
     struct ss_groups *g = b->groups;
@@ -300,22 +303,22 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
     return SS_OK;
 }
 
-/* Whether links inside the fabric may be narrower than the NICs that feed them. */
+/* Returns whether links inside the fabric may be narrower than the NICs that feed them. */
 static int is_narrow(const struct grouping *b)
 {
     const struct ss_platform *p = b->plan->platform;
     return b->unlike || ss_platform_get(p, SS_PROP_OVERSUBSCRIPTION) > 1;
 }
 
-/* Whether the communicator reduces to all of its ranks: tensor parallelism, and data parallelism where no optimizer is shared
- * out. */
+/* Returns whether the communicator all-reduces: tensor parallelism, and data parallelism without a shared
+ * optimizer. */
 static int all_reduces(const struct ss_plan *plan, int comm)
 {
     return comm == SS_COMM_TP || (is_data_parallel(comm) && !plan->job->dp.distributed_optimizer);
 }
 
-/* Where the flows of the group at hand may go. Those of trees go to their neighbours where it matters which nodes these are: they make ranks
- * unlike that are alike otherwise. */
+/* Returns where the flows of the group at hand may go. Flows of trees go to tree neighbours where it matters
+ * which nodes these are, because they make unlike the ranks that are otherwise alike. */
 static unsigned group_hops(const struct grouping *b, int comm)
 {
     unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm), b->mesh);
@@ -326,8 +329,8 @@ static unsigned group_hops(const struct grouping *b, int comm)
     return hops;
 }
 
-/* Hops whose flows are wanted: all where the communicator's collectives are flows. A closed form needs those that tell
- * its share of the links, where it may have less than its own. */
+/* Returns the hops whose flows are wanted: all where the communicator's collectives are flows. A closed form
+ * wants those that tell its share of the links, where that may be less than its own. */
 static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
 {
     unsigned hops = group_hops(b, comm);
@@ -336,7 +339,8 @@ static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
     return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->unlike) ? hops & ~SS_HOPS_OF_PAIRS : 0;
 }
 
-/* Where the group at hand has its shape. Those of one member are alike for good, but for what experts there are sent. */
+/* Finds a place for the shape of the group at hand. Groups of one member share a shape, except where experts
+ * there are sent tokens. */
 static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, int *number)
 {
     struct ss_groups *g = b->groups;
@@ -369,7 +373,7 @@ static int make_table(struct grouping *b, int comm)
     return SS_OK;
 }
 
-/* stamp: of the last group of all communicators so far */
+/* stamp: number of the last group of all communicators so far */
 static int add_comm(struct grouping *b, int comm, int *stamp)
 {
     struct ss_groups *g = b->groups;
@@ -377,7 +381,7 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
     for (int r = 0; r < b->plan->world_size && !status; r++) {
         if (g->first[comm][r] >= 0)
             continue;
-        ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest of them */
+        ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest rank of the group */
         struct ss_group_shape shape = split_by_node(b, ++*stamp);
         if (!hops && wanted_hops(b, comm, b->nodes)) {
             hops = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times and memory of each class of ranks; classes at equal sites share one account of them. */
+/* Times and memory of each class of ranks; classes at equal sites share one cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,8 @@ static double usual(const double *factor, int rank)
     return factor ? factor[rank] : 1;
 }
 
-/* The largest factor of the GPUs that a rank works with in every layer: as stragglers, and as they are drawn. */
+/* Returns the largest factor among the GPUs that a rank works with in every layer: stragglers, and drawn
+ * paces. */
 static double group_slowness(const struct ss_plan_builder *b, int rank, const double *drawn)
 {
     static const int comms[] = {SS_COMM_TP_CP, SS_COMM_ETP_EP};
@@ -52,11 +53,11 @@ struct ss_rank_site ss_plan_site(const struct ss_plan_builder *b, int rank, int 
     site.ep = ss_groups_shape(&b->groups, SS_COMM_EP, rank);
     site.etp = ss_groups_shape(&b->groups, SS_COMM_ETP, rank);
     site.etp_ep = ss_groups_shape(&b->groups, SS_COMM_ETP_EP, rank);
-    /* the ranks that shard experts are those that reduce them elsewhere, whose collectives are always flows */
+    /* Ranks that shard experts reduce them across nodes, by collectives that are always flows. */
     site.edp = ss_groups_shape(&b->groups, SS_COMM_EDP, rank);
     memcpy(site.edp.stretch, ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank).stretch,
            sizeof site.edp.stretch);
-    if (ss_job_is_hybrid(b->plan->job)) /* those on one node */
+    if (ss_job_is_hybrid(b->plan->job)) /* the shards on one node */
         site.edp = ss_groups_shape(&b->groups, SS_COMM_EXPERT_FSDP, rank);
     set_pace(b, rank, &site);
     return site;
@@ -76,7 +77,7 @@ struct ss_cost_input ss_plan_cost_input(const struct ss_plan *plan, const struct
                                   .with_steps = plan->level > SS_LEVEL_CHUNK};
 }
 
-/* An earlier account of a site that is equal, on a stage that is alike; -1: there is none. */
+/* Returns an earlier cost at an equal site on a stage that is alike; -1: there is none. */
 static int find_like(const struct ss_plan_builder *b, const struct ss_cost_input *in,
                      const struct ss_rank_site *site)
 {
@@ -87,7 +88,7 @@ static int find_like(const struct ss_plan_builder *b, const struct ss_cost_input
     return i;
 }
 
-/* The account of a site with GPUs that are all as fast: an earlier one, or a new one. */
+/* Finds or makes the cost of a site whose GPUs are equally fast. */
 static int find_cost(struct ss_plan_builder *b, const struct ss_rank_site *site, int *index,
                      struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What exchanges put on links, counted by sums of rows and columns instead of pair by pair. */
+/* The load of exchanges on links, from sums of rows and columns instead of pair by pair. */
 #include "plan/exchange.h"
 
 #include <stdio.h>
@@ -95,7 +95,8 @@ static int place_of(const struct ss_rail_links *l, int gpu, int leaf)
     return leaf ? l->nodes + node / l->rails.per_leaf : node;
 }
 
-/* ---- sums of rows and columns: of a place, of a place's rail, and behind the last place of all ---- */
+/* ---- sums of rows and columns: over a place, over a rail of a place, and behind the last place over all
+ * ---- */
 
 enum { ROW, COL };
 
@@ -109,7 +110,7 @@ static double *rail_at(const struct ss_rail_links *l, int what, int place, int r
     return &l->by_rail[(what * (l->places + 1) + place) * l->rails.n + rail];
 }
 
-/* Columns of the members at a GPU's place on a node; behind the last node of all. */
+/* Returns the column sum of the members at a GPU's place on a node; behind the last node over all nodes. */
 static double *column_at(const struct ss_rail_links *l, int node, int gpu)
 {
     return &l->at_place[node * l->rails.gpus + gpu % l->rails.gpus];
@@ -121,7 +122,7 @@ static double part_of(const struct ss_exchange *e, int what, int i)
     return part ? part[i] : 1;
 }
 
-/* Adds a member's row and column, or forgets them. */
+/* Adds a member's row and column to the sums, or removes them. */
 static void count_member(struct ss_rail_links *l, const struct ss_exchange *e, int i, int forget)
 {
     int gpu = e->gpus[i], rail = rail_of(&l->rails, gpu);
@@ -143,8 +144,9 @@ static void count_members(struct ss_rail_links *l, const struct ss_exchange *e, 
         count_member(l, e, i, forget);
 }
 
-/* By the target's rail all members of a place send to those of a rail elsewhere over its link of that rail, by which those on
- * this rail hear from all elsewhere; by the source's rail it is the other way round. */
+/* Visits the links of a place. By the target's rail, all members of the place send to members on a rail
+ * elsewhere over the place's link of that rail, and its members on that rail receive over it from all members
+ * elsewhere. By the source's rail it is the other way round. */
 static void visit_place(const struct ss_rail_links *l, const struct ss_exchange *e, int place,
                         ss_pairs_visitor visit, void *ctx)
 {
@@ -201,7 +203,7 @@ void ss_rail_links_visit_near(struct ss_rail_links *l, const struct ss_exchange 
     count_members(l, e, 1);
 }
 
-/* What members hand to the GPU at the target's place: all that goes to other rails on other nodes. */
+/* Visits what members hand to the GPU at the target's place: all that goes to other rails on other nodes. */
 static void visit_handed(const struct ss_rail_links *l, int node, int gpu, ss_pairs_visitor visit, void *ctx)
 {
     int rail = rail_of(&l->rails, gpu);

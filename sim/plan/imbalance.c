@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packed rows differ: what an iteration takes beyond the time of microbatches that are all like the mean one (docs/reference/
- * model.md, "Packed sequences"). Iterations are drawn; the replica whose rows have most to attend ends last, and all wait for
- * it. Inside a pipeline stages wait for the slower of the microbatches that are under way, which some of the replicas drawn are
- * run for, with free communication.
+ * Packed rows differ. This file computes what an iteration takes beyond microbatches that are all like the
+ * mean one (docs/reference/model.md, "Packed sequences"). Iterations are drawn. The replica whose rows have
+ * most to attend ends last, and all wait for it. Inside a pipeline a stage waits for the slower of the
+ * microbatches under way; some of the drawn replicas are run for that, with free communication.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* Rows that are drawn at most, and slots that are run; iterations and pipelines at least and at most. */
+/* Most rows that are drawn, and most slots that are run; fewest and most iterations and pipelines. */
 #define ROWS (1 << 19)
 #define ITERATIONS_MIN 64
 #define ITERATIONS_MAX 4096
@@ -23,7 +23,7 @@
 #define PIPELINES_MIN 8
 #define PIPELINES_MAX 2048
 
-/* Seconds of a phase of a chunk with the mean row, and those that a row of twice its squares takes more. */
+/* Seconds of a phase of a chunk with the mean row, and further seconds of a row with twice its squares. */
 struct unequal_time {
     double mean, more;
 };
@@ -33,15 +33,17 @@ struct imbalance {
     struct unequal_time *time;   /* [stage][phase][chunk], phase < SS_PHASE_FB */
     struct ss_pair_cost **pairs; /* [stage]: as in struct ss_plan_class */
     int *pipeline_of;            /* [stage * chunks + chunk] */
-    int replicas;                /* that run by themselves */
-    int lockstep;                /* in each of these, so many that run microbatch by microbatch together */
-    int iterations, pipelines;   /* that are drawn, that are run */
-    int run;                     /* pipelines so far */
-    /* [pipelines of the schedule][microbatches]: squares of the replica at hand over the mean, less 1 */
+    int replicas;                /* replicas that run by themselves */
+    int lockstep;                /* replicas in each of these that run in step, microbatch by microbatch */
+    int iterations, pipelines;   /* number of iterations drawn, and of pipelines run */
+    int run;                     /* pipelines run so far */
+    /* [pipelines of the schedule][microbatches]: squares of the replica's rows over the mean, less 1 */
     double *squares;
-    double *most; /* [iterations]: largest sum of a replica's */
+    double *most; /* [iterations]: largest sum of squares of a replica */
     double *sum,
-        *longer; /* [pipelines]: a replica's sum, and seconds that its pipeline takes beyond the mean one */
+        /* [pipelines]: sum of squares of a replica, and seconds that its pipeline takes beyond the mean
+         * one */
+        *longer;
     uint64_t drawn;
 };
 
@@ -52,7 +54,8 @@ static struct unequal_time *time_of(const struct imbalance *m, int stage, int ph
     return &m->time[(stage * SS_PHASE_FB + phase) * m->plan->schedule->chunks + chunk];
 }
 
-/* Of the class of a stage: its chunks as they are, and with rows that are a standard deviation above the mean. */
+/* Fills the times of the class of a stage: its chunks as they are, and with rows one standard deviation above
+ * the mean. */
 static int stage_times(const struct ss_plan_builder *b, struct imbalance *m, int cls, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
@@ -83,7 +86,7 @@ static int all_times(const struct ss_plan_builder *b, struct imbalance *m, struc
     int status = SS_OK;
     for (int stage = 0; stage < plan->schedule->stages && !status; stage++)
         for (int cls = 0; cls < plan->nclasses; cls++)
-            if (plan->classes[cls].stage == stage) { /* replicas are alike but for their rows */
+            if (plan->classes[cls].stage == stage) { /* replicas differ in their rows only */
                 status = stage_times(b, m, cls, err);
                 break;
             }
@@ -111,7 +114,7 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
     return fmax(0, mean + more + second->more * squares_of(m, rank, slot->chunk2, slot->microbatch2));
 }
 
-/* Seconds that the stage with most to attend takes more for a row of twice the squares. */
+/* Returns the further seconds for a row of twice the squares on the stage that has most to attend. */
 static double most_more(const struct imbalance *m)
 {
     double most = 0;
@@ -126,8 +129,8 @@ static double most_more(const struct imbalance *m)
 
 /* ---- replicas that wait for each other ---- */
 
-/* Experts on other replicas, and parameters or gradients that are sharded layer by layer, hold all to the slowest in every
- * microbatch. */
+/* Groups replicas that wait for each other. Experts on other replicas, and parameters or gradients sharded
+ * layer by layer, hold all to the slowest replica in every microbatch. */
 static void group_replicas(const struct ss_plan_builder *b, struct imbalance *m)
 {
     m->lockstep = ss_plan_lockstep_replicas(b);
@@ -141,7 +144,7 @@ static int clamp(double x, int low, int high)
     return x < low ? low : x > high ? high : (int)x;
 }
 
-/* Squares of the rows of a replica's microbatches; returns their sum. */
+/* Draws the squares of the rows of a replica's microbatches; returns their sum. */
 static double draw_replica(struct imbalance *m)
 {
     const int n = ss_schedule_microbatches(m->plan->schedule);
@@ -179,7 +182,7 @@ static int draw_iterations(struct imbalance *m, double mean, double *average, st
     return SS_OK;
 }
 
-/* ---- what comes of it ---- */
+/* ---- results ---- */
 
 static double mean_of(const double *x, int n)
 {
@@ -197,11 +200,11 @@ static double covariance(const double *x, const double *y, int n)
     return sum;
 }
 
-/* Seconds of a replica by the sum of its squares: on average, and how much they vary with it. Without a pipeline they are
- * that sum; else of the pipelines that were run, whose mean is corrected by what is known of the sum. */
+/* Fills the seconds of a replica from the sum of its squares, mean and scatter. Without a pipeline they are
+ * that sum. Otherwise they come from the pipelines that were run, and the known sum corrects their mean. */
 static void sum_up(struct imbalance *m, double average, struct ss_load_spread *out)
 {
-    double expected = m->lockstep > 1 ? average : 0; /* of replicas by themselves it is known */
+    double expected = m->lockstep > 1 ? average : 0; /* it is known for replicas by themselves */
     double varies = most_more(m), mean = varies * expected;
     double squares = covariance(m->sum, m->sum, m->run);
     if (m->run > 0 && squares > 0) {
@@ -248,7 +251,7 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
     group_replicas(b, m);
     int status = allocate(m, err);
     SS_THEN(status, all_times(b, m, err));
-    if (!status && m->pipelines > 0) /* squares are all 0: every row is the mean one */
+    if (!status && m->pipelines > 0) /* if all squares are 0 every row is the mean one */
         status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, NULL, err);
     SS_THEN(status, draw_iterations(m, mean, &average, err));
     if (!status)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a class of a plan computes, step by step, whatever the plan's level. */
+/* The kernels of a class, step by step, at any level of the plan. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-/* Sites of the classes, kept for those that are looked into later: at chunk level a plan has no steps. */
+/* The sites of the classes, kept for later looks at kernels: at chunk level a plan has no steps. */
 struct ss_plan_sites {
     struct ss_net net;
-    int *of_class; /* [nclasses]: index of */
+    int *of_class; /* [nclasses]: index of its site */
     struct ss_rank_site site[];
 };
 
@@ -34,7 +34,7 @@ void ss_plan_sites_free(struct ss_plan_sites *sites)
     free(sites);
 }
 
-/* Hands on steps that compute, with the phase and chunks at hand. */
+/* Passes on steps that compute, with the phase and chunks at hand. */
 struct visiting {
     ss_kernel_visitor visit;
     void *ctx;
@@ -62,7 +62,7 @@ static int visit_list(struct visiting *v, const struct ss_step *list, int n)
     return status;
 }
 
-/* Steps of a phase of a chunk, or of a pair: the plan's where cost is NULL. */
+/* Visits the steps of a phase of a chunk, or of a pair; without cost they are the plan's. */
 static int visit_slot(struct visiting *v, const struct ss_plan *plan, int cls,
                       const struct ss_rank_cost *cost)
 {

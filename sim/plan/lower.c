@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lowers what layers do to steps of every class, with the collectives of its own groups. Layer level. */
+/* Lowers layers to steps of every class, with the collectives of its own groups. Layer level only. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ struct lowering {
     struct ss_error *err;
     int cls;
     double own;               /* straggler's factor */
-    int first[SS_COMM_COUNT]; /* lowest class of the class's group, -1: not looked at yet */
+    int first[SS_COMM_COUNT]; /* lowest class of the class's group; -1: not looked up yet */
     struct ss_step **steps;
     int *n;
     size_t cap;
@@ -25,9 +25,9 @@ static uint64_t collective_key(const struct lowering *l, const struct ss_layer_s
     h = ss_mix_in(h, ss_bits_of(s->bytes));
     h = ss_mix_in(h, ss_bits_of(s->user_buffers));
     h = ss_mix_in(h, ss_bits_of(s->beside));
-    h = ss_mix_in(
-        h, ss_bits_of(s->sms > 0 ? s->sm_share : 0)); /* FSDP's groups have members of unlike kernels */
-    if (s->comm == SS_COMM_HOST)                      /* what is seen of a copy differs from pass to pass */
+    /* FSDP's groups have members with unlike kernels */
+    h = ss_mix_in(h, ss_bits_of(s->sms > 0 ? s->sm_share : 0));
+    if (s->comm == SS_COMM_HOST) /* the visible part of a copy differs from pass to pass */
         h = ss_mix_in(h, ss_bits_of(s->seconds));
     return ss_mix_in(h, ss_bits_of(s->part));
 }
@@ -54,7 +54,7 @@ static int make_collective(struct lowering *l, const struct ss_layer_step *s, in
                 : ss_plan_group_collective_add(b, l->cls, &spec, index, l->err);
 }
 
-/* The lowest class of the class's group. */
+/* Returns the lowest class of the class's group. */
 static int find_first(struct lowering *l, int comm)
 {
     struct ss_class_list classes;
@@ -118,7 +118,7 @@ static int lower_step(void *ctx, const struct ss_layer_step *s)
     return SS_OK;
 }
 
-/* Phases that the schedule has slots of. */
+/* Marks the phases that the schedule has slots of. */
 static void used_phases(const struct ss_schedule *s, int used[SS_PHASE_COUNT])
 {
     memset(used, 0, SS_PHASE_COUNT * sizeof *used);
@@ -129,7 +129,7 @@ static void used_phases(const struct ss_schedule *s, int used[SS_PHASE_COUNT])
         used[SS_PHASE_F] = used[SS_PHASE_B] = 1;
 }
 
-/* Of the pairs that the class's slots have. */
+/* Lowers the pairs among the class's slots. */
 static int lower_pairs(struct lowering *l, const struct ss_layer_set *set)
 {
     const struct ss_plan *plan = l->b->plan;

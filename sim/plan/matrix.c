@@ -9,7 +9,7 @@
 #include "stepsim/job.h"
 #include "stepsim/platform.h"
 
-/* Of all groups; the one at hand, and what its ranks and nodes send and get. */
+/* All groups; the group at hand; what its ranks and nodes send and get. */
 struct spreading {
     struct ss_plan *plan;
     struct ss_groups *groups;
@@ -17,9 +17,10 @@ struct spreading {
     int gpus, by_layer;
     int *members, n;
     struct ss_load_ranks ranks;
-    double *place;    /* [gpu of a node]: what members at this place route */
-    double *loads;    /* of the layers of a stage */
-    int out_of_order; /* some group of two-stage exchanges lies on nodes as no load deals ranks to them */
+    double *place; /* [GPU of a node]: what the members at this place route */
+    double *loads; /* loads of the layers of a stage */
+    /* 1: a group of two-stage exchanges lies on nodes otherwise than any load deals ranks to nodes */
+    int out_of_order;
 };
 
 static int make_room(struct spreading *s)
@@ -39,7 +40,7 @@ static int make_room(struct spreading *s)
     return SS_OK;
 }
 
-/* The job with the loads of the layers of a stage alone. */
+/* Returns the job with the loads of one stage's layers only. */
 static struct ss_job job_of_stage(const struct spreading *s, int stage)
 {
     const struct ss_schedule *schedule = s->plan->schedule;
@@ -70,7 +71,7 @@ static int node_of(const struct spreading *s, int i)
     return s->plan->gpu_of[s->members[i]] / s->gpus;
 }
 
-/* Whether members lie on nodes as the load deals ranks to them: in order, as many on each. */
+/* Returns whether members lie on nodes as the load deals ranks to nodes: in order, equally many on each. */
 static int in_order(const struct spreading *s, const struct ss_group_shape *g)
 {
     for (int i = 0; i < s->n; i++)
@@ -88,7 +89,8 @@ static void fill_copies(struct spreading *s, const struct ss_group_shape *g)
         }
 }
 
-/* On its node a token goes on from the member at its source's place, which keeps none for itself: the others take its part. */
+/* Fills the token factors of two stages. On its node a token goes on from the member at its source's place.
+ * That member sends no token to itself, so the others take its part. */
 static void fill_tokens(struct spreading *s, const struct ss_group_shape *g)
 {
     const double q = g->per_node, others = q > 1 ? q / (q - 1) : 0;
@@ -137,7 +139,7 @@ static int fill_group(struct spreading *s, int first)
 
 /* ---- all groups ---- */
 
-/* Where no matrix is known all members of all groups are taken to be as busy as the busiest. */
+/* Forgets the matrix: all members of all groups then count as busy as the busiest. */
 static void forget_matrix(struct spreading *s)
 {
     struct ss_groups *g = s->groups;
@@ -151,8 +153,9 @@ static void forget_matrix(struct spreading *s)
             ss_groups_at(g, SS_COMM_EP, r)->spread.uneven = 0;
 }
 
-/* The load of a group, or that of the one before where it is the same. Each group has the hottest rank of its own: groups meet at the
- * gradients alone, and over the passes of an iteration all come to the same mean. */
+/* Finds the load of a group, or takes that of the group before where it is equal. Each group has its own
+ * hottest rank: groups meet only at the gradients, and over the passes of an iteration all come to the same
+ * mean. */
 static int find_load(struct spreading *s, int first, const struct ss_group_shape *last, int last_stage)
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);

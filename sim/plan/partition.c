@@ -7,7 +7,8 @@
 #include "base/base.h"
 #include "plan/matrix.h"
 
-/* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
+/* Returns the number of different colours among n, where colours `step` apart are often equal; -1: out of
+ * memory. */
 int ss_partition_count(const uint64_t *colour, size_t n, size_t step)
 {
     struct ss_map seen = {0};
@@ -43,7 +44,8 @@ static uint64_t first_colour(const struct ss_partition *c, const struct ss_plan_
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             if (s.stretch[hop] > 0)
                 h = ss_mix_in(ss_mix_in(h, (uint64_t)hop), ss_bits_of(s.stretch[hop]));
-        /* what else a load tells follows from stage and shape, as these times do; amounts are colours of flows */
+        /* stage and shape, like these times, decide the rest of a load; amounts are in the colours of
+         * flows */
         for (int way = 0; way < SS_WAYS && ss_is_uneven(&s); way++)
             h = ss_mix_in(ss_mix_in(h, ss_bits_of(s.priced[way].near)), ss_bits_of(s.priced[way].far));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
@@ -78,7 +80,7 @@ static struct ss_hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
     return (struct ss_hop_kinds){-1, kind, 1, 0};
 }
 
-/* Of a flow of an expert group whose amounts are uneven: how large it is on either way. */
+/* Mixes in how large a flow of an expert group with uneven amounts is, on either way. */
 static uint64_t mix_amounts(const struct ss_partition *c, uint64_t h, int hop, int from, int to)
 {
     for (int way = 0; way < SS_WAYS; way++)
@@ -86,7 +88,7 @@ static uint64_t mix_amounts(const struct ss_partition *c, uint64_t h, int hop, i
     return h;
 }
 
-/* A flow sees what starts it, how large it is, and its links in their order. */
+/* Colours a flow by what starts it, its size, and its links in their order. */
 static uint64_t colour_of_flow(const struct ss_partition *c, size_t r, int kind,
                                const struct ss_hop_kinds *hop)
 {
@@ -117,7 +119,7 @@ static void colour_flows(struct ss_partition *c)
             *flow++ = colour_of_flow(c, r, k, &c->hop[k]);
 }
 
-/* A link sees its bandwidth and the flows that cross it, in no order. */
+/* Colours links by their bandwidth and the flows that cross them, in no order. */
 static void colour_links(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;
@@ -125,7 +127,7 @@ static void colour_links(struct ss_partition *c)
     for (int l = 0; l < routes->nlinks; l++)
         c->link[l] = ss_bits_of(routes->bandwidth[l]);
     for (size_t i = 0; i < n; i++) {
-        uint64_t hop = 1; /* so that up and down differ */
+        uint64_t hop = 1; /* a different start makes up and down differ */
         for (int j = routes->first[i]; j < routes->first[i + 1]; j++)
             if (routes->kept[routes->pool[j]]) {
                 c->link[routes->pool[j]] += c->flow[i] * hop;
@@ -134,7 +136,8 @@ static void colour_links(struct ss_partition *c)
     }
 }
 
-/* A rank sees itself, its peers and flows, and the members of its groups and the flows of one hop in no order. */
+/* Colours ranks by themselves, their peers and flows, and, in no order, the members of their groups and the
+ * flows of a hop. */
 static void colour_ranks(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;
@@ -155,7 +158,7 @@ static void colour_ranks(struct ss_partition *c)
     }
 }
 
-/* -1 out of memory. */
+/* Returns the number of colours of flows, -1: out of memory. */
 static int count_flows(const struct ss_partition *c)
 {
     size_t nkinds = (size_t)c->routes->nkinds;
@@ -177,7 +180,7 @@ void ss_partition_take(struct ss_partition *c)
     c->next = swap;
 }
 
-/* A refinement never merges, so equal counts mean the same partition. */
+/* Refinement never merges colours, so equal counts mean the same partition. */
 int ss_partition_refine(struct ss_partition *c, int most, int *done)
 {
     *done = 0;
@@ -194,7 +197,7 @@ int ss_partition_refine(struct ss_partition *c, int most, int *done)
     }
 }
 
-/* A rank sees the members of its groups, and its peers. */
+/* Colours ranks by the members of their groups and by their peers. */
 static void colour_synchronised(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;

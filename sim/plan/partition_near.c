@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Classes where something is slow or has failed, when exact ones are too many. A difference between ranks travels in two ways:
- * by what starts together (a collective's members, both ends of a message), and by links that flows share. It goes as far as it
- * can by the first, so that the folded program is one that can run, and a number of steps by the second: from there on ranks
- * are alike that are alike in the healthy cluster. Each class does what most of its ranks meet. Where the replay then finds
- * that the last steps told apart what does the same at the same times, farther ones would too: docs/design/design.md.
+ * Bounded partition: classes where something is slow or has failed and exact classes would be too many. A
+ * difference between ranks travels in two ways. It travels by what starts together (the members of a
+ * collective, both ends of a message) as far as it can, so that the folded program can run. It travels by
+ * links that flows share for a limited number of steps; ranks farther away are alike if they are alike in the
+ * healthy cluster. Each class does what most of its ranks meet. If the replay finds that classes which only
+ * the last steps tell apart do the same at the same times, more steps would find nothing new:
+ * docs/design/design.md.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include "base/base.h"
 #include "plan/partition.h"
 
-/* By one step links see a flow that differs, by the next one ranks see these links. */
+/* In one step links see a flow that differs; in the next step ranks see these links. */
 #define THERE_AND_BACK 2
 
 /* Tells ranks and links apart as in the healthy cluster. */
@@ -37,7 +39,7 @@ static int colour_healthy(const struct ss_plan_builder *b, struct ss_partition *
     return status;
 }
 
-/* What each rank meets beyond what tells its class: next. Flows and links keep their colours. */
+/* Writes to next what each rank meets beyond what tells its class. Flows and links keep their colours. */
 static int look_ahead(struct ss_partition *c)
 {
     size_t nflows = c->nranks * (size_t)c->routes->nkinds, nlinks = (size_t)c->routes->nlinks;
@@ -76,7 +78,7 @@ int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, 
 
 /* ---- who stands for a class ---- */
 
-/* The lowest of the ranks that meet what most ranks of their class do. */
+/* Chooses for each class the lowest rank that meets what most ranks of the class meet. */
 static int choose_representatives(struct ss_plan *plan, const struct ss_partition *c)
 {
     struct ss_map count = {0};
@@ -108,7 +110,7 @@ static uint64_t flows_colour(const struct ss_plan_builder *b, int rank)
     return h;
 }
 
-/* Ranks whose flows in collectives are others than those of their class: one of each kind. */
+/* Lists ranks whose flows in collectives differ from those of their class, one of each kind. */
 static int list_odd_ranks(struct ss_plan_builder *b)
 {
     struct ss_plan *plan = b->plan;
@@ -131,7 +133,7 @@ static int list_odd_ranks(struct ss_plan_builder *b)
     return status < 0 ? -1 : 0;
 }
 
-/* Which classes are one in the partition of two steps fewer. */
+/* Finds the classes that are one class in the partition of two steps fewer. */
 static int find_alike(struct ss_plan_builder *b)
 {
     struct ss_plan *plan = b->plan;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Links that flows cross, one for all links of the platform that are alike. A class's flow stands for those of
- * all its ranks: on a link it weighs as much as there are of these on one link of the platform.
+ * Links that flows cross. One link of the plan stands for all equal links of the platform, and a class's flow
+ * for the flows of all its ranks. Its weight on a link is the number of these flows on one link of the
+ * platform.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,8 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-/* The number of the thing at `place` of `n`, which gets `fresh` where neither it nor one of its colour has any; -1 out of
- * memory. */
+/* Returns the number of the thing at `place` of `n`. It gets `fresh` where neither it nor a thing of its
+ * colour has a number; -1: out of memory. */
 static int number_put(struct ss_numbers *numbers, const uint64_t *colour, size_t n, size_t place, int fresh)
 {
     if (colour)
@@ -23,7 +24,7 @@ static int number_put(struct ss_numbers *numbers, const uint64_t *colour, size_t
     return numbers->by_place[place] - 1;
 }
 
-/* -1: it has none. */
+/* Returns the number, or -1. */
 static int number_get(const struct ss_numbers *numbers, const uint64_t *colour, size_t place)
 {
     if (colour)
@@ -42,7 +43,7 @@ static uint64_t load_key(int link, uint64_t colour)
     return ss_mix_in(colour, (uint64_t)link);
 }
 
-/* Marks the links of a rank's flows, of which `flow` is the first. */
+/* Marks the links of a rank's flows, from `flow` on. */
 static void want_flows(const struct ss_routes *r, size_t flow, char *wanted)
 {
     for (int j = r->first[flow]; j < r->first[flow + (size_t)r->nkinds]; j++)
@@ -86,7 +87,7 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
-/* The plan's link for the j-th of the routes. */
+/* Finds the plan's link for pool[j] of the routes. */
 static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -102,7 +103,7 @@ static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error
     return SS_OK;
 }
 
-/* Whether the path already names the link that it would name next. */
+/* Returns whether the path already has the link that was added last. */
 static int names_last(const struct ss_path *p)
 {
     for (int k = 0; k < p->nlinks; k++)
@@ -111,7 +112,8 @@ static int names_last(const struct ss_path *p)
     return 0;
 }
 
-/* Folded, a flow that crosses several links which are alike names theirs once: its weight there has all flows of one of them. */
+/* Fills a path. Folded, a flow that crosses several equal links names their link once: its weight there
+ * counts all flows of one of them. */
 static int path_fill(struct ss_plan_builder *b, size_t flow, struct ss_path *p, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -172,7 +174,7 @@ static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error
     edge.from = cls;
     edge.to = plan->class_of[b->routes.to[i]];
     edge.latency = b->routes.latency[i];
-    edge.sm_share = 0; /* NCCL sends use one or two channels; they are short beside the compute */
+    edge.sm_share = 0; /* NCCL sends use one or two channels, and are short beside the compute */
     if ((status = ss_plan_path(b, cls, kind, &edge.path, err)) != 0)
         return status;
     if (ss_grow(&plan->p2p, &b->cap_p2p, (size_t)plan->np2p + 1, sizeof *plan->p2p) != 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A placement file: where the ranks are. */
+/* Placement files: on which GPU each rank is. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct reader {
     const char *path;
     int line, nodes, gpus, world;
     int *gpu_of, n;
-    int *rank_of; /* [world]: rank + 1 */
+    int *rank_of; /* [world]: rank + 1 on each GPU */
     struct ss_error *err;
 };
 

@@ -55,7 +55,7 @@ static void note_guesses(struct ss_plan *plan)
                      "the host steps as fast as the two Xeons of a DGX-2 (ss.host.step_bandwidth)");
 }
 
-/* What is offloaded must fit the node: a node's GPUs are mostly of one stage. */
+/* Warns where offloaded tensors do not fit the node; a node's GPUs are mostly of one stage. */
 static void warn_host(struct ss_plan *plan)
 {
     const double gib = 1024.0 * 1024 * 1024;
@@ -69,7 +69,7 @@ static void warn_host(struct ss_plan *plan)
                      most * gpus / gib, size / gib);
 }
 
-/* Who asks for a time with a capacity may not look at the load, which `plan` shows. */
+/* Warns of dropped tokens: who asks for a time may not look at the load, which `plan` shows. */
 static void warn_dropped(struct ss_plan *plan)
 {
     if (plan->experts && plan->load.dropped >= 0.005)
@@ -79,7 +79,8 @@ static void warn_dropped(struct ss_plan *plan)
                      100 * plan->load.dropped);
 }
 
-/* Rank r is on GPU r, or at the same place of the job's node in a larger cluster, or of the spare node where its node has failed. */
+/* Returns the GPU of rank r without a placement: GPU r, or the same place of the job's node in a larger
+ * cluster, or of the spare node where its node has failed. */
 static int usual_gpu(const struct ss_plan *plan, int r)
 {
     int gpus = ss_platform_gpus_per_node(plan->platform), node = r / gpus;
@@ -91,7 +92,7 @@ static int usual_gpu(const struct ss_plan *plan, int r)
     return r;
 }
 
-/* Rank r where it is without a placement, or on the GPU that this names. */
+/* Puts each rank on its usual GPU, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -114,7 +115,7 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     return status;
 }
 
-/* Beyond it, times leave what a program can hold. */
+/* With larger factors times leave the range of a program. */
 #define MOST_SLOWNESS 1e30
 
 static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
@@ -140,7 +141,7 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
     return SS_OK;
 }
 
-/* Sizes, and the rank grid. */
+/* Sets the sizes and the rank grid. */
 static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
@@ -178,8 +179,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : ss_nomem(err);
 }
 
-/* Whether links may be others than closed forms take them for: slow ones, and those of a file that writes each of them, which may
- * carry both directions in one, or differ from node to node. */
+/* Returns whether links may differ from what closed forms assume: slow links, and links that a file writes
+ * one by one, which may carry both directions in one, or differ from node to node. */
 static int unlike_links(const struct ss_plan_builder *b)
 {
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
@@ -204,7 +205,7 @@ static int share_links(struct ss_plan_builder *b, struct ss_error *err)
                                  b->slowness || b->options->draw_spread, &b->groups, b->members, err);
 }
 
-/* What follows from all the rest. */
+/* Sums up what follows from all other steps. */
 static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
 {
     const struct ss_model_flops flops =
@@ -229,23 +230,23 @@ static int take_steps(ss_plan_step_function *const *steps, size_t n, struct ss_p
     return status;
 }
 
-/* From groups to classes: new ones, or those of a plan that has the same. */
+/* Makes groups to classes anew, or takes those of an equal cached plan. */
 static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
 {
     static ss_plan_step_function *const steps[] = {
         group_ranks,           /* communicators: members, nodes, hops */
         route_flows,           /* flow -> links */
-        share_links,           /* what closed forms have of links */
-        ss_plan_pace_draw,     /* GPUs that differ, where they are drawn */
+        share_links,           /* shares of links for closed forms */
+        ss_plan_pace_draw,     /* drawn GPUs, where they differ */
         ss_plan_classes_build, /* rank -> class */
-        ss_plan_loads_count,   /* flows on each link that classes stand for */
+        ss_plan_loads_count,   /* flows on each link, by class */
         ss_plan_cache_put,
     };
     int status = ss_plan_cache_take(b, err);
     return status || b->kept ? status : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
 }
 
-/* Each step reads what those before it wrote (struct ss_plan_builder). */
+/* Each step reads what earlier steps wrote (struct ss_plan_builder). */
 static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 {
     static ss_plan_step_function *const steps[] = {
@@ -262,7 +263,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_p2p_build,       /* sends between stages */
         ss_plan_embedding_build,
         ss_plan_barrier_build,
-        ss_plan_links_count, /* links of the platform that each link of the plan stands for */
+        ss_plan_links_count, /* number of links of the platform that each link stands for */
         sum_up,
     };
     return take_steps(steps, SS_ARRAY_LEN(steps), b, err);
@@ -276,7 +277,7 @@ int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
     return status ? status : ss_plan_cache_groups(b, group_ranks, err);
 }
 
-/* What is laid out. */
+/* Frees groups, routes and colours. */
 static void end_layout(struct ss_plan_builder *b)
 {
     ss_groups_free(&b->groups);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups, routes and classes of a plan, kept for those whose jobs differ in nothing that these follow from: how large a microbatch is,
- * what is computed again, and how fast a card computes.
+ * Groups, routes and classes of a plan, kept for jobs that differ only in what these do not depend on: size
+ * of a microbatch, recompute, speed of a card.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@ struct ss_plan_kept {
     int *class_of;
 };
 
-/* What experts are sent follows from the microbatch; of ranks that are not alike beforehand there are few plans. */
+/* Returns whether a plan is kept. Tokens sent to experts depend on the microbatch; plans without symmetry are
+ * rare. */
 static int is_kept(const struct ss_plan_builder *b)
 {
     const struct ss_plan_options *o = b->options;
@@ -31,8 +32,8 @@ static int is_kept(const struct ss_plan_builder *b)
            !ss_job_is_placed(b->plan->job);
 }
 
-/* What is read of the machine: its links, and what collectives and stacks make of them. The job names the files; platforms of
- * routes one by one are told by where they are. */
+/* Mixes in what is read of the machine: its links, and what collectives and stacks make of them. The job
+ * names the files; a platform with routes one by one is known by its address. */
 static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
@@ -47,7 +48,8 @@ static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *
     ss_cache_mix_bytes(key, b->plan->stack, sizeof *b->plan->stack);
 }
 
-/* All that is read on the way to classes, or to groups: the whole job but for what none of it is read from. */
+/* Makes the key over all that is read on the way to classes, or to groups: the whole job, without the parts
+ * that neither reads. */
 static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
 {
     struct ss_cache_key key = ss_cache_key((uint64_t)kind);
@@ -93,7 +95,7 @@ static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
            kept->load.size * sizeof *kept->load.slot + (size_t)kept->nclasses * sizeof *kept->classes;
 }
 
-/* Arrays that the plan changes, or that outlive the cache, are its own. */
+/* Copies the arrays that the plan changes, or that outlive the cache. */
 static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, struct ss_error *err)
 {
     size_t n = (size_t)kept->nclasses, world = (size_t)plan->world_size;
@@ -108,7 +110,7 @@ static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, s
     return SS_OK;
 }
 
-/* What the cache has is its own; the builder only reads it. */
+/* Points the builder at what the cache owns; the builder only reads it. */
 static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept)
 {
     b->kept = kept;
@@ -131,7 +133,7 @@ int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
     return copy_classes(kept, b->plan, err);
 }
 
-/* Copies of the plan's arrays, once it has classes. */
+/* Copies the plan's arrays once the plan has classes. */
 static int keep_classes(const struct ss_plan *plan, struct ss_plan_kept *kept)
 {
     size_t n = (size_t)plan->nclasses, world = (size_t)plan->world_size;
@@ -148,7 +150,7 @@ static int keep_classes(const struct ss_plan *plan, struct ss_plan_kept *kept)
     return SS_OK;
 }
 
-/* What the builder has becomes the cache's. */
+/* Moves the builder's arrays into the cache. */
 static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
 {
     if (keep_classes(b->plan, kept))

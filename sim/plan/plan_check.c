@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What neither the job nor the schedule can know alone. */
+/* Checks that need more than the job, or more than the schedule. */
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 
-/* What the card cannot run at all. */
+/* Refuses what the card cannot run at all. */
 static int check_card(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
@@ -35,7 +35,7 @@ static int check_card(const struct ss_plan *plan, struct ss_error *err)
     return SS_OK;
 }
 
-/* The schedule was made apart from the job: by a name, or in a file. */
+/* Checks the schedule against the job: it was made apart from the job, by a name or in a file. */
 static int check_schedule(const struct ss_plan *plan, struct ss_error *err)
 {
     const struct ss_schedule *s = plan->schedule;

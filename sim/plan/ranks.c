@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Process groups by arithmetic on the rank order, nothing stored. */
+/* Process groups by arithmetic on the rank order; nothing is stored. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ int ss_ranks_init(struct ss_ranks *r, const char *order, const int size[SS_AXIS_
     return SS_OK;
 }
 
-/* Both grids have the same pipelines: what Megatron asserts of them. */
+/* Checks that both grids have the same pipelines, as Megatron asserts. */
 static int check_pipelines(const struct ss_ranks *dense, const struct ss_ranks *experts, const char *order,
                            struct ss_error *err)
 {

@@ -31,7 +31,7 @@ static int peer_known(const int *peers, int n, int stage)
     return 0;
 }
 
-/* Pipeline ranks that exchange activations, by stage; peers holds room for `stages` a stage. */
+/* Finds the pipeline ranks that exchange activations, by stage; peers has room for `stages` a stage. */
 static int find_peers(const struct ss_schedule *s, int *peers, int *count)
 {
     int most = 0;
@@ -50,7 +50,7 @@ static int find_peers(const struct ss_schedule *s, int *peers, int *count)
     return most;
 }
 
-/* Kinds that a hop needs: its last ones may have no flow in any group. */
+/* Returns the number of kinds that a hop needs: its last kinds may have no flow in any group. */
 static int used_width(const struct routing *b, int comm, int hop)
 {
     const struct ss_symmetry *s = &b->r->symmetry;
@@ -144,7 +144,7 @@ static int link_kind(const struct routing *b, int link)
 
 /* A route under construction. */
 struct route {
-    int n, failed; /* failed: it crosses a link that does not work */
+    int n, failed; /* 1: it crosses a failed link */
     int link[2 * SS_ROUTE_MAX];
     double latency;
 };
@@ -158,16 +158,16 @@ static void cross(const struct routing *b, struct route *route, int link)
     route->link[route->n++] = link;
 }
 
-/* Up one link of the fabric and down another: all fabric links of a GPU are one link there. */
+/* Returns whether the way goes up one link of the fabric and down another; all fabric links of a GPU are one link there. */
 static int by_switch(const struct routing *b, const struct ss_route *way)
 {
     return way->nlinks == 2 && link_kind(b, way->link[0]) == SS_LINK_FABRIC &&
            link_kind(b, way->link[1]) == SS_LINK_FABRIC;
 }
 
-/* Goes on from one GPU to another. On one node of a file that writes each link, where it is not up one link of the fabric and down another (PCIe), it
- * also takes the GPUs' ports, which stand for all their links; a ring takes nothing else, for it uses all of
- * these alike. */
+/* Extends the route from one GPU to another. On a node of a file that writes each link, a way other than up
+ * one link of the fabric and down another (PCIe) also takes the GPUs' ports, which stand for all their links. A ring
+ * takes only the ports, because it uses all of these links alike. */
 static void go(const struct routing *b, struct route *route, int from, int to, int ring)
 {
     struct ss_route more;
@@ -185,8 +185,9 @@ static void go(const struct routing *b, struct route *route, int from, int to, i
     route->latency += more.latency;
 }
 
-/* Around a failed link: over another GPU of the source's node, of the target's, or of both (what leaves by its
- * NIC gets there over the fabric, as libraries do). The first route that works, in the order of the GPUs. */
+/* Goes around a failed link: over another GPU of the source's node, of the target's, or of both (traffic
+ * reaches that GPU's NIC over the fabric, as in NCCL). The first route that works counts, in the order of the
+ * GPUs. */
 static int go_around(const struct routing *b, struct route *route, int from, int to)
 {
     int g = b->gpus, source = from / g * g, target = to / g * g;
@@ -205,7 +206,7 @@ static int go_around(const struct routing *b, struct route *route, int from, int
     return 0;
 }
 
-/* Room for another route. */
+/* Makes room for one more route. */
 static int grow_pool(struct routing *b)
 {
     struct ss_routes *r = b->r;
@@ -233,7 +234,7 @@ static int is_slow(const struct routing *b, int link)
            bandwidth * ss_link_efficiency(b->plan, kind);
 }
 
-/* A ring crosses the ports of its GPUs alone, which do not know of one link among those that they stand for. */
+/* Refuses a failed link among those of a port: a ring crosses ports only, which do not know single links. */
 static int check_ports(const struct routing *b, int gpu)
 {
     for (int i = 0, node = gpu / b->gpus; i < b->gpus; i++) {
@@ -258,7 +259,7 @@ static int check_ports(const struct routing *b, int gpu)
     return SS_OK;
 }
 
-/* ring: a flow of a collective; pair: of an all-to-all across nodes. */
+/* ring: 1 for a flow of a ring; pair: 1 for a flow of an all-to-all across nodes. */
 static int find_route(const struct routing *b, int src, int dst, int ring, int pair, struct route *route)
 {
     int from = b->plan->gpu_of[src], to = b->plan->gpu_of[dst],
@@ -292,7 +293,7 @@ static int add_route(struct routing *b, int src, int dst, int ring, int pair, do
     return SS_OK;
 }
 
-/* Whether it is one of the flows of an all-to-all across nodes. */
+/* Returns whether the kind is a flow of an all-to-all across nodes. */
 static int is_pair(const struct ss_routes *r, int kind)
 {
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links of the fabric that cannot hold any flow below what its ends allow. */
+/* Drops links of the fabric that cannot hold a flow below what its ends allow. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,19 +7,20 @@
 #include "base/base.h"
 #include "plan/routes.h"
 
-/* A route over a link inside the fabric: places in pool of the link itself and of the ends of the route beside it. */
+/* A route over a link inside the fabric: the places in pool of the link and of the route's ends on both
+ * sides. */
 struct crossing {
     int at, source, target;
 };
 
-/* All of them, those of one link together; what is told of many flows is looked up in the order of links. */
+/* All crossings, sorted by link; scattered data of flows is looked up in the order of links. */
 struct crossings {
     int *first; /* [nlinks + 1] */
     struct crossing *all;
-    int *seen; /* [links of the platform, all]: the last link + 1 of which it was an end */
+    int *seen; /* [all links of the platform]: last link + 1 that had it as an end */
 };
 
-/* Whether any route has links between its first and its last. */
+/* Returns whether any route has links between its first and its last. */
 static int has_inner(const struct ss_routes *r)
 {
     size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
@@ -29,8 +30,8 @@ static int has_inner(const struct ss_routes *r)
     return 0;
 }
 
-/* Place in pool of the nearest link before (step -1) or behind (1) the j-th of a route that is not inside the fabric, or else
- * of the route's end. */
+/* Returns the place in pool of the nearest link before (step -1) or behind (1) the j-th link of a route that
+ * is not inside the fabric, or else the route's end. */
 static int end_of(const struct ss_routes *r, size_t flow, int j, int step)
 {
     int end = step < 0 ? r->first[flow] : r->first[flow + 1] - 1;
@@ -39,13 +40,13 @@ static int end_of(const struct ss_routes *r, size_t flow, int j, int step)
     return r->inner[r->pool[j]] ? end : j;
 }
 
-/* Which end it is of those of all flows over the link that stands for the j-th. */
+/* Returns the end's counterpart among the flows over the link that stands for the j-th. */
 static int end_beside(const struct ss_routes *r, int end, int j)
 {
     return ss_symmetry_link_beside(&r->symmetry, ss_routes_link_at(r, end), ss_routes_link_at(r, j));
 }
 
-/* Counts the crossings of each link in `first`, or, where there is room for them, puts them in their places. */
+/* Counts the crossings of each link in `first` or, where there is room for them, stores them. */
 static void walk_crossings(const struct ss_routes *r, struct crossings *c)
 {
     size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds;
@@ -60,7 +61,7 @@ static void walk_crossings(const struct ss_routes *r, struct crossings *c)
         }
 }
 
-/* 0, or -1 out of memory. */
+/* Returns 0, or -1: out of memory. */
 static int find_crossings(const struct ss_plan *plan, const struct ss_routes *r, struct crossings *c)
 {
     int n = 0;
@@ -78,12 +79,13 @@ static int find_crossings(const struct ss_plan *plan, const struct ss_routes *r,
     if (!c->all)
         return -1;
     walk_crossings(r, c);
-    memmove(c->first + 1, c->first, (size_t)r->nlinks * sizeof *c->first); /* each is at the next one's */
+    /* each start lies at the next link's place */
+    memmove(c->first + 1, c->first, (size_t)r->nlinks * sizeof *c->first);
     c->first[0] = 0;
     return 0;
 }
 
-/* Bandwidth of the end, or 0 where it was seen at this link. */
+/* Returns the bandwidth of the end, or 0 where this link has seen it. */
 static double new_end(const struct ss_routes *r, struct crossings *c, const struct crossing *x, int end)
 {
     int *seen = &c->seen[end_beside(r, end, x->at)], link = r->pool[x->at];
@@ -93,8 +95,8 @@ static double new_end(const struct ss_routes *r, struct crossings *c, const stru
     return r->bandwidth[r->pool[end]];
 }
 
-/* Whether the ends of the routes that cross a link, each counted once, bring no more to it, or take no more from it, than it
- * carries. */
+/* Returns whether the ends of the routes over a link, each counted once, bring no more to it, or take no more
+ * from it, than it carries. */
 static int is_wide(const struct ss_routes *r, struct crossings *c, int link)
 {
     double sources = 0, targets = 0;
@@ -105,8 +107,8 @@ static int is_wide(const struct ss_routes *r, struct crossings *c, int link)
     return sources > 0 && fmin(sources, targets) <= r->bandwidth[link] * (1 + 1e-12);
 }
 
-/* A link inside the fabric whose bandwidth is no less than that of all ends before it (or behind it) never
- * holds a flow below what these ends allow: it is left out, unless others may use it too (keep). */
+/* Leaves out a link inside the fabric whose bandwidth is at least that of all ends before it (or behind it):
+ * it never holds a flow below what these ends allow. With `keep` others may use the link, so it stays. */
 int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err)
 {
     r->kept = malloc((size_t)r->nlinks);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Links as flows see them: those of the platform, of which some are slow or have failed, and the ports of GPUs. */
+/* Links as flows see them: the links of the platform, some of them slow or failed, and the ports of GPUs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ struct build {
     int gpus, mesh;
 };
 
-/* "nic-3-0" is "nic-3-0.up" and "nic-3-0.down". */
+/* Returns whether the link has the name: "nic-3-0" names "nic-3-0.up" and "nic-3-0.down". */
 static int named(const char *link, const char *name)
 {
     size_t n = strlen(name);
@@ -58,7 +58,7 @@ static int slow_link(const struct build *b, int i, double factor)
     return SS_OK;
 }
 
-/* In a mesh a port is no link, but a word for all those of its GPU in its direction. */
+/* Slows the links of a port. In a mesh a port stands for all links of its GPU in its direction. */
 static int slow_port(const struct build *b, int port, double factor)
 {
     int gpu = (port - b->r->nplatform) / 2, down = (port - b->r->nplatform) % 2, status = SS_OK;

@@ -12,7 +12,7 @@
 
 /* ---- all groups ---- */
 
-/* Seconds a byte of a flow that the closed form takes. */
+/* Returns the seconds a byte of a flow that the closed form assumes. */
 static double own_share(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const struct ss_net *net = s->net;
@@ -29,7 +29,8 @@ static double own_share(const struct ss_sharing *s, const struct ss_group_shape 
     }
 }
 
-/* The factor of the group at hand: a number near 1 is 1, and what differs by rounding is equal. */
+/* Returns the factor of the group at hand: a number near 1 becomes 1, and values that differ by rounding
+ * become equal. */
 static double factor_of(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const double digits = 1e12;
@@ -44,7 +45,7 @@ static int is_idle(const struct ss_sharing *s, const struct ss_group_shape *g)
 
 enum { ADD, FILL, BOUND };
 
-/* Keeps the factors of the group at hand, or looks at what they are with all stages busy. */
+/* Keeps the factors of the group at hand, or finds what they are with all stages busy. */
 static void note_factor(struct ss_sharing *s, int first, int pass, double *low, double *high, char link[64])
 {
     struct ss_group_shape *g = ss_groups_at(s->groups, s->comm, first);
@@ -58,7 +59,7 @@ static void note_factor(struct ss_sharing *s, int first, int pass, double *low, 
     }
 }
 
-/* Groups of a stage, or of all where it is negative. */
+/* Walks the groups of a stage, or of all stages where it is negative. */
 static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
     int status = SS_OK;
@@ -80,7 +81,7 @@ static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, d
     return status;
 }
 
-/* Of groups whose factors are `low` and more, up to `high` if all stages are busy. */
+/* Notes the share of groups whose factors are `low` and more, up to `high` if all stages are busy. */
 static void note_beyond(struct ss_sharing *s, double low, double high, const char *link)
 {
     struct ss_share *share = &s->plan->shares[s->comm];
@@ -120,8 +121,8 @@ static int by_stages(const struct ss_sharing *s)
     return s->plan->job->moe.dispatcher != SS_DISPATCH_ALLTOALL;
 }
 
-/* What the members at hand send and get inside nodes, or between them: a token's copy for a node is shared out among the members
- * there. */
+/* Sets what the members at hand send and get inside nodes, or between them: a token's copy for a node is
+ * shared out among the members there. */
 static void set_parts(struct ss_sharing *s, int far, double divided)
 {
     double *give = s->way == SS_WAY_THERE ? s->row : s->col, *take = give == s->row ? s->col : s->row;
@@ -178,7 +179,7 @@ static int kind_of(const struct ss_sharing *s, int link)
     return kind;
 }
 
-/* The worst link of its kind. Those behind the NICs are one kind. */
+/* Keeps the worst link of its kind; links behind the NICs are one kind. */
 static void find_worst_of_kind(void *ctx, int link, double amount)
 {
     struct ss_sharing *s = ctx;
@@ -188,8 +189,8 @@ static void find_worst_of_kind(void *ctx, int link, double amount)
     s->worst_of[kind] = fmax(s->worst_of[kind], s->seen[link] / bandwidth);
 }
 
-/* What the hottest rank of a pass takes at its own links: draws scatter, so that it gets more than on average. On rails what it sends
- * back leaves over all NICs of its node. */
+/* Returns the rate of the hottest rank of a pass at its own links: draws scatter, so it gets more than on
+ * average. On rails, what it sends back leaves over all NICs of its node. */
 static struct ss_exchange_rate hottest_pace(const struct ss_sharing *s, const struct ss_group_shape *g)
 {
     const struct ss_net *net = s->net;
@@ -205,7 +206,7 @@ static struct ss_exchange_rate hottest_pace(const struct ss_sharing *s, const st
                                      (handed && back ? mean : hot) * (n - q) / n * nic};
 }
 
-/* What differs by rounding is equal. */
+/* Makes values equal that differ by rounding. */
 static double rounded(double x)
 {
     int exponent;
@@ -226,7 +227,7 @@ static void note_pace(struct ss_sharing *s, int first)
     priced->far = fmax(sent->far, rounded(hottest.far));
 }
 
-/* Groups of a stage, or of all where it is negative. */
+/* Walks the groups of a stage, or of all stages where it is negative. */
 static int walk_uneven(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
     int status = SS_OK;
@@ -252,13 +253,13 @@ static int walk_uneven(struct ss_sharing *s, int stage, int pass, double *low, d
     return status;
 }
 
-/* One way of an exchange. */
+/* Shares links for one way of an exchange. */
 static int share_uneven(struct ss_sharing *s)
 {
     int stages = s->plan->schedule->stages, status = SS_OK;
     double low = INFINITY, high = 0;
     char link[64];
-    s->counted = s->rails.rails.n > 0 && !s->unlike && !s->net->mesh; /* which counts links of a switch */
+    s->counted = s->rails.rails.n > 0 && !s->unlike && !s->net->mesh; /* rails count links of a switch */
     size_t nlinks =
         (size_t)(s->counted ? s->rails.n + 2 * s->plan->gpus : ss_routes_all_links(s->plan, s->routes));
     memset(s->total, 0, nlinks * sizeof *s->total);
@@ -290,7 +291,7 @@ static int share_comm(struct ss_sharing *s)
     return status;
 }
 
-/* Whether groups of the communicator may have less than their own share of links. */
+/* Returns whether groups of the communicator may have less than their own share of links. */
 static int is_shared(const struct ss_sharing *s)
 {
     const struct ss_groups *g = s->groups;

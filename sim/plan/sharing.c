@@ -55,7 +55,7 @@ int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, 
     return SS_OK;
 }
 
-/* All pairs of members on one node, or on two. */
+/* Visits all pairs of members on one node, or on two. */
 static int visit_pairs(struct ss_sharing *s, ss_pairs_visitor visit)
 {
     const struct ss_exchange even = {.gpus = s->gpus, .n = s->n};
@@ -80,7 +80,7 @@ int ss_sharing_leaves_node(const struct ss_sharing *s)
     return s->hop == SS_HOP_INTER_NODE || s->hop == SS_HOP_TREE;
 }
 
-/* Members of a node that has fewer than others send more each to the next one. */
+/* Visits a hop. Members of a node with fewer members send more each to the next node. */
 static int visit_hop(struct ss_sharing *s, ss_pairs_visitor visit)
 {
     const struct ss_groups *g = s->groups;

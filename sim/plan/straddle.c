@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that one domain of the fabric could hold and that are on two, for domains are taken to be equal and ranks fill
- * them in order. */
+/* Groups that lie on two fabric domains although one could hold them. Domains are taken to be equal, and
+ * ranks fill them in order. */
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* Ranks from the first to the last of a group, 1 where the job has no such groups. Error: SS_ERR_NOMEM. */
+/* Finds the most ranks from the first to the last of a group, 1 where the job has no such groups. Error:
+ * SS_ERR_NOMEM. */
 static int find_extent(const struct ss_plan *plan, int comm, int *extent)
 {
     const struct ss_ranks *grid = comm == SS_COMM_EP ? &plan->expert_ranks : &plan->ranks;
@@ -26,7 +27,8 @@ static int find_extent(const struct ss_plan *plan, int comm, int *extent)
     return SS_OK;
 }
 
-/* Whether domains of a cluster of so many nodes hold whole groups, and the job's layout divides its GPUs. */
+/* Returns whether domains in a cluster of `nodes` nodes hold whole groups, and the job's layout divides its
+ * GPUs. */
 static int avoids(const struct ss_plan *plan, int nodes, int extent)
 {
     const struct ss_job *job = plan->job;

@@ -18,7 +18,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / x * b;
 }
 
-/* Whether a shift takes the members of each group to those of one in their order, or round it. */
+/* Returns whether a shift keeps the order of each group's members, or turns it round the ring. */
 static int keeps_order(const struct ss_ranks *grid, int comm)
 {
     unsigned axes = ss_comm_axes(comm);
@@ -30,7 +30,7 @@ static int keeps_order(const struct ss_ranks *grid, int comm)
     return 1;
 }
 
-/* Trees have a root: no shift maps them onto themselves. */
+/* Returns whether groups have trees: a tree has a root, so no shift maps it onto itself. */
 static int has_trees(const struct ss_groups *groups)
 {
     int found = 0;
@@ -50,7 +50,8 @@ static int groups_keep_order(const struct ss_plan *plan, const struct ss_groups 
     return 1;
 }
 
-/* Ranks of the shortest shift: whole leaf switches, and steps of both grids' data parallelism. */
+/* Returns the ranks of the shortest shift: whole leaf switches, and steps of the data parallelism of both
+ * grids. */
 static struct ss_periodic shift_of(const struct ss_plan *plan)
 {
     const struct ss_ranks *dense = &plan->ranks, *experts = &plan->expert_ranks;

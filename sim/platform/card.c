@@ -132,7 +132,8 @@ int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error 
     return status;
 }
 
-/* What stands behind a card's name in a model's: "H100-SXM5", "A100-80GB", but no "A100-PCIE" and no "H20-3e". */
+/* Returns whether a suffix behind a card's name means the same card: "H100-SXM5", "A100-80GB", but not
+ * "A100-PCIE" or "H20-3e". */
 static int is_plain_suffix(const char *at)
 {
     if (*at != '-')

@@ -8,7 +8,7 @@
 #define MAX_NUMBERS 64
 
 struct numbers {
-    int n, part[MAX_NUMBERS]; /* part: of those that ';' divides */
+    int n, part[MAX_NUMBERS]; /* part: how many numbers each part between ';' has */
     long value[MAX_NUMBERS];
 };
 

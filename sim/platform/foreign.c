@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any other SimGrid platform: which hosts are the GPUs of which node, and their routes as the kernel says. */
+/* Any other SimGrid platform: which hosts are the GPUs of which node, and the routes that SimGrid's kernel
+ * gives. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an hwloc XML says of a node; the only user of hwloc.
- * hwloc 2.9 crashes on some damaged files and leaks on others, so a child process reads them.
+ * Reads a node from an hwloc XML; no other file uses hwloc. hwloc 2.9 crashes on some damaged files and leaks
+ * on others, so a child process reads them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct node {
     struct ss_node_facts *facts;
 };
 
-/* Our own reader goes first: it names the line of what is damaged, and hwloc's version. */
+/* Our own reader goes first: it gives the line of damage, and hwloc's version. */
 static int check_text(const char *text, size_t len, const char *file, struct ss_error *err)
 {
     struct ss_xml *doc = NULL;
@@ -80,7 +80,7 @@ static const char *info(hwloc_obj_t obj, const char *name)
     return obj != NULL ? hwloc_obj_get_info_by_name(obj, name) : NULL;
 }
 
-/* The device's model: its own, its PCI function's, or another OS device's of the same function. */
+/* Returns the model of a GPU: its own, that of its PCI function, or of another OS device of the function. */
 static const char *gpu_info(hwloc_obj_t gpu, const char *name)
 {
     hwloc_obj_t pci = gpu->type == HWLOC_OBJ_PCI_DEVICE ? gpu : gpu->parent;
@@ -239,7 +239,7 @@ static void find_nvlink(struct node *n)
     hwloc_distances_release(n->topology, d);
 }
 
-/* What the child writes. */
+/* The child's answer. */
 struct answer {
     int status;
     struct ss_error error;
@@ -264,12 +264,12 @@ static void run_child(const char *text, size_t len, const char *file, int to)
     struct ss_error error = {0};
     int null = open("/dev/null", O_WRONLY);
 
-    memset(&answer, 0, sizeof(answer)); /* padding too: all of it is written */
+    memset(&answer, 0, sizeof(answer)); /* padding included: all bytes are written */
     setrlimit(RLIMIT_CORE, &no_core);
     for (int s = 1; s < 32; s++)
         signal(s, SIG_DFL);
     alarm(CHILD_SECONDS);
-    if (null >= 0) { /* hwloc and libxml2 write what they think of damaged files */
+    if (null >= 0) { /* hwloc and libxml2 print complaints about damaged files */
         dup2(null, 1);
         dup2(null, 2);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From files that nodes wrote of themselves to a platform: which kind of file each is, and what they are together. */
+/* Makes a platform of files that nodes wrote about themselves: it finds the kind of each file, and joins
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ static int check_alike(const struct node *a, const struct node *b, struct ss_err
     return ss_hint(err, code, "all nodes of a platform have one kind of card, as many GPUs, and NICs");
 }
 
-/* Facts of a template's node as those of one whose links were read. */
+/* Turns the facts of a template's node into those of a node whose links were read. */
 static void tell_links(struct node *n)
 {
     struct ss_nvlink_matrix *m = &n->import.facts.nvlink;
@@ -117,7 +118,7 @@ static void tell_links(struct node *n)
         m->pair[i] = m->link;
 }
 
-/* What ss.card.base may say of a card that was found by its name. */
+/* Finds the value of ss.card.base for a card that was found by its name. */
 static int card_file(const struct node *n, char *out, size_t size, struct ss_error *err)
 {
     char **names = NULL;

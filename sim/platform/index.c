@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of a platform file: hosts, routers, zones and links, those that a <cluster> makes included. */
+/* Names of a platform file: hosts, routers, zones and links, including those that a <cluster> makes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -16,7 +16,8 @@ struct attr {
     double low, high;
     size_t offset;
 };
-/* An element below <library>; its attribute "name", if it has one, is one of these words, each of which may stand once. */
+/* An element below <library>; its attribute "name", if any, is one of these words, each of which may stand
+ * once. */
 struct element {
     const char *tag, *names;
     size_t offset, size; /* of the struct of the first name, and of each */
@@ -89,7 +90,7 @@ static int next_word(const char **at, char word[64])
     return n > 0;
 }
 
-/* Its number among words with spaces between, or -1. */
+/* Returns the index of a word among words separated by spaces, or -1. */
 static int index_of(const char *words, const char *word)
 {
     char one[64];
@@ -124,7 +125,7 @@ static int read_numbers(const struct reader *r, const struct ss_xml_node *node, 
                                "%s=\"%.80s\" of <%s> needs %d numbers", a->name, text, node->tag, a->count);
 }
 
-/* What is assumed are attributes that the element has. */
+/* Checks that the element has the attributes that are said to be assumed. */
 static int check_assumed(const struct reader *r, const struct ss_xml_node *node, const char *text)
 {
     char word[64];

@@ -246,8 +246,9 @@ int ss_platform_joins(const struct ss_platform *p, int nodes)
 }
 
 /*
- * Nodes that an NVLink switch joins become one node, for a node is what NVLink joins: the fewest such domains of which
- * each has as many nodes. Fewer than half of what the switch could join would be another cluster than the one meant.
+ * Joins the nodes of an NVLink switch into one node, because a node is what NVLink joins: the fewest domains
+ * with equally many nodes. Fewer than half of the nodes that the switch could join would mean another
+ * cluster.
  */
 static int join_nodes(struct ss_platform *p, struct ss_error *err)
 {

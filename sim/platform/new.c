@@ -34,7 +34,7 @@ static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
     return ss_hint(m->err, ss_fail(m->err, SS_ERR_USAGE, NULL, 0, "%s", text), "%s", hint);
 }
 
-/* What was not given is the card's platform's, and said to be assumed. */
+/* Completes values that were not given from the card's platform, and marks them as assumed. */
 static int settle(const struct maker *m, bool known)
 {
     const struct ss_new_cluster *c = m->c;
@@ -166,7 +166,7 @@ static int make_fat_tree(const struct maker *m)
     return write_cluster(m, "FAT_TREE", parameters, comment);
 }
 
-/* As many groups as there can be of equal routers: SimGrid wants no more groups than routers in each. */
+/* Finds the most groups of equal routers: SimGrid wants no more groups than routers in each. */
 static bool share_out(int nodes, int *groups, int *routers)
 {
     int g = *groups > 0 ? *groups : (int)sqrt((double)nodes), least = *groups > 0 ? *groups : 1;

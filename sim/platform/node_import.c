@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A platform of one node from what hwloc tells of it and the card table. */
+/* Makes a platform of one node from hwloc's facts and the card table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static int unknown_card(const struct ss_import *n, char *known, struct ss_error 
         "known: %s; --card takes one of them or a file (docs/reference/formats-platform.md, Cards)", known);
 }
 
-/* The card table is the platforms that come with the program: nearest memory among those of the name. */
+/* Finds the card with the nearest memory among those of the name; the table is the installed platforms. */
 static int find_card(const struct ss_import *n, const char *model, struct ss_platform **out,
                      struct ss_error *err)
 {

@@ -36,7 +36,7 @@ static bool has_switch(const struct ss_node_facts *f)
     return f->nvlink.switched || (f->nvlink.whole && !f->nvlink.mesh);
 }
 
-/* Of a GPU to the switch; 0: it is not on it. */
+/* Returns the bandwidth of a GPU to the switch; 0: it is not on it. */
 static double to_switch(const struct ss_node_facts *f, int gpu)
 {
     return f->nvlink.switched ? ss_nvlink_most(f, gpu) : f->nvlink.link;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a platform answers. */
+/* Questions that a platform answers. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +127,7 @@ int ss_platform_is_mesh(const struct ss_platform *p)
     return p->foreign == NULL && p->template_kind == SS_TEMPLATE_MESH;
 }
 
-/* Of a mesh: to all neighbours together. */
+/* In a mesh the sum over all neighbours. */
 double ss_platform_fabric_bandwidth(const struct ss_platform *p)
 {
     if (p->foreign != NULL)

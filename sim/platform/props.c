@@ -204,8 +204,8 @@ int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct 
 
 /* ---- ss.assumed ---- */
 
-/* What ss.assumed may name: every number of a platform file, and of its links; in a card the card's, and what stacks have for
- * a card. */
+/* Returns whether ss.assumed may name a prop: every number of a platform file and of its links. A card file may
+ * also name numbers that stacks have for a card. */
 static int may_be_assumed(int prop)
 {
     return !ss_prop_at(prop)->is_word;
@@ -228,8 +228,8 @@ static int assumed_unknown(const char *id, const struct ss_prop_value *value, in
                         : ss_hint(err, code, "name props without \"ss.\", or link values like nic.bandwidth");
 }
 
-/* Appends the words of a value to out, by their aliases where the fabric is NVLink, one space between; those of a card only where its own value of the prop stands
- * and `out` has the word not yet. */
+/* Appends the words of a value to out, separated by one space, as aliases where the fabric is NVLink; a card's
+ * words only where the card's own value of the prop holds and `out` lacks the word. */
 static int add_assumed(const struct ss_props *props, const struct ss_prop_value *value, int of_card,
                        const char *fabric_word, char *out, struct ss_error *err)
 {

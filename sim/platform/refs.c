@@ -9,7 +9,7 @@ struct edge {
     int src, dst, line;
 };
 
-/* One zone while it is checked. Its points and those of its subzones are entries self + 1 to end - 1. */
+/* A zone that is being checked. Its points and those of its subzones are entries self + 1 to end - 1. */
 struct zone {
     const struct ss_index *ix;
     const struct ss_xml_node *node;

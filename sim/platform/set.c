@@ -43,7 +43,8 @@ static void set_links(struct ss_platform *p, int prop, double value)
     }
 }
 
-/* Of a foreign platform the first GPU's way to its neighbour says the bandwidth, its first link the latency. */
+/* Returns the value for a foreign platform: the first GPU's way to its neighbour gives the bandwidth, its
+ * first link the latency. */
 static double get_links(const struct ss_platform *p, int prop)
 {
     int kind = link_kind(prop), is_bandwidth = ss_prop_at(prop)->unit == SS_UNIT_BANDWIDTH;
@@ -58,7 +59,7 @@ static double get_links(const struct ss_platform *p, int prop)
     return 0;
 }
 
-/* Of a foreign platform links of a kind may differ. */
+/* Scales all links of a kind, which may differ in a foreign platform. */
 static void scale_foreign(struct ss_foreign *f, int kind, int is_bandwidth, double factor)
 {
     for (long r = 0; !is_bandwidth && r < (long)f->ngpus * f->ngpus; r++)

@@ -148,7 +148,7 @@ static int variant_template(struct ss_program_builder *b, const struct ss_comm_v
     return ss_emit_template(&b->e, b->p->classes[b->cls].name, suffix);
 }
 
-/* Slots of which nothing is left are none. */
+/* Drops slots that have nothing left. */
 static void put_slots(struct ss_program_builder *b, const struct ss_comm_rank *rank, const int *template_of)
 {
     struct ss_program_class *cls = &b->p->classes[b->cls];
@@ -167,7 +167,7 @@ static void put_slots(struct ss_program_builder *b, const struct ss_comm_rank *r
     }
 }
 
-/* The same where each variant is a template: these follow one another from `base` on. */
+/* Does so where each variant is a template; these follow one another from `base` on. */
 static void put_all_slots(struct ss_program_builder *b, const struct ss_comm_rank *rank, int base)
 {
     struct ss_program_class *cls = &b->p->classes[b->cls];
@@ -201,7 +201,7 @@ static void schedule_slots(struct ss_program_builder *b, int *template_of)
 
 /* ---- classes ---- */
 
-/* Slots so far are those of one turn. */
+/* The slots so far are those of one turn. */
 static void close_loop(struct ss_program_builder *b)
 {
     struct ss_program_class *cls = &b->p->classes[b->cls];

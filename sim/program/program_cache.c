@@ -58,7 +58,7 @@ static void destroy(void *thing)
     free(thing);
 }
 
-/* A new one, of which *comm becomes the cache's. */
+/* Keeps a new entry; the cache takes over *comm. */
 static int keep(struct ss_cache *cache, const struct ss_schedule *s, struct ss_comm *comm,
                 struct ss_error *err)
 {

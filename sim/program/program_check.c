@@ -211,7 +211,7 @@ static int check_templates(const struct checker *c)
     return SS_OK;
 }
 
-/* What an event demands of the class that runs it. */
+/* Checks what an event demands of its class. */
 static int check_use(const struct checker *c, int cls, int t, const struct ss_event *ev, int line,
                      const unsigned char *member)
 {
@@ -316,7 +316,7 @@ static int check_classes(const struct checker *c)
     return rc;
 }
 
-/* ---- names: those of links, classes and templates are keys of the text form ---- */
+/* ---- names: links, classes and templates have theirs as keys of the text form ---- */
 
 static int compare_names(const void *a, const void *b)
 {

@@ -43,7 +43,7 @@ enum { FWD, BWD };
 struct step {
     int chunk;
     int source, target; /* ranks of input and output; -1: none, or the rank itself */
-    int post;           /* the input's receive is posted behind this own step; -1: before all of them */
+    int post;           /* own step behind which the input's receive is posted; -1: before all steps */
     int message;        /* asynchronous: the input's number among those from `source` */
 };
 
@@ -59,7 +59,7 @@ struct lowering {
     int *stage_of;   /* [rank * chunks + chunk] */
     int *order[2];   /* [virtual stage, microbatch]: number of that step in its rank's order */
     int *from[2];    /* [virtual stage]: where its input comes from, -1: nowhere */
-    int *peer[2];    /* [virtual stage]: rank of that one, -1: nowhere, or its own rank */
+    int *peer[2];    /* [virtual stage]: rank of the neighbour stage, -1: none, or the own rank */
     int *message[2]; /* likewise: number of its output among those for the same rank */
     /* of the rank at hand */
     int rank, warmup, total;
@@ -256,8 +256,8 @@ static void fill_step(struct lowering *l, int d, int i, int chunk, int microbatc
     step->message = s->p2p == SS_P2P_ASYNC ? l->message[d][at] : -1;
 }
 
-/* Receives meet sends in order; a rank that wants them in another order cannot use one channel, unless it
- * keeps what it waits for on the way. Our own schedules are held to it by tests (unit.program), not at every run. */
+/* Checks that receives meet sends in order: a rank that wants them in another order cannot use one channel,
+ * unless it keeps messages on the way. Tests hold our own schedules to it (unit.program), not every run. */
 static int check_channel_order(struct lowering *l, int d, int i, int microbatch, int *latest)
 {
     const struct step *step = &l->step[d][i];

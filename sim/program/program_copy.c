@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program takes over from its plan as it is: links, paths, collectives, classes without slots. */
+/* Parts that a program copies from its plan: links, paths, collectives, classes without slots. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -160,7 +160,7 @@ void ss_emit_compute(struct ss_emitter *e, int label, double seconds)
 
 /* ---- templates ---- */
 
-/* By hand: a search has a million of them. */
+/* Writes by hand: a search has a million of them. */
 void ss_emit_suffix(int phase, int chunk, int nth, char *out)
 {
     for (const char *c = ss_phase_name(phase); *c; c++)

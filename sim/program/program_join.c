@@ -8,14 +8,15 @@
 #include "base/map.h"
 #include "program/program_internal.h"
 
-/* Where the tables of a part begin in those of all. */
+/* Where the tables of a part begin in the joined tables. */
 struct offsets {
     int path, mix, template, channel, collective, class;
     int *link; /* [part's links]: link of all */
     int start; /* template that waits for the part's delay, -1: none */
 };
 
-/* Room for all tables; the numbers of what is in them are final, so that what is half done can be freed. Returns 0 out of memory. */
+/* Makes room for all tables. Their sizes are final, so that a half-made program can be freed. Returns 0 when
+ * memory runs out. */
 static int make_room(const struct ss_program_part *parts, int n, struct ss_program *p)
 {
     int links = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that a program can run: all classes are run by counters alone, as far as they go. Waits
- * depend on what has been posted, never on how long anything takes, so what runs here runs on every
- * engine, and what is stuck here is stuck there.
+ * Proves that a program can run: it runs all classes by counters, as far as they go. A wait depends on what
+ * has been posted, never on durations; so a program that runs here runs on every engine, and one that is
+ * stuck here is stuck there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void wake(struct runner *r, int cls)
     r->queue[(r->head + r->count++) % r->p->nclasses] = cls;
 }
 
-/* Of the event at hand. */
+/* Fails at the event at hand. */
 static int fail_at(struct runner *r, int cls, const struct ss_cursor *at, const char *why)
 {
     const struct ss_program_class *k = &r->p->classes[cls];
@@ -236,7 +236,7 @@ static int run(struct runner *r)
     return SS_OK;
 }
 
-/* ---- what is left when nothing moves ---- */
+/* ---- when nothing moves any more ---- */
 
 static bool blocked(const struct runner *r, int cls)
 {
@@ -302,7 +302,7 @@ static int deadlock(struct runner *r)
             total++;
             cls = c;
         }
-    /* Along "waits for" to the root: a class that waits for one that has ended, or a cycle. */
+    /* Follows "waits for" to the root: a class that waits for an ended class, or a cycle. */
     for (int i = 0; i < r->p->nclasses; i++) {
         int next = waits_for(r, cls);
         if (!blocked(r, next))

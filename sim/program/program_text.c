@@ -268,7 +268,7 @@ static void write_template(struct writer *w, const struct ss_template *t)
     fputs("}\n", w->out);
 }
 
-/* Compact: all. Expanded: those that no slot brings along. */
+/* Writes templates. Compact: all of them. Expanded: those that no slot brings along. */
 static int write_templates(struct writer *w, int expanded)
 {
     char *used = ss_calloc((size_t)w->p->ntemplates, 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a slot does between its receives and its sends: computation, memory, and the data-parallel collectives at bucket marks. */
+/* The work of a slot between its receives and its sends: computation, memory, and the data-parallel
+ * collectives at bucket marks. */
 #include <string.h>
 
 #include "program/program_builder.h"
@@ -115,7 +116,7 @@ static void backward(struct ss_program_builder *b, const struct ss_comm_variant 
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_OTHER, chunk->backward_extra_bytes);
     backward_work(b, v, v->chunk, split ? chunk->input_grad : chunk->backward);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_OTHER, chunk->backward_extra_bytes);
-    /* What W needs may be more than what the forward kept: after recompute, and with the gradients. */
+    /* W may need more than the forward kept: after recompute, and with the gradients. */
     double freed = chunk->activation_bytes - (split ? chunk->weight_grad_bytes : 0);
     ss_emit_memory(&b->e, SS_EV_ALLOC, SS_MEM_ACTIVATIONS, -freed);
     ss_emit_memory(&b->e, SS_EV_FREE, SS_MEM_ACTIVATIONS, freed);
@@ -152,8 +153,8 @@ static void paired_work(struct ss_program_builder *b, const struct ss_comm_varia
     ss_emit_work_until(&b->e, &w, 1);
 }
 
-/* What a pair keeps. Layer by layer the forward's activations take the place of those that the backward lets go, where the
- * two run in step; else the forward is done before the backward. */
+/* Emits the memory of a pair. Where both run in step, the forward's activations take the place of those that
+ * the backward frees, layer by layer; otherwise the forward is done before the backward. */
 static void pair_keeps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int event)
 {
     ss_emit_memory(&b->e, event, SS_MEM_ACTIVATIONS, chunk->activation_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What SimGrid is asked for (replay/helper.h): it allows one engine a process and answers bad input with abort(), so each request gets
- * a process of its own, outside this one, and its complaint becomes an error.
+ * Requests to SimGrid (replay/helper.h). SimGrid allows one engine a process and answers bad input with
+ * abort(), so each request gets a process of its own, and its complaint becomes an error.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,10 +20,10 @@
 #define TELL_EVERY_MS 100
 #define STOPPED_MS 5000 /* that SimGrid may be stopped while this process is not, as by Ctrl-Z of both */
 
-/* What the output pipe is read by: called with each piece; 0 or a status. */
+/* Reads the output pipe: it is called with each piece and returns 0 or a status. */
 typedef int (*piece_reader)(void *ctx, const char *data, size_t n);
 
-/* Of a replay whose caller wants to know how far it is. */
+/* A replay whose caller wants to know the progress. */
 struct progress {
     const struct ss_replay_options *options;
     const struct ss_board *board;
@@ -184,7 +184,7 @@ static const char *strip_prefix(const char *line)
     }
 }
 
-/* First line of what it said, "" when it said nothing. */
+/* Copies the first line of the output, "" when there is none. */
 static void first_complaint(const char *said, char *out, size_t size)
 {
     out[0] = 0;
@@ -371,7 +371,7 @@ static int place_parse_error(const char *file, int rc, struct ss_error *err)
     return ss_hint(err, rc, "a SimGrid file begins with <?xml version='1.0'?> and its DOCTYPE");
 }
 
-/* The file's name and those of the hosts, each with its NUL. */
+/* Writes the name of the file and those of the hosts, each with its NUL. */
 static int write_names(const char *file, int npairs, const char *const (*hosts)[2], size_t *size)
 {
     int fd = memfd_create("stepsim-names", MFD_CLOEXEC), copy = fd < 0 ? -1 : dup(fd);

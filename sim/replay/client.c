@@ -50,7 +50,7 @@ __attribute__((destructor)) static void leave(void)
     waitpid(one.helper, NULL, 0);
 }
 
-/* What is forked from a thread while another one asks finds a lock that it can take. */
+/* A child forked while another thread asks must find a free lock. */
 __attribute__((constructor)) static void prepare(void)
 {
     pthread_atfork(lock, unlock, unlock);
@@ -104,7 +104,7 @@ static int start_process(const char *path, int socket, int log, pid_t *pid)
     return rc;
 }
 
-/* A number above those that the program is given: dup2 of one to another would close a third. */
+/* Returns a number above those that the program is given: dup2 of one to another would close a third. */
 static int move_up(int fd)
 {
     int up = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, SS_HELPER_SOCKET + 1);
@@ -167,7 +167,7 @@ int ss_helper_ask(const struct ss_helper_request *request, const int files[SS_HE
         one.to = one.log = -1;
     }
     int rc = one.helper ? send_request(request, files) : EPIPE;
-    if (has_ended(rc)) { /* or there is none */
+    if (has_ended(rc)) { /* or no helper was started */
         if (one.helper)
             waitpid(one.helper, NULL, WNOHANG);
         forget();

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What uneven flows of collectives cost the native engine, before they are replayed. */
+/* Estimates what uneven flows of collectives cost the native engine, before they are replayed. */
 #include <stdlib.h>
 
 #include "base/base.h"
 #include "replay/engine.h"
 
-/* Flows of so few sizes end at so few moments: hops of an algorithm, each of which is even. */
+/* Flows of at most this many sizes end at few moments: they are hops of an algorithm, each of which is
+ * even. */
 #define FEW 4
 
 /* A component of the phase at hand, by the link that stands for it. */

@@ -126,7 +126,7 @@ static void end_collective(struct ss_native *k, int instance)
     }
 }
 
-/* Starts the flows of the phase; the number of those that take time. */
+/* Starts the flows of the phase; returns how many of them take time. */
 static int start_flows(struct ss_native *k, int instance, const struct ss_flow_phase *phase)
 {
     int n = 0;
@@ -374,8 +374,8 @@ static inline void next_moment(struct ss_native *k)
         k->now = k->timers.heap[0].time;
 }
 
-/* Each island that nothing outside may touch, on its own: until it posts a collective, or until its classes have ended, for
- * messages that nobody waits for may last longer than all classes, and then count no more. */
+/* Runs each island that nothing outside may touch on its own, until it posts a collective or its classes have
+ * ended. Messages that nobody waits for may last longer than all classes, and then do not count. */
 static void run_islands(struct ss_native *k)
 {
     struct ss_islands *s = &k->islands;

@@ -177,8 +177,8 @@ int ss_fluid_plan(struct ss_native *k, int flow, int path, double bytes, double 
     return 1;
 }
 
-/* Has it begun, it is a flow like any other; else the timer is that of its beginning again. Of what is due at one time the
- * lower timer came first. */
+/* Forgets a plan. A flow that has begun becomes a flow like any other; otherwise the timer is that of its
+ * beginning again. At one moment the lower timer comes first. */
 static void forget_plan(struct ss_native *k, int flow)
 {
     struct ss_fluid *f = &k->fluid;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timers by moment: those that are due at one time are one list, and a heap of four children a node keeps the moments
- * apart. Ranks in lockstep share their moments, so that the heap is small however many there are. A table finds the
- * moment of a time that is set again. Moments that are few, as those of folded jobs, are a list in the order of their
- * times instead, in which the place of a new one is found sooner than a heap is put in order.
+ * Timers by moment. Timers of one moment are a list, and a heap with four children a node orders the moments.
+ * Ranks in lockstep share their moments, so the heap is small for any number of ranks. A table finds the
+ * moment of a time that is set again. A few moments, as in folded jobs, are a sorted list instead, where an
+ * insertion is quicker than in a heap.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #define ROOM (4 * FEW)
 #define NEAR 4 /* places from the end of a moment at which a timer is put at once */
 
-/* Room for n + 1, of which the first `used` stay: what was never used is not touched. */
+/* Makes room for n + 1 entries and keeps the first `used`: unused memory is never touched. */
 static int grow_one(void **array, int used, int n, size_t size)
 {
     void *grown = malloc(((size_t)n + 1) * size);
@@ -170,7 +170,7 @@ static void take_from_list(struct ss_timers *t, int moment)
     memmove(t->heap + i, t->heap + i + 1, (size_t)(--t->n - i) * sizeof *t->heap);
 }
 
-/* Of a timer that is set before it was due. */
+/* Takes away a timer before it is due. */
 __attribute__((noinline)) static void take(struct ss_timers *t, int id)
 {
     struct ss_timer *x = &t->timers[id];

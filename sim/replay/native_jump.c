@@ -16,7 +16,7 @@
 
 #define ROUNDING 1e-12
 
-/* What is compared: numbers that must be equal, times and amounts that may differ by rounding. */
+/* State to compare: numbers that must be equal, and times and amounts that may differ by rounding. */
 struct state_text {
     size_t nexact, cap_exact, nreal, cap_real;
     int64_t *exact;
@@ -79,9 +79,10 @@ static int same_until(const struct ss_program_class *c, int from, int step)
 /* Slots that other classes may be ahead of the anchor, as told by what repeats: a forward and a backward. */
 #define AHEAD 2
 
-/* The anchor is looked at one period apart, at the end so near that of the slots that repeat that as many periods as can be are
- * jumped over, and not before they begin: until then ranks do what they do but once. The slot of the first look, or -1: too
- * few repeat for a jump. `from`: a slot from which the period holds. */
+/* Returns the slot of the first look at the anchor, or -1 where too few slots repeat for a jump. Looks are
+ * one period apart. They lie so near the end of the repeating slots that as many periods as possible are
+ * jumped over, and not before these slots begin, because ranks do other things before. `from`: a slot from
+ * which the period holds. */
 static int first_look(const struct ss_program_class *c, int from, int period)
 {
     while (from > 0 && ss_program_template_at(c, from - 1) == ss_program_template_at(c, from - 1 + period))
@@ -310,8 +311,8 @@ static int same(const struct state_text *a, const struct state_text *b, double r
 
 /* ---- jump ---- */
 
-/* Seconds in which the link has carried a flow, those of the flows under way included: the board gets them only when
- * the link is idle again, which may be later than a period. */
+/* Returns the seconds in which the link has carried a flow, running flows included: the board gets them only
+ * when the link is idle again, which may be later than a period. */
 static double busy_until_now(const struct ss_native *k, int link)
 {
     const struct ss_fluid_link *l = &k->fluid.links[link];

@@ -13,7 +13,7 @@ struct builder {
     int *numbers; /* [channels, collectives]: number in the kind at hand, plus its first */
     int first;    /* no number of this kind is less, all others are */
     int nmaps, cap_maps;
-    int equals;  /* where the table of what is its own number is in maps; -1: nowhere yet */
+    int equals;  /* where the table of its own numbers is in maps; -1: not made yet */
     int highest; /* template of the classes so far */
 };
 
@@ -55,7 +55,7 @@ static int lowest_template(const struct ss_program_class *c, int *highest)
     return base;
 }
 
-/* Where the events of a template are behind those of the lowest. */
+/* Returns where the events of a template lie behind those of the lowest template. */
 static size_t event0(const struct ss_native *k, int index, int base)
 {
     return k->tape->accounts ? (size_t)(ss_tape_events(k->tape, index) - ss_tape_events(k->tape, base)) : 0;

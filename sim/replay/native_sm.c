@@ -56,7 +56,7 @@ void ss_sm_release(struct ss_native *k, int cls, double share)
     changed(k, cls);
 }
 
-/* Holds that ask for less than an equal share get what they ask; the rest is divided equally. */
+/* A hold that asks for less than an equal share gets what it asks for; the rest is divided equally. */
 static double compute_rate(const struct ss_native *k, const struct ss_native_class *c)
 {
     const double *h = k->holds + c->hold0;

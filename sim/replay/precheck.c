@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an engine relies on, so that no program can make it read outside its arrays or loop for ever.
- * ss_program_check says far more, and with lines; this is the net for programs built by hand.
+ * Checks what an engine relies on, so that no program can make it read outside its arrays or loop for ever.
+ * ss_program_check checks far more, and names lines; this is the net for programs built by hand.
  */
 #include <math.h>
 
@@ -150,7 +150,7 @@ static int check_templates(const struct ss_program *p, struct ss_error *err)
     return 0;
 }
 
-/* That this class may run it. */
+/* Returns whether this class may run the event. */
 static int owner_ok(const struct ss_program *p, const struct ss_event *e, int cls)
 {
     switch (e->kind) {
@@ -165,7 +165,7 @@ static int owner_ok(const struct ss_program *p, const struct ss_event *e, int cl
     }
 }
 
-/* Of the first slot with this template. */
+/* Fails for the first slot with this template. */
 static int bad_slot(const struct ss_program *p, int cls, int t, int event, struct ss_error *err)
 {
     const struct ss_program_class *c = &p->classes[cls];

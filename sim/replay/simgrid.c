@@ -62,7 +62,7 @@ static void wait_event(struct ss_sg_class *c, const struct ss_event *e)
     }
 }
 
-/* What takes place in the class's own time; 0 when others have a part in it. */
+/* Runs an event that takes place in the class's own time; returns 0 when other classes take part. */
 static int run_alone(struct ss_sg_class *c, const struct ss_event *e)
 {
     struct ss_sg *sg = c->sg;
@@ -163,7 +163,7 @@ static int is_instant(const struct ss_sg *sg, const struct ss_collective *g)
     return 1;
 }
 
-/* Of one activity, at most. */
+/* Largest seconds and bytes of one activity. */
 struct extremes {
     double seconds, bytes;
 };

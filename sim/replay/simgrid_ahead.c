@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a class may do ahead of SimGrid's clock. While nothing holds its SM resource, COMPUTE takes what it says, and
- * a collective of its own takes its latencies before its flows: such times are only added up, and slept in one go when
- * the class next meets others or a flow begins. A hold comes from a transfer that the class itself has posted, so it knows.
- * A flow on links that no other class and no channel uses need not wait for the clock either: it moves for as long
- * whenever it begins, so SimGrid moves it at once and the class adds what that took.
- * When every event is observed the clock keeps up with each instead.
+ * Work that a class may do ahead of SimGrid's clock. While nothing holds its SM resource, COMPUTE takes its
+ * plain duration, and a collective of its own takes its latencies before its flows: these times are only
+ * added up, and slept in one go when the class next meets others or a flow begins. A hold comes from a
+ * transfer that the class itself has posted, so the class knows it. A flow on links that no other class and
+ * no channel uses does not wait for the clock either: it takes equally long whenever it begins, so SimGrid
+ * moves it at once and the class adds its duration. When every event is observed the clock keeps up with each
+ * event instead.
  */
 #include "replay/simgrid.h"
 
@@ -154,7 +155,7 @@ static double run_phases(struct ss_sg_worker *w, const struct ss_collective *g, 
     return from;
 }
 
-/* The same where no flow of others can meet these: SimGrid's clock may be behind. */
+/* Does so where no flow of others can meet these flows: SimGrid's clock may be behind. */
 static double run_phases_alone(struct ss_sg_worker *w, const struct ss_collective *g, double begin)
 {
     double at = begin;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a replay takes of memory, before it is taken: actors have stacks, and the system ends who asks for more than there is. */
+/* Checks the memory of a replay before it is taken: actors have stacks, and the system ends a process that
+ * asks for more than there is. */
 #include <sys/resource.h>
 
 #include "replay/simgrid.h"
@@ -12,7 +13,7 @@
 #define OPEN_ACTOR (SS_SG_OPEN_STACK_KIB * 1024.0 + 4096)
 #define GUARDED_SPACE (SS_SG_STACK_KIB * 1024.0 + 8192)
 #define BESIDE_ACTORS 67108864.0
-/* Mappings of a process that are no stack's, and those that it may have where nobody says. */
+/* Mappings of a process beside stacks, and the limit of mappings where the system does not say. */
 #define OTHER_MAPPINGS 8192
 #define USUAL_MAPPINGS 65530
 
@@ -36,8 +37,8 @@ int ss_sg_guards(size_t actors)
     return 2 * (double)actors + OTHER_MAPPINGS <= mappings;
 }
 
-/* Ranks, and what works on the largest of the collectives that each of them posts: an actor a flow, and one that waits for all. < 0:
- * there is no memory to count. */
+/* Returns the number of actors: one for each rank, and for the largest collective that each rank posts one a
+ * flow and one that waits for all. < 0: no memory to count. */
 static double count_actors(const struct ss_program *p)
 {
     double actors = p->nclasses, *most = calloc((size_t)p->nclasses + 1, sizeof *most);

@@ -50,7 +50,7 @@ static double minus(double a, double b)
     return a > b ? a - b : 0;
 }
 
-/* Leaves in t what it has more than `before`. */
+/* Leaves in t what it has beyond `before`. */
 static void subtract(const struct ss_program *p, struct ss_timeline *t, const struct ss_timeline *before)
 {
     t->iteration_s -= before->iteration_s;

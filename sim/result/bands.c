@@ -24,7 +24,7 @@ int ss_quality_counts(const char *quality)
     return is_one_of(quality, good, SS_ARRAY_LEN(good));
 }
 
-/* Runs that are good for ratios only do not judge a model, but their errors are such as users meet. */
+/* Runs that are good only for ratios do not judge a model, but users meet such errors, too. */
 static int is_in_bands(const char *quality)
 {
     return ss_quality_counts(quality) || !strcmp(quality, "C");
@@ -76,7 +76,7 @@ static const struct {
 struct reader {
     struct ss_csv *csv;
     int at[COLUMNS];
-    double number[COLUMNS]; /* of the cells */
+    double number[COLUMNS]; /* values of the row's cells */
     struct ss_error *err;
 };
 

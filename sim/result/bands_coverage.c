@@ -28,7 +28,7 @@ static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, 
     return &c->sources[i];
 }
 
-/* The band of a kind of runs is one, for all that it depends on is the kind. */
+/* Runs of one kind have one band, because a band depends only on the kind. */
 static void hold_kind(const struct ss_band_table *t, int kind, int memory, struct ss_coverage *out)
 {
     const struct ss_band_kind *k = &t->kinds[kind];

@@ -13,7 +13,7 @@
 struct deal {
     double share[SS_BAND_KINDS]; /* of a run of this kind, by its weight */
     double rest;                 /* of a source unlike all */
-    double sigma;                /* of ln (measured over predicted), such a source's */
+    double sigma;                /* of ln (measured over predicted) for such a source */
     int runs, sources;           /* of all circles */
     int near_runs, near_sources; /* of the narrowest */
 };
@@ -88,7 +88,7 @@ static double normal(double x, double sigma)
     return sigma > 0 ? 0.5 * (1 + erf(x / (sigma * sqrt(2)))) : x >= 0;
 }
 
-/* Of errors of that spread the share that is no larger than x, a share of the measured. */
+/* Returns the share of errors of that spread that are at most x, a share of the measured. */
 static double normal_size(double x, double sigma)
 {
     if (x < 0)
@@ -111,7 +111,7 @@ static double solve(const struct deal *d, law of_rest, double mass, double low, 
     return high;
 }
 
-/* One way to look at runs: by size, by what is above, or by that the other way round. */
+/* A way to look at runs: by size, by the errors above, or by the errors below. */
 struct view {
     const struct ss_band_run *runs;
     law of_rest;

@@ -42,7 +42,7 @@ static int add(const struct ss_band_run *a, const struct ss_band_run *b, int sou
     return SS_OK;
 }
 
-/* Runs of one source on one card with one family of stacks, of the same job but for its layout, two by two. */
+/* Collects pairs of runs that share source, card and family of stacks, and the job except for its layout. */
 static int collect(const struct ss_band_table *t, const struct ss_band_job *job, struct pairs *out)
 {
     int rc = SS_OK;

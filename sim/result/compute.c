@@ -10,7 +10,7 @@
 #include "cost/kernel.h"
 #include "stepsim/result.h"
 
-#define EXACT 1e-9 /* of a stage's kernels: what is less is rounding */
+#define EXACT 1e-9 /* of a stage's kernels: a smaller difference is rounding */
 
 static const char *const keys[SS_PARTS] = {
 #define X(symbol, key, words) key,
@@ -85,7 +85,7 @@ static double times_of(const struct ss_schedule *s, int stage, int i)
 /* The class at hand. */
 struct counting {
     int chunks;
-    double *times; /* that its slots of a phase and chunk run, an iteration; behind them those of pairs */
+    double *times; /* how often the slots of a phase and chunk run in an iteration; those of pairs follow */
     struct ss_compute_stage *out;
     struct table *kernels; /* NULL: not wanted */
 };
@@ -164,7 +164,7 @@ static void find_heaviest(const struct ss_plan *plan, struct table *t, struct ss
     }
 }
 
-/* What the label has beyond the kernels; nothing where that is rounding. */
+/* Returns what the label has beyond the kernels; 0 where that is rounding. */
 static double rest_of(double label, const double *parts)
 {
     double rest = label - sum(parts);
@@ -177,8 +177,8 @@ static double kernels_of(const struct ss_compute_stage *s)
     return sum(s->compute) + sum(s->recompute);
 }
 
-/* By how much the longest stage's kernels run longer than the mean of those that are shorter, and what these are of. Of stages that are
- * as long it is the critical one, if that is among them, else the first. */
+/* Finds the longest stage, its excess over the mean of the shorter stages, and the parts of that. Among
+ * equally long stages it is the critical one if that is among them, else the first. */
 static void find_longest(struct ss_compute *out, int critical)
 {
     double most = 0, others[SS_PARTS] = {0}, mean;

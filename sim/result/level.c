@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What closed forms cannot know of links: groups with different shares, and other traffic on the same links. */
+/* Effects on links that closed forms miss: groups with different shares, and other traffic on the same
+ * links. */
 #include "result/level.h"
 
 #include <math.h>
@@ -25,8 +26,8 @@ static int runs_beside(const struct ss_job *job, int comm)
     }
 }
 
-/* Most of an iteration that a rank waits for the communicator, which need not be the one that its stage is told by: groups may lie
- * otherwise. Of what runs beside compute that is not seen: it may be all. */
+/* Returns the largest share of an iteration that a rank waits for the communicator, over all ranks: its stage
+ * may be described by another rank. Communication beside compute is not visible, so all of it may count. */
 static double waited(const struct ss_run *run, int comm)
 {
     const struct ss_timeline *t = run->timeline;
@@ -36,7 +37,7 @@ static double waited(const struct ss_run *run, int comm)
     return runs_beside(run->plan->job, comm) ? 1 : most;
 }
 
-/* Pairs of uneven exchanges in an iteration, few of which fold: of 16 ranks as many take 2 s. */
+/* Pairs of uneven exchanges in an iteration, few of which fold: at 16 ranks this many take 2 s. */
 #define MOST_UNEVEN 2e5
 /* And CPU time that they may take for a check, all of a layer's four exchanges: of 64 ranks it grows with the square of the pairs. */
 #define MOST_UNEVEN_S 5
@@ -51,9 +52,9 @@ int ss_level_is_wide(const struct ss_run *run)
 }
 
 /*
- * Of a layer's forward and backward at flow level, at most: 54 with tensor 4 x context 2 or a ring of context 4, 46 with tensor 8
- * and full recompute, 41 of experts with it, 11 of sharded parameters. The native engine takes 29 million a second there
- * (tests/bench/results.md), so these are 0.7 s.
+ * Most events of a layer's forward and backward at flow level: 54 with tensor 4 x context 2 or a ring of
+ * context 4, 46 with tensor 8 and full recompute, 41 for experts with it, 11 for sharded parameters. The
+ * native engine runs 29 million a second there (tests/bench/results.md), so these are 0.7 s.
  */
 #define EVENTS_A_LAYER 60
 #define MOST_EVENTS 2e7
@@ -75,9 +76,10 @@ int ss_level_affordable(const struct ss_run *run)
 }
 
 /*
- * Of an iteration, what a communicator that is waited for so long can lose on a link to transfers of pipeline and data parallelism,
- * at most. Links of the fabric, and a NIC that one GPU has to itself, carry what its rank does: without overlap a rank reduces gradients behind
- * its last slot and gathers parameters before its first, where it waits for no other communicator; with it in these slots, whose
+ * Returns the most that a communicator with this wait can lose on a link to transfers of pipeline and data
+ * parallelism, as a share of the iteration. Links of the fabric, and a NIC that one GPU has to itself, carry only their
+ * rank's traffic. Without overlap such a rank reduces gradients behind its last slot and gathers parameters
+ * before its first, where it waits for no other communicator. With overlap it does so in these slots, whose
  * delays add up over the stages.
  */
 static double lost_on(const struct ss_run *run, const struct ss_link_use *link, double wait)
@@ -95,7 +97,7 @@ static double lost_on(const struct ss_run *run, const struct ss_link_use *link, 
     return fmin(wait, fmin(wait, sends) + (overlaps ? fmin(wait * slots, rest) : 0));
 }
 
-/* The link on which it loses most, of those that its groups cross; NULL: none is used. */
+/* Returns the link on which it loses most among those that its groups cross; NULL: none is used. */
 static const struct ss_link_use *worst_link(const struct ss_run *run, const struct ss_share *share,
                                             double wait, double *lost)
 {
@@ -114,8 +116,8 @@ static const struct ss_link_use *worst_link(const struct ss_run *run, const stru
 }
 
 /*
- * Of an iteration, how far apart ranks of a stage are behind their optimizers. A slot of closed forms begins when its rank is ready; as
- * flows the members of a group meet in its first collective.
+ * Returns how far apart ranks of a stage are behind their optimizers, as a share of the iteration. A slot of
+ * closed forms begins when its rank is ready; as flows the members of a group meet in its first collective.
  */
 static double apart(const struct ss_run *run)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every link carries in one iteration, from the program; the one with the most to carry comes first. */
+/* Finds what every link carries in one iteration, from the program; the link with the most traffic comes
+ * first. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "base/base.h"
 #include "result/links.h"
 
-/* [links]: bytes over each, and of them those of sends. */
+/* [links]: bytes over each link, and the part of them that sends carry. */
 struct load {
     double *all, *sends;
 };
@@ -43,11 +44,11 @@ static void add_template(const struct ss_program *p, int cls, const struct ss_te
 /* Templates as slots name them. */
 struct named {
     int *times; /* [templates]: how often the class at hand runs it */
-    int *list;  /* those that it does, as they come */
+    int *list;  /* its slots, as they come */
     int n;
 };
 
-/* Entries [from, to) of `slots`, which run so many times: there are thousands of them. */
+/* Counts entries [from, to) of `slots`, which run `times` times: equal slots come by the thousand. */
 static void count_slots(const struct ss_program_slot *slots, int from, int to, int times, struct named *named)
 {
     int n = named->n;

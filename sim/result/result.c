@@ -9,11 +9,11 @@
 #include "base/base.h"
 #include "cost/kernel.h"
 #include "result/build.h"
-#include "result/pace.h"
+#include "result/pace_loss.h"
 
 /*
- * Time that kernels run, exchanges of experts among them, of which stages have unlike many, and what slower GPUs add: what makes
- * a stage the one that sets the pace.
+ * Returns the busy time of a stage, which decides the stage that sets the pace: kernels, exchanges of experts
+ * (which differ between stages), and the extra time of slower GPUs.
  */
 static double busy_time(const double spent[SS_LABEL_COUNT])
 {
@@ -106,7 +106,7 @@ void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline
     out->device = out->reserved + ss_plan_overhead_bytes(plan, cls);
 }
 
-/* Of the class of this stage that needs most. */
+/* Fills the memory from the class of this stage that needs most. */
 static void stage_memory(const struct ss_plan *plan, const struct ss_timeline *t, struct ss_stage_result *s)
 {
     struct ss_stage_result of = *s;
@@ -137,7 +137,7 @@ static double mean_phase(const struct ss_plan_class *c, int chunks, int phase)
     return sum / chunks;
 }
 
-/* Of the pairs that the class has; 0: of none. */
+/* Returns the mean over the pairs of the class; 0: it has none. */
 static double mean_pair(const struct ss_plan_class *c, int chunks)
 {
     double sum = 0, n = 0;
@@ -164,7 +164,7 @@ static void mean_durations(const struct ss_plan *plan, int c, double *buffer,
     }
 }
 
-/* What idles of class c's rank under a schedule of its plan. */
+/* Finds the idle time of class c's rank under a schedule of its plan. */
 static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
                    const double *const duration[SS_PHASE_COUNT], double *rank_idle, double *idle,
                    struct ss_error *err)
@@ -183,9 +183,8 @@ static int idle_of(const struct ss_schedule *s, const struct ss_plan_class *c,
 }
 
 /*
- * The pipeline as it would be if all stages and chunks took what those of class c take on average,
- * with free communication: what idles then is the schedule's own bubble, what idles beyond it comes
- * of unequal stages and of transfers.
+ * Finds the schedule's own bubble: the idle time if all stages and chunks took the average times of class c,
+ * with free communication. Idle time beyond it comes from unequal stages and from transfers.
  */
 static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, struct ss_error *err)
 {
@@ -202,7 +201,7 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     return rc;
 }
 
-/* What slower kernels hide is not longer because of them: the label has it as if they hid no more than others. */
+/* Gives back what slower kernels hide: the label then is as long as if they hid no more than others. */
 static void give_back_hidden(const double hidden[SS_LABEL_COUNT], double breakdown[SS_LABEL_COUNT])
 {
     double sum = ss_label_sum(hidden);
@@ -269,7 +268,7 @@ static void fill_memory(struct ss_result *r, const struct ss_plan *plan)
     r->thrash = r->fits && r->capacity - r->peak_device < plan->stack->thrash_margin * r->capacity;
 }
 
-/* What of the critical class's idle time is the schedule's own, and what comes of slower GPUs. */
+/* Splits the critical class's idle time: the schedule's own part, and the part from slower GPUs. */
 static int split_idle(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double *idle,
                       double *spread, struct ss_error *err)
 {

@@ -23,7 +23,7 @@ static const char *schedule_name(const struct ss_job *job, int chunks)
     return ss_schedule_default(chunks);
 }
 
-/* Chunks that the job asks for; a schedule that is made for one number has that one. */
+/* Returns the chunks that the job asks for; a schedule made for one number of chunks has that one. */
 static int schedule_chunks(const struct ss_job *job)
 {
     int asked = ss_job_chunks(job);
@@ -127,7 +127,7 @@ static int replay_unfolded(const struct ss_run_options *options, struct ss_run *
  * everywhere, as over uplinks that are full. */
 #define NEAR 3
 #define FARTHEST 6
-/* Of the iteration: classes that differ by no more are the same. */
+/* A share of the iteration: classes that differ by less are the same. */
 #define SAME 1e-9
 
 /* Are there classes that differ, though they were one two steps before? Then farther ones may differ too. */
@@ -179,7 +179,8 @@ static int find_even(const struct ss_scenario *s, const struct ss_run_options *o
     return SS_OK;
 }
 
-/* Classes near what is slow or has failed, then farther from it as long as that makes a difference, at last exact ones. */
+/* Simulates with classes that are exact near what is slow or has failed, then farther from it as long as that
+ * changes the answer, and finally with exact classes. */
 static int simulate_near(const struct ss_scenario *s, const struct ss_run_options *options,
                          struct ss_run *out, struct ss_spread *spread, struct ss_error *err)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of an answer is the order of events that are equal but for rounding: replays whose links differ by next to nothing. */
+/* How much of an answer depends on the order of events that differ only by rounding: replays whose links
+ * differ by next to nothing. */
 #include "result/sensitivity.h"
 
 #include <math.h>
@@ -10,15 +11,15 @@
 
 /* Doublings that take 2^-53, the rounding of one number, to about 1e-10: fewer cannot matter. */
 #define DOUBLINGS 20
-/* What counts as moved, of the iteration. */
+/* A smaller change of the iteration does not count, as a share of it. */
 #define HOLDS 1e-9
-/* Replays that tell whether it moves, and all of those that tell how far. */
+/* Number of replays that tell whether the answer moves, and of all that tell how far. */
 #define FIRST 2
 #define ALL 16
 /* Standard deviations on both sides: of 300 other replays of three chaotic jobs, 97 to 99 % lie within. */
 #define WIDTH 3
 
-/* Of the iterations of all replays, s; sums of what they are longer than the first. */
+/* Iterations of all replays, s; sums of their excess over the first. */
 struct answers {
     int n;
     double first, low, high, sum, squares;
@@ -85,7 +86,7 @@ static int replay_all(struct ss_program *p, const double *bandwidth, int loop, s
     return SS_OK;
 }
 
-/* Of a replay on SimGrid the native engine's tells. */
+/* For a replay on SimGrid the native engine counts the doublings. */
 static int count_doublings(const struct ss_program *p, const struct ss_timeline *t, int loop, double *out,
                            struct ss_error *err)
 {

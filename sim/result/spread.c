@@ -8,7 +8,7 @@
 #include "result/spread.h"
 #include "workers/pool.h"
 
-/* Of the normal distribution: 95 % lie within so many standard deviations of the mean. */
+/* 95 % of a normal distribution lie within this many standard deviations of the mean. */
 #define NORMAL_95 1.959963984540054
 /* On either side of an interval of 95 %. */
 #define TAIL 0.025
@@ -135,8 +135,8 @@ static int draw_all(struct draws *d, struct drawn **drawn, struct ss_error *err)
                                  .size = sizeof *seconds,
                                  .work = replay_replica,
                                  .ctx = d,
-                                 .told = tell,
-                                 .told_ctx = (void *)d->options};
+                                 .on_answer = tell,
+                                 .on_answer_ctx = (void *)d->options};
     *drawn = ss_calloc((size_t)n, sizeof **drawn);
     int rc = seconds && *drawn ? ss_pool_run(&pool, seconds, err) : ss_nomem(err);
     for (int i = 0; !rc && i < n; i++)

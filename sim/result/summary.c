@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The figures of a run, each computed in one line, and the tables that tell what they are called. */
+/* The figures of a run, each computed in one line, and the tables of their names. */
 #include "stepsim/summary.h"
 #include "stepsim/job.h"
 

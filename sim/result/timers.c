@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Megatron's timers of the last rank, from the time that each event of its templates took. What a timer
- * of the framework covers beside the GPU's work (batch generation, copies on the host) is not
- * simulated: such timers are left out rather than printed as 0.
+ * Megatron's timers of the last rank, from the time of each event of its templates. Timers of work outside
+ * the GPU (batch generation, copies on the host) are not simulated, and left out rather than printed as 0.
  */
 #include "result/timers.h"
 
@@ -90,7 +89,7 @@ static int timer_around(const struct ss_program_class *c, int slot)
     return slot > 0 && slot == c->nslots - 1 && c->slots[0].phase < 0 ? GRADS_SYNC : OPTIMIZER;
 }
 
-/* Charges the whole time of a slot's template, of which this is the first slot. */
+/* Charges the whole time of a slot's template at its first slot. */
 static void template_times(struct timers *t, const struct ss_program_class *c, int slot)
 {
     int index = ss_program_template_at(c, slot), phase = ss_program_slot_at(c, slot).phase;
@@ -118,8 +117,8 @@ static void template_times(struct timers *t, const struct ss_program_class *c, i
     }
 }
 
-/* Follows posts and waits between the layers to know what each wait is for. A wait in a template of many slots
- * is charged once: its time is that of all of them. 1 if there was any. */
+/* Follows posts and waits between the layers to know what each wait is for. A wait in a template of many
+ * slots is charged once, with the time of all of them. Returns 1 if there was any. */
 static int collective_times(struct timers *t, int index, int again)
 {
     const struct ss_template *tpl = &t->program->templates[index];
@@ -154,7 +153,7 @@ static void walk(struct timers *t)
     }
 }
 
-/* Of the streams between the layers. */
+/* Counts the posts on the streams between the layers. */
 static void count_posts(const struct timers *t, int *posts)
 {
     const struct ss_program_class *c = &t->program->classes[t->cls];

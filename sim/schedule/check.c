@@ -121,7 +121,7 @@ static int check_placement(const struct ss_schedule *s, struct ss_error *err)
 
 /* ---- the order can run ---- */
 
-/* What a blocked slot waits for. */
+/* The action that a blocked slot waits for. */
 struct need {
     int rank, phase, stage, microbatch;
 };
@@ -150,7 +150,8 @@ static bool pending(const struct ss_schedule *s, const int *at, struct need need
     return where < 0 || where >= at[need.rank];
 }
 
-/* What the slot at which a rank is stuck waits for. Its own forward is not among it: that is proved before. */
+/* Returns what the slot of a stuck rank waits for. Its own forward is no candidate: an earlier check proves
+ * it. */
 static struct need blocked_by(const struct ss_schedule *s, const int *map, const int *at, int rank)
 {
     const struct ss_slot *slot = &s->slots[rank][at[rank]];

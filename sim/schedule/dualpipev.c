@@ -12,7 +12,7 @@
 /* Gradients of the input only, once the W that are put off fill the end of the order. */
 static void last_backwards(struct ss_order *o, int i, int near, int far)
 {
-    /* 2 (i + 1) backwards in turn; the second half of them owes its W. */
+    /* 2 (i + 1) backwards in turn; the second half of them puts off its W */
     int count = 2 * (i + 1), whole = i + 1;
     for (int k = 0; k < count; k++)
         ss_order_add(o, k < whole ? SS_PHASE_B : SS_PHASE_I, k % 2 ? near : far);

@@ -54,7 +54,7 @@ static int64_t first_gradient(const struct block *b, int rank, int i)
     return first_forward(b, rank, b->v - 1) + 3 * (int64_t)(b->p - 1 - rank) + 1 + way(b, i);
 }
 
-/* What starts at each step of a rank: 1 + chunk of an F, -1 - chunk of an I. */
+/* Fills what starts at each step of a rank: 1 + chunk for an F, -1 - chunk for an I. */
 static void fill(const struct block *b, int rank, int microbatches, int *at)
 {
     for (int c = 0; c < b->v; c++)

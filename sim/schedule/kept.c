@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules kept by their names and parameters, from which all of them follows. */
+/* Schedules kept by their names and parameters, which decide all of a schedule. */
 #include <string.h>
 
 #include "base/cache.h"
@@ -43,7 +43,7 @@ int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *pa
         *out = s;
         if (ss_cache_put(cache, key, s, bytes_of(s), destroy))
             return SS_OK; /* the next one is built again */
-        /* slots of a loop are those of as few microbatches */
+        /* a loop has the slots of few microbatches */
         const struct ss_cache_key slots =
             key_of(name, params, params->microbatches - s->loop_more * s->loop_step * s->pipelines);
         s->kept[0] = slots.a;

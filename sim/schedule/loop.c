@@ -12,8 +12,8 @@
 
 /* Turns of the loop that an order must show before it counts as one: neither warm-up nor cool-down reaches into the middle. */
 #define TURNS 6
-/* Of an order of no more than dozens of turns: those of the middle, one before and one behind them that are the same, and two whose
- * sends and receives warm-up and cool-down may change. */
+/* Turns that an order must show to become a loop: those of the middle, an equal one before and behind them,
+ * and two whose sends and receives warm-up and cool-down may change. */
 #define TURNS_SHORT 5
 
 static int same(const struct ss_slot *a, const struct ss_slot *b, int microbatches)
@@ -48,8 +48,8 @@ static int period_of(const struct ss_schedule_params *params)
     return params->microbatch_group_size > 0 ? params->microbatch_group_size : params->stages;
 }
 
-/* A few microbatches that leave the same rest of a period: those of the turns that an order must show, and so many to fill and
- * to drain it. */
+/* Returns a small number of microbatches with the same remainder of a period: the turns that an order must
+ * show, and enough to fill and to drain it. */
 static int few_of(const struct ss_schedule_params *params, int period, int fill)
 {
     return params->microbatches % period + (TURNS + fill) * period;
@@ -125,8 +125,9 @@ static int is_whole(const struct ss_schedule *loop, const struct ss_schedule *wh
     return 1;
 }
 
-/* An order of no more than dozens of turns is made whole, and a loop of as few slots as that takes its place where it is the same.
- * Megatron's are filled in a turn and a half; those of one chunk may repeat with each microbatch, and take two a stage. */
+/* An order of at most some dozens of turns is made whole, and a loop with few slots replaces it where both
+ * are equal. Megatron's orders are full after a turn and a half; an order of one chunk may repeat with each
+ * microbatch, and takes two turns a stage. */
 static void shorten(const char *name, const struct ss_schedule_params *params, int period,
                     struct ss_schedule **whole)
 {
@@ -159,7 +160,7 @@ int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *pa
             shorten(name, params, period, out);
         return rc;
     }
-    /* What comes later takes as long as its order is, so a short one is tried first. */
+    /* Later work takes as long as the order, so a short order is tried first. */
     for (int part = 3; part >= 1; part -= 2)
         if (try_loop(name, params, period, few_of(params, period, most / part), TURNS, out))
             return SS_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a schedule takes with free communication: times of slots, makespan, bubble. */
+/* Times of a schedule with free communication: slots, makespan, bubble. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ struct timing {
     struct ss_error *err;
 };
 
-/* Of the slots of a rank from one to another. */
+/* Returns the work in a rank's slots from one to another. */
 static double work_of(const struct timing *t, const struct ss_schedule *s, int rank, int from, int to)
 {
     double sum = 0;
@@ -56,7 +56,7 @@ int ss_schedule_times(const struct ss_schedule *s, const double *const duration[
     return run(&t, s, NULL, start, end);
 }
 
-/* ---- when ranks begin and end, and what they work: of all turns of a loop ---- */
+/* ---- when ranks begin and end, and their work over all turns of a loop ---- */
 
 /* [stages] each, s; the caller frees `first`. */
 struct spans {
@@ -84,7 +84,8 @@ static int make_rows(const struct timing *t, const struct ss_schedule *s, double
     return SS_OK;
 }
 
-/* How many turns before its own, at most, a slot of a loop has the slots that it waits for: those of the same microbatch. */
+/* Returns at most how many turns earlier the slots lie that a slot of a loop waits for: those of the same
+ * microbatch. */
 static int lag_of(const struct ss_schedule *s)
 {
     int low = s->microbatches, high = 0;

@@ -77,7 +77,7 @@ static int place_with_w(const struct reorder *x, int kind, int rank, int mb, int
     return ss_block_earliest(&x->b, rank, step, ready, 1);
 }
 
-/* Where a pass goes when W has none: each step is tried, for it changes which steps W may fill. */
+/* Places a pass while W has no cells: each step is tried, because it changes which steps W may fill. */
 static int place_without_w(struct reorder *x, int kind, int rank, int mb, int step)
 {
     struct ss_block *b = &x->b;
@@ -137,7 +137,8 @@ static void move_all(struct reorder *x, int with_w)
         }
 }
 
-/* Every pass as early as its rank and what it waits for allow, in the same order. W has cells, which it loses. */
+/* Moves every pass as early as its rank and its inputs allow, in the same order. W has cells, and loses
+ * them. */
 static void squeeze(struct reorder *x)
 {
     struct ss_block *b = &x->b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules to files: torch's CSV and our own form. What is written reads back to the same slots. */
+/* Writes schedules: torch's CSV and our own form. A written schedule reads back to the same slots. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,8 +18,8 @@ static struct ss_action action_of(const struct ss_schedule *s, const int *map, i
     return a;
 }
 
-/* Torch's lock-step runtime wants a cell for each time step: a slot stands where it would run if every slot took
- * one step, and what is idle before it is empty. */
+/* Torch's lock-step runtime wants a cell for each time step: a slot stands where it would run if every slot
+ * took one step; idle steps before it are empty. */
 static void write_csv_row(const struct ss_schedule *s, const int *map, int rank, const double *start,
                           FILE *out)
 {

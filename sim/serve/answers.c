@@ -87,7 +87,7 @@ static int write_timeline(const struct question *q, FILE *out, int *status, stru
     return rc;
 }
 
-/* Each value of what is varied, as a word of the job would be checked. */
+/* Checks each varied value as a word of the job is checked. */
 static int check_varied(const struct question *q, const struct ss_sweep *s, struct ss_error *err)
 {
     for (int f = 0; f < s->nflags; f++)
@@ -206,7 +206,7 @@ static const struct {
     {"/job.args", "text/plain; charset=utf-8", "job.args", write_job},
 };
 
-/* Of a file only its name is told. */
+/* Writes only the name of a file, without its path. */
 static int write_error(const struct ss_error *e, FILE *out)
 {
     struct ss_error shown = *e;

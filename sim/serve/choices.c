@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the controls of the page may be set to. */
+/* The values that the controls of the page may have. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -259,7 +259,7 @@ struct left_out {
     int n;
 };
 
-/* Of those of one kind; the last `first`.. are this group's. */
+/* Gathers the observations of one kind; those from `first` on are this group's. */
 static int gather(struct fitting *f, const char *use, int kind, struct left_out *all,
                   struct ss_error_stat *out, struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of tables, made ready to predict: job, platform and stack of each, or why there is none. */
+/* Makes rows of tables ready to predict: job, platform and stack of each row, or the reason against it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 #include "import/table_internal.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "model/stack_internal.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
@@ -26,8 +26,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
                  : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
-    SS_THEN(rc, ss_loaded_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name, files,
-                                &c->stack, err));
+    SS_THEN(rc, ss_input_cache_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name,
+                                     files, &c->stack, err));
     return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
@@ -49,7 +49,7 @@ static void place(const struct ss_case *c, const struct ss_error *why, struct ss
     err->line = ss_table_line(c->table, c->row);
 }
 
-/* What a configuration that cannot run gives is an answer, anything else is this table's mistake. */
+/* A configuration that cannot run is an answer; any other error is a mistake of the table. */
 static int settle(struct ss_case *c, int rc, const struct ss_error *why, struct ss_error *err)
 {
     if (ss_status_refuses(rc)) {
@@ -136,19 +136,19 @@ static int is_platform(const char *column, const char *chosen)
 
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
-    if (!c->loaded && !(c->loaded = ss_loaded_new()))
+    if (!c->loaded && !(c->loaded = ss_input_cache_new()))
         return ss_nomem(err);
     int gpus, rc = load_inputs(c, files, err);
 
     if (rc)
         return rc;
     gpus = ss_platform_gpus_per_node(c->platform);
-    return ss_loaded_finish(c->loaded, &c->asked, &c->stack,
-                            ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
-                            files, &c->job, err);
+    return ss_input_cache_finish(c->loaded, &c->asked, &c->stack,
+                                 ss_job_world_size(&c->asked.job, ss_platform_nodes(c->platform), gpus), gpus,
+                                 files, &c->job, err);
 }
 
-/* Of a table's row a platform or stack that cannot be read is a mistake, not a refused configuration. */
+/* A platform or stack of a row that cannot be read is a mistake of the table, not a refused configuration. */
 static int finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
     struct ss_error why = {0};
@@ -224,7 +224,7 @@ static int load_tables(const char *const *names, int n, struct ss_files *files, 
         out->n += ss_table_rows(out->tables[i]);
         rc = ss_files_add(files, ss_table_file(out->tables[i]), err);
     }
-    out->loaded = rc ? NULL : ss_loaded_new();
+    out->loaded = rc ? NULL : ss_input_cache_new();
     if (!rc && (!out->loaded || !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases))))
         rc = ss_nomem(err);
     return rc;
@@ -253,7 +253,7 @@ int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_c
             struct ss_case *c = &out->cases[at++];
             c->table = out->tables[t];
             c->row = r;
-            c->loaded = ss_loaded_share(out->loaded);
+            c->loaded = ss_input_cache_share(out->loaded);
             rc = prepare(c, choice, files, notes, &why);
             if (rc != SS_ERR_IO)
                 continue;
@@ -276,14 +276,14 @@ void ss_case_free(struct ss_case *c)
 {
     ss_platform_free(c->platform);
     ss_request_free(&c->request);
-    ss_loaded_drop(c->loaded);
+    ss_input_cache_drop(c->loaded);
 }
 
 void ss_cases_free(struct ss_cases *c)
 {
     for (int i = 0; c->cases && i < c->n; i++)
         ss_case_free(&c->cases[i]);
-    ss_loaded_drop(c->loaded);
+    ss_input_cache_drop(c->loaded);
     for (int i = 0; i < c->ntables; i++)
         ss_table_free(c->tables[i]);
     free(c->cases);
@@ -291,7 +291,7 @@ void ss_cases_free(struct ss_cases *c)
     memset(c, 0, sizeof *c);
 }
 
-/* What the tools of the row's framework show: the peaks, or one stage's memory. */
+/* Fills the memory that the tools of the row's framework show: the peaks, or one stage's memory. */
 static void fill_memory(const struct ss_result *r, int logged, double measured, struct ss_prediction *out)
 {
     const struct ss_stage_result *stage = logged == SS_LOGGED_FIRST  ? &r->stages[0]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to change in a job: candidates that are tried, none is taken on trust. Those for memory stand here. */
+/* Changes of a job to try; none is trusted without a run. Those for memory stand here. */
 #include "study/changes.h"
 
 #include <string.h>

@@ -16,8 +16,8 @@ static int times(int degree, int twos)
     return degree % (1 << -twos) ? 0 : degree >> -twos;
 }
 
-/* What becomes of virtual stages on pp stages: they stay, by their layers or by their number, where they can, else one chunk a
- * rank. NULL: the layers do not divide. */
+/* Returns the words for virtual stages on pp stages. They stay, by their layers or by their number, where
+ * they can; else each rank has one chunk. NULL: the layers do not divide. */
 static const char *virtual_stages_on(const struct ss_job *job, int pp)
 {
     int layers = ss_job_split_layers(job), per_stage = layers / pp;
@@ -76,7 +76,7 @@ DEFINE(halve_ep)
     return job->ep % 2 == 0;
 }
 
-/* Whole experts on as many ranks: each has more of them. */
+/* Whole experts on the same number of ranks: each rank has more of them. */
 DEFINE(whole_experts)
 {
     (void)dp;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What to change when a job does not fit: candidates are tried, none is taken on trust. */
+/* Changes to try when a job does not fit; none is trusted without a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,8 @@ static int keep(struct search *x, const struct ss_job *job, const char *flags,
     return SS_OK;
 }
 
-/* Whether the first of these flags is among those before, or beats one of them: how much is recomputed is told by the last that says so. */
+/* Returns whether the first of these flags is among the earlier ones, or beats one of them: the last flag
+ * about recompute decides how much is recomputed. */
 static int stands(const char *done, const char *flags)
 {
     static const char recompute[] = "--recompute-";
@@ -103,7 +104,7 @@ static int stands(const char *done, const char *flags)
     return 0;
 }
 
-/* Makes `depth` more changes from `first` on; those that fit are kept. */
+/* Makes `depth` more changes from `first` on, and keeps those that fit. */
 static int explore(struct search *x, const struct ss_changed *from, const char *done, int first, int depth)
 {
     int dp = x->base->world_size / (from->asked.job.tp * from->asked.job.pp * from->asked.job.cp);

@@ -44,7 +44,7 @@ static void put(struct ss_json_stream *s, int c)
     s->text[s->len] = '\0';
 }
 
-/* Behind a backslash. What a code point says is of no use here: it stays a question mark. */
+/* Reads the character behind a backslash. No reader needs code points, which become question marks. */
 static int read_escape(struct ss_json_stream *s)
 {
     static const char *const from = "\"\\/bfnrt", *const to = "\"\\/\b\f\n\r\t";

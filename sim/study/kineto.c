@@ -11,7 +11,7 @@
 
 #define LONGEST_US 1e15 /* thirty years: a time beyond it is none */
 
-/* What is read of an event. */
+/* The fields of an event that are read. */
 struct event {
     char name[1024], cat[32], ph[4], collective[64], group[128];
     double start, dur; /* us, from the first event; NAN: not told */

@@ -48,7 +48,7 @@ static struct ss_gpu_time *label_time(struct ss_kineto *out, int label)
                                      : &out->label[label];
 }
 
-/* What `seconds` go to, with what is active now. */
+/* Charges `seconds` to the work that is active now. */
 static void charge(struct sweep *s, double seconds)
 {
     int top = 0, told = 0;
@@ -153,7 +153,7 @@ static int compare_steps(const void *a, const void *b)
     return (p->start > q->start) - (p->start < q->start);
 }
 
-/* A step is told once: some traces have it as an operator, too. */
+/* Drops a step that stands there twice: some traces have it as an operator, too. */
 static void drop_doubles(struct ss_gpu_trace *t)
 {
     size_t kept = 0;
@@ -175,8 +175,9 @@ static double last_end(const struct ss_gpu_trace *t)
 }
 
 /*
- * Of several steps each lasts to the beginning of the next one: on the GPU's own time line where they are there, for the CPU is
- * ahead of it. The last one of the GPU has no next. A single step has all that was launched in it.
+ * Finds the windows of steps. Each of several steps lasts to the beginning of the next, on the GPU's own time
+ * line where the trace has it, because the CPU is ahead. The GPU's last step has no next one. A single step
+ * has everything that was launched in it.
  */
 static int windows_of_steps(struct ss_gpu_trace *t, struct window *w)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other programs printed, line by line. */
+/* Output of other programs, line by line. */
 #include <stdlib.h>
 #include <string.h>
 

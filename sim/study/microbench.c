@@ -48,7 +48,7 @@ static int bad_value(const struct reader *r, size_t row)
     return ss_hint(r->err, SS_ERR_INPUT, "remove the row, or measure it again");
 }
 
-/* Is it a row that a fit uses? One that it would use but for its value is an error. */
+/* Returns whether a fit uses the row. A row that it would use but for a wrong value is an error. */
 static int read_point(struct reader *r, size_t i, struct ss_bench_point *p, int *used)
 {
     struct ss_bench_row row;
@@ -132,7 +132,7 @@ void ss_bench_table_free(struct ss_bench_table *t)
     t->csv = NULL;
 }
 
-/* The rows of the card, and no more of the table. */
+/* Keeps the rows of the card. */
 static int keep(struct ss_bench_table *table, const struct ss_card *card, struct ss_bench **out,
                 struct ss_error *err)
 {
@@ -183,7 +183,7 @@ static double attention_share(const struct ss_card *card, const struct ss_stack 
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 
-/* What accumulates fast is not known of a row without blocks: the rate is the backward's. */
+/* A row without blocks does not say whether its sums are fast, so the rate of the backward counts. */
 static double product_seconds(const struct ss_card *card, const struct ss_stack *stack,
                               const struct ss_bench_point *p)
 {
@@ -220,7 +220,7 @@ static double gemm_seconds(const struct ss_card *card, const struct ss_stack *st
            product_seconds(card, stack, &weights) + (cast ? ss_kernel_elementwise(card, 4 * operands, 3) : 0);
 }
 
-/* Of 1 TFLOP; where a row has both passes these are 1 and 2.5 of 3.5 parts of it. */
+/* Returns the seconds of 1 TFLOP; a row with both passes has 1 part forward and 2.5 of 3.5 parts backward. */
 static double attention_seconds(const struct ss_card *card, const struct ss_stack *stack,
                                 const struct ss_bench_point *p)
 {
@@ -247,7 +247,7 @@ static double collective_seconds(const struct ss_platform *platform, const struc
     struct ss_net net;
 
     ss_net_init(&net, platform);
-    net.nvls_tree = 1; /* releases since 2.18, of 2023; benchmarks are of such */
+    net.nvls_tree = 1; /* releases since 2.18 of 2023, which benchmarks use */
     if (p->collective == SS_COLL_DISPATCH || p->collective == SS_COLL_COMBINE)
         ss_net_dispatcher(&net, p->sms, stack);
     if (p->tokens > 0) {

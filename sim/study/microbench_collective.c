@@ -57,7 +57,8 @@ static double read_size(const char *text)
     return 0;
 }
 
-/* "all_reduce 1048576", "all-to-all (EP group) 33554432": nccl-tests' name of it, and what stands behind. */
+/* Reads "all_reduce 1048576" or "all-to-all (EP group) 33554432": returns nccl-tests' name, and *rest is the
+ * text behind it. */
 static int read_operation(const char *shape, const char **rest)
 {
     char name[32];

@@ -11,7 +11,7 @@
 
 enum pass { FORWARD, INPUT_GRAD, WEIGHT_GRAD, ALL };
 
-/* What a shape says, as it says it. */
+/* The numbers of a shape as the text gives them. */
 struct shape {
     double m, n, k, groups;
     int whole; /* m is of all groups, whose rows differ */

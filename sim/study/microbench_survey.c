@@ -66,7 +66,8 @@ static int names_cluster(const struct ss_bench_row *row, const char *platform)
     return name && (says(row->gpu, name + 1) || says(row->source, name + 1));
 }
 
-/* Of the platforms with that card the one whose cluster the row names, else the one of the shortest name: variants add words. */
+/* Returns the platform with that card: the one whose cluster the row names, else the one with the shortest
+ * name, because variants add words. */
 static const struct machine *machine_of(const struct survey_reader *r, const struct ss_bench_row *row)
 {
     const struct machine *best = NULL;

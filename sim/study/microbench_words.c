@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the words of a micro-benchmark's row say: the kernel or collective, its time, or why the model has none for it. */
+/* Reads the words of a micro-benchmark's row: the kernel or collective, its time, or why the model has none
+ * for it. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -129,8 +130,8 @@ static double number_behind(const char *text, const char *word)
     return at && (at == text || at[-1] == ' ') ? (double)strtoul(at + strlen(word), NULL, 10) : 0;
 }
 
-/* Which implementation the row names, and what of it the model lacks. "flash" is whichever version the stack runs;
- * Transformer Engine's rows are of cuDNN. */
+/* Reads which implementation the row names, and what of it the model lacks. "flash" is the version that the
+ * stack runs; Transformer Engine's rows are of cuDNN. */
 static const char *read_backend(const char **shape, struct ss_bench_point *p)
 {
     static const struct {

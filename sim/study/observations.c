@@ -50,7 +50,8 @@ static void set_key(const struct ss_case *c, const char *id, const char *by, cha
 
 /* ---- timers of a run ---- */
 
-/* Those that the model predicts, and a note that names the others. `timers`: of the run that `run` observes. */
+/* Adds the timers that the model predicts, and a note that names the others. `timers`: those of the run that
+ * `run` observes. */
 static int add_timers(struct ss_observations *o, const struct ss_timer *timers, int n,
                       const struct ss_observation *run, int fitted, struct ss_notes *notes,
                       struct ss_error *err)
@@ -82,7 +83,7 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
     return rc;
 }
 
-/* Of a table of timers those of one run. */
+/* Adds the timers of one run from a table of timers. */
 static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows *rows,
                           const struct ss_observation *run, int fitted, struct ss_notes *notes,
                           struct ss_error *err)
@@ -153,8 +154,8 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
 
 /* ---- a training log ---- */
 
-/* A job that names another card than the one to be fitted says nothing of it. That it names a platform that is not here
- * is no mistake: it runs on the one to be fitted. */
+/* Refuses a job that names another card than the one to be fitted. A platform that is not installed is no
+ * mistake: the job runs on the one to be fitted. */
 static int check_card(const struct ss_calibrate_options *opt, const struct ss_job *job, struct ss_error *err)
 {
     struct ss_platform_options options = {.nodes = 1, .asker = ss_simgrid_ask_routes, .files = opt->files};
@@ -341,7 +342,7 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
     return rc;
 }
 
-/* What was measured; the loaders of models and machines add their own. */
+/* Notes the files of measurements; the loaders of models and machines add their own. */
 static int note_files(const struct ss_calibrate_options *opt, struct ss_error *err)
 {
     const char *const paths[] = {opt->log, opt->nccl, opt->microbench};

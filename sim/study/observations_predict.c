@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a platform and a stack predict for the observations of a fit. */
+/* Predictions of a platform and a stack for the observations of a fit. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What no order can beat: the work of a rank, the way to it and back, and its memory for as long as a microbatch is on its way. */
+/* Lower bounds that no order can beat: the work of a rank, the way to it and back, and its memory for as long
+ * as a microbatch is on its way. */
 #include <math.h>
 
 #include "base/base.h"
@@ -57,9 +58,9 @@ static double way_round(const struct ss_search *q, int from, int rank)
            sum_between(q, q->i, from, first) + whole;
 }
 
-/* A chunk is kept from its F to its I, while the microbatch goes on to the end and comes back, and what W needs of it during
- * W: all microbatches together fill at most the cap for as long as the rank runs. Nor are more of them there at a time than fit
- * whole. */
+/* Returns the bound from memory. A chunk is kept from its F to its I, while the microbatch goes on to the end
+ * and comes back; what W needs of it is kept during W. All microbatches together fill at most the cap for as
+ * long as the rank runs, and at most as many are there at a time as fit whole. */
 static double memory_time(const struct ss_search *q, int rank)
 {
     double bytes = 0, lives = 0, least = INFINITY;

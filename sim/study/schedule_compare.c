@@ -69,8 +69,8 @@ static int start(const char *const *names, int n, struct ss_comparison **out, st
     return SS_OK;
 }
 
-/* "interleaved:4" is interleaved with 4 chunks a rank; without a number those that the schedule is made for, else
- * `asked`, and at least 2. Returns the chunks. */
+/* Splits "interleaved:4", which is interleaved with 4 chunks a rank. Without a number the schedule's own
+ * number counts, else `asked`, and at least 2. Returns the chunks. */
 static int split_name(const char *name, int asked, char *base)
 {
     const char *colon = strrchr(name, ':');
@@ -151,8 +151,8 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     return rc;
 }
 
-/* Slots of all ranks of one schedule (forward and the two parts of the backward) beyond which they are not compared: a GiB of
- * them, and minutes each. */
+/* Most slots of all ranks of one schedule (forward and the two parts of the backward) that are compared: a
+ * GiB of them, and minutes each. */
 #define MOST_SLOTS 67108864.0
 
 static int check_size(const struct ss_schedule_params *p, struct ss_error *err)

@@ -17,7 +17,8 @@ struct choices {
     int small;  /* W in short gaps of ranks that have idle time left */
 };
 
-/* Forwards of each rank between its first and the first gradient; those of a rank are fewer than of the rank before. */
+/* Counts the forwards of each rank between its first and the first gradient; a rank has fewer than the rank
+ * before. */
 static void count_ahead(const struct ss_greedy *g, int wait, int *ahead)
 {
     const struct ss_search *q = g->q;

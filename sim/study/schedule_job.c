@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a search needs of a real job: times and memory of its stages, and what the card leaves for activations. */
+/* Inputs of a search from a real job: times and memory of its stages, and what the card leaves for
+ * activations. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>

@@ -104,7 +104,7 @@ int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layo
     return rc;
 }
 
-/* A layout that the framework refuses, or no order of which stays under the cap, is a row with the reason. */
+/* A layout that the framework refuses, or that has no order under the cap, is a row with the reason. */
 static int try_layout(const struct ss_scenario *s, const struct ss_layout_options *o,
                       struct ss_search_layout *row, struct ss_error *err)
 {

@@ -26,7 +26,7 @@ static void row_text(const struct ss_search_layouts *l, const struct ss_search_l
             r->activation / SS_GIB, s->peak_device / SS_GIB, ss_outcome_word(s->outcome));
 }
 
-/* Of a shape: lengths and memory in the units that were given. */
+/* Writes a shape: lengths and memory are in the units that were given. */
 static void shape_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
 {
     fprintf(out, "%c %4d  %-11s %10.6g %10.6g %7.2f %%  %5.1f %% %10.4g\n",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best order for each placement of a pipeline of which only times and memories are known. */
+/* The best order for each placement of a pipeline, from times and memories only. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an order takes when stages differ. */
+/* Measures an order when stages differ. */
 #include <math.h>
 #include <stdlib.h>
 

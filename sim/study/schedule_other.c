@@ -6,7 +6,7 @@
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 
-/* Keeps the shortest of those that are shorter than what was found. */
+/* Keeps the shortest schedule that beats the order that was found. */
 static void take(const struct ss_search *own, const struct ss_schedule *s, double length,
                  struct ss_search_result *r)
 {

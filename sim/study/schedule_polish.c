@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Local search over an order itself: a slot of a rank moves a few places, and what is not worse stays. It finds what no rule of
- * a list scheduler or generator says: a W one place earlier, a forward that lets a gradient by.
+ * Local search over an order itself: a slot of a rank moves a few places, and a move that is not worse stays.
+ * It finds orders that no rule of a list scheduler or generator makes: a W one place earlier, a forward that
+ * lets a gradient pass.
  */
 #include <string.h>
 

@@ -54,7 +54,7 @@ static void stage_rows(const struct ss_comparison *c, FILE *out)
     }
 }
 
-/* Of the card, which all rows share. */
+/* Returns the card's memory, which all rows share. */
 static double capacity(const struct ss_comparison *c)
 {
     double bytes = 0;

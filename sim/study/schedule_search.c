@@ -267,7 +267,8 @@ static int polish_steps(const struct ss_search *q)
     return steps > 200000 ? 200000 : (int)steps;
 }
 
-/* Of the orders that moving slots leads to only a shorter one is kept: as long a one needs more memory as often as less. */
+/* Moving slots counts only if the order gets shorter: an equally long order needs more memory as often as
+ * less. */
 static int polish(struct search *x)
 {
     const struct ss_search *q = x->q;
@@ -319,7 +320,7 @@ static int check_input(const struct ss_search *q, struct ss_error *err)
     return check_size(q, err);
 }
 
-/* What is not beaten is the answer: what was found is as long, and may keep twice as much. */
+/* A known order that is not beaten is the answer: an equally long order may keep twice as much. */
 static int finish(struct search *x, struct ss_search_result *r, struct ss_error *err)
 {
     const struct ss_search *q = x->q;

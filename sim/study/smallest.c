@@ -25,7 +25,8 @@ static int most_ep(int experts, int stage_gpus)
     return most;
 }
 
-/* What layers that the stages do not divide need: the last stage has fewer, or the rest. "" where nothing is. */
+/* Writes the words for layers that the stages do not divide: the last stage has fewer, or the rest; "" where
+ * they divide. */
 static void write_last_stage(const struct ss_job *job, int pp, char *words, size_t size)
 {
     int layers = job->model.num_layers, each = layers / pp;

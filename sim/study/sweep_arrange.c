@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of a sweep are told, and in which order. */
+/* Chooses the rows of a sweep that are shown, and their order. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tells one sweep or search from another, for their journals. */
+/* Digests that tell one sweep or search from another, for their journals. */
 #include <string.h>
 
 #include "base/base.h"

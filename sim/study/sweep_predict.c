@@ -130,8 +130,8 @@ static void tell(void *ctx, int done)
     w->options->progress(w->options->ctx, done, w->n);
 }
 
-/* Builds the combination that takes value i of flag f, and of the other flags the first; of those that are refused files stay
- * unread, which is no error here. The first that can be built is kept in *like. */
+/* Builds the combination with value i of flag f and the first value of the other flags. A refused combination
+ * leaves files unread, which is no error here. The first that can be built is kept in *like. */
 static int build(const struct work *w, int f, int i, struct ss_scenario **like, struct ss_error *err)
 {
     struct ss_scenario_options how = w->how;
@@ -159,7 +159,8 @@ static int build(const struct work *w, int f, int i, struct ss_scenario **like, 
     return ss_status_refuses(rc) ? SS_OK : rc;
 }
 
-/* What all workers read is read here once, and the list of files has it: which files there are depends on one flag at a time. */
+/* Reads here, once, all that workers read, so that the list of files has it: which files there are depends on
+ * one flag at a time. */
 static int read_files(const struct work *w, struct ss_scenario **like, struct ss_error *err)
 {
     const struct ss_sweep *s = w->sweep;
@@ -178,8 +179,8 @@ static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
                            .size = sizeof *s->rows,
                            .work = work,
                            .ctx = w,
-                           .told = w->options->progress ? tell : NULL,
-                           .told_ctx = w,
+                           .on_answer = w->options->progress ? tell : NULL,
+                           .on_answer_ctx = w,
                            .what = "sweep"};
     struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
     int rc = rows ? SS_OK : ss_nomem(err);

@@ -102,7 +102,7 @@ int ss_sweep_is_priced(const struct ss_sweep *s)
     return 0;
 }
 
-/* What the table does not have. */
+/* Writes what the table lacks. */
 static void write_rest(const struct ss_sweep *s, FILE *out)
 {
     int more = s->nrows - ss_sweep_shown(s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sweep varies, by its words. */
+/* The flags and values that a sweep varies, from words. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static int refuse(struct ss_error *err, const char *hint, const char *what, cons
     return ss_hint(err, SS_ERR_USAGE, "%s", hint);
 }
 
-/* Of "set=ss.nic.bandwidth=12.5GBps,25GBps" and of "scale=nic.bandwidth=1x,2x" the later values are of the first one's prop. */
+/* Completes "set=ss.nic.bandwidth=12.5GBps,25GBps" and "scale=nic.bandwidth=1x,2x": the later values belong
+ * to the prop of the first. */
 static int complete_set(struct ss_sweep_flag *f)
 {
     char *last = f->value[f->nvalues - 1], whole[2 * sizeof f->value[0]];
@@ -81,7 +82,7 @@ static int is_range(const char *at, size_t size)
            at[digits + 2] <= '9';
 }
 
-/* What the flag may not be. */
+/* Refuses flags that cannot be varied. */
 static int check_name(const struct ss_sweep *s, const struct ss_sweep_flag *f, struct ss_error *err)
 {
     static const char *const others[] = {"--measured", "--measured-memory", "--job", "--vary"};

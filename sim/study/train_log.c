@@ -205,7 +205,7 @@ static int read_line(void *ctx, char *line, int number)
     return rc || !r->in_timers ? rc : read_timer_row(r, line);
 }
 
-/* Of those behind the first `skip`, which it sorts; 0 of none. */
+/* Returns the median of the values behind the first `skip`, which it sorts; 0 for none. */
 static double median(const struct series *s, size_t skip)
 {
     double *value;
@@ -224,7 +224,7 @@ static size_t warmup(size_t n)
     return n >= 10 ? n / 5 : n >= 3 ? 1 : 0;
 }
 
-/* Medians, as of the iterations. A timer of which no rank's value follows is none. */
+/* Finds medians, as for the iterations. A timer without a value of a rank is dropped. */
 static void finish_timers(struct reader *r)
 {
     struct ss_train_log *log = r->log;

@@ -48,7 +48,8 @@ static void take(char *out, size_t size, const struct ss_case *c, const char *co
     ss_copy(out, size, text[0] ? text : missing);
 }
 
-/* Of runs that are not independent, as sums of the same timings are, a table says how many each counts as. */
+/* Reads the weight of a run: for runs that are not independent, such as sums of the same timings, a table
+ * says how much each counts. */
 static int read_weight(const struct ss_case *c, double *out, struct ss_error *err)
 {
     int rc = ss_table_number(c->table, c->row, "weight", 1, out, err);
@@ -226,7 +227,7 @@ static void note_strangers(struct ss_validation *v)
 /* Rows for which no process is started: they take some milliseconds. */
 #define FEW 4
 
-/* What a worker tells of a row. */
+/* A worker's answer for a row. */
 struct answer {
     struct ss_prediction prediction;
     struct ss_validation_bound none, full;
@@ -297,8 +298,8 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
                                  .size = sizeof *answers,
                                  .work = predict_row,
                                  .ctx = &w,
-                                 .told = opt->progress ? tell : NULL,
-                                 .told_ctx = &w};
+                                 .on_answer = opt->progress ? tell : NULL,
+                                 .on_answer_ctx = &w};
     SS_THEN(rc, read_words(cases, v, err));
     SS_THEN(rc, ss_pool_run(&pool, answers, err));
     if (!rc)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A mixture whose source does not say what it recomputed: what it takes with nothing and with everything recomputed. */
+/* Bounds for a mixture whose source does not say what it recomputed: with nothing and with everything
+ * recomputed. */
 #include <string.h>
 
 #include "base/base.h"
 #include "study/study_internal.h"
 
-/* The job of a case with the other choice of what it recomputes. */
+/* Changes the job of a case to the other choice of recompute. */
 static void choose(struct ss_job *job, int recompute)
 {
     job->recompute.granularity = recompute;

@@ -93,7 +93,7 @@ static const char *old_field(const struct compare *c, int row, const char *colum
     return ss_csv_field(c->old, (size_t)row, ss_csv_column(c->old, column));
 }
 
-/* The table has 6 digits, and the last may round either way on another machine. */
+/* Compares at 6 digits, as in the table; the last may round either way on another machine. */
 static int differs(const char *old, double now, char *text, size_t size)
 {
     double was;

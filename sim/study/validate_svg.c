@@ -94,7 +94,7 @@ static double up(const struct view *w, double pct)
     return TOP + HEIGHT * (w->most - held) / (2 * w->most);
 }
 
-/* Of card i; -1: of runs that do not count. */
+/* Returns the colour of card i; -1: of runs that do not count. */
 static const char *color_of(int i)
 {
     static const char *const colors[] = {"#1f5fbf", "#d1495b", "#2a9d54", "#8e5ea2", "#e08e0b",

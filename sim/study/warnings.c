@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a job that was predicted among many, whose scenario is gone. */
+/* Notes on a job that was predicted among many, after its scenario is gone. */
 #include <string.h>
 
 #include "base/base.h"
@@ -21,7 +21,7 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
     int rc = ss_scenario_build(r, &quiet, &scenario, &why);
     SS_THEN(rc, ss_notes_add_all(out, &scenario->notes));
     ss_scenario_free(scenario);
-    if (ss_status_refuses(rc)) /* an outcome, which is told elsewhere */
+    if (ss_status_refuses(rc)) /* a refusal is an outcome, which is shown elsewhere */
         return SS_OK;
     if (rc && err)
         *err = why;

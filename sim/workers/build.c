@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mark by which the linker tells the program or library that this is part of from other builds. */
+/* The linker's mark of this build of the program or library. */
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct seek {
     char *id;
 };
 
-/* Notes of a segment: name, and what the linker has to say. */
+/* Reads the notes of a segment and copies the linker's mark. */
 static void read_notes(const char *at, size_t size, char *id)
 {
     const char *end = at + size;

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* How often an item may end the process that works at it. */
+/* An item may end the process that works at it this often. */
 #define TRIES 2
 
 void *ss_deal_answer(const struct ss_deal *d, int at)
@@ -27,8 +27,8 @@ void ss_deal_count(struct ss_deal *d, int at)
     if (journal && !d->broken)
         d->broken = ss_journal_put(journal, d->items[at], ss_deal_answer(d, at), &d->error);
     d->done++;
-    if (pool->told)
-        pool->told(pool->told_ctx, d->done);
+    if (pool->on_answer)
+        pool->on_answer(pool->on_answer_ctx, d->done);
 }
 
 void ss_deal_put_back(struct ss_deal *d, int at)
@@ -58,7 +58,7 @@ void ss_deal_bury(struct ss_deal *d, struct ss_worker *s)
         return;
     ss_fail(&error, SS_ERR_ENGINE, NULL, 0, "worker processes died at item %d of %d, one after another",
             d->items[at], d->crew->pool->nitems);
-    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: take fewer of them");
+    ss_hint(&error, SS_ERR_ENGINE, "this machine may be short of memory: use fewer workers");
     ss_deal_fail(d, at, SS_ERR_ENGINE, &error);
 }
 

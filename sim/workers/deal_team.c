@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dealing to processes of a team. */
+/* Dealing to the other processes of a team. */
 #include <string.h>
 
 #include "base/base.h"
 #include "workers/deal.h"
 
-/* Bytes of answers in a message to a team. */
+/* Bytes of answers in one message to the team. */
 #define PART ((size_t)16 << 20)
-/* Workers of a process of a team, at most. */
+/* Most workers of one process of a team. */
 #define SLOTS 1024
 
 static struct ss_worker *worker_of(const struct ss_crew *c, int rank, int slot)
@@ -18,7 +18,8 @@ static struct ss_worker *worker_of(const struct ss_crew *c, int rank, int slot)
     return NULL;
 }
 
-/* Takes an item off the list of a worker: an answer may come for one that was dealt out again since, which is of no use any more. */
+/* Takes an item off a worker's list and returns its place. An item that was dealt out again since is no
+ * longer on the list, and its answer is of no use. */
 static int take_off(const struct ss_deal *d, struct ss_worker *s, int item)
 {
     for (int i = 0; i < s->n; i++) {
@@ -58,7 +59,7 @@ static void take_loss(struct ss_deal *d, struct ss_worker *s, int item)
     }
 }
 
-/* Workers of a process that walks with us. */
+/* Takes in the workers of a process that works at this list. */
 static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m, const void *data, size_t n)
 {
     struct ss_crew *c = d->crew;
@@ -77,7 +78,7 @@ static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m
         if (worker_of(c, rank, slot))
             continue;
         if (ss_grow(&c->workers, &c->cap, (size_t)c->nworkers + 1, sizeof *c->workers))
-            return; /* those that there are do */
+            return; /* the workers that exist suffice */
         c->workers[c->nworkers++] = (struct ss_worker){.rank = rank, .slot = slot};
     }
     for (int i = c->nhere; i < c->nworkers; i++)

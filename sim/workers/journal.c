@@ -13,12 +13,12 @@
 #include "base/map.h"
 
 #define FORMAT 1
-/* Seconds after which what was written is asked to be on the disk. */
+/* Seconds after which written lines are synced to the disk. */
 #define SYNC_S 5
 
 struct place {
     off_t at;
-    size_t length; /* with the line feed */
+    size_t length; /* line feed included */
 };
 
 struct ss_journal {
@@ -29,14 +29,14 @@ struct ss_journal {
     size_t cap;
     struct place *place;
     off_t end;
-    char *line; /* room for the longest one */
+    char *line; /* buffer for the longest line */
     size_t room;
     time_t synced;
 };
 
 /* ---- lines ---- */
 
-/* Longest line of an answer, with item, checksum and the final 0. */
+/* Returns the length of the longest line of an answer, with item, checksum and final 0. */
 static size_t most(size_t size)
 {
     return 2 * size + 64;
@@ -50,7 +50,7 @@ static size_t put_bytes(char *to, const unsigned char *bytes, size_t n)
         size_t zeros = 0;
         while (i + zeros < n && !bytes[i + zeros])
             zeros++;
-        if (zeros > 8) { /* shorter than its digits, whatever the number */
+        if (zeros > 8) { /* "zN." is shorter than the digits of so many zeros, whatever N */
             at += sprintf(at, "z%zu.", zeros);
             i += zeros;
             continue;
@@ -67,7 +67,7 @@ static int hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Returns 0 where text[length] is n bytes. */
+/* Reads n bytes from text[length]; returns 0 where the text is exactly that. */
 static int take_bytes(const char *text, size_t length, unsigned char *bytes, size_t n)
 {
     const char *at = text, *end = text + length;
@@ -91,14 +91,14 @@ static int take_bytes(const char *text, size_t length, unsigned char *bytes, siz
     return i == n ? 0 : -1;
 }
 
-/* Adds blank, checksum and line feed to text[n]; returns the new length. */
+/* Adds a blank, the checksum and a line feed to text[n]; returns the new length. */
 static size_t seal(char *text, size_t n)
 {
     uint64_t sum = ss_hash(SS_HASH_INIT, text, n);
     return n + (size_t)sprintf(text + n, " %016llx\n", (unsigned long long)sum);
 }
 
-/* Length of what a line says before its checksum; 0: the checksum is another. */
+/* Returns the length of the line before its checksum; 0: the checksum does not fit. */
 static size_t unseal(const char *line, size_t n)
 {
     char sum[24];
@@ -126,7 +126,7 @@ static size_t write_head(const struct ss_journal_head *h, char *text)
                                 build, h->what, h->size, h->nitems, (unsigned long long)h->digest));
 }
 
-/* Where word n of a line begins. */
+/* Returns where word n of a line begins. */
 static const char *word_at(const char *line, int n)
 {
     for (; n > 0 && line; n--) {
@@ -146,7 +146,8 @@ static int check_head(const struct ss_journal *j, const char *line, size_t n,
         return SS_OK;
     if (strncmp(line, own, strlen("stepsim-journal ")) != 0)
         return refuse(j, 1, "this is no journal", "give --journal another name", err);
-    const char *theirs = word_at(line, 4), *ours = word_at(own, 4); /* behind format, version and build */
+    const char *theirs = word_at(line, 4),
+               *ours = word_at(own, 4); /* words behind format, version and build */
     if (theirs - line != ours - own || memcmp(line, own, (size_t)(ours - own)) != 0)
         return refuse(j, 1, "this journal is of another version of stepsim, whose answers may differ",
                       another, err);
@@ -171,7 +172,7 @@ static int note(struct ss_journal *j, int item, off_t at, size_t length, struct 
     return SS_OK;
 }
 
-/* The item of a line; -1: it is none of ours. */
+/* Returns the item of a line, or -1 for a line without one. */
 static int item_of(const char *line, size_t n, int nitems)
 {
     char *end;
@@ -221,7 +222,7 @@ static int write_all(struct ss_journal *j, const char *data, size_t n)
     return 0;
 }
 
-/* Half a line is cut off, and a new file gets its head. */
+/* Cuts off half a line; a new file gets its head. */
 static int begin(struct ss_journal *j, const struct ss_journal_head *head, struct ss_error *err)
 {
     if (ftruncate(j->fd, j->end))
@@ -235,7 +236,7 @@ static int lock(const struct ss_journal *j, struct ss_error *err)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fcntl(j->fd, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN))
-        return SS_OK; /* file systems without locks have journals too */
+        return SS_OK; /* file systems without locks may hold journals, too */
     return refuse(j, 0, "another process is writing this journal", "wait for it, or give another name", err);
 }
 
@@ -260,7 +261,7 @@ static int open_file(struct ss_journal *j, int resume, const struct ss_journal_h
     SS_THEN(rc, begin(j, head, err));
     if (f) {
         fclose(f);
-        lock(j, NULL); /* closing any descriptor of a file gives its locks back */
+        lock(j, NULL); /* closing any descriptor of a file releases its locks */
     } else if (copy >= 0) {
         close(copy);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages by MPI: a module, so that a program that nobody started by mpirun needs none. */
+/* Messages by MPI. The file is a module, so that a program that was started without mpirun needs no MPI. */
 #include "workers/mpi.h"
 #include "base/leave.h"
 
@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Seconds after which a process that cannot leave with the others leaves alone; and, where some have died, after which it no longer
- * waits for what it sent to arrive. */
+/* Seconds after which a process that cannot leave with the others leaves alone; and seconds that it waits for
+ * its last messages to arrive after a process has died. */
 #define PATIENCE 20
 #define PATIENCE_ALONE 3
 
@@ -21,7 +21,8 @@ struct sent {
     char data[];
 };
 
-/* A message on its way: a large one takes as long as its sender lives, so nobody waits for it. */
+/* A message on its way in. A large message takes a while, as long as its sender lives, so nobody waits for
+ * it. */
 struct arriving {
     MPI_Request request;
     struct arriving *next;
@@ -33,9 +34,9 @@ struct arriving {
 static struct {
     struct ss_mpi functions;
     MPI_Comm comm;
-    struct sent *sent;         /* not known to have arrived */
-    struct arriving *arriving; /* in the order in which they came */
-    struct arriving *taken;    /* the caller's until the next call */
+    struct sent *sent;         /* messages whose arrival is not known */
+    struct arriving *arriving; /* messages in the order in which they came */
+    struct arriving *taken;    /* message that the caller has until the next call */
     int status;
 } job;
 
@@ -67,7 +68,7 @@ static int send_copy(int to, const void *data, size_t n)
     return 0;
 }
 
-/* Begins to receive whatever has been announced. */
+/* Begins to receive every message that has been announced. */
 static int receive_all(void)
 {
     struct arriving **end = &job.arriving;
@@ -95,7 +96,7 @@ static int receive_all(void)
     }
 }
 
-/* Whether one from the same sender came before. */
+/* Returns 1 when an earlier message of the same sender is not whole yet. */
 static int is_behind(const struct arriving *a)
 {
     for (const struct arriving *b = job.arriving; b != a; b = b->next)
@@ -133,7 +134,8 @@ static void leave_alone(int number)
     ss_leave(job.status);
 }
 
-/* Whole seconds, which do not count turns of a loop: a test of MPI may take long where others want the processor. */
+/* Returns whole seconds of a clock. A count of loop turns would not do: MPI may take long to answer where
+ * others want the processor. */
 static long seconds(void)
 {
     struct timespec now;
@@ -151,7 +153,7 @@ static void leave(int all_there, int status)
     }
     if (!all_there)
         return;
-    signal(SIGALRM, leave_alone); /* one that dies now would keep the others for ever */
+    signal(SIGALRM, leave_alone); /* a process that dies now would keep the others for ever */
     alarm(PATIENCE);
     MPI_Finalize();
     alarm(0);

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "workers/deal.h"
 
-/* Between two looks for messages of a team. */
+/* Milliseconds between two looks for messages of the team. */
 #define NAP_MS 1
 
 int ss_pool_cores(void)
@@ -33,9 +33,9 @@ static void take_reply(void *ctx, struct ss_worker *s)
     ss_deal_note(d, at, reply.status, &error);
 }
 
-/* ---- what is given ---- */
+/* ---- dealing out ---- */
 
-/* The next place, -1: none; those behind one that failed are not wanted any more. */
+/* Returns the next place to deal out, or -1. Places behind a failed one are not wanted any more. */
 static int next_place(struct ss_deal *d)
 {
     while (d->nback && d->back[d->nback - 1] >= d->failed)
@@ -65,8 +65,8 @@ static int give(struct ss_deal *d, struct ss_worker *s, int at)
     return 0;
 }
 
-/* One item each, as long as somebody may take one: the last ones are spread evenly. Where not all processes can be started the
- * others go on alone. */
+/* Gives one item to each worker in turn as long as a worker may take one, so that the last items are spread
+ * evenly. Where not all processes can be started the others go on alone. */
 static int give_all(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
@@ -119,7 +119,7 @@ static int run_here(struct ss_deal *d)
     return SS_OK;
 }
 
-/* Takes what the journal has; the rest is to be done. */
+/* Takes the answers that the journal has; the other items are to be done. */
 static int read_journal(struct ss_deal *d, struct ss_error *err)
 {
     const struct ss_pool *pool = d->crew->pool;
@@ -133,14 +133,14 @@ static int read_journal(struct ss_deal *d, struct ss_error *err)
         rc = ss_journal_get(journal, d->items[at], ss_deal_answer(d, at), err);
         d->done++;
     }
-    if (!rc && d->done && pool->told)
-        pool->told(pool->told_ctx, d->done);
+    if (!rc && d->done && pool->on_answer)
+        pool->on_answer(pool->on_answer_ctx, d->done);
     return rc;
 }
 
 /* ---- the crew ---- */
 
-/* What must be the same in all processes of a team. */
+/* Hashes what must be equal in all processes of a team. */
 static uint64_t digest_of(const struct ss_pool *pool)
 {
     char build[41];
@@ -180,7 +180,7 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
         return rc;
     }
     c->digest = digest_of(pool);
-    fflush(NULL); /* else a worker that starts SimGrid would write our buffers a second time */
+    fflush(NULL); /* a worker that starts SimGrid would else write our buffers a second time */
     *out = c;
     return SS_OK;
 }
@@ -204,7 +204,7 @@ static int deal(struct ss_deal *d, struct ss_error *err)
     if (c->team)
         d->list = ss_team_next_list(c->team);
     for (int i = c->nhere; i < c->nworkers; i++)
-        c->workers[i].open = 0; /* until it says that it is there too */
+        c->workers[i].open = 0; /* until the other process says that it is at this list, too */
     int rc = read_journal(d, &why);
     SS_THEN(rc, c->nworkers ? run_workers(d, &why) : run_here(d));
     if (!rc && (d->broken || d->failed < d->n))

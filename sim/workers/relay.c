@@ -7,16 +7,16 @@
 
 #include "base/base.h"
 
-/* Between two looks for messages: MPI has nothing that can be waited for without a core of its own. */
+/* Milliseconds between two looks for messages: waiting for MPI would take a core of its own. */
 #define NAP_MS 1
 
-/* A list that is worked at. */
+/* A list that this process works at. */
 struct service {
     struct ss_relay *relay;
     struct ss_team *team;
     int list, n;
     char *answers;
-    void *answer; /* room for one */
+    void *answer; /* room for one answer */
     int done, status;
     struct ss_error error;
 };
@@ -24,7 +24,7 @@ struct service {
 void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
                    void (*take)(void *ctx, struct ss_worker *s), void *ctx)
 {
-    for (int i = 0; i < n; i++) /* poll passes over negative ones */
+    for (int i = 0; i < n; i++) /* poll passes over negative descriptors */
         ready[i] = (struct pollfd){.fd = workers[i].n ? workers[i].fd : -1, .events = POLLIN};
     if (poll(ready, (nfds_t)n, ms) <= 0)
         return;
@@ -46,7 +46,8 @@ static void dismiss(struct ss_worker *worker)
     worker->took = 0;
 }
 
-/* The first one deals out again what the worker had. */
+/* Passes a reply on; for a dead worker it reports the loss, and the first process deals the item out
+ * again. */
 static void pass_reply(void *ctx, struct ss_worker *worker)
 {
     struct service *s = ctx;
@@ -133,7 +134,7 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
             ss_relay_poll(r->workers, r->ready, r->nworkers, NAP_MS, pass_reply, &s);
     }
     for (int i = 0; i < r->nworkers; i++)
-        if (r->workers[i].n) /* whose answers nobody wants any more */
+        if (r->workers[i].n) /* nobody wants its answers any more */
             dismiss(&r->workers[i]);
     free(s.answer);
     if (s.status && err)

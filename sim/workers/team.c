@@ -17,26 +17,26 @@
 #include "workers/worker.h"
 
 #define MODULE_FILE "stepsim-mpi.so"
-/* Between two signs of life, and two looks at who is there. */
+/* Seconds between two signs of life, and between two looks at who lives. */
 #define PING_S 1.0
-/* The first one may write for long between two lists. */
+/* Seconds: the first process may write for long between two lists. */
 #define FIRST_SILENCE_S 3600
 
 struct member {
-    int works; /* at this list: it says every second that it lives */
+    int works; /* 1: works at this list and says every second that it lives */
     int dead;
-    double heard; /* s */
-    long pid;     /* 0: on another machine, or not known */
+    double heard; /* s: when it was last heard */
+    long pid;     /* 0: the process is on another machine, or its number is not known */
 };
 
 struct ss_team {
     const struct ss_mpi *mpi;
     int list;
-    double pinged; /* s */
+    double pinged; /* s: when it last said that it lives */
     struct member *members;
     char *buffer;
     size_t room;
-    int ended, status, all_there; /* what the first one said */
+    int ended, status, all_there; /* message SS_TEAM_END of the first process */
 };
 
 /* ---- joining ---- */
@@ -47,7 +47,7 @@ static int is_one(const char *name)
     return value && !strcmp(value, "1");
 }
 
-/* What mpirun of OpenMPI sets, and srun with --mpi=pmix or pmi2. */
+/* Returns whether a launcher set its variables: mpirun of OpenMPI, or srun with --mpi=pmix or pmi2. */
 static int was_started_with_others(void)
 {
     const char *wanted = getenv("STEPSIM_MPI");
@@ -67,8 +67,8 @@ static ss_mpi_join_fn *load_module(struct ss_error *err)
 
     ss_home_find(&ss_home.modules, home, sizeof home);
     snprintf(path, sizeof path, "%s/%s", chosen && *chosen ? chosen : home, MODULE_FILE);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL |
-                                    RTLD_NODELETE); /* parts of OpenMPI look for symbols of others */
+    void *handle =
+        dlopen(path, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE); /* parts of OpenMPI look up symbols of others */
     void *symbol = handle ? dlsym(handle, SS_MPI_SYMBOL) : NULL;
     if (symbol) {
         memcpy(&function, &symbol, sizeof function);
@@ -92,7 +92,8 @@ void ss_team_send(struct ss_team *t, int to, const struct ss_team_message *m, co
         t->members[to].dead = 1;
 }
 
-/* Containers on one machine share its kernel, but not the numbers of processes. */
+/* Describes where process numbers count. Containers on one machine share its kernel, but not the numbers of
+ * processes. */
 static void fill_space(char *out, size_t size)
 {
     struct stat numbers;
@@ -113,7 +114,7 @@ void ss_team_ready_fill(struct ss_team_ready *ready, uint64_t digest)
     fill_space(ready->space, sizeof ready->space);
 }
 
-/* The first one learns where all others are, and these where it is. */
+/* Tells the first process where all others are, and tells them where the first is. */
 static void say_hello(struct ss_team *t)
 {
     const struct ss_team_message hello = {.kind = SS_TEAM_READY};
@@ -173,7 +174,8 @@ int ss_team_next_list(struct ss_team *t)
     return ++t->list;
 }
 
-/* A process of this machine is dead when its number is gone, which may be so before its word is read; any other when it is silent. */
+/* Decides who is dead. A process of this machine is dead when its number is gone, perhaps before its last
+ * message is read. A process of another machine is dead when it is silent. */
 static void watch(struct member *m, const void *data, size_t n)
 {
     struct ss_team_ready own, its;
@@ -209,7 +211,7 @@ static void tick(struct ss_team *t)
 
 /* ---- messages ---- */
 
-/* The first one has ended, or died. */
+/* Notes that the first process has ended, or died. */
 static int note_end(struct ss_team *t, struct ss_team_message *m)
 {
     if (m->kind == SS_TEAM_END) {
@@ -260,7 +262,8 @@ static int are_all_there(const struct ss_team *t)
     return 1;
 }
 
-/* A process that is late may have died, which nobody has noticed: it is asked whether it lives before MPI is left in order. */
+/* Ends the team. A late process may have died unnoticed, so the first process asks it for a sign of life
+ * before MPI is left in order. */
 static void say_end(struct ss_team *t, int status)
 {
     look_who_died(t, ss_clock());

@@ -41,7 +41,7 @@ static int read_all(int fd, void *data, size_t n)
 
 /* ---- the worker ---- */
 
-/* Reply and answer go in one piece, so that whoever waits is woken once. */
+/* Sends reply and answer in one piece, so that the reader wakes once. */
 static int send_reply(int fd, char *reply, size_t size, const struct ss_error *error)
 {
     struct ss_reply head;
@@ -65,10 +65,10 @@ static void work_until_end(const struct ss_pool *pool, int fd)
             break;
     }
     ss_keep_counts();
-    quick_exit(0); /* what a module has begun here ends, too (replay/client.c) */
+    quick_exit(0); /* also ends what a module has begun here (replay/client.c) */
 }
 
-/* ---- the one who deals ---- */
+/* ---- the dealing process ---- */
 
 int ss_worker_hire(const struct ss_pool *pool, struct ss_worker *s)
 {
@@ -77,10 +77,11 @@ int ss_worker_hire(const struct ss_pool *pool, struct ss_worker *s)
         return -1;
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody is left to read the answer */
         if (getppid() != parent)
             ss_leave(1);
-        /* else the sockets of other workers, of other threads, too, would outlive the caller's ends */
+        /* Closes the sockets of all other workers, those of other threads too, so that they do not outlive
+         * the caller's ends. */
         close_range(STDERR_FILENO + 1, (unsigned)ends[1] - 1, 0);
         close_range((unsigned)ends[1] + 1, ~0u, 0);
         work_until_end(pool, ends[1]);
@@ -135,7 +136,7 @@ void ss_worker_dismiss(struct ss_worker *s)
 {
     if (!s->pid)
         return;
-    shutdown(s->fd, SHUT_RDWR); /* also where a child of another thread has it, too */
+    shutdown(s->fd, SHUT_RDWR); /* works also where a child of another thread holds the socket, too */
     close(s->fd);
     if (s->n) /* nobody wants its answer any more */
         kill(s->pid, SIGKILL);

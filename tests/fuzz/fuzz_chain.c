@@ -79,7 +79,7 @@ static int is_large(const struct chain *c)
 static int simulate(struct chain *c, struct ss_error *err)
 {
     struct ss_run_options *o = &c->flags.how.options;
-    int rc = ss_how_finish(&c->flags.how, c->scenario, cli_files(), err);
+    int rc = ss_run_words_finish(&c->flags.how, c->scenario, cli_files(), err);
 
     if (rc || is_large(c))
         return rc ? rc : 1;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedding: look-up of tokens, and of positions where they are learned. */
+/* The embedding: it looks up tokens, and positions where they are learned. */
 #include "layers/kinds.h"
 #include "stepsim/model.h"
 
-/* From the rows of a vocabulary narrower than the model; the matrix is whole on every tensor rank. */
+/* Appends the projection from the rows of a vocabulary narrower than the model; every tensor rank has the
+ * whole matrix. */
 static void projection(struct ss_ops *ops, const struct ss_shape *s)
 {
     struct ss_op *op = ss_op_replicated(ops, "embedding projection", s, s->h, s->row, s->storage_precision);
-    op->gemm_params = 0; /* in 16 bit under fp8, as the logits */
+    op->gemm_params = 0; /* 16 bit under fp8, as the logits */
     op->saved_bytes = s->tokens / s->sp * s->row * s->e;
 }
 
@@ -15,7 +16,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h, looked_up = s->tokens * s->row;
     struct ss_op *op = ss_op_add(ops, "embedding", SS_OP_ELEMENTWISE);
-    /* Look-up, and scatter-add of fp32 gradients in the backward; positions are added to what may be wider than a row. */
+    /* The forward looks rows up; the backward scatters and adds fp32 gradients. Positions are added to a
+     * tensor that may be wider than a row. */
     ss_op_traffic(op, looked_up * s->e * 2 + (s->positions > 0 ? x * s->e * 3 : 0), looked_up * (s->e + 8),
                   s->positions > 0 ? 3 : 1, 2);
     op->params = s->vocab * s->row + s->positions * s->h;
@@ -28,7 +30,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     if (s->model->embedding_norm > 0)
         ss_op_norm_of(ops, s, "embedding norm", x / s->sp, s->h, s->e)->saved_bytes =
             x / s->sp * s->e + 4 * s->tokens / s->sp;
-    /* Its output is scattered and the gradient of that gathered under sequence parallelism, else its output is summed. */
+    /* Under sequence parallelism its output is scattered and the gradient of the output gathered; otherwise
+     * its output is summed. */
     ss_op_border(ops, s, SS_PHASE_F, s->sp > 1 ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE,
                  looked_up * s->e);
     if (s->sp > 1)

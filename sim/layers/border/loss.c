@@ -5,8 +5,9 @@
 #include "layers/kinds.h"
 #include "stepsim/model.h"
 
-/* What a model does with its logits before the loss, operators of PyTorch: a factor; division, tanh, which keeps its output, and
- * multiplication. A loss that is fused with the output layer does it in its own kernel. */
+/* Appends what a model does with its logits before the loss, as operators of PyTorch: a factor; or division,
+ * tanh, which keeps its output, and multiplication. A loss that is fused with the output layer does it in its
+ * own kernel. */
 static void factors(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->tokens * s->vocab * s->e;
@@ -21,7 +22,7 @@ static void factors(struct ss_ops *ops, const struct ss_shape *s)
     }
 }
 
-/* To the rows of a vocabulary narrower than the model; the logits keep its output. */
+/* Appends the projection to the rows of a vocabulary narrower than the model; the logits keep its output. */
 static void projection(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp;
@@ -30,30 +31,33 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = own * (s->row + (s->model->final_norm ? 0 : s->h)) * s->e;
 }
 
-/* What the output layer's backward holds beside the logits' gradient: gradients of its input, what sequence parallelism gathers, and,
- * though the weight's gradient is added up in place, an empty tensor as large, which autograd takes for it. */
+/* Returns what the output layer's backward holds beside the gradient of the logits: gradients of its input,
+ * what sequence parallelism gathers, and an empty tensor of the weight's size, which autograd takes for the
+ * weight's gradient although that is added up in place. */
 static double output_backward(const struct ss_shape *s, const struct ss_op *layer)
 {
     return s->vocab * s->row * s->e + fmax(layer->working_bytes, s->tokens * s->row * s->e);
 }
 
-/* Transformer Engine's cross entropy: a kernel reads the logits, another makes their gradient of them. */
+/* Returns whether the loss leaves the logits' gradient in their place: in Transformer Engine's cross entropy
+ * one kernel reads the logits, and another replaces them by their gradient. */
 static int leaves_gradient(const struct ss_shape *s)
 {
     return s->stack->fused_cross_entropy > 1;
 }
 
-/* Pieces of the tokens that Liger's output layer and loss take one after the other: their logits are about as large as the hidden
- * states (ops/fused_linear_cross_entropy.py). */
+/* Returns into how many pieces Liger's output layer and loss cut the tokens, so that the logits of a piece
+ * are about as large as the hidden states (ops/fused_linear_cross_entropy.py). */
 static double linear_loss_pieces(const struct ss_shape *s)
 {
     double rows = exp2(ceil(log2(ceil(s->tokens / ceil(s->vocab / s->row)))));
     return ceil(s->tokens / rows);
 }
 
-/* Liger's forward makes the gradients of the output layer's input and weight: a kernel reads a piece's logits twice and leaves their
- * gradient there; the weight's part is made in the model's type, turned to fp32 and added. The backward multiplies both by the
- * gradient of the loss. */
+/* Prices Liger's fused output layer and loss. Its forward makes the gradients of the output layer's input and
+ * weight. A kernel reads a piece's logits twice and replaces them by their gradient; the weight's part is
+ * made in the model's type, cast to fp32 and added. The backward multiplies both by the gradient of the
+ * loss. */
 static void linear_loss(struct ss_op *op, const struct ss_shape *s)
 {
     double pieces = linear_loss_pieces(s), weight = s->vocab * s->row, input = s->tokens * s->row;
@@ -64,7 +68,8 @@ static void linear_loss(struct ss_op *op, const struct ss_shape *s)
     op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
 }
 
-/* Maximum, target logit and sum of the parallel cross entropy, each reduced; Transformer Engine gathers all three of every rank. */
+/* Appends the reductions of the parallel cross entropy: maximum, target logit and sum. Transformer Engine
+ * gathers all three from every rank instead. */
 static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
 {
     double fp32_tokens = s->tokens * 4;
@@ -86,14 +91,14 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     if (s->row != s->h)
         projection(ops, s);
     op = ss_op_linear(ops, "logits", s, s->vocab, s->row, SS_TP_COLUMN, s->storage_precision, 0);
-    if (!s->model->final_norm && s->row == s->h) /* what a norm or a projection keeps else */
+    if (!s->model->final_norm && s->row == s->h) /* otherwise a norm or a projection keeps it */
         op->saved_bytes = ss_op_kept_input(s, s->e);
-    op->gemm_params = 0; /* Megatron's own layer: stays in 16 bit under fp8 */
+    op->gemm_params = 0; /* Megatron's own layer stays in 16 bit under fp8 */
     if (s->stack->fused_linear_loss > 0)
         op->gemm.pieces = linear_loss_pieces(s);
     if (s->stack->fused_wgrad_accumulation > 0)
         output = output_backward(s, op);
-    if (s->tied) /* counted by the embedding where they share a stage; the plan adds the copy else */
+    if (s->tied) /* the embedding counts it on a common stage; elsewhere the plan adds the copy */
         op->params = op->tensors = 0;
     if (s->model->output_bias > 0) {
         op->params += s->vocab;
@@ -103,12 +108,12 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
     ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
-    /* The largest logit of a token is taken away, by the sum of the powers divided, backward multiplied by the token's gradient:
-     * in place, in fp32, with what is broadcast. */
+    /* The forward subtracts a token's largest logit and divides by the sum of powers; the backward multiplies
+     * by the token's gradient: in place, in fp32, with broadcast operands. */
     if (!s->stack->fused_cross_entropy)
         ss_op_strided(op, s->stack->loss_strided * logits, s->stack->loss_strided / 2 * logits, 8);
-    /* 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast back. Transformer Engine's makes
-     * it of the logits, where they are. */
+    /* It keeps 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast
+     * back. Transformer Engine replaces the logits by their gradient. */
     double kept = s->stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
     op->saved_bytes = logits * kept;
     double peak = s->tp > 1 && s->stack->loss_parallel_peak_bytes > 0 ? s->stack->loss_parallel_peak_bytes

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Multi-token prediction, as Megatron-LM's MultiTokenPredictionLayer behind the last transformer layer: the embedding of the
- * tokens one further, norms of it and of the hidden state, both projected together, then a transformer layer (a run of
- * the kind of the model's last one), a norm, and the output layer and loss again. Embedding and output layer have the
- * weights of the main ones.
+ * Multi-token prediction behind the last transformer layer, as Megatron-LM's MultiTokenPredictionLayer. It
+ * embeds the tokens one further on, norms them and the hidden state, and projects both together. A
+ * transformer layer (of the kind of the model's last one), a norm, and the output layer and loss follow.
+ * Embedding and output layer share the weights of the main ones.
  */
 #include "layers/kinds.h"
 
-/* The weights are counted where the embedding is, or as its second copy. No such model has a norm behind it. */
+/* Appends the embedding; its weights are counted with the main embedding, or as its second copy. No such
+ * model has a norm behind it. */
 static void embedding(struct ss_ops *ops, const struct ss_shape *s)
 {
     ss_border_embedding.operators(ops, s);
@@ -31,15 +32,16 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_cast_rows(ops, s, "fp8 cast", own, 2 * s->h, n * s->sp, 2 * s->h * n);
     struct ss_op *op =
         ss_op_linear(ops, "prediction projection", s, n, 2 * s->h, SS_TP_COLUMN, s->gemm_precision, 0);
-    op->model_flops += 2 * s->tokens * 3 * s->h; /* Megatron counts the norms of the whole prediction */
+    op->model_flops += 2 * s->tokens * 3 * s->h; /* Megatron counts all norms of the prediction here */
     op->saved_bytes = 2 * own * s->h * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
-    /* Its columns are gathered; under sequence parallelism each rank takes its tokens, whose gradients are gathered. */
+    /* The columns of the projection are gathered. Under sequence parallelism each rank takes its tokens,
+     * whose gradients are gathered. */
     ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, s->tokens * s->h * s->e);
     if (s->sp > 1)
         ss_op_border(ops, s, SS_PHASE_I, SS_COLL_ALL_GATHER, s->tokens * s->h * s->e);
 }
 
-/* The norm is its own, the matrix the main output layer's. */
+/* Appends the loss; the norm is its own, the matrix that of the main output layer. */
 static void loss(struct ss_ops *ops, const struct ss_shape *s)
 {
     ss_border_loss.operators(ops, s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Borders of a chunk inside the pipeline: where tensor ranks send shares of a tensor (ss.pp.scatter_gather), the receiver
- * gathers the activation in its forward and its gradient in the backward.
+ * Borders of a chunk inside the pipeline. Where tensor ranks send shares of a tensor (ss.pp.scatter_gather),
+ * the receiver gathers the activation in its forward and the gradient in the backward.
  */
 #include "layers/kinds.h"
 

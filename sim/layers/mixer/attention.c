@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attention from queries, keys and values to the residual, whatever made them. */
+/* Attention from queries, keys and values to the residual; every mixer of attention uses it. */
 #include <math.h>
 
 #include "job/packing.h"
@@ -11,19 +11,21 @@
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 #define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)
 
-/* Length of the causal sequence in which queries see as many keys on average. A query at position i of its document sees
- * min(i, window) of them, or those of its chunk. */
+/* Returns the length of the causal sequence in which queries see equally many keys on average. A query at
+ * position i of its document sees min(i, window) keys, or those of its chunk. */
 static double keys_seen(const struct ss_shape *s, const struct ss_heads *a)
 {
     return s->packing ? ss_packing_keys(s->packing, a->window, a->chunk)
                       : ss_document_keys(s->sequence, a->window, a->chunk);
 }
 
-/* Transformer Engine makes a mask: positions of queries and keys, their distance (4 B written), both ends of the window (8
- * each), two comparisons (5 each), and flags negated, joined and negated (2, 3, 2); no gradients, so calls without autograd. */
+/* Transformer Engine makes the mask: positions of queries and keys, their distance (4 B written), both ends
+ * of the window (8 each), two comparisons (5 each), and flags negated, joined and negated (2, 3, 2). It has
+ * no gradients, so the calls are without autograd. */
 enum { MASK_BYTES = 4 + 8 + 8 + 5 + 5 + 2 + 3 + 2, MASK_KERNELS = 10 };
 
-/* Q K^T, scale + mask + softmax, dropout, P V over the full square, also where a window masks most of it. */
+/* Prices Q K^T, scale + mask + softmax, dropout and P V over the full square, even where a window masks most
+ * of it. */
 static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a)
 {
     double square = s->tokens * s->sequence * a->heads; /* elements of the score matrices */
@@ -35,7 +37,7 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
         square * s->e * (s->e < 4 ? s->stack->unfused_passes_bwd : s->stack->fp32_passes_bwd);
     op->forward_kernels = s->attention_dropout > 0 ? 4 : 3;
     op->backward_kernels = s->attention_dropout > 0 ? 6 : 5;
-    /* The mask is one square, whatever the batch; gradients of Q and K are read and written. */
+    /* The mask is one square for the whole batch; gradients of Q and K are read and written. */
     if (s->stack->unfused_te > 0) {
         op->forward_bytes +=
             MASK_BYTES * s->sequence * s->sequence + 2 * s->e * s->tokens * a->heads * a->d_v;
@@ -44,9 +46,11 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
         op->forward_launches = MASK_KERNELS;
         op->backward_kernels += 2;
     }
-    /* Softmax output, and with dropout its mask and its output (Korthikanti et al. 2022, 5 a s / h). */
+    /* It keeps the softmax output and, with dropout, its mask and its output (Korthikanti et al. 2022, 5 a s
+     * / h). */
     op->redone_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
-    /* Gradient of the softmax output; the fused backward of 16 bit works in it, the one of fp32 writes another. */
+    /* The backward holds the gradient of the softmax output; the fused kernel of 16 bit works in place, that
+     * of fp32 writes another tensor. */
     op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
     if (s->model->attention_softcap > 0) { /* division, tanh, which keeps its output, and multiplication */
         op->forward_bytes += 6 * square * s->e;
@@ -58,7 +62,7 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
     ss_op_offers(ops, op, CORE_ATTN, square, op->redone_bytes / square)->is_output = 1;
 }
 
-/* Whether the projection keeps a cast input of its own: in 16 bit attention keeps it already. */
+/* Returns whether the projection keeps its own cast input; a 16-bit input is kept by attention already. */
 static int projection_keeps(const struct ss_shape *s)
 {
     return ss_op_saved_in_fp8(s) && !ss_op_kept_in_fp8(s) && !ss_op_casts_again(s);
@@ -72,8 +76,9 @@ static void offer_qkv(struct ss_ops *ops, const struct ss_op *op, const struct s
     ss_op_offers(ops, op, CORE_ATTN, s->tokens * a->groups * a->d_v, s->e);
 }
 
-/* What the group moves: K and V by steps of a ring or gathered, with their gradients in the backward; or everything by an all-to-all of
- * heads and tokens, in the backward output and its gradient, then the gradients of Q, K and V. */
+/* Returns what the group moves. A ring moves K and V in steps, a gather at once, both with their gradients in
+ * the backward. An all-to-all of heads and tokens moves everything; in the backward the output and its
+ * gradient, then the gradients of Q, K and V. */
 static struct ss_op_context context_of(const struct ss_shape *s, const struct ss_heads *a)
 {
     double kv = s->tokens * a->groups * (a->d + a->d_v) * s->e, q = s->tokens * a->heads * a->d * s->e,
@@ -89,7 +94,7 @@ static struct ss_op_context context_of(const struct ss_shape *s, const struct ss
 
 static struct ss_op_attention sizes(const struct ss_shape *s, const struct ss_heads *a)
 {
-    int whole = s->cp_comm == SS_CP_A2A; /* a rank sees all tokens of a part of the heads */
+    int whole = s->cp_comm == SS_CP_A2A; /* a rank sees all tokens of some of the heads */
     return (struct ss_op_attention){
         .kernel = s->attention,
         .fp8 = s->fp8_attention,
@@ -105,17 +110,18 @@ static struct ss_op_attention sizes(const struct ss_shape *s, const struct ss_he
     };
 }
 
-/* A flash or fused kernel. */
+/* Prices a flash or fused kernel. */
 static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a)
 {
     struct ss_op_attention *at = &op->attention;
     const struct ss_heads all = {0};
-    double statistics = s->tokens * a->heads; /* of the softmax, in fp32 */
+    double statistics = s->tokens * a->heads; /* statistics of the softmax, in fp32 */
     at->keys = keys_seen(s, a);
     at->most_keys = a->window > 0 ? fmin(a->window, at->keys) : at->keys;
     at->keys_backward = s->fp8_attention ? keys_seen(s, &all) : at->keys;
     op->forward_flops = 2 * s->tokens * at->keys * a->heads * (a->d + a->d_v) / 2; /* causal half */
-    /* Scores again, and the gradients of Q and K in d; those of the probabilities and of V in d_v. */
+    /* The backward computes the scores again, the gradients of Q and K in d, and those of the probabilities
+     * and of V in d_v. */
     op->backward_flops =
         (3 * a->d + 2 * a->d_v) / (a->d + a->d_v) * op->forward_flops * at->keys_backward / at->keys;
     op->backward_kernels = 3;
@@ -123,7 +129,8 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
     ss_op_offers(ops, op, CORE_ATTN, statistics, 4)->is_output = 1;
 }
 
-/* Keeps its output, the input of the projection, and Q, K and V unless they are kept before. */
+/* Appends the attention kernel. It keeps its output, the input of the projection, and Q, K and V unless
+ * earlier operators keep them. */
 static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
 {
     struct ss_op *op = ss_op_add(ops, "core attention", SS_OP_ATTENTION);
@@ -145,13 +152,14 @@ static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     else
         fused(ops, op, s, a);
     op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes;
+    /* all of K and V, and in the backward their gradients */
     if (s->attention != SS_ATTENTION_UNFUSED && op->attention.context.coll == SS_COLL_ALL_GATHER && s->cp > 1)
-        op->working_bytes = 2 * s->cp * kv * s->e; /* whole K and V, and in the backward their gradients */
+        op->working_bytes = 2 * s->cp * kv * s->e;
     op->operator_bytes = s->tokens * a->heads * (a->d_v * s->e + 4); /* its output and the statistics */
 }
 
-/* In mxfp8 queries, keys and values are quantized by rows and by columns, as operands of GEMMs are, and so is the gradient of the
- * output. */
+/* Appends the casts for mxfp8: queries, keys and values are quantized by rows and by columns, as operands of
+ * GEMMs are, and so is the gradient of the output. */
 static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double qkv = s->tokens * (a->heads * a->d + a->groups * (a->d + a->d_v)),

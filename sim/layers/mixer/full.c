@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multi-head and grouped-query attention: queries, keys and values from one joint layer, or from a layer each. */
+/* Multi-head and grouped-query attention. Queries, keys and values come from one joint layer, or from a layer
+ * each. */
 #include <math.h>
 
 #include "layers/attention.h"
@@ -7,9 +8,10 @@
 
 #define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
 
-/* Transformer Engine takes Q, K and V as they lie in the joint QKV where nothing was made of one of them (sbh3d). Else it wants V
- * contiguous, too, and where heads share keys Q is a copy, for its groups do not lie one behind another; the gradients are joined by
- * torch.cat (SplitAlongDim), an element at a time until PyTorch 2.8. */
+/* Prices Transformer Engine's layouts. It reads Q, K and V inside the joint QKV tensor where no operator
+ * changed one of them (sbh3d). Otherwise it wants V contiguous, too; and where heads share keys Q is copied,
+ * because its groups do not lie one behind another. torch.cat joins the gradients (SplitAlongDim), one
+ * element at a time until PyTorch 2.8. */
 static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a, double q,
                       double kv)
 {
@@ -19,14 +21,15 @@ static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct s
     ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
 }
 
-/* Copies between the layouts of the GEMMs and of attention: none where its kernel takes strides, as PyTorch's, but those of
- * repeated keys and values. Layers before Transformer Engine's: the context, its gradient, and the gradients of Q, K and V joined. Each
- * is strided. */
+/* Appends copies between the layouts of the GEMMs and of attention. A kernel that takes strides, as PyTorch's
+ * does, needs only copies of repeated keys and values. Layers older than Transformer Engine's copy the
+ * context, its gradient, and the joined gradients of Q, K and V, all strided. */
 static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = s->tokens * a->heads * a->d, kv = s->tokens * a->groups * a->d, copy = 2 * s->e;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (s->stack->repeats_kv > 0 && a->heads > a->groups) { /* expanded, and gradients added up */
+    /* keys and values are expanded, and their gradients added up */
+    if (s->stack->repeats_kv > 0 && a->heads > a->groups) {
         ss_op_traffic(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
     } else if (s->stack->split_linear > 0) {
         ss_op_traffic(op, 0, 0, 0, 0);
@@ -38,7 +41,8 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     }
 }
 
-/* Norms of queries and keys, each of every head or of all at once, whose inputs are kept beside what attention keeps. */
+/* Appends norms of queries and keys, of every head or of all at once. Their inputs are kept beside what
+ * attention keeps. */
 static void qk_norm(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double x = s->tokens * (a->heads + a->groups) * a->d;
@@ -57,16 +61,17 @@ static void qk_norm(struct ss_ops *ops, const struct ss_shape *s, const struct s
     ss_op_offers(ops, op, QKV_LINEAR, s->tokens * a->groups * a->d, s->e);
 }
 
-/* YaRN scales sines and cosines, which Transformer Engine's fused kernel cannot, so that Megatron core turns queries and keys in
- * PyTorch's operators, each reading or writing them once or, a half of a head's channels, half: two products (4), minus and the
- * halves put together (1 + 2), their sum (3), and together with the channels that are not turned, of which there are none (2).
- * Backward the products (4), halves put together and minus (2 + 1), a sum (3), the slice put into zeros (3), zeros for the empty
- * slice and a sum (1 + 3). Kernels of both. Strided or broadcast are the products, minus and the halves put together: 3.5 elements of
- * each either way. */
+/* YaRN scales sines and cosines, which Transformer Engine's fused kernel cannot, so Megatron core rotates
+ * queries and keys with PyTorch's operators. Each reads or writes them once, or half of them for half of the
+ * channels. Forward: two products (4), minus and joining of the halves (1 + 2), their sum (3), joining with
+ * the channels that are not rotated, of which there are none (2). Backward: the products (4), joining of the
+ * halves and minus (2 + 1), a sum (3), the slice put into zeros (3), zeros for the empty slice and a sum (1 +
+ * 3). The kernels are counted for both. Products, minus and joining have strided or broadcast operands: 3.5
+ * elements of each either way. */
 enum { YARN_PASSES = 12, YARN_BACKWARD_PASSES = 17, YARN_KERNELS = 12, YARN_BACKWARD_KERNELS = 22 };
 
-/* Behind the joint layer. Where Llama 4 attends to all tokens it neither norms nor turns queries and keys, and scales queries by
- * their position; EXAONE 4 norms them there. */
+/* Appends what follows the joint layer. Where Llama 4 attends to all tokens it neither norms nor rotates
+ * queries and keys, and scales queries by their position; EXAONE 4 norms them there. */
 static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = s->tokens * a->heads * a->d * s->e * 2, k = s->tokens * a->groups * a->d * s->e * 2;
@@ -77,7 +82,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
         return;
     }
     qk_norm(ops, s, a);
-    if (s->rope && !a->unturned) { /* also where a part of a head is turned: the rest is copied */
+    if (s->rope && !a->unturned) { /* also where only a part of a head is rotated: the rest is copied */
         int apart = s->te && s->model->yarn > 0;
         double qk = q + k, passes = s->stack->rope_passes;
         double strided = apart ? SS_TURNED_STRIDED * qk / (2 * s->e) : 0;
@@ -118,7 +123,7 @@ struct ss_heads ss_heads_joint(const struct ss_shape *s)
                              .d_v = d};
 }
 
-/* The norm is a part of Transformer Engine's layer of Q, K and V. */
+/* The norm belongs to Transformer Engine's layer of Q, K and V. */
 void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;

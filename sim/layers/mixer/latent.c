@@ -6,8 +6,8 @@
 #define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 
-/* From the hidden state to a latent of `width`, `normed` of which go through a norm. Every tensor rank has all of the weights and works on its share of the
- * tokens. */
+/* Appends the projection from the hidden state to a latent of `width` elements; `normed` of them go through a
+ * norm. Every tensor rank has all of the weights and works on its share of the tokens. */
 static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const char *name, double width,
                             double normed)
 {
@@ -17,15 +17,16 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
     struct ss_op *op = ss_op_replicated(ops, name, s, width, s->h, s->gemm_precision);
     op->params += s->qkv_bias ? width : 0;
     op->tensors += s->qkv_bias;
-    op->model_flops +=
-        2 * own * normed; /* Megatron counts the norm of the latent, whether there is one or not */
-    /* where not in fp8, the norm keeps it for all */
+    /* Megatron counts the norm of the latent whether there is one or not */
+    op->model_flops += 2 * own * normed;
+    /* outside fp8 the norm keeps it for all */
     op->saved_bytes = ss_op_saved_in_fp8(s) && !ss_op_kept_in_fp8(s) ? own * s->h * s->quantized : 0;
     if (op->saved_bytes > 0)
         ss_op_offers(ops, op, QKV_LINEAR, own * s->h, s->quantized);
 }
 
-/* From a latent to the rank's heads, with the norm of the latent, which is kept before the norm and behind it. */
+/* Appends the projection from a latent to the rank's heads, and the norm of the latent, which is kept before
+ * and behind the norm. */
 static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const char *const names[2],
                           double width, double columns)
 {
@@ -51,11 +52,12 @@ static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const ch
         ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
 }
 
-/* Turns the part with position of queries in place; keys are put together of each head's own part and the one that all
- * heads share, values made contiguous. Keeps Q, K and V for attention. PyTorch's operators of Megatron core's
- * MultiLatentAttention: angles 6, each rotation 9, halves put together and made contiguous 6. Strided are the turned channels as above
- * and once more, for every second one comes first; both parts of queries and of keys put together, and values; backward the
- * gradients of what the up-projections made. */
+/* Rotates the positional part of queries in place, joins the keys from each head's own part and the part that
+ * all heads share, and makes values contiguous. It keeps Q, K and V for attention. PyTorch's operators of
+ * Megatron core's MultiLatentAttention: angles 6, each rotation 9, joining the halves and making them
+ * contiguous 6. Strided operands: the rotated channels as above and once more, because every second channel
+ * comes first; both parts of queries and of joined keys, and values; in the backward the gradients of the
+ * up-projections' outputs. */
 static void rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     const struct ss_model *m = s->model;
@@ -91,7 +93,7 @@ static void qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_he
     rope(ops, s, a);
 }
 
-/* The norm is a module of its own, whose output stays in 16 bit for both down-projections. */
+/* Appends the norm, a module of its own; its output stays in 16 bit for both down-projections. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp, kept = ss_op_kept_in_fp8(s) ? 1 : s->e;
@@ -103,12 +105,12 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_NORM), x, s->e);
     if (ss_precision_is_quantized(s->gemm_precision) && s->te && kept > 1)
         return;
-    /* Two layers keep it; a tensor that is moved twice is two on the host. */
+    /* Two layers keep the tensor, and a tensor that is moved twice is on the host twice. */
     ss_op_offers(ops, op, QKV_LINEAR, x, kept)->is_output = 1;
     ss_op_offers(ops, op, QKV_LINEAR, x, kept)->bytes = 0;
 }
 
-/* The part of the keys with position, which all heads share, is gathered, and its gradient scattered. */
+/* Appends the gather of the keys' positional part, which all heads share, and the scatter of its gradient. */
 static void borders(struct ss_ops *ops, const struct ss_shape *s)
 {
     double shared = s->tokens * s->model->qk_pos_emb_head_dim * s->e;
@@ -118,7 +120,7 @@ static void borders(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_border(ops, s, SS_PHASE_I, SS_COLL_REDUCE_SCATTER, shared);
 }
 
-/* Multi-head attention behind its up-projections. */
+/* Returns the heads behind the up-projections, which are those of multi-head attention. */
 struct ss_heads ss_heads_latent(const struct ss_shape *s)
 {
     const struct ss_model *m = s->model;
@@ -131,7 +133,7 @@ void ss_op_latent_attention(struct ss_ops *ops, const struct ss_shape *s, const 
 {
     norm(ops, s);
     qkv(ops, s, a);
-    if (s->qkv_bias) /* counted as those of a joint layer */
+    if (s->qkv_bias) /* counted like those of a joint layer */
         ops->bias_columns += 3 * a->heads * a->d;
     ss_op_attention(ops, s, a, 1);
     borders(ops, s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention of a model's local layers: a query sees the keys of a window, or of its chunk, where that is shorter than the sequence.
- * Where a model neither norms nor turns queries and keys in its other layers, as Llama 4, its local ones are these at any length.
+ * Attention of a model's local layers: a query sees the keys of a window, or of its chunk, where that is
+ * shorter than the sequence. Where a model neither norms nor rotates queries and keys in its other layers, as
+ * Llama 4, these layers are local at any length.
  */
 #include "layers/attention.h"
 #include "layers/kinds.h"

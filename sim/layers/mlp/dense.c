@@ -3,8 +3,8 @@
 #include "layers/kinds.h"
 #include "layers/mlp.h"
 
-/* Sums over the tokens of the output gradients of the layer's linear layers: the bias gradients, which Transformer Engine forms in its
- * GEMMs and casts. They belong to operators that are counted elsewhere. */
+/* Appends the bias gradients of the layer's linear layers: sums of output gradients over the tokens, which
+ * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
 static void bias_gradients(struct ss_ops *ops, const struct ss_shape *s)
 {
     ss_op_kernels(ops, "bias gradients", 0, s->tokens * ops->bias_columns * s->e, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange
- * between the ranks of the expert group, experts as grouped GEMMs, exchange and permutation back; shared experts beside.
+ * A mixture of experts, as Megatron-LM's MoELayer: router, permutation, exchange between the ranks of the
+ * expert group, experts as grouped GEMMs, exchange and permutation back. Shared experts run beside them.
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 
-/* The norm before the mixture. Router, permutation and shared experts read it, so it stays in 16 bit. */
+/* Appends the norm before the mixture. Router, permutation and shared experts read its output, so that stays
+ * in 16 bit. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp;
@@ -26,12 +27,13 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MLP_NORM), x, s->e);
 }
 
-/* Operators of the router beside those of every router: the best of the groups; sigmoid scores with a bias that chooses, which are
- * gathered, divided by their sum and scaled, for the auxiliary loss divided again, and the counts that move the bias. */
+/* Further operators of some routers: the best of the groups; sigmoid scores with a choosing bias, which are
+ * gathered, divided by their sum and scaled, and divided again for the auxiliary loss; and the counts that
+ * move the bias. */
 enum { GROUP_KERNELS = 9, BIAS_KERNELS = 11, BIAS_BACKWARD_KERNELS = 11, COUNT_KERNELS = 2 };
 
-/* The router's input times noise, as Megatron's apply_input_jitter: numbers drawn, scaled, moved and multiplied. The noise is kept, and
- * the product, which the router's GEMM reads. */
+/* Appends Megatron's apply_input_jitter, which multiplies the router's input by noise: numbers are drawn,
+ * scaled, moved and multiplied. It keeps the noise, and the product, which the router's GEMM reads. */
 static void jitter(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->tokens / s->sp * s->h * s->e;
@@ -41,22 +43,23 @@ static void jitter(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = 2 * pass;
 }
 
-/* Scores of all experts, and what chooses top-k of them, in PyTorch's operators as Megatron core 0.13 calls them: top-k,
- * softmax, map of the tokens (10), scores and map again for the auxiliary loss, its sums, its log (16). Fused there is a kernel
- * each for top-k, scores and loss; the counts, the map, the log. */
+/* Appends the router: scores of all experts, and the choice of top-k in PyTorch's operators as Megatron core
+ * 0.13 calls them: top-k, softmax, map of the tokens (10); scores and map again for the auxiliary loss, its
+ * sums, its log (16). Fused there is one kernel each for top-k, scores and loss, and those for counts, map
+ * and log. */
 static void router(struct ss_ops *ops, const struct ss_shape *s)
 {
     double own = s->tokens / s->sp, scores = own * s->experts;
     jitter(ops, s);
     struct ss_op *op = ss_op_replicated(ops, "router", s, s->experts, s->h, s->storage_precision);
-    op->gemm_params = op->model_flops = 0; /* in 16 bit under fp8, as the logits; Megatron counts none */
+    op->gemm_params = op->model_flops = 0; /* 16 bit under fp8, as the logits; Megatron does not count it */
     op->params +=
         (s->model->router_bias > 0 ? s->experts : 0) + (s->model->router_linear_bias > 0 ? s->experts : 0);
     op->tensors += (s->model->router_bias > 0) + (s->model->router_linear_bias > 0);
-    op->saved_bytes = scores * 4; /* logits; the norm keeps the input */
+    op->saved_bytes = scores * 4; /* keeps the logits; the norm keeps the input */
     if (s->router_fp32 && s->e < 4) {
-        /* Forward cuBLAS writes fp32 of 16-bit inputs. Backward input and weight are cast, and their gradients, whose
-         * GEMMs move 4 bytes where they moved 2. */
+        /* Forward: cuBLAS writes fp32 from 16-bit inputs. Backward: input, weight and their gradients are
+         * cast, and the GEMMs move 4 bytes instead of 2. */
         double x = own * s->h, w = s->experts * s->h;
         ss_op_kernels(ops, "router casts", 0, 16 * (x + w), 0, 4);
         ops->op[ops->n - 1].is_cast = 1;
@@ -71,8 +74,9 @@ static void router(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = scores * (4 + 1); /* probabilities, map */
 }
 
-/* Counts of the experts' tokens, which the host waits for: their sums, their exchange, copies to the host. HybridEP gathers the map of
- * all tokens of the expert group to experts, a byte each, and each rank reads all of it. */
+/* Appends the counts of the experts' tokens, for which the host waits: sums, their exchange, copies to the
+ * host. HybridEP gathers the map from all tokens of the expert group to experts, one byte each, and each rank
+ * reads all of it. */
 static void counts(struct ss_ops *ops, const struct ss_shape *s)
 {
     int kernels = s->dispatcher == SS_DISPATCH_ALLTOALL ? 12 : ss_op_by_stages(s) ? 3 : 5;
@@ -82,7 +86,7 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
         double map = hybrid && s->ep > 1 ? s->ep * s->tokens / s->sp * s->experts : 0;
         ss_op_traffic(op, map, 0, kernels, 0);
         op->gathers_first = map;
-        if (hybrid) { /* its dispatch calls NCCL and launches the others */
+        if (hybrid) { /* its dispatch calls NCCL and launches the other kernels */
             op->forward_kernels = 1;
             op->forward_launches = kernels - 1;
         }
@@ -90,20 +94,22 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
     ops->op[ops->n - 1].host_waits = s->ep * s->etp > 1 && !s->padded;
 }
 
-/* Bytes of one member's buffer to the experts or back, in 16 bit: its copies of tokens, as many as the busiest rank gets, or
- * sends; or its tokens where a dispatcher copies them on the way (struct ss_token_spread). */
+/* Returns the bytes of one member's buffer in 16 bit, to the experts or back: the copies of tokens that the
+ * busiest rank gets or sends; or tokens, where a dispatcher copies them on the way (struct
+ * ss_token_spread). */
 static double moved(const struct ss_shape *s)
 {
     return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
 }
 
-/* These bytes where a dispatch moves 1 byte an element and the scale of 128 of them. */
+/* Returns these bytes where a dispatch moves 1 byte an element and one scale for 128 elements. */
 static double moved_in_fp8(const struct ss_shape *s)
 {
     return moved(s) / s->e * ss_op_dispatched(s);
 }
 
-/* Kinds of the exchange to the experts and of the exchange back, which are one kind where amounts are even. */
+/* Return the kinds of the exchange to the experts and of the exchange back; both are one kind where amounts
+ * are even. */
 static int kind_there(const struct ss_shape *s)
 {
     return ss_op_by_stages(s) ? SS_COLL_DISPATCH : SS_COLL_ALL_TO_ALL;
@@ -116,9 +122,10 @@ static int kind_back(const struct ss_shape *s)
     return s->uneven ? SS_COLL_ALL_TO_ALL_BACK : SS_COLL_ALL_TO_ALL;
 }
 
-/* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. The
- * probability of each copy in fp32, which weighs the activation there, and its gradient on the way back have an all-to-all of their
- * own; HybridEP sends each copy with those of all experts that the fabric joins. */
+/* Appends the dispatch: an all-to-all in the expert group, then a gather in its tensor group. Tensors that
+ * are summed stay in 16 bit. The fp32 probability of each copy weighs the activation there; it and its
+ * gradient have all-to-alls of their own. HybridEP sends with each copy the probabilities of all experts that
+ * fabric joins. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
@@ -146,7 +153,8 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
 
-/* Backward the gradients of the experts' outputs, which go to fp8 GEMMs, are dispatched. */
+/* Appends the combine. Its backward dispatches the gradients of the experts' outputs, which go to fp8
+ * GEMMs. */
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;
@@ -163,7 +171,7 @@ static void combine(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_exchange(ops, "combine", SS_COMM_EP, kind_back(s), kind_there(s), moved(s), moved_in_fp8(s));
 }
 
-/* One linear layer of the experts of a rank. */
+/* Appends one linear layer of all experts of a rank. */
 static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n,
                              double k)
 {
@@ -177,14 +185,14 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->gemm.groups * n * k;
     op->tensors = (int)op->gemm.groups;
-    op->forward_launches = op->tensors;      /* cuBLAS, a GEMM an expert on streams side by side */
-    op->backward_launches = 3 * op->tensors; /* and the hook that says that its gradient is ready */
+    op->forward_launches = op->tensors;      /* cuBLAS runs a GEMM for each expert, on streams side by side */
+    op->backward_launches = 3 * op->tensors; /* one is the hook that reports a finished gradient */
     if (s->fused_experts) {
         op->gemm.one_kernel = 1;
         op->forward_launches = 0;
         op->backward_launches = op->tensors;
     }
-    if (s->sequential) { /* each of a call of its own, whose latency is the GEMM's */
+    if (s->sequential) { /* each expert has a call of its own, whose latency is that of its GEMM */
         op->forward_kernels = op->forward_launches;
         op->backward_kernels = 2 * op->tensors;
         op->forward_launches = op->backward_launches = 0;
@@ -196,7 +204,8 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     return op;
 }
 
-/* Input and output of the experts' FC1. Where its input is moved, Transformer Engine keeps the one of 16 bit in place of its cast. */
+/* Offers the input and output of the experts' FC1. Where the input is moved, Transformer Engine keeps its
+ * 16-bit form instead of its cast. */
 static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_shape *s, double fc1,
                   double kept, double kept_output)
 {
@@ -206,9 +215,10 @@ static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_sh
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT), s->routed * fc1, kept_output);
 }
 
-/* Both halves of the activation's input are clamped and put together, each in a kernel of PyTorch's. Backward a half whose one side
- * is bounded is compared (a flag of 1 byte an element) and chosen; the other is compared twice; and halves are put together. A half's
- * rows lie apart: what reads one is strided, two kernels forward and five backward. */
+/* PyTorch's kernels clamp both halves of the activation's input and join them. In the backward a half with
+ * one bound is compared (a flag of 1 byte an element) and chosen; the other half is compared twice; then the
+ * halves are joined. The rows of a half lie apart, so kernels that read one are strided: two forward, five
+ * backward. */
 enum { CLAMP_KERNELS = 3, CLAMP_BACKWARD_KERNELS = 7, CLAMP_BACKWARD_PASSES = 11, CLAMP_FLAGS = 8 };
 
 static void clamp(struct ss_ops *ops, const struct ss_shape *s)
@@ -224,8 +234,9 @@ static void clamp(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = op->redone_bytes = 2 * half * s->e;
 }
 
-/* Fused, the first product's epilogue clamps, activates and quantizes, and the backward's of the second what goes on to the first:
- * what the first reads and the second's gradient are quantized by kernels of their own. */
+/* Appends the casts of the experts. Fused, the epilogue of the first product clamps, activates and quantizes,
+ * and that of the second product's backward quantizes what goes on to the first. The input of the first
+ * product and the gradient of the second have kernels of their own. */
 static void cast(struct ss_ops *ops, const struct ss_shape *s, double in, double out, int first)
 {
     if (!ss_precision_is_quantized(s->gemm_precision))
@@ -250,44 +261,46 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
     op = ss_op_activation(ops, s, s->routed, s->moe_ffn);
     if (s->fused_experts)
         ss_op_traffic(op, 0, 0, 0, 0);
-    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* its output is kept here: the input of FC2 */
+    op->modules = SS_MODULE_BIT(SS_MODULE_MOE_ACT); /* keeps its output here: the input of FC2 */
     op->saved_bytes = op->redone_bytes = s->routed * s->moe_ffn * kept;
 }
 
-/* The experts of a rank on the tokens that came to it. Their probabilities weigh the activation, so that nothing behind it is
- * kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
+/* Appends the experts of a rank on the tokens that they got. Probabilities weigh the activation, so nothing
+ * behind it is kept. In fp8 the inputs of both products are cast, and transposed for the weight gradients. */
 static void experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     cast(ops, s, s->h, fc1, 1);
     struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
-    /* Its input, which for a single expert is the norm's output, and that of the activation. */
+    /* It keeps its input (for a single expert the norm keeps that) and the input of the activation. */
     op->saved_bytes =
         s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s) ? 1 : s->e));
     offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s) ? 1 : s->e);
     activation(ops, s, kept);
     cast(ops, s, s->moe_ffn, s->h, 0);
     op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
-    /* Gradients as in a dense MLP, and of the copies of tokens beyond the tokens themselves. */
+    /* Gradients are alive as in a dense MLP, and those of the copies of tokens beyond the tokens
+     * themselves. */
     double copies = s->routed - s->tokens / s->sp, inplace = s->stack->inplace_activation > 0;
     op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
                         s->routed * s->moe_ffn * kept;
 }
 
-/* Whether the experts' probabilities are of fp32, beside which PyTorch computes in fp32. */
+/* Returns whether the experts' probabilities are in fp32, so that PyTorch computes in fp32 with them. */
 static int wide_probabilities(const struct ss_shape *s)
 {
     return s->e < 4 && (s->router_fp32 || ss_op_by_stages(s));
 }
 
-/* FC2's bias, weighed by the tokens' probabilities: Megatron splits the tokens by expert, multiplies and adds for each, and
- * puts them together again. Backward the parts of the gradient are put together, and multiplied by bias and by probability, each
- * of which is summed. In fp32 what is in between is twice as wide, and cast. Products with what is broadcast are strided. */
+/* Appends FC2's bias, weighed by the tokens' probabilities. Megatron splits the tokens by expert, multiplies
+ * and adds for each expert, and joins them. The backward joins the parts of the gradient, multiplies them by
+ * bias and by probability, and sums both. In fp32 the tensors between are twice as wide, and cast. Products
+ * with a broadcast operand are strided. */
 static void bias(struct ss_ops *ops, const struct ss_shape *s)
 {
     double pass = s->routed * s->h * s->e;
     int groups = (int)s->local_experts, wide = wide_probabilities(s);
-    if (s->model->expert_bias > 0 && s->fused_experts) /* of the gradient, a kernel for both sums */
+    if (s->model->expert_bias > 0 && s->fused_experts) /* one kernel for both sums of the gradient */
         ss_op_kernels(ops, "experts bias", 0, pass, 0, 1);
     if (s->model->expert_bias <= 0 || s->fused_experts)
         return;
@@ -296,7 +309,8 @@ static void bias(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_strided(op, pass / s->e, 2 * pass / s->e, 2 * s->e * (1 + wide));
 }
 
-/* On all tokens, tensor parallel as a dense MLP; a gate weighs their output by one number a token. */
+/* Appends the shared experts, on all tokens, tensor parallel as a dense MLP; a gate weighs their output by
+ * one number a token. */
 static void shared_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_mlp_names names = {"shared fc1", "shared fc2", "shared fc3",
@@ -319,7 +333,7 @@ static void shared_experts(struct ss_ops *ops, const struct ss_shape *s)
     op->saved_bytes = s->model->shared_expert_gate ? x : 0; /* output before the gate */
 }
 
-/* Operators that are made together, and done at another place of the list. */
+/* Operators that are made together, but placed later in the list. */
 struct held_back {
     int n;
     struct ss_op op[4];
@@ -338,8 +352,8 @@ static void release(struct ss_ops *ops, const struct held_back *held, int from, 
         ops->op[ops->n++] = held->op[i];
 }
 
-/* Shared experts beside the exchanges: FC1 and activation behind the dispatch is posted, FC2 behind the combine; and between
- * both where another microbatch's compute hides the exchanges. */
+/* Places shared experts beside the exchanges: FC1 and activation behind the post of the dispatch, FC2 behind
+ * that of the combine; between both where another microbatch's compute hides the exchanges. */
 static void early_shared(struct ss_ops *ops, const struct ss_shape *s, struct held_back *held)
 {
     held->n = 0;

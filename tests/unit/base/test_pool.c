@@ -44,8 +44,8 @@ static int run(struct trial *t, int workers, long answers[ITEMS], struct ss_erro
                                  .size = sizeof *answers,
                                  .work = work,
                                  .ctx = t,
-                                 .told = tell,
-                                 .told_ctx = t};
+                                 .on_answer = tell,
+                                 .on_answer_ctx = t};
     memset(answers, 0, ITEMS * sizeof *answers);
     *t->shared_dead = t->told = t->falls = 0;
     return ss_pool_run(&pool, answers, err);

@@ -370,7 +370,7 @@ static void test_pair_call(void)
         struct ss_layer_step gather = POST(SS_COMM_EP, 0.1, 0), first = POST(SS_COMM_EP, 0.05, 0),
                              own = IN_MLP(0.5);
         gather.ahead = first.ahead = 1;
-        own.called = at[i].called;
+        own.in_exchange = at[i].called;
         struct ss_step_list backward =
             LIST(IN_MLP(1), POST(SS_COMM_EP, 0.4, 0), WAIT(SS_COMM_EP), IN_MLP(8), own, first,
                  WAIT(SS_COMM_EP), POST(SS_COMM_EP, 0.3, at[i].sms), WAIT(SS_COMM_EP), COMPUTE(6));

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "comm/collective.h"
-#include "cost/pace.h"
+#include "cost/gpu_spread.h"
 #include "job_helper.h"
 #include "scale_job.h"
 #include "suite.h"

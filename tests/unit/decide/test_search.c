@@ -7,7 +7,7 @@
 
 #include "decide/search_internal.h"
 #include "job_helper.h"
-#include "plan/least.h"
+#include "plan/bounds.h"
 #include "stepsim/search.h"
 #include "suite.h"
 
@@ -428,13 +428,13 @@ static void test_busiest(void)
         "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --gbs 16 --mbs 1 --tp 2 --pp 4 "
         "--cp 1 --schedule zb-h1 --recompute none --clip-grad 0";
     struct ss_find_result *f = search_all(words, "nodes=1", 1);
-    struct ss_plan_least l;
+    struct ss_plan_bounds l;
     struct ss_scenario *s;
     struct ss_request r;
 
     read_text(&r, words);
     CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(ss_plan_least_find(s->job, s->stack, s->platform, NULL, &l, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_plan_bounds_find(s->job, s->stack, s->platform, NULL, &l, NULL), 0);
     CU_ASSERT(!l.barrier && l.even);
     double busiest = l.stage[2].step + 16 * l.stage[2].split, mean = l.stage[0].step + 16 * l.all / 4;
     CU_ASSERT(busiest > 1.01 * mean && l.stage[2].split > l.stage[0].split);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
-#include "result/pace.h"
+#include "result/pace_loss.h"
 #include "stepsim/job.h"
 #include "stepsim/result.h"
 #include "stepsim/stack.h"

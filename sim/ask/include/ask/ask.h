@@ -10,10 +10,10 @@
 #include "stepsim/capacity.h"
 #include "stepsim/compare.h"
 #include "stepsim/files.h"
-#include "stepsim/how.h"
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
+#include "stepsim/run_words.h"
 #include "stepsim/scenario.h"
 #include "stepsim/sweep.h"
 
@@ -37,7 +37,7 @@ struct ss_ask {
     struct ss_request request; /* words of the job */
     struct ss_request told;    /* options that say how it is simulated */
     struct ss_files files;     /* that were read */
-    struct ss_how how;         /* `options.bands` are owned */
+    struct ss_run_words how;   /* `options.bands` are owned */
     struct ss_sweep *vary;     /* owned */
     struct ss_request with;    /* texts of --with, a word each */
     struct ss_capacity_options capacity;
@@ -47,9 +47,9 @@ struct ss_ask {
 };
 int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);
 void ss_ask_end(struct ss_ask *a);
-/* Reads the words of a job, and the options out of them. */
+/* Reads the words of a job, and takes the options out of them. */
 int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *err);
-/* Reads options; what is none is moved to words[0 .. *left-1] in order. */
+/* Reads options; other words move to words[0 .. *left-1], in order. */
 int ss_ask_operands(struct ss_ask *a, int n, char **words, int *left, struct ss_error *err);
 /* Loads the error bands that came with the library. */
 int ss_ask_bands(struct ss_ask *a, struct ss_error *err);

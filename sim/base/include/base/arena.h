@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is freed all at once: a document of a large file has millions of small strings. */
+/* Memory that is freed all at once, for the millions of small strings of a large document. */
 #ifndef SS_BASE_ARENA_H
 #define SS_BASE_ARENA_H
 
 #include <stddef.h>
 
-/* Begins with {0}. */
+/* An arena begins with {0}. */
 struct ss_arena {
     struct ss_arena_block *blocks;
 };
-/* `size` bytes, not cleared, at a multiple of `align`; NULL: there is no memory. */
+/* Returns `size` bytes, not cleared, at a multiple of `align`; NULL: out of memory. */
 void *ss_arena_take(struct ss_arena *arena, size_t size, size_t align);
-/* A copy of text[0 .. len-1] with a final 0; NULL: there is no memory. */
+/* Returns a copy of text[0 .. len-1] with a final 0; NULL: out of memory. */
 char *ss_arena_text(struct ss_arena *arena, const char *text, size_t len);
 void ss_arena_free(struct ss_arena *arena);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer 0: what every room uses. Not installed. */
+/* Helpers that every room uses. They are not installed. */
 #ifndef SS_BASE_H
 #define SS_BASE_H
 
@@ -17,124 +17,131 @@
 #define SS_GIB (1024.0 * 1024.0 * 1024.0)
 
 /* ---- error.c ---- */
-/* Fills *err (when not NULL) with the one text for a lack of this machine's memory; returns SS_ERR_NOMEM. */
+/* Fills *err (when not NULL) with the one text for lack of this machine's memory; returns SS_ERR_NOMEM. */
 int ss_nomem(struct ss_error *err);
 /* Fills *err (when not NULL) and returns code, so that `return ss_fail(...)` reads well.
  * file may be NULL. Newlines in the text become spaces. */
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
-/* Adds the hint to an error just made; returns code. */
+/* Adds the hint to an error that was just made; returns code. */
 int ss_hint(struct ss_error *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- memory.c: arrays that grow; all return NULL/-1 on exhaustion, never abort ---- */
+/* ---- memory.c: arrays that grow; when memory runs out each returns NULL or -1 and never aborts ---- */
 void *ss_calloc(size_t n, size_t size);
-/* Makes room for `need` items of `size` bytes in *array with *cap; 0 or SS_ERR_NOMEM. */
+/* Makes room in *array for `need` items of `size` bytes; *cap is the room so far. Returns 0 or
+ * SS_ERR_NOMEM. */
 int ss_grow(void *array, size_t *cap, size_t need, size_t size);
-/* Bounded copy, always terminated; false when cut. */
+/* Copies at most size - 1 bytes and always terminates; returns false when the text was cut. */
 bool ss_copy(char *dst, size_t size, const char *src);
-/* Writes n >= 0 in decimal to *at, which has room for 11 characters, without a NUL; returns where it ends. A search has millions of
- * names with numbers, for which formats take too long. */
+/* Writes n >= 0 in decimal to *at, which has room for 11 characters, without a NUL; returns where the digits
+ * end. A search writes millions of names with numbers, for which printf formats take too long. */
 char *ss_write_int(char *at, int n);
-/* Is it one of the space separated words of the list? */
+/* Returns true when `word` is one of the space separated words of the list. */
 bool ss_has_word(const char *list, const char *word);
 
 /* ---- file.c, data.c ---- */
 struct ss_files;
-/* SS_ERR_IO, SS_ERR_NOMEM of ENOMEM: "cannot WHAT: " and the system's words for errno's value, with what to do about it. */
+/* Fills the error "cannot WHAT: " with the system's words for errnum and with what to do about it. Returns
+ * SS_ERR_IO, or SS_ERR_NOMEM for ENOMEM. */
 int ss_file_fail(struct ss_error *err, const char *path, const char *what, int errnum);
-/* errno's value of a stream that has ferror(): the error may be old, so it is asked for once more by a byte that nobody reads, for
- * what was written is incomplete. EIO where nothing says why. */
+/* Returns errno's value for a stream that has ferror(). The error may be old, so the function writes one more
+ * byte to get it again; the file is incomplete and nobody reads that byte. Returns EIO where the system gives
+ * no reason. */
 int ss_file_why(FILE *stream);
-/* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. Devices, FIFOs and sockets are refused with
- * SS_ERR_INPUT before they are opened, folders with SS_ERR_IO; a pipe that this process has ("/dev/stdin", "/dev/fd/63" of a shell's
- * "<(...)") is read. */
+/* Reads a whole file (at most max_bytes) and adds a NUL; the caller frees *out. "-" is stdin. Devices, FIFOs
+ * and sockets are refused with SS_ERR_INPUT before they are opened, folders with SS_ERR_IO; a pipe that this
+ * process has ("/dev/stdin", "/dev/fd/63" of a shell's "<(...)") is read. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
-/* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.
- * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody
- * may write is refused, to root too. */
+/* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file. Begin returns the
+ * stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody may write is
+ * refused even to root. */
 struct ss_file_writer;
 int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, struct ss_error *err);
 int ss_file_commit(struct ss_file_writer *w, struct ss_error *err);
 void ss_file_abort(struct ss_file_writer *w);
-/* Removes the unfinished file of a program about to die. For signal handlers: frees nothing. */
+/* Removes the unfinished file of a program that is about to die. A signal handler may call it: it frees
+ * nothing. */
 void ss_file_discard(const struct ss_file_writer *w);
-/* UTF-8's byte order mark, with which some editors and spreadsheets begin a file. */
+/* Byte order mark of UTF-8; some editors and spreadsheets begin a file with it. */
 #define SS_BYTE_ORDER_MARK "\xef\xbb\xbf"
-/* Bytes of it at the start of text[0 .. len-1]: 3, or 0 where there is none. */
+/* Returns how many bytes at the start of text[0 .. len-1] are a byte order mark: 3, or 0 for none. */
 size_t ss_byte_order_mark(const char *text, size_t len);
-/* Whether writing to both paths would write one file, whatever links lead there; "-" is stdout, which may be a file; "" and
- * NULL are none, and no device is one file. */
+/* Returns true when writing to both paths would write one file, whatever links lead there. "-" is stdout,
+ * which may be a file. "" and NULL are no file, and a device never counts as one. */
 bool ss_file_same_target(const char *a, const char *b);
-/* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models",
- * "workloads/stacks"): $STEPSIM_DATA, then the data folder of ss_home, in this order.
- * A name that none has is looked for in any case and without the dashes between words ("Llama-3.1-8B" finds
- * llama3.1-8b). A name with '/' or ending in `suffix` is taken as a path; a folder stands for its config.json where
- * `suffix` is ".json". 0 or SS_ERR_IO naming the choices; also when $STEPSIM_DATA is set to what is no such folder. */
+/* Finds `name` + `suffix` under the data folder `kind` ("platforms", "workloads/models", "workloads/stacks"):
+ * first in $STEPSIM_DATA, then in the data folder of ss_home. A name without a match is compared again in any
+ * case and without the dashes between words ("Llama-3.1-8B" finds llama3.1-8b). A name with '/' or ending in
+ * `suffix` is a path; a folder stands for its config.json where `suffix` is ".json". Returns 0, or SS_ERR_IO
+ * with the choices. A $STEPSIM_DATA that is no data folder is SS_ERR_IO, too. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
-/* Of a name that is none of those known and no path: 0 where there is no such file, else an error of `code` that says in what
- * the files of `whose` end. */
+/* Checks a name that is neither known nor a path. Returns 0 where there is no file of that name, else an
+ * error of `code` that says in what the files of `whose` end. */
 int ss_data_other_ending(const char *name, const char *endings, const char *whose, int code,
                          struct ss_error *err);
-/* As ss_data_find for who can do without the file: *found tells whether there is one. That there is none is no error,
- * that a place cannot be looked at is. */
+/* Does ss_data_find for a caller who can do without the file: *found says whether there is one. A missing
+ * file is no error; a place that cannot be looked at is one. */
 int ss_data_look(const char *kind, const char *name, const char *suffix, char *path, size_t size, bool *found,
                  struct ss_error *err);
-/* Adds the file of that name to the list, where there is one; `files` NULL: nothing happens. */
+/* Adds the file of that name to the list, where the file exists. Nothing happens where `files` is NULL. */
 int ss_data_note(const char *kind, const char *name, const char *suffix, struct ss_files *files,
                  struct ss_error *err);
-/* Whether `path` is of the data folder; *rest is then its end below that folder, "platforms/h800.xml". */
+/* Returns true when `path` is in the data folder; *rest is then its part below that folder,
+ * "platforms/h800.xml". */
 bool ss_data_relative(const char *path, const char **rest);
-/* The path of such an end; SS_ERR_IO where there is no such file. */
+/* Finds the path of that part (`rest`); SS_ERR_IO where there is no such file. */
 int ss_data_place(const char *rest, char *path, size_t size, struct ss_error *err);
 /* Writes the FNV-1a hash of the file's bytes, 16 hexadecimal digits. */
 int ss_file_hash(const char *path, char hash[17], struct ss_error *err);
-/* Sorted names (suffix removed) in that folder; caller frees with ss_names_free. */
+/* Lists the sorted names (suffix removed) of that folder; the caller frees them with ss_names_free. */
 int ss_data_list(const char *kind, const char *suffix, char ***names, size_t *n, struct ss_error *err);
 void ss_names_free(char **names, size_t n);
 
 /* ---- notes.c ---- */
 struct ss_notes;
-/* ss_notes_add for who can do without the note: nothing happens where `notes` is NULL. */
+/* Does ss_notes_add for a caller who can do without the note. Nothing happens where `notes` is NULL. */
 void ss_note(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- home.c ---- */
 bool ss_is_folder(const char *path);
-/* Where a program finds the files that came with it. A constant that each program is linked with, not a question asked
- * when it runs: programs of the build tree have the sources' folder (cmake/home.c.in), the installed program the folders
- * beside its own, so that an installation may be moved, and a program that links the library those of the configured
- * prefix. So an installed program has no path of its build folder to take data or code from. */
+/* Where a program finds the files that came with it. Each program is linked with this constant, so the
+ * program asks nothing when it runs. Programs of the build tree have the folder of the sources
+ * (cmake/home.c.in). The installed program has the folders beside its own, so that an installation may be
+ * moved. A program that links the library has those of the configured prefix. An installed program thus has
+ * no path of its build folder to take data or code from. */
 struct ss_home_place {
     const char *below_program; /* path from the running program's folder, taken where it exists; NULL: none */
-    const char *below_library; /* path from the shared library's folder, where this is one, likewise */
-    const char *folder;        /* absolute: taken otherwise */
+    const char *
+        below_library; /* path from the shared library's folder, taken where it exists and the code is in a library */
+    const char *folder; /* absolute path, taken where neither exists */
 };
 extern const struct ss_home {
     struct ss_home_place data;    /* holds platforms/, workloads/ and validation/ */
     struct ss_home_place modules; /* holds stepsim-simgrid and the modules */
 } ss_home;
-/* Writes the path of the place; the folder need not exist. */
+/* Writes the path of the place; the folder may be missing. */
 void ss_home_find(const struct ss_home_place *place, char *path, size_t size);
 
 /* ---- clock.c ---- */
-/* Seconds of a clock that never goes back. */
+/* Returns the seconds of a clock that never goes back. */
 double ss_clock(void);
 
 /* ---- hash.c ---- */
-/* FNV-1a, 64 bit; start with SS_HASH_INIT. The same on every machine. */
+/* FNV-1a hash of 64 bits, the same on every machine; begin with SS_HASH_INIT. */
 #define SS_HASH_INIT 0xcbf29ce484222325ULL
 uint64_t ss_hash(uint64_t h, const void *data, size_t len);
 
 /* ---- text.c, with stepsim/text.h ---- */
-/* Bytes of the UTF-8 character at c, 1 to 4; 0 where these bytes are none. */
+/* Returns the bytes of the UTF-8 character at c, 1 to 4; 0 where the bytes are no UTF-8. */
 size_t ss_utf8_length(const char *c);
-/* At most `most` bytes of text, whole characters. */
+/* Returns how many bytes, at most `most`, hold whole characters of text. */
 int ss_utf8_cut(const char *text, int most);
 
 /* ---- xml.c: the only user of libxml2 ---- */
-/* A parsed document as a plain tree. Read with XML_PARSE_NONET | XML_PARSE_BIG_LINES, no entity
- * expansion, at most 256 MiB (64 KiB in a code that is no superset of ASCII), depth 256, 4,194,304 elements and 256
- * attributes of a tag. */
+/* A parsed document as a plain tree. It is read with XML_PARSE_NONET | XML_PARSE_BIG_LINES and without entity
+ * expansion. Limits: 256 MiB (64 KiB in an encoding that is no superset of ASCII), depth 256, 4,194,304
+ * elements, 256 attributes a tag. */
 struct ss_xml_attr {
     const char *name, *value;
 };
@@ -147,13 +154,13 @@ struct ss_xml_node {
 };
 struct ss_xml;
 int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
-/* `name` stands for the file in messages. */
+/* Parses a text; `name` stands for the file in messages. */
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
-/* Value of an attribute or NULL. */
+/* Returns the value of an attribute, or NULL. */
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);
 void ss_xml_free(struct ss_xml *doc);
-/* Writes text with & < > " escaped. */
+/* Writes the text with & < > " escaped. */
 void ss_xml_escape(FILE *out, const char *text);
 
 #endif

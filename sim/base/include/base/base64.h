@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* A stream whose bytes go as base64 to `under`. fclose writes the last ones but leaves `under` open.
- * NULL: out of memory. */
+/* Returns a stream that writes its bytes as base64 to `under`. fclose writes the last bytes and leaves
+ * `under` open. NULL: out of memory. */
 FILE *ss_base64_open(FILE *under);
 
 #endif

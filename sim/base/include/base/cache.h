@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is put in a cache and taken from it (stepsim/cache.h). */
+/* Functions that put things into a cache and take them out (stepsim/cache.h). */
 #ifndef SS_BASE_CACHE_H
 #define SS_BASE_CACHE_H
 
@@ -9,18 +9,19 @@
 
 #include "stepsim/cache.h"
 
-/* All that a thing follows from, as 128 bits: two things of one search with one key are not to be expected before its 10^19th. */
+/* A key: 128 bits of hash over everything that the cached thing depends on. A collision is expected after
+ * about 10^19 keys. */
 struct ss_cache_key {
     uint64_t a, b;
 };
 
-/* A key of nothing yet; `kind` tells things of one owner from those of others. */
+/* Returns a key over nothing yet; `kind` keeps the things of one owner apart from those of others. */
 static inline struct ss_cache_key ss_cache_key(uint64_t kind)
 {
     return (struct ss_cache_key){kind + 1, kind + 2};
 }
 
-/* A few instructions a word: keys are made of thousands. */
+/* Mixes one word into the key in a few instructions, because a key is made of thousands of words. */
 static inline void ss_cache_mix(struct ss_cache_key *key, uint64_t word)
 {
     key->a = (key->a ^ word) * 0x9e3779b97f4a7c15ULL;
@@ -36,7 +37,8 @@ static inline void ss_cache_mix_ints(struct ss_cache_key *key, const int *list, 
         ss_cache_mix(key, (uint64_t)(uint32_t)list[i]);
 }
 
-/* Bytes of a structure, of which those between fields count too: where they differ a thing is not found, no more. */
+/* Mixes in the bytes of a structure, padding too. Padding that differs costs a missed hit, never a wrong
+ * one. */
 static inline void ss_cache_mix_bytes(struct ss_cache_key *key, const void *bytes, size_t n)
 {
     const char *at = bytes;
@@ -60,12 +62,13 @@ enum ss_cache_kind {
     SS_CACHE_PACE
 };
 
-/* The thing of a key, which stays until it is given back as often as it was taken; NULL: it is not there. */
+/* Returns the thing of a key, or NULL. The cache keeps it until it is given back as often as it was taken. */
 void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key);
-/* Puts a thing of some `bytes` there, taken once; the cache frees it with `destroy`. -1: out of memory, it stays the caller's. */
+/* Puts a thing of `bytes` bytes into the cache and takes it once; the cache frees it with `destroy`. Returns
+ * -1 when memory runs out; the thing then stays the caller's. */
 int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, size_t bytes,
                  void (*destroy)(void *));
-/* The thing is not read any more. */
+/* Gives back a thing that was taken. */
 void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comma-separated values as RFC 4180 has them: quotes, doubled quotes, line breaks inside quotes. */
+/* Comma-separated values of RFC 4180: quotes, doubled quotes, line breaks inside quotes. */
 #ifndef SS_CSV_H
 #define SS_CSV_H
 
@@ -10,25 +10,25 @@
 
 struct ss_csv;
 
-/* Every row has as many fields as the first, which names the columns; blank lines are skipped. At
- * most 256 columns; a name may stand only once. `name` stands for the file in messages. */
+/* The first row names the columns; every row has as many fields, and blank lines are skipped. Limits: 256
+ * columns, each name once. `name` stands for the file in messages. */
 int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv **out, struct ss_error *err);
 int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err);
 void ss_csv_free(struct ss_csv *csv);
-/* The same row by row: at first only the columns' names are there; ss_csv_next makes the next row row 0, in place of the one
- * before, and sets *more, or 0 behind the last. A row that is wrong is an error when it is reached. */
+/* Reads a file row by row. ss_csv_open reads the names of the columns. ss_csv_next reads the next row into
+ * row 0 and sets *more, to 0 behind the last row. An error in a row is told when that row is read. */
 int ss_csv_open(const char *path, struct ss_csv **out, struct ss_error *err);
 int ss_csv_next(struct ss_csv *csv, int *more, struct ss_error *err);
 
 const char *ss_csv_file(const struct ss_csv *csv);
-size_t ss_csv_rows(const struct ss_csv *csv); /* without the first */
+size_t ss_csv_rows(const struct ss_csv *csv); /* rows without the first */
 size_t ss_csv_columns(const struct ss_csv *csv);
 const char *ss_csv_column_name(const struct ss_csv *csv, size_t column);
-/* Index of a column, -1 if there is none. */
+/* Returns the index of a column, -1 if there is none. */
 int ss_csv_column(const struct ss_csv *csv, const char *name);
-/* Text of a field, "" for a column < 0. */
+/* Returns the text of a field, "" for a column < 0. */
 const char *ss_csv_field(const struct ss_csv *csv, size_t row, int column);
-/* Line of the file on which a row begins. */
+/* Returns the line of the file on which a row begins. */
 int ss_csv_line(const struct ss_csv *csv, size_t row);
 
 /* Writes one field, in quotes where it needs them. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a process that fork made: exit would write the parent's buffers and run its handlers a second time. */
+/* The end of a process that fork made. A plain exit would write the parent's buffers and run its handlers a
+ * second time. */
 #ifndef SS_BASE_LEAVE_H
 #define SS_BASE_LEAVE_H
 
@@ -9,7 +10,8 @@
 void __gcov_dump(void);
 #endif
 
-/* Writes the counts of a coverage build, which only exit does otherwise, of the object that calls: program or module. */
+/* Writes the counts of a coverage build for the calling object, a program or a module; otherwise only exit
+ * writes them. */
 static inline void ss_keep_counts(void)
 {
 #ifdef SS_COVERAGE
@@ -17,7 +19,7 @@ static inline void ss_keep_counts(void)
 #endif
 }
 
-/* Ends the process with this status at once; the counts of a coverage build are kept. */
+/* Ends the process with this status at once; a coverage build keeps its counts. */
 _Noreturn static inline void ss_leave(int status)
 {
     ss_keep_counts(), _exit(status);

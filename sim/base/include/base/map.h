@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hash maps of numbers. The same input gives the same map on every machine; nothing is read in the order of the slots. */
+/* Hash maps of numbers. The same input gives the same map on every machine; nothing reads the slots in their
+ * order. */
 #ifndef SS_BASE_MAP_H
 #define SS_BASE_MAP_H
 
@@ -14,19 +15,19 @@ static inline uint64_t ss_mix64(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Numbers by 64-bit key; grows. */
+/* A map from 64-bit keys to numbers; it grows. */
 struct ss_map {
     struct ss_map_slot {
         uint64_t key;
-        int value; /* + 1; 0: free */
+        int value; /* value + 1; 0: free */
     } * slot;
     size_t n, size;
 };
-/* The value of `key`, `value` if it is new; -1 out of memory. */
+/* Returns the value of `key`, which is set to `value` if the key is new; -1: out of memory. */
 int ss_map_put(struct ss_map *m, uint64_t key, int value);
-/* -1: not there. */
+/* Returns the value of `key`; -1: the map does not have it. */
 int ss_map_get(const struct ss_map *m, uint64_t key);
-/* Adds to the value of a key that begins at 0. */
+/* Adds `more` to the value of a key; a new key begins at 0. */
 int ss_map_add(struct ss_map *m, uint64_t key, int more);
 void ss_map_free(struct ss_map *m);
 

@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-/* Ascending. */
+/* Both sort in ascending order. */
 void ss_sort(double *values, size_t n);
 void ss_sort_int(int *values, size_t n);
-/* Of n > 0 ascending values. */
+/* Returns the median of n > 0 ascending values. */
 double ss_median(const double *sorted, size_t n);
 
-/* Doublings from 1 to n or more: log2, upwards; 0 for n <= 1. */
+/* Returns how often 1 is doubled until it is at least n: log2, rounded up; 0 for n <= 1. */
 int ss_log2_up(int n);
 
 #endif

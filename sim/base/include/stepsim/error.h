@@ -19,7 +19,7 @@ extern "C" {
     X(SS_ERR_INPUT, -2, 3, "bad-input")         /* a file or value that cannot be understood */              \
     X(SS_ERR_CONFIG, -3, 3, "config-error")     /* a configuration that the framework refuses */             \
     X(SS_ERR_IO, -4, 3, "io")                   /* a file cannot be read or written */                       \
-    X(SS_ERR_UNSUPPORTED, -5, 3, "unsupported") /* understood, but not modelled */                           \
+    X(SS_ERR_UNSUPPORTED, -5, 3, "unsupported") /* the program understands it, but does not model it */      \
     X(SS_ERR_NOMEM, -6, 3, "no-memory")         /* this machine's memory, not the simulated card's */        \
     X(SS_ERR_DEADLOCK, -7, 1, "deadlock")       /* the simulated job blocks for ever */                      \
     X(SS_ERR_OOM, -8, 1, "oom")                 /* the simulated job does not fit its card */                \
@@ -33,7 +33,8 @@ enum ss_status {
 #undef X
 };
 
-/* Takes the next step of a chain of calls unless an earlier one failed; `rc` is then the status of the first that did. */
+/* Takes the next step of a chain of calls unless an earlier step failed. `rc` holds the status of the first
+ * step that failed. */
 #define SS_THEN(rc, step) ((rc) = (rc) ? (rc) : (step))
 
 /* Where and why a call failed. The caller owns it and begins with {0}; no text holds a newline. */
@@ -43,20 +44,22 @@ struct ss_error {
     char file[256]; /* "": no file is at fault */
     char message[1024];
     char hint[512]; /* what to do about it, or "" */
-    /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "" not
+    /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "": not
      * known */
     char flags[256];
 };
 
-/* Returns the short name of a status: "config-error", "ok" for 0, "unknown" for a number that is none. Never NULL. */
+/* Returns the short name of a status: "config-error", "ok" for 0, "unknown" for a number that is no status.
+ * Never NULL. */
 const char *ss_status_name(int status);
-/* Returns the exit status that the program has for a status; 3 for a number that is none. */
+/* Returns the program's exit status for a status of the library; 3 for a number that is no status. */
 int ss_status_exit(int status);
 /* Returns 1 for SS_ERR_CONFIG and SS_ERR_UNSUPPORTED: the configuration is refused, which is an answer about the job. Returns
  * 0 for every other status: the call succeeded, or it failed. */
 int ss_status_refuses(int status);
-/* Returns the one of n names that is nearest to `word`, or NULL. A name is near when the edit distance is at most 1 + a third
- * of the word's length, dashes before it left out, and neither is longer than 63 bytes. The result is one of `names`. */
+/* Returns the nearest of n names to `word`, or NULL. A name is near when the edit distance is at most 1 + a
+ * third of the word's length. Leading dashes do not count. A name or word longer than 63 bytes is near to
+ * nothing. The result is one of `names`. */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
 /* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 2,048 bytes hold every error.
  * Returns buf. */

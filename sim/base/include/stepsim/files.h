@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lists of files that were read, so that a program can refuse to overwrite one of them. A caller that wants the list hands
- * one to the loaders, most often as `files` of their options; a loader that gets NULL keeps nothing. One thread at a time
- * may use a list.
+ * Lists of files that were read, so that a program can refuse to overwrite one of them. A caller that wants
+ * such a list gives an empty one to the loaders, most often as `files` of their options. A loader that gets
+ * NULL keeps nothing. One thread at a time may use a list.
  */
 #ifndef STEPSIM_FILES_H
 #define STEPSIM_FILES_H
@@ -18,13 +18,13 @@ extern "C" {
 /* The caller owns the list: it begins with {0} and ends with ss_files_free. */
 struct ss_files {
     size_t n, cap;
-    char **path; /* each once, in the order of reading */
+    char **path; /* each path stands once, in the order of reading */
 };
 /* Adds a copy of `path` unless the list has it; the file need not exist. Does nothing where `files` is NULL. Error:
  * SS_ERR_NOMEM. */
 int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err);
-/* Returns 1 when `path` is one of these files, also by another name (device and inode are compared), and 0 when it is none
- * or does not exist. */
+/* Returns 1 when `path` is one of these files, by whatever name (device and inode are compared). Returns 0
+ * when it is none or does not exist. */
 int ss_files_have(const struct ss_files *files, const char *path);
 /* Empties the list, which may then be used again. NULL is allowed. */
 void ss_files_free(struct ss_files *files);

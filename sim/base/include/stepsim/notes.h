@@ -11,7 +11,7 @@ extern "C" {
 struct ss_notes {
     char **text;
     unsigned long n, cap;
-    int lost; /* 1: there was no memory for one; whoever shows the notes fails then */
+    int lost; /* 1: a text found no memory; whoever shows the notes fails then */
 };
 /* Adds a text in the manner of printf unless the notes have it. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_notes_add(struct ss_notes *notes, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

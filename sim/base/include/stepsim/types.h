@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that several parts of the library share: labels of time, classes of memory, phases, levels. Every quantity
- * of the library is in s, bytes, bytes/s, FLOP or FLOP/s, where its comment does not say otherwise.
+ * Words that several parts of the library share: labels of time, classes of memory, phases, levels. Every
+ * quantity of the library is in s, bytes, bytes/s, FLOP or FLOP/s unless its comment names another unit.
  */
 #ifndef STEPSIM_TYPES_H
 #define STEPSIM_TYPES_H
@@ -10,10 +10,11 @@
 extern "C" {
 #endif
 
-/* What a rank spends an instant of its compute stream on. compute, recompute and optimizer: kernels run. tp, cp, ep, dp,
- * offload and pp: the rank waits for communication of that kind. bubble, imbalance, spread and other: it
- * idles because of the schedule, because of ranks that have more work, because of GPUs that are slower than the mean one (its own
- * kernels too take longer on such a one), or because of the host. X(symbol, name in JSON) */
+/* A label says what a rank does with a moment of its compute stream. compute, recompute and optimizer:
+ * kernels run. tp, cp, ep, dp, offload and pp: the rank waits for communication of that kind. The rank idles
+ * because of the schedule (bubble), because other ranks have more work (imbalance), because other GPUs are
+ * slower than the mean GPU (spread; the kernels of a slow GPU take longer, too), or because of the host
+ * (other). X(symbol, name in JSON) */
 #define SS_LABEL_LIST(X)                                                                                     \
     X(SS_LABEL_COMPUTE, "compute")                                                                           \
     X(SS_LABEL_RECOMPUTE, "recompute")                                                                       \
@@ -50,15 +51,15 @@ enum ss_mem {
         SS_MEM_COUNT
 };
 
-/* The part of a microbatch's work on one chunk that a slot does. F: forward. B: full backward. I: gradient of the input.
- * W: gradient of the weight. FB: a forward paired with a backward. */
+/* A phase is the part of a microbatch's work on one chunk that a slot does. F: forward. B: full backward. I:
+ * gradient of the input. W: gradient of the weight. FB: a forward paired with a backward. */
 enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_PHASE_COUNT };
 
 /* Level of detail of a program. X(symbol, name) */
 #define SS_LEVEL_LIST(X)                                                                                     \
     X(SS_LEVEL_CHUNK, "chunk") /* one event a slot; pipeline and data-parallel traffic as flows */           \
     X(SS_LEVEL_LAYER, "layer") /* operators, and the collectives beside them as flows on the links */        \
-    X(SS_LEVEL_FLOW, "flow")   /* as layer: docs/design/replay-contract.md, "Levels" */
+    X(SS_LEVEL_FLOW, "flow")   /* as layer; docs/design/replay-contract.md, "Levels", has the difference */
 enum ss_level {
 #define X(sym, name) sym,
     SS_LEVEL_LIST(X)

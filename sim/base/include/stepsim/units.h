@@ -22,18 +22,18 @@ enum ss_unit {
     SS_UNIT_PRICE,     /* USD/h                                         */
     SS_UNIT_HOURS      /* h (result in hours)                           */
 };
-/* Reads "25GBps" as 25e9: a number and, except for NONE, COUNT and FRACTION, a unit. Returns SS_OK, or SS_ERR_INPUT for all
- * that is no finite number of that unit; *why (which may be NULL) then points to a static text that says what is wrong. Numbers
- * are >= 0 except for NONE, whole for COUNT, at most 1 for FRACTION. */
+/* Reads "25GBps" as 25e9: a number and, except for NONE, COUNT and FRACTION, a unit. Numbers are >= 0 except
+ * for NONE, whole for COUNT, at most 1 for FRACTION. Returns SS_OK, or SS_ERR_INPUT for any other text; *why
+ * (which may be NULL) then points to a static text that says what is wrong. */
 int ss_unit_parse(const char *text, enum ss_unit unit, double *out, const char **why);
-/* Writes the shortest text that ss_unit_parse reads back as exactly the same value, without an exponent where possible, cut
- * to `size` bytes with the final 0; 64 bytes hold every value. Returns buf. */
+/* Writes the shortest text that ss_unit_parse reads back as exactly the same value, without an exponent where
+ * possible. The text is cut to `size` bytes with the final 0; 64 bytes hold every value. Returns buf. */
 char *ss_unit_format(double value, enum ss_unit unit, char *buf, size_t size);
-/* Returns an example of how a value of that unit is written, for messages: "50GBps or 400Gbps". Never NULL. */
+/* Returns an example of a value of that unit, for messages: "50GBps or 400Gbps". Never NULL. */
 const char *ss_unit_example(enum ss_unit unit);
-/* Reads a whole number from lo to hi, which must be all of the text. Returns SS_OK or SS_ERR_INPUT. */
+/* Reads a whole number from lo to hi; the text holds nothing else. Returns SS_OK or SS_ERR_INPUT. */
 int ss_parse_i64(const char *text, int64_t lo, int64_t hi, int64_t *out);
-/* Reads a finite number, which must be all of the text. Returns SS_OK or SS_ERR_INPUT. */
+/* Reads a finite number; the text holds nothing else. Returns SS_OK or SS_ERR_INPUT. */
 int ss_parse_double(const char *text, double *out);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ struct cli_drawn {
     struct ss_output *output[CLI_NPICTURES]; /* NULL: not wanted */
 };
 
-/* What an option that may be repeated was given. */
+/* The values of an option that may be repeated. */
 struct cli_texts {
     int n;
     char **text;
@@ -27,7 +27,7 @@ struct cli_texts {
 
 enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 
-/* What the options of a command line come to: the targets of the rows of options_table.c. */
+/* The values of the options of a command line: the targets of the rows of options_table.c. */
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* by row of the table */
@@ -45,11 +45,11 @@ struct cli_flags {
     char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
     char csv[CLI_PATH_SIZE], svg[CLI_PATH_SIZE], against[CLI_PATH_SIZE], timer_rows[CLI_PATH_SIZE];
     struct cli_pictures pictures;
-    struct ss_how how;
-    struct cli_texts sets; /* of a platform; those of a job are words of its request */
+    struct ss_run_words how;
+    struct cli_texts sets; /* --set for a platform; --set for a job is a word of its request */
     struct cli_texts vary;
     struct cli_texts with;
-    struct ss_workers workers;   /* but for its journal: cli_workers */
+    struct ss_workers workers;   /* all but the journal, which cli_workers adds */
     char journal[CLI_PATH_SIZE]; /* "" = none */
     struct {
         int top, exhaustive, unconfirmed;
@@ -87,30 +87,30 @@ struct cli_flags {
 struct cli_inputs {
     struct ss_scenario *scenario;
     struct ss_request how; /* options that say how it is simulated */
-    size_t nfiles;         /* first so many of cli_files: those that it was read from */
+    size_t nfiles;         /* number of first cli_files from which the job was read */
 };
 
-/* Nothing given, for a verb (enum cli_verb_id). Free what was read. */
+/* Sets the values of a verb without options (enum cli_verb_id); cli_flags_free frees what was read. */
 void cli_flags_init(struct cli_flags *flags, int verb);
 void cli_flags_free(struct cli_flags *flags);
-/* Options of a subcommand that takes files or names, no job: what is not an option is moved to
- * argv[0..*n-1] in order. */
+/* Reads the options of a subcommand that takes files or names, not a job; other words move to argv[0..*n-1]
+ * in order. */
 int cli_words(struct cli_flags *flags, int argc, char **argv, int *n, struct ss_error *err);
 
-/* The words of a job, without the options of the subcommand, which go into *flags; `r` was initialised. `how` gets those
- * that say how the job is simulated; it was initialised too, or is NULL. */
+/* Reads the words of a job into `r`, which was initialised, and the options of the subcommand into *flags.
+ * `how`, which was initialised or is NULL, gets the options that say how the job is simulated. */
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
                      char *const *argv, struct ss_error *err);
 int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, char *const *argv,
                     struct ss_error *err);
 void cli_inputs_free(struct cli_inputs *in);
-/* All that the job depends on has been read: what is read from here on is no input of it. */
+/* Marks that all inputs of the job are read: a file that is read later is no input of it. */
 void cli_inputs_end(struct cli_inputs *in);
 /* Loads a platform for commands without a job: --nodes, --gpus-per-node, and the --set of its props. */
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 
-/* Adds a --vary to what is varied: of a flag of the job, not of an option of the program. */
+/* Adds a --vary, for a flag of the job, not for an option of the program. */
 int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err);
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
@@ -143,21 +143,23 @@ int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
 int cli_pictures_end(struct cli_drawn *drawn, int rc, struct ss_error *err);
 /* The files that this command has read. Every loader gets it, or its caller adds the path. */
 struct ss_files *cli_files(void);
-/* That no two outputs of a command are one file, none is where the answer goes (by device and inode: stdout may be a file), each
- * can be written and destroys no file of another kind, and none of cli_files. */
+/* Checks the outputs of a command: no two are one file, none is the file that stdout goes to (by device and
+ * inode), each can be written, and none destroys a file of another kind or one of cli_files. */
 int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err);
-/* As ss_output_begin; a signal that ends the program removes what is unfinished, and none of cli_files is overwritten. */
+/* Does ss_output_begin for a program that a signal may end: the unfinished file is then removed. None of
+ * cli_files is overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
-/* The same for a file that the program reads and is asked to bring up to date. */
+/* Does so for a file that the program reads and is asked to bring up to date. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 /* As ss_output_end. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
-/* What --ranks-csv asks for; plan NULL: of a program. */
+/* Writes --ranks-csv; plan NULL: for a program. */
 int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
                     struct ss_error *err);
 
-/* Of a verb that shares its work joins the processes that mpirun started. All but the first say nothing and write nothing from here on. */
+/* Joins the processes that mpirun started, for a verb that shares its work. All processes but the first say
+ * and write nothing from here on. */
 int cli_team_join(int verb, struct ss_error *err);
 /* Those; NULL: none. */
 struct ss_team *cli_team(void);
@@ -168,7 +170,7 @@ struct ss_workers cli_workers(const struct cli_flags *flags);
 
 /* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
 void cli_progress(void *ctx, double share);
-/* What a line of progress has seen, begun with {.what = "searching"}. */
+/* The state of a line of progress; it begins with {.what = "searching"}. */
 struct cli_meter {
     const char *what;
     double start, shown; /* s */
@@ -178,10 +180,12 @@ struct cli_meter {
 void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 
-/* Runs the command of these words, argv[0] the program's name, on stdin, stdout and stderr as they are. Returns the exit status. What it
- * has changed of the process is as before but for handlers of signals, so a process may run many commands, one after another. */
+/* Runs the command of these words (argv[0] is the program's name) on the present stdin, stdout and stderr.
+ * Returns the exit status. It restores all that it changes in the process except handlers of signals, so a
+ * process may run many commands, one after another. */
 int cli_main(int argc, char **argv);
-/* One a verb, for the words behind its name. Each returns the exit status (>= 0) or an error. */
+/* One function for each verb, for the words behind its name. Each returns the exit status (>= 0) or an
+ * error. */
 int cmd_run(int argc, char **argv, struct ss_error *err);
 int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of the program beside those of a job: one table, which parsing, help, manual pages and shell completion
- * are made from. A verb takes the options whose rows name it, and refuses all others. */
+/* The options of the program beside those of a job. One table makes parsing, help, manual pages and shell
+ * completion. A verb takes the options whose rows name it, and refuses all others. */
 #ifndef SS_CLI_OPTIONS_H
 #define SS_CLI_OPTIONS_H
 
@@ -8,8 +8,8 @@
 
 #include "stepsim/stepsim.h"
 
-/* What can be asked of the program. X(symbol, command, verb): a verb of "" is the command itself. Two forms of one verb
- * follow each other: without and with a job, which --platform or --job tells apart. */
+/* The verbs of the program. X(symbol, command, verb): a verb "" is the command itself. Two forms of one verb
+ * follow each other: without and with a job, which --platform or --job gives. */
 #define CLI_VERB_LIST(X)                                                                                     \
     X(CLI_RUN, "run", "")                                                                                    \
     X(CLI_SEARCH, "search", "")                                                                              \
@@ -64,24 +64,26 @@ enum cli_kind {
     CLI_CALL      /* read by `call` */
 };
 
-/* Of an option that is given more than once the last one counts, or the second one is refused, or all count. */
+/* What happens when an option is given more than once: the last one counts, the second one is refused, or all
+ * count. */
 enum cli_several { CLI_LAST, CLI_ONCE, CLI_ALL };
 
-/* What is written to the file that an option names: nothing, the answer, which stdout has otherwise, or something beside it. */
+/* What goes to the file that an option names: nothing, the answer (otherwise on stdout), or something
+ * else. */
 enum cli_writes { CLI_READS, CLI_ANSWER, CLI_BESIDE };
 
 struct cli_flags;
 
 struct cli_option {
     const char *name, *alias; /* "--output", "-o"; alias may be NULL */
-    const char *value;        /* placeholder, "FILE"; of a choice what it is called, "engine" */
+    const char *value;        /* placeholder, "FILE"; for a choice its name, "engine" */
     uint64_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
     int several;              /* enum cli_several */
     int how;                  /* 1: says how a job is simulated, so a result keeps it */
     int writes;               /* enum cli_writes */
-    const char
-        *starts; /* what it writes begins with, NULL: any text; no file of another kind is overwritten */
+    /* first characters of what it writes, NULL: any text; no file of another kind is overwritten */
+    const char *starts;
     size_t offset;
     double low, high;
     enum ss_unit unit;
@@ -106,7 +108,8 @@ const struct cli_option *cli_option_find(int verb, const char *name);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
  * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */
 int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err);
-/* What options demand of each other (needs, beside), and that each writes a file of its own, once all are read. */
+/* Checks, once all options are read, what they demand of each other (needs, beside), and that each writes a
+ * file of its own. */
 int cli_options_check(const struct cli_flags *flags, struct ss_error *err);
 /* 1 when the option was given. */
 int cli_given(const struct cli_flags *flags, const char *name);

@@ -17,7 +17,8 @@ int cli_schedule_numbers(const char *option, const char **at, int n, double *out
 int cli_schedule_need_shape(const struct cli_flags *f, struct ss_error *err);
 /* The order as a file: --output, in the form that was asked for. */
 int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, struct ss_error *err);
-/* What tells a study how far it is on a terminal, with the meter that it rewrites; and the end of its line. */
+/* Makes the listener that shows a study's progress on a terminal by rewriting the meter's line; and ends that
+ * line. */
 struct ss_study_progress cli_schedule_progress(struct cli_meter *m);
 void cli_schedule_progress_end(const struct cli_meter *m);
 /* Opens the picture; the answer goes elsewhere. */

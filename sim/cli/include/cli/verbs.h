@@ -17,7 +17,7 @@ struct cli_verb_row {
     const char *operand;
 };
 
-/* A command, with its verbs or without. Of the texts a line feed ends a paragraph. */
+/* A command, with or without verbs. A line feed ends a paragraph of its texts. */
 struct cli_command {
     const char *name, *summary, *text;
     const char *exits;    /* "0 it fits\n1 ..." or NULL: 0, 2 and 3 */
@@ -35,8 +35,9 @@ int cli_verb_has_job(int verb);
 /* The other form of a verb, or -1. */
 int cli_verb_sibling(int verb);
 
-/* ---- what is made of them ---- */
-/* Text for a terminal: of all (command NULL), a command, or a verb of it (verb >= 0). */
+/* ---- texts made from the rows ---- */
+/* Writes the help for a terminal: of all commands (command NULL), of one, or of one of its verbs (verb >=
+ * 0). */
 void cli_help_write(const struct cli_command *command, int verb, FILE *out);
 /* A manual page: of a command, or of the program (NULL). */
 void cli_man_write(const struct cli_command *command, FILE *out);
@@ -44,7 +45,8 @@ void cli_man_write(const struct cli_command *command, FILE *out);
  * read (flag, number, choice, file, text, form), and which counts of several: last, all, or once (a second
  * one is refused). */
 void cli_options_write(FILE *out);
-/* What can stand for the last of n words behind "stepsim", one a line, and a tab and what it is where that is known. */
+/* Writes what can stand for the last of n words behind "stepsim", one a line, with a tab and its description
+ * where there is one. */
 void cli_complete(int n, char *const *words, FILE *out);
 /* Shell i that has a completion script, NULL past the last one; and the script. */
 const char *cli_shell(int i);
@@ -52,11 +54,11 @@ const char *cli_completion_script(int i);
 
 /* Words of `text` from column `at` on, lines broken before column 80 and indented. */
 void cli_fill(FILE *out, const char *text, int at, int indent);
-/* Its placeholder or choices, "native|simgrid"; NULL: it takes no value. */
+/* Returns the placeholder or choices of an option, "native|simgrid"; NULL: it takes no value. */
 const char *cli_option_value(const struct cli_option *o, char *buf, size_t size);
 /* "--output, -o FILE", as help and manual show an option. */
 const char *cli_option_left(const struct cli_option *o, char *buf, size_t size);
-/* Its doc with what holds without it: "which kernel replays (native)". */
+/* Returns the description of an option with its default: "which kernel replays (native)". */
 const char *cli_option_right(const struct cli_option *o, char *buf, size_t size);
 /* Row o is of this verb: of its only form or of both (CLI_ONE_FORM), or of this one alone. */
 enum cli_form_of_verb { CLI_ONE_FORM, CLI_ITS_OWN };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Communicators: which ranks talk to each other, about what and on which stream. The rank grid, the routes, the streams
- * of a program and the label of the time that a rank waits all read this one table, so that a new communicator is a row.
+ * Communicators: which ranks talk to each other, about what, and on which stream. The rank grid, the routes,
+ * the streams of a program and the labels of waiting time all read this one table, so a new communicator is
+ * one row.
  */
 #ifndef STEPSIM_COMMUNICATOR_H
 #define STEPSIM_COMMUNICATOR_H
@@ -28,9 +29,10 @@ enum ss_axis {
         SS_AXIS_COUNT
 };
 
-/* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
- * next one; such steps make up an all-gather. Dispatch sends tokens to their experts in two stages, NICs to other nodes
- * and the fabric inside them; combine brings them back. An all-to-all back moves what another one has moved, the other way. */
+/* Kinds of collectives. X(symbol, name). A ring step is driven by its caller: each member sends its buffer to
+ * the next member, and n - 1 steps make an all-gather. Dispatch sends tokens to their experts in two stages,
+ * over NICs to other nodes and over the fabric inside them; combine brings them back. SS_COLL_ALL_TO_ALL_BACK
+ * returns what an all-to-all has moved. */
 #define SS_COLL_LIST(X)                                                                                      \
     X(SS_COLL_ALL_GATHER, "all-gather")                                                                      \
     X(SS_COLL_REDUCE_SCATTER, "reduce-scatter")                                                              \
@@ -57,22 +59,25 @@ const char *ss_collective_kind_name(int kind);
 #define SS_COLLS_TO_ALL (SS_COLL_BIT(SS_COLL_ALL_TO_ALL) | SS_COLL_BIT(SS_COLL_ALL_TO_ALL_BACK))
 #define SS_COLLS_ROUTED (SS_COLLS_TO_ALL | SS_COLL_BIT(SS_COLL_DISPATCH) | SS_COLL_BIT(SS_COLL_COMBINE))
 
-/* How the members of a communicator are found. */
+/* How the members of a communicator are found in a rank grid. */
 enum ss_comm_members {
-    SS_MEMBERS_DENSE,  /* the dense rank grid: ranks that differ along the communicator's axes alone */
-    SS_MEMBERS_ENDS,   /* of these, the first and the last */
-    SS_MEMBERS_SHARDS, /* of these, the ranks that shard a layer's parameters: all, or those on one node */
-    SS_MEMBERS_EXPERT, /* the expert rank grid, where axis tp is expert tensor parallelism and dp all that is left */
-    SS_MEMBERS_EXPERT_SHARDS, /* of it, the ranks that shard the experts of a layer: all that hold the same ones */
-    SS_MEMBERS_ALL,           /* every rank */
-    SS_MEMBERS_SELF           /* the rank and its host */
+    SS_MEMBERS_DENSE,  /* dense rank grid: ranks that differ only along the communicator's axes */
+    SS_MEMBERS_ENDS,   /* the first and the last of such dense ranks */
+    SS_MEMBERS_SHARDS, /* the dense ranks that shard a layer's parameters: all, or those on one node */
+    /* expert rank grid, whose axis tp is expert tensor parallelism and whose axis dp is the rest */
+    SS_MEMBERS_EXPERT,
+    /* the ranks of the expert grid that shard a layer's experts: all that hold the same ones */
+    SS_MEMBERS_EXPERT_SHARDS,
+    SS_MEMBERS_ALL, /* every rank */
+    SS_MEMBERS_SELF /* the rank and its host */
 };
 
-/* When a communicator is one of its own for NCCL, with buffers on the device. */
+/* When NCCL makes the communicator, with buffers on the device. */
 enum ss_comm_buffers {
-    SS_BUFFERS_NONE, /* never: another one's ranks, or no NCCL */
-    SS_BUFFERS_ANY,  /* it has several ranks */
-    SS_BUFFERS_ALL   /* it has several along each of its axes: else it is another one */
+    SS_BUFFERS_NONE, /* never: its ranks use another communicator, or no NCCL */
+    SS_BUFFERS_ANY,  /* when it has several ranks */
+    /* when it has several ranks along each of its axes; otherwise it equals another communicator */
+    SS_BUFFERS_ALL
 };
 
 /*
@@ -132,28 +137,30 @@ struct ss_comm_facts {
     unsigned kinds;
     int stream, label, posted, flows;
 };
-/* Returns the row of a communicator (enum ss_communicator), a constant, or NULL: there is no such one. */
+/* Returns the row of a communicator (enum ss_communicator), a constant; NULL for any other number. */
 const struct ss_comm_facts *ss_comm_facts(int comm);
-/* Returns the axes along which its members differ: bit a for axis a (enum ss_axis); none where there is no such communicator. */
+/* Returns the axes along which its members differ: bit a for axis a (enum ss_axis); 0 for a number that is no
+ * communicator. */
 unsigned ss_comm_axes(int comm);
 /* Returns the name of an axis (enum ss_axis): "tp". */
 const char *ss_axis_name(int axis);
-/* Returns the axis whose name is the first `len` characters of `name`, or -1: there is none. */
+/* Returns the axis whose name is the first `len` characters of `name`, or -1. */
 int ss_axis_find(const char *name, size_t len);
-/* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes: that of the experts for one of
- * SS_MEMBERS_EXPERT. */
+/* Returns 1 when NCCL has buffers for the communicator in a rank grid of these sizes: the expert grid for
+ * SS_MEMBERS_EXPERT, else the dense one. */
 int ss_comm_has_buffers(int comm, const int size[SS_AXIS_COUNT]);
-/* Returns 1 when its members follow from a rank grid alone, the dense or that of experts: it is a process group of Megatron. */
+/* Returns 1 when a rank grid alone, dense or of experts, gives its members: it is a process group of
+ * Megatron. */
 int ss_comm_in_grid(int comm);
 
-/* Streams of a class's collectives: SS_STREAM(SS_COMM_TP) is a constant. */
+/* Streams of collectives as constants: SS_STREAM(SS_COMM_TP). */
 enum ss_stream {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym##_STREAM = stream,
     SS_COMM_LIST(X)
 #undef X
 };
 #define SS_STREAM(comm) comm##_STREAM
-/* Returns the number of streams of a program that has layers, with or without experts. */
+/* Returns the number of streams of a program at layer level, with or without experts. */
 int ss_stream_count(int experts);
 /* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);

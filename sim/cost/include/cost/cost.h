@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seconds of operators and layers on one rank, nothing contended (docs/reference/model.md has the equations). */
+/* Seconds of operators and layers on one rank without contention (docs/reference/model.md has the
+ * equations). */
 #ifndef SS_COST_COST_H
 #define SS_COST_COST_H
 
@@ -22,47 +23,49 @@ struct ss_cost_context {
     struct ss_shape shape;
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
-    struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 without experts */
-    double
-        slower; /* how much longer kernels take on the slowest GPU that the rank waits for in every layer, 0: no longer */
-    int without_grad;   /* 1: no backward follows, as after the first forward of a layer that is repeated */
+    struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 in a job without experts */
+    /* extra time of kernels on the slowest GPU that the rank waits for in every layer, as a share; 0: none */
+    double slower;
+    int without_grad;   /* 1: no backward follows, as in the first forward of a layer that is repeated */
     int p2p_overlapped; /* pipeline transfers run beside compute */
-    int replicas;       /* ranks among which gradients are reduced, 1 = none */
-    double once;        /* one over the microbatches of an iteration */
+    int replicas;       /* ranks that reduce gradients together, 1: none */
+    double once;        /* 1 / microbatches of an iteration */
     double accumulated; /* share of microbatches that add their weight gradients to earlier ones, 0..1 */
-    struct ss_recorder *record; /* takes the steps of a layer; may be NULL */
+    struct ss_recorder *record; /* records the steps of a layer; may be NULL */
 };
 
-/* One layer, one microbatch, by label. */
+/* What one layer costs for one microbatch, by label. */
 struct ss_layer_cost {
     double forward[SS_LABEL_COUNT];
-    double input_grad[SS_LABEL_COUNT];  /* I, with what is recomputed */
+    double input_grad[SS_LABEL_COUNT];  /* I, recompute included */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double gemms[2];                    /* s of GEMMs: in the forward, in the backward with what it repeats */
-    double host[2];                     /* s that the host takes to issue the forward, and the backward */
-    double joint[SS_LABEL_COUNT];       /* B less I and W, below 0 where kernels of W hide exchanges in B */
-    double forward_flops, backward_flops, recompute_flops; /* of one rank, causal attention halved */
+    double gemms[2];              /* s of GEMMs: in the forward, and in the backward with its recompute */
+    double host[2];               /* s that the host takes to issue the forward, and to issue the backward */
+    double joint[SS_LABEL_COUNT]; /* B minus (I + W): below 0 where kernels of W hide exchanges in B */
+    double forward_flops, backward_flops, recompute_flops; /* of one rank; causal attention counts half */
 };
 
-/* Bytes of an element of the gradients that GEMMs add weight gradients to, 0 where a kernel of its own adds them. */
+/* Returns the bytes of an element of the gradients that GEMMs add weight gradients to; 0 where a separate
+ * kernel adds them. */
 static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
 {
     return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
 }
-/* SMs that kernels have: all but those that the dispatcher of tokens keeps to itself. */
+/* Returns the SMs that kernels have: the dispatcher of tokens keeps some to itself. */
 static inline double ss_cost_own_sms(const struct ss_cost_context *c)
 {
     return fmax(1, c->card->sm_count - c->shape.reserved_sms);
 }
 
-/* Seconds of kernels that move so many bytes. SMs that they do not have take their share of the HBM bandwidth away. */
+/* Returns the seconds of kernels that move `bytes`. Kernels that lack some SMs lack the same share of the HBM
+ * bandwidth. */
 static inline double ss_cost_elementwise(const struct ss_cost_context *c, double bytes, int kernels)
 {
     double share = c->shape.reserved_sms > 0 ? ss_cost_own_sms(c) / c->card->sm_count : 1;
     return ss_kernel_elementwise(c->card, bytes / share, kernels);
 }
 
-/* Seconds of a pass with the kernels of the slowest GPU that the rank waits for. */
+/* Returns the seconds of a pass at the kernel pace of the slowest GPU that the rank waits for. */
 static inline double ss_cost_slowed(const struct ss_cost_context *c, const double *by_label)
 {
     return ss_label_sum(by_label) + c->slower * (by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE]);
@@ -73,47 +76,51 @@ static inline double ss_cost_slowed_backward(const struct ss_cost_context *c,
     return ss_cost_slowed(c, cost->input_grad) + ss_cost_slowed(c, cost->weight_grad) +
            ss_cost_slowed(c, cost->joint);
 }
-/* Seconds of something that `beside` seconds of something else do not hide. */
+/* Returns the part of `seconds` that `beside` seconds of other work do not hide. */
 static inline double ss_cost_exposed(double seconds, double beside)
 {
     return seconds > beside ? seconds - beside : 0;
 }
 
-/* s that the platform's host takes for a launch without PyTorch around it: as in a grouped GEMM, but no more than for an operator. */
+/* Returns the host's seconds for a launch without PyTorch around it, as in a grouped GEMM; at most those for
+ * an operator. */
 double ss_host_launch(const struct ss_cost_context *c);
-/* s that it takes for an operator. */
+/* Returns the host's seconds to call an operator. */
 double ss_host_call(const struct ss_cost_context *c);
-/* host.c: adds what the GPU waits for the host, which issues the operators of a layer. gpu[ops->n]: seconds of each one's forward;
- * modules: set of SS_MODULE_BIT that selective recompute repeats, whose seconds *out has already. */
+/* host.c: adds the time that the GPU waits for the host, which issues the operators of a layer. gpu[ops->n]:
+ * seconds of each operator's forward; modules: set of SS_MODULE_BIT that selective recompute repeats. *out
+ * already has the seconds of that repetition. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   unsigned modules, struct ss_layer_cost *out);
-/* fsdp.c: adds gathers of the layer's sharded parameters and scatters of their gradients; kept: 1 where the backward gathers none. */
+/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients; kept: 1
+ * where the backward gathers none. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
                   struct ss_layer_cost *out);
 /* Prices one layer; recompute: enum ss_recompute of this layer. A layer whose operators run beside an exchange needs c->record. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                    struct ss_layer_cost *out);
-/* Adds what an operator gathers from all ranks of the expert group before it. */
+/* Adds what an operator gathers from all ranks of the expert group before it starts. */
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 /* Adds an exchange as if nothing hid it. */
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
-/* Takes off what recorded kernels hide of the exchanges beside them, and adds what exchanges take of the kernels' SMs. A whole
- * backward hides more than I and W one after the other. */
+/* Subtracts what recorded kernels hide of the exchanges beside them, and adds what exchanges take of the
+ * kernels' SMs. A whole backward hides more than I and W apart. */
 void ss_cost_beside(const struct ss_cost_context *c, struct ss_layer_cost *out);
-/* Adds a collective of the tensor group that nothing hides, to phase F, I or W; bytes: of the full buffer. */
+/* Adds a collective of the tensor group that nothing hides to phase F, I or W; bytes: of the full buffer. */
 void ss_cost_bare(const struct ss_cost_context *c, int phase, int coll, double bytes,
                   struct ss_layer_cost *out);
-/* What context parallelism moves for an attention, forward or backward: one step of a ring, or everything. */
+/* Returns the step of context parallelism for an attention, forward or backward: one step of a ring, or the
+ * whole exchange. */
 static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context *c,
                                                    const struct ss_op_context *x, int backward)
 {
     double bytes = backward ? x->backward : x->forward;
     return ss_step_post(SS_COMM_CP, x->coll, bytes, ss_collective_seconds(&c->net, x->coll, bytes, &c->cp));
 }
-/* Seconds that the gradients of all `params` parameters of the rank take beside their reduction. */
+/* Returns the seconds that work on the gradients of all `params` parameters takes beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
-/* Seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters in `tensors` tensors, of FSDP's flat
- * tensors a part of each. */
+/* Returns the seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters
+ * in `tensors` tensors; FSDP's flat tensors are each stepped in part. */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);
 
 #endif

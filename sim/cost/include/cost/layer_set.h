@@ -7,7 +7,8 @@
 #include "cost/rank_cost.h"
 #include "layers/kinds.h"
 
-/* How a transformer layer is run. A chunk has its recomputed layers first, then its offloaded ones. */
+/* A treatment says what happens to a layer's activations. A chunk has its recomputed layers first, then its
+ * offloaded ones. */
 enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };
 
 /* The operators of one kind of layer. */
@@ -26,7 +27,7 @@ struct ss_layer_part {
 struct ss_layer_run {
     int part; /* index of its struct ss_layer_part */
     int count;
-    int predicts; /* 1: the layer is multi-token prediction's, behind the numbered layers */
+    int predicts; /* 1: the layer predicts further tokens (MTP) and lies behind the numbered layers */
 };
 /* The runs of one chunk, in the order of the forward. */
 struct ss_layer_runs {
@@ -34,18 +35,19 @@ struct ss_layer_runs {
     struct ss_layer_run *run;
 };
 
-/* What ranks with equal costs share. */
+/* The layers that ranks with equal costs share. */
 struct ss_layer_set {
-    int sharers;                     /* further rank costs that hold this set */
-    const struct ss_cost_context *c; /* NULL when all chunks are added */
-    const struct ss_layer_set
-        *like; /* set of another stage whose parts are copied while chunks are added; NULL: none */
+    int sharers;                     /* number of further rank costs that hold this set */
+    const struct ss_cost_context *c; /* NULL after the last chunk is added */
+    /* set of another stage with equal layers, whose parts are copied while chunks are added; NULL: none */
+    const struct ss_layer_set *like;
     const struct ss_card *card;
     int with_steps;
-    double fixed;      /* s of the host before F, B and I */
+    double fixed;      /* s of the host before each F, B and I */
     int experts_apart; /* ss_job_experts_apart */
     double slower;     /* as in struct ss_cost_context */
-    int delay_wgrad;   /* 1: weight gradients run beside exchanges, apart from the rest of the backward */
+    /* 1: weight gradients run beside exchanges, apart from the other parts of the backward */
+    int delay_wgrad;
     int nparts;
     size_t cap_parts;
     struct ss_layer_part *part;
@@ -58,32 +60,34 @@ struct ss_layer_set {
 /* Makes a set of chunks without layers. It borrows `c` until all chunks are added. */
 int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c, int nchunks, int with_steps,
                       struct ss_error *err);
-/* Adds the layers of the k-th chunk, which says what layers it has and what bytes cross its borders, and fills its times. */
+/* Adds the layers of the k-th chunk and fills the chunk's times. *chunk says which layers it has and what
+ * bytes cross its borders. */
 int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *chunk, struct ss_error *err);
 /* Gives the k-th chunk the layers of the chunk before it. SS_ERR_NOMEM. */
 int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err);
 void ss_layer_set_free(struct ss_layer_set *set);
 
-/* Lists the steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c). The set has steps. The caller frees
- * out->step, also after SS_ERR_NOMEM. */
+/* Lists the steps of a forward of chunk f (-1: none) beside a backward of chunk b (pair.c). The set must have
+ * steps. The caller frees out->step, after SS_ERR_NOMEM, too. */
 int ss_pair_steps(const struct ss_layer_set *set, int f, int b, struct ss_step_list *out);
-/* Finds ss_chunk_place_at for a backward whose weight gradients run apart; where `layers` is more than the chunk has, its end.
- * SS_ERR_NOMEM. */
+/* Finds ss_chunk_place_at for a backward whose weight gradients run apart; the end where the chunk has fewer
+ * than `layers` layers. Error: SS_ERR_NOMEM. */
 int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct ss_chunk_place *place);
 
-/* Returns what a layer of the run takes. */
+/* Returns the part that a layer of the run is. */
 static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_set *set,
                                                         const struct ss_layer_run *run)
 {
     return &set->part[run->part];
 }
-/* Returns 1 when the run is of transformer layers. */
+/* Returns 1 when the run consists of transformer layers. */
 static inline int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)
 {
     return ss_layer_part(set, run)->ops->where == SS_WHERE_TRANSFORMER;
 }
 
-/* Counts the k-th chunk. second_copy: 1 where its output layer holds a copy of a tied embedding of another rank. */
+/* Counts the parameters of the k-th chunk. second_copy: 1 where its output layer holds a copy of a tied
+ * embedding of another rank. */
 struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const struct ss_cost_context *c,
                                           int k, int second_copy);
 /* Adds a chunk's count to the rank's. */

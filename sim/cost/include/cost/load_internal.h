@@ -6,65 +6,71 @@
 
 #include "stepsim/load.h"
 
-/* Passes of a layer in which tokens choose alike. Tokens are of one kind or of two. */
+/* A phase: passes of a layer in which tokens choose alike. Tokens are of one type or of two. */
 #define SS_LOAD_TYPES 2
 struct ss_load_phase {
     double weight; /* share of the passes */
     int types;
-    double share[SS_LOAD_TYPES]; /* of the tokens */
-    double *p
-        [SS_LOAD_TYPES]; /* [experts]: probability that a token chooses the expert, top_k in sum; the caller's memory */
-    int even;            /* 1: every expert gets its share exactly, whatever a token chooses */
-    int repeated; /* 1: every source draws the same choices, 0: its own */
-    int in_turn;  /* 1: a token chooses the top_k experts behind those of the token before it */
+    double share[SS_LOAD_TYPES]; /* share of the tokens that are of each type */
+    /* [experts]: probability that a token of the type chooses the expert, sum top_k; the caller's memory */
+    double *p[SS_LOAD_TYPES];
+    int even;     /* 1: every expert gets its exact share, whatever single tokens choose */
+    int repeated; /* 1: every source draws the same choices; 0: each source draws its own */
+    int in_turn;  /* 1: a token chooses the top_k experts behind those of the previous token */
 };
-/* Number of phases, or SS_ERR_INPUT. */
+/* Returns the number of phases, or SS_ERR_INPUT. */
 int ss_load_phases(const struct ss_load_input *in, struct ss_error *err);
-/* Fills phase i in; p point to `experts` numbers each. */
+/* Fills phase i; each p points to `experts` numbers. */
 int ss_load_phase(const struct ss_load_input *in, int i, struct ss_load_phase *out, struct ss_error *err);
 
-/* Most tokens that one of the sources routes, over their mean. */
+/* Returns the most tokens that one source routes, over the mean. */
 double ss_load_source(const struct ss_load_input *in);
 
-/* Shares of n blocks of experts over all passes (load_ranks.c). */
+/* Profile: shares of n blocks of experts over all passes (load_ranks.c). */
 struct ss_load_profile {
     int n;
-    double *share; /* [n]: of the pass with most skew, over its mean; the caller's memory, NULL: not wanted */
-    double skew;   /* the largest of them */
-    double most, mean; /* sums over passes: weight times largest, weight times mean */
+    /* [n]: shares in the pass with most skew, over their mean; the caller's memory, NULL: not wanted */
+    double *share;
+    double skew;       /* the largest of `share` */
+    double most, mean; /* sums over passes: weight times largest share, weight times mean share */
 };
-/* Adds a pass of these shares. */
+/* Adds a pass with these shares. */
 void ss_load_profile_add(struct ss_load_profile *p, const double *share, double weight);
-/* When all passes are added: share becomes what struct ss_load_ranks says, `mean` on average. */
+/* Ends a profile after its last pass: `share` then is what struct ss_load_ranks says, with `mean` on
+ * average. */
 void ss_load_profile_end(struct ss_load_profile *p, double mean);
-/* Tokens that each of n ranks routes, of which one routes `most` times the mean. */
+/* Fills out[n] with the tokens that each rank routes; one rank routes `most` times the mean. */
 void ss_load_sources(double most, int n, double *out);
 
-/* A count of many independent choices: mean, variance and third central moment, of the choices before their sum is known. */
+/* A count of many independent choices: mean, variance and third central moment. The choices vary freely,
+ * before their sum is fixed. */
 struct ss_load_count {
     double mean, variance, third;
 };
-/* A count as its law is computed. `same`: so many of them. */
+/* A count in the form in which its law is computed. `same`: number of equal counts. */
 struct ss_load_bell {
     double mean, sigma, skew;
     int same;
 };
-/* Law of the largest of several counts: P(largest <= low + i step) = at[i]. */
+/* The law of the largest of several counts: P(largest <= low + i step) = at[i]. */
 #define SS_LOAD_POINTS 64
 struct ss_load_law {
     double mean, low, step, at[SS_LOAD_POINTS];
 };
-/* Of counts whose sum is fixed: `spread` is the variance that it would have were it not. No count is above `most`, which may be
- * INFINITY. sign 1, or -1: of their negatives, so that -mean is the mean of the smallest. bells[n]: memory to work in. */
+/* Makes the law of counts whose sum is fixed; `spread` is the variance that the sum would have if it were
+ * free. No count exceeds `most`, which may be INFINITY. sign -1: of the negative counts, so that -mean is the
+ * mean of the smallest count; else 1. bells[n]: memory to work in. */
 void ss_load_law_init(struct ss_load_law *law, const struct ss_load_count *counts, int n, double spread,
                       double most, int sign, struct ss_load_bell *bells);
-/* P(largest <= x). */
+/* Returns P(largest <= x). */
 double ss_load_law_at(const struct ss_load_law *law, double x);
 
-/* Adds scale times the probability that a token has an expert in the block to touch[block], of `blocks` equal blocks of experts.
- * p[experts]: probability that a token chooses the expert, top_k in sum. 0 or SS_ERR_NOMEM. */
+/* Adds to touch[block], for each of `blocks` equal blocks of experts, `scale` times the probability that a
+ * token has an expert there. p[experts]: probability that a token chooses the expert, sum top_k. Returns 0 or
+ * SS_ERR_NOMEM. */
 int ss_load_reach(const struct ss_load_input *in, const double *p, int blocks, double scale, double *touch);
-/* Number of blocks in which a token has an expert where token t chooses the top_k experts behind t top_k, round and round. */
+/* Returns in how many blocks a token has experts where token t chooses the top_k experts behind t top_k,
+ * round and round. */
 double ss_load_reach_in_turn(const struct ss_load_input *in, int blocks);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels belong to, compute and move: for reports; no time comes from it. */
+/* The operator, FLOP and bytes of kernels, for reports only: no time comes from them. */
 #ifndef SS_COST_WORK_H
 #define SS_COST_WORK_H
 
@@ -9,7 +9,7 @@
 struct ss_step_of ss_work_of(const struct ss_cost_context *c, const struct ss_op *op, int is_loss);
 /* Fills FLOP and bytes of the GEMMs of a linear layer, grouped or not. */
 void ss_work_gemm(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t);
-/* Bytes of Q, K, V and the output of attention, once each. */
+/* Returns the bytes of Q, K, V and the output of attention, each counted once. */
 double ss_work_attention_bytes(const struct ss_cost_context *c, const struct ss_op_attention *a);
 
 #endif

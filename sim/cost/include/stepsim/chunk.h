@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one chunk (virtual stage) costs a microbatch: times, bytes, and its steps at layer level. */
+/* What one microbatch costs on one chunk (virtual stage): times, bytes, and the steps at layer level. */
 #ifndef STEPSIM_CHUNK_H
 #define STEPSIM_CHUNK_H
 
@@ -9,25 +9,25 @@
 extern "C" {
 #endif
 
-/* A mark inside a chunk's forward or backward at which a collective is due. */
+/* A mark inside a chunk's forward or backward, at which a collective is due. */
 struct ss_bucket_mark {
-    double fraction;        /* of the phase's duration, 0..1, ascending */
-    double weight_fraction; /* likewise of W, where the backward is split */
+    double fraction;        /* part of the phase's duration, 0..1, ascending */
+    double weight_fraction; /* part of W's duration, where the backward is split */
     int collective;         /* index into plan.collectives */
-    int step;               /* layer level: due before this step of F or B */
-    int weight_step;        /* of W */
+    int step;               /* layer level: the collective is due before this step of F or B */
+    int weight_step;        /* likewise of W, where the backward is split */
 };
 
-/* What kernels are of, for people. X(symbol, key in JSON, words) */
+/* A part of the work that reports tell apart. X(symbol, key in JSON, words) */
 #define SS_PART_LIST(X)                                                                                      \
     X(ATTENTION_GEMM, "attention_gemm", "attention GEMMs") /* linear layers around attention */              \
-    X(MLP_GEMM, "mlp_gemm", "MLP GEMMs")                   /* of shared experts and routers too */           \
-    X(EXPERT_GEMM, "expert_gemm", "expert GEMMs")          /* of routed experts */                           \
+    X(MLP_GEMM, "mlp_gemm", "MLP GEMMs")          /* linear layers of MLPs, shared experts and routers */    \
+    X(EXPERT_GEMM, "expert_gemm", "expert GEMMs") /* linear layers of routed experts */                      \
     X(ATTENTION, "attention", "attention")                                                                   \
     X(ELEMENTWISE, "elementwise", "norms and elementwise")                                                   \
     X(CAST, "cast", "casts")                                                                                 \
     X(LOSS, "loss", "logits and loss")                                                                       \
-    X(OTHER, "other", "flat buffers") /* kernels of no operator: flat buffers of FSDP */
+    X(OTHER, "other", "flat buffers") /* kernels of no operator, as those on the flat buffers of FSDP */
 enum ss_part {
 #define X(symbol, key, words) SS_PART_##symbol,
     SS_PART_LIST(X)
@@ -35,59 +35,65 @@ enum ss_part {
         SS_PARTS
 };
 
-/* What a slot does at layer level, in order: computes, posts a collective, waits for the oldest one. */
+/* The steps of a slot at layer level, in order. POST starts a collective; WAIT waits for the oldest posted
+ * collective of its stream. */
 enum ss_step_kind { SS_STEP_COMPUTE, SS_STEP_POST, SS_STEP_WAIT };
 struct ss_step {
     int kind;
     int label;      /* COMPUTE */
     int stream;     /* POST, WAIT */
     int collective; /* POST: index into plan.collectives */
-    double seconds; /* COMPUTE, and POST where nothing is contended */
-    int phase; /* F, B, I or W that it is of, which tells the sides of a pair; in B kernels of weight gradients are of W */
-    const char *op; /* operator that it is of, "attention", and its kind, "gemm"; static, NULL: none */
+    double seconds; /* COMPUTE: duration; POST: duration where nothing is contended */
+    /* F, B, I or W. It tells the two sides of a pair apart. Kernels of weight gradients in B have W here */
+    int phase;
+    /* operator that the step belongs to, "attention", and its kind, "gemm"; both static, NULL: none */
+    const char *op;
     const char *op_kind;
-    /* COMPUTE of an operator: enum ss_part; enum ss_precision of its products; FLOP (attention: the causal half) and bytes that
-     * it has to move to and from memory. */
+    /* COMPUTE of an operator: enum ss_part; enum ss_precision of its products; its FLOP (attention: the
+     * causal half); bytes that it moves to and from memory, at least. */
     int part, precision;
     double flops, bytes;
 };
 
-/* One chunk (virtual stage) of one class: what a microbatch costs. Durations by label, in s. */
+/* What a microbatch costs on one chunk (virtual stage) of one class. Durations are by label, in s. */
 struct ss_chunk_cost {
     int virtual_stage;
-    int first_layer, nlayers; /* transformer layers; embedding and loss by the flags */
+    int first_layer, nlayers; /* transformer layers; embedding and loss are told by the flags */
     int has_embedding, has_loss;
     double forward[SS_LABEL_COUNT];
-    double backward[SS_LABEL_COUNT];    /* B: full backward with recompute */
-    double input_grad[SS_LABEL_COUNT];  /* I */
-    double weight_grad[SS_LABEL_COUNT]; /* W */
-    double gemms; /* part of the seconds of kernels of a forward and a backward that is GEMMs', 0..1 */
-    double recv_bytes, send_bytes; /* activation (and its gradient) at the chunk's borders, 0 at the ends */
-    double activation_bytes;       /* kept from F to B of one microbatch (or W) */
-    double logits_bytes;           /* kept from F to B by the loss layer */
+    double backward[SS_LABEL_COUNT];    /* B: full backward, recompute included */
+    double input_grad[SS_LABEL_COUNT];  /* I: gradient of the input */
+    double weight_grad[SS_LABEL_COUNT]; /* W: gradient of the weight */
+    double gemms; /* share of GEMMs in the kernel seconds of a forward and a backward, 0..1 */
+    /* activation (or its gradient) at the chunk's borders; 0 at the ends of the model */
+    double recv_bytes, send_bytes;
+    double activation_bytes;                          /* kept from F to B (or W) of one microbatch */
+    double logits_bytes;                              /* kept from F to B by the loss layer */
     double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
-    double weight_grad_bytes; /* kept from I to W when the backward is split: inputs of the GEMMs, and
-                                        the gradients of their outputs; may be more than activation_bytes */
-    /* data-parallel buckets: reduce in backward order, gather in forward order */
+    /* kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs. It may
+     * be more than activation_bytes */
+    double weight_grad_bytes;
+    /* data-parallel buckets: reduced in backward order, gathered in forward order */
     int nreduce, ngather;
-    struct ss_bucket_mark *reduce; /* when ready in the last microbatch's backward */
-    struct ss_bucket_mark *gather; /* when needed in the first microbatch's forward */
+    struct ss_bucket_mark *reduce; /* where each is ready in the backward of the last microbatch */
+    struct ss_bucket_mark *gather; /* where each is needed in the forward of the first microbatch */
     int nsteps[SS_PHASE_COUNT];    /* layer level: F, B, I and W */
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 
-/* Seconds by label of a phase, SS_PHASE_F to SS_PHASE_W, [SS_LABEL_COUNT]. */
+/* Returns the seconds by label, [SS_LABEL_COUNT], of a phase from SS_PHASE_F to SS_PHASE_W. */
 const double *ss_chunk_labels(const struct ss_chunk_cost *chunk, int phase);
-/* Seconds of a phase, SS_PHASE_F to SS_PHASE_W, all labels. */
+/* Returns the seconds of a phase from SS_PHASE_F to SS_PHASE_W, all labels. */
 double ss_chunk_seconds(const struct ss_chunk_cost *chunk, int phase);
-/* Seconds of the kernels of a forward and a backward. */
+/* Returns the kernel seconds of a forward and a backward. */
 static inline double ss_chunk_kernels(const struct ss_chunk_cost *chunk)
 {
     return chunk->forward[SS_LABEL_COMPUTE] + chunk->forward[SS_LABEL_RECOMPUTE] +
            chunk->backward[SS_LABEL_COMPUTE] + chunk->backward[SS_LABEL_RECOMPUTE];
 }
 
-/* A forward of one chunk beside a backward of another one where exchanges of experts run beside the other's kernels. */
+/* A pair: a forward of one chunk beside a backward of another. Exchanges of experts of the one run beside
+ * kernels of the other. */
 struct ss_pair_cost {
     double seconds[SS_LABEL_COUNT]; /* all 0: the schedule has no such pair */
     int nsteps;                     /* layer level */

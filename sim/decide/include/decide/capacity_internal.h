@@ -21,14 +21,16 @@ int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_poi
 typedef int ss_capacity_planned(void *ctx, int nodes, struct ss_capacity_point *p, struct ss_error *err);
 /* Sorts points by nodes. */
 void ss_capacity_sort(struct ss_capacity *c);
-/* Of a range, whose numbers each are twice the one before: adds points between them where the answer lies, and where that by the far end of
- * the range does. `c->points` has room for SS_CAPACITY_REFINED more. Errors: those of `point`. */
+/* Adds points to a range whose numbers double: between the two where the answer lies, by the prediction and
+ * by the far end of its range. `c->points` has room for SS_CAPACITY_REFINED more. Errors: those of
+ * `point`. */
 int ss_capacity_refine(struct ss_capacity *c, ss_capacity_planned *point, void *ctx, struct ss_error *err);
 
 /* The multiple of `unit` nearest to a batch, at least one. */
 int ss_capacity_nearest(int batch, int unit);
-/* The batch for a search on so many GPUs: the job's where it has their odd part as a factor, else the nearest multiple of the
- * largest of gpus, gpus / 2, gpus / 4, ... that is within a sixteenth of it; of the odd part where none is. */
+/* Returns the batch for a search on `gpus` GPUs: the job's where it has their odd part as a factor. Otherwise
+ * it is the nearest multiple of the largest of gpus, gpus / 2, gpus / 4, ... within a sixteenth of the batch,
+ * or of the odd part where none is. */
 int ss_capacity_search_batch(int batch, int gpus);
 
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err);

@@ -24,7 +24,8 @@ const char *ss_contrast_table_key(int table);
 /* Whether a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
-/* Of pictures: where bars begin and how long the longest is, in pixels; a piece of a bar, with its title. */
+/* For pictures: where bars begin and how long the longest is, in pixels; and a piece of a bar, with its
+ * title. */
 #define SS_CONTRAST_LEFT 40.0
 #define SS_CONTRAST_WIDTH 900.0
 void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);

@@ -4,7 +4,7 @@
 #define SS_DECIDE_SEARCH_INTERNAL_H
 
 #include "job/asked.h"
-#include "job/loaded.h"
+#include "job/input_cache.h"
 #include "stepsim/job.h"
 #include "stepsim/search.h"
 
@@ -50,24 +50,24 @@ struct ss_find_cluster {
     int shards;   /* 1: the optimizer is sharded where the job does not say */
     int splits;   /* 1: the layers of the first and last stage are free */
     int sequence; /* 1: sequence parallelism goes with tensor parallelism */
-    int experts;  /* 1: they are split or whole, for the job does not say */
+    int experts;  /* 1: experts may be split or whole, because the job does not say */
 };
 
 /* A layout that is not refused. */
 struct ss_find_leaf {
     int cluster;
     unsigned char at[SS_FIND_MOST_AXES];
-    int place;             /* among those of its cluster, the best bound first */
+    int place;             /* place among the layouts of its cluster, the best bound first */
     double seconds, bytes; /* bounds */
 };
 
 struct ss_find_space {
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
     int nclusters;
     struct ss_find_cluster *clusters;
     size_t nleaves, cap_leaves;
     struct ss_find_leaf *leaves;
-    struct ss_find_result *found; /* its groups and rules count what is refused */
+    struct ss_find_result *found; /* its groups and rules count refusals */
     size_t cap_rules;
 };
 
@@ -75,7 +75,7 @@ struct ss_find_space {
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
                         struct ss_find_space *s, struct ss_error *err);
 void ss_find_space_free(struct ss_find_space *s);
-/* Adds the files that jobs of the space are read from, beside those of platform and stack. */
+/* Adds the files that jobs of the space are read from, without those of platform and stack. */
 int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct ss_error *err);
 /* Counts n layouts as refused, by the rule that `why` tells. */
 int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *why, int64_t n,
@@ -88,7 +88,8 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
 int ss_find_is_axis(const char *flag);
 /* Whether a request gives one of these flags, which blanks part. */
 int ss_find_gives(const struct ss_request *r, const char *flags);
-/* Of these flags, which blanks part: how many a request gives or `vary` has values of, less how many the search chooses. */
+/* Returns how many of these flags, separated by blanks, a request gives or `vary` has values of, minus those
+ * that the search chooses. */
 int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, const char *flags);
 /* Writes the words that value at[axis] stands for, given the values of the axes before it. */
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
@@ -103,12 +104,12 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
                 struct ss_error *err);
 
 /* ---- search_flight.c ---- */
-/* What a named schedule that is not Megatron's own lets a bound say. */
+/* What a bound can use of a named schedule that is not Megatron's own. */
 struct ss_find_flight {
     int plain; /* 1: virtual stages are on the ranks as Megatron has them; else nothing is known */
-    int n
-        [3]; /* of the first, the second and the last rank: most microbatches of a chunk whose forward has ended when a backward
-                  begins, that one among them */
+    /* of the first, second and last rank: most microbatches of a chunk whose forward has ended when a
+     * backward begins, including its own */
+    int n[3];
 };
 /* SS_ERR_NOMEM; a schedule that says nothing is no error. */
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
@@ -119,11 +120,13 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int
                   struct ss_error *err);
 
 /* ---- search_predict.c ---- */
-/* Who predicts the leaves of a space, whose order stays; what is in `o` stays too, o->run and the files of o->how among it. */
+/* The crew that predicts the leaves of a space. The leaves keep their order, and everything in `o` stays,
+ * o->run and the files of o->how included. */
 struct ss_find_crew;
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
                       const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err);
-/* Predicts leaves by their numbers, n of them; number nleaves + i is leaf i by SimGrid at layer level, of which the summary counts. */
+/* Predicts n leaves by their numbers. Number nleaves + i is leaf i by SimGrid at layer level; only its
+ * summary counts. */
 int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
@@ -131,7 +134,8 @@ void ss_find_crew_close(struct ss_find_crew *w);
 /* ---- search_report.c ---- */
 /* "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce": size 200 holds it. */
 const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size);
-/* The varied flags of a group but for --nodes, "--precision mxfp8"; "" none. A buffer as large as `flags` holds them. Returns buf. */
+/* Writes the varied flags of a group except --nodes, "--precision mxfp8", "": none. A buffer as large as
+ * `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
 
 /* ---- search_rank.c ---- */

@@ -33,45 +33,49 @@
 extern "C" {
 #endif
 
-/* Whose layout each number of nodes gets. */
+/* Who chooses the layout for each number of nodes. */
 enum ss_capacity_layout {
-    SS_CAPACITY_SEARCH, /* the best that a search finds (stepsim/search.h); what the job gives stays */
-    SS_CAPACITY_GIVEN   /* the job's own; data parallelism takes the nodes */
+    SS_CAPACITY_SEARCH, /* a search chooses the best (stepsim/search.h); what the job gives stays */
+    SS_CAPACITY_GIVEN   /* the layout is the job's own; data parallelism takes the nodes */
 };
 
 struct ss_capacity_options {
-    double tokens;     /* to train on, >= 1, finite */
+    double tokens;     /* tokens to train on, >= 1, finite */
     double deadline_s; /* 0: none */
-    double budget_usd; /* 0: none; not both */
+    double budget_usd; /* 0: none; only one of deadline and budget */
     int layout;        /* enum ss_capacity_layout */
-    /* Values that a search has for flags of the layout, as those of ss_find_run; NULL: all legal ones of the usual flags */
+    /* Values of the search for flags of the layout, as for ss_find_run; NULL: all legal values of the usual
+     * flags */
     const struct ss_sweep *vary;
-    const struct ss_scenario_options *how; /* asker and files; `like` is not looked at; may be NULL */
-    const struct ss_run_options *run;      /* of every prediction; NULL: native, and bands that are read */
-    struct ss_workers workers;             /* of a search, whose number changes no answer */
+    const struct ss_scenario_options *how; /* asker and files; `like` is ignored; may be NULL */
+    const struct ss_run_options *run; /* options of every prediction; NULL: native, and the installed bands */
+    struct ss_workers workers;        /* processes of a search; their number changes no answer */
     /* Called now and then with the share that is done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
     void *ctx;
 };
 
-/* What is predicted, and the range of nine of ten such jobs, by the band of the time (ss_summary.band_pct); NaN: not known. */
+/* A predicted value, and the range of nine of ten such jobs, by the band of the time (ss_summary.band_pct);
+ * NaN: not known. */
 struct ss_capacity_range {
     double value, low, high;
 };
 
-/* A number of nodes. Of a point that is refused, or for which no layout fits, only the first lines are filled. */
+/* A point: one number of nodes. Of a refused point, or one without a fitting layout, only the first lines are
+ * filled. */
 struct ss_capacity_point {
     int nodes, gpus;
-    int batch;       /* global batch, in sequences: the one nearest to that of the job that the GPUs divide */
-    char flags[640]; /* words behind those of the job that make it */
+    /* global batch in sequences: of those that the GPUs divide the nearest to the job's */
+    int batch;
+    char flags[640];  /* words behind those of the job that make the point */
     char layout[120]; /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
-    int straddles; /* 1: tensor or expert groups are on two domains of the fabric, which are taken to be equal */
+    int straddles;    /* 1: tensor or expert groups lie on two fabric domains, which are taken to be equal */
     struct ss_summary summary;
-    double iterations; /* whole ones, the last one may pass the tokens */
-    double busy_share; /* of an iteration in which a GPU runs kernels, mean of the stages, 0..1 */
-    double checkpoint_bytes, checkpoint_s; /* weights and optimizer states, once; time to write them */
-    double interval_s, mtbf_s;             /* between checkpoints; between failures of the job */
-    double goodput;                        /* time of iterations that count over all time, 0..1 */
+    double iterations; /* a whole number; the last iteration may pass the tokens */
+    double busy_share; /* share of an iteration in which a GPU runs kernels, mean over the stages, 0..1 */
+    double checkpoint_bytes, checkpoint_s; /* one copy of weights and optimizer states; s to write them */
+    double interval_s, mtbf_s;             /* s between checkpoints; s between failures of the job */
+    double goodput;                        /* time of iterations that count, over all time, 0..1 */
     struct ss_capacity_range time_s, gpu_hours;
     struct ss_capacity_range energy_j; /* NaN where the platform does not say what its parts draw */
     struct ss_capacity_range usd;      /* NaN where there is no price */
@@ -83,20 +87,24 @@ struct ss_capacity {
     int layout;      /* enum ss_capacity_layout */
     char model[96], platform[96], card[64], fabric[24];
     double gpu_w, idle, node_w,
-        pue;      /* what energy is from: ss.power (W), .idle (share of it, 0..1), .node (W), .pue (factor) */
-    double price; /* USD an hour and GPU, 0: none */
+        /* sources of energy: ss.power (W), ss.power.idle (share of it, 0..1), ss.power.node (W), ss.power.pue
+         * (factor) */
+        pue;
+    double price;         /* USD an hour and GPU, 0: none */
     int price_is_example; /* 1: ss.price.example, no price is stated */
     double mtbf_h, restart_s,
-        storage; /* h between failures of a GPU; s; bytes/s that storage takes from each node */
+        /* h between failures of a GPU; s until it trains again; bytes/s that storage takes from each node */
+        storage;
     int npoints;
     struct ss_capacity_point *points; /* by nodes */
-    /* Indices of points, or -1. chosen: with a deadline the fewest nodes that meet it, with a budget the fastest within it, else the
-     * knee. sure: the same by the far end of the range, of those that surely fit. */
+    /* Indices of points, or -1. chosen: with a deadline the fewest nodes that meet it, with a budget the
+     * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points
+     * that surely fit. */
     int chosen, sure;
-    int cheapest; /* that takes the fewest GPU-hours */
-    int knee;     /* the most nodes whose GPU-hours are within a tenth of the fewest */
-    struct ss_notes
-        warnings; /* of the chosen point, else the first that was predicted, as of ss_warnings_behind */
+    int cheapest; /* the point with the fewest GPU-hours */
+    int knee;     /* the most nodes whose GPU-hours exceed the fewest by at most a tenth */
+    /* of the chosen point, else of the first point that was predicted, as of ss_warnings_behind */
+    struct ss_notes warnings;
 };
 
 /* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget
@@ -109,7 +117,7 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
                     struct ss_capacity **out, struct ss_error *err);
 /* Frees a plan. NULL is allowed. */
 void ss_capacity_free(struct ss_capacity *plan);
-/* Returns 1 where a point has figures: it was predicted, and does not need more memory than there is. */
+/* Returns 1 where a point has figures: it was predicted and fits the memory. */
 int ss_capacity_holds(const struct ss_capacity_point *p);
 
 enum ss_capacity_form { SS_CAPACITY_TEXT, SS_CAPACITY_JSON, SS_CAPACITY_CSV, SS_CAPACITY_SVG };
@@ -124,11 +132,12 @@ int ss_capacity_read_time(const char *text, double *out, struct ss_error *err);
 /* Reads an amount of USD, "5e6" or "5MUSD". Error: SS_ERR_USAGE. */
 int ss_capacity_read_money(const char *text, double *out, struct ss_error *err);
 
-/* The interval of computing between two checkpoints that take `write_s` to write, which loses least time when failures come
- * every `mtbf_s` in the mean: Daly (2006), equation 37, whose first term is Young's (1974). All in s; mtbf_s > 0. */
+/* Returns the interval between two checkpoints that loses least time, where writing one takes `write_s` and
+ * failures come every `mtbf_s` in the mean: Daly (2006), equation 37, whose first term is Young's (1974). All
+ * in s; mtbf_s > 0. */
 double ss_checkpoint_interval(double write_s, double mtbf_s);
-/* Time of work that counts over all time, with exponential failures, also while the job restarts (`restart_s`) or writes: Daly
- * (2006), equation 20. 0 < result <= 1. */
+/* Returns the share of all time that is useful work, with exponential failures, also while the job restarts
+ * (`restart_s`) or writes: Daly (2006), equation 20. 0 < result <= 1. */
 double ss_checkpoint_goodput(double interval_s, double write_s, double restart_s, double mtbf_s);
 
 #ifdef __cplusplus

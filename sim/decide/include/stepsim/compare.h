@@ -34,32 +34,34 @@ struct ss_side {
     int experts;               /* 0: a dense model */
     double tokens;             /* of an iteration */
     int critical_stage, peak_stage;
-    double label[SS_LABEL_COUNT]; /* of the critical stage; sums to the iteration */
-    /* Kernels of it by what they are of, recomputed ones too, and what they take beyond running alone: they sum to the labels
-     * compute and recompute. opened 0: not known. */
+    double label[SS_LABEL_COUNT]; /* of the critical stage; the sum is the iteration */
+    /* Kernel seconds of that stage by part, recompute included, and their time beyond running alone; both sum
+     * to the labels compute and recompute. opened 0: not known. */
     int opened;
     double part[SS_PARTS], part_rest;
-    double memory
-        [SS_MEM_COUNT]; /* of the stage that needs most; "other" with context, NCCL and allocator: sums to its peak */
-    const struct ss_notes *warnings; /* that are written with it; the caller's, NULL: none */
+    /* of the stage that needs most; "other" includes context, NCCL and allocator; the sum is the stage's
+     * peak */
+    double memory[SS_MEM_COUNT];
+    const struct ss_notes *warnings; /* warnings written with the side; the caller's, NULL: none */
 };
 /* Fills *out from a run with a result. */
 void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *out);
-/* Adds to *out the warnings of a run, as `explain` has them too: what its plan and the notes of its scenario say, but of a measurement.
- * Errors: SS_ERR_NOMEM, and those of ss_scenario_build. */
+/* Adds to *out the warnings of a run, as `explain` does: those of its plan and the notes of its scenario,
+ * except about a measurement. Errors: SS_ERR_NOMEM, and those of ss_scenario_build. */
 int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error *err);
 /* Fills *out for a job that was refused with the error `why`. */
 void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out);
 
-/* What the sides are told by: files, words that all have, and for each further side words behind those of the first one. */
+/* The words that give the sides: files, words that all sides have, and for each further side words behind
+ * those of the first. */
 struct ss_sides_words {
     int nfiles, nwords, nwith;
     char *const *files, *const *words, *const *with;
 };
-/* How many sides these are, at least 1: a job without a file is one. */
+/* Returns the number of sides, at least 1: a job without a file is one side. */
 int ss_sides_count(const struct ss_sides_words *all);
-/* Calls predict(ctx, ...) with the name and the n words of the job that is side i (n >= 0), and returns what it returns. Errors: SS_ERR_NOMEM,
- * and those of ss_request_read_text. */
+/* Calls predict(ctx, ...) with the name and the n words of the job of side i (n >= 0), and returns its
+ * result. Errors: SS_ERR_NOMEM, and those of ss_request_read_text. */
 int ss_side_tell(const struct ss_sides_words *all, int i,
                  int (*predict)(void *ctx, int i, const char *name, int n, char *const *words,
                                 struct ss_error *err),
@@ -68,18 +70,21 @@ int ss_side_tell(const struct ss_sides_words *all, int i,
 /* Whether two predictions are far enough apart to say which job is faster. */
 struct ss_apart {
     double faster_pct; /* tokens/s of the second over the first, less 1, per cent; NaN where one is refused */
-    double least_pct;  /* a difference of less may have the wrong sign, in one of ten cases; NaN: not known */
-    int apart;         /* 1: it is more */
-    char why[200];     /* where least_pct is from, or why nothing is known */
+    /* a smaller difference has the wrong sign in more than one of ten cases; NaN: not known */
+    double least_pct;
+    int apart;     /* 1: the difference is larger than least_pct */
+    char why[200]; /* where least_pct comes from, or why it is not known */
 };
-/* Fills *out for sides a and b. On the same card with the same family of stacks and kind of model the least
- * difference is that of pairs (ss_bands_pair); else both bands count, as independent. Error: SS_ERR_NOMEM. */
+/* Fills *out for sides a and b. With the same card, family of stacks and kind of model the least difference
+ * is that of pairs (ss_bands_pair); otherwise both bands count, as independent errors. Error:
+ * SS_ERR_NOMEM. */
 int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
                    struct ss_apart *out, struct ss_error *err);
 
 enum ss_contrast_form { SS_CONTRAST_TEXT, SS_CONTRAST_JSON, SS_CONTRAST_CSV, SS_CONTRAST_SVG };
-/* Writes n sides, 2 <= n <= SS_SIDES_MOST, the first of which is not refused; apart[i]: of side i against the first, apart[0] is
- * not read. Errors: SS_ERR_USAGE (no sides, another number of them, no such form), SS_ERR_IO. */
+/* Writes n sides, 2 <= n <= SS_SIDES_MOST; the first must not be refused. apart[i] compares side i with the
+ * first; apart[0] is not read. Errors: SS_ERR_USAGE (no sides, another number of them, no such form),
+ * SS_ERR_IO. */
 int ss_contrast_write(const struct ss_side *side, const struct ss_apart *apart, int n,
                       enum ss_contrast_form form, FILE *out, struct ss_error *err);
 

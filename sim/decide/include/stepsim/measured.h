@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-/* Terms that both a trace and a prediction tell. Of transfers it is what is exposed. X(symbol, key, words) */
+/* Terms that a trace and a prediction have in common; of transfers their exposed part. X(symbol, key,
+ * words) */
 #define SS_REAL_LIST(X)                                                                                      \
     X(SS_REAL_GEMM, "gemm", "GEMMs, logits, loss")                                                           \
     X(SS_REAL_ATTENTION, "attention", "attention")                                                           \
@@ -41,32 +42,32 @@ enum ss_real_term {
 };
 /* Returns the key of a term in JSON (enum ss_real_term): "gemm". Never NULL. */
 const char *ss_real_term_key(int term);
-/* Returns what people call it: "GEMMs, logits, loss". Never NULL. */
+/* Returns the words for a term: "GEMMs, logits, loss". Never NULL. */
 const char *ss_real_term_words(int term);
 
 struct ss_measured {
     char run[256], file[256]; /* names of the prediction and the trace */
     struct ss_kineto trace;
-    int stage;   /* whose breakdown is held against the trace: its rank's, else the busiest */
-    int by_rank; /* 1: the rank's */
-    int named;   /* 0: tp, cp, ep and dp are one term, for the trace does not tell them apart */
-    int guessed; /* 1: sends and receives are taken as the pipeline's, and may be of others too */
+    /* stage whose breakdown is compared with the trace: the stage of the trace's rank, else the busiest */
+    int stage;
+    int by_rank; /* 1: the stage of the rank */
+    int named;   /* 0: tp, cp, ep and dp are one term, because the trace does not tell them apart */
+    int guessed; /* 1: sends and receives count as the pipeline's, and some may be of others */
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
-    double
-        band_pct; /* so far off nine in ten predictions of such jobs are at most, per cent; NaN: not known */
+    double band_pct; /* nine in ten predictions of such jobs err by at most this, per cent; NaN: not known */
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
-    /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as of a prediction at chunk level what is inside
-     * layers. */
+    /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as for transfers inside
+     * layers in a prediction at chunk level. */
     double measured_hidden[SS_REAL_COUNT], predicted_hidden[SS_REAL_COUNT];
 };
-/* Fills *out; the run has a result and, with open_compute, its kernels. */
+/* Fills *out; the run must have a result and, with open_compute, its kernels. */
 void ss_measured_fill(const struct ss_run *run, const struct ss_kineto *trace, const char *run_name,
                       const char *file, struct ss_measured *out);
-/* Writes it as text, JSON, CSV or SVG (enum ss_contrast_form). Error: SS_ERR_IO. */
+/* Writes the comparison as text, JSON, CSV or SVG (enum ss_contrast_form). Error: SS_ERR_IO. */
 int ss_measured_write(const struct ss_measured *m, enum ss_contrast_form form, FILE *out,
                       struct ss_error *err);
-/* Writes it as an HTML page that needs nothing else. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
+/* Writes the comparison as an HTML page that needs nothing else. Errors: SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

@@ -33,52 +33,53 @@ extern "C" {
 /* How a search is made. */
 struct ss_find_options {
     const struct ss_sweep *vary;           /* flags and values; NULL: none */
-    const struct ss_scenario_options *how; /* asker and files; `like` is not looked at; may be NULL */
-    const struct ss_run_options
-        *run; /* engine and bands of every prediction; NULL: native, and bands that are read */
-    struct ss_workers workers; /* that predict layouts */
+    const struct ss_scenario_options *how; /* asker and files; `like` is ignored; may be NULL */
+    /* engine and bands of every prediction; NULL: native, and the installed bands */
+    const struct ss_run_options *run;
+    struct ss_workers workers; /* processes that predict layouts */
     int exhaustive;            /* 1: no layout is left out because of a bound */
-    int best_only; /* 1: the fastest on each cluster alone is looked for, not what is on the front */
-    int brief;     /* 1: no shares of bubble, imbalance and spread: NaN in points */
-    int confirm;   /* 1: the best are run by SimGrid at layer level too */
-    /* Called now and then with what is done, of how many layouts that are left; may be NULL. */
+    int best_only;             /* 1: only the fastest layout on each cluster is wanted, not the front */
+    int brief;                 /* 1: no shares of bubble, imbalance and spread: NaN in points */
+    int confirm;               /* 1: SimGrid runs the best layouts at layer level, too */
+    /* Called now and then with how much is done of how many layouts are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
 };
 
 /* A layout that was predicted. */
 struct ss_find_point {
-    int group;                      /* whose nodes it is on */
-    int number;                     /* of the layout, in the order in which they are looked at */
+    int group;                      /* number of its group */
+    int number;                     /* number of the layout in the order of the walk */
     int tp, cp, pp, ep, chunks, dp; /* chunks: of a pipeline rank */
     int micro_batch, microbatches;  /* microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */
     int fsdp;                       /* 1: parameters are sharded */
     char schedule[32];              /* "auto", or its name */
-    char flags[400];                /* words behind those of the job that make it */
-    char more[100];                 /* of them those that no field above tells: "overlap-grad-reduce" */
+    char flags[400];                /* words behind those of the job that make the layout */
+    char more[100];                 /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
-    double least_s,
-        least_bytes; /* proven bounds: of its iteration, and of the memory that nvidia-smi shows */
-    int front; /* 1: no other of the same work that fits has fewer GPUs, less time and less memory, or as much of each */
-    int like_best; /* 1: its time is within the error band of the best of its group, which is not told apart from it */
+    double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
+    /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in
+     * one */
+    int front;
+    int like_best; /* 1: its time is within the error band of the group's best, so both are not told apart */
 };
 
-/* What became of all layouts on one number of nodes (or of one combination of other flags that are no axes of a layout). */
+/* The layouts on one number of nodes (or of one combination of other flags that are no axes of a layout). */
 struct ss_find_group {
     int nodes, gpus;
-    char flags[200]; /* the words that make it, "" none */
-    int work; /* the first group that trains the same model on the same tokens: those of one work share a front */
-    int64_t layouts; /* combinations of the axes' values */
-    int64_t refused; /* by the framework, or not modelled */
-    int64_t
-        too_large; /* of them those whose weights, gradients and states alone do not fit, which are not predicted */
-    int64_t bounded;    /* cannot be the best, nor on the front, and are not predicted */
-    int64_t predicted;  /* the rest */
+    char flags[200]; /* words that make the group, "": none */
+    /* the first group that trains the same model on the same tokens; groups of one work share a front */
+    int work;
+    int64_t layouts;    /* combinations of the axes' values */
+    int64_t refused;    /* by the framework, or not modelled */
+    int64_t too_large;  /* weights, gradients and states alone do not fit, so they are not predicted */
+    int64_t bounded;    /* cannot be the best or on the front, so they are not predicted */
+    int64_t predicted;  /* all others */
     int best;           /* index of the fastest that surely fits; -1: none */
-    int near;           /* of the fastest near the limit, where that is faster; else -1 */
-    int like_best;      /* points not told apart from the best, the best not counted */
-    double confirmed_s; /* the best by SimGrid at layer level; 0: not asked for, or none */
+    int near;           /* index of the fastest near the limit, where it is faster; else -1 */
+    int like_best;      /* number of points not told apart from the best, without the best */
+    double confirmed_s; /* s of the best by SimGrid at layer level; 0: not asked for, or none */
 };
 
 /* A rule that refused layouts. */
@@ -86,17 +87,17 @@ struct ss_find_rule {
     int code;          /* enum ss_status */
     int64_t n;         /* layouts that it refused, each counted once */
     char flags[256];   /* flags that it blames */
-    char example[320]; /* what it says of the first of them */
+    char example[320]; /* what it says of the first layout that it refused */
 };
 
 struct ss_find_result {
     int ngroups, nrules, npoints;
     struct ss_find_group *groups; /* in the order of the values */
-    struct ss_find_rule *rules;   /* that refused most first */
-    struct ss_find_point
-        *points; /* predicted ones: by group, those that fit, are near the limit, and do not; then by time */
-    struct ss_notes
-        warnings; /* of the best layout of the first group that has one, as of ss_warnings_behind */
+    struct ss_find_rule *rules;   /* the rule that refused most comes first */
+    /* predicted layouts: by group; then those that fit, near the limit, too large; then by time */
+    struct ss_find_point *points;
+    /* of the best layout of the first group that has one, as of ss_warnings_behind */
+    struct ss_notes warnings;
 };
 
 /* Searches. Which layouts are predicted, and what is found, depends on the request and what is varied alone. The caller frees *out

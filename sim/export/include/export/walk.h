@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank of a program as a graph of operations: each begins when those that it depends on have ended. The main thread
- * becomes a chain of computations; sends, receives and collectives hang on the computation before their post, and
- * on the one before them in their queue; the computation behind a wait depends on what is waited for.
+ * A rank of a program as a graph of operations: each begins when the operations that it depends on have
+ * ended. The main thread becomes a chain of computations. Sends, receives and collectives depend on the
+ * computation before their post and on the previous one of their queue; the computation behind a wait depends
+ * on what it waits for.
  */
 #ifndef SS_EXPORT_WALK_H
 #define SS_EXPORT_WALK_H
@@ -32,7 +33,7 @@ struct ss_export_op {
 
 struct ss_export_walk {
     double tick;          /* s */
-    int keep_collectives; /* 1: those of a known kind and of several members are one operation */
+    int keep_collectives; /* 1: a collective of a known kind with several members is one operation */
     int (*put)(void *ctx, const struct ss_export_op *op); /* 0, or an error, which ends the walk */
     void *ctx;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs in the formats of other simulators: GOAL text (LogGOPSim, ATLAHS) and Chakra execution traces (ASTRA-sim).
- * A rank of theirs is a class of the program; a program that was lowered unfolded has a class for each GPU. What is kept
- * and what is not: docs/reference/formats-export.md.
+ * Programs in the formats of other simulators: GOAL text (LogGOPSim, ATLAHS) and Chakra execution traces
+ * (ASTRA-sim). One of their ranks is a class of the program; a program that was lowered unfolded has a class
+ * for each GPU. docs/reference/formats-export.md says what the formats keep.
  */
 #ifndef STEPSIM_EXPORT_H
 #define STEPSIM_EXPORT_H
@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* A checked program (ss_program_check) about to be written; it must stay until ss_export_free. */
+/* A checked program (ss_program_check) that is being written; the program must stay until ss_export_free. */
 struct ss_export;
-/* The caller frees *out with ss_export_free. Error: SS_ERR_NOMEM. */
+/* Begins to write a program; the caller frees *out with ss_export_free. Error: SS_ERR_NOMEM. */
 int ss_export_begin(const struct ss_program *p, struct ss_export **out, struct ss_error *err);
 /* Writes all ranks as one GOAL schedule: times in ns, sizes in whole bytes. Errors: SS_ERR_IO, SS_ERR_NOMEM, SS_ERR_UNSUPPORTED (a
  * number needs more than 63 bits). */
@@ -26,9 +26,10 @@ int ss_export_goal(struct ss_export *x, FILE *out, struct ss_error *err);
 /* Writes the Chakra trace of one rank, 0 <= rank < nclasses: a GlobalMetadata message, then Nodes, each behind its length; times
  * in microseconds. Errors: those of ss_export_goal. */
 int ss_export_chakra(struct ss_export *x, int rank, FILE *out, struct ss_error *err);
-/* Writes the process groups that those traces name, as ASTRA-sim reads them: {"1": [0, 1], ...}. Error: SS_ERR_IO. */
+/* Writes the process groups that these traces name, as ASTRA-sim reads them: {"1": [0, 1], ...}. Error:
+ * SS_ERR_IO. */
 int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err);
-/* Frees it. NULL is allowed. */
+/* Frees an export. NULL is allowed. */
 void ss_export_free(struct ss_export *x);
 
 #ifdef __cplusplus

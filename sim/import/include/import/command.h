@@ -7,9 +7,9 @@
 
 #include "import/import.h"
 
-/* Words of a launch command, "torchrun --nnodes 4 train.py --flags": those of launchers from `first`, the script at `script`, its own
- * up to `end`. The sizes are those that the launchers name; 0: none does. `processes` counts those on all nodes where the launchers do not
- * say how many nodes these are. */
+/* Words of a launch command, "torchrun --nnodes 4 train.py --flags": launchers from `first`, the script at
+ * `script`, the script's own words up to `end`. The sizes are those that the launchers name; 0: none.
+ * `processes` counts all nodes' processes where the launchers do not name a number of nodes. */
 struct ss_command {
     size_t first, script, end;
     int nodes, gpus_per_node, processes;
@@ -27,8 +27,8 @@ struct ss_command_importer {
 /* launcher.c: the first command whose script has flags, or else the first with a script. Returns 0 where there is none. */
 int ss_words_command(const struct ss_words *words, struct ss_command *out);
 
-/* launcher.c: the --nnodes of a command's torchrun where it is not the `asked` nodes of the batch job; 0: it is, or says none. *of_step is 1
- * where srun itself takes so many of them for a step. */
+/* launcher.c: returns torchrun's --nnodes where it differs from the `asked` nodes of the batch job, else 0.
+ * *of_step is 1 where srun itself takes that many nodes for a step. */
 int ss_words_nodes(const struct ss_words *words, int asked, int *of_step);
 
 /* ---- command.c ---- */
@@ -47,7 +47,8 @@ int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, con
                          struct ss_error *err);
 /* Notes that `processes` (ss_words, ss_command) are not obeyed; of 0 nothing. */
 void ss_command_tell_processes(struct ss_notes *notes, const char *file, int processes);
-/* Notes of a command of Megatron-LM what is read otherwise than it was meant; file: the name of its place. */
+/* Notes what a Megatron-LM command says that is read otherwise than its author may expect; file: the name of
+ * its place. */
 void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_words *words);
 /* Makes the line of word i the place of an error that has none; returns its code. */
 int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds of YAML that are known by what is in them, each a row of foreign.c with its keymap. */
+/* Kinds of YAML that are recognised by their contents, each a row of foreign.c with its keymap. */
 #ifndef SS_IMPORT_FOREIGN_H
 #define SS_IMPORT_FOREIGN_H
 

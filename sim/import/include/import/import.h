@@ -14,9 +14,11 @@ struct ss_word {
 };
 /* A file that a launch script wrote, which is nowhere else. */
 struct ss_made_file {
-    char *name;    /* as the command names it */
-    char *text;    /* behind so many empty lines that its lines count as in the script */
-    int elsewhere; /* 1: made from another file, by sed: one line, that of the script which names it; a file of the disk beats it */
+    char *name; /* as the command names it */
+    char *text; /* the text, behind empty lines, so that its lines count as in the script */
+    /* 1: made from another file, by sed: one line, that of the script which names it; a file of the disk
+     * beats it */
+    int elsewhere;
 };
 struct ss_words {
     struct ss_word *w;
@@ -33,11 +35,12 @@ void ss_words_free(struct ss_words *words);
 /* A kind of file that asks for a job. */
 struct ss_importer {
     const char *name;
-    /* Whether text[0 .. len-1] is one. The first importer that says so reads it; NULL: the last one, which reads what is left. */
+    /* Returns 1 when text[0 .. len-1] is of this form. The first importer that says so reads it; NULL: the
+     * last importer, which reads all the rest. */
     int (*sniff)(const char *text, size_t len);
     /* Text to words with their lines; `file` stands for it in messages. One of these two, the other is NULL. */
     int (*read)(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
-    /* The same of words of several places. */
+    /* Does so for words of several places. */
     int (*add)(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
 };
 extern const struct ss_importer ss_importers[];
@@ -58,7 +61,7 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
  * trains another kind of model than a GPT, SS_ERR_NOMEM. */
 int ss_words_strip_command(struct ss_words *words, struct ss_error *err);
 
-/* launch.c: what the user said of a launch script. All of it is the caller's. */
+/* launch.c: what the user said about a launch script; all of it is the caller's. */
 struct ss_launch {
     const char *script;
     char *const *word; /* arguments of the script */
@@ -87,7 +90,7 @@ struct ss_launch_room {
     int nodes, gpus_per_node; /* 0: not known */
     int host_lines;           /* lines of each node in the file of hosts; 0: there is none */
 };
-/* What a script asks PBS for; 0: it does not say. */
+/* What a script asks of PBS; 0: it does not say. */
 struct ss_pbs {
     int nodes, gpus, tasks; /* all, of a node, processes of a node */
     int lines;              /* of a node, in the file of hosts */

@@ -61,8 +61,8 @@ static inline bool ss_key_becomes_nothing(enum ss_key_kind kind)
            kind == SS_KEY_OFF;
 }
 
-/* A line below a pick or a table. `words` of a pick are flags, the last of which may take the value ("--x %s"), or "refuse WHY"; "%s" in a text
- * is the value. */
+/* A line below a pick or a table. `words` of a pick are flags, the last of which may take the value ("--x
+ * %s"), or "refuse WHY"; "%s" in a text stands for the value. */
 struct ss_key_case {
     const char *values, *words;
     const char *assumed; /* NULL: nothing */
@@ -73,7 +73,7 @@ struct ss_key_row {
     int block; /* index of the innermost block that the row is in; -1: none */
     const char *file;
     int line;
-    const char *text; /* what is behind the kind, "" nothing */
+    const char *text; /* the text behind the kind, "": none */
     const char *section;
     size_t first, ncases; /* of a pick or a table: its lines in `choice` */
 };
@@ -90,7 +90,7 @@ struct ss_keymap {
     struct ss_key_case *choice;
     struct ss_key_block *block;
     size_t n, nchoices, nblocks, npaths;
-    bool strict; /* "rest refused": a key without a row is an error; else it is told */
+    bool strict; /* "rest refused": a key without a row is an error; otherwise it is noted */
     /* the keymap's own */
     struct ss_key_path {
         const char *text;
@@ -113,12 +113,13 @@ struct ss_key_code {
  * NULL: names of functions are not looked at. Errors, with file and line: SS_ERR_INPUT, SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_keymap_load(const char *name, const struct ss_key_code *code, struct ss_keymap **out,
                    struct ss_error *err);
-/* Reads a text likewise; `file` stands for it in messages. What it includes is a map of the data. */
+/* Reads a keymap from a text; `file` stands for it in messages. The maps that it includes are those of the
+ * data. */
 int ss_keymap_parse(const char *text, size_t len, const char *file, const struct ss_key_code *code,
                     struct ss_keymap **out, struct ss_error *err);
 void ss_keymap_free(struct ss_keymap *map);
-/* The row of the key at this path or, where it has not got one of its own, of what it is in and has no effect or is refused; NULL: it is
- * unknown. */
+/* Returns the row of the key at this path, or else the row of a key above it that has no effect or is
+ * refused; NULL: the key is unknown. */
 const struct ss_key_row *ss_keymap_find(const struct ss_keymap *map, const char *path);
 /* Whether keys below this path have rows. */
 bool ss_keymap_is_section(const struct ss_keymap *map, const char *path);

@@ -73,7 +73,7 @@ int ss_reading_truth(struct ss_reading *r, const char *keys, int missing);
 const char *ss_reading_text(struct ss_reading *r, const char *keys, const char *missing);
 /* Whether a list, or a text with commas, has this item. */
 bool ss_reading_lists(struct ss_reading *r, const char *keys, const char *item);
-/* Makes "is.NAME" a key with this value, of which conditions may ask: what functions have found out of the whole. */
+/* Sets the key "is.NAME" to this value for conditions: a fact that functions found out about the whole. */
 void ss_reading_fact(struct ss_reading *r, const char *name, const char *value);
 /* Replaces or adds the node at a path, by a text of the command line or of `file`. */
 void ss_reading_set(struct ss_reading *r, const char *path, const char *text, const char *file, int line);

@@ -10,8 +10,8 @@
 #include "job/asked.h"
 #include "stepsim/table.h"
 
-/* What one value of a column stands for: words with blanks between, "" that those of the other values are not there, NULL
- * nothing. */
+/* What one value of a column stands for: words separated by blanks; "": the words of the other values are
+ * absent; NULL: nothing. */
 struct ss_table_choice {
     const char *value, *words;
 };
@@ -73,8 +73,8 @@ int ss_table_has_layout(const struct ss_table_row *r);
 /* Writes the layout of a mixture whose layers do not divide by its virtual stages, where the row does not say one: returns 1;
  * 0 where there is none to write. */
 int ss_table_layout(const struct ss_table_row *r, char *out, size_t size);
-/* What the words of a row ask for; of a row whose flags are refused what its columns say. Errors: those of ss_table_request and of the
- * words. */
+/* Returns what the words of a row ask for; for a row whose flags are refused, what its columns say. Errors:
+ * those of ss_table_request and of the words. */
 int ss_table_asked(const struct ss_table *t, int row, struct ss_asked *asked, struct ss_notes *notes,
                    struct ss_error *err);
 

@@ -25,13 +25,13 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 /* ---- between its files ---- */
 
 #define SS_TITAN_MOST ((int64_t)1 << 26)
-/* What several functions of torchtitan.map ask for. */
+/* Values that several functions of torchtitan.map need. */
 struct ss_titan {
     struct ss_reading r;      /* first, so that functions of rows find the rest */
     int newest;               /* saved since February 2026: the keys of @b5bcd76, or on the way there */
     int tokens;               /* batches are said in tokens, as in @b5bcd76 */
     int64_t tp, pp, cp, ep;   /* degrees */
-    int64_t replicate, shard; /* shard -1: what is left */
+    int64_t replicate, shard; /* shard -1: the rest */
     int64_t steps;            /* microbatches of a pipeline in an iteration */
     char model[160];          /* what --model gets */
 };

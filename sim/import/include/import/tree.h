@@ -34,7 +34,7 @@ struct ss_tree_node {
     size_t n;         /* children */
     struct ss_tree_node *parent, *first, *last, *next; /* children in the order of the file */
     bool read, touched; /* set by ss_tree_get and ss_tree_take: this node was read; one below it was */
-    bool off, part;     /* of reading.h: no further row reads it; it is told as a part of its map */
+    bool off, part; /* for reading.h: off, no further row reads the node; part, it is reported with its map */
 };
 struct ss_tree;
 
@@ -79,7 +79,7 @@ struct ss_tree_node *ss_tree_child(const struct ss_tree_node *map, const char *n
 /* The node at a path of names with dots between, numbers for items of lists ("optim.betas.0"), below `from`, which may be NULL; ""
  * is `from`. NULL: there is none. A name that has a dot itself is found as it stands. */
 struct ss_tree_node *ss_tree_find(const struct ss_tree_node *from, const char *path);
-/* The same, and the node counts as read; of a map or list its children do not. */
+/* Returns the node and counts it as read; children of a map or list stay unread. */
 struct ss_tree_node *ss_tree_get(const struct ss_tree_node *from, const char *path);
 /* A node and all below it count as read. NULL is allowed. */
 void ss_tree_take(struct ss_tree_node *node);

@@ -11,9 +11,9 @@
 
 #include "stepsim/job.h"
 
-/* What SS_ASKED of stepsim/job_fields.def has rows of, beside the fields of a job as flags have them: those that no flag gives are as
- * ss_job_init has them, sizes of the job and of its model that no flag gives are 0, choices of the model SS_MODEL_UNSET. Two that ask for
- * the same are equal byte by byte. */
+/* The rows SS_ASKED of stepsim/job_fields.def, beside the fields of a job as flags give them. Without a flag
+ * a field of the job is as ss_job_init sets it, sizes of the job and of its model are 0, and choices of the
+ * model are SS_MODEL_UNSET. Two that ask for the same are equal byte by byte. */
 struct ss_asked {
     struct ss_job job; /* the first member: paths of flags begin with it */
     unsigned given;    /* SS_GIVEN bits */
@@ -41,21 +41,22 @@ enum ss_graph_word {
     SS_GRAPH_WORD_PREPROCESS = 64
 };
 
-/* Asks for nothing. */
+/* Makes *asked ask for nothing. */
 void ss_asked_init(struct ss_asked *asked);
 /* Asks for a job that there is. */
 void ss_asked_of(struct ss_asked *asked, const struct ss_job *job);
-/* Adds the words of a request; *asked changes only when all of them are right. What `--set` and `--scale` say is checked and else not
- * looked at; `--without` is for a scenario. `notes` gets what was assumed or is not modelled, `ignored` the names of flags without effect
- * on time or memory; each may be NULL. Errors: SS_ERR_USAGE (a command line), SS_ERR_INPUT (a file), SS_ERR_CONFIG (words of a place
- * contradict each other), SS_ERR_UNSUPPORTED, SS_ERR_NOMEM. */
+/* Adds the words of a request; *asked changes only when all words are right. `--set` and `--scale` are
+ * checked and otherwise ignored; `--without` is for a scenario. `notes` gets what was assumed or is not
+ * modelled, `ignored` the names of flags without effect on time or memory; each may be NULL. Errors:
+ * SS_ERR_USAGE (a command line), SS_ERR_INPUT (a file), SS_ERR_CONFIG (words of a place contradict each
+ * other), SS_ERR_UNSUPPORTED, SS_ERR_NOMEM. */
 int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
                    struct ss_notes *ignored, struct ss_error *err);
-/* Asks for what is left of a request when each `--without` has taken away what it names. */
+/* Reads a request after each `--without` has taken away what it names. */
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err);
-/* Makes *job: defaults follow from model and stack, and what Megatron or NeMo refuse is refused, with their words as the cause.
- * `world_size` is nodes x GPUs; `gpus_per_node` for the hybrid group; an error names the place in the request, which may be NULL, that
- * it comes from. *job changes only when all of it is right. */
+/* Makes *job. Defaults follow from model and stack; what Megatron or NeMo refuse is refused, with their words
+ * as the cause. `world_size` is nodes x GPUs; `gpus_per_node` is for the hybrid group. An error names its
+ * place in the request, which may be NULL. *job changes only when everything is right. */
 int ss_asked_finish(const struct ss_asked *asked, const struct ss_request *r, const struct ss_stack *stack,
                     int world_size, int gpus_per_node, struct ss_notes *notes, struct ss_job *job,
                     struct ss_error *err);

@@ -37,7 +37,7 @@ struct ss_flag_choice {
     const char *name;
     int value;
 };
-/* Takes the values of a flag; *why is what is wrong with them, on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
+/* Takes the values of a flag; *why gets the reason on SS_ERR_INPUT or SS_ERR_UNSUPPORTED. */
 typedef int (*ss_flag_call)(struct ss_asked *asked, int n, char *const *values, const char **why);
 
 enum ss_flag_kind {
@@ -60,7 +60,7 @@ struct ss_flag_setter {
     const struct ss_flag_choice *choices; /* CALL: the words alone, or NULL where there are too many */
     ss_flag_call call;
     const char *later,
-        *wrong; /* ONLY: words that are known and not modelled, "*": all others; what is wrong with them */
+        *wrong; /* ONLY: words that are known and not modelled, "*": all others; and why they are wrong */
     const char *doc;
 };
 /* Ends with a name of NULL. */

@@ -30,7 +30,7 @@
 #undef CALL
 #undef WORDS
 
-/* Such a function; what it does not read may stay unread. */
+/* Defines such a function; parameters that it does not read are allowed. */
 #define SS_FLAG_CALLED(name)                                                                                 \
     int ss_flag_##name(struct ss_asked *asked __attribute__((unused)), int n __attribute__((unused)),        \
                        char *const *values __attribute__((unused)),                                          \
@@ -41,8 +41,8 @@
 extern const struct ss_flag_choice ss_flag_cp_comms[], ss_flag_dispatchers[], ss_flag_backends[],
     ss_flag_balancings[];
 
-/* Megatron's moe_freq_type: a whole number, *every, of which the flag says what it means; or a Python-like list, into *rule.
- * *why is what is wrong, on SS_ERR_INPUT. */
+/* Reads Megatron's moe_freq_type: a whole number into *every, whose meaning the flag decides; or a
+ * Python-like list into *rule. *why gets the reason on SS_ERR_INPUT. */
 int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why);
 
 #endif

@@ -16,24 +16,25 @@ static inline int ss_is_flag(const char *text)
 {
     return text[0] == '-' && text[1] == '-' && text[2];
 }
-/* Values of the flag at index i, which takes `values` ('0', '1', '+', '*') of them: the words behind it in its place. */
+/* Returns the number of values of the flag at index i, which takes `values` ('0', '1', '+', '*'): the words
+ * behind it in its place. */
 size_t ss_request_values(const struct ss_request *r, size_t i, char values);
 
 /* The value of a flag, "--set", where the word at index i gives it, by a word of its own or behind "="; else NULL. */
 const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag);
 /* Whether a --without or a --scale is among the words. */
 int ss_request_has_what_if(const struct ss_request *r);
-/* Takes away what each --without names and what stands before it, and the --without; and what was measured, where a
- * --without or --scale of a later place makes another job of it. `notes` may be NULL. SS_ERR_USAGE and, of a file, SS_ERR_INPUT:
+/* Takes away each --without, what it names, and measurements before it that a --without or --scale of a later
+ * place makes those of another job. `notes` may be NULL. Errors: SS_ERR_USAGE and, in a file, SS_ERR_INPUT:
  * no such flag, or none before it. */
 int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
 
-/* What makes a job. */
+/* The inputs and the result while a job is made. */
 struct ss_finish {
     const struct ss_asked *asked;
     struct ss_job *job;               /* as it is asked for at first */
     const struct ss_request *request; /* for the places of errors; may be NULL */
-    struct ss_loaded *loaded;         /* where models are read; NULL: anew */
+    struct ss_input_cache *inputs;    /* where models are read; NULL: anew */
     const struct ss_stack *stack;
     int world_size, gpus_per_node;
     struct ss_notes *notes;
@@ -43,11 +44,12 @@ struct ss_finish {
 int ss_job_complete(struct ss_finish *f);
 /* The backend that runs: what the job asks for, or what the stack takes by itself, and in fp32 no other than unfused. */
 int ss_job_attention(const struct ss_job *job, const struct ss_stack *stack);
-/* What the framework refuses before and after the defaults are in place. */
+/* Refuse what the framework refuses, before and after the defaults are in place. */
 int ss_job_check_layout(struct ss_finish *f);
 int ss_job_check_stages(struct ss_finish *f);
 int ss_job_check_features(struct ss_finish *f);
-/* Of experts: sizes, before the world is divided; the division of the world; and what needs all defaults. */
+/* The same for experts: sizes, before the world is divided; the division of the world; checks that need all
+ * defaults. */
 int ss_job_check_expert_layout(struct ss_finish *f);
 int ss_job_check_expert_world(struct ss_finish *f);
 int ss_job_check_expert_features(struct ss_finish *f);
@@ -57,9 +59,9 @@ int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
 int ss_job_has_dense_layer(const struct ss_job *job);
 /* Transformer layers of the pipeline rank that a layout gives most. */
 int ss_job_layout_most(const struct ss_job *job);
-/* Refuses what is read and not priced yet. */
+/* Refuses flags that are read and have no price yet. */
 int ss_job_check_unpriced(struct ss_finish *f);
-/* The model: flags over its config.json, and what they leave open. */
+/* Completes the model: flags over its config.json, and defaults of both. */
 int ss_job_complete_model(struct ss_finish *f);
 /* Whether --max-position-embeddings is given. */
 static inline int ss_job_gives_positions(const struct ss_finish *f)
@@ -68,23 +70,24 @@ static inline int ss_job_gives_positions(const struct ss_finish *f)
 }
 /* The dispatcher; notes of flags of experts without effect. */
 void ss_job_complete_experts(struct ss_finish *f);
-/* CUDA graphs: what is refused. */
+/* Refuses CUDA graphs that the framework refuses. */
 int ss_job_check_graphs(struct ss_finish *f);
-/* Recompute: what is refused, what flags leave open, and modules that the model has not, which are noted. */
+/* Recompute: refusals, defaults, and notes on modules that the model lacks. */
 int ss_job_check_recompute(struct ss_finish *f);
 void ss_job_complete_recompute(struct ss_finish *f);
-/* The optimizer: what is refused, what flags leave open; a note of flags of Muon without it. */
+/* The optimizer: refusals, defaults, and a note on flags of Muon without it. */
 int ss_job_check_optimizer(struct ss_finish *f);
 void ss_job_complete_optimizer(struct ss_finish *f);
 void ss_job_note_muon(struct ss_finish *f);
 /* Whether --cpu-offloading is asked for, be it of no layer. */
 int ss_job_offloads_layers(const struct ss_finish *f);
-/* Offload by module: what is refused, and which modules have nothing to move, which are noted and left out. */
+/* Offload by module: refusals, and notes on modules that have nothing to move, which are left out. */
 int ss_job_check_offload_modules(struct ss_finish *f);
 void ss_job_complete_offload_modules(struct ss_finish *f);
-/* What Megatron refuses beside packed sequences; then their rows, or what flags of them do without lengths. */
+/* Packed sequences: refuses what Megatron refuses beside them; then makes their rows, or notes flags without
+ * lengths. */
 int ss_job_check_packed(struct ss_finish *f);
-/* fp8 and fp4: what is refused, and what is not active. */
+/* fp8 and fp4: refusals, and settings that are not active. */
 int ss_job_check_quantized(struct ss_finish *f);
 void ss_job_complete_quantized(struct ss_finish *f);
 int ss_job_complete_packed(struct ss_finish *f);

@@ -13,8 +13,8 @@ struct ss_moe_loads {
     double *load; /* [layer][expert] >= 0, more than 0 of at least `top_k` experts of each layer */
 };
 
-/* Reads loads of a model with so many experts, of which a token chooses top_k. The caller frees out->load. `name` stands for
- * the file in messages. SS_ERR_INPUT with the line, SS_ERR_IO, SS_ERR_NOMEM. */
+/* Reads loads of a model with `experts` experts, whose tokens choose top_k. The caller frees out->load.
+ * `name` stands for the file in messages. Errors: SS_ERR_INPUT with the line, SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_moe_loads_parse(const char *text, size_t len, const char *name, int experts, int top_k,
                        struct ss_moe_loads *out, struct ss_error *err);
 int ss_moe_loads_read(const char *path, int experts, int top_k, struct ss_moe_loads *out,

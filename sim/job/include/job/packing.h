@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents of unequal length packed into rows of a fixed number of tokens, as fine-tuning does it (docs/reference/model.md,
- * "Packed sequences"). Numbers in, numbers out: it knows no job. The same input gives the same rows on every machine.
+ * Documents of unequal length packed into rows of a fixed number of tokens, as fine-tuning does
+ * (docs/reference/model.md, "Packed sequences"). The functions map numbers to numbers and know no job. The
+ * same input gives the same rows on every machine.
  */
 #ifndef SS_PACKING_H
 #define SS_PACKING_H
@@ -33,12 +34,13 @@ struct ss_packing_input {
     double low, high;                 /* its numbers, as in struct ss_job */
     const struct ss_lengths *lengths; /* of SS_PACKED_FILE; else not read */
     int row;                          /* tokens of a row, >= 1 */
-    int multiple;                     /* documents are padded to a multiple of it, 1 .. row */
+    int multiple;                     /* documents are padded to a multiple of this, 1 .. row */
     int algorithm;                    /* enum ss_packed_algorithm */
     uint64_t seed;
 };
 
-/* Rows that were packed. What attends: documents with their padding, and what is left of a row as one of its own. */
+/* Packed rows. Attention sees documents with their padding, and the rest of a row as a document of its
+ * own. */
 struct ss_packing {
     int nlengths;
     int *length;   /* [nlengths], ascending: lengths of what attends */
@@ -49,10 +51,10 @@ struct ss_packing {
     double documents; /* of a row, mean */
     double tokens;    /* of its documents, without padding, mean */
     double token_squares; /* squares of their lengths without padding, sum over a row, mean */
-    double cut;        /* share of the documents that were longer than a row: the rest of them is dropped */
-    double scale;      /* 1. Another number: a row whose squares are so many times the mean */
-    int row, multiple; /* as in the input */
-    uint64_t seed;     /* as in the input */
+    double cut;           /* share of the documents that were longer than a row; their ends are dropped */
+    double scale;         /* 1. Another number: a row whose squares are so many times the mean */
+    int row, multiple;    /* as in the input */
+    uint64_t seed;        /* as in the input */
 };
 
 /* Packs rows of documents of these lengths: all documents of a small file, else a sample. The caller frees what *out holds with
@@ -63,7 +65,7 @@ void ss_packing_free(struct ss_packing *packing);
 /* Length of the causal sequence in which queries see as many keys on average. `window`: keys that a query sees at most;
  * `chunk`: length of the pieces that see themselves alone; 0: all. */
 double ss_packing_keys(const struct ss_packing *packing, double window, double chunk);
-/* The same of one document of `length` tokens. */
+/* Does so for one document of `length` tokens. */
 double ss_document_keys(double length, double window, double chunk);
 
 /* Squares of the k-th row that is drawn, over their mean: the same seed and k give the same row. */

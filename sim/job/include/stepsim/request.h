@@ -23,11 +23,11 @@
 extern "C" {
 #endif
 
-/* Where words stand: a file, or the command line. The words of a later place beat those of an earlier one, and a flag
- * and its values never cross a place. */
+/* A place where words stand: a file, or the command line. The words of a later place beat those of an earlier
+ * one. A flag and its values stand in one place. */
 struct ss_request_place {
     char *file; /* NULL: the command line */
-    /* 1: how an earlier result was simulated, options of a program; a command leaves out those that it lacks */
+    /* 1: options of how an earlier result was simulated; a command leaves out those that it lacks */
     int how;
 };
 struct ss_request_word {
@@ -35,17 +35,17 @@ struct ss_request_word {
     int place; /* index into ss_request.place; it never falls from one word to the next */
     int line;  /* of the file; 0 on the command line */
 };
-/* Owned by whoever called ss_request_init; the texts belong to the request. */
+/* Owned by the caller of ss_request_init; the texts belong to the request. */
 struct ss_request {
     size_t n, cap;
     struct ss_request_word *word;
     int nplaces;
     size_t cap_places;
     struct ss_request_place *place;
-    int edited;            /* 1: the last place is of ss_request_set */
-    struct ss_notes notes; /* of who read the words; a scenario of this request has them, too */
-    struct ss_notes
-        ignored; /* likewise: what they left out since it has no effect on time or memory, an entry each */
+    int edited;            /* 1: the last place was made by ss_request_set */
+    struct ss_notes notes; /* notes of the readers of the words; a scenario of this request has them, too */
+    /* words that the readers left out because they have no effect on time or memory, one entry each */
+    struct ss_notes ignored;
 };
 
 /* Makes an empty request. The caller ends it with ss_request_free. */
@@ -56,37 +56,39 @@ void ss_request_free(struct ss_request *r);
  * SS_ERR_NOMEM. */
 int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err);
 
-/* Begins a place, of which the words added next are; `file` NULL: the command line. Error: SS_ERR_NOMEM. */
+/* Begins a place for the words that are added next; `file` NULL: the command line. Error: SS_ERR_NOMEM. */
 int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error *err);
 /* Adds a copy of a word to the last place. Error: SS_ERR_NOMEM. */
 int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_error *err);
-/* Adds a flag, "--tp", and its value (NULL: it takes none) behind all other words, which it beats. Whether there is such a flag
- * ss_scenario_build says. Error: SS_ERR_NOMEM. */
+/* Adds a flag, "--tp", and its value (NULL: it takes none) behind all other words, which it beats.
+ * ss_scenario_build says whether there is such a flag. Error: SS_ERR_NOMEM. */
 int ss_request_set(struct ss_request *r, const char *flag, const char *value, struct ss_error *err);
-/* Removes every word that gives this flag, under each of its names, with its values. */
+/* Removes every word that gives this flag, under any of its names, with its values. */
 void ss_request_drop(struct ss_request *r, const char *flag);
 /* Removes n words from index i on. */
 void ss_request_remove(struct ss_request *r, size_t i, size_t n);
 
-/* Makes *out, which must not be initialised, the words of `r` that count: what --without takes away is gone, and so are flags that a
- * later place beats. They make the same job also when all of them stand in one file, in their order. The caller frees it with
- * ss_request_free, unless this fails. Errors: those of the words, as ss_job_check_words has them; SS_ERR_CONFIG: no one file makes this
- * job; SS_ERR_UNSUPPORTED: more than 2,048 words; SS_ERR_NOMEM. */
+/* Makes *out, which must not be initialised, the words of `r` that count: without those that --without takes
+ * away, and without flags that a later place beats. They make the same job when all of them stand in one
+ * file, in their order. The caller frees *out with ss_request_free, unless the call fails. Errors: those of
+ * ss_job_check_words; SS_ERR_CONFIG, no single file makes this job; SS_ERR_UNSUPPORTED, more than 2,048
+ * words; SS_ERR_NOMEM. */
 int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
 
-/* Adds the files that its words stand in to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
+/* Adds the files of the words to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
 
-/* Returns how many words the flag at index i and its values are, at least 1; 1 for what is no flag of a job. */
+/* Returns how many words the flag at index i and its values are, at least 1; 1 for a word that is no flag of
+ * a job. */
 size_t ss_request_span(const struct ss_request *r, size_t i);
 /* Returns the index of the last word that gives this flag under any of its names; r->n where there is none. */
 size_t ss_request_find(const struct ss_request *r, const char *flag);
-/* Points an error that names no file at the line of the file that gave the first of `flags` ("--tp --pp") that were given;
- * nothing happens if the command line did. */
+/* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
+ * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
 /* Writes the words from index `first` on as one line for people and shells, cut to `size` bytes with the final 0. Returns buf. */
 char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
-/* The same of n words. */
+/* Does so with n words. */
 char *ss_request_words(const struct ss_request *r, size_t first, size_t n, char *buf, size_t size);
 
 #ifdef __cplusplus

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Megatron-LM's num_floating_point_operations as a sum over operators: three GEMMs forward and backward for each of the model
- * (model_flops of struct ss_op), of experts those that a token meets, over the full square of scores, as Megatron counted until 2025.
- * It counts no router and no window of local attention.
+ * Megatron-LM's num_floating_point_operations as a sum over operators. Each GEMM counts three times, once
+ * forward and twice backward, at the model's own size (model_flops of struct ss_op). Of the experts those
+ * count that a token uses. Attention counts the full square of scores, as in Megatron until 2025. Routers and
+ * windows of local attention do not count.
  */
 #ifndef SS_LAYERS_FLOPS_H
 #define SS_LAYERS_FLOPS_H
@@ -11,7 +12,7 @@
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
 
-/* FLOP of one iteration, all ranks; fields as in struct ss_plan. */
+/* FLOP of one iteration on all ranks; the fields are those of struct ss_plan. */
 struct ss_model_flops {
     double model, causal, hardware;
 };

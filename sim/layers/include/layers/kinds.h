@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of layers. A transformer layer is a pair: a mixer, which mixes its tokens, and an MLP. What is before, between and behind
- * the transformer layers are borders. Each is a row and a file: sim/layers/mixer, mlp and border. What a model costs and holds
- * follows from the lists of operators that they make; nothing else knows a kind by name.
+ * Kinds of layers. A transformer layer is a pair: a mixer, which mixes its tokens, and an MLP. Borders are
+ * what lies before, between and behind the transformer layers. Each kind is a row and a file:
+ * sim/layers/mixer, mlp and border. A kind makes a list of operators, from which time and memory follow;
+ * nothing else knows a kind by name.
  */
 #ifndef SS_LAYERS_KINDS_H
 #define SS_LAYERS_KINDS_H
@@ -11,27 +12,27 @@
 #include "stepsim/job.h"
 
 /*
- * Mixers are the rows of kind MIXER of stepsim/model_fields.def and those of attention, X(symbol, row). The row of model_fields.def says
- * which layers of a model have it: SS_FIELD(MIXER, NAME, ...) is the row ss_mixer_NAME of mixer/NAME.c. All other layers have the
- * first of these that says so.
+ * Mixers: the rows of kind MIXER of stepsim/model_fields.def, then the rows of attention, X(symbol, row).
+ * SS_FIELD(MIXER, NAME, ...) names the row ss_mixer_NAME of mixer/NAME.c and says which layers have it. Every
+ * other layer has the first row of attention whose `has` is 1.
  */
 #define SS_ATTENTION_LIST(X)                                                                                 \
     X(SS_MIXER_LOCAL, ss_mixer_local)   /* attention of a model's local layers */                            \
     X(SS_MIXER_LATENT, ss_mixer_latent) /* multi-head latent attention */                                    \
     X(SS_MIXER_FULL, ss_mixer_full)     /* multi-head or grouped-query attention */
-/* X(symbol, row). A layer has the first of these MLPs that says so. */
+/* X(symbol, row). A layer has the first MLP whose `has` is 1. */
 #define SS_MLP_LIST(X)                                                                                       \
     X(SS_MLP_MOE, ss_mlp_moe)                                                                                \
     X(SS_MLP_DENSE, ss_mlp_dense)
 /* X(symbol, row) */
 #define SS_BORDER_LIST(X)                                                                                    \
-    X(SS_LAYER_RECEIVED, ss_border_received) /* what the stage before has sent */                            \
+    X(SS_LAYER_RECEIVED, ss_border_received) /* what the previous stage has sent */                          \
     X(SS_LAYER_EMBEDDING, ss_border_embedding)                                                               \
     X(SS_LAYER_MTP_EMBEDDING, ss_border_mtp_embedding) /* multi-token prediction: a transformer layer */     \
     X(SS_LAYER_MTP, ss_border_mtp)                     /* comes between its projection and its loss */       \
     X(SS_LAYER_MTP_LOSS, ss_border_mtp_loss)                                                                 \
     X(SS_LAYER_LOSS, ss_border_loss)                                                                         \
-    X(SS_LAYER_RETURNED, ss_border_returned) /* the gradient that the stage behind has sent */
+    X(SS_LAYER_RETURNED, ss_border_returned) /* the gradient that the next stage has sent */
 
 #define SS_MIXER_OF_NEED(name)
 #define SS_MIXER_OF_SIZE(name)
@@ -52,19 +53,20 @@ enum ss_mixer_index {
 enum ss_mlp_index { SS_MLP_LIST(X) SS_MLPS };
 enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 #undef X
-/* The kind of a transformer layer; kinds below it are borders. */
+/* Number of a transformer layer's kind; smaller numbers are borders. */
 #define SS_LAYER_PAIR(mixer, mlp) (SS_LAYER_BORDERS + (mixer)*SS_MLPS + (mlp))
 
-/* Appends operators, and the collectives that belong to none of them. */
+/* Appends operators, and the collectives that belong to no operator. */
 typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 
 struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
-    /* Whether a layer of the model has it, where sequences are so long; NULL: as model_fields.def says, or whatever no other has */
+    /* Returns 1 when a layer of the model has this mixer at this sequence length; NULL: model_fields.def says
+     * so, or no other mixer has the layer */
     int (*has)(const struct ss_model *m, int sequence, int layer);
 };
 struct ss_mlp {
-    /* Whether a layer of the model has it; NULL of the last row */
+    /* Returns 1 when a layer of the model has this MLP; NULL in the last row */
     int (*has)(const struct ss_model *m, int layer);
     ss_ops_maker *operators; /* from the norm before it to the residual */
 };
@@ -85,10 +87,10 @@ SS_BORDER_LIST(X)
 
 /* Makes the list of one layer of a kind. */
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
-/* Returns the kind of a model's n-th transformer layer, where sequences are so long; and that of a job's. */
+/* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
-/* Returns 1 when a kind is one of transformer layers. */
+/* Returns 1 when the kind is a transformer layer. */
 static inline int ss_layer_is_pair(int kind)
 {
     return kind >= SS_LAYER_BORDERS;

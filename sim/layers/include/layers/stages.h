@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a job's layers each stage has, and how it runs them. Nothing here is of operators. */
+/* Which layers of a job each stage has, and how it runs them. Operators play no part here. */
 #ifndef SS_LAYERS_STAGES_H
 #define SS_LAYERS_STAGES_H
 
@@ -16,16 +16,18 @@ struct ss_stage_place {
 int ss_stage_places(const struct ss_job *job, const struct ss_schedule *s, struct ss_stage_place **out,
                     struct ss_error *err);
 
-/* Returns how many transformer layers a virtual stage has. */
+/* Returns the number of transformer layers of a virtual stage. */
 int ss_stage_layers(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
-/* Returns how many are before it. */
+/* Returns the number of transformer layers before a virtual stage. */
 int ss_stage_first_layer(const struct ss_job *job, const struct ss_schedule *s, int virtual_stage);
-/* Layers of a chunk of `nlayers` that are recomputed whole: its first ones. */
+/* Returns how many layers of a chunk of `nlayers` are recomputed whole; they are its first ones. */
 int ss_recomputed_layers(const struct ss_job *job, int nlayers);
-/* Layers of a chunk that are offloaded: the first ones that are not recomputed. Multi-token prediction's, which `nlayers` counts too,
- * are behind the numbered ones. `last`: 1 where the backward follows at once, so that the last layer stays. */
+/* Returns how many layers of a chunk are offloaded: the first ones that are not recomputed. `nlayers`
+ * includes the layers of multi-token prediction, which lie behind the numbered ones. `last`: 1 where the
+ * backward follows at once, so that the last layer stays on the device. */
 int ss_offloaded_layers(const struct ss_job *job, int nlayers, int last);
-/* Tokens of a microbatch that one rank has between its layers: sequence parallelism leaves each tensor rank its part. */
+/* Returns the tokens of a microbatch that one rank has between its layers; sequence parallelism divides them
+ * among the tensor ranks. */
 double ss_rank_tokens(const struct ss_job *job);
 
 #endif

@@ -9,24 +9,28 @@
 extern "C" {
 #endif
 
-/* Parameters of a finished model. Publishers of mixtures leave out of their figures the input embedding, both embeddings or
- * nothing: all but `mtp` are without multi-token prediction, `total` and `active` are with both embeddings. */
+/* Parameter counts of a finished model. Publishers of mixtures count both embeddings, one of them or none, so
+ * the embeddings are fields of their own. Multi-token prediction counts only in `mtp` and `mtp_active`. */
 struct ss_parameter_counts {
     double total;
-    double
-        active; /* that a token meets: top_k experts of each mixture layer, shared ones, routers, all that is dense */
-    double
-        input; /* of `total`: tables of tokens and positions; an output layer that is tied to them is not counted again */
-    double output; /* of `total`: an output layer of its own */
+    /* the part of `total` that one token uses: top_k experts of each mixture layer, shared experts, routers,
+     * all dense layers */
+    double active;
+    /* the part of `total` in tables of tokens and positions; a tied output layer is not counted again */
+    double input;
+    double output; /* the part of `total` in an output layer of its own */
     double mtp,
-        mtp_active; /* multi-token prediction on top: its layers, norms and projections; embeddings are shared */
+        /* multi-token prediction, beyond `total`: its layers, norms and projections; it shares the
+         * embeddings */
+        mtp_active;
 };
-/* Counts them with `padded_vocab` rows of the vocabulary into *out. */
+/* Counts the parameters with `padded_vocab` rows of the vocabulary into *out. */
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out);
 /* Returns the number of parameters of a finished model with `padded_vocab` rows, without multi-token prediction; untied
  * embeddings count twice. */
 double ss_model_parameters(const struct ss_model *m, int padded_vocab);
-/* Returns those of them that a token meets, embeddings included; ss_model_parameters without experts. */
+/* Returns the number of parameters that a token uses, embeddings included; without experts it is
+ * ss_model_parameters. */
 double ss_model_active_parameters(const struct ss_model *m, int padded_vocab);
 
 #ifdef __cplusplus

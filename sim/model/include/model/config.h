@@ -9,7 +9,7 @@
 
 #define SS_CONFIG_ASKED 160
 
-/* What a family's config.json leaves unsaid: bits of ss_family.traits. */
+/* What a family's config.json does not say: bits of ss_family.traits. */
 enum {
     SS_GATED = 1 << 0,
     SS_TIED = 1 << 1,
@@ -25,9 +25,9 @@ enum {
     SS_ONE_NORM = 1 << 11,  /* attention and MLP side by side behind one norm */
     SS_TWO_NORMS = 1 << 12, /* behind a norm each */
     SS_QK_HEAD =
-        1 << 13, /* norms of each head's queries and keys; in latent attention of what is compressed */
+        1 << 13, /* norms of each head's queries and keys; in latent attention of the compressed ones */
     SS_QK_WIDTH = 1 << 14, /* norms of all heads' queries and keys */
-    SS_QK_WHERE = 1 << 15, /* such norms only where the config's switch says so */
+    SS_QK_WHERE = 1 << 15, /* such norms only where the config's switch is on */
     SS_QKV_ONLY = 1 << 16, /* "attention_bias" is not of the output projection */
     SS_SINKS = 1 << 17,
     SS_EXPERT_BIAS = 1 << 18, /* of experts and router */
@@ -53,7 +53,7 @@ struct ss_family {
 
 /* Returns the family of that name, NULL when there is none. */
 const struct ss_family *ss_family_find(const char *type);
-/* Returns what a family has that is not modelled, as "layers of Mamba", NULL where nothing is known of it. */
+/* Returns a feature of a family that is not modelled, "layers of Mamba"; NULL where none is known. */
 const char *ss_family_lacks(const char *type);
 /* Returns the nearest name to `type`, NULL when none is near. */
 const char *ss_family_near(const char *type);
@@ -76,7 +76,7 @@ json_t *ss_config_pick(struct ss_config *c, const char *names, char *key);
 /* Fails with a message that names the key and its line. Only the first failure counts, *c->err: who reads on after it reads what nobody
  * will look at. */
 void ss_config_wrong(const struct ss_config *c, const char *key, const char *what);
-/* The same where the value is nothing that is known: `what` has "%s" for it, `hint` says what may be done. */
+/* Fails for an unknown value: `what` has "%s" for it, `hint` says what can be done. */
 void ss_config_unknown(const struct ss_config *c, const char *key, const char *what, const char *value,
                        const char *hint);
 /* Line of the first "key" in the text, 0 when it is not there: jansson keeps no positions. */
@@ -90,18 +90,19 @@ void ss_config_bool(struct ss_config *c, const char *names, int *out);
 /* Sets *out to 1 where the value is a number that does something: not 0, false or null, nor `neutral`; else to 0. */
 void ss_config_factor(struct ss_config *c, const char *names, double neutral, int *out);
 
-/* The parts of a config, in this order: what the rows of stepsim/model_fields.def name keys for; then what is read by hand. */
+/* Read the parts of a config, in this order: the keys of the rows of stepsim/model_fields.def, then the parts
+ * that need code. */
 void ss_config_fields(struct ss_config *c, struct ss_model *m);
 void ss_config_shape(struct ss_config *c, struct ss_model *m);
 void ss_config_attention(struct ss_config *c, struct ss_model *m);
 void ss_config_experts(struct ss_config *c, struct ss_model *m);
-/* Sets the bits of a rule from a list of all layers, each of which `is` tells from its value. */
+/* Sets the bits of a rule from a list of all layers; `is` judges each value. */
 void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                       int (*is)(struct ss_config *c, const char *key, const json_t *value),
                       struct ss_layer_rule *out);
 /* Adds "key" to m->not_priced, or "..." where no room is left. */
 void ss_config_not_priced(struct ss_model *m, const char *key);
-/* Fails where a size that the model needs is missing: what is wrong is told first. */
+/* Fails where a size that the model needs is missing; wrong values are reported first. */
 void ss_config_missing(const struct ss_config *c);
 /* Names in m->not_priced what the config says and no reader asked for. */
 void ss_config_unread(struct ss_config *c, struct ss_model *m);

@@ -34,7 +34,7 @@ struct ss_model_field {
     int is_factor;
     double neutral; /* of a factor */
 };
-/* All of them, in the order of the rows. */
+/* The number of fields of a model. */
 #define SS_FIELD(kind, field, number, told, read) +1
 enum {
     SS_MODEL_FIELDS = 0
@@ -42,11 +42,11 @@ enum {
 };
 extern const struct ss_model_field ss_model_fields[SS_MODEL_FIELDS];
 
-/* Takes over every value that `given` has. */
+/* Copies every given value of `given` into *base. */
 void ss_model_overlay(struct ss_model *base, const struct ss_model *given);
 /* Gives every choice that nobody made its row's value; SS_MODEL_UNSET stays where that is OPEN. */
 void ss_model_fill(struct ss_model *m);
-/* Whether sizes are within those of their rows. Error: SS_ERR_CONFIG. */
+/* Checks that sizes are within the ranges of their rows. Error: SS_ERR_CONFIG. */
 int ss_model_check_sizes(const struct ss_model *m, struct ss_error *err);
 /* Returns the elements of a row of the vocabulary. */
 int ss_model_embedding_row(const struct ss_model *m);

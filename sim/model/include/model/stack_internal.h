@@ -12,9 +12,10 @@
 int ss_stack_parse(const char *text, size_t len, const char *file, const char *card, struct ss_stack *out,
                    struct ss_error *err);
 
-/* Returns the one of `names` that is the nearest release of the framework of which `name` is one, the older where two are as near;
- * NULL where none is of that framework, or `name` has no release ("megatron-bridge-26.06.01", "megatron-2407", "mlperf-v5.0").
- * *months_apart: how far they are from each other, INT_MAX where the release of `name` is none: "1x", "24.13". */
+/* Returns the name nearest to `name` among the releases of its framework, the older of two equally near ones.
+ * NULL: no release of that framework, or `name` has no release ("megatron-bridge-26.06.01", "megatron-2407",
+ * "mlperf-v5.0"). *months_apart: the distance, INT_MAX where the release of `name` is no date: "1x",
+ * "24.13". */
 const char *ss_release_nearest(const char *const *names, size_t n, const char *name, int *months_apart);
 
 /* Notes that the stack is another release than the one that was asked for, where it is. `notes` may be NULL. */

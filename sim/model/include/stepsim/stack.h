@@ -15,12 +15,13 @@
 extern "C" {
 #endif
 
-/* The stack of a job that names none: the release that the H800 measurements were made with. */
+/* The stack of a job that names none: the release with which the H800 measurements were made. */
 #define SS_DEFAULT_STACK "megatron-2407"
 
-/* Loads a stack by name (workloads/stacks/NAME.xml of the data) or by path into *out, with its values for `card`
- * (struct ss_card's name; NULL: those for all cards). A release without a file ("nemo-25.01") is the nearest one of that framework
- * that has one, which out->asked tells. Errors: SS_ERR_IO (no such file, no such framework), SS_ERR_INPUT. */
+/* Loads a stack by name (workloads/stacks/NAME.xml of the data) or by path into *out, with its values for
+ * `card` (struct ss_card's name; NULL: those for all cards). A release without a file ("nemo-25.01") becomes
+ * the nearest release of that framework with a file; out->asked has the name that was asked for. Errors:
+ * SS_ERR_IO (no such file, no such framework), SS_ERR_INPUT. */
 int ss_stack_load(const char *name_or_path, const char *card, struct ss_stack *out, struct ss_error *err);
 /* Loads a stack as ss_stack_load does; `files`, which may be NULL, gets this file and its bases. */
 int ss_stack_load_with(const char *name_or_path, const char *card, struct ss_files *files,

@@ -30,7 +30,7 @@ extern "C" {
 #define SS_MAX_GPUS_PER_NODE 1024
 
 /*
- * All links of one kind, the word behind "ss."; in the file attributes of <link>.
+ * Props of all links of one kind; the kind is the word behind "ss.". In a file they are attributes of <link>.
  * X(symbol, prop id, unit, low, high, meaning)
  */
 #define SS_LINK_PROPS(X)                                                                                     \
@@ -41,13 +41,13 @@ extern "C" {
     X(NIC_LATENCY, "ss.nic.latency", TIME, 0, 1, "latency of a NIC")                                         \
     X(UPLINK_LATENCY, "ss.uplink.latency", TIME, 0, 1, "latency of a link between leaf and spine")
 
-/* The network of a template. X(symbol, prop id, unit, low, high, meaning) */
+/* Props of the network of a template. X(symbol, prop id, unit, low, high, meaning) */
 #define SS_CLUSTER_PROPS(X)                                                                                  \
     X(NODES_PER_LEAF, "ss.nodes_per_leaf", COUNT, 1, SS_MAX_GPUS, "nodes below one leaf switch")             \
     X(OVERSUBSCRIPTION, "ss.oversubscription", NONE, 0.01, 1000,                                             \
       "NIC bandwidth below a leaf over the bandwidth of its uplink")
 
-/* What a platform file says and nothing else. X(symbol, prop id, places, unit, low, high, meaning) */
+/* Props that only a platform file gives. X(symbol, prop id, places, unit, low, high, meaning) */
 #define SS_LAYOUT_PROPS(X)                                                                                   \
     X(NODES, "ss.nodes", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS,                                                  \
       "nodes of a template where --nodes does not say")                                                      \
@@ -57,7 +57,7 @@ extern "C" {
       "nodes whose GPUs one switch of the fabric joins, as the trays of a rack")                             \
     X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
 
-/* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
+/* Such props that are words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
 #define SS_LAYOUT_WORDS(X)                                                                                   \
     X(CARD, "ss.card", SS_AT_GPU, 1, NULL, "name of the card, best as MODEL-MEMORY")                         \
     X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")   \
@@ -71,8 +71,8 @@ extern "C" {
     X(HOSTS, "ss.hosts", SS_AT_ROOT, 0, "gpus nodes", "what a host of a file without a template is")         \
     X(KIND, "ss.kind", SS_AT_LINK, 0, "fabric nvlink nic uplink other", "kind of a link")
 
-/* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link, the file of
- * a card; in the zone of a variant (ss.base), beside what may stand in an outermost zone. */
+/* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link,
+ * the file of a card; and in the zone of a variant (ss.base), beside what an outermost zone may have. */
 enum { SS_AT_ROOT = 1, SS_AT_ZONE = 2, SS_AT_HOST = 4, SS_AT_LINK = 8, SS_AT_CARD = 16, SS_AT_VARIANT = 32 };
 #define SS_AT_GPU (SS_AT_ROOT | SS_AT_ZONE | SS_AT_HOST | SS_AT_CARD)
 
@@ -103,7 +103,7 @@ enum ss_prop_index {
             SS_PROP_COUNT
 };
 
-/* Bits, so that a call can take several. */
+/* Owners as bits, so that a call can take several. */
 enum ss_owner { SS_OF_CARD = 1, SS_OF_LINK = 2, SS_OF_CLUSTER = 4, SS_OF_LAYOUT = 8, SS_OF_STACK = 16 };
 #define SS_OF_PLATFORM (SS_OF_CARD | SS_OF_LINK | SS_OF_CLUSTER | SS_OF_LAYOUT)
 #define SS_OF_ANY (SS_OF_PLATFORM | SS_OF_STACK)
@@ -113,20 +113,20 @@ const char *ss_owner_name(enum ss_owner owner);
 struct ss_prop {
     const char *id; /* "ss.nic.efficiency" */
     enum ss_owner owner;
-    int is_word;       /* a word or a name: unit, range and default are without meaning */
+    int is_word;       /* 1: a word or a name; unit, range and default have no meaning */
     enum ss_unit unit; /* values are in SI */
     double def, low, high;
-    /* of a word: what it may be, space separated, NULL: anything; a stack has its place among these */
+    /* of a word: the allowed words, space separated, NULL: any; a stack stores the index among them */
     const char *words;
     int where;     /* in a platform file: bits SS_AT_ */
-    int required;  /* a platform that lacks it is refused */
+    int required;  /* 1: a platform that lacks it is refused */
     size_t offset; /* in struct ss_card or struct ss_stack: a double, or the int of a word */
     const char *doc;
 };
 
 /*
- * Another id by which a prop may be given, with the same meaning: what a fabric has was told of NVLink alone once. Answers in JSON
- * have it as their key, so that they are read as before. X(symbol or field, other id)
+ * Another id by which a prop may be given, with the same meaning: files of earlier releases say nvlink for the
+ * fabric. Answers in JSON keep this id as their key, so that their readers need no change. X(symbol or field, other id)
  */
 #define SS_PROP_ALIASES(X)                                                                                   \
     X(FABRIC_BANDWIDTH, "ss.nvlink.bandwidth")                                                               \
@@ -138,7 +138,8 @@ struct ss_prop {
     X(fabric_latency, "ss.nvlink.step_latency")                                                              \
     X(comm_sms_fabric, "ss.comm.sms.nvlink")
 
-/* Returns the row of a prop, a constant, or NULL: the index is not in 0..SS_PROP_COUNT-1. All other functions need one that is. */
+/* Returns the row of a prop, a constant; NULL for an index outside 0..SS_PROP_COUNT-1, which all other
+ * functions need. */
 const struct ss_prop *ss_prop_at(int index);
 /* Returns the key of a prop in answers: its alias where it has one, else its id. */
 const char *ss_prop_key(int index);
@@ -148,22 +149,24 @@ int ss_prop_find(const char *id, int owners);
 int ss_prop_is_settable(int index);
 /* Returns 1 when calibrate may fit the prop. */
 int ss_prop_is_fittable(int index);
-/* Returns 1 when --scale may multiply the prop: one that --set changes, and neither a word nor a whole number. */
+/* Returns 1 when --scale may multiply the prop: --set may change it, and it is neither a word nor a whole
+ * number. */
 int ss_prop_is_scalable(int index);
-/* Returns the id nearest to a mistyped one among the props of which `may` returns 1, or NULL: none is near (ss_nearest). */
+/* Returns the id nearest to a mistyped one among the props for which `may` returns 1; NULL: none is near
+ * (ss_nearest). */
 const char *ss_prop_nearest(const char *id, int (*may)(int index));
 /* Reads the value of a prop that is a number from a text with its unit, and checks its range; *out is in SI. The error names
  * `file`, which may be NULL, and `line`. Error: SS_ERR_INPUT. */
 int ss_prop_parse(int index, const char *text, const char *file, int line, double *out, struct ss_error *err);
 /* Checks that a number, in SI, is in the range of a prop. Error: SS_ERR_INPUT. */
 int ss_prop_check(int index, double value, struct ss_error *err);
-/* Returns the word of a stack's prop that is a word, given its number; NULL past the last one. */
+/* Returns the word of a number for a stack's prop that is a word; NULL past the last one. */
 const char *ss_prop_word(int index, int value);
 /* Checks that a prop that is a word may have this value. Error: SS_ERR_INPUT, as of ss_prop_parse. */
 int ss_prop_check_word(int index, const char *text, const char *file, int line, struct ss_error *err);
 /* Returns the value, in SI, of a number of a card or a stack; `of` points to the struct ss_card or struct ss_stack. */
 double ss_prop_get(int index, const void *of);
-/* Sets it, without a look at its range. */
+/* Sets that value without a check of its range. */
 void ss_prop_put(int index, void *of, double value);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Precisions of matrix products, and how linear layers make the copies of few bits that they multiply: a row each. */
+/* Precisions of matrix products, and recipes by which linear layers make the few-bit copies that they
+ * multiply: a row each. */
 #ifndef STEPSIM_PRECISION_H
 #define STEPSIM_PRECISION_H
 
@@ -33,7 +34,8 @@ enum ss_casts {
     SS_CASTS_TENSOR,  /* one scale a tensor, of its own largest value, which a pass more finds */
     SS_CASTS_BLOCKS,  /* one scale a block of 128, which the kernel multiplies sums with */
     SS_CASTS_UNITS,   /* one scale a block, which the matrix units apply */
-    SS_CASTS_UNITS_TWICE, /* likewise, and one a tensor of its largest value; each orientation is a kernel of its own */
+    /* likewise, and one a tensor of its largest value; each orientation is a kernel of its own */
+    SS_CASTS_UNITS_TWICE,
 };
 
 /*
@@ -70,7 +72,7 @@ struct ss_recipe_facts {
 
 /* Returns the row of a precision (enum ss_precision), which must be one. */
 const struct ss_precision_facts *ss_precision_at(int precision);
-/* Returns the row of a recipe (enum ss_recipe), which must be one. */
+/* Returns the row of a recipe; `recipe` must be one (enum ss_recipe). */
 const struct ss_recipe_facts *ss_recipe_at(int recipe);
 /* Returns the name of a precision (enum ss_precision), "bf16", or "unknown". Never NULL. */
 const char *ss_precision_name(int precision);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the flows of one group put on links, for shares.c. */
+/* The load that the flows of one group put on links, for shares.c. */
 #ifndef SS_PLAN_SHARING_H
 #define SS_PLAN_SHARING_H
 
 #include "plan/exchange.h"
 #include "plan/routes.h"
 
-/* The communicator and hop at hand, and what its flows put on links: of the platform (routes.h), or of rails. */
+/* The communicator and hop at hand, and the loads of its flows on links: of the platform (routes.h), or of
+ * rails. */
 struct ss_sharing {
     struct ss_plan *plan;
     struct ss_routes *routes;
@@ -14,46 +15,49 @@ struct ss_sharing {
     struct ss_groups *groups;
     struct ss_error *err;
     struct ss_rail_links rails;
-    int unlike;          /* links may be others than closed forms take: pairs are walked, the fabric too */
-    int apart;           /* ranks differ in pace: groups that are alike need not be in step */
-    int *members, *gpus; /* of the group at hand: [world_size] each */
+    int unlike; /* 1: links may differ from what closed forms assume, so pairs are walked, over the fabric, too */
+    int apart;           /* 1: ranks differ in pace, so groups that are alike need not be in step */
+    int *members, *gpus; /* [world_size] each: of the group at hand */
     int n, comm, hop;
-    int counted;        /* links are those of rails */
+    int counted;        /* 1: the links are those of rails */
     double *bandwidth;  /* [links of rails], bytes/s */
-    double *load;       /* [link]: of all groups of a stage, in flows */
-    double *total;      /* [link]: of all stages */
-    double *alone;      /* [link]: of one group; 0 but while it is looked at */
-    const double *seen; /* one of these: what is looked at */
+    double *load;       /* [link]: flows of all groups of a stage */
+    double *total;      /* [link]: flows of all stages */
+    double *alone;      /* [link]: flows of one group; 0 outside the look at that group */
+    const double *seen; /* one of the three above: the load that is looked at */
     double worst;       /* of the group at hand: s a byte of a flow on its worst link */
     int worst_link;
-    /* of uneven amounts: which way they go, what the members at hand give and take, the worst link of a kind */
+    /* for uneven amounts: the way, what the members at hand give and take, the worst link of each kind */
     int way;
     double *row, *col; /* [world_size] each */
     double worst_of[SS_LINK_KIND_COUNT];
 };
 
-/* Visitors of links that so many flows of the group at hand cross (`ctx` is the struct). To load and total: */
+/* Visitors of a link that `flows` flows of the group at hand cross (`ctx` is the struct). This one adds to
+ * load and total. */
 void ss_sharing_add(void *ctx, int link, double flows);
-/* The same of what leaves a node over another GPU's fabric, which the closed form takes for two ways. */
+/* Adds what leaves a node over another GPU's link of the fabric, where the closed form counts two ways. */
 void ss_sharing_add_far(void *ctx, int link, double flows);
-/* Keeps the worst link of those that are `seen`. */
+/* Keeps the worst link by the load `seen`. */
 void ss_sharing_find_worst(void *ctx, int link, double flows);
 
-/* Whether flows of the hop stay inside a node. */
+/* Returns 1 when flows of the hop stay inside a node. */
 int ss_sharing_is_near(int hop);
-/* By a ring or a tree. What an exchange puts on the fabric on its way to a rail its closed form counts. */
+/* Returns 1 when the hop leaves a node by a ring or a tree. The fabric part of an exchange on its way to a
+ * rail is in the closed form. */
 int ss_sharing_leaves_node(const struct ss_sharing *s);
 /* Visits the links between two ranks. Errors: SS_ERR_NOMEM, SS_ERR_CONFIG (no route). */
 int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, ss_pairs_visitor visit);
-/* Visits those of the group whose lowest rank is `first`, which becomes the group at hand. The same errors. */
+/* Visits the links of the group whose lowest rank is `first`, which becomes the group at hand. Errors as
+ * above. */
 int ss_sharing_visit_group(struct ss_sharing *s, int first, ss_pairs_visitor visit);
 typedef int ss_sharing_visit(struct ss_sharing *s, int first, ss_pairs_visitor visit);
 /*
- * Keeps in plan->shares what part of its time the group gets back where no other group is on its links: `worst` is with all of them.
- * The same errors.
+ * Keeps in plan->shares what part of its time the group gets back where no other group is on its links;
+ * `worst` counts all groups. Errors as above.
  */
 int ss_sharing_note_taken(struct ss_sharing *s, int first, ss_sharing_visit *group);
-/* Of the worst link. */
+/* Writes the name of the worst link. */
 void ss_sharing_name_link(const struct ss_sharing *s, char name[64]);
 
 #endif

@@ -48,7 +48,7 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
 int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_props *props);
 /* Adds NVLinks and NICs of all nodes, and the routes inside nodes. */
 int ss_foreign_nodes_begin(struct ss_foreign_reader *r);
-/* Stores the routes of all GPUs of node src to those of node dst, which is between their hosts. */
+/* Stores the routes of all GPUs of node src to those of node dst; a route runs between the nodes' hosts. */
 int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const struct ss_pair_route *hosts);
 
 #endif

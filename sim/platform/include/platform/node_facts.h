@@ -11,7 +11,8 @@ struct ss_nvlink_matrix {
     int whole;         /* equal for all GPUs */
     int may_be_double; /* by an hwloc that gave NVLink 3 and 4 twice their bandwidth */
     int counted;       /* link, total and pair are numbers of NVLinks */
-    int switched; /* not whole: a switch joins the GPUs that have links, each by as many as to any other GPU */
+    /* not whole: a switch joins the GPUs that have links, each by as many as to any other GPU */
+    int switched;
     double link, total; /* bytes/s per direction: of a pair (a mesh) or GPU; of a GPU */
     double to_host;     /* of a GPU to its processor, as POWER has it; 0: by PCIe */
     /* of each ordered pair, where the node has at most SS_MAX_MESH_GPUS GPUs */
@@ -36,7 +37,7 @@ int ss_node_facts_read(const char *text, size_t len, const char *file, struct ss
 int ss_node_facts_nccl(const struct ss_xml_node *root, const char *file, struct ss_node_facts *out,
                        struct ss_error *err);
 /* ---- topo_import.c: "nvidia-smi topo -m", with or without "nvidia-smi -L" before it ---- */
-/* Has the text a line that begins as such a matrix does? */
+/* Returns true when the text has a line that begins like such a matrix. */
 bool ss_topo_is(const char *text);
 int ss_node_facts_topo(const char *text, const char *file, struct ss_node_facts *out, struct ss_error *err);
 
@@ -45,7 +46,7 @@ int ss_node_facts_topo(const char *text, const char *file, struct ss_node_facts 
 void ss_nvlink_sum(struct ss_nvlink_matrix *m, int ngpus);
 /* Takes the memory from a model's name, "NVIDIA A100-SXM4-80GB"; 0: it has none. */
 double ss_model_memory(const char *model);
-/* Of a GPU's links the most that a pair has: those to the switch, where one joins the GPUs. */
+/* Returns the most links of a GPU that a pair has: those to the switch, where one joins the GPUs. */
 double ss_nvlink_most(const struct ss_node_facts *f, int gpu);
 /* Bytes/s of one NVLink in one direction, by the GPU's model or card, or by its compute capability where that is not 0;
  * 0: not known. */

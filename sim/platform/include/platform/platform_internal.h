@@ -9,7 +9,7 @@
 #include "stepsim/platform.h"
 
 #define SS_MAX_MESH_GPUS 64
-/* That a file names one by one; a template needs one node. */
+/* Most hosts that a file may name one by one; a template needs one node. */
 #define SS_MAX_HOSTS 65536
 /* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
 #define SS_MAX_FOREIGN_GPUS 1024
@@ -47,8 +47,9 @@ struct ss_platform {
     const char *fabric_word;   /* with which names of its links begin: "nvlink", or "fabric" of any other */
     char *assumed;             /* words of ss.assumed, separated by one space */
     int nodes, gpus_per_node, nics_per_node;
-    int fabric_nodes; /* nodes that one NVLink switch may join, 0: none; template only, as are the next four */
-    int joined;       /* of them were joined to each node that this platform has, 0: none */
+    /* nodes that one fabric switch may join, 0: none; for templates only, like the next four */
+    int fabric_nodes;
+    int joined; /* nodes that were joined to each node of this platform, 0: none */
     int template_kind;
     int nodes_per_leaf;
     double oversubscription;              /* NIC bandwidth below a leaf over the leaf's uplink */
@@ -76,7 +77,7 @@ struct ss_prop_value {
     double number;
     const char *text; /* NULL: not given */
     const char *file;
-    int line, step; /* step: what is read later overrides what was read before */
+    int line, step; /* step: a later step overrides an earlier one */
 };
 struct ss_props {
     struct ss_prop_value value[SS_PROP_PLATFORM_COUNT];
@@ -88,11 +89,11 @@ struct ss_props {
 int ss_prop_unknown(const char *id, const char *file, int line, struct ss_error *err);
 /* The <prop> of that index among node's first children; NULL: there is none. */
 const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop);
-/* Adds the ss. props among node's children over those inherited; first those of the card that they name. Other props are
- * left alone. */
+/* Adds the ss. props among node's children to the inherited ones, after those of the card that they name.
+ * Other props are left alone. */
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                   struct ss_error *err);
-/* The same without the card that the node names. */
+/* Does so without the card that the node names. */
 int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                       struct ss_error *err);
 /* Fills the card; one error at `line` that names all required props that are missing. */
@@ -102,8 +103,8 @@ int ss_props_card(const struct ss_props *props, const char *file, int line, stru
 int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Takes the name of the fabric, NVLink where neither has one, and the word of its links. */
 int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
-/* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's, then those of the card whose
- * props the file does not give itself. */
+/* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's words, then the
+ * card's for props that the file does not give itself. */
 int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char **out, struct ss_error *err);
 
 /* ---- card.c: platforms/cards/NAME.xml ---- */
@@ -112,7 +113,7 @@ struct ss_card_file {
     struct ss_xml *doc;
     struct ss_card_file *next;
 };
-/* Each card file that a platform names, once; starts as {.read = those that were read, may be NULL}. */
+/* The card files that a platform names, each once; starts as {.read = list of files read, or NULL}. */
 struct ss_card_files {
     struct ss_card_file *first;
     struct ss_files *read;
@@ -128,7 +129,7 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 
 /* ---- schema.c: tags, attributes, order and values of a SimGrid platform ---- */
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
-/* Of a file with ss.base (ss_variant_is) its root and its zone alone. */
+/* Checks the root and the zone of a file with ss.base (ss_variant_is). */
 int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err);
 bool ss_tag_is(const struct ss_xml_node *node, const char *tag);
 /* Is it one of these, " route zoneRoute "? */
@@ -163,7 +164,7 @@ int ss_index_link(const struct ss_index *ix, const char *name);
 
 /* ---- cluster_topology.c: <cluster> of TORUS, FAT_TREE or DRAGONFLY ---- */
 bool ss_cluster_is_flat(const struct ss_xml_node *node);
-/* That the parameters of one that is not flat make so many hosts. */
+/* Checks that the parameters of a cluster that is not flat make `hosts` hosts. */
 int ss_cluster_check(const struct ss_xml_node *node, long hosts, const char *file, struct ss_error *err);
 
 /* ---- refs.c: routes name what exists, and every host can be reached ---- */

@@ -26,7 +26,7 @@ struct ss_program_builder {
     int *known; /* [4 * peer + 2 * sends + backward]: channel + 1, or 0: not asked for yet */
 };
 
-/* program_work.c: the events of a slot, without what it sends and receives. */
+/* program_work.c: appends the work of a slot, without its sends and receives. */
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v);
 /* All buckets of a chunk at once. */
 void ss_program_reduce(struct ss_program_builder *b, int chunk);

@@ -36,7 +36,7 @@ struct ss_emitter {
     struct ss_mix_table mixes;
     struct ss_known_work known[SS_KNOWN_WORKS]; /* nothing but zeros: none */
     unsigned nknown;                            /* so far */
-    struct ss_event *events; /* of all templates, those of the one to come from `first` on */
+    struct ss_event *events; /* of all templates; those of the next template begin at `first` */
     size_t nevents, first, cap, template_cap;
 };
 /* Gives the program its events, once all templates are made. */
@@ -53,10 +53,10 @@ void ss_emit_memory(struct ss_emitter *e, int kind, int mem, double bytes);
 void ss_emit_compute(struct ss_emitter *e, int label, double seconds);
 
 struct ss_work ss_emit_work(struct ss_emitter *e, const double seconds[SS_LABEL_COUNT]);
-/* The part of it up to this fraction. */
+/* Emits the part of the work up to this fraction. */
 void ss_emit_work_until(struct ss_emitter *e, struct ss_work *w, double fraction);
 
-/* Writes "F3" or, of the nth such variant but the first, "F3.1" to out[32]. */
+/* Writes "F3" to out[32] or, for the nth variant but the first, "F3.1". */
 void ss_emit_suffix(int phase, int chunk, int nth, char *out);
 /* Makes the collected events the template "CLASS.SUFFIX"; its index, or -1 when there are none or on error. */
 int ss_emit_template(struct ss_emitter *e, const char *cls, const char *suffix);

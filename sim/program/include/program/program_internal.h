@@ -53,7 +53,7 @@ struct ss_comm_op {
     int chunk;    /* SEND: of whose output; else -1 */
 };
 
-/* What a slot is, with everything around its work. Equal slots of a rank share one. */
+/* A variant of a slot with all that surrounds its work. Equal slots of a rank share one. */
 struct ss_comm_variant {
     int phase, chunk, chunk2;
     int first, last;       /* first forward, last weight gradient of the chunk */

@@ -70,7 +70,7 @@ struct ss_reader {
     size_t nmade, made_cap;
 };
 
-/* What a line says after its first words: pairs of key and value. */
+/* The rest of a line behind its first words: pairs of key and value. */
 struct ss_pairs {
     struct ss_reader *r;
     size_t at; /* next word */

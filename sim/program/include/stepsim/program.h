@@ -73,7 +73,7 @@ struct ss_template {
     struct ss_event *events;
 };
 
-/* One slot of a class: which template, and what it stands for (for people and pictures). */
+/* One slot of a class: its template, and what the slot stands for in reports and pictures. */
 struct ss_program_slot {
     int template_index;
     int phase;             /* enum ss_phase, or -1 outside the schedule (optimizer, ...) */
@@ -88,8 +88,8 @@ struct ss_channel {
     double latency, sm_share;
 };
 
-/* Every COMPUTE takes a factor of its own: log-normal, mean 1, the logarithm's standard deviation `sigma`; drawn
- * by (seed, replica, rank, slot, event). */
+/* Jitter: every COMPUTE takes a random factor, log-normal with mean 1 and standard deviation `sigma` of the
+ * logarithm, drawn by (seed, replica, rank, slot, event). */
 struct ss_jitter {
     double sigma; /* 0: none */
     uint64_t seed;
@@ -98,8 +98,8 @@ struct ss_jitter {
 /* Returns the factor of one COMPUTE, > 0; the same arguments give the same factor. */
 double ss_jitter_factor(const struct ss_jitter *j, int rank, int slot, int event);
 
-/* Slots that run several times: slots[first .. first + length - 1] of a class `more` times more, each time for microbatches
- * higher by `step`. All 0: none. */
+/* Slots that run several times: slots[first .. first + length - 1] of a class run `more` times more, each
+ * time with microbatches higher by `step`. All 0: no loop. */
 struct ss_program_loop {
     int first, length, more, step;
 };
@@ -107,14 +107,14 @@ struct ss_program_loop {
 struct ss_program_class {
     char name[40];               /* "stage0" */
     int stage;                   /* pipeline rank, for reports */
-    int count;                   /* ranks it stands for */
-    int first_rank;              /* lowest of them */
-    int draws;                   /* rank whose draws its jitter takes: of ranks in lockstep, the lowest */
+    int count;                   /* number of ranks that it stands for */
+    int first_rank;              /* lowest of these ranks */
+    int draws;                   /* rank whose draws its jitter takes; for ranks in lockstep the lowest */
     int nstreams;                /* collective streams */
     double memory[SS_MEM_COUNT]; /* static bytes */
-    int nslots;                  /* all that run, those of a loop as often as they do */
-    struct ss_program_slot
-        *slots; /* [nslots - loop.length * loop.more]: ss_program_slot_at tells the n-th of all */
+    int nslots;                  /* number of slots that run, a loop's as often as they run */
+    /* [nslots - loop.length * loop.more]; ss_program_slot_at finds the n-th slot that runs */
+    struct ss_program_slot *slots;
     struct ss_program_loop loop;
 };
 
@@ -129,10 +129,10 @@ struct ss_program {
     struct ss_collective *collectives;
     struct ss_program_class *classes;
     struct ss_jitter jitter;
-    double memory_overhead_factor;    /* reserved = allocated dynamic peak x this, >= 1 */
-    struct ss_program_source *source; /* lines of the text it was read from; NULL when it was built */
-    struct ss_event *
-        events; /* [nevents]: of the templates that point into it, and theirs together; others have their own */
+    double memory_overhead_factor;    /* reserved bytes over the peak of allocated dynamic bytes, >= 1 */
+    struct ss_program_source *source; /* lines of the text that it was read from; NULL when it was built */
+    /* [nevents]: events of the templates that point into it; other templates have their own */
+    struct ss_event *events;
     size_t nevents;
 };
 
@@ -140,14 +140,16 @@ struct ss_plan;
 /* Lowers a plan to a program at the plan's level. The program does not need the plan afterwards; the caller frees *out with
  * ss_program_free. Error: SS_ERR_NOMEM. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
-/* Lowers a plan to the same program as ss_program_build does, with a cache; `cache` NULL: without. Owner and error are the same. */
+/* Lowers a plan to the same program as ss_program_build does, with a cache, which may be NULL. Owner and
+ * error are the same. */
 int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
                           struct ss_error *err);
 /* Frees a program. NULL is allowed. */
 void ss_program_free(struct ss_program *p);
-/* Checks a program that was read, or that a caller made, before it is replayed. Indices are in range, amounts finite and >= 0,
- * no more memory is freed than allocated, waits have posts, sends have receives: else SS_ERR_INPUT. The order can run, whatever
- * the times are: else SS_ERR_DEADLOCK names two blocked events. Errors name file and line of a program that was read. */
+/* Checks a program that was read, or that a caller made, before it is replayed. Indices must be in range,
+ * amounts finite and >= 0, no more memory freed than allocated, waits must have posts and sends receives;
+ * otherwise SS_ERR_INPUT. The order must be able to run, whatever the times are; otherwise SS_ERR_DEADLOCK
+ * names two blocked events. Errors name file and line of a program that was read. */
 int ss_program_check(const struct ss_program *p, struct ss_error *err);
 /* Writes a program as text (docs/reference/formats-program.md): templates and slots, or, where `expanded` is 1, every event of
  * every class. Error: SS_ERR_IO. */
@@ -158,27 +160,28 @@ int ss_program_read(const char *path, struct ss_program **out, struct ss_error *
 /* Reads a program text from `len` bytes of memory, as ss_program_read; messages call it `name`. */
 int ss_program_parse(const char *text, unsigned long len, const char *name, struct ss_program **out,
                      struct ss_error *err);
-/* Makes a program without loops that shares all but its slots with p. The caller frees *out with ss_program_unroll_free, before p.
- * Error: SS_ERR_NOMEM. */
+/* Makes a program without loops that shares all but the slots with p. The caller frees *out with
+ * ss_program_unroll_free, before p. Error: SS_ERR_NOMEM. */
 int ss_program_unroll(const struct ss_program *p, struct ss_program *out, struct ss_error *err);
 /* Frees what ss_program_unroll made. */
 void ss_program_unroll_free(struct ss_program *out);
-/* A program among several on one network. */
+/* A part: one program among several on one network. */
 struct ss_program_part {
     const struct ss_program *program;
-    int times;          /* iterations in a row */
-    double delay;       /* s until its first one begins */
-    const char *prefix; /* of the names of its classes and templates, without blanks, another for each part */
+    int times;    /* iterations in a row */
+    double delay; /* s until its first iteration begins */
+    /* prefix of the names of its classes and templates, without blanks, different for each part */
+    const char *prefix;
 };
-/* Makes one program of several, which share the links of one name; its classes are those of the parts in order. Jitter and memory are
- * left out. The caller frees *out with ss_program_free; the parts may go before. Errors: SS_ERR_CONFIG (a link is not as wide for
- * all), SS_ERR_NOMEM. */
+/* Makes one program of several, which share the links of equal names; its classes are those of the parts in
+ * order. Jitter and memory are left out. The caller frees *out with ss_program_free; the parts may be freed
+ * earlier. Errors: SS_ERR_CONFIG (a link has different widths), SS_ERR_NOMEM. */
 int ss_programs_join(const struct ss_program_part *parts, int n, struct ss_program **out,
                      struct ss_error *err);
-/* Returns the number of events of one iteration, of all classes. */
+/* Returns the number of events of one iteration over all classes. */
 int64_t ss_program_event_count(const struct ss_program *p);
 
-/* Returns how often the loop has begun anew before slot i of all that run, 0 <= result <= loop.more. */
+/* Returns how often the loop has begun anew before slot i among all that run, 0 <= result <= loop.more. */
 static inline int ss_program_turn(const struct ss_program_class *c, int i)
 {
     if (c->loop.more == 0 || i < c->loop.first + c->loop.length)
@@ -186,7 +189,7 @@ static inline int ss_program_turn(const struct ss_program_class *c, int i)
     int turn = (i - c->loop.first) / c->loop.length;
     return turn < c->loop.more ? turn : c->loop.more;
 }
-/* Returns slot i of all that run, 0 <= i < nslots. */
+/* Returns slot i among all that run, 0 <= i < nslots. */
 static inline struct ss_program_slot ss_program_slot_at(const struct ss_program_class *c, int i)
 {
     int turn = ss_program_turn(c, i);
@@ -195,7 +198,7 @@ static inline struct ss_program_slot ss_program_slot_at(const struct ss_program_
         slot.microbatch += turn * c->loop.step;
     return slot;
 }
-/* Returns the template of slot i of all that run. */
+/* Returns the template of slot i among all that run. */
 static inline int ss_program_template_at(const struct ss_program_class *c, int i)
 {
     return c->slots[i - ss_program_turn(c, i) * c->loop.length].template_index;
@@ -210,19 +213,20 @@ static inline int ss_program_times(const struct ss_program_class *c, int i)
 {
     return i >= c->loop.first && i < c->loop.first + c->loop.length ? c->loop.more + 1 : 1;
 }
-/* Returns how long a COMPUTE event of class c takes at full capacity, in s: its amount, under jitter times its factor. */
+/* Returns the duration of a COMPUTE event of class c at full capacity, in s: its amount, multiplied by its
+ * factor under jitter. */
 static inline double ss_program_seconds(const struct ss_program *p, int c, int slot, int event, double amount)
 {
     return p->jitter.sigma > 0 ? amount * ss_jitter_factor(&p->jitter, p->classes[c].draws, slot, event)
                                : amount;
 }
 
-/* Pull iterator over a class's events: nothing is unfolded. */
+/* An iterator over a class's events that unfolds nothing. */
 struct ss_cursor {
     int slot, event;
 };
-/* Returns the next event of class c, or NULL at the end. *cur begins as {0, 0}; after the call it names the event after the
- * returned one ({nslots, 0} at the end). No template of the program may be empty. */
+/* Returns the next event of class c, or NULL at the end. *cur begins as {0, 0}; after the call it points to
+ * the event behind the returned one ({nslots, 0} at the end). No template of the program may be empty. */
 const struct ss_event *ss_program_next(const struct ss_program *p, int c, struct ss_cursor *cur);
 
 #ifdef __cplusplus

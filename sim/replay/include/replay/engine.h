@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What both engines share with the caller: a board for the outcome (in shared memory where the engine
- * runs in another process) and a tape for observed events.
+ * What both engines share with the caller: a board for the outcome (in shared memory where the engine runs in
+ * another process) and a tape for observed events.
  */
 #ifndef SS_REPLAY_ENGINE_H
 #define SS_REPLAY_ENGINE_H
@@ -14,7 +14,7 @@
 
 /* ---- time by label and memory of one class, gathered on the fly ---- */
 
-/* What every event changes comes first: the accounts of many ranks are read out of the caches. */
+/* The fields that every event changes come first: the accounts of many ranks do not stay in the caches. */
 struct ss_account {
     double end;                      /* s: when the main thread was last seen busy */
     double now[SS_MEM_COUNT], total; /* dynamic bytes */
@@ -46,9 +46,9 @@ struct ss_board {
     double makespan;
     double doublings; /* struct ss_timeline */
     int64_t events;
-    int64_t flows;               /* those that moved over links */
-    int64_t events_run;          /* native: without those of a steady state jumped over */
-    int64_t events_apart;        /* native: of these, those that were not run in the order of time */
+    int64_t flows;               /* flows that moved over links */
+    int64_t events_run;          /* native: without those of a steady state that was jumped over */
+    int64_t events_apart;        /* native: those of events_run that were not run in the order of time */
     struct ss_cursor *at;        /* [nclasses]: the blocked event; slot = nslots at the end */
     struct ss_account *accounts; /* [nclasses] or NULL: not wanted */
     struct ss_blend *blends;     /* [nmixes], with accounts */
@@ -88,7 +88,7 @@ void ss_tape_init(struct ss_tape *tape, const struct ss_program *p, struct ss_bo
                   const struct ss_observer *observers, int nobservers);
 /* Sorts the records of the instant and delivers them. */
 void ss_tape_flush(struct ss_tape *tape);
-/* Delivers what is left. */
+/* Delivers the remaining events. */
 void ss_tape_end(struct ss_tape *tape);
 void ss_tape_free(struct ss_tape *tape);
 /* Calls the observers with one record. */

@@ -17,7 +17,8 @@
 
 enum ss_helper_task { SS_HELPER_REPLAY, SS_HELPER_ROUTES, SS_HELPER_PROBE };
 enum ss_helper_file {
-    SS_HELPER_INPUT, /* a packed program; of the others texts, each with its NUL: file, then the hosts of each pair */
+    /* a packed program; of the others texts, each with its NUL: file, then the hosts of each pair */
+    SS_HELPER_INPUT,
     SS_HELPER_BOARD,  /* shared memory */
     SS_HELPER_OUT,    /* records, or one NUL-terminated text a pair */
     SS_HELPER_LOG,    /* SimGrid's own words */
@@ -31,7 +32,8 @@ struct ss_helper_request {
     int npairs;           /* routes */
     size_t input, board;  /* bytes */
 };
-/* Two words for a request: state -1 when its child has begun, then what waitpid says of it. child -1: there is none, errno in state. */
+/* Two words for a request: state -1 when its child has begun, then the status of waitpid. child -1: there is
+ * no child, and state has errno. */
 struct ss_helper_word {
     pid_t child;
     int state;
@@ -44,8 +46,8 @@ struct ss_helper_word {
 typedef int ss_helper_ask_function(const struct ss_helper_request *request, const int files[SS_HELPER_FILES],
                                    pid_t *helper);
 #define SS_HELPER_END "ss_helper_end"
-/* Of a helper that gave no answer: *state as waitpid has it, -1 where another process knows; its first words. The next request starts
- * another one. */
+/* Called for a helper that gave no answer: *state is that of waitpid, -1 where another process has it; *text
+ * gets its first words. The next request starts another helper. */
 typedef void ss_helper_end_function(pid_t helper, int *state, char *text, size_t size);
 
 #endif

@@ -40,7 +40,7 @@ struct ss_timers {
 
 struct ss_hop {
     int link;
-    double weight; /* share of the link that one byte/s of the flow takes; > 0, one hop a link */
+    double weight; /* share of the link that one byte/s of the flow takes, > 0; one hop for each link */
 };
 
 struct ss_fluid_path {
@@ -64,7 +64,8 @@ struct ss_fluid_link {
     int open;
 };
 
-/* Flows on one link are a list of such; that of a flow alone on a link is not read, for it is mostly out of the caches. */
+/* A node of the list of flows on a link. The node of a flow that is alone on its link is not read, because it
+ * is mostly not in the caches. */
 struct ss_fluid_node {
     int next, prev;
 };
@@ -93,7 +94,8 @@ struct ss_native_template {
     size_t event0; /* where its events are behind event_s0 of a class */
 };
 
-/* What like classes share, so that it stays in the caches. Unfolded ranks of a stage differ in channels and collectives alone. */
+/* Data that like classes share, so that it stays in the caches. Unfolded ranks of a stage differ only in
+ * channels and collectives. */
 struct ss_native_kind {
     int *order; /* [entries of the program's slots]: template */
     struct ss_native_template *templates;
@@ -120,7 +122,8 @@ struct ss_native_class {
 
 /* Classes whose messages, and the links of these, nobody else uses: only collectives, which they post, join them with others. */
 struct ss_island {
-    int class0, channel0; /* its first ones in the lists of all; those of the next island follow */
+    /* its first class and channel in the lists of all; those of the next island follow */
+    int class0, channel0;
     int tied;   /* posts of its classes that have not ended; while there are any, others may touch it */
     int listed; /* it is in the list `free` */
 };
@@ -131,7 +134,7 @@ struct ss_islands {
     int *of;               /* [nclasses] */
     int *classes, *channels;
     int *free, nfree;        /* those whose last tie was loosened in this moment */
-    struct ss_timers timers; /* while one is run on its own: those of all others; else none */
+    struct ss_timers timers; /* timers of all other islands, while one island runs on its own */
 };
 
 struct ss_native {
@@ -150,9 +153,9 @@ struct ss_native {
     int flow0, inst0;
     int due;                    /* the timer at hand, of those due now; INT_MAX: all were */
     uint64_t *runnable, *words; /* bits: classes; words of these that are not 0 */
-    int nrunnable, lowest;      /* none of them below class 4096 * lowest */
+    int nrunnable, lowest;      /* no class below 4096 * lowest can run */
     struct ss_islands islands;
-    int alone;  /* 1: an island is run on its own; 2: a class of it has come to a collective */
+    int alone;  /* 1: an island runs on its own; 2: one of its classes has come to a collective */
     int shared; /* 1: classes may have templates in common */
     int *sm_dirty, nsm_dirty;
     int *scratch;            /* streams of one collective */
@@ -214,7 +217,7 @@ static inline int ss_timers_pop(struct ss_timers *t)
     }
     return id;
 }
-/* Makes all of them later. Only after ss_timers_any. */
+/* Delays all timers by the same time. Only after ss_timers_any. */
 void ss_timers_shift(struct ss_timers *t, double by);
 void ss_timers_free(struct ss_timers *t);
 
@@ -225,9 +228,10 @@ void ss_fluid_free(struct ss_fluid *f);
 int ss_fluid_new(struct ss_native *k, int owner);
 /* Starts `bytes` on a path: 1, or 0 when it ends at once. */
 int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes);
-/* A flow that begins at `start`, later than now, and is alone on its links, as it seems now: it needs no timer but that of its
- * end. Where another one comes to its links before, it is as if ss_fluid_start were called at `start`. 0: links are in use or
- * planned for, or it ends at once: nothing was done. Of channels only. */
+/* Plans a flow of a channel that begins at `start`, later than now, and seems to be alone on its links: its
+ * only timer is that of its end. If another flow comes to its links first, ss_fluid_start is called at
+ * `start` after all. Returns 0, and does nothing, where links are in use or planned for, or the flow ends at
+ * once. */
 int ss_fluid_plan(struct ss_native *k, int flow, int path, double bytes, double start);
 /* Flows that were planned are under way or have a timer for their beginning. Not while timers are due. */
 void ss_fluid_forget_plans(struct ss_native *k);
@@ -256,7 +260,7 @@ static inline void ss_slots_look_up(struct ss_native_class *c)
     }
     ss_slots_find(c);
 }
-/* The same for a class that was at the slot before: without a division. */
+/* Steps to the next slot of a class without a division. */
 static inline void ss_slots_step(struct ss_native_class *c)
 {
     const struct ss_program_loop *l = &c->kind->loop;
@@ -271,9 +275,10 @@ static inline void ss_slots_step(struct ss_native_class *c)
  * cases. */
 int ss_islands_init(struct ss_native *k);
 void ss_islands_free(struct ss_native *k);
-/* Its timers become those of the engine, all others wait. The number of its classes that are not at their end. */
+/* Makes the island's timers those of the engine; all others wait. Returns the number of its classes that are
+ * not at their end. */
 int ss_islands_enter(struct ss_native *k, int island);
-/* Its timers, later than now, join the others again. */
+/* Joins its timers, all later than now, with the others again. */
 void ss_islands_leave(struct ss_native *k);
 static inline void ss_islands_tie(struct ss_native *k, int cls)
 {

@@ -66,7 +66,7 @@ struct ss_sg_queue {
     int own;
     uint32_t posted, waited, ended, mask;
     double free_at;         /* s: end of the last one that has ended */
-    struct ss_sg_own *ring; /* [waited, posted), and what has not ended */
+    struct ss_sg_own *ring; /* [waited, posted): own activities that have not ended */
 };
 
 struct ss_sg {
@@ -81,8 +81,8 @@ struct ss_sg {
     double scale;
     char *instant;  /* [ncollectives]: takes no time */
     char *flows_of; /* [ncollectives]: has flows that take time */
-    char *
-        alone; /* [ncollectives]: on links that nothing uses but collectives of its class, which is all its members */
+    /* [ncollectives]: on links that nothing uses but collectives of its class, which is all its members */
+    char *alone;
     int *link_flows;
     double *link_since;
     double *busy; /* NULL once the last class has ended, or when not wanted */
@@ -100,18 +100,19 @@ static inline double *ss_sg_events(const struct ss_sg_class *c)
 /* ---- simgrid_platform.c ---- */
 /* Loads the reduced platform and finds hosts and pairs. 0, or a status with the board's texts. */
 int ss_sg_platform(struct ss_sg *sg);
-/* longest: s, of a single activity. SimGrid ends activities together whose ends are nearer than its precision,
- * and contention amplifies such errors: it must be as small as rounding allows. The clock is moved by
- * now += end - now, which is exact but for steps that more than double it, so ulps of the longest step do. */
+/* longest: s, of a single activity. SimGrid ends activities together whose ends are nearer than its
+ * precision, and contention amplifies such errors, so the precision is as small as rounding allows: a few
+ * ulps of the longest step. The clock moves by now += end - now, which is exact except for steps that more
+ * than double it. */
 void ss_sg_init_engine(int quiet_deadlock, int guards, double longest);
 /* ---- simgrid_memory.c ---- */
-/* Stacks of actors, of which they use some 16 KiB. A guard behind each makes it two mappings, of which a process has 65,530; SimGrid
- * writes all of those without. */
+/* Stacks of actors, which use about 16 KiB of them. A guard behind a stack makes it two mappings, of which a
+ * process may have 65,530; without guards SimGrid writes the whole stack. */
 #define SS_SG_STACK_KIB 128
 #define SS_SG_OPEN_STACK_KIB 64
 /* Whether there are mappings for so many stacks with guards. */
 int ss_sg_guards(size_t actors);
-/* Whether there is memory for all of them. 0, or SS_ERR_UNSUPPORTED with the board's texts. */
+/* Checks that there is memory for all stacks. Returns 0, or SS_ERR_UNSUPPORTED with the board's texts. */
 int ss_sg_check_memory(const struct ss_sg *sg, int guards);
 /* ---- the end ---- */
 /* Out of memory in the middle: ends the child, the caller gets the error. */
@@ -121,7 +122,7 @@ int ss_sg_fail(struct ss_board *board, int status, const char *hint, const char 
 /* ---- simgrid_ahead.c: a class's own time ---- */
 /* Which classes and streams may run ahead. 0, or a status with the board's texts. */
 int ss_sg_find_ahead(struct ss_sg *sg);
-/* Sleeps until SimGrid's clock is the class's; what it has left for later begins before. */
+/* Sleeps until SimGrid's clock has reached the class's; activities that were put off begin before. */
 void ss_sg_catch_up(struct ss_sg_class *c);
 /* On streams that are `own`. */
 void ss_sg_post_own(struct ss_sg_class *c, int stream, int collective);

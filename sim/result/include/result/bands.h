@@ -46,7 +46,8 @@ struct ss_bands {
 void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
                   struct ss_band *out);
 
-/* bands_cache.c: ss_bands_find, or what it found before; cache may be NULL. The bands live as long as it. */
+/* bands_cache.c: ss_bands_find, or its earlier answer; cache may be NULL. The bands must live as long as the
+ * cache. */
 void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, const struct ss_band_job *job,
                         struct ss_band *time, struct ss_band *memory);
 

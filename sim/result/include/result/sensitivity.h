@@ -4,9 +4,9 @@
 
 #include "stepsim/result.h"
 
-/* Replays a program on the native engine with links a little wider or narrower, where contention could make a difference of
- * it. `t`: the replay whose answer is asked about. `loop`: the period of a program without a global barrier. The links of p
- * change meanwhile. */
+/* Replays a program on the native engine with links a little wider or narrower, where contention could change
+ * the answer. `t`: the replay whose answer is examined. `loop`: the period of a program without a global
+ * barrier. The links of p change meanwhile. */
 int ss_sensitivity_find(struct ss_program *p, const struct ss_timeline *t, int loop,
                         struct ss_sensitivity *out, struct ss_error *err);
 

@@ -23,18 +23,18 @@
 extern "C" {
 #endif
 
-#define SS_BAND_NAME 80   /* of a source, with its zero */
-#define SS_BAND_SHARE 0.9 /* of jobs that a band is to hold */
+#define SS_BAND_NAME 80   /* bytes of a source's name, with its zero */
+#define SS_BAND_SHARE 0.9 /* share of jobs that a band should hold */
 
 struct ss_band {
-    int n;       /* measured runs behind it, 0 = no band: the figures are 0, and `like` may say why */
-    int sources; /* that these runs come from */
-    double pct;  /* size of the error, per cent of the measured */
-    double low_pct, high_pct; /* what is measured over what is predicted, less 1, per cent */
-    char like[160];           /* whose runs they are */
+    int n; /* measured runs behind the band, 0: no band; the figures are then 0, and `like` may say why */
+    int sources;              /* number of sources of these runs */
+    double pct;               /* size of the error, per cent of the measured */
+    double low_pct, high_pct; /* per cent: measured over predicted, less 1 */
+    char like[160];           /* description of these runs */
 };
 
-/* What of a job a band depends on. */
+/* What a band depends on in a job. */
 struct ss_band_job {
     const char *card, *family; /* struct ss_card's name, struct ss_stack's family */
     int experts;               /* 0: a dense model */
@@ -42,46 +42,50 @@ struct ss_band_job {
 };
 
 struct ss_bands;
-/* Reads a table of the form of validation/results.csv (`csv` NULL: that one of the data, and empty bands where there is none).
- * The caller frees *out. `files`, may be NULL, gets the table. SS_ERR_IO: it cannot be read; SS_ERR_INPUT: it is no
- * such table, or one without a run. */
+/* Reads a table of the form of validation/results.csv (`csv` NULL: the installed one; bands are empty where
+ * there is none). The caller frees *out. `files`, which may be NULL, gets the table. Errors: SS_ERR_IO;
+ * SS_ERR_INPUT, it is no such table, or has no run. */
 int ss_bands_load(const char *csv, struct ss_files *files, struct ss_bands **out, struct ss_error *err);
 /* Frees bands. NULL is allowed. */
 void ss_bands_free(struct ss_bands *bands);
 /* Fills *time and *memory with the bands of a job. `bands` may be NULL: both are empty. */
 void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_band *time,
                    struct ss_band *memory);
-/* How well the ratio of two times is predicted where model, precision, GPUs and software are the same and the layout is not. */
+/* How well the ratio of two times is predicted, for jobs that differ only in their layout: model, precision,
+ * GPUs and software are equal. */
 struct ss_pair_band {
-    int pairs, sources; /* of measured runs; pairs 0: too few sources (3 are needed) to say anything */
-    int near_sources;   /* of them with this card and family of stacks */
-    double pct;         /* nine of ten pairs: the ratio is off by no more, per cent */
+    /* number of pairs of measured runs, and of their sources; pairs 0: fewer than 3 sources, too few to say
+     * anything */
+    int pairs, sources;
+    int near_sources; /* sources with this card and family of stacks */
+    double pct;       /* nine of ten pairs: the ratio errs by at most this, per cent */
 };
-/* Fills *out for variants of one job, from pairs of runs of one source of the same kind of model (dense, mixture): sources with the job's
- * card and family first, each one vote, then all others together one, as in the bands. `bands` may be NULL. Error: SS_ERR_NOMEM. */
+/* Fills *out for variants of one job, from pairs of runs that share a source and a kind of model (dense,
+ * mixture). Sources with the job's card and family have one vote each; all other sources together have one,
+ * as in the bands. `bands` may be NULL. Error: SS_ERR_NOMEM. */
 int ss_bands_pair(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_pair_band *out,
                   struct ss_error *err);
 /* Returns 1 when predictions may be judged by measured runs of this `quality` (a word of the tables). */
 int ss_quality_counts(const char *quality);
 
-/* A source whose runs are held against bands that were made without any of them. */
+/* A source whose runs are compared with bands that were made without them. */
 struct ss_coverage_source {
     char name[SS_BAND_NAME];
     int experts;   /* 1: its mixtures, 0: its dense models */
-    int runs;      /* that have a figure */
-    double weight; /* of them together, in runs */
-    double inside; /* share of the weight that is within the band */
-    double pct;    /* mean size of the band: of the time `pct`, of the memory half the way from low to high */
+    int runs;      /* runs that have a figure */
+    double weight; /* weight of these runs together, in runs */
+    double inside; /* share of the weight within the band */
+    double pct;    /* mean size of the band: for time `pct`, for memory half the way from low to high */
 };
 struct ss_coverage {
     int n;
     struct ss_coverage_source *sources;
     double by_source; /* mean of `inside`, one vote a source */
-    double by_run;    /* share of the weight of all runs that is inside */
+    double by_run;    /* share of the weight of all runs that is within the band */
     double weight;    /* of all runs */
 };
-/* Holds each run of the table against the band of its job without its source; memory: of memory, else of time. The caller
- * frees *out with ss_coverage_free. Error: SS_ERR_NOMEM. */
+/* Compares each run of the table with the band of its job without the run's source; memory: 1 for bands of
+ * memory, 0 of time. The caller frees *out with ss_coverage_free. Error: SS_ERR_NOMEM. */
 int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_coverage *out,
                       struct ss_error *err);
 /* Frees what a coverage holds. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time that kernels run, opened: by what they are of (enum ss_part), the heaviest of them against the card's peaks, and which
- * stage has more of what than the others.
+ * Kernel time, opened: by part (enum ss_part); the heaviest kernels against the card's peaks; and the stage
+ * whose kernels run longest.
  */
 #ifndef STEPSIM_COMPUTE_H
 #define STEPSIM_COMPUTE_H
@@ -16,48 +16,50 @@ extern "C" {
 
 struct ss_run;
 
-#define SS_HEAVIEST 10 /* kernels that are shown */
+#define SS_HEAVIEST 10 /* number of kernels that are shown */
 
-/* A stage's kernels, s an iteration. With `rest` each row sums to the stage's label of the breakdown. */
+/* A stage's kernel seconds in an iteration. With `rest` each row sums to the stage's label in the
+ * breakdown. */
 struct ss_compute_stage {
     double compute[SS_PARTS], recompute[SS_PARTS];
-    /* What the labels have beyond kernels that run alone, as they slow each other down or microbatches differ; about 0 where
-     * nothing does. */
+    /* The label's seconds beyond kernels that run alone: kernels slow each other down, or microbatches
+     * differ. About 0 where neither happens. */
     double compute_rest, recompute_rest;
 };
 
 /* All calls of one operator in one pass. */
 struct ss_kernel_use {
     const char *op, *op_kind; /* as in struct ss_step */
-    int phase;                /* enum ss_phase: F, B (of the input) or W (of the weights) */
+    int phase;                /* enum ss_phase: F, B (gradient of the input) or W (gradient of the weights) */
     int part, precision;      /* enum ss_part, enum ss_precision */
-    int again;                /* 1: of the recompute */
+    int again;                /* 1: part of the recompute */
     double calls, seconds;    /* an iteration */
     double flops, bytes;      /* of all calls */
     double flops_share,
-        bytes_share; /* of the card's dense peak of the precision and of its HBM bandwidth, 0..1 */
+        bytes_share; /* share of the card's dense peak for the precision, and of its HBM bandwidth, 0..1 */
 };
 
 struct ss_compute {
     int nstages;
     struct ss_compute_stage *stages; /* by pipeline rank: the class with the most busy time there */
     int nkernels;
-    struct ss_kernel_use kernels[SS_HEAVIEST]; /* of the critical stage, longest first */
-    /* The stage whose kernels run longest, the critical one where others run as long, and by what share longer than those of
-     * shorter stages on average; `more`: of that share, by part, the sum being `longer`; `alike`: others that run as long. */
+    struct ss_kernel_use kernels[SS_HEAVIEST]; /* kernels of the critical stage, longest first */
+    /* The stage whose kernels run longest; among equals the critical one. `alike`: number of other stages
+     * with equal time. `longer`: its excess over the mean of the shorter stages, as a share. `more`: that
+     * share by part; the sum is `longer`. */
     int longest, alike;
     double longer, more[SS_PARTS];
 };
 
 /* Opens the kernels of a run that has its plan and result; the caller frees *out with ss_compute_free. Errors: SS_ERR_NOMEM. */
 int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss_error *err);
-/* Frees it. NULL is allowed. */
+/* Frees an opened compute. NULL is allowed. */
 void ss_compute_free(struct ss_compute *compute);
 /* Returns the key of a part (enum ss_part) in JSON: "mlp_gemm". Never NULL. */
 const char *ss_part_key(int part);
 /* Returns what people call a part: "MLP GEMMs". Never NULL. */
 const char *ss_part_words(int part);
-/* Returns "compute" or "memory": which of the card's peaks the kernel is nearer to. */
+/* Returns "compute" or "memory": the peak of the card that the kernel is nearer to. */
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel);
 
 #ifdef __cplusplus

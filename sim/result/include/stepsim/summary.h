@@ -22,7 +22,7 @@ struct ss_bands;
 /* X(symbol, word for people and in --json, the word that a table of measured runs has for such a run) */
 #define SS_OUTCOME_LIST(X)                                                                                   \
     X(FITS, "fits", "ok")                                                                                    \
-    X(NEAR_LIMIT, "near limit", "ok") /* fits, but is not sure to, or so tightly that the run is slow */     \
+    X(NEAR_LIMIT, "near limit", "ok") /* it may not fit, or fits so tightly that the run is slow */          \
     X(TOO_LARGE, "too large", "oom")                                                                         \
     X(REFUSED, "refused", "config-error") /* the framework refuses it, or it is not modelled: `code` */
 
@@ -33,16 +33,18 @@ enum ss_outcome {
         SS_OUTCOME_COUNT
 };
 /*
- * The one verdict on a job. Near limit: it fits as predicted, but would not if it took as much more memory as one
- * in twenty such jobs does (the upper end of the band of memory); or its peak is within the stack's thrash margin of the card's
- * memory, so that the allocator frees what it caches and the run is slower than predicted.
+ * The one verdict on a job. Near limit: the job fits as predicted, but would not if it took as much more
+ * memory as one in twenty such jobs does (the upper end of the band of memory); or its peak is within the
+ * stack's thrash margin of the card's memory, so that the allocator frees its cache and the run is slower
+ * than predicted.
  */
-/* Returns the word of an outcome (enum ss_outcome): "near limit"; "unknown" for a number that is none. Never NULL. */
+/* Returns the word of an outcome (enum ss_outcome): "near limit"; "unknown" for any other number. Never
+ * NULL. */
 const char *ss_outcome_word(int outcome);
 /* Returns the word that a table of measured runs has for such a run: "oom". Never NULL. */
 const char *ss_outcome_measured_word(int outcome);
 
-/* How the figures of a kind are stored and shown. X(symbol, unit shown, shown over stored) */
+/* How figures of a kind are stored and shown. X(symbol, unit shown, shown value over stored value) */
 #define SS_METRIC_KIND_LIST(X)                                                                               \
     X(COUNT, "", 1)                                                                                          \
     X(TIME, "ms", 1e3)              /* s */                                                                  \
@@ -116,14 +118,14 @@ enum {
         SS_METRICS
 };
 
-/* Zero is a summary of nothing: every figure 0. Figures are in SI units (s, bytes, shares 0..1, USD), rates in the unit of
- * their kind. */
+/* All zero is a summary of nothing. Figures are in SI units (s, bytes, shares 0..1, USD), rates in the unit
+ * of their kind. */
 struct ss_summary {
     int outcome;      /* enum ss_outcome */
-    int code;         /* SS_OK, or of a refused job why: enum ss_status */
-    char reason[320]; /* of an outcome other than SS_OUTCOME_FITS, one sentence without a full stop */
+    int code;         /* SS_OK, or why the job was refused: enum ss_status */
+    char reason[320]; /* why the outcome is not SS_OUTCOME_FITS, one sentence without a full stop */
     char time_like[160],
-        memory_like[160]; /* what the measured runs behind the bands have in common; "" = none */
+        memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
 #undef X
@@ -141,7 +143,7 @@ const struct ss_metric *ss_metric_at(int metric);
 const char *ss_metric_unit(int metric);
 /* Returns a figure of a summary in the unit in which it is shown. */
 double ss_metric_value(int metric, const struct ss_summary *s);
-/* Returns 0 when the summary has no value of the figure: a cost where no price is stated. */
+/* Returns 0 when the summary has no value of the figure, as a cost where no price is stated. */
 int ss_metric_known(int metric, const struct ss_summary *s);
 
 /* Fills *out with the outcome and the figures of a run that has a plan and a result; `bands` may be NULL: none. */

@@ -50,7 +50,7 @@ struct ss_schedule *ss_schedule_alloc(const char *name, const struct ss_schedule
  * 1F1B and interleaved 1F1B have in common. forward[i] and backward[i] are the i-th of each. */
 void ss_schedule_fill(struct ss_slot *slots, const struct ss_slot *forward, const struct ss_slot *backward,
                       int total, int warmup);
-/* The same with a forward and a backward of the steady part in one slot. Returns the number of slots. */
+/* Does so with a forward and a backward of the steady part in one slot. Returns the number of slots. */
 int ss_schedule_fill_pairs(struct ss_slot *slots, const struct ss_slot *forward,
                            const struct ss_slot *backward, int total, int warmup);
 
@@ -80,7 +80,8 @@ void ss_order_end(struct ss_order *o); /* o->s stays */
 /* Sets the warm-up of each rank to the forwards before its first backward or pair. */
 void ss_schedule_count_warmup(struct ss_schedule *s);
 
-/* Drops the slots of microbatches from `microbatches` on: how an order that needs more of them serves fewer. */
+/* Drops the slots of microbatches from `microbatches` on, so that an order that needs more microbatches
+ * serves fewer. */
 void ss_schedule_truncate(struct ss_schedule *s, int microbatches);
 
 /* The eight steps that DualPipe and DualPipeV share, for rank i of n ranks between the end where the
@@ -125,7 +126,8 @@ static inline int64_t ss_schedule_index(const struct ss_schedule *s, int stage, 
     return (int64_t)stage * s->microbatches + microbatch;
 }
 
-/* What a slot takes: duration[phase][chunk] in s, F + B for a pair without an FB; 0 where duration is NULL. */
+/* Returns the duration of a slot: duration[phase][chunk] in s, F + B for a pair without an FB; 0 where
+ * duration is NULL. */
 static inline double ss_schedule_slot_seconds(const double *const *duration, const struct ss_slot *slot)
 {
     if (!duration)

@@ -71,7 +71,7 @@ char *ss_action_format(const struct ss_action *a, char *buf, size_t size);
 int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action *a);
 /* read_text.c: our own form. */
 int ss_action_read_text(struct ss_action_table *t, const char *text, size_t len);
-/* assemble.c: placement, slots and the checks of what is no slot. */
+/* assemble.c: placement, slots, and checks of the actions that are no slots. */
 int ss_action_assemble(const struct ss_action_table *t, struct ss_schedule **out);
 /* communication.c: sends, receives, gathers and reductions stand where they may. */
 int ss_action_check(const struct ss_action_table *t, const struct ss_schedule *s);

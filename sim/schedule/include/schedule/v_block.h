@@ -39,7 +39,8 @@ void ss_block_walk(struct ss_block *b);
 int ss_block_meet(struct ss_block *b, int kind, int rank);
 /* First step behind all that a pass waits for. */
 int ss_block_ready(const struct ss_block *b, int kind, int rank, int microbatch);
-/* First free step from `from` on where the pass at `step` may stand, `cells` of them in a row; `step`: it stays. */
+/* Returns the first free step from `from` on where the pass at `step` may stand, with `cells` cells in a row;
+ * `step`: it stays. */
 int ss_block_earliest(const struct ss_block *b, int rank, int step, int from, int cells);
 /* Moves the pass of a cell; `at` is the caller's. */
 void ss_block_move(struct ss_block *b, int rank, int from, int to);

@@ -21,13 +21,13 @@
 extern "C" {
 #endif
 
-#define SS_SERVE_JOB_BYTES 8192 /* of the words of a job */
-#define SS_SERVE_ROWS 64        /* of a sweep */
+#define SS_SERVE_JOB_BYTES 8192 /* most bytes of the words of a job */
+#define SS_SERVE_ROWS 64        /* most rows of a sweep */
 
-/* What every answer reads and nothing changes: several threads may ask at once. */
+/* A page: what every answer reads and nothing changes. Several threads may ask at once. */
 struct ss_serve;
 struct ss_serve_options {
-    /* The job that the page begins with, of whose words the files may be read; NULL: one of its own. */
+    /* The job that the page begins with; the files of its words may be read. NULL: the page's own job. */
     const struct ss_request *start;
 };
 /* Makes a page; it keeps a copy of the words. `options` may be NULL. The caller frees *out with ss_serve_free. Errors: SS_ERR_IO, SS_ERR_INPUT (data),
@@ -36,14 +36,15 @@ int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, 
 /* Frees a page. NULL is allowed. */
 void ss_serve_free(struct ss_serve *page);
 
-/* "job" and "--tp 4 --pp 8" of the address "/run.json?job=--tp%204%20--pp%208". */
+/* An argument of an address: "job" and "--tp 4 --pp 8" of "/run.json?job=--tp%204%20--pp%208". */
 struct ss_serve_argument {
     const char *name, *value;
 };
 struct ss_serve_reply {
-    int status; /* of HTTP: 200, 400 (no such argument), 404 (no such address), 422 (an error or a refusal), 500 */
+    /* of HTTP: 200, 400 (no such argument), 404 (no such address), 422 (an error or a refusal), 500 */
+    int status;
     const char *type;    /* "application/json" */
-    const char *save_as; /* name for a file of it; NULL: it is shown */
+    const char *save_as; /* name under which a browser saves it; NULL: the browser shows it */
     char *body;          /* [size], the caller frees it */
     size_t size;
 };
@@ -52,10 +53,10 @@ int ss_serve_answer(const struct ss_serve *page, const char *path, const struct 
                     int n, struct ss_serve_reply *reply);
 
 struct ss_serve_place {
-    int port;    /* of 127.0.0.1; 0: any that is free */
-    int threads; /* that answer; 0: two a core */
-    int stop;    /* a file that can be read when it is time to end */
-    /* Called once it listens, with its port. */
+    int port;    /* port of 127.0.0.1; 0: any free port */
+    int threads; /* threads that answer; 0: two a core */
+    int stop;    /* descriptor that can be read when it is time to end */
+    /* Called with the port once the page listens. */
     void (*ready)(void *ctx, int port);
     void *ctx;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything a program outside needs. */
+/* All that a program outside the library needs. */
 #ifndef STEPSIM_H
 #define STEPSIM_H
 
@@ -18,7 +18,6 @@
 #include "stepsim/export.h"
 #include "stepsim/files.h"
 #include "stepsim/flags.h"
-#include "stepsim/how.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
 #include "stepsim/job_kinds.h"
@@ -40,6 +39,7 @@
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 #include "stepsim/result.h"
+#include "stepsim/run_words.h"
 #include "stepsim/scenario.h"
 #include "stepsim/schedule.h"
 #include "stepsim/schedule_study.h"

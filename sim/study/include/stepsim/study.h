@@ -212,7 +212,7 @@ struct ss_calibrate_options {
     int fit_timers;         /* timers count in the fit; else they are only shown */
     const char *leave_out;  /* NULL, model, gpu, precision, half (odd and even lines of the table) or id */
     const double *spread;   /* as in struct ss_validate_options; of a job of --log too */
-    /* 0: what the kinds of measurements at hand tell: GEMM efficiencies, links, kernels */
+    /* 0: the props that the measurements can determine: GEMM efficiencies, links, kernels */
     int nprops;
     struct ss_fit_prop props[SS_FIT_MAX];         /* id, lo, hi */
     void (*progress)(void *ctx, int evaluations); /* may be NULL */

@@ -54,12 +54,15 @@ struct ss_bench_point {
     struct ss_group_shape group; /* COLLECTIVE */
     int per_thread;              /* COLLECTIVE: GPUs to which one thread of the benchmark issues, 0, 1: one */
     double tokens,
-        chunk; /* HybridEP's dispatch and combine: of a rank, and those of a chunk; tokens 0: of another library */
+        /* for HybridEP's dispatch and combine: tokens of a rank and of a chunk; tokens 0: another library */
+        chunk;
     /* COLLECTIVE: the one that the benchmark told NCCL to take, NULL: none */
     const struct ss_collective_algorithm *algorithm;
     int fused, backward; /* ATTENTION: cuDNN's, not flash; the backward's 2.5 times the FLOP */
-    int both; /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP; GEMM: with both backwards and all casts */
-    int fit;  /* 1: tells of the card or of the stack; 0: only held against its prediction */
+    /* ATTENTION: forward and backward, of whose FLOP together it is 1 TFLOP; GEMM: with both backwards and
+     * all casts */
+    int both;
+    int fit;              /* 1: tells of the card or of the stack; 0: only held against its prediction */
     double queries, head; /* ATTENTION: tokens of a causal sequence, head dimension of queries and keys */
     double values;        /* ATTENTION: head dimension of values */
     double heads;         /* ATTENTION: query heads times sequences, 0: not said, the card is full */
@@ -71,7 +74,7 @@ struct ss_bench_row {
     const char *kind, *gpu, *shape, *ranks, *precision, *unit, *source;
     double value; /* NaN: no number */
 };
-/* A table of them; the words of its rows live as long as it does. */
+/* A table of micro-benchmarks; the words of its rows live as long as the table. */
 #define SS_BENCH_COLUMNS 8
 struct ss_bench_table {
     struct ss_csv *csv;
@@ -94,12 +97,12 @@ int ss_bench_parse(const char *text, size_t len, const char *name, const struct 
                    struct ss_bench **out, struct ss_error *err);
 void ss_bench_free(struct ss_bench *b);
 /* ---- microbench_words.c, microbench_collective.c ---- */
-/* Reads what was measured, on a GPU that is this card; returns NULL, or why the model prices no such row: a constant text.
- * Nodes of a collective are 0 where the row does not say them. */
+/* Reads the measured point of a row, on a GPU that is this card. Returns NULL, or a constant text why the
+ * model has no price for such a row. Nodes of a collective are 0 where the row does not say them. */
 const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
                                 struct ss_bench_point *p);
 #define SS_BENCH_NO_UNIT "a unit that says no time" /* one of its reasons */
-/* The same of kinds collective and p2p, whose id and kind of row are set. */
+/* Does so for kinds collective and p2p, whose id and kind of row are set. */
 const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
 /* Seconds that a thread of nccl-tests takes to issue a collective to so many GPUs of its own, below which no iteration gets; 0 of
  * one GPU, whose time the kernels hide. */
@@ -111,8 +114,8 @@ double ss_nccl_issue_seconds(int gpus);
 int ss_bench_gemm_shape(const char *text, const char *source, struct ss_bench_point *p);
 /* SMs that a kernel had, of a text with "112 of 132 SMs" where the card has the latter; else all. */
 double ss_bench_sms(const char *text, const struct ss_card *card);
-/* What the model says of it, s (cost/kernel.h, comm/collective.h); attention: of 1 TFLOP. `stack` is read for
- * attention alone. */
+/* Returns the model's seconds for a point (cost/kernel.h, comm/collective.h); attention: for 1 TFLOP. `stack`
+ * is read for attention only. */
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p);
 /* The props of this card and a stack that it can tell something of, by index; returns how many. */
@@ -159,7 +162,7 @@ int ss_observation_is_run(const struct ss_observation *what);
 int ss_observations_add_memory(struct ss_observations *o, struct ss_error *err);
 /* Case of an index in `of_case`; the last one is the log's. */
 struct ss_case *ss_observations_case(struct ss_observations *o, int index);
-/* Any platform and stack of the observations, for the start values. */
+/* Finds any platform and stack of the observations, for the start values. */
 void ss_observations_first(struct ss_observations *o, const struct ss_platform **p,
                            const struct ss_stack **s);
 /* predicted[n]; those with use[i] == 0 are left alone (use may be NULL: all). */

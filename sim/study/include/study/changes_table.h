@@ -9,7 +9,8 @@
 struct ss_degrees_twos {
     int tp, pp, cp;
 };
-/* Writes the words of the job with other degrees, those of data parallelism taking the rest; 0: they or the layers do not divide. */
+/* Writes the words of the job with other degrees; data parallelism takes the rest. Returns 0 where degrees or
+ * layers do not divide. */
 int ss_change_degrees(const struct ss_job *job, int dp, struct ss_degrees_twos by, char *words, size_t size);
 
 /* Writes the words that change `job`, to which they are added; 0: does not apply to it. */

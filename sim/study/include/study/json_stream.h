@@ -44,7 +44,7 @@ int ss_json_stream_key(struct ss_json_stream *s, int *first);
 int ss_json_stream_item(struct ss_json_stream *s, int *first);
 /* Passes over a value: 0 or an error. */
 int ss_json_stream_skip(struct ss_json_stream *s);
-/* The same where its first token has been read. */
+/* Does so after the first token of the value was read. */
 int ss_json_stream_skip_rest(struct ss_json_stream *s, int token);
 /* SS_ERR_INPUT at the line at hand. */
 int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)

@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "stepsim/kineto.h"
 
-/* What a transfer is for: enum ss_label, or that the trace does not say. */
+/* The purpose of a transfer: enum ss_label, or one of these where the trace does not say. */
 enum ss_gpu_label { SS_GPU_UNNAMED = SS_LABEL_COUNT, SS_GPU_MESSAGE, SS_GPU_LABELS };
 
 /* One kernel, copy or fill. */
@@ -46,14 +46,14 @@ typedef int (*ss_trace_reader)(FILE *in, const char *name, struct ss_gpu_trace *
                                struct ss_error *err);
 /* Opens a file, packed or not, reads it and sums it up. */
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err);
-/* The same of memory. */
+/* Reads a trace from memory. */
 int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_trace_reader reader,
                    struct ss_kineto *out, struct ss_error *err);
 
-/* What a kernel is by its name and, where the name leaves it open, by the collective that PyTorch tells beside it ("" or
- * "_allgather_base"). */
+/* Returns the kind of a kernel by its name and, where that leaves it open, by the collective that PyTorch
+ * writes beside it ("" or "_allgather_base"). */
 int ss_kineto_kind(const char *name, const char *collective);
-/* What a copy is: "Memcpy DtoD (Device -> Device)". */
+/* Returns the kind of a copy: "Memcpy DtoD (Device -> Device)". */
 int ss_kineto_copy(const char *name);
 /* The label of a kernel of that kind (enum ss_gpu_label); `group`: what ss_kineto_group reads, or "". */
 int ss_kineto_label(int work, const char *name, const char *group);

@@ -17,7 +17,7 @@ static inline void ss_study_tell(const struct ss_study_progress *p, double share
         p->tell(p->ctx, share);
 }
 
-/* Of a part, `ctx`: tells the whole. */
+/* Tells the whole about the progress of a part, `ctx`. */
 static inline void ss_study_tell_part(void *ctx, double share)
 {
     const struct ss_study_part *part = ctx;

@@ -13,13 +13,13 @@ struct ss_greedy {
     int *owed;   /* [rank * chunks * microbatches + n]: chunk of the n-th I of a rank */
     double *now, *memory; /* [rank] */
     double *bubble;       /* [rank]: idle since its first pass */
-    double *
-        approved; /* [rank]: idle in the run before, whose worst rank may not idle longer; all 0 in the first */
+    /* [rank]: idle in the run before, whose worst rank may not idle longer; all 0 in the first */
+    double *approved;
     double most_approved;
     int failed; /* the cap is too small for this way of going */
 };
 
-/* What the n-th attempt made is in g->s; 0 goes on. */
+/* Called after the n-th attempt, whose order is in g->s; 0 goes on. */
 typedef int (*ss_greedy_take)(void *user, struct ss_greedy *g);
 
 /* All attempts for the placement and times of a search whose backwards may be split: each order that keeps the cap goes to

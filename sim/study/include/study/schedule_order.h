@@ -7,7 +7,7 @@
 
 #include "stepsim/schedule_study.h"
 
-/* What steers the list scheduler on one rank. */
+/* The numbers that steer the list scheduler on one rank. */
 struct ss_steer {
     int ahead;   /* forwards that may be there without their backward */
     int owed;    /* W that may wait */
@@ -21,17 +21,19 @@ struct ss_measure {
     int feasible;
 };
 
-/* What comes of a layout that ended with rc: one that is refused is a row with the reason in `e`. */
+/* Ends a layout whose search returned rc: a refused layout is a row with the reason in `e`. */
 int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layout *row,
                          struct ss_error *err);
-/* How far a length is from its bound, in per cent; never below 0, for the sums of the two round differently. */
+/* Returns how far a length is above its bound, in per cent; at least 0, because the sums of the two round
+ * differently. */
 double ss_search_above_bound(double length, double lower_bound);
 /* Adds an order's length, its bound and, where `known` is not "", the best known schedule to `o`. */
 void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
                           double known_length);
-/* Longest of what is to be minimised. */
+/* Returns the length that is to be minimised. */
 double ss_search_length(const struct ss_search *q, const struct ss_measure *m);
-/* When the ranks run the slots of an order, for a picture; freed with ss_strip_free. 0 or SS_ERR_NOMEM. */
+/* Finds when the ranks run the slots of an order, for a picture; freed with ss_strip_free. Returns 0 or
+ * SS_ERR_NOMEM. */
 int ss_search_strip(const struct ss_search *q, const struct ss_schedule *s, struct ss_schedule_strip **out);
 /* The shortest of the known schedules of this placement under the cap, of equal ones the first: *best, which the caller frees, is NULL where
  * there is none. 0 or SS_ERR_NOMEM. */
@@ -66,7 +68,8 @@ static inline uint64_t ss_search_draw(uint64_t *state, uint64_t below)
     *state ^= *state >> 27;
     return (*state * 0x2545f4914f6cdd1dULL >> 11) % below;
 }
-/* Moves slots of a feasible order with measure *m, `steps` times, and keeps what is not worse. 0 or SS_ERR_NOMEM. */
+/* Moves slots of a feasible order with measure *m, `steps` times, and keeps every move that is not worse.
+ * Returns 0 or SS_ERR_NOMEM. */
 int ss_search_polish(const struct ss_search *q, int steps, uint64_t *random, struct ss_schedule *s,
                      struct ss_measure *m);
 

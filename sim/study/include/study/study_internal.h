@@ -11,32 +11,33 @@
 #include "stepsim/study.h"
 
 /* ---- changes.c ---- */
-/* Adds words, which blanks part, behind those of a request. Errors: those of ss_request_set. */
+/* Adds words, separated by blanks, behind those of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
 
 /* ---- sweep_digest.c ---- */
 struct ss_sweep;
-/* Hash of what the predictions of a sweep or search depend on beside the library: words, what is varied, the engine, and what these
- * files hold. Error: SS_ERR_IO. */
+/* Hashes what the predictions of a sweep or search depend on beside the library: words, varied values, the
+ * engine, and the contents of these files. Error: SS_ERR_IO. */
 int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
                     const struct ss_files *files, uint64_t *out, struct ss_error *err);
 
 /* ---- warnings.c ---- */
-/* Adds to *out the notes of the scenario that these words make, which lose their measurement; none where they are refused. Of `how`, which
- * may be NULL, asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no refusal. */
+/* Adds to *out the notes of the scenario of these words, which lose their measurement; none where they are
+ * refused. `how` may be NULL; its asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build
+ * that are no refusal. */
 int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
                      struct ss_error *err);
 
 /* ---- sweep_report.c ---- */
 /* Writes which row is best, a line each, behind an empty one. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
-/* Whether a row has an MFU that is told with half of the attention square, too. */
+/* Returns whether a row shows an MFU with half of the attention square, too. */
 int ss_sweep_is_causal(const struct ss_sweep *s);
 /* Whether any row has a cost. */
 int ss_sweep_is_priced(const struct ss_sweep *s);
 
 /* ---- cases.c: rows made ready to predict ---- */
-struct ss_loaded;
+struct ss_input_cache;
 enum ss_case_state { SS_CASE_READY, SS_CASE_REFUSED, SS_CASE_UNSUPPORTED, SS_CASE_NOTHING };
 struct ss_case {
     const struct ss_table *table;
@@ -46,13 +47,13 @@ struct ss_case {
     char blamed[256];          /* REFUSED: the flags that the refusal comes from */
     struct ss_request request; /* the words of the job, for its --set */
     struct ss_asked asked;
-    struct ss_job job; /* made of it; of a row that is refused as it is asked for */
+    struct ss_job job; /* the finished job; for a refused row the job as it is asked for */
     struct ss_stack stack;
     struct ss_platform *platform;
-    struct ss_loaded *loaded;          /* what jobs read of files, of all rows; may be NULL */
+    struct ss_input_cache *loaded;     /* what jobs read of files, of all rows; may be NULL */
     double measured_s, measured_bytes; /* 0 = none */
 };
-/* Rows of this platform only, and on this file of it. */
+/* Chooses rows of this platform only, and runs them on this file. */
 struct ss_case_choice {
     const char *platform; /* name or path; NULL: each row's own */
     const char *stack;    /* NULL: each row's own */
@@ -62,7 +63,7 @@ struct ss_cases {
     int ntables, n;
     struct ss_table **tables;
     struct ss_case *cases;
-    struct ss_loaded *loaded;
+    struct ss_input_cache *loaded;
 };
 /* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
@@ -83,12 +84,12 @@ struct ss_prediction {
     int ntimers;         /* of the last rank, under the names of the stack's framework */
     struct ss_timer timers[SS_PREDICTION_TIMERS];
 };
-/* Errors only of this machine: what the model refuses is told in *out. */
+/* Predicts a case. Only faults of this machine are errors: a refusal by the model is in *out. */
 int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
                     struct ss_error *err);
 /* Returns the table's memory_kind of a row, or what the row's framework reports; "" without a figure. */
 const char *ss_case_memory_kind(const struct ss_case *c);
-/* Of the three peaks the one that a table's memory_kind means. */
+/* Returns the peak that a table's memory_kind means. */
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
 /* A timer by its name in s, NaN where it is not predicted. */
 double ss_prediction_timer(const struct ss_prediction *p, const char *name);

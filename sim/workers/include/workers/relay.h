@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process of a team that is not the first one does with a list: it hands items to its own workers. */
+/* A relay: a process of a team, not the first, that hands the items of a list to its own workers. */
 #ifndef SS_WORKERS_RELAY_H
 #define SS_WORKERS_RELAY_H
 
@@ -10,16 +10,17 @@
 
 struct ss_relay {
     const struct ss_pool *pool;
-    uint64_t digest; /* of the pool: the first one's must be the same */
+    uint64_t digest; /* of the pool; it must equal the digest of the first process */
     int nworkers;
     struct ss_worker *workers;
     struct pollfd *ready; /* [nworkers] */
 };
 
-/* Works at the list until all its answers have come: n of them, in *answers. Error: that of the first one; SS_ERR_ENGINE: it has ended
- * or died. */
+/* Works at the list until all n answers are in *answers. Returns the error of the first process, or
+ * SS_ERR_ENGINE where that process has ended or died. */
 int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *err);
-/* Takes what the workers have to say: waits for it ms milliseconds at most, then calls `take` for each worker that has something. */
+/* Waits at most `ms` milliseconds for the workers, then calls `take` for each worker that has something to
+ * read. */
 void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
                    void (*take)(void *ctx, struct ss_worker *s), void *ctx);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/least.h"
+#include "plan/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-int ss_plan_least_is_even(const struct ss_job *job)
+int ss_plan_bounds_is_even(const struct ss_job *job)
 {
     int given = job->layout.n > 0 || job->first_stage_layers > 0 || job->account_for_embedding ||
                 job->account_for_loss;
@@ -21,7 +21,7 @@ int ss_plan_least_is_even(const struct ss_job *job)
     return ss_layers_alike(job);
 }
 
-/* A schedule of the stages alone: few microbatches, so that it costs nothing. */
+/* Makes a schedule with few microbatches, for its stages only, so that it costs nothing. */
 static int make_schedule(const struct ss_job *job, int even, struct ss_schedule **out, struct ss_error *err)
 {
     const struct ss_schedule_params params = {
@@ -29,7 +29,7 @@ static int make_schedule(const struct ss_job *job, int even, struct ss_schedule 
     return ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, out, err);
 }
 
-/* That of the ranks that wait for each other in every layer, which no stage is faster than. */
+/* Returns the pace of the ranks that wait for each other in every layer; no stage is faster. */
 static double pace_of(const struct ss_plan_builder *b)
 {
     const struct ss_plan *plan = b->plan;
@@ -42,14 +42,15 @@ static double pace_of(const struct ss_plan_builder *b)
                                 plan->schedule->stages == 1 ? plan->world_size : together);
 }
 
-/* Of slots whose exchanges may be hidden, or take less than the busiest rank says, the kernels. */
+/* Returns the seconds of a slot; of a slot whose exchanges may be hidden, or take less than the busiest
+ * rank's, only the kernels. */
 static double seconds_of(const double *by_label, int kernels)
 {
     return kernels ? by_label[SS_LABEL_COMPUTE] + by_label[SS_LABEL_RECOMPUTE] + by_label[SS_LABEL_SPREAD]
                    : ss_label_sum(by_label);
 }
 
-static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_stage_least *out)
+static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_stage_bounds *out)
 {
     double f = seconds_of(chunk->forward, kernels), b = seconds_of(chunk->backward, kernels);
     double split = seconds_of(chunk->input_grad, kernels) + seconds_of(chunk->weight_grad, kernels);
@@ -62,7 +63,7 @@ static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_
     out->extra = fmax(out->extra, chunk->backward_extra_bytes);
 }
 
-static int find_stage(const struct ss_plan_builder *b, int stage, double pace, struct ss_stage_least *out,
+static int find_stage(const struct ss_plan_builder *b, int stage, double pace, struct ss_stage_bounds *out,
                       struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
@@ -87,8 +88,8 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
     return rc;
 }
 
-/* The most of each; the step of the one that takes least. */
-static void raise(struct ss_stage_least *to, const struct ss_stage_least *s)
+/* Raises each field to the larger one, and `step` to the smaller. */
+static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
 {
     if (s->forward + s->backward > to->forward + to->backward) {
         to->forward = s->forward;
@@ -103,13 +104,13 @@ static void raise(struct ss_stage_least *to, const struct ss_stage_least *s)
     }
 }
 
-static int find_stages(struct ss_plan_builder *b, struct ss_plan_least *out, struct ss_error *err)
+static int find_stages(struct ss_plan_builder *b, struct ss_plan_bounds *out, struct ss_error *err)
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
     int rc = SS_OK;
     for (int s = 0; s < p && !rc; s++) {
-        struct ss_stage_least stage;
+        struct ss_stage_bounds stage;
         if (out->even && s > middle && s < last) {
             out->all += out->stage[1].split;
             continue;
@@ -130,15 +131,15 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_least *out, str
     return rc;
 }
 
-int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_least *out,
-                       struct ss_error *err)
+int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
+                        const struct ss_platform *platform, struct ss_cache *cache,
+                        struct ss_plan_bounds *out, struct ss_error *err)
 {
     const struct ss_plan_options options = {.cache = cache};
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
-    out->even = ss_plan_least_is_even(job);
+    out->even = ss_plan_bounds_is_even(job);
     int rc = make_schedule(job, out->even, &schedule, err);
     if (rc)
         return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "job/loaded.h"
+#include "job/input_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "job/job_internal.h"
 
 struct machine {
-    char *key; /* what the request says of it */
+    char *key; /* the request's words about it */
     int set;   /* values of --set and --scale were put into it */
     int users; /* that have not given it back */
     struct ss_platform *platform;
@@ -32,7 +32,7 @@ struct named_loads {
     struct ss_moe_loads loads;
     struct named_loads *next;
 };
-struct ss_loaded {
+struct ss_input_cache {
     int owners;
     struct machine *machines;
     struct named_stack *stacks;
@@ -41,14 +41,14 @@ struct ss_loaded {
     struct ss_documents *documents;
 };
 
-struct ss_loaded *ss_loaded_new(void)
+struct ss_input_cache *ss_input_cache_new(void)
 {
-    struct ss_loaded *l = ss_calloc(1, sizeof *l);
+    struct ss_input_cache *l = ss_calloc(1, sizeof *l);
 
-    return l ? ss_loaded_share(l) : NULL;
+    return l ? ss_input_cache_share(l) : NULL;
 }
 
-struct ss_loaded *ss_loaded_share(struct ss_loaded *l)
+struct ss_input_cache *ss_input_cache_share(struct ss_input_cache *l)
 {
     l->owners++;
     return l;
@@ -81,7 +81,7 @@ static void free_loads(struct named_loads *n)
     free(n);
 }
 
-void ss_loaded_drop(struct ss_loaded *l)
+void ss_input_cache_drop(struct ss_input_cache *l)
 {
     if (!l || --l->owners > 0)
         return;
@@ -106,8 +106,8 @@ void ss_loaded_drop(struct ss_loaded *l)
     free(l);
 }
 
-/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read;
- * allocated, or NULL. */
+/* Makes a text that two requests share only if they mean the same cluster and stack; its first *read
+ * characters say which files are read. Allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
@@ -160,7 +160,7 @@ static int check_failed(const struct ss_job *job, const struct ss_platform *p, s
     return SS_OK;
 }
 
-/* The platform of the cluster, on some nodes of which the job is. */
+/* Loads the platform of the cluster on whose nodes the job is. */
 static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_platform_options options,
                         struct ss_error *err)
 {
@@ -211,8 +211,8 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
               : rc;
 }
 
-int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *card, struct ss_files *files,
-                    struct ss_stack *out, struct ss_error *err)
+int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card,
+                         struct ss_files *files, struct ss_stack *out, struct ss_error *err)
 {
     struct named_stack *s = l->stacks;
 
@@ -235,8 +235,9 @@ int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *c
 }
 
 /* What files say. */
-static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job, const struct ss_request *r,
-                ss_route_asker asker, struct ss_files *files, struct ss_error *err)
+static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job *job,
+                const struct ss_request *r, ss_route_asker asker, struct ss_files *files,
+                struct ss_error *err)
 {
     const struct ss_platform_options options = {
         .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
@@ -245,14 +246,14 @@ static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job
                                    : load_platform(m, job, r, options, err);
 
     SS_THEN(rc, located(r, "--stack",
-                        ss_loaded_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack,
-                                        err),
+                        ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files,
+                                             &m->stack, err),
                         err));
     return rc;
 }
 
 /* Takes over `key`, and the machine where it fails. */
-static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_error *err)
+static int keep(struct ss_input_cache *l, struct machine *m, char *key, struct ss_error *err)
 {
     m->key = key;
     if (!key) {
@@ -264,7 +265,7 @@ static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_err
     return SS_OK;
 }
 
-static struct machine *find_machine(const struct ss_loaded *l, const char *key, size_t n)
+static struct machine *find_machine(const struct ss_input_cache *l, const char *key, size_t n)
 {
     struct machine *m = l->machines;
 
@@ -274,7 +275,7 @@ static struct machine *find_machine(const struct ss_loaded *l, const char *key, 
 }
 
 /* One that is as files say, which are read once. */
-static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+static int find_read(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                      ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
                      struct machine **out, struct ss_error *err)
 {
@@ -293,8 +294,8 @@ static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct
     return rc;
 }
 
-/* A copy of that, with the request's values. Of what cannot be copied files are read again. */
-static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
+/* Adds a copy with the request's values; a platform that cannot be copied is read again. */
+static int add_set(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
                    struct machine **out, struct ss_error *err)
 {
@@ -316,9 +317,9 @@ static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct s
     return keep(l, m, strdup(key), err);
 }
 
-int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct ss_request *r,
-                   ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
-                   struct ss_stack **stack, struct ss_error *err)
+int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
+                        ss_route_asker asker, struct ss_files *files, struct ss_platform **platform,
+                        struct ss_stack **stack, struct ss_error *err)
 {
     size_t n = 0;
     char *key = key_of(job, r, &n);
@@ -336,7 +337,7 @@ int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct s
     return SS_OK;
 }
 
-void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform)
+void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform *platform)
 {
     struct machine **link = &l->machines, *m;
 
@@ -349,7 +350,8 @@ void ss_loaded_give_back(struct ss_loaded *l, const struct ss_platform *platform
     free_machine(m);
 }
 
-int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_model *out, struct ss_error *err)
+int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
+                         struct ss_error *err)
 {
     struct named_model *m = l->models;
     int rc;
@@ -373,8 +375,8 @@ int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_mod
     return SS_OK;
 }
 
-int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_k,
-                    const struct ss_moe_loads **out, struct ss_error *err)
+int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts, int top_k,
+                         const struct ss_moe_loads **out, struct ss_error *err)
 {
     struct named_loads *n = l->loads;
 
@@ -396,7 +398,7 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
     return SS_OK;
 }
 
-int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err)
+int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct ss_error *err)
 {
     int rc = files && job->moe.loads ? ss_files_add(files, job->moe.load_source, err) : SS_OK;
 
@@ -405,8 +407,8 @@ int ss_loaded_note(const struct ss_job *job, struct ss_files *files, struct ss_e
     return rc;
 }
 
-int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struct ss_packing **out,
-                      struct ss_error *err)
+int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
+                           struct ss_error *err)
 {
     if (!l->documents && !(l->documents = ss_documents_new()))
         return ss_nomem(err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order statistics of the paces of GPUs, by quadrature: no random number. */
-#include "cost/pace.h"
+/* Order statistics of GPU paces by quadrature, without random numbers. */
+#include "cost/gpu_spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "base/map.h"
 #include "base/stats.h"
 
-/* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.
- * What lies beyond is counted as outliers, and here as slow machines. */
+/* The whiskers of a box plot end 1.5 quartile ranges beyond the quartiles: at 2.698 standard deviations of a
+ * normal distribution. GPUs beyond the whiskers are outliers there, and slow machines here. */
 #define WHISKER 2.698
 
 struct ss_gpu_spread ss_pace_of(const struct ss_card *card, double times, int per_machine)
@@ -34,7 +34,7 @@ static double mean_of(const struct ss_gpu_spread *p)
     return 1 + p->slow_share * (p->slow_factor - 1);
 }
 
-/* The chance that 1 + sigma z is at most x. */
+/* Returns the chance that 1 + sigma z is at most x. */
 static double body(const struct ss_gpu_spread *p, double x)
 {
     if (x >= 1 + p->sigma * p->cut)
@@ -49,7 +49,8 @@ static double power(double x, double n)
     return x <= 0 ? 0 : x >= 1 ? 1 : exp(n * log(x));
 }
 
-/* The chance that all of `gpus` have a pace of at most x, over the mean pace. Whole machines are slow. */
+/* Returns the chance that all of `gpus` have a pace of at most x, over the mean pace. All GPUs of a machine
+ * are slow together. */
 static double all_below(const struct ss_gpu_spread *p, double x, double gpus)
 {
     double together = fmin(gpus, p->per_machine), usual = power(body(p, x), together);
@@ -59,7 +60,7 @@ static double all_below(const struct ss_gpu_spread *p, double x, double gpus)
     return power((1 - p->slow_share) * usual + p->slow_share * slow, gpus / together);
 }
 
-/* The chance that no part takes longer than t. */
+/* Returns the chance that no part takes longer than t. */
 static double none_longer(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double t)
 {
     double all = 1, mean = mean_of(p);
@@ -73,13 +74,13 @@ static double none_longer(const struct ss_gpu_spread *p, const struct ss_pace_pa
 
 /* ---- quadrature ---- */
 
-/* Beyond it nothing can be seen of what is left. */
+/* A remaining chance below this changes nothing that is shown. */
 #define NEGLIGIBLE 1e-12
-/* Pieces of an interval, each half of the one below it: of many GPUs the slowest is near the upper end. */
+/* Pieces of an interval, each half of the piece below it: the slowest of many GPUs is near the upper end. */
 #define HALVINGS 5
 #define POINTS 6
 
-/* The integral of the chance that some part takes longer, over one piece: Gauss and Legendre. */
+/* Integrates the chance that some part takes longer over one piece (Gauss and Legendre). */
 static double piece(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double from,
                     double to)
 {
@@ -92,12 +93,14 @@ static double piece(const struct ss_gpu_spread *p, const struct ss_pace_part *pa
     return sum * half;
 }
 
-/* The part of the interval from its upper end down to where some part surely takes longer; *certain: it does all the way below. */
+/* Integrates from the upper end of an interval down to where some part surely takes longer; *certain says
+ * that this holds all the way below. */
 static double interval(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double from,
                        double to, int *certain)
 {
     double sum = 0, high = to, width = to - from, below = none_longer(p, parts, n, from);
-    if (none_longer(p, parts, n, to) - below < NEGLIGIBLE && below > 0) /* between usual and slow machines */
+    /* between the paces of usual machines and those of slow ones */
+    if (none_longer(p, parts, n, to) - below < NEGLIGIBLE && below > 0)
         return (1 - below) * width;
     for (int i = HALVINGS; i >= 0 && !*certain; i--) {
         double low = i ? to - ldexp(width, -i) : from;
@@ -108,8 +111,8 @@ static double interval(const struct ss_gpu_spread *p, const struct ss_pace_part 
     return sum + (high - from);
 }
 
-/* Where the chance has a kink: ends of the paces of usual and of slow machines, of the first part. Those of the others are seen
- * only where they are steps. */
+/* Lists where the chance has a kink: the ends of the paces of usual and of slow machines for the first part.
+ * Ends of the other parts matter only where they are steps. */
 static int kinks(const struct ss_gpu_spread *p, const struct ss_pace_part *parts, int n, double *at)
 {
     double mean = mean_of(p), off = p->sigma * p->cut, top = 0;
@@ -134,7 +137,7 @@ static int longer_first(const void *pa, const void *pb)
     return x < y ? 1 : x > y ? -1 : a->kernels < b->kernels ? 1 : a->kernels > b->kernels ? -1 : 0;
 }
 
-/* Parts that take as long are one of more GPUs, and so are those beyond the most that are told apart. */
+/* Makes one part of more GPUs of parts that take equally long, and of those beyond SS_PACE_PARTS. */
 static int merge(struct ss_pace_part *parts, int n)
 {
     int kept = 0;
@@ -184,7 +187,7 @@ double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *
         *kept = pace;
         if (ss_cache_put(cache, key, kept, sizeof *kept, free)) {
             free(kept);
-            return pace; /* the next one is worked out again */
+            return pace; /* the next call computes it again */
         }
     }
     if (kept)

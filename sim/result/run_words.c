@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From words to the options of a run. */
-#include "stepsim/how.h"
+#include "stepsim/run_words.h"
 #include "stepsim/job.h"
 
 #include <stdlib.h>
@@ -8,14 +8,14 @@
 
 #include "base/base.h"
 
-void ss_how_init(struct ss_how *how, int engine)
+void ss_run_words_init(struct ss_run_words *how, int engine)
 {
     memset(how, 0, sizeof *how);
     how->options.engine = engine;
     how->seed = how->replicas = how->spread_seed = -1;
 }
 
-void ss_how_free(struct ss_how *how)
+void ss_run_words_free(struct ss_run_words *how)
 {
     free(how->gpu_of);
     how->gpu_of = NULL;
@@ -51,17 +51,17 @@ static int split_factor(const char *option, const char *value, int may_fail, cha
 
 static int too_many(const char *option, struct ss_error *err)
 {
-    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d %s", SS_HOW_SLOW, option);
+    return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d %s", SS_RUN_WORDS_SLOW, option);
 }
 
-int ss_how_straggler(struct ss_how *how, const char *value, struct ss_error *err)
+int ss_run_words_straggler(struct ss_run_words *how, const char *value, struct ss_error *err)
 {
     static const char option[] = "--straggler";
     int *n = &how->options.plan.nstragglers;
     char rank[16];
     int64_t number;
 
-    if (*n == SS_HOW_SLOW)
+    if (*n == SS_RUN_WORDS_SLOW)
         return too_many(option, err);
     struct ss_straggler *to = &how->stragglers[*n];
     int rc = split_factor(option, value, 0, rank, sizeof rank, &to->factor, err);
@@ -74,12 +74,12 @@ int ss_how_straggler(struct ss_how *how, const char *value, struct ss_error *err
     return SS_OK;
 }
 
-int ss_how_slow_link(struct ss_how *how, const char *value, struct ss_error *err)
+int ss_run_words_slow_link(struct ss_run_words *how, const char *value, struct ss_error *err)
 {
     static const char option[] = "--slow-link";
     int *n = &how->options.plan.nslow_links;
 
-    if (*n == SS_HOW_SLOW)
+    if (*n == SS_RUN_WORDS_SLOW)
         return too_many(option, err);
     struct ss_slow_link *to = &how->slow_links[*n];
     int rc = split_factor(option, value, 1, to->name, sizeof to->name, &to->factor, err);
@@ -87,7 +87,7 @@ int ss_how_slow_link(struct ss_how *how, const char *value, struct ss_error *err
     return rc;
 }
 
-static int load_placement(struct ss_how *how, const struct ss_scenario *s, struct ss_files *files,
+static int load_placement(struct ss_run_words *how, const struct ss_scenario *s, struct ss_files *files,
                           struct ss_error *err)
 {
     if (s->job->nfailed) {
@@ -115,7 +115,7 @@ static int told_here(const struct ss_request *r, const char *flag)
 }
 
 /* A job file's measurement is of GPUs and links as they are. */
-static void leave_measured(const struct ss_how *how, struct ss_scenario *s)
+static void leave_measured(const struct ss_run_words *how, struct ss_scenario *s)
 {
     const struct ss_run_options *o = &how->options;
     int time = s->measured_s > 0 && !told_here(s->request, "--measured");
@@ -130,7 +130,8 @@ static void leave_measured(const struct ss_how *how, struct ss_scenario *s)
             "and jitter");
 }
 
-int ss_how_finish(struct ss_how *how, struct ss_scenario *s, struct ss_files *files, struct ss_error *err)
+int ss_run_words_finish(struct ss_run_words *how, struct ss_scenario *s, struct ss_files *files,
+                        struct ss_error *err)
 {
     struct ss_run_options *o = &how->options;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which paces of GPUs the ranks of a stage take (docs/reference/model.md, "Spread of GPUs"): that of the slowest of the ranks that
- * wait for each other in every layer, and on one stage that of the slowest GPU of the job, which sets the pace of all pipelines.
+ * The paces of GPUs that the ranks of a stage take (docs/reference/model.md, "Spread of GPUs"). A rank takes
+ * the pace of the slowest of the ranks that wait for each other in every layer. One stage takes the pace of
+ * the slowest GPU of the job, which sets the pace of all pipelines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 #include "plan/plan_internal.h"
 #include "stepsim/job.h"
 
-/* Replicas, the rank's own among them, of which a group of a communicator holds ranks. */
+/* Returns the number of replicas, the rank's own included, that have ranks in a group of the communicator. */
 static int replicas_of(const struct ss_plan_builder *b, int comm)
 {
     const struct ss_plan *plan = b->plan;
@@ -73,8 +74,8 @@ static void add_phase(struct ss_pace_part *part, const double *by_label)
     part->fixed += ss_label_sum(by_label) - kernels;
 }
 
-/* A microbatch on all chunks of a rank: what it takes with the mean GPU. Where its slots are pairs, exchanges that other chunks'
- * kernels hide do not count. */
+/* Returns what a microbatch takes on all chunks of a rank, on the mean GPU. Where its slots are pairs,
+ * exchanges that kernels of other chunks hide do not count. */
 static struct ss_pace_part part_of(const struct ss_plan *plan, const struct ss_rank_cost *c)
 {
     int chunks = plan->schedule->chunks, npairs = 0;
@@ -99,8 +100,8 @@ static double part_seconds(const struct ss_pace_part *part, double pace)
     return part->fixed + pace * part->kernels;
 }
 
-/* The stage that takes longest; of those that take as long, to a thousandth, the one in the middle: a slow GPU may be on any of
- * them, and more of what it takes is hidden in the bubble the nearer it is to the first one. */
+/* Returns the stage that takes longest. Among stages equal to a thousandth it is the one in the middle: a
+ * slow GPU may be on any of them, and the bubble hides more of it the nearer it is to the first stage. */
 static int longest_stage(const struct ss_pace_part *parts, int n, double pace)
 {
     double most = 0;
@@ -114,9 +115,9 @@ static int longest_stage(const struct ss_pace_part *parts, int n, double pace)
     return at - 1;
 }
 
-/* Paces of the stages' ranks: that of the slowest of the ranks that wait for each other in every layer. On the stage that takes
- * longest it is as much as makes this stage take the expected time of the one that takes longest with all their GPUs. `parts` is
- * sorted. */
+/* Sets the paces of the stages' ranks: the slowest of the ranks that wait for each other in every layer. On
+ * the longest stage the pace is so large that this stage takes the expected time of the stage that is longest
+ * with all its GPUs. `parts` is sorted. */
 static void find_paces(const struct ss_plan_builder *b, struct ss_pace_part *parts, double *paces)
 {
     const struct ss_plan *plan = b->plan;
@@ -142,7 +143,7 @@ static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_pace_part *parts = ss_calloc((size_t)stages, sizeof *parts);
     double *paces = ss_calloc((size_t)stages, sizeof *paces);
     if (parts && paces) {
-        for (int i = b->ncosts - 1; i >= 0; i--) /* of a stage the first one: replicas are alike */
+        for (int i = b->ncosts - 1; i >= 0; i--) /* first entry of a stage: replicas are alike */
             parts[b->costs[i].site.stage] = part_of(b->plan, &b->costs[i].cost);
         find_paces(b, parts, paces);
         for (int i = 0; i < b->ncosts; i++)
@@ -153,9 +154,9 @@ static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
     return parts && paces ? SS_OK : ss_nomem(err);
 }
 
-/* ---- times with these paces ---- */
+/* ---- times at these paces ---- */
 
-/* Whether slower kernels would hide more of what runs beside them. */
+/* Returns whether slower kernels would hide more of what runs beside them. */
 static int hides(const struct ss_rank_cost *c, int chunks)
 {
     int found = c->pairs != NULL;
@@ -167,7 +168,7 @@ static int hides(const struct ss_rank_cost *c, int chunks)
     return found;
 }
 
-/* Kernels alone. */
+/* Stretches the kernels alone. */
 static void stretch(double *by_label, double pace)
 {
     for (int l = 0; l < SS_LABEL_COUNT && pace < 1; l++)
@@ -194,10 +195,10 @@ static const double *pair_seconds(const struct ss_rank_cost *c, int chunks, int 
 struct slot_counts {
     int *of;    /* [phase * chunks + chunk] */
     int *pairs; /* [forward chunk * chunks + backward chunk]; behind `of` */
-    int paired; /* there are pairs */
+    int paired; /* 1: there are pairs */
 };
 
-/* Slots [from, to), which run so many times: there are thousands of them. */
+/* Counts the slots [from, to), which run `times` times: equal slots come by the thousand. */
 static void count_slots(const struct ss_slot *slots, int from, int to, int times, int chunks,
                         struct slot_counts *counts)
 {
@@ -217,7 +218,8 @@ static void add_hidden(struct ss_cost_entry *entry, int times, const double *bef
         entry->hidden[l] += l == SS_LABEL_SPREAD ? 0 : times * (before[l] - after[l]);
 }
 
-/* By how much labels of an iteration are shorter because slower kernels hide more of them: of slots that are the same at once. */
+/* Finds by how much each label of an iteration is shorter because slower kernels hide more of it; equal slots
+ * are counted together. */
 static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *even, int *room,
                         struct ss_cost_entry *entry)
 {
@@ -229,7 +231,8 @@ static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *
     count_slots(s->slots[stage], 0, first, 1, v, &counts);
     count_slots(s->slots[stage], first, end, s->loop_more + 1, v, &counts);
     count_slots(s->slots[stage], end, n, 1, v, &counts);
-    for (int i = 0; counts.paired && !even->pairs && i < v * v; i++) /* a pair is both, one after the other */
+    /* a pair without a cost of its own is F, then B */
+    for (int i = 0; counts.paired && !even->pairs && i < v * v; i++)
         counts.of[SS_PHASE_B * v + i % v] += counts.pairs[i];
     for (int phase = 0; phase < SS_PHASE_FB; phase++)
         for (int k = 0; k < v; k++)
@@ -240,7 +243,7 @@ static void find_hidden(const struct ss_schedule *s, const struct ss_rank_cost *
                    pair_seconds(paced, v, i / v, i % v));
 }
 
-/* An earlier account for the same paces, of all whose stages are alike; NULL: there is none. */
+/* Returns an earlier cost for the same paces on a stage that is alike; NULL: there is none. */
 static const struct ss_cost_entry *rebuilt_like(const struct ss_plan_builder *b,
                                                 const struct ss_cost_entry *entry)
 {
@@ -251,7 +254,7 @@ static const struct ss_cost_entry *rebuilt_like(const struct ss_plan_builder *b,
     return NULL;
 }
 
-/* An earlier account at an equal site that was built anew too, whatever its stage; NULL: there is none. */
+/* Returns an earlier rebuilt cost at an equal site of any stage; NULL: there is none. */
 static const struct ss_rank_cost *rebuilt_at(const struct ss_plan_builder *b,
                                              const struct ss_cost_entry *entry)
 {

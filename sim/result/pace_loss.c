@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the lasting spread of GPUs adds to an iteration. */
-#include "result/pace.h"
+/* Time that the lasting spread of GPUs adds to an iteration. */
+#include "result/pace_loss.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct paced {
     double *phase; /* [(stage * SS_PHASE_FB + phase) * chunks + chunk]: s, of slots that are no pairs */
     int rank;      /* the busiest one */
     int even;      /* 1: without */
-    double net;    /* share of it that is not hidden, 0..1 */
+    double net;    /* the share of it that is not hidden, 0..1 */
 };
 
 static double seconds_of(const struct paced *p, const double *by_label)
@@ -22,7 +22,7 @@ static double seconds_of(const struct paced *p, const double *by_label)
     return ss_label_sum(by_label) - (p->even ? p->net * by_label[SS_LABEL_SPREAD] : 0);
 }
 
-/* There are far more slots than kinds of them. */
+/* There are far fewer kinds of slots than slots. */
 static void fill_phases(struct paced *p)
 {
     const struct ss_schedule *s = p->plan->schedule;
@@ -50,7 +50,7 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
 /* Of the iteration. */
 #define NOT_SEEN 1e-4
 
-/* Of the schedule: how much longer a rank idles. */
+/* Finds how much longer a rank idles in the schedule. */
 static int idles_longer(struct paced *p, double *idle, double *out, struct ss_error *err)
 {
     const struct ss_schedule *s = p->plan->schedule;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SS_RESULT_PACE_LOSS_H
+#define SS_RESULT_PACE_LOSS_H
+
+#include "stepsim/result.h"
+
+/* Finds how much longer an iteration takes because GPUs differ, in s: the extra kernel time of a rank of
+ * class `cls`, the busiest one, and its extra idle time, in the schedule with free communication. For drawn
+ * paces plan.even_s tells. `bubble`: s that the rank idles where GPUs do not differ. */
+int ss_result_pace(const struct ss_plan *plan, const struct ss_timeline *t, int cls, double bubble,
+                   double *seconds, struct ss_error *err);
+
+#endif
