@@ -43,27 +43,14 @@ static const char *next_name(const char **p, size_t *len)
     return *len ? name : NULL;
 }
 
-/* Group i of both tables; NULL past the last one. */
-static const struct ss_flag_group *group_at(size_t i)
-{
-    static const struct ss_flag_group *const tables[] = {ss_flag_ignored, ss_flag_groups};
-
-    for (size_t t = 0; t < SS_ARRAY_LEN(tables); t++)
-        for (const struct ss_flag_group *g = tables[t]; g->names; g++)
-            if (i-- == 0)
-                return g;
-    return NULL;
-}
-
 int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
 {
-    const struct ss_flag_group *g;
-
     if (ss_flag_setters[w->setter].name) {
         from_setter(&ss_flag_setters[w->setter++], out);
         return 1;
     }
-    for (; (g = group_at(w->group)) != NULL; w->group++, w->names = NULL) {
+    for (const struct ss_flag_group *g = &ss_flag_groups[w->group]; g->names;
+         g = &ss_flag_groups[++w->group]) {
         size_t len;
         if (!w->names)
             w->names = g->names;
@@ -72,6 +59,7 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
             from_group(g, name, len, out);
             return 1;
         }
+        w->names = NULL;
     }
     return 0;
 }
@@ -85,9 +73,8 @@ int ss_flag_find(const char *name, struct ss_flag *out)
             from_setter(s, out);
             return 1;
         }
-    const struct ss_flag_group *g;
     size_t want = strlen(name + 2);
-    for (size_t i = 0; (g = group_at(i)) != NULL; i++) {
+    for (const struct ss_flag_group *g = ss_flag_groups; g->names; g++) {
         const char *p = g->names, *word;
         size_t len;
         while ((word = next_name(&p, &len)) != NULL)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DIN=sim/job/megatron_flags.txt -DOUT=FILE.c -P flags.cmake
+# Writes the table ss_flag_groups of job/flags.h; IN says of what.
+file(STRINGS ${IN} lines REGEX "^[^#]")
+set(text "/* Made by cmake/flags.cmake from ${IN}. */\n#include \"job/flags.h\"\nconst struct ss_flag_group ss_flag_groups[] = {")
+set(end "")
+foreach(line IN LISTS lines)
+    if(line MATCHES "^([a-z-]+) (.): (.+)$")
+        set(values "'${CMAKE_MATCH_2}', \"${CMAKE_MATCH_3}\"")
+        string(REPLACE "-" "_" treatment "${CMAKE_MATCH_1}")
+        string(TOUPPER ${treatment} treatment)
+        string(APPEND text "${end}\n{SS_FLAG_${treatment}, ${values},")
+        set(end "},")
+    elseif(line MATCHES "^    ([a-zA-Z0-9_ -]+)$" AND end)
+        string(APPEND text "\n    \"${CMAKE_MATCH_1} \"")
+    else()
+        message(FATAL_ERROR "${IN}: neither a head nor names: ${line}")
+    endif()
+endforeach()
+file(WRITE ${OUT} "${text}${end}\n{0, 0, NULL, NULL}};\n")
