@@ -106,6 +106,12 @@ SS_FLAG_CALLED(capacity)
     return SS_OK;
 }
 
+SS_FLAG_CALLED(force_balancing)
+{
+    asked->job.moe.load = SS_LOAD_UNIFORM;
+    return SS_OK;
+}
+
 SS_FLAG_CALLED(force_biased)
 {
     double sigma;

@@ -144,6 +144,12 @@ SS_FLAG_CALLED(bf16)
     return SS_OK;
 }
 
+SS_FLAG_CALLED(fp8)
+{
+    asked->job.precision = SS_FP8;
+    return SS_OK;
+}
+
 /* A format of a precision, or "none", which takes back that precision alone; 0: it is neither. */
 static int set_format(struct ss_job *job, enum ss_precision precision, const char *formats, const char *word)
 {
@@ -170,6 +176,12 @@ SS_FLAG_CALLED(fp4_recipe)
 {
     asked->fp4_recipe_given = 1;
     return strcmp(values[0], "nvfp4") ? bad(why, "it is nvfp4") : SS_OK;
+}
+
+SS_FLAG_CALLED(fp4_param_gather)
+{
+    asked->fp4_param_gather = 1;
+    return SS_OK;
 }
 
 #define X(symbol, name, bits, rows, peak, efficiency, prologue, recipe, flag) " " name
@@ -349,6 +361,12 @@ SS_FLAG_CALLED(cp_comm)
             return SS_OK;
         }
     return bad(why, "it is p2p, a2a, allgather or a2a+p2p");
+}
+
+SS_FLAG_CALLED(cpu_offloading)
+{
+    asked->cpu_offloading = 1;
+    return SS_OK;
 }
 
 /* Offload with a default of its fraction; --optimizer-offload-fraction beats it wherever it stands. */
