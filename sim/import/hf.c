@@ -250,7 +250,6 @@ static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_tree_node *args = ss_tree_find(ss_tree_root(r->tree), "args");
     char list[480] = "", path[240];
-    size_t used = 0;
 
     (void)node;
     for (struct ss_tree_node *child = args ? args->first : NULL; child && !r->rc; child = child->next) {
@@ -264,11 +263,10 @@ static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
         if (row)
             continue;
         check_own(r, child);
-        if (used + 80 < sizeof list)
-            used +=
-                (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", used ? ", " : "", child->key);
+        if (strlen(list) + 80 < sizeof list)
+            ss_append(list, sizeof list, "%s%.60s", list[0] ? ", " : "", child->key);
     }
-    if (used)
+    if (list[0])
         ss_reading_assume(r, "these arguments, which are not known here, change no time: %s", list);
 }
 

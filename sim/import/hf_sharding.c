@@ -93,10 +93,8 @@ static void add_strategy(struct ss_reading *r, const struct ss_tree_node *at, co
 static char *words_of(const struct ss_tree_node *at, char *text, size_t size)
 {
     ss_copy(text, size, at->text ? at->text : "");
-    for (const struct ss_tree_node *item = at->first; item; item = item->next) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, " %s", item->text ? item->text : "");
-    }
+    for (const struct ss_tree_node *item = at->first; item; item = item->next)
+        ss_append(text, size, " %s", item->text ? item->text : "");
     return text;
 }
 

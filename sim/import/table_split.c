@@ -32,13 +32,10 @@ static int says_split(const struct ss_table_row *r)
 /* Layers of the stages one after the other: as even as can be, the first ones have one more. */
 static void write_layout(int layers, int stages, char *out, size_t size)
 {
-    size_t used = (size_t)snprintf(out, size, "E");
-
-    for (int i = 0; i < stages && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%st*%d", i ? "|" : "",
-                                 layers / stages + (i < layers % stages));
-    if (used < size)
-        snprintf(out + used, size - used, "L");
+    ss_copy(out, size, "E");
+    for (int i = 0; i < stages; i++)
+        ss_append(out, size, "%st*%d", i ? "|" : "", layers / stages + (i < layers % stages));
+    ss_append(out, size, "L");
 }
 
 int ss_table_has_layout(const struct ss_table_row *r)

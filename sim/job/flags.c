@@ -166,15 +166,12 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
     int64_t n;
 
     if (ss_parse_i64(value, (int64_t)s->low, (int64_t)s->high, &n)) {
-        int used =
-            snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
+        snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
         size_t digits = strspn(value, "0123456789");
         if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
-            snprintf(buf + used, size - (size_t)used, ": write %d or %d", atoi(value) * 1024,
-                     atoi(value) * 1000);
+            ss_append(buf, size, ": write %d or %d", atoi(value) * 1024, atoi(value) * 1000);
         else if (digits > 0 && (value[digits] == ',' || !strncmp(value + digits, "..", 2)))
-            snprintf(buf + used, size - (size_t)used,
-                     ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
+            ss_append(buf, size, ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
         *why = buf;
         return SS_ERR_INPUT;
     }
@@ -199,15 +196,13 @@ static int apply_double(const struct ss_flag_setter *s, double *target, const ch
 static int apply_choice(const struct ss_flag_setter *s, int *target, const char *value, char *buf,
                         size_t size, const char **why)
 {
-    int used = snprintf(buf, size, "\"%.60s\" is none of", value);
-
+    snprintf(buf, size, "\"%.60s\" is none of", value);
     for (const struct ss_flag_choice *c = s->choices; c->name; c++) {
         if (!strcmp(c->name, value)) {
             *target = c->value;
             return SS_OK;
         }
-        if (used > 0 && (size_t)used < size)
-            used += snprintf(buf + used, size - (size_t)used, " %s", c->name);
+        ss_append(buf, size, " %s", c->name);
     }
     *why = buf;
     return SS_ERR_INPUT;

@@ -171,11 +171,9 @@ static int check_prop(struct parser *p, const char *flag, const char *text, size
 /* " attn moe_rooter": all values of a flag, of which one is wrong. */
 static const char *join_values(int n, char *const *values, char *out, size_t size)
 {
-    size_t used = 0;
-
     out[0] = '\0';
-    for (int i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, " %.80s", values[i]);
+    for (int i = 0; i < n; i++)
+        ss_append(out, size, " %.80s", values[i]);
     return out;
 }
 
