@@ -25,7 +25,8 @@ struct ss_flag_group {
     const char *why;
     const char *names; /* space separated, without "--"; NULL ends the table */
 };
-extern const struct ss_flag_group ss_flag_groups[]; /* the rows of sim/job/megatron_flags.txt */
+/* The rows of sim/job/megatron_flags.txt: flags, and names that are none. */
+extern const struct ss_flag_group ss_flag_groups[], ss_flags_elsewhere[];
 
 /* One named value of a flag; name NULL ends a list. */
 struct ss_flag_choice {
