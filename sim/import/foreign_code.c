@@ -126,14 +126,13 @@ static void add_model(struct ss_reading *r, struct ss_tree_node *node)
 
 /* What nemo2.map itself has as off in model.config: NeMo sets trainer.strategy's, with its own defaults
  * (set_model_parallel_attributes). */
-static void tell_parallelism(struct ss_reading *r, struct ss_tree_node *none)
+static SS_KEY_CALLED(tell_parallelism)
 {
     const struct ss_tree_node *root = ss_tree_root(r->tree),
                               *strategy = ss_tree_find(root, "trainer.strategy"),
                               *config = ss_tree_find(root, "model.config");
     char path[160];
 
-    (void)none;
     for (const struct ss_tree_node *n = config->first; n; n = n->next) {
         const struct ss_key_row *row = ss_keymap_find(r->map, ss_tree_path(n, path, sizeof path));
         if (row && row->kind == SS_KEY_OFF && row->block < 0 && row->file == r->map->file &&
@@ -208,7 +207,7 @@ static void add_argument(struct ss_reading *r, struct ss_tree_node *node)
     }
 }
 
-static void add_arguments(struct ss_reading *r, struct ss_tree_node *none)
+static SS_KEY_CALLED(add_arguments)
 {
     for (struct ss_tree_node *n = ss_arguments_of(ss_tree_root(r->tree))->first; n && !r->rc; n = n->next)
         if (!strncmp(n->key, "--", 2))
@@ -216,7 +215,6 @@ static void add_arguments(struct ss_reading *r, struct ss_tree_node *none)
     for (struct ss_tree_node *n = ss_tree_root(r->tree)->first; n; n = n->next)
         if (n->kind == SS_TREE_SCALAR) /* variables, which stand elsewhere now */
             ss_tree_take(n);
-    (void)none;
 }
 
 const struct ss_key_code ss_arguments_code[] = {{"arguments", add_arguments}, {NULL, NULL}};
