@@ -185,9 +185,7 @@ static void check_module(struct ss_doctor *d, const struct module *m)
 
 static void append(char *text, size_t size, const char *name, const char *version)
 {
-    size_t n = strlen(text);
-
-    snprintf(text + n, size - n, "%s%s %s", n ? ", " : "", name, version ? version : "(of unknown version)");
+    ss_append(text, size, "%s%s %s", text[0] ? ", " : "", name, version ? version : "(of unknown version)");
 }
 
 static void check_libraries(struct ss_doctor *d)

@@ -298,6 +298,18 @@ int ss_csv_line(const struct ss_csv *csv, size_t row)
     return csv->line[row + 1];
 }
 
+int ss_csv_whole(const struct ss_csv *csv, size_t row, int column, int64_t low, int64_t high, int64_t *out,
+                 struct ss_error *err)
+{
+    const char *text = ss_csv_field(csv, row, column);
+
+    if (!ss_parse_i64(text, low, high, out))
+        return SS_OK;
+    return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
+                   "%s \"%s\" is no whole number in %lld..%lld", ss_csv_column_name(csv, (size_t)column),
+                   text, (long long)low, (long long)high);
+}
+
 void ss_csv_write(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n") && !ss_byte_order_mark(text, strlen(text))) {

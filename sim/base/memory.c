@@ -58,6 +58,17 @@ bool ss_copy(char *dst, size_t size, const char *src)
     return fits;
 }
 
+bool ss_append(char *buf, size_t size, const char *fmt, ...)
+{
+    size_t used = strlen(buf);
+    va_list args;
+
+    va_start(args, fmt);
+    int n = vsnprintf(buf + used, size - used, fmt, args);
+    va_end(args);
+    return n >= 0 && (size_t)n < size - used;
+}
+
 bool ss_has_word(const char *list, const char *word)
 {
     size_t n = strlen(word);

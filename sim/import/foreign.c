@@ -37,10 +37,8 @@ static int unknown(const struct ss_tree *tree, struct ss_error *err)
 {
     char names[256] = "";
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++) {
-        size_t at = strlen(names);
-        snprintf(names + at, sizeof names - at, "%s%s", i ? ", " : "", kinds[i].name);
-    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
+        ss_append(names, sizeof names, "%s%s", i ? ", " : "", kinds[i].name);
     ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1, "a configuration of a kind that is not known");
     return ss_hint(
         err, SS_ERR_INPUT,

@@ -17,11 +17,10 @@
 
 /* ---- model and batch ---- */
 
-static void add_model(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_model)
 {
     const struct ss_tree_node *at = ss_reading_node(r, MODEL);
 
-    (void)node;
     if (!at) {
         ss_reading_assume(r, "--model says the model");
         return;
@@ -33,14 +32,13 @@ static void add_model(struct ss_reading *r, struct ss_tree_node *node)
                              "data parallelism alone");
 }
 
-static void add_sequence(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_sequence)
 {
     const struct ss_hf *x = ss_hf_of(r);
     int clm = strstr(x->script, "run_clm") != NULL, full = clm || ss_reading_truth(r, "args.packing", 0);
     int apart = ss_reading_truth(r, "args.neat_packing", 0);
     int64_t seq = ss_reading_size(r, LENGTH, x->factory ? 2048 : clm ? 1024 : 0, 0, MOST);
 
-    (void)node;
     if (x->factory && ss_tree_is(ss_reading_node(r, "args.stage"), "pt"))
         full = 1;
     if (!seq) {
@@ -99,14 +97,13 @@ void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64
             (long long)all, (long long)micro, (long long)steps, (long long)ranks);
 }
 
-static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_batch)
 {
     const struct ss_tree_node *all = ss_reading_node(r, DS_ALL),
                               *said = ss_reading_node(r, STEPS " " DS_STEPS);
     int trainer = ss_tree_find(ss_tree_root(r->tree), "args") != NULL;
     int64_t micro = agreed(r, SIZE, DS_SIZE, trainer ? 8 : 0), number = agreed(r, STEPS, DS_STEPS, 1);
 
-    (void)node;
     if (micro)
         ss_reading_whole_flag(r, ss_reading_node(r, SIZE " " DS_SIZE), "--mbs", micro);
     else
@@ -162,7 +159,7 @@ static void add_accumulation(struct ss_reading *r, const char *own)
     ss_reading_flag(r, at, "--accumulate-allreduce-grads-in-fp32", NULL);
 }
 
-static void add_precision(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_precision)
 {
     static const char mixed[] = "accelerate.mixed_precision", ds_bf16[] = "deepspeed.bf16.enabled",
                       ds_fp16[] = "deepspeed.fp16.enabled";
@@ -177,7 +174,6 @@ static void add_precision(struct ss_reading *r, struct ss_tree_node *node)
     int fp16 = ss_reading_truth(r, "args.fp16", 0) || !strcmp(name, "fp16") || !strcmp(chat, "fp16");
     int fp8 = ss_reading_truth(r, "args.fp8", 0) || !strcmp(name, "fp8");
 
-    (void)node;
     if (x->stage >= 0) {
         bf16 = ds_truth(r, ds_bf16, bf16);
         fp16 = ds_truth(r, ds_fp16, fp16) && !bf16;
@@ -204,7 +200,7 @@ static void add_precision(struct ss_reading *r, struct ss_tree_node *node)
 /* ---- recompute ---- */
 
 /* By the Trainer, or by accelerate's FSDP, whose switch its fsdp_config beats. The Trainer refuses both; LLaMA-Factory has a third. */
-static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_recompute)
 {
     static const char plugins[] = "args.fsdp_config.activation_checkpointing";
     const struct ss_hf *x = ss_hf_of(r);
@@ -212,7 +208,6 @@ static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
     int on = ss_reading_truth(r, "args.gradient_checkpointing", 0);
     int wrapped = ss_reading_truth(r, plugins, 0) && x->how == SS_HF_FSDP;
 
-    (void)node;
     if (x->factory) { /* on unless switched off */
         at = ss_reading_node(r, "args.disable_gradient_checkpointing");
         on = !ss_reading_truth(r, "args.disable_gradient_checkpointing", 0);
@@ -247,13 +242,11 @@ static void check_own(struct ss_reading *r, const struct ss_tree_node *node)
 
 /* Passes the arguments of the user's own script, which are only names here. Arguments of the Trainer without
  * effect are listed by name. */
-static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(pass_own)
 {
     const struct ss_tree_node *args = ss_tree_find(ss_tree_root(r->tree), "args");
     char list[480] = "", path[240];
-    size_t used = 0;
 
-    (void)node;
     for (struct ss_tree_node *child = args ? args->first : NULL; child && !r->rc; child = child->next) {
         const struct ss_key_row *row = ss_keymap_find(r->map, ss_tree_path(child, path, sizeof path));
         if (child->read || (row && row->kind != SS_KEY_NONE) || !child->key ||
@@ -265,11 +258,10 @@ static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
         if (row)
             continue;
         check_own(r, child);
-        if (used + 80 < sizeof list)
-            used +=
-                (size_t)snprintf(list + used, sizeof list - used, "%s%.60s", used ? ", " : "", child->key);
+        if (strlen(list) + 80 < sizeof list)
+            ss_append(list, sizeof list, "%s%.60s", list[0] ? ", " : "", child->key);
     }
-    if (used)
+    if (list[0])
         ss_reading_assume(r, "these arguments, which are not known here, change no time: %s", list);
 }
 

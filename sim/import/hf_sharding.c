@@ -60,11 +60,10 @@ static void add_size(struct ss_reading *r, const char *key, int prop, double fil
 }
 
 /* Behind the model, whose width the Trainer fills in for "auto". */
-void ss_hf_buckets(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_hf_buckets)
 {
     double h = r->has_model ? r->model.hidden_size : 0;
 
-    (void)node;
     if (ss_hf_of(r)->stage >= 1)
         add_size(r, "deepspeed.zero_optimization.reduce_bucket_size", SS_PROP_zero_bucket, h * h);
     if (ss_hf_of(r)->stage == 3)
@@ -93,10 +92,8 @@ static void add_strategy(struct ss_reading *r, const struct ss_tree_node *at, co
 static char *words_of(const struct ss_tree_node *at, char *text, size_t size)
 {
     ss_copy(text, size, at->text ? at->text : "");
-    for (const struct ss_tree_node *item = at->first; item; item = item->next) {
-        size_t used = strlen(text);
-        snprintf(text + used, size - used, " %s", item->text ? item->text : "");
-    }
+    for (const struct ss_tree_node *item = at->first; item; item = item->next)
+        ss_append(text, size, " %s", item->text ? item->text : "");
     return text;
 }
 
@@ -136,7 +133,7 @@ static int add_fsdp2(struct ss_reading *r, const struct ss_tree_node *words)
     return 1;
 }
 
-void ss_hf_fsdp(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_hf_fsdp)
 {
     struct ss_tree_node *words = ss_reading_node(r, "args.fsdp");
     const struct ss_tree_node *again = ss_reading_node(r, "accelerate.fsdp_config.fsdp_reshard_after_forward "
@@ -144,7 +141,6 @@ void ss_hf_fsdp(struct ss_reading *r, struct ss_tree_node *node)
                                                           "args.fsdp_config.fsdp_reshard_after_forward");
     char text[160] = "";
 
-    (void)node;
     ss_tree_take(words);
     if (words && (ss_tree_is(words, "") || ss_tree_truth(words) == 0))
         words = NULL;
@@ -164,7 +160,7 @@ void ss_hf_fsdp(struct ss_reading *r, struct ss_tree_node *node)
 /* ---- which of them ---- */
 
 /* tensor and context parallelism of accelerate's parallelism_config. */
-void ss_hf_degrees(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_hf_degrees)
 {
     int64_t tp = ss_reading_size(r, TP, 1, 1, 1 << 20), cp = ss_reading_size(r, CP, 1, 1, 1 << 20);
     int64_t sp = ss_reading_size(r, SP, 1, 1, 1 << 20), copies = ss_reading_size(r, COPIES, 1, 1, 1 << 20);
@@ -172,7 +168,6 @@ void ss_hf_degrees(struct ss_reading *r, struct ss_tree_node *node)
                  (double)ss_reading_size(r, SHARDS, 1, 1, 1 << 20);
     double gpus = (double)r->nodes * r->gpus_per_node;
 
-    (void)node;
     if (ss_reading_node(r, SHARDS) && gpus > 0 && all > 1 && all != gpus)
         ss_reading_fail(r, ss_reading_node(r, SHARDS), SS_ERR_CONFIG,
                         "parallelism_config is of %.0f processes (total_size), not of %.0f", all, gpus);
@@ -202,7 +197,7 @@ static int64_t stage_of(struct ss_reading *r, const char *kind)
     return ss_reading_size(r, "args.zero_stage", -1, 0, 3);
 }
 
-void ss_hf_sharding(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_hf_sharding)
 {
     static const char *const facts[] = {"plain", "zero", "fsdp", "megatron"}; /* of enum ss_hf_sharding */
     struct ss_hf *x = ss_hf_of(r);
@@ -211,7 +206,6 @@ void ss_hf_sharding(struct ss_reading *r, struct ss_tree_node *node)
                               *fsdp = ss_reading_node(r, "args.fsdp");
     char stage[8];
 
-    (void)node;
     add_sizes(r);
     x->stage = stage_of(r, kind);
     if (kind[0] && !ss_has_word("NO MULTI_GPU FSDP DEEPSPEED MEGATRON_LM no", kind))

@@ -102,7 +102,6 @@ static int make_key(struct parser *p, const char *key, const char **out)
 {
     char all[2 * SS_KEY_PATH] = "";
     const char *path;
-    size_t used = 0;
     int rc = SS_OK;
 
     *out = "";
@@ -111,15 +110,13 @@ static int make_key(struct parser *p, const char *key, const char **out)
         rc = join(p, p->section, name, len, &path);
         rc = rc || *name == '*' ? rc : add_path(p, path);
         *out = path;
-        if (!used && !name[len]) /* the only one */
+        if (!all[0] && !name[len]) /* the only one */
             return rc;
-        if (!rc)
-            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", used ? "|" : "", path);
-        if (used >= sizeof all)
+        if (!rc && !ss_append(all, sizeof all, "%s%s", all[0] ? "|" : "", path))
             return wrong(p, "more names of a key than can be read");
         name += len;
     }
-    return rc || !used ? rc : copy(p, all, used, out);
+    return rc || !all[0] ? rc : copy(p, all, strlen(all), out);
 }
 
 static const struct {

@@ -129,7 +129,7 @@ static int add_asked(struct launch *x)
     char list[256] = "0";
 
     for (int i = 1; i < x->gpus && i < 64; i++)
-        snprintf(list + strlen(list), sizeof list - strlen(list), ",%d", i);
+        ss_append(list, sizeof list, ",%d", i);
     if (x->asked)
         rc = add_variable(x, "CUDA_VISIBLE_DEVICES", list);
     if (!rc && n)
@@ -193,10 +193,8 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
     }
-    for (unsigned long i = 0; i < names.n; i++) {
-        size_t at = strlen(out);
-        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
-    }
+    for (unsigned long i = 0; i < names.n; i++)
+        ss_append(out, size, "%s%s", i ? ", " : "", names.text[i]);
     ss_notes_free(&names);
 }
 

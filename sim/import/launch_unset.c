@@ -95,9 +95,7 @@ void ss_launch_unset(const char *text, const struct ss_words *environment, char 
         if (!is_assigned(text, word, n))
             ss_notes_add(&names, "%s", word);
     }
-    for (unsigned long i = 0; i < names.n; i++) {
-        size_t at = strlen(out);
-        snprintf(out + at, size - at, "%s%s", i ? ", " : "", names.text[i]);
-    }
+    for (unsigned long i = 0; i < names.n; i++)
+        ss_append(out, size, "%s%s", i ? ", " : "", names.text[i]);
     ss_notes_free(&names);
 }

@@ -96,7 +96,7 @@ static const struct ss_word *value_of(const struct ss_words *own, const char *na
 
 /* Adds --recompute-num-layers 1 to full recompute without that flag: Megatron-LM of that time recomputes
  * groups of one layer by default. */
-static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_recompute)
 {
     const struct ss_words *own = ss_hf_of(r)->own;
     const struct ss_word *kind = value_of(own, "--recompute-granularity", "--recompute-granularity");
@@ -104,7 +104,6 @@ static void add_recompute(struct ss_reading *r, struct ss_tree_node *node)
     if (kind && !strcmp(kind->text, "full") &&
         !value_of(own, "--recompute-num-layers", "--recompute-num-layers"))
         ss_reading_flag(r, NULL, "--recompute-num-layers", "1");
-    (void)node;
 }
 
 /* A number that both may say. */
@@ -135,7 +134,7 @@ static int64_t number_of(const struct ss_words *own, const char *flag, const cha
 }
 
 /* The batch against microbatch, accumulation and GPUs, which Megatron's tensor and pipeline groups divide. */
-static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_batch)
 {
     static const char size[] = "deepspeed.train_micro_batch_size_per_gpu",
                       number[] = "deepspeed.gradient_accumulation_steps";
@@ -151,20 +150,18 @@ static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
         ss_hf_check_batch(r, ss_reading_size(r, size, 1, 1, 1 << 26),
                           ss_reading_size(r, number, 1, 1, 1 << 26),
                           (int64_t)c->nodes * c->gpus_per_node / (tp ? tp : 1) / (pp ? pp : 1));
-    (void)node;
 }
 
-static void add_precision(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_precision)
 {
     static const char *const keys[] = {"deepspeed.bf16.enabled", "deepspeed.fp16.enabled"};
     int bf16 = ss_reading_truth(r, keys[0], 0), fp16 = ss_reading_truth(r, keys[1], 0);
 
     if (!value_of(ss_hf_of(r)->own, "--bf16", "--fp16") && (bf16 || fp16))
         ss_reading_flag(r, ss_reading_node(r, keys[!bf16]), bf16 ? "--bf16" : "--fp16", NULL);
-    (void)node;
 }
 
-static void check_stage(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(check_stage)
 {
     static const char key[] = "deepspeed.zero_optimization.stage";
     int64_t file = ss_reading_size(r, key, -1, 0, 3),
@@ -173,7 +170,6 @@ static void check_stage(struct ss_reading *r, struct ss_tree_node *node)
     if (file != flag)
         ss_reading_fail(r, ss_reading_node(r, key), SS_ERR_CONFIG, "stage %lld here and %lld by --zero-stage",
                         (long long)file, (long long)flag);
-    (void)node;
 }
 
 static int add_own(struct ss_request *r, const struct ss_words *own, const char *file, struct ss_error *err)

@@ -155,14 +155,12 @@ void ss_reading_option(struct ss_reading *r, const char *section, const struct s
     size_t n = strcspn(w->text, "="),
            k = (size_t)snprintf(path, sizeof path, "%s%s", section, section[0] ? "." : "");
 
-    snprintf(path + k, sizeof path - k, "%.*s", (int)(n > 2 ? n - 2 : 0), w->text + 2);
+    ss_append(path, sizeof path, "%.*s", (int)(n > 2 ? n - 2 : 0), w->text + 2);
     for (char *p = path + k; *p; p++)
         *p = *p == '-' ? '_' : *p;
     snprintf(value, sizeof value, "%s", w->text[n] ? w->text + n + 1 : "");
-    while (!w->text[n] && *at + 1 < end && strncmp(words->w[*at + 1].text, "--", 2) != 0) {
-        size_t used = strlen(value);
-        snprintf(value + used, sizeof value - used, "%.*s%s", used > 0, &between, words->w[++*at].text);
-    }
+    while (!w->text[n] && *at + 1 < end && strncmp(words->w[*at + 1].text, "--", 2) != 0)
+        ss_append(value, sizeof value, "%.*s%s", value[0] != '\0', &between, words->w[++*at].text);
     char *last = strrchr(path, '.');
     int alone = !value[0] && !w->text[n], no = alone && !section[0] && last && !strncmp(last, ".no_", 4);
     if (no)

@@ -52,7 +52,6 @@ static void add_list(struct ss_reading *r, const struct ss_tree_node *node, cons
 {
     const char *around = strchr(words, ' ');
     char flag[96], text[1024];
-    size_t n = 0;
 
     snprintf(flag, sizeof flag, "%.*s", (int)strcspn(words, " "), words);
     if (node->kind == SS_TREE_SCALAR) {
@@ -61,13 +60,12 @@ static void add_list(struct ss_reading *r, const struct ss_tree_node *node, cons
     }
     if (node->kind == SS_TREE_MAP)
         bad_value(r, node, "list");
-    n += (size_t)snprintf(text, sizeof text, "%.1s", around ? around + 1 : "");
-    for (const struct ss_tree_node *item = node->first; item && n < sizeof text; item = item->next)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", item == node->first ? "" : ",",
-                              item->text ? item->text : "?");
-    if (n < sizeof text)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s", around ? around + 2 : "");
-    if (n >= sizeof text)
+    snprintf(text, sizeof text, "%.1s", around ? around + 1 : "");
+    bool fits = true;
+    for (const struct ss_tree_node *item = node->first; item && fits; item = item->next)
+        fits = ss_append(text, sizeof text, "%s%s", item == node->first ? "" : ",",
+                         item->text ? item->text : "?");
+    if (!fits || !ss_append(text, sizeof text, "%s", around ? around + 2 : ""))
         ss_reading_fail(r, node, SS_ERR_INPUT, "a list that is too long");
     ss_reading_flag(r, node, flag, text);
 }

@@ -97,7 +97,7 @@ static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_
     }
     free(rows);
     if (twice > 1)
-        snprintf(text + strlen(text), sizeof text - strlen(text), ", and so on %d times", twice);
+        ss_append(text, sizeof text, ", and so on %d times", twice);
     if (twice)
         ss_note(notes, "%s", text);
     return SS_OK;

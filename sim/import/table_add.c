@@ -41,11 +41,9 @@ int ss_table_add(const struct ss_table_row *r, struct ss_request *out, const cha
 static int bad_choice(const struct ss_table_row *r, const struct ss_table_column *column)
 {
     char list[160] = "";
-    size_t used = 0;
 
-    for (size_t i = 0; column->choices[i].value && used < sizeof list; i++)
-        used +=
-            (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", column->choices[i].value);
+    for (size_t i = 0; column->choices[i].value; i++)
+        ss_append(list, sizeof list, "%s%s", i ? " " : "", column->choices[i].value);
     ss_table_fail(r, "%s cannot be \"%.60s\"", column->name, ss_table_field(r, column->name));
     return ss_hint(r->err, SS_ERR_INPUT, "it is one of: %s; or empty", list);
 }

@@ -3,15 +3,262 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/csv.h"
+#include "import/import.h"
 #include "import/table_internal.h"
 #include "model/model_internal.h"
+
+/* ---- the model: what its name says, beside the columns ---- */
+
+/* A table may name a model that only its columns describe. */
+static int load_named(struct ss_table_row *r)
+{
+    const char *name = ss_table_field(r, "model");
+    char path[4096];
+    int rc;
+
+    if (!name[0] || strchr(name, '/'))
+        return SS_OK;
+    rc = ss_data_look("workloads/models", name, ".json", path, sizeof path, &r->known, r->err);
+    return !rc && r->known ? ss_model_load(name, &r->named, r->err) : rc;
+}
+
+/* Whether the columns give a shape of their own. Without the MLP's width they do where it follows from the hidden
+ * size; queries are not grouped where they do not say so, but that the model of that name groups as many heads. */
+static int shape_is_complete(const struct ss_table_row *r)
+{
+    static const char *const needed[] = {"num_layers", "hidden_size", "num_attention_heads", "vocab_size"};
+    const struct ss_model *named = &r->named;
+    int gated = ss_table_is(r, "gated_mlp", "") ? r->known && named->gated_mlp == 1
+                                                : ss_table_is(r, "gated_mlp", "true");
+    int64_t heads;
+    int grouped = r->known && named->num_query_groups > 0 && ss_table_is(r, "num_query_groups", "") &&
+                  !ss_parse_i64(ss_table_field(r, "num_attention_heads"), 1, 1 << 16, &heads) &&
+                  heads == named->num_attention_heads;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(needed); i++)
+        if (ss_table_is(r, needed[i], ""))
+            return 0;
+    return (!ss_table_is(r, "ffn_hidden_size", "") || !gated) && !grouped;
+}
+
+static int add_dropout(const struct ss_table_row *r, double attention, double hidden, struct ss_request *out)
+{
+    char text[32];
+    int rc = SS_OK;
+
+    snprintf(text, sizeof text, "%.17g", attention);
+    if (attention >= 0)
+        rc = ss_table_add(r, out, "--attention-dropout", text);
+    snprintf(text, sizeof text, "%.17g", hidden);
+    if (!rc && hidden >= 0)
+        rc = ss_table_add(r, out, "--hidden-dropout", text);
+    return rc;
+}
+
+/* A flag where the model of that name is so and no column of the row (NULL: there is none for it) says otherwise. */
+static int add_choice(const struct ss_table_row *r, int is, const char *column, const char *flag,
+                      const char *value, struct ss_request *out)
+{
+    return is && (!column || ss_table_is(r, column, "")) ? ss_table_add(r, out, flag, value) : SS_OK;
+}
+
+/* The choices of a known model that differ from Megatron's defaults. */
+static int add_choices(const struct ss_table_row *r, struct ss_request *out)
+{
+    const struct ss_model *m = &r->named;
+    const struct {
+        int is;
+        const char *column, *flag, *value;
+    } choices[] = {
+        {m->gated_mlp == 1, "gated_mlp", "--swiglu", NULL},
+        {m->tied_embeddings == 0, "tied_embeddings", "--untie-embeddings-and-output-weights", NULL},
+        {m->qkv_bias == 1, NULL, "--add-qkv-bias", NULL},
+        {m->linear_bias == 0, NULL, "--disable-bias-linear", NULL},
+        {m->qk_norm == SS_QK_NORM_HEAD, NULL, "--qk-layernorm", NULL},
+        {m->normalization == SS_NORM_RMSNORM, "normalization", "--normalization", "RMSNorm"},
+        {m->position == SS_POSITION_ROPE, "position", "--position-embedding-type", "rope"},
+        {m->position == SS_POSITION_NONE, "position", "--position-embedding-type", "none"},
+    };
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(choices) && !rc; i++)
+        rc = add_choice(r, choices[i].is, choices[i].column, choices[i].flag, choices[i].value, out);
+    return rc;
+}
+
+/* A model that is known by name gives what the columns cannot say. */
+static int add_shape(const struct ss_table_row *r, struct ss_request *out)
+{
+    int rc;
+
+    /* no column says what else a mixture of that name has: shared experts, norms of queries and keys, biases */
+    if (!shape_is_complete(r) || (r->known && ss_table_has_experts(r->table, r->row)))
+        return ss_table_is(r, "model", "") ? SS_OK
+                                           : ss_table_add(r, out, "--model", ss_table_field(r, "model"));
+    if (r->known) {
+        rc = add_choices(r, out);
+        return rc ? rc : add_dropout(r, r->named.attention_dropout, r->named.hidden_dropout, out);
+    }
+    /* no such model drops out in pre-training */
+    return ss_table_is(r, "position", "rope") ? add_dropout(r, 0, 0, out) : SS_OK;
+}
+
+/* Adds what the model's name says and no column can, and what a row leaves to be assumed. */
+static int add_model(const struct ss_table_row *r, struct ss_request *out)
+{
+    int rc = add_shape(r, out);
+
+    if (!rc && !ss_table_is(r, "seq_length", ""))
+        rc = ss_table_add(r, out, "--max-position-embeddings", ss_table_field(r, "seq_length"));
+    if (!rc && ss_table_is(r, "cpu_offload", "true"))
+        rc = ss_table_add(r, out, "--cpu-offloading-num-layers", "1");
+    return rc;
+}
+
+/* ---- how layers are split over the pipeline, where no number of layers a stage can say it ---- */
+
+/* The whole number of a column, or what stands for an empty one; 0 where it is none, which is found elsewhere. */
+static int number_of(const struct ss_table_row *r, const char *column, int empty)
+{
+    const char *field = ss_table_field(r, column);
+    int64_t n;
+
+    if (!field[0])
+        return empty;
+    return ss_parse_i64(field, 1, 1 << 20, &n) ? 0 : (int)n;
+}
+
+/* Whether the row says itself how its layers are split. */
+static int says_split(const struct ss_table_row *r)
+{
+    static const char *const flags[] = {"--pipeline-model-parallel-layout", "-pipeline-num-layers",
+                                        "-in-pipeline-split"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
+        if (strstr(ss_table_field(r, "flags"), flags[i]))
+            return 1;
+    return !ss_table_is(r, "first_stage_layers", "") || !ss_table_is(r, "last_stage_layers", "");
+}
+
+/* Layers of the stages one after the other: as even as can be, the first ones have one more. */
+static void write_layout(int layers, int stages, char *out, size_t size)
+{
+    ss_copy(out, size, "E");
+    for (int i = 0; i < stages; i++)
+        ss_append(out, size, "%st*%d", i ? "|" : "", layers / stages + (i < layers % stages));
+    ss_append(out, size, "L");
+}
+
+/* Whether the column `flags` has a layout of the pipeline, which beats the columns of stages. */
+static int has_layout(const struct ss_table_row *r)
+{
+    return strstr(ss_table_field(r, "flags"), "--pipeline-model-parallel-layout") != NULL;
+}
+
+/* Writes the layout of a mixture whose layers do not divide by its virtual stages, where the row does not say one: returns 1;
+ * 0 where there is none to write. */
+static int layout_of(const struct ss_table_row *r, char *out, size_t size)
+{
+    int layers = number_of(r, "num_layers", r->known ? r->named.num_layers : 0), pp = number_of(r, "pp", 1);
+    int each = number_of(r, "layers_per_virtual_stage", layers), chunks;
+
+    if (!ss_table_has_experts(r->table, r->row) || says_split(r) || layers < 1 || pp < 2 || each < 1)
+        return 0;
+    chunks = ss_table_is(r, "layers_per_virtual_stage", "") ? 1 : (layers + pp * each - 1) / (pp * each);
+    if (layers % (pp * chunks) == 0 || pp * chunks > 512)
+        return 0;
+    write_layout(layers, pp * chunks, out, size);
+    return 1;
+}
+
+/*
+ * Recipes: what a release sets for a model beside what a table of runs says (workloads/recipes.csv, each row with its
+ * source). Published tables leave it out. A recipe stands in for one column: a row whose recompute is "unknown", or which does not say
+ * whether the collectives of its tensor ranks, or of data parallelism, overlap, takes its words, which its own beat.
+ */
+
+/* Whether an empty field, or the same text, stands in the recipe. */
+static int agrees(const struct ss_csv *csv, size_t i, const char *column, const char *value)
+{
+    const char *field = ss_csv_field(csv, i, ss_csv_column(csv, column));
+
+    return !field[0] || !strcmp(field, value);
+}
+
+static int is_of(const struct ss_table_row *r, const struct ss_csv *csv, size_t i, const char *column)
+{
+    static const char *const same[] = {"model", "gpu", "precision", "ep"};
+    const char *stack = ss_csv_field(csv, i, ss_csv_column(csv, "stack"));
+
+    if (strncmp(ss_table_field(r, "stack"), stack, strlen(stack)) != 0 || !agrees(csv, i, "column", column))
+        return 0;
+    for (size_t k = 0; k < SS_ARRAY_LEN(same); k++)
+        if (!agrees(csv, i, same[k], ss_table_field(r, same[k])))
+            return 0;
+    return 1;
+}
+
+static int add_recipe_words(const struct ss_table_row *r, const struct ss_csv *csv, size_t i,
+                            struct ss_request *out)
+{
+    const char *field = ss_csv_field(csv, i, ss_csv_column(csv, "words"));
+    struct ss_words words = {0};
+    int line = ss_csv_line(csv, i);
+    int rc = ss_args_read(&words, field, strlen(field), ss_csv_file(csv), r->err);
+
+    SS_THEN(rc, ss_request_add_place(out, ss_csv_file(csv), r->err));
+    for (size_t k = 0; k < words.n && !rc; k++)
+        rc = ss_request_add(out, words.w[k].text, line, r->err);
+    ss_words_free(&words);
+    return rc;
+}
+
+/* The words of the first recipe that stands in for this column. */
+static int add_first(const struct ss_table_row *r, const struct ss_csv *csv, const char *column,
+                     struct ss_request *out)
+{
+    for (size_t i = 0; i < ss_csv_rows(csv); i++)
+        if (is_of(r, csv, i, column))
+            return add_recipe_words(r, csv, i, out);
+    return SS_OK;
+}
+
+/* Adds the words of the release's recipe, in a place of their own, where the row leaves recompute unknown, or open whether
+ * collectives of its tensor ranks overlap. */
+static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
+{
+    const struct {
+        const char *column;
+        int open;
+    } columns[] = {
+        {"recompute", ss_table_is(r, "recompute", "unknown")},
+        {"tp_comm_overlap",
+         ss_table_is(r, "tp_comm_overlap", "") && !ss_table_is(r, "tp", "1") && !ss_table_is(r, "tp", "")},
+        {"grad_param_overlap", ss_table_is(r, "grad_param_overlap", "")},
+    };
+    char path[4096];
+    struct ss_csv *csv;
+
+    int rc = ss_data_find("workloads", "recipes", ".csv", path, sizeof path, r->err);
+    SS_THEN(rc, ss_csv_load(path, &csv, r->err));
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !rc; i++)
+        if (columns[i].open)
+            rc = add_first(r, csv, columns[i].column, out);
+    ss_csv_free(csv);
+    return rc;
+}
+
+/* ---- the row ---- */
 
 /* Notes what a row leaves open. */
 static void note_assumptions(const struct ss_table_row *r)
 {
     char layout[4096];
 
-    if (ss_table_layout(r, layout, sizeof layout))
+    if (layout_of(r, layout, sizeof layout))
         ss_note(r->notes,
                 "layers of a mixture that do not divide by its virtual stages are split as evenly as can be");
     if (ss_table_is(r, "recompute", "unknown"))
@@ -42,8 +289,8 @@ static int add_columns(const struct ss_table_row *r, const struct ss_request *sa
 {
     char layout[4096];
     int known = ss_request_find(said, "--pipeline-model-parallel-layout") < said->n;
-    int made = !known && ss_table_layout(r, layout, sizeof layout);
-    int has = known || made || ss_table_has_layout(r), rc = ss_table_place(r, out);
+    int made = !known && layout_of(r, layout, sizeof layout);
+    int has = known || made || has_layout(r), rc = ss_table_place(r, out);
 
     for (size_t i = 0; i < ss_table_column_count && !rc; i++)
         if (!has || !is_of_layout(ss_table_columns[i].name))
@@ -54,11 +301,11 @@ static int add_columns(const struct ss_table_row *r, const struct ss_request *sa
 static int add_all(struct ss_table_row *r, struct ss_request *out)
 {
     struct ss_request columns;
-    int rc = ss_table_load_named(r);
+    int rc = load_named(r);
 
-    SS_THEN(rc, ss_table_add_recipe(r, out));
+    SS_THEN(rc, add_recipe(r, out));
     SS_THEN(rc, ss_table_place(r, out));
-    SS_THEN(rc, ss_table_add_model(r, out));
+    SS_THEN(rc, add_model(r, out));
     SS_THEN(rc, add_columns(r, out, out));
     if (rc || ss_table_is(r, "flags", ""))
         return rc;

@@ -44,7 +44,7 @@ static const char *newest_mode(struct ss_titan *x)
                                                                    : "full";
 }
 
-void ss_titan_recompute(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_titan_recompute)
 {
     struct ss_titan *x = ss_titan_of(r);
     const struct ss_tree_node *at = ss_reading_node(r, "activation_checkpoint.mode");
@@ -53,7 +53,6 @@ void ss_titan_recompute(struct ss_reading *r, struct ss_tree_node *node)
         x->newest && !at ? newest_mode(x) : ss_reading_text(r, "activation_checkpoint.mode", "selective");
     int64_t every = 2;
 
-    (void)node;
     if (!strcmp(mode, "none") || !strcmp(mode, "full"))
         ss_reading_flag(r, at, "--recompute", mode);
     else if (strcmp(mode, "selective") != 0)
@@ -66,11 +65,10 @@ void ss_titan_recompute(struct ss_reading *r, struct ss_tree_node *node)
         recompute_layers(x, option ? option : at, every);
 }
 
-void ss_titan_compile(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_titan_compile)
 {
     int on = ss_reading_truth(r, "compile.enable", 0);
 
-    (void)node;
     if (on && ss_reading_node(r, "compile.components") && !ss_reading_lists(r, "compile.components", "model"))
         on = 0;
     if (!on)
@@ -158,7 +156,7 @@ static void map_float8(struct ss_titan *x, const struct ss_tree_node *at)
                           "fp8 in some linear layers of a mixture and 16 bit in others is not modelled");
 }
 
-void ss_titan_precision(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_titan_precision)
 {
     struct ss_titan *x = ss_titan_of(r);
     const struct ss_tree_node *at = ss_reading_node(r, "training.mixed_precision_param");
@@ -166,7 +164,6 @@ void ss_titan_precision(struct ss_reading *r, struct ss_tree_node *node)
                               *mx = has_converter(r, "mx", "quantize.linear.mx", "quantize.dense.mx");
     struct ss_tree_node *converters = ss_reading_node(r, "model_converters.converters");
 
-    (void)node;
     if (x->newest && !converters)
         ss_reading_assume(r,
                           "no linear layer is in fp8, mxfp8 or nvfp4, which what torchtitan saves does not "
@@ -184,11 +181,10 @@ void ss_titan_precision(struct ss_reading *r, struct ss_tree_node *node)
         map_converters(x, converters);
 }
 
-void ss_titan_optimizer(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_titan_optimizer)
 {
     const struct ss_tree_node *groups = ss_reading_node(r, "optimizer.param_groups");
 
-    (void)node;
     for (const struct ss_tree_node *group = groups ? groups->first : NULL; group; group = group->next) {
         const struct ss_tree_node *at = ss_tree_find(group, "optimizer_name");
         check_keys(r, group, "pattern optimizer_name optimizer_kwargs");

@@ -36,7 +36,7 @@ static const struct ss_tree_node *find_lora(const struct ss_tree_node *node)
     return found;
 }
 
-static void add_model(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_model)
 {
     struct ss_titan *x = ss_titan_of(r);
     const struct ss_tree_node *at = ss_reading_node(r, "model.flavor");
@@ -45,7 +45,6 @@ static void add_model(struct ss_reading *r, struct ss_tree_node *node)
     size_t n = length_of_flavor(flavor);
     char word[160];
 
-    (void)node;
     const struct ss_tree_node *lora = find_lora(ss_tree_find(ss_tree_root(r->tree), "model_spec.model"));
     if (lora)
         ss_reading_refuse(r, lora, "LoRA is not modelled: weights are frozen and gradients are of adapters");
@@ -68,12 +67,11 @@ static void add_model(struct ss_reading *r, struct ss_tree_node *node)
 
 /* ---- parallelism ---- */
 
-static void begin(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(begin)
 {
     const struct ss_tree_node *root = ss_tree_root(r->tree);
     struct ss_titan *x = ss_titan_of(r);
 
-    (void)node;
     x->newest = ss_tree_find(root, "model_spec") != NULL;
     x->tokens = ss_tree_find(root, "training.max_context_length") != NULL;
     ss_reading_assume(r, "the software is that of the stack torchtitan-2025 (--stack)%s",
@@ -86,16 +84,14 @@ static void begin(struct ss_reading *r, struct ss_tree_node *node)
     x->shard = ss_reading_size(r, "parallelism.data_parallel_shard_degree", -1, -1, SS_TITAN_MOST);
 }
 
-static void add_tensor(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_tensor)
 {
-    (void)node;
     ss_reading_whole_flag(r, ss_reading_node(r, "parallelism.tensor_parallel_degree"), "--tp",
                           ss_titan_of(r)->tp);
 }
 
-static void add_context(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_context)
 {
-    (void)node;
     if (ss_titan_of(r)->cp > 1)
         ss_reading_whole_flag(r, ss_reading_node(r, "parallelism.context_parallel_degree"), "--cp",
                               ss_titan_of(r)->cp);
@@ -198,7 +194,7 @@ static int64_t read_tokens(struct ss_titan *x, int64_t seq)
     return tokens / seq;
 }
 
-static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_batch)
 {
     struct ss_titan *x = ss_titan_of(r);
     const char *length = x->tokens ? "training.max_context_length" : "training.seq_len";
@@ -208,7 +204,6 @@ static void add_batch(struct ss_reading *r, struct ss_tree_node *node)
     int64_t global = ss_reading_size(r, all, -1, -1, (int64_t)1 << 40);
     const struct ss_tree_node *at = ss_reading_node(r, all);
 
-    (void)node;
     ss_reading_whole_flag(r, ss_reading_node(r, length), "--seq", seq);
     ss_reading_whole_flag(r,
                           ss_reading_node(r, "training.num_tokens_per_microbatch_per_dp_rank "
@@ -253,9 +248,8 @@ static void add_nodes(struct ss_titan *x)
     }
 }
 
-static void add_data_and_nodes(struct ss_reading *r, struct ss_tree_node *node)
+static SS_KEY_CALLED(add_data_and_nodes)
 {
-    (void)node;
     add_data(ss_titan_of(r));
     add_nodes(ss_titan_of(r));
 }

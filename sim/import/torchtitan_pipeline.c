@@ -65,7 +65,7 @@ static int64_t count_stages(struct ss_titan *x, const struct ss_tree_node *per, 
     return stages;
 }
 
-void ss_titan_pipeline(struct ss_reading *r, struct ss_tree_node *node)
+SS_KEY_CALLED(ss_titan_pipeline)
 {
     struct ss_titan *x = ss_titan_of(r);
     const char *path = "parallelism.pipeline_parallel_schedule";
@@ -77,7 +77,6 @@ void ss_titan_pipeline(struct ss_reading *r, struct ss_tree_node *node)
     int beside = ss_reading_truth(r, "parallelism.pipeline_parallel_expert_parallel_overlap", 1);
     const char *schedule = schedule_of(r, name);
 
-    (void)node;
     if (x->pp == 1 || r->rc)
         return;
     ss_reading_whole_flag(r, ss_reading_node(r, "parallelism.pipeline_parallel_degree"), "--pp", x->pp);

@@ -9,10 +9,8 @@
 
 static void join_choices(const struct ss_flag_choice *c, char *out, size_t size)
 {
-    size_t n = 0;
-
-    for (; c->name && n < size; c++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "|" : "", c->name);
+    for (out[0] = '\0'; c->name; c++)
+        ss_append(out, size, "%s%s", out[0] ? "|" : "", c->name);
 }
 
 static const char *value_of(const struct ss_flag *f, char *out, size_t size)

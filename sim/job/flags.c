@@ -43,27 +43,14 @@ static const char *next_name(const char **p, size_t *len)
     return *len ? name : NULL;
 }
 
-/* Group i of both tables; NULL past the last one. */
-static const struct ss_flag_group *group_at(size_t i)
-{
-    static const struct ss_flag_group *const tables[] = {ss_flag_ignored, ss_flag_groups};
-
-    for (size_t t = 0; t < SS_ARRAY_LEN(tables); t++)
-        for (const struct ss_flag_group *g = tables[t]; g->names; g++)
-            if (i-- == 0)
-                return g;
-    return NULL;
-}
-
 int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
 {
-    const struct ss_flag_group *g;
-
     if (ss_flag_setters[w->setter].name) {
         from_setter(&ss_flag_setters[w->setter++], out);
         return 1;
     }
-    for (; (g = group_at(w->group)) != NULL; w->group++, w->names = NULL) {
+    for (const struct ss_flag_group *g = &ss_flag_groups[w->group]; g->names;
+         g = &ss_flag_groups[++w->group]) {
         size_t len;
         if (!w->names)
             w->names = g->names;
@@ -72,6 +59,7 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
             from_group(g, name, len, out);
             return 1;
         }
+        w->names = NULL;
     }
     return 0;
 }
@@ -85,9 +73,8 @@ int ss_flag_find(const char *name, struct ss_flag *out)
             from_setter(s, out);
             return 1;
         }
-    const struct ss_flag_group *g;
     size_t want = strlen(name + 2);
-    for (size_t i = 0; (g = group_at(i)) != NULL; i++) {
+    for (const struct ss_flag_group *g = ss_flag_groups; g->names; g++) {
         const char *p = g->names, *word;
         size_t len;
         while ((word = next_name(&p, &len)) != NULL)
@@ -179,15 +166,12 @@ static int apply_int(const struct ss_flag_setter *s, int *target, const char *va
     int64_t n;
 
     if (ss_parse_i64(value, (int64_t)s->low, (int64_t)s->high, &n)) {
-        int used =
-            snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
+        snprintf(buf, size, "\"%.60s\" is not a whole number in %.0f..%.0f", value, s->low, s->high);
         size_t digits = strspn(value, "0123456789");
         if (digits > 0 && digits < 5 && strchr("kK", value[digits]) && value[digits] && !value[digits + 1])
-            snprintf(buf + used, size - (size_t)used, ": write %d or %d", atoi(value) * 1024,
-                     atoi(value) * 1000);
+            ss_append(buf, size, ": write %d or %d", atoi(value) * 1024, atoi(value) * 1000);
         else if (digits > 0 && (value[digits] == ',' || !strncmp(value + digits, "..", 2)))
-            snprintf(buf + used, size - (size_t)used,
-                     ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
+            ss_append(buf, size, ": several values are --vary FLAG=%.40s of stepsim search and sweep", value);
         *why = buf;
         return SS_ERR_INPUT;
     }
@@ -212,15 +196,13 @@ static int apply_double(const struct ss_flag_setter *s, double *target, const ch
 static int apply_choice(const struct ss_flag_setter *s, int *target, const char *value, char *buf,
                         size_t size, const char **why)
 {
-    int used = snprintf(buf, size, "\"%.60s\" is none of", value);
-
+    snprintf(buf, size, "\"%.60s\" is none of", value);
     for (const struct ss_flag_choice *c = s->choices; c->name; c++) {
         if (!strcmp(c->name, value)) {
             *target = c->value;
             return SS_OK;
         }
-        if (used > 0 && (size_t)used < size)
-            used += snprintf(buf + used, size - (size_t)used, " %s", c->name);
+        ss_append(buf, size, " %s", c->name);
     }
     *why = buf;
     return SS_ERR_INPUT;

@@ -57,28 +57,22 @@ SS_FLAG_CALLED(measured_memory)
     return SS_OK;
 }
 
-/* Reads "3:5" or "3", n characters. */
-static int read_failed(const char *text, size_t n, struct ss_failed_gpu *out)
+/* Reads "3:5" or "3", n characters: numbers up to SS_MAX_GPUS - 1 and `most` with the mark between them.
+ * out[1] is -1 where the text has one number. */
+static int read_pair(const char *text, size_t n, char mark, int64_t most, int64_t out[2])
 {
-    char word[32], *gpu;
-    int64_t value;
+    char word[32], *second;
 
     if (n == 0 || n >= sizeof word)
         return -1;
     memcpy(word, text, n);
     word[n] = '\0';
-    gpu = strchr(word, ':');
-    if (gpu)
-        *gpu++ = '\0';
-    if (ss_parse_i64(word, 0, SS_MAX_GPUS - 1, &value))
-        return -1;
-    out->node = (int)value;
-    out->gpu = -1;
-    if (gpu && ss_parse_i64(gpu, 0, SS_MAX_GPUS_PER_NODE - 1, &value))
-        return -1;
-    if (gpu)
-        out->gpu = (int)value;
-    return 0;
+    second = strchr(word, mark);
+    if (second)
+        *second++ = '\0';
+    out[1] = -1;
+    return ss_parse_i64(word, 0, SS_MAX_GPUS - 1, &out[0]) ||
+           (second && ss_parse_i64(second, 0, most, &out[1]));
 }
 
 /* Several of one node leave out one node. */
@@ -88,11 +82,12 @@ SS_FLAG_CALLED(failed_gpu)
 
     asked->job.nfailed = 0;
     for (size_t len;; at += len + 1) {
-        struct ss_failed_gpu g;
+        int64_t pair[2];
         int i = 0;
         len = strcspn(at, ",");
-        if (read_failed(at, len, &g))
+        if (read_pair(at, len, ':', SS_MAX_GPUS_PER_NODE - 1, pair))
             return bad(why, "not NODE or NODE:GPU, several with commas between them");
+        const struct ss_failed_gpu g = {(int)pair[0], (int)pair[1]};
         while (i < asked->job.nfailed && asked->job.failed[i].node != g.node)
             i++;
         if (i == SS_MAX_FAILED)
@@ -101,6 +96,29 @@ SS_FLAG_CALLED(failed_gpu)
             asked->job.failed[asked->job.nfailed++] = g;
         else if (g.gpu > asked->job.failed[i].gpu)
             asked->job.failed[i].gpu = g.gpu;
+        if (!at[len])
+            return SS_OK;
+    }
+}
+
+SS_FLAG_CALLED(on_nodes)
+{
+    const char *at = values[0];
+
+    asked->job.nranges = 0;
+    for (size_t len;; at += len + 1) {
+        static const char wrong[] = "not nodes like 0-3,8: from the lower to the higher, each once";
+        int64_t pair[2];
+        len = strcspn(at, ",");
+        if (read_pair(at, len, '-', SS_MAX_GPUS - 1, pair) || (pair[1] >= 0 && pair[1] < pair[0]))
+            return bad(why, wrong);
+        const struct ss_node_range r = {(int)pair[0], (int)(pair[1] < 0 ? pair[0] : pair[1])};
+        for (int i = 0; i < asked->job.nranges; i++)
+            if (r.first <= asked->job.on_nodes[i].last && asked->job.on_nodes[i].first <= r.last)
+                return bad(why, wrong);
+        if (asked->job.nranges == SS_MAX_NODE_RANGES)
+            return bad(why, "more than 64 ranges");
+        asked->job.on_nodes[asked->job.nranges++] = r;
         if (!at[len])
             return SS_OK;
     }
@@ -238,6 +256,19 @@ SS_FLAG_CALLED(checkpoint_activations)
 
     int rc = ss_flag_recompute(asked, 1, words, why);
     asked->checkpoint_activations = 1;
+    return rc;
+}
+
+/* Name of 2021 and 2022: which layers are computed again, all of a layer; without it none is. */
+SS_FLAG_CALLED(checkpoint_method)
+{
+    int block = !strcmp(values[0], "block");
+
+    if (!block && strcmp(values[0], "uniform") != 0)
+        return bad(why, "it is uniform or block");
+    int rc = ss_flag_checkpoint_activations(asked, n, values, why);
+    asked->job.recompute.method = block ? SS_RECOMPUTE_BLOCK : SS_RECOMPUTE_UNIFORM;
+    SS_GIVE(asked, recompute_method);
     return rc;
 }
 
@@ -402,5 +433,52 @@ SS_FLAG_CALLED(padded_vocab)
     asked->padded_vocab = 1;
     asked->job.model.extra_vocab_size = 0;
     asked->job.vocab_divisible_by = 1;
+    return SS_OK;
+}
+
+/* The batch as trainers say it that do not know how many GPUs they will have. */
+SS_FLAG_CALLED(accumulation)
+{
+    int64_t steps;
+
+    if (ss_parse_i64(values[0], 1, 1 << 26, &steps))
+        return bad(why, "it is a whole number from 1 to 67108864");
+    asked->accumulation = (int)steps;
+    asked->job.global_batch = 0; /* an earlier word, which this one beats */
+    return SS_OK;
+}
+
+/* ---- vocabularies that the names of tokenizers tell: tokenizers themselves are not read ---- */
+
+#define GPT2 50257
+#define NOT_KNOWN (-1)
+
+SS_FLAG_CALLED(tokenizer)
+{
+    static const struct {
+        const char *name;
+        int rows;
+    } known[] = {{"GPT2BPETokenizer", GPT2}, {"LLama3Tokenizer", 128256}, {"LLama2Tokenizer", 32000},
+                 {"LLamaTokenizer", 32000},  {"Llama2Tokenizer", 32000},  {"Qwen2Tokenizer", 151643},
+                 {"MistralTokenizer", 32000}};
+
+    asked->tokenizer_vocab = NOT_KNOWN;
+    asked->null_tokenizer = !strcmp(values[0], "NullTokenizer");
+    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
+        if (!strcmp(values[0], known[i].name))
+            asked->tokenizer_vocab = known[i].rows;
+    return SS_OK;
+}
+
+SS_FLAG_CALLED(merge_file)
+{
+    if (asked->tokenizer_vocab == 0) /* pretrain_gpt.py's own default */
+        asked->tokenizer_vocab = GPT2;
+    return SS_OK;
+}
+
+/* Read when the job is complete, where it turns out that nothing else tells the vocabulary. */
+SS_FLAG_CALLED(tokenizer_model)
+{
     return SS_OK;
 }

@@ -5,41 +5,82 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "job/documents.h"
 #include "job/job_internal.h"
 
 struct machine {
-    char *key; /* the request's words about it */
     int set;   /* values of --set and --scale were put into it */
     int users; /* that have not given it back */
     struct ss_platform *platform;
     struct ss_stack stack;
-    struct machine *next;
 };
-struct named_stack {
-    char *name, *card;
-    struct ss_stack stack;
-    struct named_stack *next;
-};
-struct named_model {
-    char *name;
-    struct ss_model model;
-    struct named_model *next;
-};
-struct named_loads {
-    char *path;
-    int top_k;
-    struct ss_moe_loads loads;
-    struct named_loads *next;
+enum kind { MACHINE, STACK, MODEL, LOADS, LENGTHS, PACKING, KINDS };
+/* What was read or made once. */
+struct entry {
+    char *key; /* what a job says of it */
+    struct entry *next;
+    union {
+        struct machine machine;
+        struct ss_stack stack;
+        struct ss_model model;
+        struct ss_moe_loads loads;
+        struct ss_lengths lengths;
+        struct ss_packing packing; /* of the rows of documents */
+    };
 };
 struct ss_input_cache {
     int owners;
-    struct machine *machines;
-    struct named_stack *stacks;
-    struct named_model *models;
-    struct named_loads *loads;
-    struct ss_documents *documents;
+    struct entry *list[KINDS];
 };
+
+/* ---- entries ---- */
+
+static void free_entry(struct entry *e, enum kind kind)
+{
+    if (!e)
+        return;
+    switch (kind) {
+    case MACHINE: ss_platform_free(e->machine.platform); break;
+    case LOADS: free(e->loads.load); break;
+    case LENGTHS: ss_lengths_free(&e->lengths); break;
+    case PACKING: ss_packing_free(&e->packing); break;
+    default: break;
+    }
+    free(e->key);
+    free(e);
+}
+
+/* The entry of the key of n characters; NULL: there is none. */
+static struct entry *find(const struct ss_input_cache *l, enum kind kind, const char *key, size_t n)
+{
+    struct entry *e = l->list[kind];
+
+    while (e && (strncmp(e->key, key, n) != 0 || e->key[n]))
+        e = e->next;
+    return e;
+}
+
+/* A new one, which is in no list; NULL when out of memory. */
+static struct entry *new_entry(const char *key, size_t n)
+{
+    struct entry *e = ss_calloc(1, sizeof *e);
+
+    if (!e || (e->key = strndup(key, n)) != NULL)
+        return e;
+    free(e);
+    return NULL;
+}
+
+/* Takes over an entry, into its list where what filled it returned 0. Returns what that returned. */
+static int keep(struct ss_input_cache *l, enum kind kind, struct entry *e, int rc)
+{
+    if (rc) {
+        free_entry(e, kind);
+        return rc;
+    }
+    e->next = l->list[kind];
+    l->list[kind] = e;
+    return SS_OK;
+}
 
 struct ss_input_cache *ss_input_cache_new(void)
 {
@@ -54,60 +95,22 @@ struct ss_input_cache *ss_input_cache_share(struct ss_input_cache *l)
     return l;
 }
 
-static void free_machine(struct machine *m)
-{
-    if (!m)
-        return;
-    ss_platform_free(m->platform);
-    free(m->key);
-    free(m);
-}
-
-static void free_stack(struct named_stack *s)
-{
-    if (!s)
-        return;
-    free(s->name);
-    free(s->card);
-    free(s);
-}
-
-static void free_loads(struct named_loads *n)
-{
-    if (!n)
-        return;
-    free(n->loads.load);
-    free(n->path);
-    free(n);
-}
-
 void ss_input_cache_drop(struct ss_input_cache *l)
 {
     if (!l || --l->owners > 0)
         return;
-    for (struct machine *m = l->machines, *next; m; m = next) {
-        next = m->next;
-        free_machine(m);
-    }
-    for (struct named_stack *s = l->stacks, *next; s; s = next) {
-        next = s->next;
-        free_stack(s);
-    }
-    for (struct named_model *m = l->models, *next; m; m = next) {
-        next = m->next;
-        free(m->name);
-        free(m);
-    }
-    for (struct named_loads *n = l->loads, *next; n; n = next) {
-        next = n->next;
-        free_loads(n);
-    }
-    ss_documents_free(l->documents);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (struct entry *e = l->list[kind], *next; e; e = next) {
+            next = e->next;
+            free_entry(e, (enum kind)kind);
+        }
     free(l);
 }
 
-/* Makes a text that two requests share only if they mean the same cluster and stack; its first *read
- * characters say which files are read. Allocated, or NULL. */
+/* ---- platforms ---- */
+
+/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read;
+ * allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
@@ -214,23 +217,18 @@ static int load_platform(struct machine *m, const struct ss_job *job, const stru
 int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, const char *card,
                          struct ss_files *files, struct ss_stack *out, struct ss_error *err)
 {
-    struct named_stack *s = l->stacks;
+    char key[sizeof(ss_job_text) + 160];
+    size_t n = (size_t)snprintf(key, sizeof key, "%s\n%.150s", name_or_path, card);
+    struct entry *e = find(l, STACK, key, n);
 
-    while (s && (strcmp(s->name, name_or_path) != 0 || strcmp(s->card, card) != 0))
-        s = s->next;
-    if (!s) {
-        s = ss_calloc(1, sizeof *s);
-        int rc = s && (s->name = strdup(name_or_path)) && (s->card = strdup(card))
-                     ? ss_stack_load_with(name_or_path, card, files, &s->stack, err)
-                     : ss_nomem(err);
-        if (rc) {
-            free_stack(s);
+    if (!e) {
+        e = new_entry(key, n);
+        int rc = keep(l, STACK, e,
+                      e ? ss_stack_load_with(name_or_path, card, files, &e->stack, err) : ss_nomem(err));
+        if (rc)
             return rc;
-        }
-        s->next = l->stacks;
-        l->stacks = s;
     }
-    *out = s->stack;
+    *out = e->stack;
     return SS_OK;
 }
 
@@ -252,69 +250,37 @@ static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job
     return rc;
 }
 
-/* Takes over `key`, and the machine where it fails. */
-static int keep(struct ss_input_cache *l, struct machine *m, char *key, struct ss_error *err)
-{
-    m->key = key;
-    if (!key) {
-        free_machine(m);
-        return ss_nomem(err);
-    }
-    m->next = l->machines;
-    l->machines = m;
-    return SS_OK;
-}
-
-static struct machine *find_machine(const struct ss_input_cache *l, const char *key, size_t n)
-{
-    struct machine *m = l->machines;
-
-    while (m && (strncmp(m->key, key, n) != 0 || m->key[n]))
-        m = m->next;
-    return m;
-}
-
 /* One that is as files say, which are read once. */
 static int find_read(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                      ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
-                     struct machine **out, struct ss_error *err)
+                     struct entry **out, struct ss_error *err)
 {
-    struct machine *m = find_machine(l, key, n);
-    int rc = SS_OK;
-
-    if (!m) {
-        m = ss_calloc(1, sizeof *m);
-        rc = m ? load(l, m, job, r, asker, files, err) : ss_nomem(err);
-        if (rc)
-            free_machine(m);
-        else
-            rc = keep(l, m, strndup(key, n), err);
-    }
-    *out = m;
-    return rc;
+    *out = find(l, MACHINE, key, n);
+    if (*out)
+        return SS_OK;
+    *out = new_entry(key, n);
+    return keep(l, MACHINE, *out,
+                *out ? load(l, &(*out)->machine, job, r, asker, files, err) : ss_nomem(err));
 }
 
 /* Adds a copy with the request's values; a platform that cannot be copied is read again. */
 static int add_set(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
                    ss_route_asker asker, struct ss_files *files, const char *key, size_t n,
-                   struct machine **out, struct ss_error *err)
+                   struct entry **out, struct ss_error *err)
 {
-    struct machine *read = NULL, *m = ss_calloc(1, sizeof *m);
-    int rc = m ? find_read(l, job, r, asker, files, key, n, &read, err) : ss_nomem(err);
+    struct entry *read = NULL, *e = new_entry(key, strlen(key));
+    int rc = e ? find_read(l, job, r, asker, files, key, n, &read, err) : ss_nomem(err);
 
-    SS_THEN(rc, ss_platform_copy(read->platform, &m->platform, err));
-    if (!rc && m->platform)
-        m->stack = read->stack;
+    SS_THEN(rc, ss_platform_copy(read->machine.platform, &e->machine.platform, err));
+    if (!rc && e->machine.platform)
+        e->machine.stack = read->machine.stack;
     else if (!rc)
-        rc = load(l, m, job, r, asker, files, err);
-    SS_THEN(rc, ss_sets_apply(r, m->platform, &m->stack, err));
-    if (rc) {
-        free_machine(m);
-        return rc;
-    }
-    m->set = 1;
-    *out = m;
-    return keep(l, m, strdup(key), err);
+        rc = load(l, &e->machine, job, r, asker, files, err);
+    SS_THEN(rc, ss_sets_apply(r, e->machine.platform, &e->machine.stack, err));
+    if (!rc)
+        e->machine.set = 1;
+    *out = e;
+    return keep(l, MACHINE, e, rc);
 }
 
 int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, const struct ss_request *r,
@@ -323,78 +289,109 @@ int ss_input_cache_find(struct ss_input_cache *l, const struct ss_job *job, cons
 {
     size_t n = 0;
     char *key = key_of(job, r, &n);
-    struct machine *m = key ? find_machine(l, key, strlen(key)) : NULL;
+    struct entry *e = key ? find(l, MACHINE, key, strlen(key)) : NULL;
     int rc = key ? SS_OK : ss_nomem(err);
 
-    if (!rc && !m)
-        rc = (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &m, err);
+    if (!rc && !e)
+        rc = (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &e, err);
     free(key);
     if (rc)
         return rc;
-    m->users++;
-    *platform = m->platform;
-    *stack = &m->stack;
+    e->machine.users++;
+    *platform = e->machine.platform;
+    *stack = &e->machine.stack;
     return SS_OK;
 }
 
 void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform *platform)
 {
-    struct machine **link = &l->machines, *m;
+    struct entry **link = &l->list[MACHINE], *e;
 
-    while (*link && (*link)->platform != platform)
+    while (*link && (*link)->machine.platform != platform)
         link = &(*link)->next;
-    m = *link;
-    if (!m || --m->users > 0 || !m->set)
+    e = *link;
+    if (!e || --e->machine.users > 0 || !e->machine.set)
         return;
-    *link = m->next;
-    free_machine(m);
+    *link = e->next;
+    free_entry(e, MACHINE);
 }
+
+/* ---- models, loads and documents ---- */
 
 int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
                          struct ss_error *err)
 {
-    struct named_model *m = l->models;
-    int rc;
+    size_t n = strlen(name_or_path);
+    struct entry *e = find(l, MODEL, name_or_path, n);
 
-    while (m && strcmp(m->name, name_or_path) != 0)
-        m = m->next;
-    if (!m) {
-        rc = ss_model_load(name_or_path, out, err);
-        m = rc ? NULL : ss_calloc(1, sizeof *m);
+    if (!e) {
+        e = new_entry(name_or_path, n);
+        int rc = keep(l, MODEL, e, e ? ss_model_load(name_or_path, &e->model, err) : ss_nomem(err));
         if (rc)
             return rc;
-        if (!m || !(m->name = strdup(name_or_path))) {
-            free(m);
-            return ss_nomem(err);
-        }
-        m->model = *out;
-        m->next = l->models;
-        l->models = m;
     }
-    *out = m->model;
+    *out = e->model;
     return SS_OK;
 }
 
 int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts, int top_k,
                          const struct ss_moe_loads **out, struct ss_error *err)
 {
-    struct named_loads *n = l->loads;
+    char key[sizeof(ss_job_text) + 160];
+    size_t n = (size_t)snprintf(key, sizeof key, "%d %d %s", experts, top_k, path);
+    struct entry *e = find(l, LOADS, key, n);
 
-    while (n && (strcmp(n->path, path) != 0 || n->loads.experts != experts || n->top_k != top_k))
-        n = n->next;
-    if (!n) {
-        n = ss_calloc(1, sizeof *n);
-        int rc = n && (n->path = strdup(path)) ? ss_moe_loads_read(path, experts, top_k, &n->loads, err)
-                                               : ss_nomem(err);
-        if (rc) {
-            free_loads(n);
+    if (!e) {
+        e = new_entry(key, n);
+        int rc =
+            keep(l, LOADS, e, e ? ss_moe_loads_read(path, experts, top_k, &e->loads, err) : ss_nomem(err));
+        if (rc)
             return rc;
-        }
-        n->top_k = top_k;
-        n->next = l->loads;
-        l->loads = n;
     }
-    *out = &n->loads;
+    *out = &e->loads;
+    return SS_OK;
+}
+
+static int find_lengths(struct ss_input_cache *l, const char *path, const struct ss_lengths **out,
+                        struct ss_error *err)
+{
+    size_t n = strlen(path);
+    struct entry *e = find(l, LENGTHS, path, n);
+
+    if (!e) {
+        e = new_entry(path, n);
+        int rc = keep(l, LENGTHS, e, e ? ss_lengths_read(path, &e->lengths, err) : ss_nomem(err));
+        if (rc)
+            return rc;
+    }
+    *out = &e->lengths;
+    return SS_OK;
+}
+
+int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
+                           struct ss_error *err)
+{
+    struct ss_packing_input in = {.law = job->packed.law,
+                                  .low = job->packed.low,
+                                  .high = job->packed.high,
+                                  .row = job->seq_length,
+                                  .multiple = job->packed.multiple,
+                                  .algorithm = job->packed.algorithm,
+                                  .seed = (uint64_t)job->packed.seed};
+    char key[sizeof(ss_job_text) + 160];
+    size_t n = (size_t)snprintf(key, sizeof key, "%d %.17g %.17g %d %d %d %d %s", in.law, in.low, in.high,
+                                in.row, in.multiple, in.algorithm, job->packed.seed, job->packed.source);
+    struct entry *e = find(l, PACKING, key, n);
+
+    if (!e) {
+        int rc = in.law == SS_PACKED_FILE ? find_lengths(l, job->packed.source, &in.lengths, err) : SS_OK;
+        e = rc ? NULL : new_entry(key, n);
+        SS_THEN(rc, e ? ss_packing_build(&in, &e->packing, err) : ss_nomem(err));
+        rc = keep(l, PACKING, e, rc);
+        if (rc)
+            return rc;
+    }
+    *out = &e->packing;
     return SS_OK;
 }
 
@@ -405,12 +402,4 @@ int ss_input_cache_note(const struct ss_job *job, struct ss_files *files, struct
     if (!rc && files && job->packed.law == SS_PACKED_FILE)
         rc = ss_files_add(files, job->packed.source, err);
     return rc;
-}
-
-int ss_input_cache_packing(struct ss_input_cache *l, const struct ss_job *job, const struct ss_packing **out,
-                           struct ss_error *err)
-{
-    if (!l->documents && !(l->documents = ss_documents_new()))
-        return ss_nomem(err);
-    return ss_documents_packing(l->documents, job, out, err);
 }

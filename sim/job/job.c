@@ -62,15 +62,13 @@ int ss_job_node(const struct ss_job *job, int i)
 
 void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t size)
 {
-    size_t n = 0;
-
     out[0] = '\0';
-    for (int i = 0, last; i < nodes && n < size; i = last + 1) {
+    for (int i = 0, last; i < nodes; i = last + 1) {
         int from = ss_job_node(job, i);
         for (last = i; last + 1 < nodes && ss_job_node(job, last + 1) == from + last + 1 - i;)
             last++;
-        n += (size_t)snprintf(out + n, size - n, last > i ? "%s%d-%d" : "%s%d", n ? "," : "", from,
-                              from + last - i);
+        if (!ss_append(out, size, last > i ? "%s%d-%d" : "%s%d", i ? "," : "", from, from + last - i))
+            return;
     }
 }
 

@@ -40,13 +40,11 @@ static void note_inactive(struct ss_finish *f)
         {m->shared_expert_gate, "--moe-shared-expert-gate"},
     };
     char text[800] = "";
-    size_t used = 0;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
-        if (flags[i].given && used < sizeof text)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "", flags[i].name);
-    if (used)
+        if (flags[i].given)
+            ss_append(text, sizeof text, "%s%s", text[0] ? ", " : "", flags[i].name);
+    if (text[0])
         ss_note(f->notes, "not active without --num-experts: %s", text);
 }
 

@@ -90,10 +90,8 @@ static void complete_parallel(struct ss_finish *f)
         ss_copy(job->rank_order, sizeof(job->rank_order), "tp-cp-ep-pp-dp");
     static const char *const axes[] = {"tp", "cp", "ep", "dp", "pp"};
     for (size_t i = 0; i < SS_ARRAY_LEN(axes); i++) /* those left out have size 1 */
-        if (!strstr(job->rank_order, axes[i])) {
-            size_t n = strlen(job->rank_order);
-            snprintf(job->rank_order + n, sizeof(job->rank_order) - n, "-%s", axes[i]);
-        }
+        if (!strstr(job->rank_order, axes[i]))
+            ss_append(job->rank_order, sizeof(job->rank_order), "-%s", axes[i]);
 }
 
 static void complete_data_parallel(struct ss_finish *f)

@@ -72,12 +72,11 @@ static void leave_out(struct ss_finish *f, unsigned set, const char *why)
 #undef X
     };
     char text[128] = "";
-    size_t used = 0;
 
     for (int k = 0; k < SS_OFFLOAD_COUNT; k++)
         if (f->job->offload.modules & set & SS_OFFLOAD_BIT(k))
-            used += (size_t)snprintf(text + used, sizeof text - used, " %s", words[k]);
-    if (used)
+            ss_append(text, sizeof text, " %s", words[k]);
+    if (text[0])
         ss_note(f->notes, "--offload-modules%s: not active, %s", text, why);
     f->job->offload.modules &= ~set;
 }

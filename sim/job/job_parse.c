@@ -37,43 +37,12 @@ static int line_at(const struct parser *p, size_t i)
     return p->request->word[i].line;
 }
 
-/* Names that other frameworks use for a flag, and options of some commands, which the program's command line
- * reports itself, unlike a page or a binding. */
-static const char *foreign_flag(const char *name)
+/* What to do instead of a name that is no flag here; NULL: it is not known. */
+static const char *hint_elsewhere(const char *name)
 {
-#define LOWER "it is an option of run, compare and explain: how a job is simulated"
-    static const char *const known[][2] = {
-        {"--dp", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
-        {"--data-parallel-size", "data parallelism is what is left: GPUs / (tp x pp x cp)"},
-        {"--fp8", "take --fp8-format hybrid, or --precision fp8"},
-        {"--dtype", "take --precision bf16, fp16, fp32 or fp8"},
-        {"--gpus", "take --nodes, and --gpus-per-node for nodes that are not full"},
-        {"--num-gpus", "take --nodes, and --gpus-per-node for nodes that are not full"},
-        {"--lora", "adapters are not modelled: all parameters are trained"},
-        {"--tokens", "`stepsim capacity --tokens` says how long a training takes"},
-        {"--train-tokens", "`stepsim capacity --tokens` says how long a training takes"},
-        {"--zero-stage",
-         "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
-        {"--deepspeed", "take --use-distributed-optimizer for stage 1, --fsdp grad for 2, --fsdp full for 3"},
-        {"--config-path", "name the configuration that Hydra reads, too: --config-name"},
-        {"--nnodes", "take --nodes"},
-        {"--nproc-per-node", "take --gpus-per-node"},
-        {"--nproc_per_node", "take --gpus-per-node"},
-        {"--engine", LOWER},
-        {"--level", LOWER},
-        {"--unfold", LOWER},
-        {"--full-replay", LOWER},
-        {"--placement", LOWER},
-        {"--straggler", LOWER},
-        {"--slow-link", LOWER},
-        {"--spread-seed", LOWER},
-        {"--jitter", "it is an option of run"},
-        {"--replicas", "it is an option of run"}};
-#undef LOWER
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(known); i++)
-        if (!strcmp(name, known[i][0]))
-            return known[i][1];
+    for (const struct ss_flag_group *g = ss_flags_elsewhere; g->names; g++)
+        if (!strncmp(name, "--", 2) && ss_has_word(g->names, name + 2))
+            return g->why;
     return NULL;
 }
 
@@ -88,12 +57,10 @@ static int unknown_word(struct parser *p, size_t i, const char *name)
                        p->file ? "flags begin with --; --launch FILE runs a launch script"
                                : "flags begin with --");
     }
-    const char *ours = foreign_flag(name);
-    if (ours) {
-        ss_fail(p->err, code, p->file, line_at(p, i), "unknown flag %.100s", name);
-        return ss_hint(p->err, code, "%s", ours);
-    }
+    const char *hint = hint_elsewhere(name);
     ss_fail(p->err, code, p->file, line_at(p, i), "unknown flag %.100s", name);
+    if (hint)
+        return ss_hint(p->err, code, "%s", hint);
     if (ss_flag_nearest(name, near, sizeof(near)))
         return ss_hint(p->err, code, "did you mean %s?", near);
     return ss_hint(p->err, code, "docs/reference/flags.md lists all of them");
@@ -171,11 +138,9 @@ static int check_prop(struct parser *p, const char *flag, const char *text, size
 /* Writes " attn moe_rooter": all values of a flag, one of which is wrong. */
 static const char *join_values(int n, char *const *values, char *out, size_t size)
 {
-    size_t used = 0;
-
     out[0] = '\0';
-    for (int i = 0; i < n && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, " %.80s", values[i]);
+    for (int i = 0; i < n; i++)
+        ss_append(out, size, " %.80s", values[i]);
     return out;
 }
 

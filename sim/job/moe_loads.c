@@ -19,26 +19,17 @@ struct row {
     double load;
 };
 
-static int whole(const struct ss_csv *csv, size_t row, int column, int most, int *out, struct ss_error *err)
-{
-    const char *text = ss_csv_field(csv, row, column);
-    int64_t n;
-    if (ss_parse_i64(text, 0, most, &n))
-        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
-                       "%s \"%s\" is no whole number in 0..%d", ss_csv_column_name(csv, (size_t)column), text,
-                       most);
-    *out = (int)n;
-    return SS_OK;
-}
-
 static int read_row(const struct ss_csv *csv, size_t i, const int column[COLUMNS], int experts,
                     struct row *out, struct ss_error *err)
 {
     const char *text = ss_csv_field(csv, i, column[LOAD]);
-    int rc = whole(csv, i, column[LAYER], LAYER_MAX, &out->layer, err);
-    SS_THEN(rc, whole(csv, i, column[EXPERT], experts - 1, &out->expert, err));
+    int64_t layer, expert;
+    int rc = ss_csv_whole(csv, i, column[LAYER], 0, LAYER_MAX, &layer, err);
+    SS_THEN(rc, ss_csv_whole(csv, i, column[EXPERT], 0, experts - 1, &expert, err));
     if (rc)
         return rc;
+    out->layer = (int)layer;
+    out->expert = (int)expert;
     out->line = ss_csv_line(csv, i);
     if (ss_parse_double(text, &out->load) || !(out->load >= 0))
         return ss_hint(

@@ -10,17 +10,6 @@
 #define FILE_MAX (256UL << 20)
 #define COUNT_MAX 1000000000000 /* 1e12 */
 
-static int whole(const struct ss_csv *csv, size_t row, int column, int64_t low, int64_t high, int64_t *out,
-                 struct ss_error *err)
-{
-    const char *text = ss_csv_field(csv, row, column);
-    if (ss_parse_i64(text, low, high, out))
-        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
-                       "%s \"%s\" is no whole number in %lld..%lld", ss_csv_column_name(csv, (size_t)column),
-                       text, (long long)low, (long long)high);
-    return SS_OK;
-}
-
 static int read_rows(const struct ss_csv *csv, struct ss_lengths *out, struct ss_error *err)
 {
     int column = ss_csv_column(csv, "length"), counts = ss_csv_column(csv, "count");
@@ -29,9 +18,9 @@ static int read_rows(const struct ss_csv *csv, struct ss_lengths *out, struct ss
                        "no column \"length\": the first line is length, or length,count");
     for (out->n = 0; out->n < ss_csv_rows(csv); out->n++) {
         int64_t length, count = 1;
-        int rc = whole(csv, out->n, column, 1, SS_DOCUMENT_MAX, &length, err);
+        int rc = ss_csv_whole(csv, out->n, column, 1, SS_DOCUMENT_MAX, &length, err);
         if (!rc && counts >= 0)
-            rc = whole(csv, out->n, counts, 0, COUNT_MAX, &count, err);
+            rc = ss_csv_whole(csv, out->n, counts, 0, COUNT_MAX, &count, err);
         if (rc)
             return rc;
         out->length[out->n] = (int)length;

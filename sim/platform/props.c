@@ -130,7 +130,6 @@ static int missing_one(const struct ss_prop *p, const char *file, int line, stru
 static int check_missing(const struct ss_props *props, const char *file, int line, struct ss_error *err)
 {
     char names[sizeof(((struct ss_error *)0)->message)] = "";
-    size_t used = 0;
     int n = 0, first = 0;
 
     for (int i = 0; i < SS_PROP_PLATFORM_COUNT; i++) {
@@ -139,8 +138,7 @@ static int check_missing(const struct ss_props *props, const char *file, int lin
         if (!p->required || props->value[i].text != NULL)
             continue;
         first = n++ == 0 ? i : first;
-        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", n > 1 ? ", " : "", p->id + 3);
-        used = used < sizeof(names) ? used : sizeof(names) - 1;
+        ss_append(names, sizeof(names), "%s%s", n > 1 ? ", " : "", p->id + 3);
     }
     if (n < 2)
         return n == 0 ? SS_OK : missing_one(ss_prop_at(first), file, line, err);

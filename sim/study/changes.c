@@ -254,8 +254,6 @@ int ss_study_add_words(struct ss_request *r, const char *words)
 /* The words without what --without takes away, which only a whole request knows. */
 static void leave_out_without(const char *words, char *out, size_t size)
 {
-    size_t n = 0;
-
     out[0] = '\0';
     for (const char *p = words; *p;) {
         size_t length = strcspn(p, " ");
@@ -263,7 +261,7 @@ static void leave_out_without(const char *words, char *out, size_t size)
         if (without)
             length = 10 + strcspn(p + 10, " ");
         else
-            n += (size_t)snprintf(out + n, size - n, "%s%.*s", n ? " " : "", (int)length, p);
+            ss_append(out, size, "%s%.*s", out[0] ? " " : "", (int)length, p);
         p += length;
         p += *p == ' ';
     }

@@ -36,18 +36,18 @@ int ss_change_degrees(const struct ss_job *job, int dp, struct ss_degrees_twos b
     int tp = times(job->tp, by.tp), pp = times(job->pp, by.pp), cp = times(job->cp, by.cp);
     int64_t ranks = (int64_t)dp * job->tp * job->pp * job->cp;
     const char *chunks = by.pp && pp ? virtual_stages_on(job, pp) : "";
-    size_t n = 0;
 
     if (!tp || !pp || !cp || !chunks || ranks % ((int64_t)tp * pp * cp))
         return 0;
+    words[0] = '\0';
     if (by.tp)
-        n += (size_t)snprintf(words + n, size - n, " --tensor-model-parallel-size %d%s", tp,
-                              by.tp > 0 ? " --sequence-parallel" : "");
+        ss_append(words, size, " --tensor-model-parallel-size %d%s", tp,
+                  by.tp > 0 ? " --sequence-parallel" : "");
     if (by.pp)
-        n += (size_t)snprintf(words + n, size - n, " --pipeline-model-parallel-size %d%s", pp, chunks);
+        ss_append(words, size, " --pipeline-model-parallel-size %d%s", pp, chunks);
     if (by.cp)
-        n += (size_t)snprintf(words + n, size - n, " --context-parallel-size %d", cp);
-    memmove(words, words + 1, n);
+        ss_append(words, size, " --context-parallel-size %d", cp);
+    memmove(words, words + 1, strlen(words));
     return 1;
 }
 
@@ -147,10 +147,11 @@ static const char *layers_text(int n, char text[16])
     return text;
 }
 
-/* n virtual stages with these layers; returns the length. */
-static int stages_text(char *out, size_t size, const char *layers, int n)
+/* Adds n virtual stages with these layers. */
+static void add_stages(char *out, size_t size, const char *layers, int n)
 {
-    return n > 1 ? snprintf(out, size, "(%s|)*%d", layers, n) : n ? snprintf(out, size, "%s|", layers) : 0;
+    if (n)
+        ss_append(out, size, n > 1 ? "(%s|)*%d" : "%s|", layers, n);
 }
 
 /* `less` layers of the last virtual stage, which has the loss as well, go to the first ones of other ranks, one to each: to those
@@ -170,11 +171,11 @@ static int move_layers(const struct ss_job *job, int less, char *words, size_t s
     layers_text(each - less, few);
     layers_text(each, usual);
     layers_text(each + 1, more);
-    int n = snprintf(words, size, "%s--pipeline-model-parallel-layout E%s|", flag, to_first ? more : usual);
+    snprintf(words, size, "%s--pipeline-model-parallel-layout E%s|", flag, to_first ? more : usual);
     if (!to_first)
-        n += stages_text(words + n, size - (size_t)n, more, less);
-    n += stages_text(words + n, size - (size_t)n, usual, rest);
-    return snprintf(words + n, size - (size_t)n, "%sL", few) > 0;
+        add_stages(words, size, more, less);
+    add_stages(words, size, usual, rest);
+    return ss_append(words, size, "%sL", few);
 }
 
 DEFINE(move_one_layer)

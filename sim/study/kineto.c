@@ -124,6 +124,16 @@ static int is_one_of(const char *text, const char *a, const char *b)
     return !strcmp(text, a) || !strcmp(text, b);
 }
 
+/* The event at hand, of which nothing is told yet. */
+static void clear_event(struct reader *r)
+{
+    struct event *e = &r->event;
+
+    e->name[0] = e->cat[0] = e->ph[0] = e->collective[0] = e->group[0] = '\0';
+    e->start = e->dur = NAN;
+    e->device = e->pid = -1;
+}
+
 static int take_event(struct reader *r)
 {
     const struct event *e = &r->event;
@@ -143,30 +153,51 @@ static int take_event(struct reader *r)
 
 /* ---- the document ---- */
 
-static int read_args(struct reader *r)
+/* Takes the field whose key is at hand, its value next. */
+typedef int (*take_field)(struct reader *r, const char *key);
+
+/* The fields of an object of which the first token was read; another value is passed over. */
+static int read_object(struct reader *r, int token, take_field take)
 {
-    struct event *e = &r->event;
-    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
+    int first = 1, more = 0, rc = SS_OK;
 
     if (token != SS_JSON_OBJECT)
         return ss_json_stream_skip_rest(&r->json, token);
-    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
-        if (!strcmp(r->json.text, "device"))
-            rc = take_index(r, &e->device);
-        else if (!strcmp(r->json.text, "Collective name"))
-            rc = take_text(r, e->collective, sizeof e->collective);
-        else if (!strcmp(r->json.text, "Process Group Description"))
-            rc = take_text(r, e->group, sizeof e->group);
-        else
-            rc = ss_json_stream_skip(&r->json);
+    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1)
+        rc = take(r, r->json.text);
+    return rc ? rc : more;
+}
+
+/* Likewise of the objects in a list, each of which `end`, unless NULL, then looks at. */
+static int read_list(struct reader *r, int token, take_field take, int (*end)(struct reader *r))
+{
+    int first = 1, more = 0, rc = SS_OK;
+
+    if (token != SS_JSON_ARRAY)
+        return ss_json_stream_skip_rest(&r->json, token);
+    while (!rc && (more = ss_json_stream_item(&r->json, &first)) == 1) {
+        rc = read_object(r, ss_json_stream_token(&r->json), take);
+        if (!rc && end)
+            rc = end(r);
     }
     return rc ? rc : more;
 }
 
-static int read_field(struct reader *r)
+static int take_argument(struct reader *r, const char *key)
 {
     struct event *e = &r->event;
-    const char *key = r->json.text;
+
+    if (!strcmp(key, "device"))
+        return take_index(r, &e->device);
+    if (!strcmp(key, "Collective name"))
+        return take_text(r, e->collective, sizeof e->collective);
+    return strcmp(key, "Process Group Description") ? ss_json_stream_skip(&r->json)
+                                                    : take_text(r, e->group, sizeof e->group);
+}
+
+static int take_of_event(struct reader *r, const char *key)
+{
+    struct event *e = &r->event;
 
     if (!strcmp(key, "name"))
         return take_text(r, e->name, sizeof e->name);
@@ -180,101 +211,64 @@ static int read_field(struct reader *r)
         return take_number(r, &e->dur);
     if (!strcmp(key, "pid"))
         return take_index(r, &e->pid);
-    return strcmp(key, "args") ? ss_json_stream_skip(&r->json) : read_args(r);
-}
-
-static void clear(struct event *e)
-{
-    e->name[0] = e->cat[0] = e->ph[0] = e->collective[0] = e->group[0] = '\0';
-    e->start = e->dur = NAN;
-    e->device = e->pid = -1;
-}
-
-static int read_events(struct reader *r)
-{
-    int first = 1, more, rc = SS_OK;
-
-    r->has_events = 1;
-    while (!rc && (more = ss_json_stream_item(&r->json, &first)) == 1) {
-        int token = ss_json_stream_token(&r->json), begins = 1, field = 0;
-        if (token != SS_JSON_OBJECT) {
-            rc = ss_json_stream_skip_rest(&r->json, token);
-            continue;
-        }
-        clear(&r->event);
-        while (!rc && (field = ss_json_stream_key(&r->json, &begins)) == 1)
-            rc = read_field(r);
-        SS_THEN(rc, field < 0 ? field : take_event(r));
-    }
-    return rc ? rc : more;
+    return strcmp(key, "args") ? ss_json_stream_skip(&r->json)
+                               : read_object(r, ss_json_stream_token(&r->json), take_argument);
 }
 
 /* "distributedInfo": {"rank": 3, "world_size": 8} */
-static int read_ranks(struct reader *r)
+static int take_rank(struct reader *r, const char *key)
 {
-    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
-    double number;
+    int *to = !strcmp(key, "rank") ? &r->out->rank : !strcmp(key, "world_size") ? &r->out->world : NULL;
+    double number = -1;
+    int rc = to ? take_number(r, &number) : ss_json_stream_skip(&r->json);
 
-    if (token != SS_JSON_OBJECT)
-        return ss_json_stream_skip_rest(&r->json, token);
-    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
-        int *to = !strcmp(r->json.text, "rank")         ? &r->out->rank
-                  : !strcmp(r->json.text, "world_size") ? &r->out->world
-                                                        : NULL;
-        number = -1;
-        rc = to ? take_number(r, &number) : ss_json_stream_skip(&r->json);
-        if (to && number >= 0 && number < 1 << 24)
-            *to = (int)number;
-    }
-    return rc ? rc : more;
+    if (to && number >= 0 && number < 1 << 24)
+        *to = (int)number;
+    return rc;
 }
 
 /* "deviceProperties": [{"name": "NVIDIA H800"}]: of the first. */
-static int read_devices(struct reader *r)
+static int take_device(struct reader *r, const char *key)
 {
-    int first = 1, more, token = ss_json_stream_token(&r->json), rc = SS_OK;
+    return !strcmp(key, "name") && !r->out->device[0] ? take_text(r, r->out->device, sizeof r->out->device)
+                                                      : ss_json_stream_skip(&r->json);
+}
 
-    if (token != SS_JSON_ARRAY)
-        return ss_json_stream_skip_rest(&r->json, token);
-    while (!rc && (more = ss_json_stream_item(&r->json, &first)) == 1) {
-        int begins = 1, field = 0;
-        token = ss_json_stream_token(&r->json);
-        if (token != SS_JSON_OBJECT) {
-            rc = ss_json_stream_skip_rest(&r->json, token);
-            continue;
-        }
-        while (!rc && (field = ss_json_stream_key(&r->json, &begins)) == 1)
-            rc = !strcmp(r->json.text, "name") && !r->out->device[0]
-                     ? take_text(r, r->out->device, sizeof r->out->device)
-                     : ss_json_stream_skip(&r->json);
-        rc = rc ? rc : field;
-    }
-    return rc ? rc : more;
+static int end_event(struct reader *r)
+{
+    int rc = take_event(r);
+
+    clear_event(r);
+    return rc;
+}
+
+static int read_events(struct reader *r, int token)
+{
+    r->has_events |= token == SS_JSON_ARRAY;
+    clear_event(r);
+    return read_list(r, token, take_of_event, end_event);
+}
+
+static int take_of_document(struct reader *r, const char *key)
+{
+    if (!strcmp(key, "distributedInfo"))
+        return read_object(r, ss_json_stream_token(&r->json), take_rank);
+    if (!strcmp(key, "deviceProperties"))
+        return read_list(r, ss_json_stream_token(&r->json), take_device, NULL);
+    return strcmp(key, "traceEvents") ? ss_json_stream_skip(&r->json)
+                                      : read_events(r, ss_json_stream_token(&r->json));
 }
 
 static int read_document(struct reader *r)
 {
-    int first = 1, more = 0, token = ss_json_stream_token(&r->json), rc = SS_OK;
+    int token = ss_json_stream_token(&r->json);
 
     if (token == SS_JSON_ARRAY)
-        return read_events(r);
+        return read_events(r, token);
     if (token != SS_JSON_OBJECT)
         return token < 0 ? token : ss_json_stream_fail(&r->json, "no trace: it is no JSON object");
-    while (!rc && (more = ss_json_stream_key(&r->json, &first)) == 1) {
-        if (!strcmp(r->json.text, "distributedInfo")) {
-            rc = read_ranks(r);
-        } else if (!strcmp(r->json.text, "deviceProperties")) {
-            rc = read_devices(r);
-        } else if (!strcmp(r->json.text, "traceEvents")) {
-            token = ss_json_stream_token(&r->json);
-            rc = token == SS_JSON_ARRAY ? read_events(r) : ss_json_stream_skip_rest(&r->json, token);
-        } else {
-            rc = ss_json_stream_skip(&r->json);
-        }
-    }
-    if (rc || more < 0)
-        return rc ? rc : more;
-    return r->has_events ? SS_OK : ss_json_stream_fail(&r->json, "no trace: it has no \"traceEvents\"");
+    int rc = read_object(r, token, take_of_document);
+    return rc || r->has_events ? rc : ss_json_stream_fail(&r->json, "no trace: it has no \"traceEvents\"");
 }
 
 static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct ss_kineto *out,

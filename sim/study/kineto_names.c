@@ -32,75 +32,55 @@ int ss_gpu_work_is_comm(int work)
     return work >= SS_GPU_ALL_REDUCE && work <= SS_GPU_OTHER_COMM;
 }
 
-/* A word of a name, in small letters; the first row that is in the name counts. */
+/* Words of a name, in small letters, with bars between; the first row of which a word is in the name counts. */
 struct word {
-    const char *text;
+    const char *texts;
     int work;
 };
+
+/* Whether one of the words is in `name`. */
+static int has_one(const char *name, const char *texts)
+{
+    char text[40];
+
+    for (const char *p = texts; *p; p += strcspn(p, "|"), p += *p == '|') {
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(p, "|"), p);
+        if (strstr(name, text))
+            return 1;
+    }
+    return 0;
+}
 
 /* Which of the rows is in `name`; -1: none. */
 static int find(const char *name, const struct word *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (strstr(name, rows[i].text))
+        if (has_one(name, rows[i].texts))
             return rows[i].work;
     return -1;
 }
 
 /* Collectives as NCCL, RCCL, MSCCL and PyTorch call them: the longer word before one that is in it. */
 static const struct word collectives[] = {
-    {"allreduce", SS_GPU_ALL_REDUCE},
-    {"all_reduce", SS_GPU_ALL_REDUCE},
-    {"reducescatter", SS_GPU_REDUCE_SCATTER},
-    {"reduce_scatter", SS_GPU_REDUCE_SCATTER},
-    {"allgather", SS_GPU_ALL_GATHER},
-    {"all_gather", SS_GPU_ALL_GATHER},
-    {"alltoall", SS_GPU_ALL_TO_ALL},
-    {"all_to_all", SS_GPU_ALL_TO_ALL},
-    {"sendrecv", SS_GPU_SEND_RECV},
-    {"send", SS_GPU_SEND_RECV},
-    {"recv", SS_GPU_SEND_RECV},
+    {"allreduce|all_reduce", SS_GPU_ALL_REDUCE}, {"reducescatter|reduce_scatter", SS_GPU_REDUCE_SCATTER},
+    {"allgather|all_gather", SS_GPU_ALL_GATHER}, {"alltoall|all_to_all", SS_GPU_ALL_TO_ALL},
+    {"sendrecv|send|recv", SS_GPU_SEND_RECV},
 };
 
 /* Libraries of collectives. */
-static const struct word libraries[] = {
-    {"nccl", 1}, {"rccl", 1}, {"mscclkernel", 1}, {"userbuffers", 1}, {"symm_mem", 1}};
+static const char libraries[] = "nccl|rccl|mscclkernel|userbuffers|symm_mem";
 
 /* Exchanges of experts: DeepEP and HybridEP, under any name space. */
-static const struct word exchanges[] = {
-    {"internode::", SS_GPU_ALL_TO_ALL}, {"internode_ll::", SS_GPU_ALL_TO_ALL},
-    {"intranode::", SS_GPU_ALL_TO_ALL}, {"notify_dispatch", SS_GPU_ALL_TO_ALL},
-    {"hybrid_ep", SS_GPU_ALL_TO_ALL},   {"deep_ep", SS_GPU_ALL_TO_ALL}};
+static const char exchanges[] = "internode::|internode_ll::|intranode::|notify_dispatch|hybrid_ep|deep_ep";
 
 /* Attention before GEMMs: its kernels are CUTLASS's too. */
 static const struct word kernels[] = {
-    {"flash", SS_GPU_ATTENTION},
-    {"fmha", SS_GPU_ATTENTION},
-    {"sdpa", SS_GPU_ATTENTION},
-    {"attention", SS_GPU_ATTENTION},
-    {"fused_attn", SS_GPU_ATTENTION},
-    {"attn_fwd", SS_GPU_ATTENTION},
-    {"attn_bwd", SS_GPU_ATTENTION},
-    {"adam", SS_GPU_OPTIMIZER},
-    {"adagrad", SS_GPU_OPTIMIZER},
-    {"lambstage", SS_GPU_OPTIMIZER}, /* not every lambda */
-    {"sgd", SS_GPU_OPTIMIZER},
-    {"multi_tensor_apply", SS_GPU_OPTIMIZER}, /* the gradients' norm and scaling too */
-    {"splitkreduce", SS_GPU_GEMM},            /* cuBLAS sums the parts of a product */
-    {"elementwise_kernel", SS_GPU_VECTOR},    /* a template argument may name anything */
-    {"reduce_kernel<", SS_GPU_VECTOR},
-    {"gemm", SS_GPU_GEMM},
-    {"gemv", SS_GPU_GEMM},
-    {"nvjet", SS_GPU_GEMM},
-    {"xmma", SS_GPU_GEMM},
-    {"cutlass", SS_GPU_GEMM},
-    {"cublas", SS_GPU_GEMM},
-    {"splitk", SS_GPU_GEMM},
-    {"cijk_", SS_GPU_GEMM},
-    {"matmul", SS_GPU_GEMM},
-    {"_mm_", SS_GPU_GEMM},
-    {"_bmm", SS_GPU_GEMM},
-    {"_addmm", SS_GPU_GEMM},
+    {"flash|fmha|sdpa|attention|fused_attn|attn_fwd|attn_bwd", SS_GPU_ATTENTION},
+    /* not every lambda; multi_tensor_apply: the gradients' norm and scaling too */
+    {"adam|adagrad|lambstage|sgd|multi_tensor_apply", SS_GPU_OPTIMIZER},
+    {"splitkreduce", SS_GPU_GEMM},                        /* cuBLAS sums the parts of a product */
+    {"elementwise_kernel|reduce_kernel<", SS_GPU_VECTOR}, /* a template argument may name anything */
+    {"gemm|gemv|nvjet|xmma|cutlass|cublas|splitk|cijk_|matmul|_mm_|_bmm|_addmm", SS_GPU_GEMM},
 };
 
 static void lower(const char *name, char *out, size_t size)
@@ -118,7 +98,7 @@ static int communicates(const char *name)
     char head[256];
 
     snprintf(head, sizeof head, "%.*s", (int)strcspn(name, "("), name);
-    return find(head, libraries, SS_ARRAY_LEN(libraries)) >= 0;
+    return has_one(head, libraries);
 }
 
 int ss_kineto_kind(const char *name, const char *collective)
@@ -126,16 +106,15 @@ int ss_kineto_kind(const char *name, const char *collective)
     char low[1024], beside[128];
 
     lower(name, low, sizeof low);
-    int work = find(low, exchanges, SS_ARRAY_LEN(exchanges));
-    if (work >= 0)
-        return work;
+    if (has_one(low, exchanges))
+        return SS_GPU_ALL_TO_ALL;
     if (!communicates(low)) {
-        work = find(low, kernels, SS_ARRAY_LEN(kernels));
+        int work = find(low, kernels, SS_ARRAY_LEN(kernels));
         return work >= 0 ? work : SS_GPU_VECTOR;
     }
     lower(collective, beside, sizeof beside);
-    work = find(beside, collectives,
-                SS_ARRAY_LEN(collectives)); /* an all-to-all is a kernel of sends and receives */
+    int work = find(beside, collectives,
+                    SS_ARRAY_LEN(collectives)); /* an all-to-all is a kernel of sends and receives */
     if (work < 0)
         work = find(low, collectives, SS_ARRAY_LEN(collectives));
     return work >= 0 ? work : SS_GPU_OTHER_COMM;
@@ -148,10 +127,7 @@ int ss_kineto_work_of(const char *kernel)
 
 int ss_kineto_copy(const char *name)
 {
-    static const struct word ways[] = {
-        {"HtoD", 1}, {"DtoH", 1}, {"Host-to-Device", 1}, {"Device-to-Host", 1}};
-
-    return find(name, ways, SS_ARRAY_LEN(ways)) > 0 ? SS_GPU_COPY : SS_GPU_VECTOR;
+    return has_one(name, "HtoD|DtoH|Host-to-Device|Device-to-Host") ? SS_GPU_COPY : SS_GPU_VECTOR;
 }
 
 /* Words between anything that is no letter, as " tensor model parallel group ". */
@@ -169,19 +145,9 @@ static void split_words(const char *text, char *out, size_t size)
 int ss_kineto_group(const char *description)
 {
     static const struct word groups[] = {
-        {" expert data ", SS_LABEL_DP},
-        {" expert ", SS_LABEL_EP},
-        {" ep ", SS_LABEL_EP},
-        {" pipeline ", SS_LABEL_PP},
-        {" pp ", SS_LABEL_PP},
-        {" embedding ", SS_LABEL_DP},
-        {" data parallel ", SS_LABEL_DP},
-        {" dp ", SS_LABEL_DP},
-        {" fsdp ", SS_LABEL_DP},
-        {" context ", SS_LABEL_CP},
-        {" cp ", SS_LABEL_CP},
-        {" tensor ", SS_LABEL_TP},
-        {" tp ", SS_LABEL_TP},
+        {" expert data ", SS_LABEL_DP},           {" expert | ep ", SS_LABEL_EP},
+        {" pipeline | pp ", SS_LABEL_PP},         {" embedding | data parallel | dp | fsdp ", SS_LABEL_DP},
+        {" context | cp ", SS_LABEL_CP},          {" tensor | tp ", SS_LABEL_TP},
         {" model parallel ", SS_LABEL_OPTIMIZER}, /* the gradients' norm */
     };
     char words[256];

@@ -71,12 +71,10 @@ static int add_timers(struct ss_observations *o, const struct ss_timer *timers, 
         what.fitted = fitted && what.measured >= SS_SMALLEST_TIMER * run->measured;
         ss_copy(what.run, sizeof what.run, run->id);
         ss_copy(what.id, sizeof what.id, timers[i].name);
-        if (isnan(ss_prediction_timer(&p, what.id))) {
-            size_t used = strlen(others);
-            snprintf(others + used, sizeof others - used, "%s %s", unknown++ ? "," : "", what.id);
-        } else if (what.measured > 0) {
+        if (isnan(ss_prediction_timer(&p, what.id)))
+            ss_append(others, sizeof others, "%s %s", unknown++ ? "," : "", what.id);
+        else if (what.measured > 0)
             rc = add(o, &what, err);
-        }
     }
     if (!rc && unknown)
         ss_note(notes, "%s", others);

@@ -25,20 +25,16 @@ static void source_of(const char *id, char *out, size_t size)
 static void describe(const struct ss_case *c, struct ss_validation_row *row)
 {
     const struct ss_job *job = &c->job;
-    int n = snprintf(row->configuration, sizeof row->configuration, "%.40s %dx%.24s %s tp%d pp%d cp%d",
-                     row->model, row->gpus, row->gpu, row->precision, job->tp, job->pp, job->cp);
-    size_t room = n > 0 && (size_t)n < sizeof row->configuration ? sizeof row->configuration - (size_t)n : 0;
-    char *end = row->configuration + (sizeof row->configuration - room);
-
-    if (!room)
-        return;
-    n = snprintf(end, room, "%s%.0d mbs%d gbs%d seq%d", job->layers_per_virtual_stage ? " lvs" : "",
-                 job->layers_per_virtual_stage, job->micro_batch, job->global_batch, job->seq_length);
-    if (n > 0 && (size_t)n < room && job->recompute.granularity != SS_RECOMPUTE_NONE)
-        snprintf(end + n, room - (size_t)n, " %s",
-                 job->recompute.granularity == SS_RECOMPUTE_FULL               ? "full"
-                 : job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
-                                                                               : "selective");
+    snprintf(row->configuration, sizeof row->configuration, "%.40s %dx%.24s %s tp%d pp%d cp%d", row->model,
+             row->gpus, row->gpu, row->precision, job->tp, job->pp, job->cp);
+    ss_append(row->configuration, sizeof row->configuration, "%s%.0d mbs%d gbs%d seq%d",
+              job->layers_per_virtual_stage ? " lvs" : "", job->layers_per_virtual_stage, job->micro_batch,
+              job->global_batch, job->seq_length);
+    if (job->recompute.granularity != SS_RECOMPUTE_NONE)
+        ss_append(row->configuration, sizeof row->configuration, " %s",
+                  job->recompute.granularity == SS_RECOMPUTE_FULL               ? "full"
+                  : job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
+                                                                                : "selective");
 }
 
 static void take(char *out, size_t size, const struct ss_case *c, const char *column, const char *missing)

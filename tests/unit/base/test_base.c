@@ -137,6 +137,13 @@ static void test_memory(void)
     CU_ASSERT_STRING_EQUAL(text, "abc");
     CU_ASSERT_FALSE(ss_copy(text, 0, "q"));
     CU_ASSERT_STRING_EQUAL(text, "abc");
+    text[1] = '\0';
+    CU_ASSERT_TRUE(ss_append(text, sizeof text, "%d", 42));
+    CU_ASSERT_STRING_EQUAL(text, "a42");
+    CU_ASSERT_FALSE(ss_append(text, sizeof text, "q"));
+    text[2] = '\0';
+    CU_ASSERT_FALSE(ss_append(text, sizeof text, "%s", "xyz"));
+    CU_ASSERT_STRING_EQUAL(text, "a4x");
 }
 
 static void test_stats(void)

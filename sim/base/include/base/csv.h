@@ -4,6 +4,7 @@
 #define SS_CSV_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "stepsim/error.h"
@@ -30,6 +31,9 @@ int ss_csv_column(const struct ss_csv *csv, const char *name);
 const char *ss_csv_field(const struct ss_csv *csv, size_t row, int column);
 /* Returns the line of the file on which a row begins. */
 int ss_csv_line(const struct ss_csv *csv, size_t row);
+/* The whole number in low..high of a field; else SS_ERR_INPUT with the line and the column's name. */
+int ss_csv_whole(const struct ss_csv *csv, size_t row, int column, int64_t low, int64_t high, int64_t *out,
+                 struct ss_error *err);
 
 /* Writes one field, in quotes where it needs them. */
 void ss_csv_write(FILE *out, const char *text);

@@ -25,12 +25,10 @@ const struct ss_foreign_kind *ss_foreign_kind_of(const struct ss_tree_node *root
 int ss_foreign_request(struct ss_request *r, struct ss_words *own, struct ss_tree *tree,
                        const struct ss_foreign_kind *kind, struct ss_error *err);
 
-/* ---- functions of the keymaps' rows; each list ends with a name of NULL ---- */
+/* ---- foreign_code.c: functions of the keymaps' rows; each list ends with a name of NULL ---- */
 
 extern const struct ss_key_code ss_core_code[], ss_nemo_code[], ss_nemo2_code[], ss_arguments_code[];
-/* megatron_arguments.c: the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
+/* foreign_code.c: the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
 const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
-/* core.c: that of core.map, which others include. */
-void ss_core_layout(struct ss_reading *r, struct ss_tree_node *node);
 
 #endif

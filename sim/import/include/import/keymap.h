@@ -109,6 +109,9 @@ struct ss_key_code {
     void (*call)(struct ss_reading *r, struct ss_tree_node *node);
 };
 
+/* Such a function, which may leave the node unread. */
+#define SS_KEY_CALLED(name) void name(struct ss_reading *r, struct ss_tree_node *node __attribute__((unused)))
+
 /* Reads workloads/importers/NAME.map and what it includes. The caller frees *out with ss_keymap_free. `code` ends with a name of NULL;
  * NULL: names of functions are not looked at. Errors, with file and line: SS_ERR_INPUT, SS_ERR_IO, SS_ERR_NOMEM. */
 int ss_keymap_load(const char *name, const struct ss_key_code *code, struct ss_keymap **out,

@@ -60,19 +60,6 @@ int ss_table_add_denied(const struct ss_table_row *r, const struct ss_table_colu
 /* table_flags.c: adds the words of the column `flags` in a place of their own; `columns` has those of all other columns. */
 int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *columns,
                        struct ss_request *out);
-/* recipes.c: adds the words of the release's recipe, in a place of their own, where the row leaves recompute unknown, or open whether
- * collectives of its tensor ranks overlap. */
-int ss_table_add_recipe(const struct ss_table_row *r, struct ss_request *out);
-/* table_model.c: loads the model of that name, where there is one. */
-int ss_table_load_named(struct ss_table_row *r);
-/* Adds what the model's name says and no column can, and what a row leaves to be assumed. */
-int ss_table_add_model(const struct ss_table_row *r, struct ss_request *out);
-
-/* Whether the column `flags` has a layout of the pipeline, which beats the columns of stages. */
-int ss_table_has_layout(const struct ss_table_row *r);
-/* Writes the layout of a mixture whose layers do not divide by its virtual stages, where the row does not say one: returns 1;
- * 0 where there is none to write. */
-int ss_table_layout(const struct ss_table_row *r, char *out, size_t size);
 /* Returns what the words of a row ask for; for a row whose flags are refused, what its columns say. Errors:
  * those of ss_table_request and of the words. */
 int ss_table_asked(const struct ss_table *t, int row, struct ss_asked *asked, struct ss_notes *notes,

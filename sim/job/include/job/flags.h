@@ -18,10 +18,6 @@ enum ss_flag_treatment {
     SS_FLAG_TREATMENTS
 };
 
-/* Reasons of flags whose effect is unknown. */
-#define SS_FLAG_GAIN_UNKNOWN "its gain is not known"
-#define SS_FLAG_COST_UNKNOWN "its cost is not known"
-
 /* Number of values, as in argparse: '0', '1', '+' (one or more), '*' (any). */
 struct ss_flag_group {
     int treatment;
@@ -29,8 +25,8 @@ struct ss_flag_group {
     const char *why;
     const char *names; /* space separated, without "--"; NULL ends the table */
 };
-extern const struct ss_flag_group ss_flag_groups[];
-extern const struct ss_flag_group ss_flag_ignored[]; /* all of SS_FLAG_NO_EFFECT */
+/* The rows of sim/job/megatron_flags.txt: flags, and names that are none. */
+extern const struct ss_flag_group ss_flag_groups[], ss_flags_elsewhere[];
 
 /* One named value of a flag; name NULL ends a list. */
 struct ss_flag_choice {
