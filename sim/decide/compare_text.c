@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "report/text.h"
 
 static int is_refused(const struct ss_side *s)
@@ -24,8 +25,7 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
         return;
     }
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    fputs(ss_text_band(u, time), out);
     fprintf(out, ", %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
     if (u->padding_fraction > 0)
         fprintf(out, " (%.1f %% padding)", 100 * u->padding_fraction);
@@ -86,54 +86,62 @@ static void write_head(const struct ss_contrast *c, int table, FILE *out)
         else
             fprintf(out, "%s%c %s%d", i ? ", " : "", 'A' + i, i ? "" : "stage ", stage);
     }
-    fprintf(out, ")\n%-22s", "");
-    for (int i = 0; i < c->n; i++)
-        fprintf(out, " %10c", 'A' + i);
-    for (int i = 1; i < c->n; i++)
-        fprintf(out, "      %c - A", 'A' + i);
-    fputs(c->n == 2 ? "   of A\n" : "\n", out);
+    fputs(")\n", out);
 }
 
-static void put(double value, const char *format, int digits, FILE *out)
-{
-    if (isnan(value))
-        fprintf(out, " %10s", "-");
-    else
-        fprintf(out, format, digits, fabs(value) < 0.5 * pow(10, -digits) ? 0.0 : value);
-}
+/* One of the tables of the text. */
+struct shown {
+    const struct ss_contrast *c;
+    int table;
+    double scale, total; /* of side A */
+};
 
-static void write_row(const struct ss_contrast *c, const struct ss_contrast_row *row, double scale,
-                      int digits, double total, FILE *out)
+static void table_rows(struct ss_report_table *t, const void *of)
 {
-    int any = row->is_total;
+    const struct shown *x = of;
+    const int n = x->c->n;
+    struct ss_cell cells[2 * SS_SIDES_MOST + 2];
+    struct ss_contrast_row row;
 
-    for (int i = 0; i < c->n; i++)
-        any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -digits);
-    if (!any)
-        return;
-    fprintf(out, "  %-20s", row->words);
-    for (int i = 0; i < c->n; i++)
-        put(row->value[i] * scale, " %10.*f", digits, out);
-    for (int i = 1; i < c->n; i++)
-        put((row->value[i] - row->value[0]) * scale, " %+10.*f", digits, out);
-    if (c->n == 2 && !isnan(row->value[1]))
-        put(100 * (row->value[1] - row->value[0]) / total, " %+6.*f %%", 1, out);
-    fputc('\n', out);
+    for (int i = 0; ss_contrast_row(x->c, x->table, i, &row); i++) {
+        int any = row.is_total, k = 0;
+        for (int s = 0; s < n; s++)
+            any |= fabs(row.value[s]) * x->scale >= 0.5 * pow(10, -t->decimals);
+        if (!any)
+            continue;
+        cells[k++] = SS_CELL(row.words);
+        for (int s = 0; s < n; s++)
+            cells[k++] = SS_CELL(row.value[s] * x->scale);
+        for (int s = 1; s < n; s++)
+            cells[k++] = SS_CELL((row.value[s] - row.value[0]) * x->scale);
+        if (n == 2)
+            cells[k++] = isnan(row.value[1]) ? SS_NO_CELL : SS_CELL((row.value[1] - row.value[0]) / x->total);
+        ss_report_table_row(t, cells, k);
+    }
 }
 
 static void write_table(const struct ss_contrast *c, int table, FILE *out)
 {
-    double scale = table == SS_CONTRAST_MEMORY ? 1 / SS_GIB : 1e3;
-    double total =
-        table == SS_CONTRAST_MEMORY ? c->side[0].summary.peak_device : c->side[0].summary.iteration_s;
-    int digits = total * scale >= 1000 ? 1 : total * scale >= 10 ? 2 : 4;
-    struct ss_contrast_row row;
+    const struct ss_summary *u = &c->side[0].summary;
+    const int memory = table == SS_CONTRAST_MEMORY;
+    const struct shown x = {c, table, memory ? 1 / SS_GIB : 1e3, memory ? u->peak_device : u->iteration_s};
+    char columns[512] = ":-20s";
+    size_t n = strlen(columns);
 
     if (!ss_contrast_has(&c->side[0], table))
         return;
+    for (int i = 0; i < c->n; i++)
+        n += (size_t)snprintf(columns + n, sizeof columns - n, "|%c:10.*f", 'A' + i);
+    for (int i = 1; i < c->n; i++)
+        n += (size_t)snprintf(columns + n, sizeof columns - n, "|%c - A:+10.*f", 'A' + i);
+    ss_copy(columns + n, sizeof columns - n, c->n == 2 ? "|of A:+6.1p %" : "");
     write_head(c, table, out);
-    for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
-        write_row(c, &row, scale, digits, total, out);
+    struct ss_report_table t = {.columns = columns,
+                                .indent = 2,
+                                .decimals = x.total * x.scale >= 1000 ? 1
+                                            : x.total * x.scale >= 10 ? 2
+                                                                      : 4};
+    ss_report_table_text(&t, table_rows, &x, out);
 }
 
 /* Whether all sides that are not refused have this text among their warnings. */

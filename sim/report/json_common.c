@@ -85,8 +85,7 @@ json_t *ss_json_string(const char *text)
 
 void ss_json_number(json_t *object, const char *key, double value)
 {
-    /* -0.0 would print a sign that means nothing */
-    ss_json_set(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
+    SS_PUT(object, SS_KEY(key, value));
 }
 
 void ss_json_integer(json_t *object, const char *key, int64_t value)
@@ -106,12 +105,7 @@ void ss_json_flag(json_t *object, const char *key, int value)
 
 void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
 {
-    const struct ss_metric *m = ss_metric_at(metric);
-
-    if (m->kind == SS_METRIC_COUNT)
-        ss_json_integer(object, m->key, (int64_t)ss_metric_value(metric, s));
-    else
-        ss_json_number(object, m->key, ss_metric_value(metric, s));
+    SS_PUT(object, SS_KEY(ss_metric_at(metric)->key, ss_metric_cell(metric, s)));
 }
 
 void ss_json_verdict(json_t *object, const struct ss_summary *s)

@@ -26,6 +26,14 @@ const char *ss_text_time(double seconds, char *buf, size_t size)
     return buf;
 }
 
+const char *ss_text_band(const struct ss_summary *u, char buf[32])
+{
+    buf[0] = '\0';
+    if (u->band_pct > 0)
+        snprintf(buf, 32, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    return buf;
+}
+
 /* Two digits of the spread: what comes behind them changes with the order of equal events. */
 static int holding(double spread)
 {
@@ -125,9 +133,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     char predicted[128], measured[32], mfu[64];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fputs(" an iteration", out);
+    fprintf(out, "%s an iteration", ss_text_band(u, measured));
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),
