@@ -214,7 +214,7 @@ int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *er
     write_answer(c, out);
     fprintf(out, "%s, %s tokens on %s (%s)\n\n", c->model, ss_report_count(c->tokens, tokens, sizeof tokens),
             c->platform, c->card);
-    ss_report_table_text(&t, point_rows, c, out);
+    ss_report_table_write(&t, SS_FORM_TEXT, point_rows, c, out);
     write_batches(c, out);
     if (c->chosen >= 0)
         write_chosen(&c->points[c->chosen], out);

@@ -89,59 +89,57 @@ static void write_head(const struct ss_contrast *c, int table, FILE *out)
     fputs(")\n", out);
 }
 
-/* One of the tables of the text. */
-struct shown {
-    const struct ss_contrast *c;
-    int table;
-    double scale, total; /* of side A */
-};
-
-static void table_rows(struct ss_report_table *t, const void *of)
+/* 0 where no digit shows: "-0.0" would be no difference. */
+static double visible(double value, int decimals)
 {
-    const struct shown *x = of;
-    const int n = x->c->n;
-    struct ss_cell cells[2 * SS_SIDES_MOST + 2];
-    struct ss_contrast_row row;
+    return fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value;
+}
 
-    for (int i = 0; ss_contrast_row(x->c, x->table, i, &row); i++) {
-        int any = row.is_total, k = 0;
-        for (int s = 0; s < n; s++)
-            any |= fabs(row.value[s]) * x->scale >= 0.5 * pow(10, -t->decimals);
-        if (!any)
-            continue;
-        cells[k++] = SS_CELL(row.words);
-        for (int s = 0; s < n; s++)
-            cells[k++] = SS_CELL(row.value[s] * x->scale);
-        for (int s = 1; s < n; s++)
-            cells[k++] = SS_CELL((row.value[s] - row.value[0]) * x->scale);
-        if (n == 2)
-            cells[k++] = isnan(row.value[1]) ? SS_NO_CELL : SS_CELL((row.value[1] - row.value[0]) / x->total);
-        ss_report_table_row(t, cells, k);
+static void write_row(struct ss_report_table *t, const struct ss_contrast *c,
+                      const struct ss_contrast_row *row, double scale, double total)
+{
+    struct ss_cell cells[2 * SS_SIDES_MOST + 1];
+    int any = row->is_total, k = 0;
+
+    cells[k++] = SS_CELL(row->words);
+    for (int i = 0; i < c->n; i++) {
+        any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -t->decimals);
+        cells[k++] = SS_CELL(row->value[i] * scale);
     }
+    for (int i = 1; i < c->n; i++)
+        cells[k++] = SS_CELL(visible((row->value[i] - row->value[0]) * scale, t->decimals));
+    if (c->n == 2)
+        cells[k++] =
+            isnan(row->value[1]) ? SS_NO_CELL : SS_CELL(visible((row->value[1] - row->value[0]) / total, 3));
+    if (any)
+        ss_report_table_row(t, cells, k);
 }
 
 static void write_table(const struct ss_contrast *c, int table, FILE *out)
 {
     const struct ss_summary *u = &c->side[0].summary;
     const int memory = table == SS_CONTRAST_MEMORY;
-    const struct shown x = {c, table, memory ? 1 / SS_GIB : 1e3, memory ? u->peak_device : u->iteration_s};
-    char columns[512] = ":-20s";
-    size_t n = strlen(columns);
+    const double scale = memory ? 1 / SS_GIB : 1e3, total = memory ? u->peak_device : u->iteration_s;
+    char columns[512];
+    struct ss_report_table t = {.columns = columns,
+                                .indent = 2,
+                                .decimals = total * scale >= 1000 ? 1
+                                            : total * scale >= 10 ? 2
+                                                                  : 4};
+    struct ss_contrast_row row;
+    int n = snprintf(columns, sizeof columns, ":-20s");
 
     if (!ss_contrast_has(&c->side[0], table))
         return;
     for (int i = 0; i < c->n; i++)
-        n += (size_t)snprintf(columns + n, sizeof columns - n, "|%c:10.*f", 'A' + i);
+        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%c:10.*f", 'A' + i);
     for (int i = 1; i < c->n; i++)
-        n += (size_t)snprintf(columns + n, sizeof columns - n, "|%c - A:+10.*f", 'A' + i);
-    ss_copy(columns + n, sizeof columns - n, c->n == 2 ? "|of A:+6.1p %" : "");
+        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%c - A:+10.*f", 'A' + i);
+    snprintf(columns + n, sizeof columns - (size_t)n, c->n == 2 ? "|of A:+6.1p %%" : "");
     write_head(c, table, out);
-    struct ss_report_table t = {.columns = columns,
-                                .indent = 2,
-                                .decimals = x.total * x.scale >= 1000 ? 1
-                                            : x.total * x.scale >= 10 ? 2
-                                                                      : 4};
-    ss_report_table_text(&t, table_rows, &x, out);
+    ss_report_table_begin(&t, out);
+    for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
+        write_row(&t, c, &row, scale, total);
 }
 
 /* Whether all sides that are not refused have this text among their warnings. */

@@ -178,7 +178,7 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
                                 .left_out = is_causal(f) ? 0 : 1u << 5};
     write_counts(f, out);
     fputc('\n', out);
-    ss_report_table_text(&t, point_rows, &(struct shown){f, top}, out);
+    ss_report_table_write(&t, SS_FORM_TEXT, point_rows, &(struct shown){f, top}, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);

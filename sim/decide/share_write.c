@@ -59,7 +59,7 @@ static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *er
 
     fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
             ss_level_name(x->level), ss_engine_name(x->engine));
-    ss_report_table_text(&t, job_rows, x, out);
+    ss_report_table_write(&t, SS_FORM_TEXT, job_rows, x, out);
     write_limit(x, out);
     fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
             x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",

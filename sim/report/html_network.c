@@ -6,6 +6,7 @@
 
 #include "report/common.h"
 #include "report/html.h"
+#include "report/table.h"
 
 #define COLUMNS 8
 #define BOX_W 134.0
@@ -166,20 +167,21 @@ static void topology(const struct ss_page *page, const int *owner)
 }
 
 /* Load over the window, as high as the link's own peak. */
-static void spark(const struct ss_page *page, int link, double peak)
+static const char *spark(const struct ss_bins *b, int link, double peak, char *buf, size_t size)
 {
-    const struct ss_bins *b = page->bins;
+    int n = snprintf(buf, size,
+                     "<svg class=\"spark\" width=\"120\" height=\"18\" aria-hidden=\"true\"><path d=\"M0 18");
 
-    fputs("<td><svg class=\"spark\" width=\"120\" height=\"18\" aria-hidden=\"true\"><path d=\"M0 18",
-          page->out);
     for (int s = 0; s < SPARK; s++) {
         double most = 0;
         int first = s * b->n / SPARK, last = (s + 1) * b->n / SPARK;
         for (int i = first; i < last || i == first; i++)
             most = fmax(most, ss_bins_load(b, link, i));
-        fprintf(page->out, "L%d %.1f", s, 18 - 17 * fmin(1, peak > 0 ? most / peak : 0));
+        n +=
+            snprintf(buf + n, size - (size_t)n, "L%d %.1f", s, 18 - 17 * fmin(1, peak > 0 ? most / peak : 0));
     }
-    fputs("L120 18z\"/></svg></td>", page->out);
+    snprintf(buf + n, size - (size_t)n, "L120 18z\"/></svg>");
+    return buf;
 }
 
 static int compare_bytes(const void *a, const void *b)
@@ -206,71 +208,45 @@ static double least_listed(const struct ss_page *page)
     return least;
 }
 
-static void links(const struct ss_page *page)
+static void link_rows(struct ss_report_table *t, const void *of)
 {
+    const struct ss_page *page = of;
     const struct ss_program *p = page->program;
+    const double *busy = page->timeline->iteration_s > 0 ? page->timeline->link_busy : NULL;
     double mean, most, least = least_listed(page);
-    int listed = 0;
+    char picture[SPARK * 16 + 128];
 
-    fprintf(page->out,
-            "<div class=\"wide\"><table><caption>Links; load is the share of the bandwidth%s</caption>\n",
-            page->run && ss_report_links_partial(page->run)
-                ? ", without what tensor, context and expert groups exchange (--level layer has it)"
-                : "");
-    fputs("<thead><tr><th "
-          "scope=\"col\">Link</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">GB/s</th><th "
-          "scope=\"col\">GB an "
-          "iteration</th><th scope=\"col\">mean load</th><th scope=\"col\">peak load</th><th "
-          "scope=\"col\">in use</th>"
-          "<th scope=\"col\">up to the peak, over time</th></tr></thead>\n<tbody>\n",
-          page->out);
-    for (int l = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
+    for (int l = 0, listed = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
         if (!(page->bins->link_bytes[l] > 0) || page->bins->link_bytes[l] < least)
             continue;
         listed++;
         link_load(page->bins, l, &mean, &most);
-        fputs("<tr><th scope=\"row\">", page->out);
-        ss_xml_escape(page->out, p->links[l].name);
-        fprintf(page->out,
-                "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
-                ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
-                page->bins->link_bytes[l] / 1e9, 100 * mean, 100 * most);
-        if (page->timeline->link_busy && page->timeline->iteration_s > 0)
-            fprintf(page->out, "<td>%.2f %%</td>",
-                    100 * page->timeline->link_busy[l] / page->timeline->iteration_s);
-        else
-            fputs("<td></td>", page->out);
-        spark(page, l, most);
-        fputs("</tr>\n", page->out);
+        SS_ROW(t, p->links[l].name, ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
+               page->bins->link_bytes[l] / 1e9, mean, most,
+               busy ? busy[l] / page->timeline->iteration_s : NAN,
+               spark(page->bins, l, most, picture, sizeof picture));
     }
-    fputs("</tbody></table></div>\n", page->out);
 }
 
-static void messages(const struct ss_page *page)
+static void message_rows(struct ss_report_table *t, const void *of)
 {
+    const struct ss_page *page = of;
     const struct ss_program *p = page->program;
 
-    if (p->nchannels == 0)
-        return;
-    fputs("<details><summary>Messages between classes</summary><div class=\"wide\"><table>\n<thead><tr><th "
-          "scope=\"col\">From</th><th scope=\"col\" class=\"text\">To</th><th scope=\"col\">Tag</th><th "
-          "scope=\"col\">Messages</th><th "
-          "scope=\"col\">MB each</th><th scope=\"col\">GB</th></tr></thead>\n<tbody>\n",
-          page->out);
     for (int c = 0; c < p->nchannels; c++) {
-        int n = page->bins->channel_messages[c];
-        fputs("<tr><th scope=\"row\">", page->out);
-        ss_xml_escape(page->out, p->classes[p->channels[c].from].name);
-        fputs("</th><td class=\"text\">", page->out);
-        ss_xml_escape(page->out, p->classes[p->channels[c].to].name);
-        fprintf(page->out, "</td><td>%d</td><td>%d</td><td>%.4g</td><td>%.4g</td></tr>\n", p->channels[c].tag,
-                n, n ? page->bins->channel_bytes[c] / n / 1e6 : 0, page->bins->channel_bytes[c] / 1e9);
+        const int n = page->bins->channel_messages[c];
+        const double bytes = page->bins->channel_bytes[c];
+        SS_ROW(t, p->classes[p->channels[c].from].name, p->classes[p->channels[c].to].name,
+               p->channels[c].tag, n, n ? bytes / n / 1e6 : 0.0, bytes / 1e9);
     }
-    fputs("</tbody></table></div></details>\n", page->out);
 }
 
 void ss_html_network(const struct ss_page *page)
 {
+    struct ss_report_table links = {.columns = "Link:s|Kind:s|GB/s:.4g|GB an iteration:.4g|mean load:.2p "
+                                               "%|peak load:.1p %|in use:.2p %|up to the peak, over time:h",
+                                    .title = "Links; load is the share of the bandwidth"};
+    struct ss_report_table messages = {.columns = "From:s|To:s|Tag:d|Messages:d|MB each:.4g|GB:.4g"};
     int *owner = ss_calloc((size_t)page->program->nlinks + 1, sizeof *owner);
 
     for (int l = 0; owner && l < page->program->nlinks; l++)
@@ -278,6 +254,13 @@ void ss_html_network(const struct ss_page *page)
     if (owner)
         topology(page, owner);
     free(owner);
-    links(page);
-    messages(page);
+    if (page->run && ss_report_links_partial(page->run))
+        links.title = "Links; load is the share of the bandwidth, without what tensor, context and expert "
+                      "groups exchange (--level layer has it)";
+    ss_report_table_write(&links, SS_FORM_PAGE, link_rows, page, page->out);
+    if (page->program->nchannels == 0)
+        return;
+    fputs("<details><summary>Messages between classes</summary>", page->out);
+    ss_report_table_write(&messages, SS_FORM_PAGE, message_rows, page, page->out);
+    fputs("</details>\n", page->out);
 }

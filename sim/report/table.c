@@ -2,13 +2,14 @@
 #include "report/table.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
 #include "report/common.h"
+#include "report/page.h"
 #include "report/text.h"
 
 #define CELL 96 /* bytes of a number with what stands behind it */
@@ -22,8 +23,10 @@ static struct ss_report_format format_of(const struct ss_report_table *t, char *
     for (p += f.gap; *p == '-' || *p == '+'; p++)
         *(*p == '-' ? &f.left : &f.sign) = 1;
     f.width = (int)strtol(p, &p, 10);
-    f.grows = *p == '*';
-    p += f.grows;
+    if (*p == '*') {
+        f.most = (int)strtol(p + 1, &p, 10);
+        f.most = f.most ? f.most : INT_MAX;
+    }
     if (p[0] == '.' && p[1] == '*') {
         f.decimals = t->decimals;
         p += 2;
@@ -31,7 +34,6 @@ static struct ss_report_format format_of(const struct ss_report_table *t, char *
         f.decimals = (int)strtol(p + 1, &p, 10);
     f.kind = *p;
     f.behind = *p ? p + 1 : p;
-    assert(!f.kind || strchr("sdfgtcpmuMGNT", f.kind));
     return f;
 }
 
@@ -62,8 +64,8 @@ static void begin(struct ss_report_table *t, enum ss_report_form form, FILE *out
         c->key = next_part(&parts, ":");
         c->data = format_of(t, parts);
         c->width = c->text.width + (int)strlen(c->text.behind);
-        if (c->text.grows && (int)strlen(c->head) > c->width)
-            c->width = (int)strlen(c->head);
+        if (!c->text.gap && t->n)
+            c->text.gap = c->text.left ? 2 : 1;
     }
 }
 
@@ -76,44 +78,19 @@ static bool is_shown(const struct ss_report_table *t, int column)
 
 static double scale_of(int kind)
 {
-    switch (kind) {
-    case 'p': return 100;
-    case 'm': return 1e3;
-    case 'u': return 1e6;
-    case 'M': return 1 / SS_MIB;
-    case 'G': return 1 / SS_GIB;
-    case 'N': return 1e-9;
-    case 'T': return 1e-12;
-    default: return 1;
-    }
-}
+    static const char kinds[] = "pmuMGNT";
+    static const double scales[] = {100, 1e3, 1e6, 1 / SS_MIB, 1 / SS_GIB, 1e-9, 1e-12};
+    const char *at = kind ? strchr(kinds, kind) : NULL;
 
-static struct ss_cell scaled(struct ss_cell c, int kind)
-{
-    if (c.kind == SS_CELL_NUMBER)
-        c.number *= scale_of(kind);
-    return c;
-}
-
-static void number_text(const struct ss_report_format *f, double value, char buf[CELL])
-{
-    int decimals = f->decimals < 0 ? 0 : f->decimals;
-
-    if (f->kind == 't')
-        ss_text_time(value, buf, CELL);
-    else if (f->kind == 'c')
-        ss_report_count(value, buf, CELL);
-    else if (f->kind == 'g')
-        snprintf(buf, CELL, f->sign ? "%+.*g" : "%.*g", decimals, value);
-    else /* a sign of 0 would mean nothing */
-        snprintf(buf, CELL, f->sign ? "%+.*f" : "%.*f", decimals,
-                 fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value);
+    assert(at || !kind || strchr("sdfgtch", kind));
+    return at ? scales[at - kinds] : 1;
 }
 
 /* What people read; "" of what is not known. */
 static const char *text_of(const struct ss_report_format *f, struct ss_cell c, char buf[CELL])
 {
-    double value = c.kind == SS_CELL_WHOLE ? (double)c.whole : c.number * scale_of(f->kind);
+    const double value = c.kind == SS_CELL_WHOLE ? (double)c.whole : c.number * scale_of(f->kind);
+    const int decimals = f->decimals < 0 ? 0 : f->decimals;
 
     buf[0] = '\0';
     if (c.kind == SS_CELL_TEXT)
@@ -122,32 +99,32 @@ static const char *text_of(const struct ss_report_format *f, struct ss_cell c, c
         return c.flag ? "yes" : "no";
     if (c.kind == SS_CELL_NONE || !isfinite(value))
         return buf;
-    if (f->kind == 'd' && c.kind == SS_CELL_WHOLE)
-        snprintf(buf, CELL, f->sign ? "%+" PRId64 : "%" PRId64, c.whole);
-    else
-        number_text(f, value, buf);
+    if (f->kind == 't')
+        ss_text_time(value, buf, CELL);
+    else if (f->kind == 'c')
+        ss_report_count(value, buf, CELL);
+    else if (f->kind == 'g')
+        snprintf(buf, CELL, "%.*g", decimals, value);
+    else /* "-0.0" says something where there are signs, alone */
+        snprintf(buf, CELL, f->sign ? "%+.*f" : "%.*f", decimals,
+                 !f->sign && fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value);
     strncat(buf, f->behind, CELL - strlen(buf) - 1);
     return buf;
 }
 
 /* ---- text ---- */
 
-/* Blanks wait for what follows them: no line ends with one. */
-static void put_blanks(struct ss_report_table *t, int n)
+/* Blanks wait for what follows them: no line ends with one. What is too long takes those of the next column. */
+static void put_cell(struct ss_report_table *t, const struct ss_report_format *f, int width, const char *text)
 {
-    t->blanks += n > 0 ? n : 0;
-}
+    const int n = (int)strlen(text), pad = width - n;
 
-static void put_cell(struct ss_report_table *t, int left, int width, const char *text)
-{
-    int pad = width - (int)strlen(text);
-
-    put_blanks(t, left ? 0 : pad);
-    if (text[0]) {
-        fprintf(t->out, "%*s%s", t->blanks, "", text);
+    t->blanks += f->left || pad < 0 ? 0 : pad;
+    if (n) {
+        fprintf(t->out, "%*s%s", t->blanks < f->gap ? f->gap : t->blanks, "", text);
         t->blanks = 0;
     }
-    put_blanks(t, left ? pad : 0);
+    t->blanks += f->left || pad < 0 ? pad : 0;
 }
 
 static void end_line(struct ss_report_table *t)
@@ -156,102 +133,71 @@ static void end_line(struct ss_report_table *t)
     t->blanks = 0;
 }
 
-static int gap_before(const struct ss_report_table *t, int column)
+static void text_row(struct ss_report_table *t, const struct ss_cell *cells, int n, int indent)
 {
-    const struct ss_report_format *f = &t->column[column].text;
-
-    return f->gap ? f->gap : column == 0 ? 0 : f->left ? 2 : 1;
-}
-
-static void text_row(struct ss_report_table *t, const struct ss_cell *cells, int n)
-{
+    static const struct ss_report_format rest = {.left = 1, .gap = 2};
     char buf[CELL];
 
-    put_blanks(t, t->indent);
+    t->blanks = t->indent - indent;
     for (int i = 0; i < n; i++) {
         const struct ss_report_column *c = &t->column[i];
-        int behind = (int)strlen(c->text.behind);
+        const int behind = (int)strlen(c->text.behind);
+        const char *text = text_of(&c->text, cells[i], buf);
         if (!is_shown(t, i))
             continue;
-        const char *text = text_of(&c->text, cells[i], buf);
-        if (i + 1 == n && n < t->n) {
-            put_blanks(t, 2);
-            put_cell(t, 1, 0, text);
-        } else if (cells[i].kind == SS_CELL_NUMBER && !text[0]) {
-            put_blanks(t, gap_before(t, i));
-            put_cell(t, c->text.left, c->width - behind, "-");
-            put_blanks(t, behind);
-        } else {
-            put_blanks(t, gap_before(t, i));
-            put_cell(t, c->text.left, c->width, text);
-        }
+        t->blanks += i + 1 == n && n < t->n ? rest.gap : c->text.gap;
+        if (i + 1 == n && n < t->n)
+            put_cell(t, &rest, 0, text);
+        else if (cells[i].kind == SS_CELL_NUMBER && !text[0]) {
+            put_cell(t, &c->text, c->width - behind, "-");
+            t->blanks += behind;
+        } else
+            put_cell(t, &c->text, c->width + indent, text);
+        indent = 0;
     }
-    end_line(t);
-}
-
-static void text_head(struct ss_report_table *t)
-{
-    int indent = t->indent;
-
-    for (int i = 0; i < t->n; i++)
-        if (is_shown(t, i)) {
-            put_blanks(t, gap_before(t, i));
-            put_cell(t, t->column[i].text.left, t->column[i].width + indent,
-                     t->title && i == 0 ? t->title : t->column[i].head);
-            indent = 0;
-        }
     end_line(t);
 }
 
 /* ---- pages ---- */
 
-static void page_cell(struct ss_report_table *t, int column, const char *element, const char *scope,
-                      const char *text)
-{
-    fprintf(t->out, "<%s%s%s>", element, scope,
-            column && t->column[column].text.kind == 's' ? " class=\"text\"" : "");
-    ss_xml_escape(t->out, text);
-    fprintf(t->out, "</%s>", element);
-}
-
-static void page_row(struct ss_report_table *t, const struct ss_cell *cells, int n)
+static void page_row(struct ss_report_table *t, const struct ss_cell *cells, int n, bool head)
 {
     char buf[CELL];
-    int left = 0;
 
-    for (int i = n - 1; i < t->n; i++)
-        left += is_shown(t, i);
     fputs("<tr>", t->out);
     for (int i = 0; i < n; i++) {
-        const char *text = text_of(&t->column[i].text, cells[i], buf);
+        const char *cell = head || i == 0 ? "th" : "td";
+        const struct ss_report_format *f = &t->column[i].text;
+        int left = 0;
         if (!is_shown(t, i))
             continue;
-        if (i + 1 == n && n < t->n) {
-            fprintf(t->out, "<td class=\"text\" colspan=\"%d\">", left);
-            ss_xml_escape(t->out, text);
-            fputs("</td>", t->out);
-        } else
-            page_cell(t, i, i ? "td" : "th", i ? "" : " scope=\"row\"", text);
+        for (int k = i; i + 1 == n && k < t->n; k++)
+            left += is_shown(t, k);
+        fprintf(t->out, "<%s%s%s", cell,
+                head ? " scope=\"col\""
+                : i  ? ""
+                     : " scope=\"row\"",
+                i && (f->kind == 's' || left > 1) ? " class=\"text\"" : "");
+        if (left > 1)
+            fprintf(t->out, " colspan=\"%d\"", left);
+        if (f->kind == 'h' && !head)
+            fprintf(t->out, ">%s</%s>", cells[i].text, cell);
+        else {
+            ss_page_text(t->out, ">", text_of(f, cells[i], buf), "</");
+            fprintf(t->out, "%s>", cell);
+        }
     }
-    fputs("</tr>\n", t->out);
-}
-
-static void page_head(struct ss_report_table *t)
-{
-    fputs("<div class=\"wide\"><table>", t->out);
-    if (t->title) {
-        fputs("<caption>", t->out);
-        ss_xml_escape(t->out, t->title);
-        fputs("</caption>", t->out);
-    }
-    fputs("\n<thead><tr>", t->out);
-    for (int i = 0; i < t->n; i++)
-        if (is_shown(t, i))
-            page_cell(t, i, "th", " scope=\"col\"", t->column[i].head);
-    fputs("</tr></thead>\n<tbody>\n", t->out);
+    fputs("</tr>", t->out);
 }
 
 /* ---- CSV, JSON ---- */
+
+static struct ss_cell scaled(struct ss_cell c, int kind)
+{
+    if (c.kind == SS_CELL_NUMBER)
+        c.number *= scale_of(kind);
+    return c;
+}
 
 static void csv_row(struct ss_report_table *t, const struct ss_cell *cells, int n)
 {
@@ -267,14 +213,6 @@ static void csv_row(struct ss_report_table *t, const struct ss_cell *cells, int 
         else
             ss_csv_write(t->out, text_of(&c->data, cells[i], buf));
     }
-    fputc('\n', t->out);
-}
-
-static void csv_head(struct ss_report_table *t)
-{
-    for (int i = 0, some = 0; i < t->n; i++)
-        if (t->column[i].key[0])
-            fprintf(t->out, "%s%s", some++ ? "," : "", t->column[i].key);
     fputc('\n', t->out);
 }
 
@@ -296,8 +234,8 @@ static void measure(struct ss_report_table *t, const struct ss_cell *cells, int 
 
     for (int i = 0; i < n - (n < t->n); i++) {
         struct ss_report_column *c = &t->column[i];
-        int width = c->text.grows ? (int)strlen(text_of(&c->text, cells[i], buf)) : 0;
-        c->width = width > c->width ? width : c->width;
+        const int width = c->text.most ? (int)strlen(text_of(&c->text, cells[i], buf)) : 0;
+        c->width = width > c->width && width <= c->text.most ? width : c->width;
     }
 }
 
@@ -305,57 +243,78 @@ void ss_report_table_row(struct ss_report_table *t, const struct ss_cell *cells,
 {
     assert(n <= t->n);
     switch (t->form) {
-    case SS_FORM_MEASURE: measure(t, cells, n); break;
-    case SS_FORM_TEXT: text_row(t, cells, n); break;
-    case SS_FORM_PAGE: page_row(t, cells, n); break;
+    case SS_FORM_TEXT: text_row(t, cells, n, 0); break;
+    case SS_FORM_PAGE:
+        page_row(t, cells, n, false);
+        fputc('\n', t->out);
+        break;
     case SS_FORM_CSV: csv_row(t, cells, n); break;
     case SS_FORM_JSON: json_row(t, cells, n); break;
+    case SS_FORM_MEASURE: measure(t, cells, n); break;
     }
 }
 
 void ss_report_table_line(struct ss_report_table *t, int column, const char *format, ...)
 {
-    int blanks = column ? t->indent + gap_before(t, column) : 0;
     va_list args;
 
     if (t->form != SS_FORM_TEXT)
         return;
+    t->blanks = column ? t->indent + t->column[column].text.gap : 0;
     for (int i = 0; i < column; i++)
-        blanks += is_shown(t, i) ? gap_before(t, i) + t->column[i].width : 0;
-    fprintf(t->out, "%*s", blanks, "");
+        t->blanks += is_shown(t, i) ? t->column[i].text.gap + t->column[i].width : 0;
+    fprintf(t->out, "%*s", t->blanks, "");
     va_start(args, format);
     vfprintf(t->out, format, args);
     va_end(args);
     end_line(t);
 }
 
-void ss_report_table_text(struct ss_report_table *t, ss_report_rows *rows, const void *of, FILE *out)
+static void write_head(struct ss_report_table *t)
+{
+    struct ss_cell heads[SS_COLUMNS_MOST];
+
+    for (int i = 0; i < t->n; i++)
+        heads[i] = ss_cell_text(t->form == SS_FORM_CSV ? t->column[i].key : t->column[i].head);
+    if (t->title && t->form != SS_FORM_PAGE)
+        heads[0] = ss_cell_text(t->title);
+    if (t->form == SS_FORM_TEXT)
+        text_row(t, heads, t->n, t->indent);
+    else if (t->form != SS_FORM_PAGE)
+        ss_report_table_row(t, heads, t->n);
+    else {
+        ss_page_text(t->out,
+                     t->title ? "<div class=\"wide\"><table><caption>" : "<div class=\"wide\"><table>",
+                     t->title ? t->title : "", t->title ? "</caption>\n<thead>" : "\n<thead>");
+        page_row(t, heads, t->n, true);
+        fputs("</thead>\n<tbody>\n", t->out);
+    }
+}
+
+void ss_report_table_begin(struct ss_report_table *t, FILE *out)
+{
+    begin(t, SS_FORM_TEXT, out);
+    write_head(t);
+}
+
+void ss_report_table_write(struct ss_report_table *t, enum ss_report_form form, ss_report_rows *rows,
+                           const void *of, FILE *out)
 {
     bool grows = false;
 
-    begin(t, SS_FORM_MEASURE, out);
+    begin(t, form, out);
     for (int i = 0; i < t->n; i++)
-        grows |= t->column[i].text.grows;
-    if (grows)
+        grows |= t->column[i].text.most > 0;
+    if (grows && form == SS_FORM_TEXT) {
+        t->form = SS_FORM_MEASURE;
+        write_head(t);
         rows(t, of);
-    t->form = SS_FORM_TEXT;
-    text_head(t);
+        t->form = SS_FORM_TEXT;
+    }
+    write_head(t);
     rows(t, of);
-}
-
-void ss_report_table_page(struct ss_report_table *t, ss_report_rows *rows, const void *of, FILE *out)
-{
-    begin(t, SS_FORM_PAGE, out);
-    page_head(t);
-    rows(t, of);
-    fputs("</tbody></table></div>\n", out);
-}
-
-void ss_report_table_csv(struct ss_report_table *t, ss_report_rows *rows, const void *of, FILE *out)
-{
-    begin(t, SS_FORM_CSV, out);
-    csv_head(t);
-    rows(t, of);
+    if (form == SS_FORM_PAGE)
+        fputs("</tbody></table></div>\n", out);
 }
 
 json_t *ss_report_table_json(struct ss_report_table *t, ss_report_rows *rows, const void *of)

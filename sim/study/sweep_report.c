@@ -54,7 +54,7 @@ void ss_sweep_table(const struct ss_sweep *s, bool page, FILE *out)
             "%:9.1p|GiB:7.1G|USD:9.3f|verdict:-s");
     struct ss_report_table t = {.columns = columns,
                                 .left_out = (!page * 4u | !causal * 16u | !priced * 256u) << s->nflags};
-    (page ? ss_report_table_page : ss_report_table_text)(&t, table_rows, s, out);
+    ss_report_table_write(&t, page ? SS_FORM_PAGE : SS_FORM_TEXT, table_rows, s, out);
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)

@@ -67,10 +67,10 @@ static inline double ss_known(double value)
 struct ss_cell ss_metric_cell(int metric, const struct ss_summary *s);
 #define SS_NO_CELL ((struct ss_cell){.kind = SS_CELL_NONE})
 
-/* SS_MAP(M, x, a, b) is M(x, a), M(x, b): of up to 20 arguments. SS_COUNT(a, b) is 2. */
+/* SS_MAP(M, x, a, b) is M(x, a), M(x, b): of up to 24 arguments. SS_COUNT(a, b) is 2. */
 #define SS_COUNT(...)                                                                                        \
-    SS_NTH(__VA_ARGS__, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-#define SS_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, nth, ...) nth
+    SS_NTH(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
+#define SS_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, nth, ...) nth
 #define SS_MAP(M, x, ...) SS_MAP_OF(SS_COUNT(__VA_ARGS__), M, x, __VA_ARGS__)
 #define SS_MAP_OF(n, M, x, ...) SS_MAP_PASTE(n, M, x, __VA_ARGS__)
 #define SS_MAP_PASTE(n, M, x, ...) SS_MAP_##n(M, x, __VA_ARGS__)
@@ -94,6 +94,10 @@ struct ss_cell ss_metric_cell(int metric, const struct ss_summary *s);
 #define SS_MAP_18(M, x, a, ...) M(x, a), SS_MAP_17(M, x, __VA_ARGS__)
 #define SS_MAP_19(M, x, a, ...) M(x, a), SS_MAP_18(M, x, __VA_ARGS__)
 #define SS_MAP_20(M, x, a, ...) M(x, a), SS_MAP_19(M, x, __VA_ARGS__)
+#define SS_MAP_21(M, x, a, ...) M(x, a), SS_MAP_20(M, x, __VA_ARGS__)
+#define SS_MAP_22(M, x, a, ...) M(x, a), SS_MAP_21(M, x, __VA_ARGS__)
+#define SS_MAP_23(M, x, a, ...) M(x, a), SS_MAP_22(M, x, __VA_ARGS__)
+#define SS_MAP_24(M, x, a, ...) M(x, a), SS_MAP_23(M, x, __VA_ARGS__)
 
 /* The cell of a value by its type. A comparison is an int: what is true or false is told by (bool). */
 #define SS_CELL(x)                                                                                           \
