@@ -69,7 +69,7 @@ int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err
         SS_ADD(&r, SS_FIELDS(p, nodes), SS_KEY("global_batch", p->batch), SS_FIELDS(p, flags, layout),
                SS_KEY("verdict", ss_outcome_word(p->summary.outcome)));
         add_figures(&r, p);
-        (i < 0 ? ss_record_head : ss_record_row)(&r, out);
+        ss_record_csv(&r, i < 0, out);
     }
     return ss_report_done(out, err);
 }

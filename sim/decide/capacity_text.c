@@ -207,8 +207,9 @@ static void write_inputs(const struct ss_capacity *c, FILE *out)
 
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns = "nodes:6d|GPUs:6d|layout:-36s|batch:6d|iteration:10t|days:8s|nine "
-                                           "of ten:13s|GPU-hours:9s|goodput:6.1p%|MWh:8s|USD:8s|verdict:-s"};
+    struct ss_report_table t = {.columns =
+                                    "nodes:6d|GPUs:6d|layout:-36s|batch:6d|iteration:10t|days:8s|"
+                                    "nine of ten:13s|GPU-hours:9s|goodput:6.1p%|MWh:8s|USD:8s|verdict:-s"};
     char tokens[32];
 
     write_answer(c, out);

@@ -75,8 +75,8 @@ int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err
             for (int s = 0; s < c->n; s++)
                 SS_ADD(&r, SS_KEY(c->side[s].name, scales[table] * row.value[s]));
             if (!lines++)
-                ss_record_head(&r, out);
-            ss_record_row(&r, out);
+                ss_record_csv(&r, true, out);
+            ss_record_csv(&r, false, out);
         }
     return ss_report_done(out, err);
 }

@@ -130,8 +130,8 @@ static void work_rows(struct ss_report_table *t, const void *of)
 
 static void write_terms(const struct ss_measured *m, enum ss_report_form form, FILE *out)
 {
-    struct ss_report_table t = {.columns = "Time, ms:-30s|measured:10.*m|predicted:10.*m|more:+10.*m|of the "
-                                           "whole:+7.1p %|hidden:10.*m|hidden, predicted:17.*m",
+    struct ss_report_table t = {.columns = "Time, ms:-30s|measured:10.*m|predicted:10.*m|more:+10.*m|"
+                                           "of the whole:+7.1p %|hidden:10.*m|hidden, predicted:17.*m",
                                 .indent = 2,
                                 .decimals = m->measured_s >= 1 ? 1 : 3};
     ss_report_table_write(&t, form, term_rows, m, out);

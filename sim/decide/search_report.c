@@ -173,8 +173,9 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns = "nodes:5d|GPUs:5d|layout:-38*s|iteration:10t|MFU %:6.1p|causal "
-                                           "%:8.1p|tokens/s/GPU:12.1f|GiB:7.1G|verdict:-s",
+    struct ss_report_table t = {.columns =
+                                    "nodes:5d|GPUs:5d|layout:-38*s|iteration:10t|MFU %:6.1p|causal %:8.1p|"
+                                    "tokens/s/GPU:12.1f|GiB:7.1G|verdict:-s",
                                 .left_out = is_causal(f) ? 0 : 1u << 5};
     write_counts(f, out);
     fputc('\n', out);
@@ -257,7 +258,7 @@ int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error
         add_layout(&r, p);
         SS_ADD(&r, SS_KEY("verdict", ss_outcome_word(p->summary.outcome)));
         add_figures(&r, p);
-        (i < 0 ? ss_record_head : ss_record_row)(&r, out);
+        ss_record_csv(&r, i < 0, out);
     }
     return ss_report_done(out, err);
 }

@@ -50,8 +50,9 @@ static void job_rows(struct ss_report_table *t, const void *of)
 
 /* What a text and JSON have of each job. */
 static const struct ss_report_table jobs = {
-    .columns = "job:-3*s:name|nodes:-5*s:nodes|GPUs:5d:gpus|alone:11t:alone_ms:m|beside:11t:beside_ms:m|"
-               "slower:-s|::least_ms:m|::most_ms:m|::slower_pct|::iterations|::limit_use"};
+    .columns = "job:-3*s:name|nodes:-5*s:nodes|GPUs:5d:gpus|alone:11t:alone_ms:m|"
+               "beside:11t:beside_ms:m|slower:-s|::least_ms:m|::most_ms:m|::slower_pct|"
+               "::iterations|::limit_use"};
 
 static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {

@@ -82,20 +82,11 @@ void ss_record_clear(struct ss_record *r, size_t first)
         r->at[i].cell = SS_NO_CELL;
 }
 
-void ss_record_head(const struct ss_record *r, FILE *out)
+void ss_record_csv(const struct ss_record *r, bool keys, FILE *out)
 {
     for (size_t i = 0; i < r->n; i++) {
         fputs(i ? "," : "", out);
-        ss_csv_write(out, r->at[i].key);
-    }
-    fputc('\n', out);
-}
-
-void ss_record_row(const struct ss_record *r, FILE *out)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        fputs(i ? "," : "", out);
-        ss_cell_csv(r->at[i].cell, out);
+        ss_cell_csv(keys ? ss_cell_text(r->at[i].key) : r->at[i].cell, out);
     }
     fputc('\n', out);
 }

@@ -123,10 +123,10 @@ static void kernel_rows(struct ss_report_table *t, const void *of)
     }
 }
 
-static const char kernel_columns[] =
-    "Kernel:-25s:operator|::kind|::part|pass: "
-    "-10s:pass|::peak_of|calls:9.0f:calls|ms:10.1m:ms:m|TFLOP/s:8.1T:tflops:T|peak "
-    "%:6.1p:peak_share|GB/s:6.0N:gbps:N|HBM %:6.1p:hbm_share|nearer to:-s:bound";
+static const char kernel_columns[] = "Kernel:-25s:operator|::kind|::part|pass: -10s:pass|::peak_of|"
+                                     "calls:9.0f:calls|ms:10.1m:ms:m|TFLOP/s:8.1T:tflops:T|"
+                                     "peak %:6.1p:peak_share|GB/s:6.0N:gbps:N|HBM %:6.1p:hbm_share|"
+                                     "nearer to:-s:bound";
 enum { NEARER_TO = 11 };
 
 void ss_text_kernels(const struct ss_run *run, FILE *out)

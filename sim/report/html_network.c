@@ -243,8 +243,8 @@ static void message_rows(struct ss_report_table *t, const void *of)
 
 void ss_html_network(const struct ss_page *page)
 {
-    struct ss_report_table links = {.columns = "Link:s|Kind:s|GB/s:.4g|GB an iteration:.4g|mean load:.2p "
-                                               "%|peak load:.1p %|in use:.2p %|up to the peak, over time:h",
+    struct ss_report_table links = {.columns = "Link:s|Kind:s|GB/s:.4g|GB an iteration:.4g|mean load:.2p %|"
+                                               "peak load:.1p %|in use:.2p %|up to the peak, over time:h",
                                     .title = "Links; load is the share of the bandwidth"};
     struct ss_report_table messages = {.columns = "From:s|To:s|Tag:d|Messages:d|MB each:.4g|GB:.4g"};
     int *owner = ss_calloc((size_t)page->program->nlinks + 1, sizeof *owner);

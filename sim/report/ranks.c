@@ -59,8 +59,8 @@ int ss_report_ranks(const struct ss_plan *plan, const struct ss_program *p, cons
         else
             add_class(&r, p, t, i);
         if (i == 0)
-            ss_record_head(&r, out);
-        ss_record_row(&r, out);
+            ss_record_csv(&r, true, out);
+        ss_record_csv(&r, false, out);
     }
     return ss_report_done(out, err);
 }

@@ -183,11 +183,11 @@ static void breakdown(const struct ss_result *r, FILE *out)
 /* Labels that matter on any stage are columns; the rest is summed. */
 static void stages(const struct ss_result *r, FILE *out)
 {
-    struct ss_report_table t = {
-        .columns = "Stage, ms:3d|comp+opt:12.1m|recompute:9.1m|tp+cp+ep:8.1m|dp+other:8.1m|pp:7.1m|"
-                   "bubble:7.1m|imbalance:9.1m|spread:7.1m",
-        .indent = 2,
-        .left_out = 1u << 8};
+    struct ss_report_table t = {.columns =
+                                    "Stage, ms:3d|comp+opt:12.1m|recompute:9.1m|tp+cp+ep:8.1m|dp+other:8.1m|"
+                                    "pp:7.1m|bubble:7.1m|imbalance:9.1m|spread:7.1m",
+                                .indent = 2,
+                                .left_out = 1u << 8};
 
     if (r->nstages < 2)
         return;
@@ -207,9 +207,8 @@ static void stages(const struct ss_result *r, FILE *out)
 
 void ss_text_memory(const struct ss_result *r, FILE *out)
 {
-    struct ss_report_table t = {.columns = "Memory, "
-                                           "GiB:-10s|weights:7.2G|gradients:9.2G|optimizer:9.2G|activations:"
-                                           "11.2G|logits:7.2G|other:7.2G|total:7.2G|: -s",
+    struct ss_report_table t = {.columns = "Memory, GiB:-10s|weights:7.2G|gradients:9.2G|optimizer:9.2G|"
+                                           "activations:11.2G|logits:7.2G|other:7.2G|total:7.2G|: -s",
                                 .indent = 2};
 
     fputc('\n', out);

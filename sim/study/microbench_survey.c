@@ -263,10 +263,10 @@ static void group_rows(struct ss_report_table *t, const void *of)
     }
 }
 
-static const struct ss_report_table groups = {
-    .columns = "platform:-28s:platform|kind: "
-               "-30s:kind|rows:5d:rows|mean:8.1f:mean_abs_pct|median:8.1f:median_abs_pct|worst:8.1f:worst_"
-               "abs_pct|bias %:+8.1f:bias_pct|::reason"};
+static const struct ss_report_table groups = {.columns =
+                                                  "platform:-28s:platform|kind: -30s:kind|rows:5d:rows|"
+                                                  "mean:8.1f:mean_abs_pct|median:8.1f:median_abs_pct|"
+                                                  "worst:8.1f:worst_abs_pct|bias %:+8.1f:bias_pct|::reason"};
 
 int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {

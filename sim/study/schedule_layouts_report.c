@@ -18,11 +18,10 @@ static const char *placement(const struct ss_search_layout *r)
 static void table_text(const struct ss_search_layouts *l, FILE *out)
 {
     struct ss_report_table t = {
-        .columns = l->cluster
-                       ? ":-1s|pp:4d|placement:-11s|iteration:9t|tokens/s/GPU:  "
-                         "12.4g|order:9t|bound:9t|above:6.2f %|bubble:  5.1p %|act GiB:8.1G|dev GiB:8.1G|:-s"
-                       : ":-1s|pp:4d|placement:-11s|length:10.6g|bound:10.6g|above:7.2f %|bubble:  5.1p "
-                         "%|memory:10.4g"};
+        .columns = l->cluster ? ":-1s|pp:4d|placement:-11s|iteration:9t|tokens/s/GPU:  12.4g|order:9t|"
+                                "bound:9t|above:6.2f %|bubble:  5.1p %|act GiB:8.1G|dev GiB:8.1G|:-s"
+                              : ":-1s|pp:4d|placement:-11s|length:10.6g|bound:10.6g|above:7.2f %|"
+                                "bubble:  5.1p %|memory:10.4g"};
     ss_report_table_begin(&t, out);
     for (int i = 0; i < l->n; i++) {
         const struct ss_search_layout *r = &l->rows[i];

@@ -51,8 +51,8 @@ static double capacity(const struct ss_comparison *c)
 
 static void integer_table(const struct ss_comparison *c, FILE *out)
 {
-    struct ss_report_table t = {.columns = "  schedule:-18s|v:2d|iteration:10.6g|bubble:  6.2p %|inside a "
-                                           "rank:10.6g|in flight:10.4g|sends:8d",
+    struct ss_report_table t = {.columns = "  schedule:-18s|v:2d|iteration:10.6g|bubble:  6.2p %|"
+                                           "inside a rank:10.6g|in flight:10.4g|sends:8d",
                                 .indent = 2};
     ss_report_table_begin(&t, out);
     for (int i = 0; i < c->n; i++) {
@@ -68,8 +68,9 @@ static void cluster_table(const struct ss_comparison *c, double best, FILE *out)
     char columns[256];
     struct ss_report_table t = {.columns = columns, .indent = 2};
     snprintf(columns, sizeof columns,
-             "  schedule:-18s|v:2d|iteration:9t|slower:+6.1p %%|bubble:  5.1p %%|imbalance:  7.1p "
-             "%%|exposed:8.1m ms|sends:6d|act GiB:8.1G|GiB/%.1f:8.1G|:-s",
+             "  schedule:-18s|v:2d|iteration:9t|slower:+6.1p %%|bubble:  5.1p %%|"
+             "imbalance:  7.1p %%|exposed:8.1m ms|sends:6d|act GiB:8.1G|GiB/%.1f:8.1G|"
+             ":-s",
              capacity(c) / SS_GIB);
     ss_report_table_begin(&t, out);
     for (int i = 0; i < c->n; i++) {

@@ -50,8 +50,8 @@ void ss_sweep_table(const struct ss_sweep *s, bool page, FILE *out)
     for (int f = 0; f < s->nflags; f++)
         n += (size_t)snprintf(columns + n, sizeof columns - n, "%s:-*s|", s->flags[f].name);
     ss_copy(columns + n, sizeof columns - n,
-            "GPUs:  5d|iteration:10t|\302\261 %:6.1f|MFU %:6.1p|causal %:8.1p|tokens/s/GPU:12.1f|bubble "
-            "%:9.1p|GiB:7.1G|USD:9.3f|verdict:-s");
+            "GPUs:  5d|iteration:10t|\302\261 %:6.1f|MFU %:6.1p|causal %:8.1p|"
+            "tokens/s/GPU:12.1f|bubble %:9.1p|GiB:7.1G|USD:9.3f|verdict:-s");
     struct ss_report_table t = {.columns = columns,
                                 .left_out = (!page * 4u | !causal * 16u | !priced * 256u) << s->nflags};
     ss_report_table_write(&t, page ? SS_FORM_PAGE : SS_FORM_TEXT, table_rows, s, out);
@@ -163,7 +163,7 @@ int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err
         ss_record_metrics(&r, u);
         if (u->outcome == SS_OUTCOME_REFUSED)
             ss_record_clear(&r, first);
-        (i < 0 ? ss_record_head : ss_record_row)(&r, out);
+        ss_record_csv(&r, i < 0, out);
     }
     return ss_report_done(out, err);
 }

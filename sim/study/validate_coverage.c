@@ -47,9 +47,8 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
             100 * SS_BAND_SHARE);
     for (int memory = 0; memory < 2 && !rc; memory++) {
         struct ss_report_table t = {
-            .columns =
-                "  source:-24s|models: -8s|::source|::mixtures|runs:6d:runs|counted:8.0f:weight|inside "
-                "%:9.0p:inside_pct:p|band +-%:8.1f:band_pct",
+            .columns = "  source:-24s|models: -8s|::source|::mixtures|runs:6d:runs|"
+                       "counted:8.0f:weight|inside %:9.0p:inside_pct:p|band +-%:8.1f:band_pct",
             .indent = 2};
         struct ss_coverage c;
         rc = ss_bands_coverage(bands, memory, &c, err);

@@ -11,12 +11,11 @@
 #include "study/study_internal.h"
 
 /* As digits hold: a difference below them is none. */
-static const char row_columns[] =
-    "::table|::id|::model|::platform|::stack|::card|::gpus|::precision|::"
-    "parameters:.4g|::quality|::outcome|::predicted_outcome|::right|"
-    "::measured_ms:.6g|::predicted_ms:.6g|::error_pct:.2f|::memory_kind|::measured_"
-    "mib:.6g|::predicted_mib:.6g|::memory_error_pct:.2f|"
-    "::experts|::source|::family|::weight:.6g";
+static const char row_columns[] = "::table|::id|::model|::platform|::stack|::card|::gpus|::precision|"
+                                  "::parameters:.4g|::quality|::outcome|::predicted_outcome|::right|"
+                                  "::measured_ms:.6g|::predicted_ms:.6g|::error_pct:.2f|::memory_kind|"
+                                  "::measured_mib:.6g|::predicted_mib:.6g|::memory_error_pct:.2f|::experts|"
+                                  "::source|::family|::weight:.6g";
 
 static void write_rows(struct ss_report_table *t, const void *of)
 {

@@ -108,9 +108,9 @@ static void summary_rows(struct ss_report_table *t, const void *of)
 
 /* Text and JSON of timers. */
 static const struct ss_report_table timers = {
-    .columns =
-        "Timers:-12s:id|of the last rank: "
-        "-36s:timer|measured:10.2m:measured_ms:m|predicted:10.2m:predicted_ms:m|error:+7.1f:error_pct"};
+    .columns = "Timers:-12s:id|of the last rank: -36s:timer|"
+               "measured:10.2m:measured_ms:m|predicted:10.2m:predicted_ms:m|"
+               "error:+7.1f:error_pct"};
 
 static void timer_rows(struct ss_report_table *t, const void *of)
 {
@@ -143,13 +143,13 @@ static void print_timers(const struct ss_validation *v, FILE *out)
 int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
     struct ss_report_table runs = {.columns =
-                                       "id:-4*44s|configuration: "
-                                       "-13*s|measured:10.1m|predicted:10.1m|error:+7.1f|measured:8.0M|"
-                                       "predicted:8.0M|error:+7.1f|quality:-10s|measured, verdict: -s"};
-    struct ss_report_table errors = {.columns =
-                                         ":-30s|rows:5d|mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|rows:  "
-                                         "5d|mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|   right: -s",
-                                     .indent = 2};
+                                       "id:-4*44s|configuration: -13*s|measured:10.1m|predicted:10.1m|"
+                                       "error:+7.1f|measured:8.0M|predicted:8.0M|error:+7.1f|quality:-10s|"
+                                       "measured, verdict: -s"};
+    struct ss_report_table errors = {
+        .columns = ":-30s|rows:5d|mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|rows:  5d|"
+                   "mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|   right: -s",
+        .indent = 2};
 
     ss_report_table_write(&runs, SS_FORM_TEXT, run_rows, v, out);
     fprintf(out, "\n%-32s %-36s %-36s %s\n", "Errors in %", "time", "memory", "outcomes");

@@ -29,26 +29,16 @@ struct ss_keyed {
     struct ss_cell cell;
 };
 
-static inline struct ss_cell ss_cell_whole(int64_t value)
-{
-    return (struct ss_cell){.kind = SS_CELL_WHOLE, .whole = value};
-}
-static inline struct ss_cell ss_cell_number(double value)
-{
-    return (struct ss_cell){.kind = SS_CELL_NUMBER, .number = value};
-}
-static inline struct ss_cell ss_cell_text(const char *value)
-{
-    return (struct ss_cell){.kind = SS_CELL_TEXT, .text = value};
-}
-static inline struct ss_cell ss_cell_flag(bool value)
-{
-    return (struct ss_cell){.kind = SS_CELL_FLAG, .flag = value};
-}
-static inline struct ss_cell ss_cell_json(json_t *value)
-{
-    return (struct ss_cell){.kind = SS_CELL_JSON, .json = value};
-}
+#define SS_CELL_MAKER(name, symbol, type)                                                                    \
+    static inline struct ss_cell ss_cell_##name(type value)                                                  \
+    {                                                                                                        \
+        return (struct ss_cell){.kind = SS_CELL_##symbol, .name = value};                                    \
+    }
+SS_CELL_MAKER(whole, WHOLE, int64_t)
+SS_CELL_MAKER(number, NUMBER, double)
+SS_CELL_MAKER(text, TEXT, const char *)
+SS_CELL_MAKER(flag, FLAG, bool)
+SS_CELL_MAKER(json, JSON, json_t *)
 static inline struct ss_cell ss_cell_same(struct ss_cell cell)
 {
     return cell;
@@ -67,37 +57,16 @@ static inline double ss_known(double value)
 struct ss_cell ss_metric_cell(int metric, const struct ss_summary *s);
 #define SS_NO_CELL ((struct ss_cell){.kind = SS_CELL_NONE})
 
-/* SS_MAP(M, x, a, b) is M(x, a), M(x, b): of up to 24 arguments. SS_COUNT(a, b) is 2. */
-#define SS_COUNT(...)                                                                                        \
-    SS_NTH(__VA_ARGS__, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1)
-#define SS_NTH(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, nth, ...) nth
-#define SS_MAP(M, x, ...) SS_MAP_OF(SS_COUNT(__VA_ARGS__), M, x, __VA_ARGS__)
-#define SS_MAP_OF(n, M, x, ...) SS_MAP_PASTE(n, M, x, __VA_ARGS__)
-#define SS_MAP_PASTE(n, M, x, ...) SS_MAP_##n(M, x, __VA_ARGS__)
-#define SS_MAP_1(M, x, a) M(x, a)
-#define SS_MAP_2(M, x, a, ...) M(x, a), SS_MAP_1(M, x, __VA_ARGS__)
-#define SS_MAP_3(M, x, a, ...) M(x, a), SS_MAP_2(M, x, __VA_ARGS__)
-#define SS_MAP_4(M, x, a, ...) M(x, a), SS_MAP_3(M, x, __VA_ARGS__)
-#define SS_MAP_5(M, x, a, ...) M(x, a), SS_MAP_4(M, x, __VA_ARGS__)
-#define SS_MAP_6(M, x, a, ...) M(x, a), SS_MAP_5(M, x, __VA_ARGS__)
-#define SS_MAP_7(M, x, a, ...) M(x, a), SS_MAP_6(M, x, __VA_ARGS__)
-#define SS_MAP_8(M, x, a, ...) M(x, a), SS_MAP_7(M, x, __VA_ARGS__)
-#define SS_MAP_9(M, x, a, ...) M(x, a), SS_MAP_8(M, x, __VA_ARGS__)
-#define SS_MAP_10(M, x, a, ...) M(x, a), SS_MAP_9(M, x, __VA_ARGS__)
-#define SS_MAP_11(M, x, a, ...) M(x, a), SS_MAP_10(M, x, __VA_ARGS__)
-#define SS_MAP_12(M, x, a, ...) M(x, a), SS_MAP_11(M, x, __VA_ARGS__)
-#define SS_MAP_13(M, x, a, ...) M(x, a), SS_MAP_12(M, x, __VA_ARGS__)
-#define SS_MAP_14(M, x, a, ...) M(x, a), SS_MAP_13(M, x, __VA_ARGS__)
-#define SS_MAP_15(M, x, a, ...) M(x, a), SS_MAP_14(M, x, __VA_ARGS__)
-#define SS_MAP_16(M, x, a, ...) M(x, a), SS_MAP_15(M, x, __VA_ARGS__)
-#define SS_MAP_17(M, x, a, ...) M(x, a), SS_MAP_16(M, x, __VA_ARGS__)
-#define SS_MAP_18(M, x, a, ...) M(x, a), SS_MAP_17(M, x, __VA_ARGS__)
-#define SS_MAP_19(M, x, a, ...) M(x, a), SS_MAP_18(M, x, __VA_ARGS__)
-#define SS_MAP_20(M, x, a, ...) M(x, a), SS_MAP_19(M, x, __VA_ARGS__)
-#define SS_MAP_21(M, x, a, ...) M(x, a), SS_MAP_20(M, x, __VA_ARGS__)
-#define SS_MAP_22(M, x, a, ...) M(x, a), SS_MAP_21(M, x, __VA_ARGS__)
-#define SS_MAP_23(M, x, a, ...) M(x, a), SS_MAP_22(M, x, __VA_ARGS__)
-#define SS_MAP_24(M, x, a, ...) M(x, a), SS_MAP_23(M, x, __VA_ARGS__)
+/* SS_MAP(M, x, a, b) is M(x, a), M(x, b): of up to 80 arguments. M has no SS_MAP of its own. */
+#define SS_MAP(M, x, ...) SS_AGAIN(SS_MAP_STEP(M, x, __VA_ARGS__))
+#define SS_MAP_STEP(M, x, a, ...) M(x, a) __VA_OPT__(, SS_MAP_NEXT SS_NOTHING()()(M, x, __VA_ARGS__))
+#define SS_MAP_NEXT() SS_MAP_STEP
+#define SS_NOTHING()
+#define SS_AGAIN(...) SS_AGAIN_27(SS_AGAIN_27(SS_AGAIN_27(__VA_ARGS__)))
+#define SS_AGAIN_27(...) SS_AGAIN_9(SS_AGAIN_9(SS_AGAIN_9(__VA_ARGS__)))
+#define SS_AGAIN_9(...) SS_AGAIN_3(SS_AGAIN_3(SS_AGAIN_3(__VA_ARGS__)))
+#define SS_AGAIN_3(...) SS_AGAIN_1(SS_AGAIN_1(SS_AGAIN_1(__VA_ARGS__)))
+#define SS_AGAIN_1(...) __VA_ARGS__
 
 /* The cell of a value by its type. A comparison is an int: what is true or false is told by (bool). */
 #define SS_CELL(x)                                                                                           \
@@ -108,7 +77,8 @@ struct ss_cell ss_metric_cell(int metric, const struct ss_summary *s);
              : ss_cell_whole, unsigned long                                                                  \
              : ss_cell_whole, long long                                                                      \
              : ss_cell_whole, unsigned long long                                                             \
-             : ss_cell_whole, double                                                                         \
+             : ss_cell_whole, float                                                                          \
+             : ss_cell_number, double                                                                        \
              : ss_cell_number, char *                                                                        \
              : ss_cell_text, const char *                                                                    \
              : ss_cell_text, json_t *                                                                        \
@@ -161,9 +131,8 @@ void ss_record_add(struct ss_record *r, const struct ss_keyed *keys);
 void ss_record_metrics(struct ss_record *r, const struct ss_summary *s);
 /* Takes the values away from number `first` on: the keys stay. */
 void ss_record_clear(struct ss_record *r, size_t first);
-/* The keys, or the values, as a line. */
-void ss_record_head(const struct ss_record *r, FILE *out);
-void ss_record_row(const struct ss_record *r, FILE *out);
+/* A line of CSV: the keys, or the values. */
+void ss_record_csv(const struct ss_record *r, bool keys, FILE *out);
 /* A value as a field of CSV, in 10 significant digits: nothing where it is not known, a flag as 0 or 1. */
 void ss_cell_csv(struct ss_cell cell, FILE *out);
 

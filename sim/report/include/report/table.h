@@ -65,7 +65,9 @@ struct ss_report_table {
  * number that is not known is "-" in text, empty on pages and in CSV, null in JSON. */
 void ss_report_table_row(struct ss_report_table *t, const struct ss_cell *cells, int n);
 #define SS_ROW(t, ...)                                                                                       \
-    ss_report_table_row(t, (const struct ss_cell[])SS_CELLS(__VA_ARGS__), SS_COUNT(__VA_ARGS__))
+    ss_report_table_row(                                                                                     \
+        t, (const struct ss_cell[])SS_CELLS(__VA_ARGS__),                                                    \
+        (int)(sizeof((const struct ss_cell[])SS_CELLS(__VA_ARGS__)) / sizeof(struct ss_cell)))
 /* A line of a text between its rows, which begins as column number `column` does; nothing in other forms. */
 void ss_report_table_line(struct ss_report_table *t, int column, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
