@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "decide/contrast.h"
+#include "report/chart.h"
 #include "report/common.h"
 #include "report/page.h"
 #include "report/svg.h"
@@ -258,54 +259,43 @@ static const char *color_of(int term)
     return ss_color_label(label[term]);
 }
 
-static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
+static void draw_bar(const struct ss_chart *k, const double *term, const char *name, double y)
 {
-    char title[160], time[32];
-    double x = SS_CONTRAST_LEFT;
+    struct ss_chart_part parts[SS_REAL_COUNT];
 
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (!(term[t] > 0))
-            continue;
-        snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
-                 ss_text_time(term[t], time, sizeof time));
-        ss_contrast_box(x, y, term[t] * scale, color_of(t), title, out);
-        x += term[t] * scale;
-    }
-    ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        parts[t] = (struct ss_chart_part){ss_real_term_words(t), color_of(t), term[t]};
+    ss_chart_bar(k, y, SS_CONTRAST_BAR, "", parts, SS_REAL_COUNT, false);
+    ss_svg_text(k->out, k->x, y - 6, "small", name);
 }
 
 /* Two rows, for all terms do not fit into one. */
 static void draw_legend(const struct ss_measured *m, FILE *out)
 {
-    double x = SS_CONTRAST_LEFT;
+    struct ss_legend rows[] = {ss_legend_at(out, SS_CONTRAST_LEFT, 46, INFINITY),
+                               ss_legend_at(out, SS_CONTRAST_LEFT, 46 + SS_LEGEND_ROW, INFINITY)};
 
-    fputs("<g>\n", out);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (t == SS_REAL_TP) {
-            fputs("</g>\n<g transform=\"translate(0 20)\">\n", out);
-            x = SS_CONTRAST_LEFT;
-        }
+    for (int t = 0; t < SS_REAL_COUNT; t++)
         if (is_used(m, t, 1e-12))
-            x = ss_svg_key(out, x, color_of(t), ss_real_term_words(t));
-    }
-    fputs("</g>\n", out);
+            ss_legend_key(&rows[t >= SS_REAL_TP], color_of(t), ss_real_term_words(t));
 }
 
 static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    double most = fmax(m->measured_s, m->predicted_s), scale = SS_CONTRAST_WIDTH / most;
+    const struct ss_chart k = {
+        out, SS_CONTRAST_LEFT, 84, SS_CONTRAST_WIDTH, 116, .across.to = fmax(m->measured_s, m->predicted_s)};
     char name[400], time[32];
 
     ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
                  "A bar of the measured iteration by term, and one of the predicted one.");
     ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
     draw_legend(m, out);
-    ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);
+    ss_chart_seconds(&k);
     snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
-    draw_bar(m->measured, name, 108, scale, out);
+    draw_bar(&k, m->measured, name, 108);
     snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
              ss_text_time(m->predicted_s, time, sizeof time));
-    draw_bar(m->predicted, name, 166, scale, out);
+    draw_bar(&k, m->predicted, name, 166);
     ss_svg_end(out);
     return ss_report_done(out, err);
 }

@@ -88,9 +88,8 @@ static void notes(const struct ss_page *page, const struct ss_notes *list, const
     if (list->n == 0)
         fprintf(page->out, "<p>%s</p>\n", none);
     for (unsigned long i = 0; i < list->n; i++) {
-        fputs(i == 0 ? "<ul>\n<li>" : "<li>", page->out);
-        ss_xml_escape(page->out, list->text[i]);
-        fputs(i + 1 == list->n ? "</li>\n</ul>\n" : "</li>\n", page->out);
+        ss_page_text(page->out, i == 0 ? "<ul>\n<li>" : "<li>", list->text[i],
+                     i + 1 == list->n ? "</li>\n</ul>\n" : "</li>\n");
     }
 }
 

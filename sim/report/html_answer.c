@@ -5,7 +5,6 @@
 #include "report/common.h"
 #include "report/html.h"
 #include "report/names.h"
-#include "report/page.h"
 #include "report/table.h"
 #include "report/text.h"
 

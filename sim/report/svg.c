@@ -141,18 +141,8 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
     ss_svg_number(out, x);
     fputs("\" y=\"", out);
     ss_svg_number(out, y);
-    fprintf(out, "\" class=\"%s\">", class_name);
-    ss_xml_escape(out, text);
-    fputs("</text>\n", out);
-}
-
-double ss_svg_key(FILE *out, double x, const char *fill, const char *text)
-{
-    if (out) {
-        fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
-        ss_svg_text(out, x + 19, 56, "small", text);
-    }
-    return x + 34 + 6.4 * (double)strlen(text);
+    fprintf(out, "\" class=\"%s", class_name);
+    ss_page_text(out, "\">", text, "</text>\n");
 }
 
 const char *ss_svg_phase(int phase)
@@ -163,17 +153,50 @@ const char *ss_svg_phase(int phase)
     return phase >= 0 && phase < SS_PHASE_COUNT ? phases[phase] : "outside the schedule";
 }
 
-static void line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
+void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
     fprintf(out, "<path class=\"%s\" d=\"M", class_name);
-    ss_svg_number(out, x1);
-    fputc(' ', out);
-    ss_svg_number(out, y1);
+    ss_svg_point(out, x1, y1);
     fputc('L', out);
-    ss_svg_number(out, x2);
-    fputc(' ', out);
-    ss_svg_number(out, y2);
+    ss_svg_point(out, x2, y2);
     fputs("\"/>\n", out);
+}
+
+void ss_svg_point(FILE *out, double x, double y)
+{
+    ss_svg_number(out, x);
+    fputc(' ', out);
+    ss_svg_number(out, y);
+}
+
+void ss_svg_rect(FILE *out, const char *class_name, double x, double y, double width, double height)
+{
+    static const char *const names[] = {"x", "y", "width", "height"};
+    const double values[] = {x, y, width, height};
+
+    fprintf(out, "<rect class=\"%s\"", class_name);
+    for (int i = 0; i < 4; i++) {
+        fprintf(out, " %s=\"", names[i]);
+        ss_svg_number(out, values[i]);
+        fputc('"', out);
+    }
+}
+
+void ss_svg_title(FILE *out, const char *title, const char *element)
+{
+    ss_page_text(out, "<title>", title, "</title>");
+    fprintf(out, "</%s>\n", element);
+}
+
+void ss_svg_box(FILE *out, double x, double y, double width, double height, const char *fill,
+                const char *title)
+{
+    ss_svg_rect(out, "b", x, y, width, height);
+    fprintf(out, " fill=\"%s\"%s>", fill, title ? "" : "/");
+    if (title)
+        ss_svg_title(out, title, "rect");
+    else
+        fputc('\n', out);
 }
 
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
@@ -184,10 +207,10 @@ void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, d
     int ticks = range > 0 ? (int)fmin(floor(end * (1 + 1e-12) / step) - first + 1, width) : 0;
     char text[48];
 
-    line(out, "axis", x, y, x + width, y);
+    ss_svg_line(out, "axis", x, y, x + width, y);
     for (int n = 0; n < ticks; n++) {
         double i = first + n, at = x + (i * step - start) / range * width;
-        line(out, "grid", at, top, at, y);
+        ss_svg_line(out, "grid", at, top, at, y);
         if (seconds)
             ss_axis_time(i * step, step, end, text, sizeof text);
         else

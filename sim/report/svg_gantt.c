@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/stats.h"
+#include "report/chart.h"
 #include "report/names.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -179,13 +180,8 @@ static void put_box(const struct chart *k, const struct ss_lane *lane, const str
         y += 6;
         h -= 12;
     }
-    fputs("<rect class=\"b\" x=\"", k->out);
-    ss_svg_number(k->out, x);
-    fputs("\" y=\"", k->out);
-    ss_svg_number(k->out, y);
-    fputs("\" width=\"", k->out);
-    ss_svg_number(k->out, width);
-    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"", h, fill);
+    ss_svg_rect(k->out, "b", x, y, width, h);
+    fprintf(k->out, " fill=\"%s\"", fill);
     if (box->count > 1) /* the share of it that is not idle */
         fprintf(k->out, " fill-opacity=\"%.2f\"", fmax(0.3, fmin(1, box->busy / (box->end - box->start))));
     if (box->kind == SS_BOX_RUN && box->count == 1 &&
@@ -251,8 +247,8 @@ static void put_labels(const struct chart *k, const struct ss_lane *lane, double
 
 static void put_track(const struct chart *k, double y, double height)
 {
-    fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n", LEFT, y,
-            k->width, height);
+    ss_svg_rect(k->out, "track", LEFT, y, k->width, height);
+    fputs("/>\n", k->out);
 }
 
 static double busy_share(const struct ss_timeline *t, int cls)
@@ -304,37 +300,38 @@ static double put_legend(const struct chart *k)
 {
     const struct ss_record_book *b = k->book;
     unsigned phase = 0, label = 0;
-    double x = LEFT;
+    struct ss_legend l = ss_legend_at(k->out, LEFT, 46, INFINITY);
     char buf[8], text[48];
 
-    for (int l = 0; l < b->nlanes; l++)
-        for (size_t i = 0; i < b->lanes[l].n; i++) {
-            const struct ss_box *box = &b->lanes[l].boxes[i];
+    for (int n = 0; n < b->nlanes; n++)
+        for (size_t i = 0; i < b->lanes[n].n; i++) {
+            const struct ss_box *box = &b->lanes[n].boxes[i];
             if (box->kind == SS_BOX_RUN)
-                phase |= 1u << (b->program->classes[b->lanes[l].cls].slots[box->slot].phase + 1);
+                phase |= 1u << (b->program->classes[b->lanes[n].cls].slots[box->slot].phase + 1);
             else if (box->kind != SS_BOX_SEND)
                 label |= 1u << box->label;
         }
     for (int i = 0; i < SS_PHASE_COUNT && k->color == SS_COLOR_PHASE; i++)
         if (phase & 2u << i)
-            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), ss_svg_phase(i));
+            ss_legend_key(&l, ss_color_phase(i, 0, k->chunks, buf), ss_svg_phase(i));
     if (k->color == SS_COLOR_PHASE && k->chunks > 1) {
         snprintf(text, sizeof text, k->chunks > 2 ? "lighter: chunk 1 to %d" : "lighter: chunk %d",
                  k->chunks - 1);
-        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
+        ss_legend_key(&l, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
     }
     if (k->color == SS_COLOR_MICROBATCH)
-        x = ss_svg_key(k->out, x, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
+        ss_legend_key(&l, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
     if (phase & 1)
-        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
+        ss_legend_key(&l, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         if (label & 1u << i) {
             snprintf(text, sizeof text,
                      i >= SS_LABEL_TP && i <= SS_LABEL_PP ? "%s communication" : "waits: %s",
                      ss_label_name(i));
-            x = ss_svg_key(k->out, x, ss_color_label(i), text);
+            ss_legend_key(&l, ss_color_label(i), text);
         }
-    return ss_svg_key(k->out, x, "url(#idle)", "idle");
+    ss_legend_key(&l, "url(#idle)", "idle");
+    return l.x;
 }
 
 static void put_head(const struct chart *k)

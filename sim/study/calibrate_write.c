@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "report/common.h"
+#include "report/page.h"
 #include "study/calibrate.h"
 
 static void print_stat(const char *name, const struct ss_error_stat *s, FILE *out)
@@ -211,9 +212,7 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
         (rc = ss_stack_load(base, NULL, &elsewhere, err)) != 0)
         return rc;
 
-    fputs("<?xml version=\"1.0\"?>\n<stack name=\"", out);
-    ss_xml_escape(out, name);
-    fputs("\" base=\"", out);
+    ss_page_text(out, "<?xml version=\"1.0\"?>\n<stack name=\"", name, "\" base=\"");
     ss_xml_escape(out, base);
     fputs("\">\n", out);
     for (int i = 0; i < c->nprops; i++)
