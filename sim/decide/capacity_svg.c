@@ -94,8 +94,8 @@ static void draw_grid(const struct panel *p)
     char text[32];
 
     draw_values(k);
-    fprintf(k->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", k->x, k->y, k->y + k->height,
-            k->x + k->width);
+    ss_markup(k->out, "<path class=\"frame\" d=\"M%g %gV%gH%g\"/>\n", k->x, k->y, k->y + k->height,
+              k->x + k->width);
     for (int i = 0; i < p->plan->npoints; i++) {
         int nodes = p->plan->points[i].nodes;
         if (!is_drawn(p->plan, i))
@@ -109,7 +109,7 @@ static void draw_grid(const struct panel *p)
 static void put_point(const struct panel *p, int i, double value, const char *start, int *n)
 {
     fputs((*n)++ ? "L" : start, p->k.out);
-    ss_svg_point(p->k.out, ss_chart_x(&p->k, p->plan->points[i].nodes), ss_chart_y(&p->k, value));
+    ss_markup(p->k.out, "%g %g", ss_chart_x(&p->k, p->plan->points[i].nodes), ss_chart_y(&p->k, value));
 }
 
 /* From the first point to the last by the far ends, and back by the near ones. */
@@ -176,7 +176,8 @@ static void draw_marks(const struct panel *p)
     }
     if (c->knee >= 0) {
         double x = ss_chart_x(k, c->points[c->knee].nodes);
-        ss_chart_line(k, false, "axis\" stroke-dasharray=\"3 4", c->points[c->knee].nodes, NULL);
+        ss_markup(k->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%g %gV%g\"/>\n", x, k->y,
+                  k->y + k->height);
         ss_svg_text(k->out, x - 5, k->y + k->height - 8, "small muted end", "knee");
     }
 }

@@ -319,7 +319,7 @@ int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *er
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);
     write_terms(m, SS_FORM_PAGE, out);
     fputs("</section>\n<section id=\"trace\">\n<h2>The trace</h2>\n", out);
-    ss_page_text(out, "<p>", m->file, "</p>\n");
+    ss_markup(out, "<p>%s</p>\n", m->file);
     write_works(m, SS_FORM_PAGE, out);
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n</section>\n", SS_VERSION);
     ss_page_close(out);

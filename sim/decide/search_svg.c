@@ -73,8 +73,9 @@ static void draw_band(const struct ss_chart *k, const struct ss_summary *best)
 {
     double from = ss_chart_x(k, best->iteration_s),
            to = ss_chart_x(k, fmin(best->iteration_s * (1 + best->band_pct / 100), k->across.to));
-    ss_svg_rect(k->out, "", from, k->y, to - from, k->height);
-    fprintf(k->out, " fill=\"%s\" fill-opacity=\".12\"/>\n", fits);
+    ss_markup(k->out,
+              "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n", from,
+              k->y, to - from, k->height, fits);
     ss_svg_text(k->out, from, k->y - 5, "small muted", "not told apart");
 }
 
@@ -142,8 +143,8 @@ static void draw_panel(struct panel *p, FILE *out)
             draw_band(&k, &p->f->points[g->best].summary);
         draw_points(p, &k);
     }
-    ss_svg_rect(out, "frame", LEFT, p->top, WIDTH, HEIGHT);
-    fputs("/>\n", out);
+    ss_markup(out, "<rect class=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", LEFT, p->top,
+              WIDTH, HEIGHT);
 }
 
 int ss_find_write_svg(const struct ss_find_result *f, FILE *out, struct ss_error *err)

@@ -55,12 +55,9 @@ void ss_chart_seconds(const struct ss_chart *c)
 void ss_chart_dot(const struct ss_chart *c, double x, double y, double radius, const char *fill,
                   const char *more, const char *title)
 {
-    fputs("<circle cx=\"", c->out);
-    ss_svg_number(c->out, ss_chart_x(c, x));
-    fputs("\" cy=\"", c->out);
-    ss_svg_number(c->out, ss_chart_y(c, y));
-    fprintf(c->out, "\" r=\"%g\" fill=\"%s\"%s>", radius, fill, more);
-    ss_svg_title(c->out, title, "circle");
+    fprintf(c->out, "<circle%s", more);
+    ss_markup(c->out, " cx=\"%g\" cy=\"%g\" r=\"%g\" fill=\"%s\"><title>%s</title></circle>\n",
+              ss_chart_x(c, x), ss_chart_y(c, y), radius, fill, title);
 }
 
 const char *ss_chart_value(double value, bool bytes, char *buf, size_t size)
@@ -100,8 +97,8 @@ void ss_legend_key(struct ss_legend *l, const char *fill, const char *text)
         l->y += SS_LEGEND_ROW;
     }
     if (l->out) {
-        fprintf(l->out, "<rect x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", l->x,
-                l->y, fill);
+        ss_markup(l->out, "<rect x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>",
+                  l->x, l->y, fill);
         ss_svg_text(l->out, l->x + 19, l->y + 10, "small", text);
     }
     l->x += 34 + 6.4 * (double)strlen(text);

@@ -118,13 +118,12 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
-        ss_xml_escape(page->out, f->change);
-        fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB, %s</li>\n%s",
-                ss_text_time(f->summary.iteration_s, time, sizeof time),
-                100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
-                f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome),
-                i + 1 == opt->nfixes ? "</ol>\n" : "");
+        fputs(i ? "" : "<ol>\n", page->out);
+        ss_markup(page->out, "<li><code>%s</code>: %s an iteration (%+.1f %%), %.1f GiB, %s</li>\n",
+                  f->change, ss_text_time(f->summary.iteration_s, time, sizeof time),
+                  100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
+                  f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome));
+        fputs(i + 1 == opt->nfixes ? "</ol>\n" : "", page->out);
     }
 }
 
@@ -134,18 +133,16 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
     char parameters[64], layout[96], precision[32];
     int nodes = plan->world_size / ss_platform_file_gpus(plan->platform);
 
-    ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
-    fprintf(
-        out, " (%s, %s) on %d node%s of ",
+    ss_markup(
+        out,
+        "%s (%s, %s) on %d node%s of %s, %d &times; %s<br>%s, %s, %d microbatches of %d, sequence %d, stack "
+        "%s",
+        job->model.name[0] ? job->model.name : "model",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s");
-    ss_xml_escape(out, ss_platform_name(plan->platform));
-    fprintf(out, ", %d &times; ", plan->world_size);
-    ss_xml_escape(out, ss_platform_card(plan->platform)->name);
-    fprintf(out, "<br>%s, %s, %d microbatches of %d, sequence %d, stack ",
-            ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
-            job->micro_batch, job->seq_length);
-    ss_xml_escape(out, plan->stack->name);
+        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s",
+        ss_platform_name(plan->platform), plan->world_size, ss_platform_card(plan->platform)->name,
+        ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
+        job->micro_batch, job->seq_length, plan->stack->name);
 }
 
 void ss_html_answer(const struct ss_page *page)
@@ -161,11 +158,8 @@ void ss_html_answer(const struct ss_page *page)
             ss_text_time(page->timeline->iteration_s, time, sizeof time), r ? ", " : "", verdict);
     if (page->run && page->run->plan)
         describe_job(page->run->plan, out);
-    else {
-        fputs("program ", out);
-        ss_xml_escape(out, page->program->name);
-        fprintf(out, ", %d classes of equal ranks", page->program->nclasses);
-    }
+    else
+        ss_markup(out, "program %s, %d classes of equal ranks", page->program->name, page->program->nclasses);
     fputs("</p>\n<dl class=\"tiles\">\n", out);
     time_tile(page);
     if (r)
@@ -230,8 +224,8 @@ static void bars(const struct ss_page *page)
     for (int r = 0; r < row_count(page); r++) {
         if (!row_shown(page, r))
             continue;
-        ss_page_text(out, "<div class=\"row\"><span class=\"name\">", row_name(page, r, name, sizeof name),
-                     "</span><span class=\"track\">");
+        ss_markup(out, "<div class=\"row\"><span class=\"name\">%s</span><span class=\"track\">",
+                  row_name(page, r, name, sizeof name));
         for (int l = 0; l < SS_LABEL_COUNT && whole > 0; l++) {
             double share = 100 * row_labels(page, r)[l] / whole;
             if (share < 0.005)

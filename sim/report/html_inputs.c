@@ -31,7 +31,7 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
             put_rows(out, value, name);
             continue;
         }
-        ss_page_text(out, "<tr><th scope=\"row\"><code>", name, "</code></th><td class=\"text\">");
+        ss_markup(out, "<tr><th scope=\"row\"><code>%s</code></th><td class=\"text\">", name);
         put_value(out, value);
         fputs("</td></tr>\n", out);
     }

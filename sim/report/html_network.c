@@ -53,15 +53,6 @@ static int link_class(const struct ss_page *page, int link)
     return -1;
 }
 
-/* At most `most` bytes of a name. */
-static void put_short(FILE *out, const char *name, int most)
-{
-    char text[64];
-
-    snprintf(text, sizeof text, "%.*s", ss_utf8_cut(name, most), name);
-    ss_xml_escape(out, text);
-}
-
 static double box_x(int cls)
 {
     return MARGIN + (cls % COLUMNS) * STEP_X;
@@ -78,28 +69,24 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
     FILE *out = page->out;
     int shown = 0;
 
-    fprintf(out, "<g class=\"node\"><rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"6\"/>", x,
-            y, BOX_W, BOX_H);
-    fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"nodename\">", x + 8, y + 16);
-    put_short(out, page->program->classes[cls].name, 14);
-    fputs("</text>", out);
+    ss_markup(out,
+              "<g class=\"node\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"6\"/><text x=\"%g\" "
+              "y=\"%g\" class=\"nodename\">%.14s</text>",
+              x, y, BOX_W, BOX_H, x + 8, y + 16, page->program->classes[cls].name);
     for (int l = 0; l < page->program->nlinks && shown < LINKS_SHOWN; l++) {
         if (owner[l] != cls || !(page->bins->link_bytes[l] > 0))
             continue;
         link_load(page->bins, l, &mean, &most);
         double at = y + 25 + 12 * shown++;
         const char *name = page->program->links[l].name, *dot = strchr(name, '.');
-        fputs("<g><title>", out);
-        ss_xml_escape(out, name);
-        fprintf(out, ": mean load %.1f %%, peak %.1f %%</title>", 100 * mean, 100 * most);
-        fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"linkname\">", x + 8, at + 8);
-        put_short(out, dot ? dot + 1 : name, 11);
-        fprintf(out, "</text><text x=\"%.0f\" y=\"%.0f\" class=\"linkload\">%.1f %%</text>", x + BOX_W - 8,
-                at + 8, 100 * mean);
-        fprintf(out, "<rect class=\"linkbg\" x=\"%.0f\" y=\"%.0f\" width=\"26\" height=\"8\"/>", x + 66, at);
-        fprintf(out,
-                "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
-                x + 66, at, 26 * fmin(1, mean), load_color(mean));
+        ss_markup(out,
+                  "<g><title>%s: mean load %.1f %%, peak %.1f %%</title><text x=\"%g\" y=\"%g\" "
+                  "class=\"linkname\">%.11s</text>"
+                  "<text x=\"%g\" y=\"%g\" class=\"linkload\">%.1f %%</text><rect class=\"linkbg\" x=\"%g\" "
+                  "y=\"%g\" width=\"26\" height=\"8\"/>"
+                  "<rect x=\"%g\" y=\"%g\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
+                  name, 100 * mean, 100 * most, x + 8, at + 8, dot ? dot + 1 : name, x + BOX_W - 8, at + 8,
+                  100 * mean, x + 66, at, x + 66, at, 26 * fmin(1, mean), load_color(mean));
     }
     fputs("</g>\n", out);
 }
@@ -120,17 +107,14 @@ static void put_channel(const struct ss_page *page, int channel, double most)
         y2 += BOX_H;
         bend = -bend;
     }
-    fprintf(page->out,
-            "<path class=\"edge\" d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f\" stroke-width=\"%.1f\" "
-            "stroke=\"%s\" "
-            "marker-end=\"url(#arrow)\"><title>",
-            x1 + (x2 > x1 ? 14 : -14), y1, x1, y1 - bend, x2, y2 - bend, x2 + (x2 > x1 ? -14 : 14),
-            y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1f5fbf" : "#1d7a4c");
-    ss_xml_escape(page->out, page->program->classes[c->from].name);
-    fputs(" to ", page->out);
-    ss_xml_escape(page->out, page->program->classes[c->to].name);
-    fprintf(page->out, ": %d messages, %.4g GB</title></path>\n", page->bins->channel_messages[channel],
-            bytes / 1e9);
+    ss_markup(page->out,
+              "<path class=\"edge\" d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f\" stroke-width=\"%.1f\" "
+              "stroke=\"%s\" "
+              "marker-end=\"url(#arrow)\"><title>%s to %s: %d messages, %.4g GB</title></path>\n",
+              x1 + (x2 > x1 ? 14 : -14), y1, x1, y1 - bend, x2, y2 - bend, x2 + (x2 > x1 ? -14 : 14),
+              y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1f5fbf" : "#1d7a4c",
+              page->program->classes[c->from].name, page->program->classes[c->to].name,
+              page->bins->channel_messages[channel], bytes / 1e9);
 }
 
 static void topology(const struct ss_page *page, const int *owner)

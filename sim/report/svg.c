@@ -24,22 +24,15 @@ static const char style[] =
     ".k{fill:#10161d}.cap{stroke:#ff6b6b}.capt{fill:#ff8a8a}.mark{stroke:#e6eaf0}.frame{stroke:#39424e}"
     "rect.b{stroke:#12161c}rect.b:hover{stroke:#fff}}";
 
-void ss_svg_number(FILE *out, double value)
-{
-    ss_put_number(value, 2, out);
-}
-
 void ss_svg_begin(FILE *out, double width, double height, const char *title, const char *description)
 {
-    fprintf(
+    ss_markup(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-        "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">",
-        width, height, width, height);
-    ss_xml_escape(out, title);
-    fputs("</title>\n<desc id=\"desc\">", out);
-    ss_xml_escape(out, description);
-    fprintf(out, "</desc>\n<style>%s</style>\n", style);
+        "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">%s</title>\n<desc "
+        "id=\"desc\">%s</desc>\n",
+        width, height, width, height, title, description);
+    fprintf(out, "<style>%s</style>\n", style);
     fputs("<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
           "patternTransform=\"rotate(45)\"><rect class=\"idlebg\" width=\"6\" height=\"6\"/>"
           "<line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/></pattern></defs>\n",
@@ -137,12 +130,7 @@ const char *ss_axis_time(double time, double step, double most, char *buf, size_
 
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text)
 {
-    fputs("<text x=\"", out);
-    ss_svg_number(out, x);
-    fputs("\" y=\"", out);
-    ss_svg_number(out, y);
-    fprintf(out, "\" class=\"%s", class_name);
-    ss_page_text(out, "\">", text, "</text>\n");
+    ss_markup(out, "<text x=\"%g\" y=\"%g\" class=\"%s\">%s</text>\n", x, y, class_name, text);
 }
 
 const char *ss_svg_phase(int phase)
@@ -155,48 +143,15 @@ const char *ss_svg_phase(int phase)
 
 void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
-    fprintf(out, "<path class=\"%s\" d=\"M", class_name);
-    ss_svg_point(out, x1, y1);
-    fputc('L', out);
-    ss_svg_point(out, x2, y2);
-    fputs("\"/>\n", out);
-}
-
-void ss_svg_point(FILE *out, double x, double y)
-{
-    ss_svg_number(out, x);
-    fputc(' ', out);
-    ss_svg_number(out, y);
-}
-
-void ss_svg_rect(FILE *out, const char *class_name, double x, double y, double width, double height)
-{
-    static const char *const names[] = {"x", "y", "width", "height"};
-    const double values[] = {x, y, width, height};
-
-    fprintf(out, "<rect class=\"%s\"", class_name);
-    for (int i = 0; i < 4; i++) {
-        fprintf(out, " %s=\"", names[i]);
-        ss_svg_number(out, values[i]);
-        fputc('"', out);
-    }
-}
-
-void ss_svg_title(FILE *out, const char *title, const char *element)
-{
-    ss_page_text(out, "<title>", title, "</title>");
-    fprintf(out, "</%s>\n", element);
+    ss_markup(out, "<path class=\"%s\" d=\"M%g %gL%g %g\"/>\n", class_name, x1, y1, x2, y2);
 }
 
 void ss_svg_box(FILE *out, double x, double y, double width, double height, const char *fill,
                 const char *title)
 {
-    ss_svg_rect(out, "b", x, y, width, height);
-    fprintf(out, " fill=\"%s\"%s>", fill, title ? "" : "/");
-    if (title)
-        ss_svg_title(out, title, "rect");
-    else
-        fputc('\n', out);
+    ss_markup(out, "<rect class=\"b\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\"", x, y, width,
+              height, fill);
+    ss_markup(out, title ? "><title>%s</title></rect>\n" : "%s/>\n", title ? title : "");
 }
 
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,

@@ -83,24 +83,15 @@ static void put_layer(const struct chart *k, const struct ss_chart *f, int cls, 
     const struct ss_bins *b = k->bins;
     double last = -1;
 
-    fputs("<path d=\"M", k->out);
-    ss_svg_point(k->out, f->x, f->y + f->height);
+    ss_markup(k->out, "<path d=\"M%g %g", f->x, f->y + f->height);
     for (int i = 0; i < b->n; i++) {
         double y = ss_chart_y(f, m < 0 ? k->extra->overhead[cls] : level(k, cls, i, m));
-        if (y != last) {
-            fputc('L', k->out);
-            ss_svg_point(k->out, f->x + f->width * i / b->n, last < 0 ? y : last);
-            fputc('V', k->out);
-            ss_svg_number(k->out, y);
-        }
+        if (y != last)
+            ss_markup(k->out, "L%g %gV%g", f->x + f->width * i / b->n, last < 0 ? y : last, y);
         last = y;
     }
-    fputc('H', k->out);
-    ss_svg_number(k->out, f->x + f->width);
-    fputc('V', k->out);
-    ss_svg_number(k->out, f->y + f->height);
-    fprintf(k->out, "Z\" fill=\"%s\">", color_of(m));
-    ss_svg_title(k->out, name_of(m), "path");
+    ss_markup(k->out, "H%gV%gZ\" fill=\"%s\"><title>%s</title></path>\n", f->x + f->width, f->y + f->height,
+              color_of(m), name_of(m));
 }
 
 /* A circle at the peak, and what ran then. */
@@ -126,7 +117,7 @@ static void put_panel(const struct chart *k, const struct ss_chart *f, int cls)
     const struct ss_program *p = k->bins->program;
     char name[96];
 
-    ss_page_text(k->out, "<g data-class=\"", p->classes[cls].name, "\">\n");
+    ss_markup(k->out, "<g data-class=\"%s\">\n", p->classes[cls].name);
     ss_svg_text(k->out, f->x, f->y - 5, "", ss_class_name(p, cls, name, sizeof name));
     ss_chart_gib(f, true, 5, "");
     for (int m = SS_MEM_COUNT - 1; m >= (k->extra->overhead[cls] > 0 ? -1 : 0); m--) {

@@ -138,12 +138,12 @@ static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s
     size_t i = 0;
     char text[16];
 
-    ss_page_text(k->out, "<g data-schedule=\"", s->name, "\">\n");
+    ss_markup(k->out, "<g data-schedule=\"%s\">\n", s->name);
     put_title(k, s, y);
     y += TITLE;
     for (int r = 0; r < s->stages; r++, y += height + 1) {
-        ss_svg_rect(k->out, "track", LEFT, y, x_of(k, s->length) - LEFT, height);
-        fputs("/>\n", k->out);
+        ss_markup(k->out, "<rect class=\"track\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", LEFT, y,
+                  x_of(k, s->length) - LEFT, height);
         snprintf(text, sizeof text, "%d", r);
         if (height > 12 || r % 4 == 0)
             ss_svg_text(k->out, LEFT - 6, y + height / 2 + 4, "small muted end", text);

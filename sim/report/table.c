@@ -182,10 +182,8 @@ static void page_row(struct ss_report_table *t, const struct ss_cell *cells, int
             fprintf(t->out, " colspan=\"%d\"", left);
         if (f->kind == 'h' && !head)
             fprintf(t->out, ">%s</%s>", cells[i].text, cell);
-        else {
-            ss_page_text(t->out, ">", text_of(f, cells[i], buf), "</");
-            fprintf(t->out, "%s>", cell);
-        }
+        else
+            ss_markup(t->out, ">%s</%s>", text_of(f, cells[i], buf), cell);
     }
     fputs("</tr>", t->out);
 }
@@ -283,9 +281,9 @@ static void write_head(struct ss_report_table *t)
     else if (t->form != SS_FORM_PAGE)
         ss_report_table_row(t, heads, t->n);
     else {
-        ss_page_text(t->out,
-                     t->title ? "<div class=\"wide\"><table><caption>" : "<div class=\"wide\"><table>",
-                     t->title ? t->title : "", t->title ? "</caption>\n<thead>" : "\n<thead>");
+        fputs("<div class=\"wide\"><table>", t->out);
+        ss_markup(t->out, t->title ? "<caption>%s</caption>\n<thead>" : "%s\n<thead>",
+                  t->title ? t->title : "");
         page_row(t, heads, t->n, true);
         fputs("</thead>\n<tbody>\n", t->out);
     }

@@ -212,9 +212,7 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
         (rc = ss_stack_load(base, NULL, &elsewhere, err)) != 0)
         return rc;
 
-    ss_page_text(out, "<?xml version=\"1.0\"?>\n<stack name=\"", name, "\" base=\"");
-    ss_xml_escape(out, base);
-    fputs("\">\n", out);
+    ss_markup(out, "<?xml version=\"1.0\"?>\n<stack name=\"%s\" base=\"%s\">\n", name, base);
     for (int i = 0; i < c->nprops; i++)
         if (c->props[i].of_stack && is_new(&c->props[i])) {
             fprintf(out, "  <prop id=\"%s\"", c->props[i].id);

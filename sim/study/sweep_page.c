@@ -19,8 +19,8 @@ static void words(const struct ss_request *base, FILE *out)
           "the table "
           "stand behind them.</p>\n",
           out);
-    ss_page_text(out, "<pre style=\"white-space:pre-wrap\">", ss_request_text(base, 0, text, sizeof text),
-                 "</pre>\n");
+    ss_markup(out, "<pre style=\"white-space:pre-wrap\">%s</pre>\n",
+              ss_request_text(base, 0, text, sizeof text));
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n", SS_VERSION);
 }
 

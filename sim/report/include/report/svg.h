@@ -30,17 +30,10 @@ double ss_round_step(double range, int most);
 /* "12.5 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */
 const char *ss_axis_time(double time, double step, double most, char *buf, size_t size);
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
-/* A coordinate with two decimals at most; two of them. */
-void ss_svg_number(FILE *out, double value);
-void ss_svg_point(FILE *out, double x, double y);
 void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2);
-/* The start of a rectangle, which the caller ends. */
-void ss_svg_rect(FILE *out, const char *class_name, double x, double y, double width, double height);
 /* A piece of a bar or row; title NULL: none. */
 void ss_svg_box(FILE *out, double x, double y, double width, double height, const char *fill,
                 const char *title);
-/* The title inside an element, and its end. */
-void ss_svg_title(FILE *out, const char *title, const char *element);
 
 /* ---- one file each ---- */
 void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out);
