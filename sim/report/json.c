@@ -119,11 +119,11 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
 
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        json_t *o = SS_OBJECT(SS_FIELDS(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)));
-        ss_json_metric(o, SS_METRIC_OF_peak_device, &f->summary);
-        ss_json_metric(o, SS_METRIC_OF_iteration_s, &f->summary);
-        SS_PUT(o, SS_KEY("cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1)));
-        ss_json_append(array, o);
+        ss_json_append(array,
+                       SS_OBJECT(SS_FIELDS(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
+                                 SS_KEY("peak_mib", f->summary.peak_device / SS_MIB),
+                                 SS_KEY("iteration_ms", 1e3 * f->summary.iteration_s),
+                                 SS_KEY("cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1))));
     }
     return array;
 }

@@ -83,31 +83,6 @@ json_t *ss_json_string(const char *text)
     return json_string(ascii);
 }
 
-void ss_json_number(json_t *object, const char *key, double value)
-{
-    SS_PUT(object, SS_KEY(key, value));
-}
-
-void ss_json_integer(json_t *object, const char *key, int64_t value)
-{
-    SS_PUT(object, SS_KEY(key, json_integer(value)));
-}
-
-void ss_json_text(json_t *object, const char *key, const char *text)
-{
-    SS_PUT(object, SS_KEY(key, ss_json_string(text)));
-}
-
-void ss_json_flag(json_t *object, const char *key, int value)
-{
-    SS_PUT(object, SS_KEY(key, json_boolean(value)));
-}
-
-void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
-{
-    SS_PUT(object, SS_KEY(ss_metric_at(metric)->key, ss_metric_cell(metric, s)));
-}
-
 void ss_json_verdict(json_t *object, const struct ss_summary *s)
 {
     SS_PUT(object, SS_KEY("verdict", ss_outcome_word(s->outcome)),
@@ -118,7 +93,7 @@ void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
     for (int i = 0; i < SS_METRICS; i++)
         if ((place < 0 || ss_metric_at(i)->place == place) && ss_metric_known(i, s))
-            ss_json_metric(object, i, s);
+            SS_PUT(object, SS_KEY(ss_metric_at(i)->key, ss_metric_cell(i, s)));
 }
 
 json_t *ss_json_document(const char *command)

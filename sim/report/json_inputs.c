@@ -174,10 +174,10 @@ static void add_flag(json_t *o, const struct ss_flag_setter *s, const struct ss_
     for (char *c = key; *c; c++)
         *c = *c == '-' ? '_' : *c;
     switch ((enum ss_flag_kind)s->kind) {
-    case SS_FLAG_SET: ss_json_flag(o, key, *(const int *)at == (int)s->low); break;
-    case SS_FLAG_INT: ss_json_integer(o, key, *(const int *)at); break;
-    case SS_FLAG_DOUBLE: ss_json_number(o, key, *(const double *)at); break;
-    case SS_FLAG_TEXT: ss_json_text(o, key, at); break;
+    case SS_FLAG_SET: SS_PUT(o, SS_KEY(key, (bool)(*(const int *)at == (int)s->low))); break;
+    case SS_FLAG_INT: SS_PUT(o, SS_KEY(key, *(const int *)at)); break;
+    case SS_FLAG_DOUBLE: SS_PUT(o, SS_KEY(key, *(const double *)at)); break;
+    case SS_FLAG_TEXT: SS_PUT(o, SS_KEY(key, (const char *)at)); break;
     case SS_FLAG_CHOICE: add_choice(o, key, s->choices, *(const int *)at); break;
     default: break; /* its words are in the request */
     }
@@ -192,9 +192,9 @@ static void add_field(json_t *o, const char *key, int kind, const void *at)
     if (!key)
         return;
     switch (kind) {
-    case FIELD_INT: ss_json_integer(o, key, *(const int *)at); break;
-    case FIELD_REAL: ss_json_number(o, key, *(const double *)at); break;
-    default: ss_json_text(o, key, at);
+    case FIELD_INT: SS_PUT(o, SS_KEY(key, *(const int *)at)); break;
+    case FIELD_REAL: SS_PUT(o, SS_KEY(key, *(const double *)at)); break;
+    default: SS_PUT(o, SS_KEY(key, (const char *)at));
     }
 }
 
@@ -273,10 +273,10 @@ static void add_word(json_t *o, const char *key, const char *words, int i)
 static void add_integer(json_t *o, const char *key, const struct ss_model_field *f, int value)
 {
     switch (f->told) {
-    case SS_TOLD_NUMBER: ss_json_integer(o, key, value); break;
-    case SS_TOLD_FLAG: ss_json_flag(o, key, value); break;
+    case SS_TOLD_NUMBER: SS_PUT(o, SS_KEY(key, value)); break;
+    case SS_TOLD_FLAG: SS_PUT(o, SS_KEY(key, (bool)value)); break;
     case SS_TOLD_WORD: add_word(o, key, f->words, value); break;
-    case SS_TOLD_CONFIG: ss_json_number(o, key, value); break;
+    case SS_TOLD_CONFIG: SS_PUT(o, SS_KEY(key, (double)value)); break;
     }
 }
 
@@ -295,9 +295,9 @@ static void add_model(json_t *o, const char *prefix, const struct ss_model *m, i
         case SS_MODEL_IS_CHOICE:
         case SS_MODEL_IS_MARK: add_integer(o, key, f, *(const int *)at); break;
         case SS_MODEL_IS_SHARE:
-        case SS_MODEL_IS_RATE: ss_json_number(o, key, *(const double *)at); break;
+        case SS_MODEL_IS_RATE: SS_PUT(o, SS_KEY(key, *(const double *)at)); break;
         case SS_MODEL_IS_LAYERS: add_rule(o, key, at); break;
-        case SS_MODEL_IS_TEXT: ss_json_text(o, key, at); break;
+        case SS_MODEL_IS_TEXT: SS_PUT(o, SS_KEY(key, (const char *)at)); break;
         }
     }
 }
