@@ -5,9 +5,11 @@
 
 #include "base/base.h"
 #include "decide/contrast.h"
+#include "report/chart.h"
 #include "report/common.h"
 #include "report/page.h"
 #include "report/svg.h"
+#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/measured.h"
 
@@ -90,56 +92,59 @@ static void write_answer(const struct ss_measured *m, FILE *out)
     fputs(".\n", out);
 }
 
-static void write_hidden(double seconds, int digits, FILE *out)
-{
-    if (isnan(seconds))
-        fprintf(out, " %10s", "-");
-    else
-        fprintf(out, " %10.*f", digits, 1e3 * seconds);
-}
-
-static void write_row(const struct ss_measured *m, const char *words, double measured, double predicted,
-                      int digits, FILE *out)
-{
-    fprintf(out, "  %-30s %10.*f %10.*f %+10.*f %+7.1f %%", words, digits, 1e3 * measured, digits,
-            1e3 * predicted, digits, 1e3 * (measured - predicted),
-            100 * (measured - predicted) / m->predicted_s);
-}
-
 static int is_transfer(int term)
 {
     return term >= SS_REAL_TP && term <= SS_REAL_COPY;
 }
 
-static void write_terms(const struct ss_measured *m, int digits, double least, FILE *out)
+static void term_row(struct ss_report_table *t, const struct ss_measured *m, const char *words,
+                     double measured, double predicted, struct ss_cell hidden, struct ss_cell expected)
 {
-    fputs("\nTime, ms                           measured  predicted       more  of the whole    hidden  "
-          "predicted\n",
-          out);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (!is_used(m, t, least) && !(m->measured_hidden[t] + m->predicted_hidden[t] >= least))
-            continue;
-        write_row(m, ss_real_term_words(t), m->measured[t], m->predicted[t], digits, out);
-        if (is_transfer(t)) {
-            write_hidden(m->measured_hidden[t], digits, out);
-            write_hidden(m->predicted_hidden[t], digits, out);
-        }
-        fputc('\n', out);
-    }
-    write_row(m, "total", m->measured_s, m->predicted_s, digits, out);
-    fputc('\n', out);
+    SS_ROW(t, words, measured, predicted, measured - predicted, (measured - predicted) / m->predicted_s,
+           hidden, expected);
 }
 
-static void write_works(const struct ss_measured *m, int digits, FILE *out)
+static void term_rows(struct ss_report_table *t, const void *of)
 {
-    fprintf(out, "\nWhat the GPU ran, ms an iteration    exposed     hidden      calls\n");
+    const struct ss_measured *m = of;
+    const double least = 0.5 * pow(10, -t->decimals - 3);
+
+    for (int i = 0; i < SS_REAL_COUNT; i++)
+        if (is_used(m, i, least) || m->measured_hidden[i] + m->predicted_hidden[i] >= least)
+            term_row(t, m, ss_real_term_words(i), m->measured[i], m->predicted[i],
+                     is_transfer(i) ? SS_CELL(m->measured_hidden[i]) : SS_NO_CELL,
+                     is_transfer(i) ? SS_CELL(m->predicted_hidden[i]) : SS_NO_CELL);
+    term_row(t, m, "total", m->measured_s, m->predicted_s, SS_NO_CELL, SS_NO_CELL);
+}
+
+static void work_rows(struct ss_report_table *t, const void *of)
+{
+    const struct ss_measured *m = of;
+
     for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
-        const struct ss_gpu_time *t = &m->trace.work[w];
-        if (t->calls > 0)
-            fprintf(out, "  %-32s %10.*f %10.*f %10.0f\n", ss_gpu_work_words(w), digits, 1e3 * t->exposed,
-                    digits, 1e3 * t->hidden, t->calls);
+        const struct ss_gpu_time *g = &m->trace.work[w];
+        if (g->calls > 0)
+            SS_ROW(t, ss_gpu_work_words(w), g->exposed, g->hidden, g->calls);
     }
-    fprintf(out, "  %-32s %10.*f\n", "idle", digits, 1e3 * m->trace.idle);
+    SS_ROW(t, "idle", m->trace.idle, SS_NO_CELL, SS_NO_CELL);
+}
+
+static void write_terms(const struct ss_measured *m, enum ss_report_form form, FILE *out)
+{
+    struct ss_report_table t = {.columns = "Time, ms:-30s|measured:10.*m|predicted:10.*m|more:+10.*m|"
+                                           "of the whole:+7.1p %|hidden:10.*m|hidden, predicted:17.*m",
+                                .indent = 2,
+                                .decimals = m->measured_s >= 1 ? 1 : 3};
+    ss_report_table_write(&t, form, term_rows, m, out);
+}
+
+static void write_works(const struct ss_measured *m, enum ss_report_form form, FILE *out)
+{
+    struct ss_report_table t = {
+        .columns = "What the GPU ran, ms an iteration:-32s|exposed:10.*m|hidden:10.*m|calls:10.0f",
+        .indent = 2,
+        .decimals = m->measured_s >= 1 ? 1 : 3};
+    ss_report_table_write(&t, form, work_rows, m, out);
 }
 
 static void write_hints(const struct ss_measured *m, FILE *out)
@@ -156,14 +161,13 @@ static void write_hints(const struct ss_measured *m, FILE *out)
 
 static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    int digits = m->measured_s >= 1 ? 1 : 3;
-    double least = 0.5 * pow(10, -digits - 3);
-
     write_trace(m, out);
     write_answer(m, out);
     write_hints(m, out);
-    write_terms(m, digits, least, out);
-    write_works(m, digits, out);
+    fputc('\n', out);
+    write_terms(m, SS_FORM_TEXT, out);
+    fputc('\n', out);
+    write_works(m, SS_FORM_TEXT, out);
     return ss_report_done(out, err);
 }
 
@@ -171,79 +175,66 @@ static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *e
 
 static json_t *times_object(const struct ss_gpu_time *t)
 {
-    json_t *o = json_object();
-
-    ss_json_number(o, "exposed_ms", 1e3 * t->exposed);
-    ss_json_number(o, "hidden_ms", 1e3 * t->hidden);
-    ss_json_number(o, "calls", t->calls);
-    return o;
+    return SS_OBJECT(SS_KEY("exposed_ms", 1e3 * t->exposed), SS_KEY("hidden_ms", 1e3 * t->hidden),
+                     SS_FIELDS(t, calls));
 }
 
 static json_t *trace_object(const struct ss_measured *m)
 {
     static const char *const by[] = {"steps", "period", "whole"};
     const struct ss_kineto *t = &m->trace;
-    json_t *o = json_object(), *works = json_object(), *labels = json_object();
+    json_t *works = json_object(), *labels = json_object();
 
-    ss_json_text(o, "name", m->file);
-    ss_json_integer(o, "rank", t->rank);
-    ss_json_integer(o, "world_size", t->world);
-    ss_json_text(o, "device", t->device);
-    ss_json_integer(o, "kernels", t->kernels);
-    ss_json_integer(o, "gpu", t->gpu);
-    ss_json_integer(o, "gpus", t->gpus);
-    ss_json_text(o, "iterations_by", by[t->by]);
-    ss_json_integer(o, "iterations_found", t->found);
-    ss_json_integer(o, "iterations_used", t->used);
-    ss_json_number(o, "iteration_ms", 1e3 * t->iteration_s);
-    ss_json_number(o, "idle_ms", 1e3 * t->idle);
     for (int w = 0; w < SS_GPU_WORK_COUNT; w++)
-        ss_json_set(works, ss_gpu_work_key(w), times_object(&t->work[w]));
-    ss_json_set(o, "work", works);
+        SS_PUT(works, SS_KEY(ss_gpu_work_key(w), times_object(&t->work[w])));
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         if (t->label[l].calls > 0)
-            ss_json_set(labels, ss_label_name(l), times_object(&t->label[l]));
-    ss_json_set(labels, "messages", times_object(&t->messages));
-    ss_json_set(labels, "unnamed", times_object(&t->unnamed));
-    ss_json_set(o, "communication", labels);
-    return o;
+            SS_PUT(labels, SS_KEY(ss_label_name(l), times_object(&t->label[l])));
+    SS_PUT(labels, SS_KEY("messages", times_object(&t->messages)),
+           SS_KEY("unnamed", times_object(&t->unnamed)));
+    return SS_OBJECT(SS_KEY("name", m->file), SS_FIELDS(t, rank), SS_KEY("world_size", t->world),
+                     SS_FIELDS(t, device, kernels, gpu, gpus), SS_KEY("iterations_by", by[t->by]),
+                     SS_KEY("iterations_found", t->found), SS_KEY("iterations_used", t->used),
+                     SS_KEY("iteration_ms", 1e3 * t->iteration_s), SS_KEY("idle_ms", 1e3 * t->idle),
+                     SS_KEY("work", works), SS_KEY("communication", labels));
 }
 
 static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("compare"), *run = json_object(), *terms = json_object();
+    json_t *root = ss_json_document("compare"), *terms = json_object();
 
-    ss_json_set(root, "trace", trace_object(m));
-    ss_json_text(run, "name", m->run);
-    ss_json_integer(run, "stage", m->stage);
-    ss_json_flag(run, "of_the_rank", m->by_rank);
-    ss_json_number(run, "iteration_ms", 1e3 * m->predicted_s);
-    ss_json_number(run, "error_band_pct", m->band_pct);
-    ss_json_set(root, "prediction", run);
-    ss_json_flag(root, "groups_named", m->named);
-    ss_json_flag(root, "messages_guessed", m->guessed);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        json_t *o = json_object();
-        ss_json_number(o, "measured_ms", 1e3 * m->measured[t]);
-        ss_json_number(o, "predicted_ms", 1e3 * m->predicted[t]);
-        ss_json_number(o, "more_ms", 1e3 * more_of(m, t));
-        if (is_transfer(t)) {
-            ss_json_number(o, "measured_hidden_ms", 1e3 * m->measured_hidden[t]);
-            ss_json_number(o, "predicted_hidden_ms", 1e3 * m->predicted_hidden[t]);
-        }
-        ss_json_set(terms, ss_real_term_key(t), o);
-    }
-    ss_json_set(root, "terms", terms);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        SS_PUT(terms, SS_KEY(ss_real_term_key(t), SS_OBJECT(SS_KEY("measured_ms", 1e3 * m->measured[t]),
+                                                            SS_KEY("predicted_ms", 1e3 * m->predicted[t]),
+                                                            SS_KEY("more_ms", 1e3 * more_of(m, t)),
+                                                            SS_KEY_IF(is_transfer(t), "measured_hidden_ms",
+                                                                      1e3 * m->measured_hidden[t]),
+                                                            SS_KEY_IF(is_transfer(t), "predicted_hidden_ms",
+                                                                      1e3 * m->predicted_hidden[t]))));
+    SS_PUT(root, SS_KEY("trace", trace_object(m)),
+           SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_FIELDS(m, stage),
+                                          SS_KEY("of_the_rank", (bool)m->by_rank),
+                                          SS_KEY("iteration_ms", 1e3 * m->predicted_s),
+                                          SS_KEY("error_band_pct", m->band_pct))),
+           SS_KEY("groups_named", (bool)m->named), SS_KEY("messages_guessed", (bool)m->guessed),
+           SS_KEY("terms", terms));
     return ss_json_write(root, out, err);
+}
+
+static void csv_rows(struct ss_report_table *t, const void *of)
+{
+    const struct ss_measured *m = of;
+
+    for (int i = 0; i < SS_REAL_COUNT; i++)
+        SS_ROW(t, "time", ss_real_term_key(i), "ms", m->measured[i], m->predicted[i]);
+    SS_ROW(t, "time", "total", "ms", m->measured_s, m->predicted_s);
 }
 
 static int write_csv(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    fputs("table,term,unit,measured,predicted\n", out);
-    for (int t = 0; t < SS_REAL_COUNT; t++)
-        fprintf(out, "time,%s,ms,%.10g,%.10g\n", ss_real_term_key(t), 1e3 * m->measured[t],
-                1e3 * m->predicted[t]);
-    fprintf(out, "time,total,ms,%.10g,%.10g\n", 1e3 * m->measured_s, 1e3 * m->predicted_s);
+    struct ss_report_table t = {.columns = "::table|::term|::unit|::measured:m|::predicted:m"};
+
+    ss_report_table_write(&t, SS_FORM_CSV, csv_rows, m, out);
     return ss_report_done(out, err);
 }
 
@@ -268,54 +259,43 @@ static const char *color_of(int term)
     return ss_color_label(label[term]);
 }
 
-static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
+static void draw_bar(const struct ss_chart *k, const double *term, const char *name, double y)
 {
-    char title[160], time[32];
-    double x = SS_CONTRAST_LEFT;
+    struct ss_chart_part parts[SS_REAL_COUNT];
 
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (!(term[t] > 0))
-            continue;
-        snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
-                 ss_text_time(term[t], time, sizeof time));
-        ss_contrast_box(x, y, term[t] * scale, color_of(t), title, out);
-        x += term[t] * scale;
-    }
-    ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        parts[t] = (struct ss_chart_part){ss_real_term_words(t), color_of(t), term[t]};
+    ss_chart_bar(k, y, SS_CONTRAST_BAR, "", parts, SS_REAL_COUNT, false);
+    ss_svg_text(k->out, k->x, y - 6, "small", name);
 }
 
 /* Two rows, for all terms do not fit into one. */
 static void draw_legend(const struct ss_measured *m, FILE *out)
 {
-    double x = SS_CONTRAST_LEFT;
+    struct ss_legend rows[] = {ss_legend_at(out, SS_CONTRAST_LEFT, 46, INFINITY),
+                               ss_legend_at(out, SS_CONTRAST_LEFT, 46 + SS_LEGEND_ROW, INFINITY)};
 
-    fputs("<g>\n", out);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (t == SS_REAL_TP) {
-            fputs("</g>\n<g transform=\"translate(0 20)\">\n", out);
-            x = SS_CONTRAST_LEFT;
-        }
+    for (int t = 0; t < SS_REAL_COUNT; t++)
         if (is_used(m, t, 1e-12))
-            x = ss_svg_key(out, x, color_of(t), ss_real_term_words(t));
-    }
-    fputs("</g>\n", out);
+            ss_legend_key(&rows[t >= SS_REAL_TP], color_of(t), ss_real_term_words(t));
 }
 
 static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    double most = fmax(m->measured_s, m->predicted_s), scale = SS_CONTRAST_WIDTH / most;
+    const struct ss_chart k = {
+        out, SS_CONTRAST_LEFT, 84, SS_CONTRAST_WIDTH, 116, .across.to = fmax(m->measured_s, m->predicted_s)};
     char name[400], time[32];
 
     ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
                  "A bar of the measured iteration by term, and one of the predicted one.");
     ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
     draw_legend(m, out);
-    ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);
+    ss_chart_seconds(&k);
     snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
-    draw_bar(m->measured, name, 108, scale, out);
+    draw_bar(&k, m->measured, name, 108);
     snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
              ss_text_time(m->predicted_s, time, sizeof time));
-    draw_bar(m->predicted, name, 166, scale, out);
+    draw_bar(&k, m->predicted, name, 166);
     ss_svg_end(out);
     return ss_report_done(out, err);
 }
@@ -328,55 +308,8 @@ static void write_words(const void *measured, FILE *out)
     write_hints(measured, out);
 }
 
-static void write_cells(const char *words, const double *ms, int n, int digits, FILE *out)
-{
-    ss_page_text(out, "<tr><th scope=\"row\">", words, "</th>");
-    for (int i = 0; i < n; i++)
-        if (isnan(ms[i]))
-            fputs("<td></td>", out);
-        else
-            fprintf(out, "<td>%.*f</td>", digits, 1e3 * ms[i]);
-    fputs("</tr>\n", out);
-}
-
-static void write_page_terms(const struct ss_measured *m, int digits, FILE *out)
-{
-    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">term, ms</th><th "
-          "scope=\"col\">measured</th>"
-          "<th scope=\"col\">predicted</th><th scope=\"col\">more</th><th scope=\"col\">hidden</th>"
-          "<th scope=\"col\">hidden, predicted</th></tr></thead>\n<tbody>\n",
-          out);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        const double ms[] = {m->measured[t], m->predicted[t], more_of(m, t),
-                             is_transfer(t) ? m->measured_hidden[t] : NAN,
-                             is_transfer(t) ? m->predicted_hidden[t] : NAN};
-        if (is_used(m, t, 1e-9))
-            write_cells(ss_real_term_words(t), ms, 5, digits, out);
-    }
-    const double all[] = {m->measured_s, m->predicted_s, m->measured_s - m->predicted_s, NAN, NAN};
-    write_cells("total", all, 5, digits, out);
-    fputs("</tbody>\n</table></div>\n", out);
-}
-
-static void write_page_works(const struct ss_measured *m, int digits, FILE *out)
-{
-    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">what the GPU ran, ms</th>"
-          "<th scope=\"col\">exposed</th><th scope=\"col\">hidden</th></tr></thead>\n<tbody>\n",
-          out);
-    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
-        const double ms[] = {m->trace.work[w].exposed, m->trace.work[w].hidden};
-        if (m->trace.work[w].calls > 0)
-            write_cells(ss_gpu_work_words(w), ms, 2, digits, out);
-    }
-    const double idle[] = {m->trace.idle, NAN};
-    write_cells("idle", idle, 2, digits, out);
-    fputs("</tbody>\n</table></div>\n", out);
-}
-
 int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    int digits = m->measured_s >= 1 ? 1 : 3;
-
     ss_page_open(out, "A real iteration and its prediction");
     fputs("<section id=\"answer\">\n<h1>A real iteration and its prediction</h1>\n", out);
     if (ss_page_paragraphs(write_words, m, out))
@@ -384,10 +317,10 @@ int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *er
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = write_svg(m, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);
-    write_page_terms(m, digits, out);
+    write_terms(m, SS_FORM_PAGE, out);
     fputs("</section>\n<section id=\"trace\">\n<h2>The trace</h2>\n", out);
-    ss_page_text(out, "<p>", m->file, "</p>\n");
-    write_page_works(m, digits, out);
+    ss_markup(out, "<p>%s</p>\n", m->file);
+    write_works(m, SS_FORM_PAGE, out);
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n</section>\n", SS_VERSION);
     ss_page_close(out);
     return rc ? rc : ss_report_done(out, err);

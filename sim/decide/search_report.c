@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A search as text, JSON and CSV. */
-#include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/search.h"
 
@@ -75,19 +74,6 @@ static int next_shown(const struct ss_find_result *f, int g, int top, int i, int
     return f->groups[g].near >= i ? f->groups[g].near : -1;
 }
 
-static int layout_width(const struct ss_find_result *f, int top)
-{
-    char layout[200];
-    size_t width = 38;
-    for (int g = 0; g < f->ngroups; g++)
-        for (int shown = 0, i = next_shown(f, g, top, 0, &shown); i >= 0;
-             i = next_shown(f, g, top, i + 1, &shown)) {
-            size_t n = strlen(ss_find_layout(&f->points[i], layout, sizeof layout));
-            width = n > width ? n : width;
-        }
-    return (int)width;
-}
-
 /* Whether the MFU of a layout is told with half of the attention square, too. */
 static int is_causal(const struct ss_find_result *f)
 {
@@ -97,36 +83,42 @@ static int is_causal(const struct ss_find_result *f)
     return 0;
 }
 
-static void write_point(const struct ss_find_result *f, int i, int width, FILE *out)
+/* What is written, and how many layouts of each group. */
+struct shown {
+    const struct ss_find_result *f;
+    int top;
+};
+
+static void point_row(struct ss_report_table *t, const struct ss_find_result *f, int i)
 {
     const struct ss_find_point *p = &f->points[i];
     const struct ss_summary *u = &p->summary;
-    char time[32], layout[200];
-    fprintf(out, "%5d %5.0f  %-*s %10s %6.1f", f->groups[p->group].nodes, u->gpus, width,
-            ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
-            100 * u->mfu);
-    if (is_causal(f))
-        fprintf(out, " %8.1f", 100 * ss_text_causal_mfu(u));
-    fprintf(out, " %12.1f %7.1f  %s%s%s\n", u->tokens_per_s_per_gpu, u->peak_device / SS_GIB,
-            ss_outcome_word(u->outcome),
-            p->like_best                    ? ", not told apart"
-            : i == f->groups[p->group].best ? ", best"
-                                            : "",
-            p->front ? ", front" : "");
+    char verdict[64], layout[200];
+    snprintf(verdict, sizeof verdict, "%s%s%s", ss_outcome_word(u->outcome),
+             p->like_best                    ? ", not told apart"
+             : i == f->groups[p->group].best ? ", best"
+                                             : "",
+             p->front ? ", front" : "");
+    SS_ROW(t, f->groups[p->group].nodes, u->gpus, ss_find_layout(p, layout, sizeof layout), u->iteration_s,
+           u->mfu, ss_text_causal_mfu(u), u->tokens_per_s_per_gpu, u->peak_device, verdict);
 }
 
-static void write_group(const struct ss_find_result *f, int g, int top, int width, FILE *out)
+static void point_rows(struct ss_report_table *t, const void *of)
 {
-    const struct ss_find_group *group = &f->groups[g];
-    int shown = 0, first = next_shown(f, g, top, 0, &shown);
-    char words[sizeof group->flags];
-    if (ss_find_group_words(group, words, sizeof words)[0])
-        fprintf(out, "%s\n", words);
-    for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
-        write_point(f, i, width, out);
-    if (first < 0)
-        fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
-                (long long)(group->layouts - group->refused));
+    const struct shown *x = of;
+    for (int g = 0; g < x->f->ngroups; g++) {
+        const struct ss_find_group *group = &x->f->groups[g];
+        int shown = 0, first = next_shown(x->f, g, x->top, 0, &shown);
+        char words[sizeof group->flags], none[64];
+        if (ss_find_group_words(group, words, sizeof words)[0])
+            ss_report_table_line(t, 0, "%s", words);
+        for (int i = first; i >= 0; i = next_shown(x->f, g, x->top, i + 1, &shown))
+            point_row(t, x->f, i);
+        snprintf(none, sizeof none, "none of %lld layouts fits",
+                 (long long)(group->layouts - group->refused));
+        if (first < 0)
+            SS_ROW(t, group->nodes, group->gpus, none);
+    }
 }
 
 /* "best on 8 nodes", and with which of the varied flags' values. */
@@ -148,9 +140,8 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     write_name("best", group, out);
     fprintf(out, ": %s\n", p->flags[0] ? p->flags : "the job as it is");
     fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
-    if (p->summary.band_pct > 0)
-        fprintf(out, " +-%.*f %%", p->summary.band_pct < 10, p->summary.band_pct);
-    fprintf(out, "; %d other%s within that error", group->like_best, group->like_best == 1 ? "" : "s");
+    fprintf(out, "%s; %d other%s within that error", ss_text_band(&p->summary, time), group->like_best,
+            group->like_best == 1 ? "" : "s");
     if (group->confirmed_s > 0)
         fprintf(out, "; SimGrid at layer level: %s", ss_text_time(group->confirmed_s, time, sizeof time));
     fputc('\n', out);
@@ -182,13 +173,13 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
-    int width = layout_width(f, top);
+    struct ss_report_table t = {.columns =
+                                    "nodes:5d|GPUs:5d|layout:-38*s|iteration:10t|MFU %:6.1p|causal %:8.1p|"
+                                    "tokens/s/GPU:12.1f|GiB:7.1G|verdict:-s",
+                                .left_out = is_causal(f) ? 0 : 1u << 5};
     write_counts(f, out);
     fputc('\n', out);
-    fprintf(out, "%5s %5s  %-*s %10s %6s%s %12s %7s  verdict\n", "nodes", "GPUs", width, "layout",
-            "iteration", "MFU %", is_causal(f) ? " causal %" : "", "tokens/s/GPU", "GiB");
-    for (int g = 0; g < f->ngroups; g++)
-        write_group(f, g, top, width, out);
+    ss_report_table_write(&t, SS_FORM_TEXT, point_rows, &(struct shown){f, top}, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
@@ -202,107 +193,72 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     return ss_report_done(out, err);
 }
 
-static json_t *point_object(const struct ss_find_point *p)
+static void add_layout(struct ss_record *r, const struct ss_find_point *p)
 {
-    json_t *o = json_object();
-    ss_json_integer(o, "group", p->group);
-    ss_json_text(o, "flags", p->flags);
-    ss_json_integer(o, "tp", p->tp);
-    ss_json_integer(o, "cp", p->cp);
-    ss_json_integer(o, "pp", p->pp);
-    ss_json_integer(o, "ep", p->ep);
-    ss_json_integer(o, "chunks", p->chunks);
-    ss_json_integer(o, "dp", p->dp);
-    ss_json_integer(o, "micro_batch", p->micro_batch);
-    ss_json_integer(o, "microbatches", p->microbatches);
-    ss_json_text(o, "recompute", ss_job_word("--recompute", p->recompute));
-    ss_json_flag(o, "fsdp", p->fsdp);
-    ss_json_text(o, "schedule", p->schedule);
+    SS_ADD(r, SS_FIELDS(p, tp, cp, pp, ep, chunks, dp, micro_batch, microbatches),
+           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_FIELDS(p, schedule),
+           SS_FLAGS(p, fsdp));
+}
+
+static void add_figures(struct ss_record *r, const struct ss_find_point *p)
+{
+    ss_record_metrics(r, &p->summary);
+    SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),
+           SS_FLAGS(p, front, like_best));
+}
+
+static json_t *point_object(const void *row)
+{
+    const struct ss_find_point *p = row;
+    struct ss_record layout = {0}, figures = {0};
+    json_t *o = SS_OBJECT(SS_FIELDS(p, group, flags));
+    add_layout(&layout, p);
+    ss_json_put(o, layout.at);
     ss_json_verdict(o, &p->summary);
-    ss_json_metrics(o, -1, &p->summary);
-    ss_json_number(o, "least_ms", 1e3 * p->least_s);
-    ss_json_number(o, "least_mib", p->least_bytes / SS_MIB);
-    ss_json_flag(o, "front", p->front);
-    ss_json_flag(o, "like_best", p->like_best);
+    add_figures(&figures, p);
+    ss_json_put(o, figures.at);
     return o;
 }
 
-static void put_index(json_t *o, const char *key, int index)
+static json_t *group_object(const void *row)
 {
-    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
+    const struct ss_find_group *g = row;
+    return SS_OBJECT(SS_FIELDS(g, flags, nodes, gpus, work, layouts, refused, too_large, bounded, predicted),
+                     SS_INDICES(g, best, near), SS_FIELDS(g, like_best),
+                     SS_KEY_IF(g->confirmed_s > 0, "confirmed_ms", 1e3 * g->confirmed_s));
 }
 
-static json_t *group_object(const struct ss_find_group *g)
+static json_t *rule_object(const void *row)
 {
-    json_t *o = json_object();
-    ss_json_text(o, "flags", g->flags);
-    ss_json_integer(o, "nodes", g->nodes);
-    ss_json_integer(o, "gpus", g->gpus);
-    ss_json_integer(o, "work", g->work);
-    ss_json_integer(o, "layouts", g->layouts);
-    ss_json_integer(o, "refused", g->refused);
-    ss_json_integer(o, "too_large", g->too_large);
-    ss_json_integer(o, "bounded", g->bounded);
-    ss_json_integer(o, "predicted", g->predicted);
-    put_index(o, "best", g->best);
-    put_index(o, "near", g->near);
-    ss_json_integer(o, "like_best", g->like_best);
-    if (g->confirmed_s > 0)
-        ss_json_number(o, "confirmed_ms", 1e3 * g->confirmed_s);
-    return o;
-}
-
-static json_t *rule_object(const struct ss_find_rule *r)
-{
-    json_t *o = json_object();
-    ss_json_text(o, "code", ss_status_name(r->code));
-    ss_json_text(o, "flags", r->flags);
-    ss_json_text(o, "example", r->example);
-    ss_json_integer(o, "layouts", r->n);
-    return o;
+    const struct ss_find_rule *r = row;
+    return SS_OBJECT(SS_KEY("code", ss_status_name(r->code)), SS_FIELDS(r, flags, example),
+                     SS_KEY("layouts", r->n));
 }
 
 static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("search"), *groups = json_array(), *rules = json_array(),
-           *points = json_array();
-    for (int g = 0; g < f->ngroups; g++)
-        ss_json_append(groups, group_object(&f->groups[g]));
-    for (int r = 0; r < f->nrules; r++)
-        ss_json_append(rules, rule_object(&f->rules[r]));
-    for (int i = 0; i < f->npoints; i++)
-        ss_json_append(points, point_object(&f->points[i]));
-    ss_json_set(root, "groups", groups);
-    ss_json_set(root, "rules", rules);
-    ss_json_set(root, "points", points);
-    ss_json_set(root, "warnings", ss_json_notes(&f->warnings));
+    json_t *root = ss_json_document("search");
+    SS_PUT(root, SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
+           SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
+           SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
+           SS_KEY("warnings", ss_json_notes(&f->warnings)));
     return ss_json_write(root, out, err);
 }
 
 int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    fputs("nodes,flags,tp,cp,pp,ep,chunks,dp,micro_batch,microbatches,recompute,schedule,fsdp,verdict", out);
-    for (int m = 0; m < SS_METRICS; m++)
-        fprintf(out, ",%s", ss_metric_at(m)->key);
-    fputs(",least_ms,least_mib,front,like_best\n", out);
-    for (int i = 0; i < f->npoints; i++) {
-        const struct ss_find_point *p = &f->points[i];
+    static const struct ss_find_point none;
+    for (int i = -1; i < f->npoints; i++) {
+        const struct ss_find_point *p = i < 0 ? &none : &f->points[i];
         char words[sizeof f->groups->flags], all[sizeof words + sizeof p->flags + 1];
+        struct ss_record r = {0};
         ss_find_group_words(&f->groups[p->group], words, sizeof words);
         snprintf(all, sizeof all, "%s%s%s", words, words[0] ? " " : "", p->flags);
-        fprintf(out, "%d,", f->groups[p->group].nodes);
-        ss_csv_write(out, all);
-        fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
-                p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->schedule,
-                p->fsdp, ss_outcome_word(p->summary.outcome));
-        for (int m = 0; m < SS_METRICS; m++) {
-            double value = ss_metric_value(m, &p->summary);
-            fputc(',', out);
-            if (ss_metric_known(m, &p->summary) && isfinite(value))
-                fprintf(out, "%.10g", value);
-        }
-        fprintf(out, ",%.10g,%.10g,%d,%d\n", 1e3 * p->least_s, p->least_bytes / SS_MIB, p->front,
-                p->like_best);
+        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", all));
+        add_layout(&r, p);
+        SS_ADD(&r, SS_KEY("verdict", ss_outcome_word(p->summary.outcome)));
+        add_figures(&r, p);
+        ss_record_csv(&r, i < 0, out);
     }
     return ss_report_done(out, err);
 }

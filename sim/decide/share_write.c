@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs beside each other, for people and as JSON. */
 #include <math.h>
-#include <string.h>
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/text.h"
+#include "report/table.h"
 #include "stepsim/plan.h"
 #include "stepsim/replay.h"
 #include "stepsim/share.h"
@@ -33,28 +32,35 @@ static void write_limit(const struct ss_sharing *x, FILE *out)
             fprintf(out, "  %5.1f %% by %s\n", 100 * x->limit.use[j], x->sharer[j].name);
 }
 
-static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
+static void job_rows(struct ss_report_table *t, const void *of)
 {
-    char alone[32], beside[32];
-    int width = 3, nodes = 5;
+    const struct ss_sharing *x = of;
 
-    for (int j = 0; j < x->n; j++)
-        width = (int)strlen(x->sharer[j].name) > width ? (int)strlen(x->sharer[j].name) : width;
-    for (int j = 0; j < x->n; j++)
-        nodes = (int)strlen(x->sharer[j].nodes) > nodes ? (int)strlen(x->sharer[j].nodes) : nodes;
-    fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
-            ss_level_name(x->level), ss_engine_name(x->engine));
-    fprintf(out, "%-*s  %-*s %5s %11s %11s  slower\n", width, "job", nodes, "nodes", "GPUs", "alone",
-            "beside");
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
-        fprintf(out, "%-*s  %-*s %5d %11s %11s  %+.1f %%", width, s->name, nodes, s->nodes, s->gpus,
-                ss_text_time(s->alone, alone, sizeof alone), ss_text_time(s->beside, beside, sizeof beside),
-                slower_pct(s, s->beside));
+        char slower[96];
+        int n = snprintf(slower, sizeof slower, "%+.1f %%", slower_pct(s, s->beside));
         if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
-            fprintf(out, " (%+.1f to %+.1f %%)", slower_pct(s, s->least), slower_pct(s, s->most));
-        fputc('\n', out);
+            snprintf(slower + n, sizeof slower - (size_t)n, " (%+.1f to %+.1f %%)", slower_pct(s, s->least),
+                     slower_pct(s, s->most));
+        SS_ROW(t, s->name, s->nodes, s->gpus, s->alone, s->beside, slower, s->least, s->most,
+               slower_pct(s, s->beside), s->iterations, x->limit.use[j]);
     }
+}
+
+/* What a text and JSON have of each job. */
+static const struct ss_report_table jobs = {
+    .columns = "job:-3*s:name|nodes:-5*s:nodes|GPUs:5d:gpus|alone:11t:alone_ms:m|"
+               "beside:11t:beside_ms:m|slower:-s|::least_ms:m|::most_ms:m|::slower_pct|"
+               "::iterations|::limit_use"};
+
+static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
+{
+    struct ss_report_table t = jobs;
+
+    fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
+            ss_level_name(x->level), ss_engine_name(x->engine));
+    ss_report_table_write(&t, SS_FORM_TEXT, job_rows, x, out);
     write_limit(x, out);
     fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
             x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",
@@ -64,42 +70,17 @@ static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *er
     return ss_report_done(out, err);
 }
 
-static json_t *link_object(const struct ss_sharing *x)
-{
-    json_t *o = json_object();
-
-    ss_json_text(o, "name", x->limit.name);
-    ss_json_number(o, "bandwidth_gbps", x->limit.bandwidth / 1e9);
-    return o;
-}
-
 static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("share"), *jobs = json_array();
+    struct ss_report_table t = jobs;
+    json_t *root = ss_json_document("share"), *limit = json_null();
 
-    ss_json_text(root, "platform", x->platform);
-    ss_json_integer(root, "nodes", x->nodes);
-    ss_json_text(root, "engine", ss_engine_name(x->engine));
-    ss_json_text(root, "level", ss_level_name(x->level));
-    ss_json_integer(root, "starts", x->starts);
-    for (int j = 0; j < x->n; j++) {
-        const struct ss_sharer *s = &x->sharer[j];
-        json_t *o = json_object();
-        ss_json_text(o, "name", s->name);
-        ss_json_text(o, "nodes", s->nodes);
-        ss_json_integer(o, "gpus", s->gpus);
-        ss_json_number(o, "alone_ms", 1e3 * s->alone);
-        ss_json_number(o, "beside_ms", 1e3 * s->beside);
-        ss_json_number(o, "least_ms", 1e3 * s->least);
-        ss_json_number(o, "most_ms", 1e3 * s->most);
-        ss_json_number(o, "slower_pct", slower_pct(s, s->beside));
-        ss_json_integer(o, "iterations", s->iterations);
-        ss_json_number(o, "limit_use", x->limit.use[j]);
-        ss_json_append(jobs, o);
-    }
-    ss_json_set(root, "jobs", jobs);
-    ss_json_integer(root, "shared_links", x->nlinks);
-    ss_json_set(root, "limit", x->limit.name[0] ? link_object(x) : json_null());
+    if (x->limit.name[0])
+        limit = SS_OBJECT(SS_FIELDS(&x->limit, name), SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9));
+    SS_PUT(root, SS_FIELDS(x, platform, nodes), SS_KEY("engine", ss_engine_name(x->engine)),
+           SS_KEY("level", ss_level_name(x->level)), SS_FIELDS(x, starts),
+           SS_KEY("jobs", ss_report_table_json(&t, job_rows, x)), SS_KEY("shared_links", x->nlinks),
+           SS_KEY("limit", limit));
     return ss_json_write(root, out, err);
 }
 

@@ -5,16 +5,7 @@
 
 #include "platform/platform_internal.h"
 
-const char *ss_link_kind_name(int kind)
-{
-    static const char *const names[SS_LINK_KIND_COUNT] = {
-#define X(sym, name) name,
-        SS_LINK_KIND_LIST(X)
-#undef X
-    };
-
-    return kind >= 0 && kind < SS_LINK_KIND_COUNT ? names[kind] : "unknown";
-}
+SS_NAMES(ss_link_kind_name, SS_LINK_KIND_LIST, SS_SECOND)
 
 static int out_of_memory(const char *file, struct ss_error *err)
 {

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "report/common.h"
 #include "report/html.h"
+#include "report/table.h"
 #include "report/text.h"
 
 #define WIDTH 80
@@ -110,34 +111,44 @@ static const char *pass_of(const struct ss_kernel_use *u)
     return u->phase == SS_PHASE_F ? "forward" : u->phase == SS_PHASE_W ? "weights" : "backward";
 }
 
-void ss_text_kernels(const struct ss_run *run, FILE *out)
+/* The heaviest kernels: of text, JSON and page. */
+static void kernel_rows(struct ss_report_table *t, const void *of)
 {
-    const struct ss_compute *c = run->compute;
+    const struct ss_compute *c = of;
 
-    if (!c || !c->nkernels)
-        return;
-    fprintf(
-        out,
-        "\nHeaviest kernels, stage %-3d pass           calls         ms  TFLOP/s peak %%   GB/s  HBM %%\n",
-        run->result->critical_stage);
     for (int i = 0; i < c->nkernels; i++) {
         const struct ss_kernel_use *u = &c->kernels[i];
-        fprintf(out, "  %-26s%-10s %9.0f %10.1f %8.1f %6.1f %6.0f %6.1f\n", u->op, pass_of(u), u->calls,
-                1e3 * u->seconds, u->flops / u->seconds / 1e12, 100 * u->flops_share,
-                u->bytes / u->seconds / 1e9, 100 * u->bytes_share);
+        SS_ROW(t, u->op, u->op_kind, ss_part_key(u->part), pass_of(u), ss_precision_name(u->precision),
+               u->calls, u->seconds, u->flops / u->seconds, u->flops_share, u->bytes / u->seconds,
+               u->bytes_share, ss_kernel_bound(u));
     }
+}
+
+static const char kernel_columns[] = "Kernel:-25s:operator|::kind|::part|pass: -10s:pass|::peak_of|"
+                                     "calls:9.0f:calls|ms:10.1m:ms:m|TFLOP/s:8.1T:tflops:T|"
+                                     "peak %:6.1p:peak_share|GB/s:6.0N:gbps:N|HBM %:6.1p:hbm_share|"
+                                     "nearer to:-s:bound";
+enum { NEARER_TO = 11 };
+
+void ss_text_kernels(const struct ss_run *run, FILE *out)
+{
+    char title[48];
+    struct ss_report_table t = {
+        .columns = kernel_columns, .title = title, .indent = 2, .left_out = 1u << NEARER_TO};
+
+    if (!run->compute || !run->compute->nkernels)
+        return;
+    snprintf(title, sizeof title, "Heaviest kernels, stage %d", run->result->critical_stage);
+    fputc('\n', out);
+    ss_report_table_write(&t, SS_FORM_TEXT, kernel_rows, run->compute, out);
 }
 
 /* ---- JSON ---- */
 
 static void add_row(json_t *rows, const char *part, int label, double seconds)
 {
-    json_t *row = json_object();
-
-    ss_json_text(row, "part", part);
-    ss_json_text(row, "label", ss_label_name(label));
-    ss_json_number(row, "ms", 1e3 * seconds);
-    ss_json_append(rows, row);
+    ss_json_append(rows, SS_OBJECT(SS_KEY("part", part), SS_KEY("label", ss_label_name(label)),
+                                   SS_KEY("ms", 1e3 * seconds)));
 }
 
 static json_t *rows_of(const struct ss_run *run)
@@ -160,109 +171,61 @@ static json_t *rows_of(const struct ss_run *run)
     return rows;
 }
 
-static json_t *kernel_of(const struct ss_kernel_use *u)
-{
-    json_t *o = json_object();
-
-    ss_json_text(o, "operator", u->op);
-    ss_json_text(o, "kind", u->op_kind);
-    ss_json_text(o, "part", ss_part_key(u->part));
-    ss_json_text(o, "pass", pass_of(u));
-    ss_json_text(o, "peak_of", ss_precision_name(u->precision));
-    ss_json_number(o, "calls", u->calls);
-    ss_json_number(o, "ms", 1e3 * u->seconds);
-    ss_json_number(o, "tflops", u->flops / u->seconds / 1e12);
-    ss_json_number(o, "peak_share", u->flops_share);
-    ss_json_number(o, "gbps", u->bytes / u->seconds / 1e9);
-    ss_json_number(o, "hbm_share", u->bytes_share);
-    ss_json_text(o, "bound", ss_kernel_bound(u));
-    return o;
-}
-
 static json_t *stage_of(const struct ss_compute_stage *s, int stage)
 {
-    json_t *o = json_object(), *parts = json_object();
+    json_t *parts = json_object();
 
-    ss_json_integer(o, "stage", stage);
     for (int i = 0; i < SS_PARTS; i++)
         if (s->compute[i] + s->recompute[i] > 0)
-            ss_json_number(parts, ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i]));
-    ss_json_set(o, "parts_ms", parts);
-    return o;
+            SS_PUT(parts, SS_KEY(ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i])));
+    return SS_OBJECT(SS_KEY("stage", stage), SS_KEY("parts_ms", parts));
 }
 
 json_t *ss_json_compute(const struct ss_run *run)
 {
     const struct ss_compute *c = run->compute;
-    json_t *o = json_object(), *kernels = json_array(), *stages = json_array(), *more = json_object();
+    struct ss_report_table t = {.columns = kernel_columns};
+    json_t *stages = json_array(), *more = json_object();
 
-    ss_json_set(o, "rows", rows_of(run));
-    for (int i = 0; i < c->nkernels; i++)
-        ss_json_append(kernels, kernel_of(&c->kernels[i]));
-    ss_json_set(o, "kernels", kernels);
     for (int s = 0; s < c->nstages; s++)
         ss_json_append(stages, stage_of(&c->stages[s], s));
-    ss_json_set(o, "stages", stages);
-    ss_json_integer(o, "longest_stage", c->longest);
-    ss_json_number(o, "longer_pct", 100 * c->longer);
     for (int i = 0; i < SS_PARTS; i++)
         if (c->more[i] != 0)
-            ss_json_number(more, ss_part_key(i), 100 * c->more[i]);
-    ss_json_set(o, "more_pct", more);
-    return o;
+            SS_PUT(more, SS_KEY(ss_part_key(i), 100 * c->more[i]));
+    return SS_OBJECT(SS_KEY("rows", rows_of(run)),
+                     SS_KEY("kernels", ss_report_table_json(&t, kernel_rows, c)), SS_KEY("stages", stages),
+                     SS_KEY("longest_stage", c->longest), SS_KEY("longer_pct", 100 * c->longer),
+                     SS_KEY("more_pct", more));
 }
 
 /* ---- page ---- */
 
-static void html_parts(const struct ss_run *run, FILE *out)
+static void part_rows(struct ss_report_table *t, const void *of)
 {
-    struct item items[SS_PARTS + 1];
+    const struct ss_run *run = of;
     const double *labels = run->result->stages[run->result->critical_stage].breakdown;
-    double all = labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE];
-    int n = list_parts(run, items);
+    struct item items[SS_PARTS + 1];
+    const int n = list_parts(run, items);
 
-    fprintf(
-        out,
-        "<div class=\"wide\"><table><caption>Kernels of stage %d, with those that are recomputed</caption>\n"
-        "<thead><tr><th scope=\"col\">Kernels</th><th scope=\"col\">ms</th><th scope=\"col\">%%</th>"
-        "</tr></thead>\n<tbody>\n",
-        run->result->critical_stage);
     for (int i = 0; i < n; i++)
-        fprintf(out, "<tr><th scope=\"row\">%s</th><td>%.1f</td><td>%.1f</td></tr>\n", items[i].words,
-                1e3 * items[i].value, 100 * items[i].value / all);
-    fputs("</tbody></table></div>\n", out);
-}
-
-static void html_kernels(const struct ss_run *run, FILE *out)
-{
-    const struct ss_compute *c = run->compute;
-
-    fprintf(out,
-            "<div class=\"wide\"><table><caption>Its heaviest kernels, and the shares of the card's peaks "
-            "that they "
-            "reach</caption>\n<thead><tr><th scope=\"col\">Kernel</th><th scope=\"col\">pass</th>"
-            "<th scope=\"col\">calls</th><th scope=\"col\">ms</th><th scope=\"col\">TFLOP/s</th>"
-            "<th scope=\"col\">%% of peak</th><th scope=\"col\">GB/s</th><th scope=\"col\">%% of HBM</th>"
-            "<th scope=\"col\">nearer to</th></tr></thead>\n<tbody>\n");
-    for (int i = 0; i < c->nkernels; i++) {
-        const struct ss_kernel_use *u = &c->kernels[i];
-        fprintf(out,
-                "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td>"
-                "<td>%.0f</td><td>%.1f</td><td>%s</td></tr>\n",
-                u->op, pass_of(u), u->calls, 1e3 * u->seconds, u->flops / u->seconds / 1e12,
-                100 * u->flops_share, u->bytes / u->seconds / 1e9, 100 * u->bytes_share, ss_kernel_bound(u));
-    }
-    fputs("</tbody></table></div>\n", out);
+        SS_ROW(t, items[i].words, items[i].value,
+               items[i].value / (labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE]));
 }
 
 void ss_html_compute(const struct ss_page *page)
 {
-    char text[256];
+    char text[256], title[96];
+    struct ss_report_table parts = {.columns = "Kernels:s|ms:.1m|%:.1p", .title = title};
+    struct ss_report_table kernels = {
+        .columns = kernel_columns,
+        .title = "Its heaviest kernels, and the shares of the card's peaks that they reach"};
 
     if (!page->run || !page->run->compute)
         return;
-    html_parts(page->run, page->out);
+    snprintf(title, sizeof title, "Kernels of stage %d, with those that are recomputed",
+             page->run->result->critical_stage);
+    ss_report_table_write(&parts, SS_FORM_PAGE, part_rows, page->run, page->out);
     if (longest_text(page->run->compute, text, sizeof text)[0])
         fprintf(page->out, "<p>%c%s.</p>\n", text[0] - 'a' + 'A', text + 1);
-    html_kernels(page->run, page->out);
+    ss_report_table_write(&kernels, SS_FORM_PAGE, kernel_rows, page->run->compute, page->out);
 }

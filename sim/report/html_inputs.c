@@ -31,9 +31,7 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
             put_rows(out, value, name);
             continue;
         }
-        fputs("<tr><th scope=\"row\"><code>", out);
-        ss_xml_escape(out, name);
-        fputs("</code></th><td class=\"text\">", out);
+        ss_markup(out, "<tr><th scope=\"row\"><code>%s</code></th><td class=\"text\">", name);
         put_value(out, value);
         fputs("</td></tr>\n", out);
     }

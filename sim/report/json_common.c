@@ -84,61 +84,23 @@ json_t *ss_json_string(const char *text)
     return json_string(ascii);
 }
 
-void ss_json_number(json_t *object, const char *key, double value)
-{
-    /* -0.0 would print a sign that means nothing */
-    ss_json_set(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
-}
-
-void ss_json_integer(json_t *object, const char *key, int64_t value)
-{
-    ss_json_set(object, key, json_integer(value));
-}
-
-void ss_json_text(json_t *object, const char *key, const char *text)
-{
-    ss_json_set(object, key, ss_json_string(text));
-}
-
-void ss_json_flag(json_t *object, const char *key, int value)
-{
-    ss_json_set(object, key, json_boolean(value));
-}
-
-void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
-{
-    const struct ss_metric *m = ss_metric_at(metric);
-
-    if (m->kind == SS_METRIC_COUNT)
-        ss_json_integer(object, m->key, (int64_t)ss_metric_value(metric, s));
-    else
-        ss_json_number(object, m->key, ss_metric_value(metric, s));
-}
-
 void ss_json_verdict(json_t *object, const struct ss_summary *s)
 {
-    ss_json_text(object, "verdict", ss_outcome_word(s->outcome));
-    if (s->code)
-        ss_json_text(object, "code", ss_status_name(s->code));
-    ss_json_text(object, "reason", s->reason);
+    SS_PUT(object, SS_KEY("verdict", ss_outcome_word(s->outcome)),
+           SS_KEY_IF(s->code, "code", ss_status_name(s->code)), SS_FIELDS(s, reason));
 }
 
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
     for (int i = 0; i < SS_METRICS; i++)
         if ((place < 0 || ss_metric_at(i)->place == place) && ss_metric_known(i, s))
-            ss_json_metric(object, i, s);
+            SS_PUT(object, SS_KEY(ss_metric_at(i)->key, ss_metric_cell(i, s)));
 }
 
 json_t *ss_json_document(const char *command)
 {
-    json_t *document = json_object();
-
-    ss_json_integer(document, "schema_version", SS_SCHEMA_VERSION);
-    ss_json_text(document, "version", ss_version());
-    if (command)
-        ss_json_text(document, "command", command);
-    return document;
+    return SS_OBJECT(SS_KEY("schema_version", SS_SCHEMA_VERSION), SS_KEY("version", ss_version()),
+                     SS_KEY_IF(command, "command", command));
 }
 
 json_t *ss_json_notes(const struct ss_notes *notes)
@@ -154,39 +116,30 @@ json_t *ss_json_notes(const struct ss_notes *notes)
 
 json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
 {
-    json_t *object = json_object();
-
-    for (int l = 0; l < SS_LABEL_COUNT; l++)
-        ss_json_number(object, ss_label_name(l), 1e3 * seconds[l]);
-    return object;
+    return ss_json_named(SS_LABEL_COUNT, ss_label_name, seconds, 1e3);
 }
 
 static json_t *card_object(const struct ss_card *card)
 {
-    json_t *object = json_object();
+    json_t *object = SS_OBJECT(SS_FIELDS(card, name));
 
-    ss_json_text(object, "name", card->name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        ss_json_number(object, ss_prop_at(i)->id, ss_prop_get(i, card));
+        SS_PUT(object, SS_KEY(ss_prop_at(i)->id, ss_prop_get(i, card)));
     return object;
 }
 
 json_t *ss_json_platform(const struct ss_platform *p)
 {
-    json_t *object = json_object();
     char hash[32];
 
     snprintf(hash, sizeof hash, "%016" PRIx64, ss_platform_hash(p));
-    ss_json_text(object, "name", ss_platform_name(p));
-    ss_json_text(object, "hash", hash);
-    ss_json_integer(object, "nodes", ss_platform_file_nodes(p));
-    ss_json_integer(object, "gpus_per_node", ss_platform_file_gpus(p));
-    ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p));
-    ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
-    ss_json_number(object, "nvlink_bandwidth", ss_platform_nvlink_bandwidth(p));
-    ss_json_text(object, "assumed", ss_platform_assumed(p));
-    ss_json_set(object, "card", card_object(ss_platform_card(p)));
-    return object;
+    return SS_OBJECT(
+        SS_KEY("name", ss_platform_name(p)), SS_KEY("hash", hash), SS_KEY("nodes", ss_platform_file_nodes(p)),
+        SS_KEY("gpus_per_node", ss_platform_file_gpus(p)),
+        SS_KEY("nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p)),
+        SS_KEY("nic_bandwidth", ss_platform_nic_bandwidth(p)),
+        SS_KEY("nvlink_bandwidth", ss_platform_nvlink_bandwidth(p)),
+        SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 
 struct json_text {
@@ -229,51 +182,31 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 
 json_t *ss_json_spread(const struct ss_load_spread *s, double scale)
 {
-    json_t *o = json_object();
-
-    ss_json_number(o, "mean", scale * s->mean);
-    ss_json_number(o, "p50", scale * s->p50);
-    ss_json_number(o, "p90", scale * s->p90);
-    ss_json_number(o, "p99", scale * s->p99);
-    return o;
+    return SS_OBJECT(SS_KEY("mean", scale * s->mean), SS_KEY("p50", scale * s->p50),
+                     SS_KEY("p90", scale * s->p90), SS_KEY("p99", scale * s->p99));
 }
 
 void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
 {
     const struct ss_packing_figures *p = &plan->packing;
-    json_t *o;
 
-    if (!plan->job->packed.rows)
-        return;
-    o = json_object();
-    ss_json_number(o, "documents_per_row", p->documents);
-    ss_json_number(o, "padding_pct", 100 * p->padding);
-    ss_json_number(o, "attention_pct", 100 * p->attention);
-    ss_json_number(o, "cut_pct", 100 * p->cut);
-    ss_json_number(o, "row_sigma", p->sigma);
-    ss_json_set(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
-    ss_json_set(to, "packing", o);
+    if (plan->job->packed.rows)
+        SS_PUT(to, SS_KEY("packing", SS_OBJECT(SS_KEY("documents_per_row", p->documents),
+                                               SS_KEY("padding_pct", 100 * p->padding),
+                                               SS_KEY("attention_pct", 100 * p->attention),
+                                               SS_KEY("cut_pct", 100 * p->cut), SS_KEY("row_sigma", p->sigma),
+                                               SS_KEY("imbalance_ms", ss_json_spread(&p->imbalance, 1e3)))));
 }
 
 void ss_json_add_load(json_t *to, const struct ss_plan *plan)
 {
     const struct ss_load_figures *l = &plan->load;
-    json_t *o;
 
-    if (!plan->experts)
-        return;
-    o = json_object();
-    ss_json_set(o, "hottest_rank", ss_json_spread(&l->rank, 1));
-    ss_json_set(o, "hottest_expert", ss_json_spread(&l->expert, 1));
-    ss_json_number(o, "coldest_rank", l->coldest_rank);
-    ss_json_number(o, "dropped", l->dropped);
-    ss_json_number(o, "expert_copies", l->expert_copies);
-    ss_json_number(o, "nodes", l->nodes);
-    ss_json_number(o, "remote_nodes", l->remote_nodes);
-    ss_json_number(o, "ranks", l->ranks);
-    ss_json_number(o, "remote_ranks", l->remote_ranks);
-    ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
-    ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
-    ss_json_number(o, "busiest_source", l->source);
-    ss_json_set(to, "expert_load", o);
+    if (plan->experts)
+        SS_PUT(to, SS_KEY("expert_load",
+                          SS_OBJECT(SS_KEY("hottest_rank", ss_json_spread(&l->rank, 1)),
+                                    SS_KEY("hottest_expert", ss_json_spread(&l->expert, 1)),
+                                    SS_FIELDS(l, coldest_rank, dropped, expert_copies, nodes, remote_nodes,
+                                              ranks, remote_ranks, hottest_rank_tokens, hottest_node_tokens),
+                                    SS_KEY("busiest_source", l->source))));
 }

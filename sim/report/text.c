@@ -7,6 +7,7 @@
 
 #include "report/common.h"
 #include "report/json.h"
+#include "report/table.h"
 #include "stepsim/job.h"
 
 #define BAR_WIDTH 40
@@ -24,6 +25,14 @@ const char *ss_text_time(double seconds, char *buf, size_t size)
     int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
 
     snprintf(buf, size, value < 1e15 ? "%.*f %s" : "%.*e %s", digits, value, seconds >= 1 ? "s" : "ms");
+    return buf;
+}
+
+const char *ss_text_band(const struct ss_summary *u, char buf[32])
+{
+    buf[0] = '\0';
+    if (u->band_pct > 0)
+        snprintf(buf, 32, " +-%.*f %%", u->band_pct < 10, u->band_pct);
     return buf;
 }
 
@@ -126,9 +135,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     char predicted[128], measured[32], mfu[64];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fputs(" an iteration", out);
+    fprintf(out, "%s an iteration", ss_text_band(u, measured));
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),
@@ -174,59 +181,50 @@ static void breakdown(const struct ss_result *r, FILE *out)
     }
 }
 
-static int any_spread(const struct ss_result *r)
-{
-    for (int s = 0; s < r->nstages; s++)
-        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
-            return 1;
-    return 0;
-}
-
-/* Labels that matter on any stage become columns; the rest is summed. */
+/* Labels that matter on any stage are columns; the rest is summed. */
 static void stages(const struct ss_result *r, FILE *out)
 {
-    static const int groups[][4] = {
-        {SS_LABEL_COMPUTE, SS_LABEL_OPTIMIZER, -1, -1},
-        {SS_LABEL_RECOMPUTE, -1, -1, -1},
-        {SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP, -1},
-        {SS_LABEL_DP, SS_LABEL_OFFLOAD, SS_LABEL_OTHER, -1},
-        {SS_LABEL_PP, -1, -1, -1},
-        {SS_LABEL_BUBBLE, -1, -1, -1},
-        {SS_LABEL_IMBALANCE, -1, -1, -1},
-        {SS_LABEL_SPREAD, -1, -1, -1},
-    };
-
-    static const int width[SS_ARRAY_LEN(groups)] = {12, 10, 9, 9, 8, 8, 10, 8};
-    const int with = any_spread(r);
+    struct ss_report_table t = {.columns =
+                                    "Stage, ms:3d|comp+opt:12.1m|recompute:9.1m|tp+cp+ep:8.1m|dp+other:8.1m|"
+                                    "pp:7.1m|bubble:7.1m|imbalance:9.1m|spread:7.1m",
+                                .indent = 2,
+                                .left_out = 1u << 8};
 
     if (r->nstages < 2)
         return;
-    fprintf(out, "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance%s\n",
-            with ? "  spread" : "");
+    for (int s = 0; s < r->nstages; s++)
+        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
+            t.left_out = 0;
+    fputc('\n', out);
+    ss_report_table_begin(&t, out);
     for (int s = 0; s < r->nstages; s++) {
-        fprintf(out, "  %3d ", s);
-        for (size_t g = 0; g < SS_ARRAY_LEN(groups) - !with; g++) {
-            double sum = 0;
-            for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
-                sum += r->stages[s].breakdown[groups[g][i]];
-            fprintf(out, "%*.1f", width[g], 1e3 * sum);
-        }
-        fputc('\n', out);
+        const double *b = r->stages[s].breakdown;
+        SS_ROW(&t, s, b[SS_LABEL_COMPUTE] + b[SS_LABEL_OPTIMIZER], b[SS_LABEL_RECOMPUTE],
+               b[SS_LABEL_TP] + b[SS_LABEL_CP] + b[SS_LABEL_EP],
+               b[SS_LABEL_DP] + b[SS_LABEL_OFFLOAD] + b[SS_LABEL_OTHER], b[SS_LABEL_PP], b[SS_LABEL_BUBBLE],
+               b[SS_LABEL_IMBALANCE], b[SS_LABEL_SPREAD]);
     }
 }
 
 void ss_text_memory(const struct ss_result *r, FILE *out)
 {
-    fprintf(out, "\nMemory, GiB  weights gradients optimizer activations  logits   other   total\n");
+    struct ss_report_table t = {.columns = "Memory, GiB:-10s|weights:7.2G|gradients:9.2G|optimizer:9.2G|"
+                                           "activations:11.2G|logits:7.2G|other:7.2G|total:7.2G|: -s",
+                                .indent = 2};
+
+    fputc('\n', out);
+    ss_report_table_begin(&t, out);
     for (int s = 0; s < r->nstages; s++) {
         const struct ss_stage_result *stage = &r->stages[s];
         const double *m = stage->memory;
-        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s%s\n", s,
-                m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
-                m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
-                (m[SS_MEM_OTHER] + ss_result_beside(stage)) / SS_GIB, stage->device / SS_GIB,
-                s == r->peak_stage && r->nstages > 1 ? " *" : "",
-                m[SS_MEM_ACTIVATIONS] > 0 ? "" : " in the step");
+        const bool fullest = s == r->peak_stage && r->nstages > 1, step = !(m[SS_MEM_ACTIVATIONS] > 0);
+        char name[24];
+        snprintf(name, sizeof name, "stage %d", s);
+        SS_ROW(&t, name, m[SS_MEM_WEIGHTS], m[SS_MEM_GRADIENTS], m[SS_MEM_OPTIMIZER], m[SS_MEM_ACTIVATIONS],
+               m[SS_MEM_LOGITS], m[SS_MEM_OTHER] + ss_result_beside(stage), stage->device,
+               fullest ? step ? "* in the step" : "*"
+               : step  ? "in the step"
+                       : "");
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "study/calibrate.h"
 
 /* A platform of the data, and the stack as its card runs it. */
@@ -248,71 +249,56 @@ void ss_survey_free(struct ss_survey *s)
 
 /* ---- for people, and as JSON ---- */
 
-int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
+static void group_rows(struct ss_report_table *t, const void *of)
 {
-    int reasons = 0;
+    const struct ss_survey *s = of;
 
-    fprintf(out, "%-28s %-30s %5s %8s %8s %8s %8s\n", "platform", "kind", "rows", "mean", "median", "worst",
-            "bias %");
     for (int i = 0; i < s->ngroups; i++) {
         const struct ss_survey_group *g = &s->groups[i];
         if (!g->why)
-            fprintf(out, "%-28s %-30s %5d %8.1f %8.1f %8.1f %+8.1f\n", g->gpu, g->kind, g->rows,
-                    g->error.mean_abs, g->error.median_abs, g->error.worst_abs, g->error.bias);
-        reasons += g->why != NULL;
+            SS_ROW(t, g->gpu, g->kind, g->rows, g->error.mean_abs, g->error.median_abs, g->error.worst_abs,
+                   g->error.bias, SS_NO_CELL);
+        else if (t->form == SS_FORM_JSON)
+            SS_ROW(t, g->gpu, g->kind, g->rows, SS_NO_CELL, SS_NO_CELL, SS_NO_CELL, SS_NO_CELL, g->why);
     }
-    if (reasons)
-        fprintf(out, "\nNot priced\n");
+}
+
+static const struct ss_report_table groups = {.columns =
+                                                  "platform:-28s:platform|kind: -30s:kind|rows:5d:rows|"
+                                                  "mean:8.1f:mean_abs_pct|median:8.1f:median_abs_pct|"
+                                                  "worst:8.1f:worst_abs_pct|bias %:+8.1f:bias_pct|::reason"};
+
+int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
+{
+    struct ss_report_table t = groups;
+    int reasons = 0;
+
+    ss_report_table_write(&t, SS_FORM_TEXT, group_rows, s, out);
     for (int i = 0; i < s->ngroups; i++)
         if (s->groups[i].why)
-            fprintf(out, "%-28s %-30s %5d  %s\n", s->groups[i].gpu, s->groups[i].kind, s->groups[i].rows,
-                    s->groups[i].why);
+            fprintf(out, "%s%-28s %-30s %5d  %s\n", reasons++ ? "" : "\nNot priced\n", s->groups[i].gpu,
+                    s->groups[i].kind, s->groups[i].rows, s->groups[i].why);
     fprintf(out, "\n%d of %d rows priced\n", s->npriced, s->nrows);
     return ss_report_done(out, err);
 }
 
-static json_t *group_object(const struct ss_survey_group *g)
+static json_t *row_object(const void *row)
 {
-    json_t *o = json_object();
+    const struct ss_survey_row *r = row;
 
-    ss_json_text(o, "platform", g->gpu);
-    ss_json_text(o, "kind", g->kind);
-    ss_json_integer(o, "rows", g->rows);
-    if (g->why) {
-        ss_json_text(o, "reason", g->why);
-        return o;
-    }
-    ss_json_number(o, "mean_abs_pct", g->error.mean_abs);
-    ss_json_number(o, "median_abs_pct", g->error.median_abs);
-    ss_json_number(o, "worst_abs_pct", g->error.worst_abs);
-    ss_json_number(o, "bias_pct", g->error.bias);
-    return o;
+    return SS_OBJECT(SS_FIELDS(r, line), SS_KEY("platform", r->gpu), SS_FIELDS(r, kind),
+                     SS_KEY("shape", r->id), SS_KEY_IF(r->why, "reason", r->why),
+                     SS_KEY_IF(!r->why, "measured_us", 1e6 * r->measured),
+                     SS_KEY_IF(!r->why, "predicted_us", 1e6 * r->predicted));
 }
 
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate"), *groups = json_array(), *rows = json_array();
+    json_t *o = ss_json_document("calibrate");
+    struct ss_report_table t = groups;
 
-    ss_json_integer(o, "rows_read", s->nrows);
-    ss_json_integer(o, "rows_priced", s->npriced);
-    for (int i = 0; i < s->ngroups; i++)
-        ss_json_append(groups, group_object(&s->groups[i]));
-    ss_json_set(o, "groups", groups);
-    for (int i = 0; i < s->nrows; i++) {
-        const struct ss_survey_row *r = &s->rows[i];
-        json_t *row = json_object();
-        ss_json_integer(row, "line", r->line);
-        ss_json_text(row, "platform", r->gpu);
-        ss_json_text(row, "kind", r->kind);
-        ss_json_text(row, "shape", r->id);
-        if (r->why) {
-            ss_json_text(row, "reason", r->why);
-        } else {
-            ss_json_number(row, "measured_us", 1e6 * r->measured);
-            ss_json_number(row, "predicted_us", 1e6 * r->predicted);
-        }
-        ss_json_append(rows, row);
-    }
-    ss_json_set(o, "rows", rows);
+    SS_PUT(o, SS_KEY("rows_read", s->nrows), SS_KEY("rows_priced", s->npriced),
+           SS_KEY("groups", ss_report_table_json(&t, group_rows, s)),
+           SS_KEY("rows", SS_LIST(row_object, s->rows, s->nrows)));
     return ss_json_write(o, out, err);
 }

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
@@ -12,27 +13,12 @@
 
 /* ---- compare ---- */
 
-static void integer_row(const struct ss_compare_row *r, FILE *out)
+static double most_kept(const struct ss_compare_row *r)
 {
     double most = 0;
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks,
-            r->summary.iteration_s, 100 * r->summary.bubble_fraction, r->inner_bubble, most,
-            (long long)r->sends);
-}
-
-static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
-{
-    char time[32];
-    double most = 0;
-    for (int s = 0; s < r->stages; s++)
-        most = fmax(most, r->activation[s]);
-    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %%  %7.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name,
-            r->chunks, ss_text_time(r->summary.iteration_s, time, sizeof time),
-            100 * (r->summary.iteration_s / best - 1), 100 * r->summary.bubble_fraction,
-            100 * r->summary.imbalance_fraction, 1e3 * r->summary.exposed_s, (long long)r->sends,
-            most / SS_GIB, r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
+    return most;
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -63,25 +49,51 @@ static double capacity(const struct ss_comparison *c)
     return bytes;
 }
 
+static void integer_table(const struct ss_comparison *c, FILE *out)
+{
+    struct ss_report_table t = {.columns = "  schedule:-18s|v:2d|iteration:10.6g|bubble:  6.2p %|"
+                                           "inside a rank:10.6g|in flight:10.4g|sends:8d",
+                                .indent = 2};
+    ss_report_table_begin(&t, out);
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_compare_row *r = &c->rows[i];
+        if (!r->summary.code)
+            SS_ROW(&t, r->name, r->chunks, r->summary.iteration_s, r->summary.bubble_fraction,
+                   r->inner_bubble, most_kept(r), r->sends);
+    }
+}
+
+static void cluster_table(const struct ss_comparison *c, double best, FILE *out)
+{
+    char columns[256];
+    struct ss_report_table t = {.columns = columns, .indent = 2};
+    snprintf(columns, sizeof columns,
+             "  schedule:-18s|v:2d|iteration:9t|slower:+6.1p %%|bubble:  5.1p %%|"
+             "imbalance:  7.1p %%|exposed:8.1m ms|sends:6d|act GiB:8.1G|GiB/%.1f:8.1G|"
+             ":-s",
+             capacity(c) / SS_GIB);
+    ss_report_table_begin(&t, out);
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_compare_row *r = &c->rows[i];
+        const struct ss_summary *u = &r->summary;
+        if (!u->code)
+            SS_ROW(&t, r->name, r->chunks, u->iteration_s, u->iteration_s / best - 1, u->bubble_fraction,
+                   u->imbalance_fraction, u->exposed_s, r->sends, most_kept(r), u->peak_device,
+                   ss_outcome_word(u->outcome));
+    }
+}
+
 static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_error *err)
 {
     double best = INFINITY;
     for (int i = 0; i < c->n; i++)
         if (!c->rows[i].summary.code)
             best = fmin(best, c->rows[i].summary.iteration_s);
-    int any = best < INFINITY;
+    const int any = best < INFINITY;
     if (any && c->cluster)
-        fprintf(out,
-                "  schedule            v iteration   slower  bubble  imbalance     exposed  sends  act GiB  "
-                "GiB/%.1f\n",
-                capacity(c) / SS_GIB);
+        cluster_table(c, best, out);
     else if (any)
-        fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
-    for (int i = 0; i < c->n; i++)
-        if (!c->rows[i].summary.code && c->cluster)
-            cluster_row(&c->rows[i], best, out);
-        else if (!c->rows[i].summary.code)
-            integer_row(&c->rows[i], out);
+        integer_table(c, out);
     for (int i = 0; i < c->n; i++)
         if (c->rows[i].summary.code)
             fprintf(out, "  %-18s  %s: %s\n", c->rows[i].name, ss_outcome_word(c->rows[i].summary.outcome),
@@ -91,29 +103,31 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
     return ss_report_done(out, err);
 }
 
+/* Numbers of the stages. */
+static json_t *stages_array(const double *values, int n, double scale)
+{
+    json_t *list = json_array();
+    for (int s = 0; s < n; s++)
+        ss_json_append(list, json_real(values[s] * scale));
+    return list;
+}
+
 static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_row *r)
 {
-    json_t *o = json_object(), *stages = json_array();
-    ss_json_text(o, "schedule", r->name);
+    json_t *o = SS_OBJECT(SS_KEY("schedule", r->name));
     if (c->cluster || r->summary.code) /* of integers no memory is known */
         ss_json_verdict(o, &r->summary);
-    if (r->summary.code) {
-        ss_json_free(stages);
+    if (r->summary.code)
         return o;
-    }
-    ss_json_integer(o, "chunks", r->chunks);
-    if (c->cluster) {
+    SS_PUT(o, SS_FIELDS(r, chunks));
+    if (c->cluster)
         ss_json_metrics(o, -1, &r->summary);
-    } else {
-        ss_json_number(o, "iteration", r->summary.iteration_s);
-        ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
-        ss_json_number(o, "bubble_inside_rank", r->inner_bubble);
-    }
-    ss_json_integer(o, "in_flight_chunks", r->in_flight);
-    ss_json_integer(o, "sends", (int64_t)r->sends);
-    for (int s = 0; s < r->stages; s++)
-        ss_json_append(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
-    ss_json_set(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
+    else
+        SS_PUT(o, SS_KEY("iteration", r->summary.iteration_s), SS_FIELDS(&r->summary, bubble_fraction),
+               SS_KEY("bubble_inside_rank", r->inner_bubble));
+    SS_PUT(o, SS_KEY("in_flight_chunks", r->in_flight), SS_FIELDS(r, sends),
+           SS_KEY(c->cluster ? "activations_mib" : "activations_in_flight",
+                  stages_array(r->activation, r->stages, c->cluster ? 1 / SS_MIB : 1)));
     return o;
 }
 
@@ -124,9 +138,10 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     json_t *o = ss_json_document("schedule compare"), *rows = json_array();
     for (int i = 0; i < c->n; i++)
         ss_json_append(rows, row_json(c, &c->rows[i]));
-    if (capacity(c) > 0) /* of a job that some schedule runs */
-        ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
-    ss_json_set(o, "schedules", rows);
+    SS_PUT(o,
+           SS_KEY_IF(capacity(c) > 0, "capacity_mib",
+                     capacity(c) / SS_MIB), /* of a job that some schedule runs */
+           SS_KEY("schedules", rows));
     return ss_json_write(o, out, err);
 }
 
@@ -162,40 +177,30 @@ double ss_search_above_bound(double length, double lower_bound)
 void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
                           double known_length)
 {
-    ss_json_number(o, "length", length);
-    ss_json_number(o, "lower_bound", lower_bound);
-    ss_json_number(o, "above_bound_pct", ss_search_above_bound(length, lower_bound));
-    if (known[0]) {
-        ss_json_text(o, "best_known", known);
-        ss_json_number(o, "best_known_length", known_length);
-    }
+    SS_PUT(o, SS_KEY("length", length), SS_KEY("lower_bound", lower_bound),
+           SS_KEY("above_bound_pct", ss_search_above_bound(length, lower_bound)),
+           SS_KEY_IF(known[0], "best_known", known), SS_KEY_IF(known[0], "best_known_length", known_length));
 }
 
 static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
                        struct ss_error *err)
 {
-    json_t *o = ss_json_document("schedule search"), *peaks = json_array();
-    ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
-    ss_json_integer(o, "chunks", q->chunks);
-    ss_json_text(o, "placement", ss_search_placement(q->chunks, q->v_shape));
+    json_t *o = ss_json_document("schedule search");
+    SS_PUT(o, SS_KEY("objective", q->barrier ? "makespan" : "longest rank"), SS_FIELDS(q, chunks),
+           SS_KEY("placement", ss_search_placement(q->chunks, q->v_shape)));
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
-    if (r->other[0]) {
-        ss_json_text(o, "shorter_known", r->other);
-        ss_json_text(o, "shorter_known_placement", ss_search_placement(r->other_chunks, r->other_v));
-        ss_json_number(o, "shorter_known_length", r->other_length);
-    }
-    for (int s = 0; s < r->stages; s++)
-        ss_json_append(peaks, json_real(r->peak[s]));
-    ss_json_set(o, "peak_by_rank", peaks);
+    if (r->other[0])
+        SS_PUT(o, SS_KEY("shorter_known", r->other),
+               SS_KEY("shorter_known_placement", ss_search_placement(r->other_chunks, r->other_v)),
+               SS_KEY("shorter_known_length", r->other_length));
+    SS_PUT(o, SS_KEY("peak_by_rank", stages_array(r->peak, r->stages, 1)));
     if (q->growth > 0) {
         json_t *device = json_array();
         for (int s = 0; s < r->stages; s++)
             ss_json_append(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
-        ss_json_set(o, "device_mib_by_rank", device);
-        ss_json_number(o, "cap_mib", q->limit / SS_MIB);
+        SS_PUT(o, SS_KEY("device_mib_by_rank", device), SS_KEY("cap_mib", q->limit / SS_MIB));
     }
-    ss_json_integer(o, "tried", r->tried);
-    ss_json_integer(o, "seed", (int64_t)q->seed);
+    SS_PUT(o, SS_FIELDS(r, tried), SS_FIELDS(q, seed));
     return ss_json_write(o, out, err);
 }
 

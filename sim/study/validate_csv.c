@@ -7,66 +7,41 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "study/study_internal.h"
 
-static const char header[] =
-    "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,"
-    "measured_ms,"
-    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct,experts,source,family,"
-    "weight\n";
+/* As digits hold: a difference below them is none. */
+static const char row_columns[] = "::table|::id|::model|::platform|::stack|::card|::gpus|::precision|"
+                                  "::parameters:.4g|::quality|::outcome|::predicted_outcome|::right|"
+                                  "::measured_ms:.6g|::predicted_ms:.6g|::error_pct:.2f|::memory_kind|"
+                                  "::measured_mib:.6g|::predicted_mib:.6g|::memory_error_pct:.2f|::experts|"
+                                  "::source|::family|::weight:.6g";
 
-static void put(FILE *out, const char *text)
+static void write_rows(struct ss_report_table *t, const void *of)
 {
-    fputc(',', out);
-    ss_csv_write(out, text);
-}
+    const struct ss_validation *v = of;
 
-static void put_number(FILE *out, double value, const char *fmt)
-{
-    fputc(',', out);
-    if (isfinite(value))
-        fprintf(out, fmt, value == 0 ? 0 : value);
-}
-
-static void put_known(FILE *out, double value)
-{
-    put_number(out, value > 0 ? value : NAN, "%.6g");
-}
-
-static void write_row(const struct ss_validation_row *r, FILE *out)
-{
-    ss_csv_write(out, r->table);
-    put(out, r->id);
-    put(out, r->model);
-    put(out, r->platform);
-    put(out, r->stack);
-    put(out, r->card);
-    fprintf(out, ",%d", r->gpus);
-    put(out, r->precision);
-    put_number(out, r->summary.parameters > 0 ? r->summary.parameters : NAN, "%.4g");
-    put(out, r->quality);
-    put(out, r->outcome);
-    put(out, r->predicted_outcome);
-    put(out, r->right < 0 ? "" : r->right ? "yes" : "no");
-    put_known(out, 1e3 * r->measured_s);
-    put_known(out, 1e3 * r->summary.iteration_s);
-    put_number(out, ss_validation_time_error(r), "%.2f");
-    put(out, r->memory_kind);
-    put_known(out, r->measured_bytes / SS_MIB);
-    put_known(out, r->predicted_bytes / SS_MIB);
-    put_number(out, ss_validation_memory_error(r), "%.2f");
-    fprintf(out, ",%d", r->experts);
-    put(out, r->source);
-    put(out, r->family);
-    put_number(out, r->weight, "%.6g");
-    fputc('\n', out);
+    for (int i = 0; i < v->nrows; i++) {
+        const struct ss_validation_row *r = &v->rows[i];
+        const struct ss_cell cells[] =
+            SS_CELLS(r->table, r->id, r->model, r->platform, r->stack, r->card, r->gpus, r->precision,
+                     ss_known(r->summary.parameters), r->quality, r->outcome, r->predicted_outcome,
+                     r->right < 0 ? ""
+                     : r->right   ? "yes"
+                                  : "no",
+                     ss_known(1e3 * r->measured_s), ss_known(1e3 * r->summary.iteration_s),
+                     ss_validation_time_error(r), r->memory_kind, ss_known(r->measured_bytes / SS_MIB),
+                     ss_known(r->predicted_bytes / SS_MIB), ss_validation_memory_error(r), r->experts,
+                     r->source, r->family, r->weight);
+        ss_report_table_row(t, cells, SS_ARRAY_LEN(cells));
+    }
 }
 
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    fputs(header, out);
-    for (int i = 0; i < v->nrows; i++)
-        write_row(&v->rows[i], out);
+    struct ss_report_table t = {.columns = row_columns};
+
+    ss_report_table_write(&t, SS_FORM_CSV, write_rows, v, out);
     return ss_report_done(out, err);
 }
 

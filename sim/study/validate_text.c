@@ -6,25 +6,8 @@
 #include "base/base.h"
 #include "base/stats.h"
 #include "report/common.h"
+#include "report/table.h"
 #include "study/study_internal.h"
-
-static const char *number(double value, const char *fmt, char *buf, size_t size)
-{
-    if (isfinite(value) && value != 0)
-        snprintf(buf, size, fmt, value);
-    else
-        ss_copy(buf, size, "-");
-    return buf;
-}
-
-static const char *error_text(double error, char *buf, size_t size)
-{
-    if (isfinite(error))
-        snprintf(buf, size, "%+.1f", error);
-    else
-        ss_copy(buf, size, "-");
-    return buf;
-}
 
 static const char *verdict(const struct ss_validation_row *r, char *buf, size_t size)
 {
@@ -34,50 +17,61 @@ static const char *verdict(const struct ss_validation_row *r, char *buf, size_t 
     return buf;
 }
 
-static void print_row(const struct ss_validation_row *r, int id_width, int configuration_width, FILE *out)
+static void print_bounds(struct ss_report_table *t, const struct ss_validation_row *r)
 {
-    char a[32], b[32], c[32], d[32], e[32], f[32], g[80];
+    char full[64] = "";
 
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, r->id, configuration_width,
-            r->configuration, number(1e3 * r->measured_s, "%.1f", a, sizeof a),
-            number(1e3 * r->summary.iteration_s, "%.1f", b, sizeof b),
-            error_text(ss_validation_time_error(r), c, sizeof c),
-            number(r->measured_bytes / SS_MIB, "%.0f", d, sizeof d),
-            number(r->predicted_bytes / SS_MIB, "%.0f", e, sizeof e),
-            error_text(ss_validation_memory_error(r), f, sizeof f), r->quality[0] ? r->quality : "-",
-            verdict(r, g, sizeof g));
-    if (r->reason[0])
-        fprintf(out, "%*s %s\n", id_width, "", r->reason);
-    if (r->none.seconds > 0)
-        fprintf(out, "%*s recompute unknown: nothing %.1f ms, %.0f MiB", id_width, "", 1e3 * r->none.seconds,
-                r->none.bytes / SS_MIB);
     if (r->full.seconds > 0)
-        fprintf(out, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds, r->full.bytes / SS_MIB);
+        snprintf(full, sizeof full, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds,
+                 r->full.bytes / SS_MIB);
     if (r->none.seconds > 0)
-        fputc('\n', out);
+        ss_report_table_line(t, 1, "recompute unknown: nothing %.1f ms, %.0f MiB%s", 1e3 * r->none.seconds,
+                             r->none.bytes / SS_MIB, full);
 }
 
-static void print_stat(const struct ss_error_stat *s, FILE *out)
+static void run_rows(struct ss_report_table *t, const void *of)
 {
-    if (s->n)
-        fprintf(out, " %5d %6.2f %6.2f %6.1f %+7.2f ", s->n, s->mean_abs, s->median_abs, s->worst_abs,
-                s->bias);
-    else
-        fprintf(out, " %5d %6s %6s %6s %7s ", 0, "-", "-", "-", "-");
+    const struct ss_validation *v = of;
+    char text[80];
+
+    if (t->form == SS_FORM_TEXT)
+        SS_ROW(t, "", "", "ms", "ms", "%", "MiB", "MiB", "%", "", "");
+    for (int i = 0; i < v->nrows; i++) {
+        const struct ss_validation_row *r = &v->rows[i];
+        SS_ROW(t, r->id, r->configuration, ss_known(r->measured_s), ss_known(r->summary.iteration_s),
+               ss_validation_time_error(r), ss_known(r->measured_bytes), ss_known(r->predicted_bytes),
+               ss_validation_memory_error(r), r->quality[0] ? r->quality : "-",
+               verdict(r, text, sizeof text));
+        if (r->reason[0])
+            ss_report_table_line(t, 1, "%s", r->reason);
+        print_bounds(t, r);
+    }
 }
 
-static void print_summary(const struct ss_validation_summary *s, FILE *out)
+static void summary_row(struct ss_report_table *t, const struct ss_validation_summary *s)
 {
-    fprintf(out, "  %-30s", s->name);
-    print_stat(&s->time, out);
-    print_stat(&s->memory, out);
+    const struct ss_error_stat *of[] = {&s->time, &s->memory};
+    struct ss_cell cells[12];
+    char right[32] = "";
+    int n = 0;
+
+    cells[n++] = SS_CELL(s->name);
+    for (int i = 0; i < 2; i++) {
+        const int has = of[i]->n > 0;
+        const struct ss_cell stat[] =
+            SS_CELLS(of[i]->n, has ? of[i]->mean_abs : NAN, has ? of[i]->median_abs : NAN,
+                     has ? of[i]->worst_abs : NAN, has ? of[i]->bias : NAN);
+        for (size_t k = 0; k < SS_ARRAY_LEN(stat); k++)
+            cells[n++] = stat[k];
+    }
     if (s->outcomes)
-        fprintf(out, "%5d of %d", s->right, s->outcomes);
-    fputc('\n', out);
+        snprintf(right, sizeof right, "%5d of %d", s->right, s->outcomes);
+    cells[n++] = SS_CELL((const char *)right);
+    ss_report_table_row(t, cells, n);
 }
 
 /* Every source weighs the same, however many rows it has. */
-static void print_over_sources(const struct ss_validation *v, FILE *out)
+static void print_over_sources(struct ss_report_table *t, const struct ss_validation *v)
 {
     double mean = 0, means[1024];
     int n = 0;
@@ -89,49 +83,57 @@ static void print_over_sources(const struct ss_validation *v, FILE *out)
         }
     ss_sort(means, (size_t)n);
     if (n > 1)
-        fprintf(out, "  over the %d sources: mean %.2f, median %.2f of their mean time errors\n", n, mean / n,
-                ss_median(means, (size_t)n));
+        ss_report_table_line(t, 0, "  over the %d sources: mean %.2f, median %.2f of their mean time errors",
+                             n, mean / n, ss_median(means, (size_t)n));
 }
 
-static void print_summaries(const struct ss_validation *v, FILE *out)
+static void summary_rows(struct ss_report_table *t, const void *of)
 {
     static const char *const titles[] = {"by model",     "by GPU",
                                          "by precision", "by source and platform",
                                          "by outcome",   "not in any figure above, by quality"};
+    const struct ss_validation *v = of;
 
-    fprintf(out, "\n%-32s %-36s %-36s %s\n", "Errors in %", "time", "memory", "outcomes");
-    fprintf(out, "%-32s", "");
-    for (int i = 0; i < 2; i++)
-        fprintf(out, " %5s %6s %6s %6s %7s ", "rows", "mean", "median", "worst", "bias");
-    fputs("   right\n", out);
-    print_summary(&v->all, out);
+    summary_row(t, &v->all);
     for (int g = 0; g < SS_BY_COUNT; g++) {
         if (!v->ngroups[g])
             continue;
-        fprintf(out, "%s\n", titles[g]);
+        ss_report_table_line(t, 0, "%s", titles[g]);
         for (int i = 0; i < v->ngroups[g]; i++)
-            print_summary(&v->groups[g][i], out);
+            summary_row(t, &v->groups[g][i]);
         if (g == SS_BY_SOURCE)
-            print_over_sources(v, out);
+            print_over_sources(t, v);
+    }
+}
+
+/* Text and JSON of timers. */
+static const struct ss_report_table timers = {
+    .columns = "Timers:-12s:id|of the last rank: -36s:timer|"
+               "measured:10.2m:measured_ms:m|predicted:10.2m:predicted_ms:m|"
+               "error:+7.1f:error_pct"};
+
+static void timer_rows(struct ss_report_table *t, const void *of)
+{
+    const struct ss_validation *v = of;
+
+    if (t->form == SS_FORM_TEXT)
+        SS_ROW(t, "", "", "ms", "ms", "%");
+    for (int i = 0; i < v->ntimers; i++) {
+        const struct ss_validation_timer *x = &v->timers[i];
+        SS_ROW(t, x->id, x->name, ss_known(x->measured_s), ss_known(x->predicted_s),
+               ss_validation_timer_error(x));
     }
 }
 
 static void print_timers(const struct ss_validation *v, FILE *out)
 {
     const struct ss_error_stat *all = &v->timer_error;
-    char a[32], b[32];
+    struct ss_report_table t = timers;
 
     if (!v->ntimers)
         return;
-    fprintf(out, "\n%-12s %-36s %10s %10s %7s\n", "Timers", "of the last rank", "measured", "predicted",
-            "error");
-    fprintf(out, "%-12s %-36s %10s %10s %7s\n", "", "", "ms", "ms", "%");
-    for (int i = 0; i < v->ntimers; i++) {
-        const struct ss_validation_timer *t = &v->timers[i];
-        fprintf(out, "%-12s %-36s %10.2f %10s %7s\n", t->id, t->name, 1e3 * t->measured_s,
-                number(1e3 * t->predicted_s, "%.2f", a, sizeof a),
-                error_text(ss_validation_timer_error(t), b, sizeof b));
-    }
+    fputc('\n', out);
+    ss_report_table_write(&t, SS_FORM_TEXT, timer_rows, v, out);
     if (all->n)
         fprintf(out,
                 "  %d of 1 %% of the iteration or more: mean %.2f, median %.2f, worst %.1f, bias %+.2f %%\n",
@@ -140,21 +142,18 @@ static void print_timers(const struct ss_validation *v, FILE *out)
 
 int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    int id_width = 4, configuration_width = 13;
+    struct ss_report_table runs = {.columns =
+                                       "id:-4*44s|configuration: -13*s|measured:10.1m|predicted:10.1m|"
+                                       "error:+7.1f|measured:8.0M|predicted:8.0M|error:+7.1f|quality:-10s|"
+                                       "measured, verdict: -s"};
+    struct ss_report_table errors = {
+        .columns = ":-30s|rows:5d|mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|rows:  5d|"
+                   "mean:6.2f|median:6.2f|worst:6.1f|bias:+7.2f|   right: -s",
+        .indent = 2};
 
-    for (int i = 0; i < v->nrows; i++) {
-        int a = (int)strlen(v->rows[i].id), b = (int)strlen(v->rows[i].configuration);
-        id_width = a > id_width && a <= 44 ? a : id_width;
-        configuration_width = b > configuration_width ? b : configuration_width;
-    }
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, "id", configuration_width,
-            "configuration", "measured", "predicted", "error", "measured", "predicted", "error", "quality",
-            "measured, verdict");
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", id_width, "", configuration_width, "", "ms", "ms",
-            "%", "MiB", "MiB", "%");
-    for (int i = 0; i < v->nrows; i++)
-        print_row(&v->rows[i], id_width, configuration_width, out);
-    print_summaries(v, out);
+    ss_report_table_write(&runs, SS_FORM_TEXT, run_rows, v, out);
+    fprintf(out, "\n%-32s %-36s %-36s %s\n", "Errors in %", "time", "memory", "outcomes");
+    ss_report_table_write(&errors, SS_FORM_TEXT, summary_rows, v, out);
     print_timers(v, out);
     if (v->unsupported)
         fprintf(out, "unsupported: %d rows that are not modelled, counted nowhere above\n", v->unsupported);
@@ -167,11 +166,6 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
 
 /* ---- JSON ---- */
 
-static void put_known(json_t *o, const char *key, double value)
-{
-    ss_json_number(o, key, value > 0 ? value : NAN);
-}
-
 static json_t *figures(const struct ss_summary *s)
 {
     json_t *o = json_object();
@@ -182,117 +176,66 @@ static json_t *figures(const struct ss_summary *s)
 
 static json_t *bounds(const struct ss_validation_row *r)
 {
-    json_t *o = json_object();
-
-    put_known(o, "none_ms", 1e3 * r->none.seconds);
-    put_known(o, "none_mib", r->none.bytes / SS_MIB);
-    put_known(o, "full_ms", 1e3 * r->full.seconds);
-    put_known(o, "full_mib", r->full.bytes / SS_MIB);
-    return o;
+    return SS_OBJECT(SS_KEY("none_ms", ss_known(1e3 * r->none.seconds)),
+                     SS_KEY("none_mib", ss_known(r->none.bytes / SS_MIB)),
+                     SS_KEY("full_ms", ss_known(1e3 * r->full.seconds)),
+                     SS_KEY("full_mib", ss_known(r->full.bytes / SS_MIB)));
 }
 
-static json_t *row_object(const struct ss_validation_row *r)
+static json_t *row_object(const void *row)
 {
-    json_t *o = json_object();
+    const struct ss_validation_row *r = row;
+    const char *predicted = r->predicted_outcome;
+    const int has_figures = predicted[0] && r->summary.outcome != SS_OUTCOME_REFUSED;
 
-    ss_json_text(o, "id", r->id);
-    ss_json_text(o, "table", r->table);
-    ss_json_text(o, "source", r->source);
-    ss_json_text(o, "model", r->model);
-    ss_json_text(o, "platform", r->platform);
-    ss_json_text(o, "stack", r->stack);
-    ss_json_text(o, "gpu", r->gpu);
-    ss_json_integer(o, "gpus", r->gpus);
-    ss_json_text(o, "precision", r->precision);
-    ss_json_text(o, "configuration", r->configuration);
-    ss_json_text(o, "quality", r->quality);
-    ss_json_flag(o, "counted", r->counted && strcmp(r->predicted_outcome, "unsupported") != 0);
-    ss_json_text(o, "outcome", r->outcome);
-    ss_json_text(o, "predicted_outcome", r->predicted_outcome);
-    if (r->predicted_outcome[0])
-        ss_json_text(o, "verdict", ss_outcome_word(r->summary.outcome));
-    if (r->predicted_outcome[0] && r->summary.outcome != SS_OUTCOME_REFUSED)
-        ss_json_set(o, "figures", figures(&r->summary));
-    ss_json_set(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
-    put_known(o, "measured_ms", 1e3 * r->measured_s);
-    put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);
-    ss_json_number(o, "error_pct", ss_validation_time_error(r));
-    ss_json_text(o, "memory_kind", r->memory_kind);
-    put_known(o, "measured_mib", r->measured_bytes / SS_MIB);
-    put_known(o, "predicted_mib", r->predicted_bytes / SS_MIB);
-    ss_json_number(o, "memory_error_pct", ss_validation_memory_error(r));
-    ss_json_text(o, "reason", r->reason);
-    if (r->none.seconds > 0)
-        ss_json_set(o, "recompute_bounds", bounds(r));
-    return o;
-}
-
-static json_t *stat_object(const struct ss_error_stat *s)
-{
-    json_t *o = json_object();
-
-    ss_json_integer(o, "n", s->n);
-    ss_json_number(o, "mean_abs_pct", s->n ? s->mean_abs : NAN);
-    ss_json_number(o, "median_abs_pct", s->n ? s->median_abs : NAN);
-    ss_json_number(o, "worst_abs_pct", s->n ? s->worst_abs : NAN);
-    ss_json_number(o, "bias_pct", s->n ? s->bias : NAN);
-    return o;
+    return SS_OBJECT(
+        SS_FIELDS(r, id, table, source, model, platform, stack, gpu, gpus, precision, configuration, quality),
+        SS_KEY("counted", (bool)(r->counted && strcmp(predicted, "unsupported") != 0)),
+        SS_FIELDS(r, outcome, predicted_outcome),
+        SS_KEY_IF(predicted[0], "verdict", ss_outcome_word(r->summary.outcome)),
+        SS_KEY_IF(has_figures, "figures", figures(&r->summary)),
+        SS_KEY("right", r->right < 0 ? ss_cell_number(NAN) : ss_cell_flag(r->right)),
+        SS_KEY("measured_ms", ss_known(1e3 * r->measured_s)),
+        SS_KEY("predicted_ms", ss_known(1e3 * r->summary.iteration_s)),
+        SS_KEY("error_pct", ss_validation_time_error(r)), SS_FIELDS(r, memory_kind),
+        SS_KEY("measured_mib", ss_known(r->measured_bytes / SS_MIB)),
+        SS_KEY("predicted_mib", ss_known(r->predicted_bytes / SS_MIB)),
+        SS_KEY("memory_error_pct", ss_validation_memory_error(r)), SS_FIELDS(r, reason),
+        SS_KEY_IF(r->none.seconds > 0, "recompute_bounds", bounds(r)));
 }
 
 static json_t *summary_object(const struct ss_validation_summary *s)
 {
-    json_t *o = json_object(), *outcomes = json_object();
-
-    ss_json_set(o, "time", stat_object(&s->time));
-    ss_json_set(o, "memory", stat_object(&s->memory));
-    ss_json_integer(outcomes, "n", s->outcomes);
-    ss_json_integer(outcomes, "right", s->right);
-    ss_json_set(o, "outcomes", outcomes);
-    return o;
+    return SS_OBJECT(SS_KEY("time", ss_error_stat_json(&s->time)),
+                     SS_KEY("memory", ss_error_stat_json(&s->memory)),
+                     SS_KEY("outcomes", SS_OBJECT(SS_KEY("n", s->outcomes), SS_FIELDS(s, right))));
 }
 
-static json_t *timers_array(const struct ss_validation *v)
+/* Summaries by the name of their group, as valid UTF-8. */
+static json_t *groups_object(const struct ss_validation_summary *groups, int n)
 {
-    json_t *list = json_array();
+    json_t *o = json_object();
 
-    for (int i = 0; i < v->ntimers; i++) {
-        const struct ss_validation_timer *t = &v->timers[i];
-        json_t *o = json_object();
-        ss_json_text(o, "id", t->id);
-        ss_json_text(o, "timer", t->name);
-        put_known(o, "measured_ms", 1e3 * t->measured_s);
-        put_known(o, "predicted_ms", 1e3 * t->predicted_s);
-        ss_json_number(o, "error_pct", ss_validation_timer_error(t));
-        ss_json_append(list, o);
+    for (int i = 0; i < n; i++) {
+        json_t *name = ss_json_string(groups[i].name);
+        ss_json_set(o, json_string_value(name), summary_object(&groups[i]));
+        json_decref(name);
     }
-    return list;
+    return o;
 }
 
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("validate"), *rows = json_array(), *groups = json_object();
+    json_t *o = ss_json_document("validate"), *groups = json_object();
+    struct ss_report_table t = timers;
 
-    for (int i = 0; i < v->nrows; i++)
-        ss_json_append(rows, row_object(&v->rows[i]));
-    ss_json_set(o, "rows", rows);
-    ss_json_set(o, "summary", summary_object(&v->all));
-    for (int g = 0; g < SS_BY_COUNT; g++) {
-        json_t *list = json_object();
-        for (int i = 0; i < v->ngroups[g]; i++) {
-            json_t *holder = json_object();
-            ss_json_text(holder, "name", v->groups[g][i].name); /* as valid UTF-8 */
-            ss_json_set(list, json_string_value(json_object_get(holder, "name")),
-                        summary_object(&v->groups[g][i]));
-            ss_json_free(holder);
-        }
-        ss_json_set(groups, ss_validation_group_name(g), list);
-    }
-    ss_json_set(o, "groups", groups);
-    if (v->ntimers) {
-        ss_json_set(o, "timers", timers_array(v));
-        ss_json_set(o, "timer_summary", stat_object(&v->timer_error));
-    }
-    ss_json_integer(o, "unsupported", v->unsupported);
-    ss_json_set(o, "notes", ss_json_notes(&v->notes));
+    for (int g = 0; g < SS_BY_COUNT; g++)
+        SS_PUT(groups, SS_KEY(ss_validation_group_name(g), groups_object(v->groups[g], v->ngroups[g])));
+    SS_PUT(o, SS_KEY("rows", SS_LIST(row_object, v->rows, v->nrows)),
+           SS_KEY("summary", summary_object(&v->all)), SS_KEY("groups", groups));
+    if (v->ntimers)
+        SS_PUT(o, SS_KEY("timers", ss_report_table_json(&t, timer_rows, v)),
+               SS_KEY("timer_summary", ss_error_stat_json(&v->timer_error)));
+    SS_PUT(o, SS_FIELDS(v, unsupported), SS_KEY("notes", ss_json_notes(&v->notes)));
     return ss_json_write(o, out, err);
 }

@@ -3,6 +3,7 @@
 #ifndef SS_DECIDE_CONTRAST_H
 #define SS_DECIDE_CONTRAST_H
 
+#include "report/cell.h"
 #include "stepsim/compare.h"
 
 struct ss_contrast {
@@ -24,10 +25,16 @@ const char *ss_contrast_table_key(int table);
 /* Whether a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
-/* Of pictures: where bars begin and how long the longest is, in pixels; a piece of a bar, with its title. */
+/* Whether it can be told: true, false or not known. */
+static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
+{
+    return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);
+}
+
+/* Of pictures, px: where bars begin, how long the longest is, and their height. */
 #define SS_CONTRAST_LEFT 40.0
 #define SS_CONTRAST_WIDTH 900.0
-void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
+#define SS_CONTRAST_BAR 22.0
 
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);

@@ -3,6 +3,8 @@
 #ifndef SS_STUDY_INTERNAL_H
 #define SS_STUDY_INTERNAL_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -30,10 +32,8 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
 /* ---- sweep_report.c ---- */
 /* Writes which row is best, a line each, behind an empty one. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
-/* Whether a row has an MFU that is told with half of the attention square, too. */
-int ss_sweep_is_causal(const struct ss_sweep *s);
-/* Whether any row has a cost. */
-int ss_sweep_is_priced(const struct ss_sweep *s);
+/* Writes the rows that are shown as a table of a text or of a page. */
+void ss_sweep_table(const struct ss_sweep *s, bool page, FILE *out);
 
 /* ---- cases.c: rows made ready to predict ---- */
 struct ss_loaded;
@@ -130,6 +130,8 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
 /* ---- validate_stats.c ---- */
 /* Sorts errors[n] by size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
+/* {"n": 3, "mean_abs_pct": 1.2, ...} */
+json_t *ss_error_stat_json(const struct ss_error_stat *s);
 /* Fills summary and groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 
