@@ -56,11 +56,10 @@ static int answer(int n, const char *const *words, FILE *out, int *status, struc
         return unknown(words[0], err);
     char **moved = ss_calloc((size_t)n, sizeof *moved);
     if (!moved)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     memcpy(moved, words + 1, (size_t)(n - 1) * sizeof *moved);
     int rc = ss_ask_init(&a, commands[i].command, err);
-    if (!rc)
-        rc = commands[i].answer(&a, n - 1, moved, out, status, err);
+    SS_THEN(rc, commands[i].answer(&a, n - 1, moved, out, status, err));
     /* what the reader of a launch script noted tells why its words make no job */
     if (rc && !err->hint[0] && a.request.notes.n)
         ss_copy(err->hint, sizeof err->hint, a.request.notes.text[0]);

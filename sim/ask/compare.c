@@ -24,17 +24,13 @@ static int predict(void *ctx, int i, const char *name, int n, char *const *words
     struct ss_ask a;
     int rc = ss_ask_init(&a, SS_ASK_COMPARE, &why);
 
-    if (!rc)
-        rc = ss_ask_read(&a, n, words, &why);
-    if (!rc)
-        rc = ss_ask_scenario(&a, &s, &why);
-    if (!rc)
-        rc = ss_ask_how(&a, s, &why);
+    SS_THEN(rc, ss_ask_read(&a, n, words, &why));
+    SS_THEN(rc, ss_ask_scenario(&a, &s, &why));
+    SS_THEN(rc, ss_ask_how(&a, s, &why));
     a.how.options.open_compute = 1;
     struct ss_run_options options = a.how.options;
     options.bands = c->all->how.options.bands;
-    if (!rc)
-        rc = ss_run_scenario(s, &options, &run, &why);
+    SS_THEN(rc, ss_run_scenario(s, &options, &run, &why));
     if (!rc) {
         ss_side_fill(&run, name, &c->side[i]);
         c->side[i].warnings = &c->warnings[i];
@@ -73,7 +69,7 @@ int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status
     int nfiles = 0;
 
     if (!c)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     while (nfiles < n && (words[nfiles][0] != '-' || !words[nfiles][1]))
         nfiles++;
     int rc = ss_ask_read(a, n - nfiles, words + nfiles, err);
@@ -84,10 +80,8 @@ int ss_ask_compare(struct ss_ask *a, int n, char **words, FILE *out, int *status
     int nsides = ss_sides_count(&c->told);
     if (!rc && (nsides < 2 || nsides > SS_SIDES_MOST))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d sides are not 2 to %d", nsides, SS_SIDES_MOST);
-    if (!rc)
-        rc = ss_ask_bands(a, err);
-    if (!rc)
-        rc = compare(c, nsides, out, status, err);
+    SS_THEN(rc, ss_ask_bands(a, err));
+    SS_THEN(rc, compare(c, nsides, out, status, err));
     for (int i = 0; i < SS_SIDES_MOST; i++)
         ss_notes_free(&c->warnings[i]);
     free(c);

@@ -255,12 +255,9 @@ static void check_engines(struct ss_doctor *d)
 
     ss_request_init(&r);
     int rc = ss_request_read_text(&r, job, strlen(job), "self-test", &err);
-    if (!rc)
-        rc = ss_scenario_build(&r, NULL, &s, &err);
-    if (!rc)
-        rc = iteration(s, SS_ENGINE_NATIVE, &native, &err);
-    if (!rc)
-        rc = iteration(s, SS_ENGINE_SIMGRID, &simgrid, &err);
+    SS_THEN(rc, ss_scenario_build(&r, NULL, &s, &err));
+    SS_THEN(rc, iteration(s, SS_ENGINE_NATIVE, &native, &err));
+    SS_THEN(rc, iteration(s, SS_ENGINE_SIMGRID, &simgrid, &err));
     ss_scenario_free(s);
     ss_request_free(&r);
     if (rc)

@@ -32,8 +32,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
         ss_smallest_find(s, &smallest);
     }
     *fits = !rc && run.result->fits;
-    if (!rc)
-        rc = ss_report_run(&run, &report, out, err);
+    SS_THEN(rc, ss_report_run(&run, &report, out, err));
     ss_run_free(&run);
     return rc;
 }
@@ -43,12 +42,10 @@ static int begin(struct ss_ask *a, int n, char **words, struct ss_scenario **s, 
 {
     int rc = ss_ask_read(a, n, words, err);
 
-    if (!rc)
-        rc = ss_ask_scenario(a, s, err);
+    SS_THEN(rc, ss_ask_scenario(a, s, err));
     if (!rc && ss_schedule_is_file((*s)->job->schedule))
         rc = ss_files_add(&a->files, (*s)->job->schedule, err);
-    if (!rc)
-        rc = ss_ask_how(a, *s, err);
+    SS_THEN(rc, ss_ask_how(a, *s, err));
     return rc ? rc : ss_ask_bands(a, err);
 }
 
@@ -57,10 +54,9 @@ int ss_ask_run(struct ss_ask *a, int n, char **words, FILE *out, int *status, st
     struct ss_scenario *s = NULL;
     int fits = 1, rc = begin(a, n, words, &s, err);
 
-    if (!rc)
-        rc = ss_ask_write_run(s, &a->how.options,
-                              (struct ss_report_options){.how = &a->told, .files = &a->files}, &fits, out,
-                              err);
+    SS_THEN(rc, ss_ask_write_run(s, &a->how.options,
+                                 (struct ss_report_options){.how = &a->told, .files = &a->files}, &fits, out,
+                                 err));
     *status = fits ? 0 : ss_status_exit(SS_ERR_OOM);
     ss_scenario_free(s);
     return rc;
@@ -74,8 +70,7 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
     const struct ss_run_options options = {.bands = a->how.options.bands};
 
     (void)status;
-    if (!rc)
-        rc = ss_run_scenario(s, &options, &run, err);
+    SS_THEN(rc, ss_run_scenario(s, &options, &run, err));
     if (!rc) {
         const struct ss_report_options report = {.json = 1,
                                                  .wall_s = -1,
@@ -96,15 +91,12 @@ int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status
     struct ss_explanation *x = ss_calloc(1, sizeof *x);
     struct ss_scenario *s = NULL;
     struct ss_run run = {0};
-    int rc = x ? begin(a, n, words, &s, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = x ? begin(a, n, words, &s, err) : ss_nomem(err);
 
     a->how.options.open_compute = 1;
-    if (!rc)
-        rc = ss_run_scenario(s, &a->how.options, &run, err);
-    if (!rc)
-        rc = ss_explain(&run, &a->how.options, x, err);
-    if (!rc)
-        rc = ss_explanation_write(x, &run, 1, out, err);
+    SS_THEN(rc, ss_run_scenario(s, &a->how.options, &run, err));
+    SS_THEN(rc, ss_explain(&run, &a->how.options, x, err));
+    SS_THEN(rc, ss_explanation_write(x, &run, 1, out, err));
     if (!rc && !run.result->fits)
         *status = ss_status_exit(SS_ERR_OOM);
     ss_run_free(&run);

@@ -17,18 +17,15 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
 
     if (!rc && !s->nflags)
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to vary");
-    if (!rc)
-        rc = ss_sweep_check(s, &a->request, err);
+    SS_THEN(rc, ss_sweep_check(s, &a->request, err));
     if (!rc) {
         const struct ss_run_options run = {.engine = a->how.options.engine};
         const struct ss_sweep_options options = {.how = &how, .run = &run, .workers = a->workers};
         rc = ss_sweep_run(s, &a->request, &options, SS_SWEEP_MOST, err);
     }
-    if (!rc)
-        rc = ss_sweep_warnings(s, &a->request, &how, &warnings, err);
+    SS_THEN(rc, ss_sweep_warnings(s, &a->request, &how, &warnings, err));
     s->warnings = &warnings;
-    if (!rc)
-        rc = ss_sweep_write(s, 1, out, err);
+    SS_THEN(rc, ss_sweep_write(s, 1, out, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
     if (!rc && !ss_sweep_count(s, SS_OUTCOME_FITS) && !ss_sweep_count(s, SS_OUTCOME_NEAR_LIMIT))
@@ -53,8 +50,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
 
     if (!rc && a->vary->nflags && !ss_find_clusters(a->vary, MOST_CLUSTERS))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", MOST_CLUSTERS);
-    if (!rc)
-        rc = ss_ask_bands(a, err);
+    SS_THEN(rc, ss_ask_bands(a, err));
     if (!rc) {
         const struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .bands = a->how.options.bands};
         const struct ss_find_options options = {.vary = a->vary,
@@ -65,8 +61,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                                                 .confirm = !a->unconfirmed};
         rc = ss_find_run(&a->request, &options, &found, err);
     }
-    if (!rc)
-        rc = ss_find_write(found, 1, 0, out, err);
+    SS_THEN(rc, ss_find_write(found, 1, 0, out, err));
     if (!rc)
         *status = verdict(found);
     ss_find_free(found);
@@ -79,8 +74,7 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     struct ss_capacity *plan = NULL;
     int rc = ss_ask_read(a, n, words, err);
 
-    if (!rc)
-        rc = ss_ask_bands(a, err);
+    SS_THEN(rc, ss_ask_bands(a, err));
     if (!rc) {
         const struct ss_run_options run = {
             .engine = SS_ENGINE_NATIVE, .unchecked = 1, .bands = a->how.options.bands};
@@ -90,8 +84,7 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         a->capacity.vary = a->vary;
         rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
     }
-    if (!rc)
-        rc = ss_capacity_write(plan, SS_CAPACITY_JSON, out, err);
+    SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, out, err));
     if (!rc && plan->chosen < 0)
         *status = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(plan);

@@ -184,7 +184,7 @@ int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)
     ss_request_init(&a->told);
     ss_request_init(&a->with);
     a->vary = ss_calloc(1, sizeof *a->vary);
-    return a->vary ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return a->vary ? SS_OK : ss_nomem(err);
 }
 
 void ss_ask_end(struct ss_ask *a)

@@ -14,8 +14,7 @@ static int write_coverage(const char *table, FILE *out, struct ss_error *err)
     struct ss_bands *bands = NULL;
     int rc = ss_bands_load(table ? table : "results", NULL, &bands, err);
 
-    if (!rc)
-        rc = ss_coverage_write(bands, 1, out, err);
+    SS_THEN(rc, ss_coverage_write(bands, 1, out, err));
     ss_bands_free(bands);
     return rc;
 }
@@ -44,8 +43,7 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     options.spread = a->spread >= 0 ? &a->spread : NULL;
     options.workers = a->workers;
     rc = ss_validate(tables, ntables, &options, &v, err);
-    if (!rc)
-        rc = ss_validation_write_json(v, out, err);
+    SS_THEN(rc, ss_validation_write_json(v, out, err));
     ss_validation_free(v);
     return rc;
 }

@@ -42,7 +42,7 @@ static int keep(struct reader *r, const char *field)
 
     if (csv->nfields == csv->field_cap &&
         ss_grow(&csv->field, &csv->field_cap, csv->nfields + 1, sizeof *csv->field))
-        return ss_fail(r->err, SS_ERR_NOMEM, csv->file, r->line, "out of memory");
+        return ss_nomem(r->err);
     csv->field[csv->nfields++] = field;
     return SS_OK;
 }
@@ -123,7 +123,7 @@ static int read_row(struct reader *r)
     if (rc)
         return rc;
     if (ss_grow(&csv->line, &csv->line_cap, csv->nlines + 1, sizeof *csv->line))
-        return ss_fail(r->err, SS_ERR_NOMEM, csv->file, line, "out of memory");
+        return ss_nomem(r->err);
     csv->line[csv->nlines++] = line;
     n = csv->nfields - first;
     if (csv->nlines == 1)
@@ -185,7 +185,7 @@ static int open_own(char *text, size_t len, const char *name, struct ss_csv **ou
 
     if (!csv) {
         free(text);
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+        return ss_nomem(err);
     }
     ss_copy(csv->file, sizeof csv->file, name);
     csv->text = text;
@@ -217,7 +217,7 @@ int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv *
     if (len > MAX_BYTES)
         return ss_fail(err, SS_ERR_INPUT, name, 0, "larger than %zu bytes", MAX_BYTES);
     if (!(own = ss_calloc(len + 2, 1)))
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+        return ss_nomem(err);
     memcpy(own, text, len);
     return parse_own(own, len, name, out, err);
 }

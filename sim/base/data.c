@@ -103,7 +103,7 @@ static int list_folder(const char *folder, const char *suffix, char ***names, si
     if (dir)
         closedir(dir);
     if (rc || why == ENOMEM)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the names in %s", folder);
+        return ss_nomem(err);
     return why ? ss_fail(err, SS_ERR_IO, folder, 0, "cannot read: %s", strerror(why)) : SS_OK;
 }
 

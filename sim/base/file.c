@@ -51,7 +51,7 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
     for (;;) {
         if (ss_grow(&data, &cap, n + 4096 + 1, 1)) {
             free(data);
-            return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory after %zu bytes", n);
+            return ss_nomem(err);
         }
         size_t got = fread(data + n, 1, cap - n - 1, f);
         n += got;
@@ -228,7 +228,7 @@ int ss_file_begin(const char *path, struct ss_file_writer **out, FILE **stream, 
 {
     struct ss_file_writer *w = ss_calloc(1, sizeof *w);
     if (!w)
-        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+        return ss_nomem(err);
     if (!strcmp(path, "-"))
         w->stream = stdout;
     else {

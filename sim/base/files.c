@@ -17,7 +17,7 @@ int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err)
     char *own = strdup(path);
     if (!own || ss_grow(&files->path, &files->cap, files->n + 1, sizeof *files->path)) {
         free(own);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the list of files");
+        return ss_nomem(err);
     }
     files->path[files->n++] = own;
     return SS_OK;

@@ -26,7 +26,7 @@ struct ss_shelf {
 int ss_shelf_open(struct ss_shelf **out, struct ss_error *err)
 {
     *out = ss_calloc(1, sizeof **out);
-    return *out ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to keep what jobs share");
+    return *out ? SS_OK : ss_nomem(err);
 }
 
 /* Takes the item off its chain, of which `link` points to it. */

@@ -193,7 +193,7 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
     };
     b->parser = xmlCreateMemoryParserCtxt(text, (int)len);
     if (!b->parser)
-        return ss_fail(err, SS_ERR_NOMEM, b->doc->file, 0, "out of memory");
+        return ss_nomem(err);
     /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
     xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
     *b->parser->sax = callbacks;
@@ -289,7 +289,7 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
     struct ss_xml *doc = ss_calloc(1, sizeof *doc);
     struct builder *b = ss_calloc(1, sizeof *b);
     if (!doc || !b || !(doc->file = strdup(name)))
-        rc = ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+        rc = ss_nomem(err);
     else {
         b->doc = doc;
         b->err = err;

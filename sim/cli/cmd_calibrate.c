@@ -42,8 +42,7 @@ static int survey(const struct ss_calibrate_options *opt, const struct cli_flags
     struct ss_survey *s = NULL;
     int rc = ss_survey_microbench(opt->microbench, opt->stack, opt->files, &s, err);
 
-    if (!rc)
-        rc = f->json ? ss_survey_write_json(s, stdout, err) : ss_survey_write_text(s, stdout, err);
+    SS_THEN(rc, f->json ? ss_survey_write_json(s, stdout, err) : ss_survey_write_text(s, stdout, err));
     ss_survey_free(s);
     return rc;
 }
@@ -149,9 +148,8 @@ static int write_all(const struct ss_calibration *c, const struct ss_calibrate_o
         rc = write_platform(c, opt, flags->output, err);
     if (!rc && stack_output)
         rc = write_stack(c, opt, stack_output, err);
-    if (!rc)
-        rc = flags->json ? ss_calibration_write_json(c, stdout, err)
-                         : ss_calibration_write_text(c, stdout, err);
+    SS_THEN(rc, flags->json ? ss_calibration_write_json(c, stdout, err)
+                            : ss_calibration_write_text(c, stdout, err));
     for (int i = 0; i < c->nprops; i++)
         of_stack |= c->props[i].of_stack;
     if (!rc && of_stack && !stack_output)
@@ -174,14 +172,11 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
         cli_flags_free(&flags);
         return rc;
     }
-    if (!rc)
-        rc = cli_outputs_check(&flags, err); /* again: now the inputs are known */
-    if (!rc)
-        rc = ss_calibrate(&opt, &c, err);
+    SS_THEN(rc, cli_outputs_check(&flags, err)); /* again: now the inputs are known */
+    SS_THEN(rc, ss_calibrate(&opt, &c, err));
     if (cli_terminal(STDERR_FILENO))
         progress(NULL, 0);
-    if (!rc)
-        rc = write_all(c, &opt, &flags, err);
+    SS_THEN(rc, write_all(c, &opt, &flags, err));
     ss_calibration_free(c);
     cli_flags_free(&flags);
     if (!rc && flags.timing)

@@ -61,11 +61,9 @@ static int plan(const struct ss_request *base, const struct ss_sweep *vary, cons
                                     .ctx = what};
     int rc = read_goal(flags, &o, err);
 
-    if (!rc)
-        rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     run.bands = bands;
-    if (!rc)
-        rc = ss_capacity_run(base, &o, out, err);
+    SS_THEN(rc, ss_capacity_run(base, &o, out, err));
     if (shown)
         cli_progress_end();
     ss_bands_free(bands);
@@ -88,8 +86,7 @@ static int write_all(const struct ss_capacity *c, const struct cli_flags *flags,
 
     if (!rc && flags->svg[0])
         rc = write_file(c, flags->svg, SS_CAPACITY_SVG, err);
-    if (!rc)
-        rc = write_file(c, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, err);
+    SS_THEN(rc, write_file(c, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, err));
     return rc;
 }
 
@@ -104,14 +101,10 @@ int cmd_capacity(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_CAPACITY);
     ss_request_init(&base);
     int rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    if (!rc)
-        rc = read_varied(vary, &flags.vary, err);
-    if (!rc)
-        rc = set_price(&flags, &base, err);
-    if (!rc)
-        rc = plan(&base, vary, &flags, &c, err);
-    if (!rc)
-        rc = write_all(c, &flags, err);
+    SS_THEN(rc, read_varied(vary, &flags.vary, err));
+    SS_THEN(rc, set_price(&flags, &base, err));
+    SS_THEN(rc, plan(&base, vary, &flags, &c, err));
+    SS_THEN(rc, write_all(c, &flags, err));
     if (!rc && c->chosen < 0)
         status = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(c);

@@ -71,8 +71,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
         rc = ss_how_finish(&flags.how, in.scenario, cli_files(), &why);
         flags.how.options.bands = c->bands;
         flags.how.options.open_compute = 1;
-        if (!rc)
-            rc = ss_run_scenario(in.scenario, &flags.how.options, &run, &why);
+        SS_THEN(rc, ss_run_scenario(in.scenario, &flags.how.options, &run, &why));
         if (!rc && c->traced)
             ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)
@@ -123,8 +122,7 @@ static int write_all(const struct sides *c, struct ss_error *err)
         rc = write_file(c, c->flags.svg, SS_CONTRAST_SVG, err);
     if (!rc && c->flags.sweep.report[0])
         rc = write_page(c, err);
-    if (!rc)
-        rc = write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err);
+    SS_THEN(rc, write_file(c, c->flags.output, c->flags.json ? SS_CONTRAST_JSON : SS_CONTRAST_TEXT, err));
     return rc;
 }
 
@@ -137,8 +135,7 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
         return SS_ERR_NOMEM;
     cli_flags_init(&c->flags, CLI_COMPARE);
     int rc = read_words(c, argc, argv, err);
-    if (!rc)
-        rc = ss_bands_load(NULL, cli_files(), &c->bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &c->bands, err));
     if (!rc && c->traced)
         rc = ss_files_add(cli_files(), c->traced, err);
     if (!rc && c->traced)
@@ -149,8 +146,7 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
         rc = ss_sides_judge(&c->side[0], &c->side[i], c->bands, &c->apart[i], err);
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
     }
-    if (!rc)
-        rc = write_all(c, err);
+    SS_THEN(rc, write_all(c, err));
     int status = rc || c->n == 1 || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
     ss_bands_free(c->bands);
     for (int i = 0; i < SS_SIDES_MOST; i++)

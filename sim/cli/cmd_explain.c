@@ -11,10 +11,8 @@ static int explain(const struct ss_run *run, const struct cli_flags *flags, stru
     FILE *stream;
     int rc = x ? ss_explain(run, &flags->how.options, x, err) : SS_ERR_NOMEM;
 
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
-    if (!rc)
-        rc = cli_output_end(output, ss_explanation_write(x, run, flags->json, stream, err), err);
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
+    SS_THEN(rc, cli_output_end(output, ss_explanation_write(x, run, flags->json, stream, err), err));
     free(x);
     return rc;
 }
@@ -32,12 +30,10 @@ int cmd_explain(int argc, char **argv, struct ss_error *err)
     if (rc)
         return rc;
     rc = ss_how_finish(&flags.how, in.scenario, cli_files(), err);
-    if (!rc)
-        rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;
-    if (!rc)
-        rc = ss_run_scenario(in.scenario, &flags.how.options, &run, err);
+    SS_THEN(rc, ss_run_scenario(in.scenario, &flags.how.options, &run, err));
     if (!rc) {
         rc = explain(&run, &flags, err);
         status = run.result->fits ? 0 : ss_status_exit(SS_ERR_OOM);

@@ -67,8 +67,7 @@ int cmd_import(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_IMPORT);
     ss_request_init(&read);
     int rc = read_words(&read, &flags, argc, argv, err);
-    if (!rc)
-        rc = flatten(&read, &r, &assumed, err);
+    SS_THEN(rc, flatten(&read, &r, &assumed, err));
     if (!rc) {
         rc = write(&r, &assumed, &flags, err);
         ss_request_free(&r);

@@ -12,7 +12,6 @@ int cmd_list(int argc, char **argv, struct ss_error *err)
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n > 1)
         rc = cli_usage(err, "", "list takes one word at most");
-    if (!rc)
-        rc = ss_report_list(n ? argv[0] : NULL, flags.json, stdout, err);
+    SS_THEN(rc, ss_report_list(n ? argv[0] : NULL, flags.json, stdout, err));
     return rc;
 }

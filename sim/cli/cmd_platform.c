@@ -37,8 +37,7 @@ int cmd_platform_show(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_PLATFORM_SHOW);
     int rc = load_one(&flags, argc, argv, &p, err);
-    if (!rc)
-        rc = write_platform(p, &flags, flags.xml, err);
+    SS_THEN(rc, write_platform(p, &flags, flags.xml, err));
     ss_platform_free(p);
     cli_flags_free(&flags);
     return rc;
@@ -60,8 +59,7 @@ int cmd_platform_draw(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_PLATFORM_DRAW);
     int rc = load_one(&flags, argc, argv, &p, err);
-    if (!rc)
-        rc = draw(p, &flags, err);
+    SS_THEN(rc, draw(p, &flags, err));
     ss_platform_free(p);
     cli_flags_free(&flags);
     return rc;
@@ -141,8 +139,7 @@ static int import(const char *const *paths, int n, const struct cli_flags *flags
         rc = ss_platform_import(paths, n, &options, memory, note, sizeof note, err);
         fclose(memory);
     }
-    if (!rc)
-        rc = write_text(text, len, flags->output, err);
+    SS_THEN(rc, write_text(text, len, flags->output, err));
     if (!rc && note[0])
         fprintf(stderr, "stepsim: note: %s\n", ss_text_clean(note));
     free(text);
@@ -160,8 +157,7 @@ int cmd_platform_import(int argc, char **argv, struct ss_error *err)
         rc = cli_usage(err,
                        "make one with \"lstopo node.xml\" or \"nvidia-smi topo -m\" on a node of the cluster",
                        "no file given");
-    if (!rc)
-        rc = import((const char *const *)argv, n, &flags, err);
+    SS_THEN(rc, import((const char *const *)argv, n, &flags, err));
     cli_flags_free(&flags);
     return rc;
 }
@@ -195,8 +191,7 @@ int cmd_platform_new(int argc, char **argv, struct ss_error *err)
         rc = ss_platform_new(c, memory, err);
         fclose(memory);
     }
-    if (!rc)
-        rc = write_text(text, len, flags.output, err);
+    SS_THEN(rc, write_text(text, len, flags.output, err));
     free(text);
     cli_flags_free(&flags);
     return rc;

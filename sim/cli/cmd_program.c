@@ -9,8 +9,7 @@ static int lower(struct cli_inputs *in, struct cli_flags *flags, struct ss_run *
     int rc = ss_how_finish(&flags->how, in->scenario, cli_files(), err);
 
     /* The native replay that comes with it proves that what is written can run. */
-    if (!rc)
-        rc = ss_run_scenario(in->scenario, &flags->how.options, run, err);
+    SS_THEN(rc, ss_run_scenario(in->scenario, &flags->how.options, run, err));
     ss_how_free(&flags->how);
     return rc;
 }
@@ -38,10 +37,10 @@ static int write_chakra(struct ss_export *x, const char *prefix, int rank, struc
     else
         snprintf(path, sizeof path, "%s.%d.et", prefix, rank);
     int rc = cli_output_begin(path, &output, &stream, err);
-    if (!rc)
-        rc = cli_output_end(
-            output,
-            rank < 0 ? ss_export_chakra_groups(x, stream, err) : ss_export_chakra(x, rank, stream, err), err);
+    SS_THEN(rc, cli_output_end(output,
+                               rank < 0 ? ss_export_chakra_groups(x, stream, err)
+                                        : ss_export_chakra(x, rank, stream, err),
+                               err));
     return rc;
 }
 
@@ -68,8 +67,7 @@ static int write_program(const struct ss_program *program, const struct cli_flag
 
     if (!rc && !flags->output[0] && (flags->goal[0] || flags->chakra[0]))
         return SS_OK;
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     if (rc)
         return rc;
     rc = ss_program_write(program, flags->expanded, stream, err);
@@ -108,18 +106,16 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
     if (rc)
         return rc;
     rc = write_exports(program, flags, err);
-    if (!rc)
-        rc = cli_ranks_write(flags, NULL, program, timeline, err);
-    if (!rc)
-        rc = cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err);
+    SS_THEN(rc, cli_ranks_write(flags, NULL, program, timeline, err));
+    SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err));
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();
         rc = cli_output_begin(flags->output, &output, &stream, err);
-        if (!rc)
-            rc = cli_output_end(
-                output, ss_report_timeline(program, timeline, flags->how.options.engine, &opt, stream, err),
-                err);
+        SS_THEN(rc, cli_output_end(
+                        output,
+                        ss_report_timeline(program, timeline, flags->how.options.engine, &opt, stream, err),
+                        err));
         rc = cli_pictures_end(&drawn, rc, err);
     }
     ss_timeline_free(timeline);
@@ -144,10 +140,8 @@ int cmd_program_read(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_PROGRAM_READ);
     rc = one_file(&flags, argc, argv, err);
-    if (!rc)
-        rc = ss_files_add(cli_files(), argv[0], err);
-    if (!rc)
-        rc = ss_program_read(argv[0], &program, err);
+    SS_THEN(rc, ss_files_add(cli_files(), argv[0], err));
+    SS_THEN(rc, ss_program_read(argv[0], &program, err));
     if (rc)
         return rc;
     rc = replay(program, &flags, err);
@@ -168,8 +162,7 @@ int cmd_program_check(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_PROGRAM_CHECK);
     rc = one_file(&flags, argc, argv, err);
-    if (!rc)
-        rc = ss_program_read(argv[0], &program, err);
+    SS_THEN(rc, ss_program_read(argv[0], &program, err));
     if (rc)
         return rc;
     rc = ss_program_check(program, err);

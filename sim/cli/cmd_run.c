@@ -30,13 +30,11 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     FILE *stream;
     struct cli_drawn drawn;
     int rc = cli_ranks_write(flags, run->plan, run->program, run->timeline, err);
-    if (!rc)
-        rc = cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err);
+    SS_THEN(rc, cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err));
     if (rc)
         return rc;
     rc = cli_output_begin(flags->output, &output, &stream, err);
-    if (!rc)
-        rc = cli_output_end(output, ss_report_run(run, &opt, stream, err), err);
+    SS_THEN(rc, cli_output_end(output, ss_report_run(run, &opt, stream, err), err));
     return cli_pictures_end(&drawn, rc, err);
 }
 
@@ -108,19 +106,16 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
              : ss_how_finish(&flags.how, in.scenario, cli_files(), err);
     cli_inputs_end(&in); /* with the placement */
-    if (!rc)
-        rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;
-    if (!rc)
-        rc = replay(&in, &flags.how.options, &next, &run, err);
+    SS_THEN(rc, replay(&in, &flags.how.options, &next, &run, err));
     if (!rc) {
         if (!run.result->fits && !flags.brief)
             rc = ss_fixes_find(in.scenario, &flags.how.options, fixes, &nfixes, err);
         if (!run.result->fits && !flags.brief)
             ss_smallest_find(in.scenario, &smallest);
-        if (!rc)
-            rc = report(&run, &in, &flags, fixes, nfixes, &smallest, err);
+        SS_THEN(rc, report(&run, &in, &flags, fixes, nfixes, &smallest, err));
         status = rc ? 0 : verdict(run.result, in.scenario, &flags);
         ss_run_free(&run);
     }

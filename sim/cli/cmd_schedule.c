@@ -151,10 +151,8 @@ int cmd_schedule_show(int argc, char **argv, struct ss_error *err)
     const char *times = f.schedule.times;
     if (!rc && times)
         rc = cli_schedule_numbers("--times", &times, 3, view.times, err);
-    if (!rc)
-        rc = load(&f, name, &s, err);
-    if (!rc)
-        rc = cli_output_begin(f.output, &output, &out, err);
+    SS_THEN(rc, load(&f, name, &s, err));
+    SS_THEN(rc, cli_output_begin(f.output, &output, &out, err));
     if (!rc) {
         view.json = f.json;
         view.color = cli_color(&f);
@@ -194,10 +192,8 @@ int cmd_schedule_write(int argc, char **argv, struct ss_error *err)
     const char *name;
     cli_schedule_init(&f, CLI_SCHEDULE_WRITE);
     int rc = one_name(&f, argc, argv, &name, err);
-    if (!rc)
-        rc = load(&f, name, &s, err);
-    if (!rc)
-        rc = cli_schedule_write(&f, s, err);
+    SS_THEN(rc, load(&f, name, &s, err));
+    SS_THEN(rc, cli_schedule_write(&f, s, err));
     ss_schedule_free(s);
     return rc;
 }
@@ -277,8 +273,7 @@ static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, 
     for (int i = 0; i < c->n; i++)
         none = none && c->rows[i].summary.code;
     int rc = f->pictures.path[CLI_GANTT][0] && !none ? draw_comparison(f, c, err) : SS_OK;
-    if (!rc)
-        rc = cli_output_begin(f->output, &output, &out, err);
+    SS_THEN(rc, cli_output_begin(f->output, &output, &out, err));
     if (!rc) {
         rc = ss_comparison_write(c, f->json, out, err);
         rc = cli_output_end(output, rc, err);
@@ -317,8 +312,7 @@ static int compare_integers(struct cli_flags *f, int argc, char **argv, struct s
     const char *at = f->schedule.times;
     if (!rc && left)
         rc = cli_usage(err, "put names behind --schedules", "\"%s\": not an option", argv[0]);
-    if (!rc)
-        rc = cli_schedule_need_shape(f, err);
+    SS_THEN(rc, cli_schedule_need_shape(f, err));
     if (!rc && at)
         rc = cli_schedule_numbers("--times", &at, 3, times, err);
     if (rc)
@@ -347,8 +341,7 @@ static int compare_job(struct cli_flags *f, int argc, char **argv, struct ss_com
     const char *names[MAX_NAMES];
     struct cli_inputs in;
     int rc = cli_schedule_no_order(argc, argv, err);
-    if (!rc)
-        rc = cli_inputs_load(&in, f, argc, argv, err);
+    SS_THEN(rc, cli_inputs_load(&in, f, argc, argv, err));
     if (rc)
         return rc;
     int n = split_names(f->schedule.names, names, err);
@@ -369,8 +362,7 @@ int cmd_schedule_compare(int argc, char **argv, struct ss_error *err)
     int rc = (job ? compare_job : compare_integers)(&f, argc, argv, &c, err);
     if (!rc && cli_given(&f, "--cap"))
         ss_comparison_limit(c, f.schedule.cap);
-    if (!rc)
-        rc = write_comparison(&f, c, err);
+    SS_THEN(rc, write_comparison(&f, c, err));
     cli_flags_free(&f);
     return rc;
 }

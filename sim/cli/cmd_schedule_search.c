@@ -65,8 +65,7 @@ static int search_of_shape(struct cli_flags *f, int argc, char **argv, struct ss
     int n, rc = cli_words(f, argc, argv, &n, err);
     if (!rc && n)
         rc = cli_usage(err, "", "\"%s\": not an option of a search", argv[0]);
-    if (!rc)
-        rc = cli_schedule_need_shape(f, err);
+    SS_THEN(rc, cli_schedule_need_shape(f, err));
     if (rc)
         return rc;
     if (f->schedule.layouts && shape->chunks)
@@ -114,9 +113,8 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     int rc = scenario ? ss_bands_load(NULL, NULL, &bands, err) : SS_OK;
     options.bands = bands;
     options.progress = cli_schedule_progress(&meter);
-    if (!rc)
-        rc = scenario ? ss_search_layouts_run(scenario, &options, &l, err)
-                      : ss_search_layouts_of_shape(whole, &options, &l, err);
+    SS_THEN(rc, scenario ? ss_search_layouts_run(scenario, &options, &l, err)
+                         : ss_search_layouts_of_shape(whole, &options, &l, err));
     cli_schedule_progress_end(&meter);
     ss_bands_free(bands);
     int none = !rc && l->best < 0;
@@ -124,8 +122,7 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
         rc = cli_schedule_write(f, l->rows[l->best].schedule, err);
     if (!rc && !none && options.draw)
         rc = draw_layouts(f, l, err);
-    if (!rc)
-        rc = ss_search_layouts_write(l, f->json, stdout, err);
+    SS_THEN(rc, ss_search_layouts_write(l, f->json, stdout, err));
     ss_search_layouts_free(l);
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
@@ -149,8 +146,7 @@ static int search(struct cli_flags *f, const struct ss_scenario *scenario, struc
     cli_schedule_progress_end(&meter);
     if (!rc && f->output[0]) /* first, for what cannot be written leaves one answer, the error */
         rc = cli_schedule_write(f, r->schedule, err);
-    if (!rc)
-        rc = ss_search_write(q, r, f->json, stdout, err);
+    SS_THEN(rc, ss_search_write(q, r, f->json, stdout, err));
     ss_search_result_free(r);
     return rc;
 }

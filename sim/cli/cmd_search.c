@@ -44,8 +44,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .confirm = !flags->search.unconfirmed,
                                             .progress = shown ? show : NULL,
                                             .ctx = &meter};
-    if (!rc)
-        rc = ss_find_run(base, &options, out, err);
+    SS_THEN(rc, ss_find_run(base, &options, out, err));
     if (shown)
         cli_progress_end();
     ss_bands_free(bands);
@@ -71,10 +70,8 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
     FILE *stream;
     int rc = write_file(found, flags->csv, ss_find_write_csv, err);
 
-    if (!rc)
-        rc = write_file(found, flags->svg, ss_find_write_svg, err);
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    SS_THEN(rc, write_file(found, flags->svg, ss_find_write_svg, err));
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     return rc ? rc
               : cli_output_end(
                     output,
@@ -102,12 +99,9 @@ int cmd_search(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_SEARCH);
     ss_request_init(&base);
     rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    if (!rc)
-        rc = read_varied(vary, &flags.vary, err);
-    if (!rc)
-        rc = search(&base, vary, &flags, &found, err);
-    if (!rc)
-        rc = report(found, &flags, err);
+    SS_THEN(rc, read_varied(vary, &flags.vary, err));
+    SS_THEN(rc, search(&base, vary, &flags, &found, err));
+    SS_THEN(rc, report(found, &flags, err));
     if (!rc)
         status = verdict(found);
     ss_find_free(found);

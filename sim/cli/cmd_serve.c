@@ -57,16 +57,13 @@ int cmd_serve(int argc, char **argv, struct ss_error *err)
     flags.port = 8420;
     ss_request_init(&start);
     rc = cli_request_read(&start, NULL, &flags, argc, argv, err);
-    if (!rc)
-        rc = check(&start, err);
+    SS_THEN(rc, check(&start, err));
     options.start = &start;
     place.port = flags.port;
-    if (!rc)
-        rc = ss_serve_new(&options, &page, err);
+    SS_THEN(rc, ss_serve_new(&options, &page, err));
     if (!rc && (place.stop = watch_signals(err)) < 0)
         rc = place.stop;
-    if (!rc)
-        rc = ss_serve_run(page, &place, err);
+    SS_THEN(rc, ss_serve_run(page, &place, err));
     ss_serve_free(page);
     ss_request_free(&start);
     cli_flags_free(&flags);

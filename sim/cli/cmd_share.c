@@ -115,12 +115,9 @@ static int share(struct jobs *j, struct ss_error *err)
         jobs[i] = j->in[i].scenario;
         names[i] = j->name[i];
     }
-    if (!rc)
-        rc = ss_share(jobs, names, j->n, &options, x, err);
-    if (!rc)
-        rc = cli_output_begin(j->flags.output, &output, &stream, err);
-    if (!rc)
-        rc = cli_output_end(output, ss_sharing_write(x, j->flags.json, stream, err), err);
+    SS_THEN(rc, ss_share(jobs, names, j->n, &options, x, err));
+    SS_THEN(rc, cli_output_begin(j->flags.output, &output, &stream, err));
+    SS_THEN(rc, cli_output_end(output, ss_sharing_write(x, j->flags.json, stream, err), err));
     free(x);
     return rc;
 }
@@ -133,12 +130,10 @@ int cmd_share(int argc, char **argv, struct ss_error *err)
         return SS_ERR_NOMEM;
     cli_flags_init(&j->flags, CLI_SHARE);
     int rc = read_names(j, argc, argv, err);
-    if (!rc)
-        rc = place(j, err);
+    SS_THEN(rc, place(j, err));
     for (; j->loaded < j->n && !rc; j->loaded += !rc)
         rc = load(j, j->loaded, err);
-    if (!rc)
-        rc = share(j, err);
+    SS_THEN(rc, share(j, err));
     for (int i = 0; i < j->loaded; i++)
         cli_inputs_free(&j->in[i]);
     cli_flags_free(&j->flags);

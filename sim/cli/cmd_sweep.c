@@ -121,19 +121,14 @@ static int sweep(struct ss_sweep *s, const struct ss_request *base, const struct
     struct ss_notes warnings = {0};
     int rc = read_varied(s, &flags->vary, err);
 
-    if (!rc)
-        rc = ss_sweep_check(s, base, err);
+    SS_THEN(rc, ss_sweep_check(s, base, err));
     if (!rc && flags->sweep.sort)
         rc = ss_sweep_order_read(flags->sweep.sort, &order, err);
-    if (!rc)
-        rc = predict_all(s, base, flags, err);
-    if (!rc)
-        rc = arrange(s, flags, &order, err);
-    if (!rc)
-        rc = ss_sweep_warnings(s, base, &how, &warnings, err);
+    SS_THEN(rc, predict_all(s, base, flags, err));
+    SS_THEN(rc, arrange(s, flags, &order, err));
+    SS_THEN(rc, ss_sweep_warnings(s, base, &how, &warnings, err));
     s->warnings = &warnings;
-    if (!rc)
-        rc = write_all(s, base, flags, err);
+    SS_THEN(rc, write_all(s, base, flags, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
     return rc ? rc : verdict(s);
@@ -148,8 +143,7 @@ int cmd_sweep(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_SWEEP);
     ss_request_init(&base);
     int rc = s ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    if (!rc)
-        rc = sweep(s, &base, &flags, err);
+    SS_THEN(rc, sweep(s, &base, &flags, err));
     if (s)
         free(s->rows);
     free(s);

@@ -70,8 +70,7 @@ static int compare(const struct ss_validation *v, const struct cli_flags *flags,
     char shown[CLI_PATH_SIZE];
     int rc = ss_files_add(cli_files(), flags->against, err);
 
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     if (rc)
         return rc;
     rc = ss_validation_compare(v, flags->against, stream, moved, err);
@@ -135,8 +134,7 @@ static int print_coverage(const struct cli_flags *flags, const char *table, stru
     FILE *stream;
     int rc = ss_bands_load(table ? table : "results", cli_files(), &bands, err);
 
-    if (!rc)
-        rc = cli_output_begin(flags->output, &output, &stream, err);
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
     if (!rc) {
         rc = ss_coverage_write(bands, flags->json, stream, err);
         rc = cli_output_end(output, rc, err);
@@ -165,10 +163,8 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
 
     cli_flags_init(&flags, CLI_VALIDATE);
     rc = cli_words(&flags, argc, argv, &n, err);
-    if (!rc)
-        rc = check_words(&flags, n, err);
-    if (!rc)
-        rc = check_targets(&flags, err);
+    SS_THEN(rc, check_words(&flags, n, err));
+    SS_THEN(rc, check_targets(&flags, err));
     if (rc)
         return rc;
     if (flags.coverage)
@@ -186,8 +182,7 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
     opt.workers = flags.workers;
     opt.progress = cli_terminal(STDERR_FILENO) ? progress : NULL;
     rc = ss_validate(tables, n, &opt, &v, err);
-    if (!rc)
-        rc = write_all(v, &flags, err);
+    SS_THEN(rc, write_all(v, &flags, err));
     if (!rc && flags.against[0])
         rc = compare(v, &flags, &moved, err);
     ss_validation_free(v);

@@ -123,8 +123,7 @@ static int dispatch(int argc, char **argv, FILE **plain, struct ss_error *err)
     }
     int rc = cli_team_join(verb, err);
 
-    if (!rc)
-        rc = clean_stdout(verb, argc, argv, plain, err);
+    SS_THEN(rc, clean_stdout(verb, argc, argv, plain, err));
     return rc ? rc : run[verb](argc - words, argv + words, err);
 }
 

@@ -110,8 +110,7 @@ int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_fl
 {
     int rc = ss_request_read(r, argc, argv, err);
 
-    if (!rc)
-        rc = take_options(r, how, flags, err);
+    SS_THEN(rc, take_options(r, how, flags, err));
     flags->how.options.any_engine = !cli_given(flags, "--engine");
     flags->how.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
@@ -127,8 +126,7 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     ss_request_init(&r);
     ss_request_init(&in->how);
     rc = cli_request_read(&r, &in->how, flags, argc, argv, err);
-    if (!rc)
-        rc = build(in, &r, err);
+    SS_THEN(rc, build(in, &r, err));
     if (rc)
         hint_notes(&r.notes, err);
     ss_request_free(&r);

@@ -68,8 +68,7 @@ int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err)
         if (!rc && !moved && o->writes == CLI_BESIDE && ss_output_same(written_by(flags, o), "-"))
             rc = cli_usage(err, "give another name", "%s and the answer on stdout write the same file",
                            o->name);
-        if (!rc)
-            rc = check_file(o, written_by(flags, o), flags->json, err);
+        SS_THEN(rc, check_file(o, written_by(flags, o), flags->json, err));
     }
     return rc;
 }

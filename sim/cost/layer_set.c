@@ -22,7 +22,7 @@ int ss_layer_set_init(struct ss_layer_set *set, const struct ss_cost_context *c,
     set->experts_apart = ss_job_experts_apart(c->job);
     set->nchunks = nchunks;
     set->chunks = ss_calloc((size_t)nchunks, sizeof *set->chunks);
-    return set->chunks ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", nchunks);
+    return set->chunks ? SS_OK : ss_nomem(err);
 }
 
 void ss_layer_set_free(struct ss_layer_set *set)
@@ -198,8 +198,7 @@ static int delayed_times(const struct ss_layer_set *set, int k, struct ss_chunk_
 {
     struct ss_step_list list;
     int status = ss_pair_steps(set, -1, k, &list);
-    if (!status)
-        status = ss_steps_fold(&list, set->slower, chunk->backward);
+    SS_THEN(status, ss_steps_fold(&list, set->slower, chunk->backward));
     free(list.step);
     return status;
 }
@@ -208,7 +207,7 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
 {
     struct ss_layer_runs *runs = &set->chunks[k];
     if (runs_build(set, runs, chunk))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layers of a chunk");
+        return ss_nomem(err);
     for (size_t i = 0; i < runs->n; i++)
         times_add(chunk, &ss_layer_part(set, &runs->run[i])->cost, runs->run[i].count);
     chunk->forward[SS_LABEL_OTHER] += set->fixed;
@@ -216,7 +215,7 @@ int ss_layer_set_chunk(struct ss_layer_set *set, int k, struct ss_chunk_cost *ch
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         chunk->backward[i] += chunk->input_grad[i] + chunk->weight_grad[i];
     if (set->delay_wgrad && delayed_times(set, k, chunk))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the steps of a chunk");
+        return ss_nomem(err);
     double kernels = ss_chunk_kernels(chunk);
     chunk->gemms = kernels > 0 ? fmin(1, chunk->gemms / kernels) : 0;
     return SS_OK;
@@ -227,7 +226,7 @@ int ss_layer_set_repeat(struct ss_layer_set *set, int k, struct ss_error *err)
     const struct ss_layer_runs *from = &set->chunks[k - 1];
     struct ss_layer_run *run = ss_calloc(from->n, sizeof *run);
     if (!run)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layers of a chunk");
+        return ss_nomem(err);
     for (size_t i = 0; i < from->n; i++)
         run[i] = from->run[i];
     set->chunks[k] = (struct ss_layer_runs){from->n, from->n, run};

@@ -260,7 +260,7 @@ int ss_load_by_rank(const struct ss_load_input *in, struct ss_load_figures *out,
                      .weight = ss_calloc((size_t)phases, sizeof *w.weight)};
     status = w.p && w.expert && w.rank && w.bells && w.law && w.touch && w.weight
                  ? figures(in, phases, &w, &f, err)
-                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+                 : ss_nomem(err);
     free(w.p);
     free(w.expert);
     free(w.rank);

@@ -366,10 +366,8 @@ int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct s
     int status = merge(set, -1, k, layers, &list, &at);
     first = list;
     first.n = at;
-    if (!status)
-        status = ss_steps_fold(&list, 0, all);
-    if (!status)
-        status = ss_steps_fold(&first, 0, until);
+    SS_THEN(status, ss_steps_fold(&list, 0, all));
+    SS_THEN(status, ss_steps_fold(&first, 0, until));
     free(list.step);
     if (!status)
         *place = (struct ss_chunk_place){ss_label_sum(all) > 0 ? ss_label_sum(until) / ss_label_sum(all) : 1,

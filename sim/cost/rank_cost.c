@@ -268,13 +268,11 @@ static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_cont
         if (ss_label_sum(seconds) > 0)
             continue;
         status = ss_pair_steps(out->set, slot->chunk, slot->chunk2, &list);
-        if (!status)
-            status = ss_steps_fold(&list, c->slower, seconds);
+        SS_THEN(status, ss_steps_fold(&list, c->slower, seconds));
         free(list.step);
         slow_down(seconds, site, waiting_label(site));
     }
-    return out->pairs && !status ? SS_OK
-                                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for pairs of chunks");
+    return out->pairs && !status ? SS_OK : ss_nomem(err);
 }
 
 /* Largest values of the fp8 tensors of a chunk, in fp32: they make the scales of later microbatches, so a forward, and a backward, ends with
@@ -302,10 +300,9 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->chunks = malloc(chunks * sizeof *out->chunks); /* each is filled when it is built */
     out->params = malloc(chunks * sizeof *out->params);
     if (!out->set || !out->chunks || !out->params)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
+        return ss_nomem(err);
     status = context_init(in, site, &c, err);
-    if (!status)
-        status = ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err);
+    SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
     out->set->fixed += amax_seconds(in, &c);
     if (like && !ss_experts_loads_by_layer(in->job)) /* else each stage has its own loads */
         out->set->like = like->set;
@@ -314,8 +311,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         if (!status)
             ss_param_count_add(&count, &out->params[k]);
     }
-    if (!status)
-        status = pairs_build(in, &c, site, out, err);
+    SS_THEN(status, pairs_build(in, &c, site, out, err));
     out->set->c = NULL; /* which ends here */
     out->set->like = NULL;
     if (status)
@@ -344,7 +340,7 @@ int ss_rank_cost_copy(const struct ss_cost_input *in, const struct ss_rank_cost 
     out->chunks = malloc(chunks * sizeof *out->chunks);
     out->params = malloc(chunks * sizeof *out->params);
     if (!out->chunks || !out->params)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d chunks", in->schedule->chunks);
+        return ss_nomem(err);
     memcpy(out->chunks, from->chunks, chunks * sizeof *out->chunks);
     memcpy(out->params, from->params, chunks * sizeof *out->params);
     for (int k = 0; k < in->schedule->chunks; k++)

@@ -110,7 +110,7 @@ static int try_change(struct advisor *a, int i, struct ss_error *err)
     f.kind = ss_change_kind(i);
     ss_copy(f.advice.note, sizeof f.advice.note, ss_change_note(i) ? ss_change_note(i) : "");
     if (ss_grow(&a->found, &a->cap, a->n + 1, sizeof *a->found))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the search of changes");
+        return ss_nomem(err);
     a->found[a->n++] = f;
     return SS_OK;
 }
@@ -222,10 +222,8 @@ static int find_faster(struct advisor *a, struct ss_error *err)
         rc = try_change(a, i, err);
     sort(a);
     drop_splits(a);
-    if (!rc)
-        rc = confirm(a, err);
-    if (!rc)
-        rc = put_together(a, err);
+    SS_THEN(rc, confirm(a, err));
+    SS_THEN(rc, put_together(a, err));
     for (size_t i = 0; i < a->n && !rc; i++) {
         if (x->nadvice < SS_ADVICE_MOST)
             x->advice[x->nadvice++] = a->found[i].advice;

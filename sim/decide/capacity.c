@@ -70,13 +70,10 @@ static int open_site(struct planner *x, int nodes, struct site *s, struct ss_err
         return rc;
     ss_asked_init(&s->asked);
     rc = set_number(&s->request, "--nodes", nodes, err);
-    if (!rc)
-        rc = ss_asked_parse(&s->asked, &s->request, NULL, NULL, err);
-    if (!rc)
-        rc = check_job(&s->asked.job, err);
-    if (!rc)
-        rc = ss_loaded_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
-                            how ? how->files : NULL, &s->platform, &stack, err);
+    SS_THEN(rc, ss_asked_parse(&s->asked, &s->request, NULL, NULL, err));
+    SS_THEN(rc, check_job(&s->asked.job, err));
+    SS_THEN(rc, ss_loaded_find(x->loaded, &s->asked.job, &s->request, how ? how->asker : NULL,
+                               how ? how->files : NULL, &s->platform, &stack, err));
     if (!rc)
         s->gpus = ss_job_world_size(&s->asked.job, ss_platform_nodes(s->platform),
                                     ss_platform_gpus_per_node(s->platform));
@@ -138,10 +135,8 @@ static int predict(const struct planner *x, const struct site *s, const char *wo
         return rc;
     if (words[0])
         rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
-    if (!rc)
-        rc = ss_scenario_build(&r, how, &scenario, err);
-    if (!rc)
-        rc = ss_run_scenario(scenario, &x->run, &run, err);
+    SS_THEN(rc, ss_scenario_build(&r, how, &scenario, err));
+    SS_THEN(rc, ss_run_scenario(scenario, &x->run, &run, err));
     if (!rc) {
         ss_capacity_measure(&run, p);
         tell_layout(&run, p);
@@ -244,8 +239,7 @@ static int plan_searched(struct planner *x, struct site *s, struct ss_capacity_p
     if (rc)
         return rc;
     rc = ss_find_run(&s->request, &options, &found, &why);
-    if (!rc)
-        rc = take_best(x, s, found, p, &why);
+    SS_THEN(rc, take_best(x, s, found, p, &why));
     ss_find_free(found);
     if (!rc)
         return rc;
@@ -316,7 +310,7 @@ static int plan_all(struct planner *x, const struct ss_sweep_flag *nodes, struct
 
     c->points = ss_calloc((size_t)nodes->nvalues + SS_CAPACITY_REFINED, sizeof *c->points);
     if (!c->points)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the points");
+        return ss_nomem(err);
     for (int i = 0; i < nodes->nvalues; i++) {
         if (whole(nodes->value[i], &c->points[i].nodes))
             return wrong_nodes(nodes->value[i], err);
@@ -388,17 +382,15 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
 {
     int rc = check_options(x->options, err);
 
-    if (!rc)
-        rc = read_nodes(base, nodes, &x->is_range, err);
-    if (!rc)
-        rc = ss_request_copy(base, &x->base, err);
+    SS_THEN(rc, read_nodes(base, nodes, &x->is_range, err));
+    SS_THEN(rc, ss_request_copy(base, &x->base, err));
     if (rc)
         return rc;
     ss_request_drop(&x->base, "--nodes");
     x->loaded = ss_loaded_new();
     x->plan = ss_calloc(1, sizeof *x->plan);
     if (!x->loaded || !x->plan)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a plan");
+        return ss_nomem(err);
     x->plan->tokens = x->options->tokens;
     x->plan->deadline_s = x->options->deadline_s;
     x->plan->budget_usd = x->options->budget_usd;
@@ -407,8 +399,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
         rc = ss_bands_load(NULL, x->options->how ? x->options->how->files : NULL, &x->bands, err);
         x->run.bands = x->bands;
     }
-    if (!rc)
-        rc = plan_all(x, &nodes->flags[0], err);
+    SS_THEN(rc, plan_all(x, &nodes->flags[0], err));
     if (!rc && x->is_range)
         rc = ss_capacity_refine(x->plan, plan_point, x, err);
     rc = rc ? rc : check_any(x, err);
@@ -425,7 +416,7 @@ int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_opti
     struct ss_sweep *nodes = ss_calloc(1, sizeof *nodes);
 
     if (!nodes)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a plan");
+        return ss_nomem(err);
     x.run = options && options->run ? *options->run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     int rc = run(&x, base, nodes, err);
     if (rc)

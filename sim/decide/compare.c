@@ -51,9 +51,9 @@ int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error
     if (!run->scenario)
         return SS_OK;
     if (run->summary.outcome == SS_OUTCOME_NEAR_LIMIT && ss_notes_add(out, "%s", run->summary.reason))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     if (ss_notes_add_all(out, &run->plan->warnings))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     return ss_warnings_behind(run->scenario->request, "", &like, out, err);
 }
 
@@ -84,7 +84,7 @@ int ss_side_tell(const struct ss_sides_words *all, int i,
     int rc = with ? ss_request_read_text(&behind, with, strlen(with), "--with", err) : SS_OK;
     char **words = rc ? NULL : ss_calloc((size_t)all->nwords + behind.n + 2, sizeof *words);
     if (!rc && !words)
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     if (!rc && file) {
         words[n++] = job;
         words[n++] = file;
@@ -93,8 +93,7 @@ int ss_side_tell(const struct ss_sides_words *all, int i,
         words[n++] = all->words[k];
     for (size_t k = 0; !rc && k < behind.n; k++)
         words[n++] = behind.word[k].text;
-    if (!rc)
-        rc = predict(ctx, i, with ? with : file ? file : "the job", n, words, err);
+    SS_THEN(rc, predict(ctx, i, with ? with : file ? file : "the job", n, words, err));
     free(words);
     ss_request_free(&behind);
     return rc;

@@ -195,6 +195,6 @@ int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *er
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
         write_table(c, table, out);
     if (write_warnings(c, out))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     return ss_report_done(out, err);
 }

@@ -52,8 +52,7 @@ int ss_elasticities_find(const struct ss_scenario *s, const struct ss_run_option
     for (int e = 0; e < SS_ELASTICITIES && !rc; e++) {
         double less = NAN, more = NAN;
         rc = predict(s, &native, ss_elasticity_name(e), 1 - STEP, &less, err);
-        if (!rc)
-            rc = predict(s, &native, ss_elasticity_name(e), 1 + STEP, &more, err);
+        SS_THEN(rc, predict(s, &native, ss_elasticity_name(e), 1 + STEP, &more, err));
         percent[e] = (more - less) / (more + less) / STEP; /* per cent over per cent */
     }
     return rc;

@@ -313,7 +313,7 @@ int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *er
     ss_page_open(out, "A real iteration and its prediction");
     fputs("<section id=\"answer\">\n<h1>A real iteration and its prediction</h1>\n", out);
     if (ss_page_paragraphs(write_words, m, out))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the page");
+        return ss_nomem(err);
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = write_svg(m, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);

@@ -29,11 +29,6 @@ struct state {
     struct ss_find_crew *crew;
 };
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the layouts");
-}
-
 /* ---- what cannot win ---- */
 
 /* Whether a point of the same work is no worse than what `leaf` takes at least, so that it is better than that one. */
@@ -71,7 +66,7 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
         if (beats(x->space.found, x->fit[i], &as))
             return SS_OK;
     if (ss_grow(&x->fit, &x->cap_fit, (size_t)x->nfit + 1, sizeof *x->fit))
-        return no_memory(err);
+        return ss_nomem(err);
     x->fit[x->nfit++] = point;
     return SS_OK;
 }
@@ -82,8 +77,7 @@ static int by_bound(const void *left, const void *right)
 {
     const struct ss_find_leaf *a = left, *b = right;
     int d = a->cluster - b->cluster;
-    if (!d)
-        d = a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
+    SS_THEN(d, a->seconds < b->seconds ? -1 : a->seconds > b->seconds);
     return d ? d : memcmp(a->at, b->at, sizeof a->at);
 }
 
@@ -147,19 +141,18 @@ static int predict_all(struct state *x, struct ss_error *err)
 {
     int *batch = malloc(MOST * sizeof *batch);
     struct ss_find_result *f = x->space.found;
-    int rc = batch ? SS_OK : no_memory(err), size = FIRST;
+    int rc = batch ? SS_OK : ss_nomem(err), size = FIRST;
     while (!rc) {
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
             break;
         if (ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
-            rc = no_memory(err);
+            rc = ss_nomem(err);
         if (rc)
             break;
         rc = ss_find_predict(x->crew, batch, n, f->points + first, err);
         f->npoints += rc ? 0 : n;
-        if (!rc)
-            rc = count_points(x, first, err);
+        SS_THEN(rc, count_points(x, first, err));
         if (x->options->progress)
             x->options->progress(x->options->ctx, (int64_t)x->next, (int64_t)x->space.nleaves);
         size = size < MOST ? 2 * size : MOST;
@@ -174,12 +167,11 @@ static int confirm_all(struct state *x, struct ss_error *err)
     struct ss_find_result *f = x->space.found;
     int *items = ss_calloc((size_t)f->ngroups, sizeof *items), n = 0;
     struct ss_find_point *points = ss_calloc((size_t)f->ngroups, sizeof *points);
-    int rc = items && points ? SS_OK : no_memory(err);
+    int rc = items && points ? SS_OK : ss_nomem(err);
     for (int g = 0; g < f->ngroups && !rc; g++)
         if (f->groups[g].best >= 0)
             items[n++] = (int)x->space.nleaves + f->points[f->groups[g].best].number;
-    if (!rc)
-        rc = ss_find_predict(x->crew, items, n, points, err);
+    SS_THEN(rc, ss_find_predict(x->crew, items, n, points, err));
     for (int g = f->ngroups - 1; g >= 0 && !rc; g--)
         if (f->groups[g].best >= 0 && points[--n].summary.outcome != SS_OUTCOME_REFUSED)
             f->groups[g].confirmed_s = points[n].summary.iteration_s;
@@ -235,17 +227,15 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
         rc = ss_bands_load(NULL, files, &x->bands, err);
         x->run.bands = x->bands;
     }
-    if (!rc)
-        rc = ss_find_files(&x->space, files, err);
-    if (!rc)
-        rc = ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err);
+    SS_THEN(rc, ss_find_files(&x->space, files, err));
+    SS_THEN(rc, ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err));
     if (rc)
         return rc;
     order_leaves(&x->space);
     x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
     for (int c = 0; x->within && c < x->space.nclusters; c++)
         x->within[c] = INFINITY;
-    return x->within ? SS_OK : no_memory(err);
+    return x->within ? SS_OK : ss_nomem(err);
 }
 
 static int find_warnings(const struct state *x, const struct ss_request *base, struct ss_error *err)
@@ -266,10 +256,8 @@ static int find_warnings(const struct state *x, const struct ss_request *base, s
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
     int rc = prepare(x, base, err);
-    if (!rc)
-        rc = ss_find_crew_open(&x->space, base, x->options, &x->crew, err);
-    if (!rc)
-        rc = predict_all(x, err);
+    SS_THEN(rc, ss_find_crew_open(&x->space, base, x->options, &x->crew, err));
+    SS_THEN(rc, predict_all(x, err));
     if (rc)
         return rc;
     struct ss_find_result *f = x->space.found;

@@ -288,7 +288,7 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int
         return SS_OK;
     struct bounds *all = ss_calloc((size_t)pool.nitems * RUN, sizeof *all);
     if (!all)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+        return ss_nomem(err);
     int rc = ss_pool_run(&pool, all, err);
     for (size_t i = 0; i < s->nleaves && !rc; i++) {
         struct ss_find_leaf leaf = s->leaves[i];

@@ -97,8 +97,7 @@ static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
         return rc;
     ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
     rc = ss_study_add_words(&r, p->flags);
-    if (!rc)
-        rc = ss_scenario_build(&r, &how, &scenario, err);
+    SS_THEN(rc, ss_scenario_build(&r, &how, &scenario, err));
     ss_request_free(&r);
     if (rc)
         return rc;
@@ -125,7 +124,7 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     int rc = SS_OK;
 
     if (!w)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+        return ss_nomem(err);
     w->space = s;
     w->options = o;
     w->run = *o->run;
@@ -140,11 +139,9 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .what = "search"};
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
-    if (!rc)
-        rc = ss_shelf_open(&w->run.shelf, err); /* of each worker, which is a copy of this process */
-    w->run.plan.shelf = w->run.shelf;           /* platforms and stacks are those of the space */
-    if (!rc)
-        rc = ss_pool_open(&w->pool, &w->crew, err);
+    SS_THEN(rc, ss_shelf_open(&w->run.shelf, err)); /* of each worker, which is a copy of this process */
+    w->run.plan.shelf = w->run.shelf;               /* platforms and stacks are those of the space */
+    SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));
     if (rc) {
         ss_shelf_close(w->run.shelf);
         free(w);

@@ -87,11 +87,9 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
         rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
     }
-    if (!rc)
-        rc = check_work(c, err);
-    if (!rc)
-        rc = ss_loaded_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL, files,
-                            &c->platform, &c->stack, err);
+    SS_THEN(rc, check_work(c, err));
+    SS_THEN(rc, ss_loaded_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL, files,
+                               &c->platform, &c->stack, err));
     if (rc)
         return rc;
     c->gpus_per_node = ss_platform_gpus_per_node(c->platform);
@@ -130,8 +128,7 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
         return rc;
     s->nclusters++;
     rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
-    if (!rc)
-        rc = load_cluster(s, c, o, err);
+    SS_THEN(rc, load_cluster(s, c, o, err));
     if (rc)
         return rc;
     g->gpus = c->world_size;
@@ -159,7 +156,7 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
         i++;
     if (i == f->nrules) {
         if (ss_grow(&f->rules, &s->cap_rules, (size_t)f->nrules + 1, sizeof *f->rules))
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            return ss_nomem(err);
         memset(&f->rules[f->nrules], 0, sizeof *f->rules);
         f->rules[f->nrules].code = why->code;
         ss_copy(f->rules[f->nrules].flags, sizeof f->rules->flags, why->flags);
@@ -213,7 +210,7 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
 {
     struct ss_find_space *s = w->space;
     if (ss_grow(&s->leaves, &s->cap_leaves, s->nleaves + 1, sizeof *s->leaves))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu layouts", s->nleaves);
+        return ss_nomem(err);
     struct ss_find_leaf *leaf = &s->leaves[s->nleaves++];
     memset(leaf, 0, sizeof *leaf);
     leaf->cluster = w->cluster;
@@ -251,8 +248,7 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
         struct ss_asked next = *asked;
         w->at[depth] = (unsigned char)i;
         rc = ss_find_set(c, w->at, depth, &next, err);
-        if (!rc)
-            rc = visit(w, depth + 1, &next, err);
+        SS_THEN(rc, visit(w, depth + 1, &next, err));
         if (rc || w->cut < 0)
             continue;
         if (w->cut <= depth) { /* told by axes above: with this one's other values it is refused too */
@@ -288,7 +284,7 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
     if (s->found)
         s->found->groups = ss_calloc((size_t)clusters, sizeof *s->found->groups);
     if (!s->loaded || !s->clusters || !s->found || !s->found->groups)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d clusters", clusters);
+        return ss_nomem(err);
     for (int i = 0; i < clusters && !rc; i++) {
         rc = build_cluster(s, i, base, o, outer, n, err);
         s->found->ngroups += !rc;
@@ -303,8 +299,7 @@ static int cluster_files(const struct ss_find_space *s, int cluster, struct ss_f
 {
     const struct ss_find_cluster *c = &s->clusters[cluster];
     int rc = ss_request_files(&c->request, files, err);
-    if (!rc)
-        rc = ss_data_note("workloads/models", c->asked.job.model_ref, ".json", files, err);
+    SS_THEN(rc, ss_data_note("workloads/models", c->asked.job.model_ref, ".json", files, err));
     if (!rc && ss_schedule_is_file(c->asked.job.schedule))
         rc = ss_files_add(files, c->asked.job.schedule, err);
     for (int a = 0; a < c->naxes; a++)
@@ -326,8 +321,7 @@ int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct 
             continue;
         seen = s->leaves[i].cluster;
         rc = ss_find_job(s, &s->leaves[i], &job, err);
-        if (!rc)
-            rc = ss_loaded_note(&job, files, err);
+        SS_THEN(rc, ss_loaded_note(&job, files, err));
     }
     return rc;
 }

@@ -126,10 +126,9 @@ static int run_start(const struct sharers *x, int engine, double delay, double *
     for (int j = 0; j < x->n && !rc; j++) {
         c.end[j] = ss_calloc((size_t)x->times[j], sizeof *c.end[j]);
         if (!c.end[j])
-            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d iterations", x->times[j]);
+            rc = ss_nomem(err);
     }
-    if (!rc)
-        rc = replay(x, engine, delay, &c, err);
+    SS_THEN(rc, replay(x, engine, delay, &c, err));
     if (!rc) {
         measure(&c, seconds, iterations);
         *few = 0;
@@ -220,7 +219,7 @@ static int find_links(const struct sharers *x, struct ss_sharing *out, struct ss
         all += (size_t)x->run[j].result->nlinks;
     struct user *users = ss_calloc(all + 1, sizeof *users);
     if (!users)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %zu links", all);
+        return ss_nomem(err);
     for (int j = 0; j < x->n; j++)
         for (int i = 0; i < x->run[j].result->nlinks; i++)
             users[n++] = (struct user){&x->run[j].result->links[i], j};
@@ -266,7 +265,7 @@ static int check_nodes(const struct ss_scenario *const *jobs, const char *const 
     int *owner = ss_calloc((size_t)ss_platform_nodes(jobs[0]->platform), sizeof *owner), rc = SS_OK;
 
     if (!owner)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the nodes of the cluster");
+        return ss_nomem(err);
     for (int j = 0; j < n && !rc; j++) {
         int own = jobs[j]->world_size / jobs[j]->gpus_per_node;
         rc = check_cluster(jobs[0], jobs[j], (const char *const[2]){names[0], names[j]}, err);
@@ -337,8 +336,7 @@ int ss_share(const struct ss_scenario *const *jobs, const char *const *names, in
         describe(&x, jobs, names, options, out);
         rc = run_starts(&x, options, out, err);
     }
-    if (!rc)
-        rc = find_links(&x, out, err);
+    SS_THEN(rc, find_links(&x, out, err));
     for (int j = 0; j < x.n; j++)
         ss_run_free(&x.run[j]);
     return rc;

@@ -126,7 +126,7 @@ int ss_export_chakra_groups(struct ss_export *x, FILE *out, struct ss_error *err
     const struct ss_export_groups *groups;
 
     if (ss_export_groups(x, &groups))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d collectives", p->ncollectives);
+        return ss_nomem(err);
     fputs("{", out);
     for (int g = 0; g < groups->n; g++) {
         const struct ss_collective *c = &p->collectives[groups->first[g]];
@@ -233,8 +233,7 @@ int ss_export_chakra(struct ss_export *x, int rank, FILE *out, struct ss_error *
         put_text(&w.node, METADATA_VERSION, VERSION);
         rc = end_message(&w);
     }
-    if (!rc)
-        rc = ss_export_walk(x, rank, &walk, err);
+    SS_THEN(rc, ss_export_walk(x, rank, &walk, err));
     free(w.node.byte);
     free(w.attr.byte);
     free(w.length.byte);

@@ -375,7 +375,7 @@ int ss_export_walk(struct ss_export *x, int rank, const struct ss_export_walk *h
     free(w.tail.id);
     free(w.deps.id);
     if (w.failed == SS_ERR_NOMEM)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to export rank %d", rank);
+        return ss_nomem(err);
     if (w.failed == SS_ERR_UNSUPPORTED)
         return ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
                        "class %s: a time or an amount of bytes is more than a format of others can tell",
@@ -431,7 +431,7 @@ int ss_export_begin(const struct ss_program *p, struct ss_export **out, struct s
     }
     if (!x || !x->send || !x->recv || !x->alone || !x->load) {
         ss_export_free(x);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to export %d classes", p->nclasses);
+        return ss_nomem(err);
     }
     for (int i = 0; i < p->ncollectives; i++)
         x->alone[i] = -1;

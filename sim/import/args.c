@@ -6,11 +6,6 @@
 #include "base/base.h"
 #include "import/command.h"
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 struct scanner {
     const char *p, *end, *file;
     int line;
@@ -89,7 +84,7 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
     }
     s.word = malloc(len + 1);
     if (!s.word)
-        return no_memory(err);
+        return ss_nomem(err);
     while (s.p < s.end && !rc) {
         int found, line = s.line;
         if (is_space(*s.p)) {
@@ -100,7 +95,7 @@ int ss_args_read(struct ss_words *out, const char *text, size_t len, const char 
         } else {
             rc = scan_word(&s, &found, err);
             if (!rc && found && ss_words_add(out, s.word, s.len, line))
-                rc = no_memory(err);
+                rc = ss_nomem(err);
         }
     }
     free(s.word);

@@ -31,7 +31,7 @@ static int read_made(const struct ss_words *words, const struct ss_made_file *ma
 {
     *text = strdup(made->text);
     if (!*text)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     *len = strlen(*text);
     ss_copy(path, size, words->file ? words->file : made->name);
     return SS_OK;

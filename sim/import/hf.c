@@ -260,7 +260,7 @@ static void pass_own(struct ss_reading *r, struct ss_tree_node *node)
             continue;
         ss_tree_take(child);
         if (row && ss_notes_add(&r->ignored, "%s", child->key))
-            r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            r->rc = ss_nomem(r->err);
         if (row)
             continue;
         check_own(r, child);

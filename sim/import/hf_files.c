@@ -21,8 +21,7 @@ static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *sec
         rc = ss_fail(err, SS_ERR_INPUT, file, 1, "a map of names and values is asked");
     if (!rc && !at)
         rc = ss_tree_add(tree, ss_tree_root(tree), &made, &at, err);
-    if (!rc)
-        rc = ss_tree_assign(tree, at, ss_tree_root(other), err);
+    SS_THEN(rc, ss_tree_assign(tree, at, ss_tree_root(other), err));
     ss_tree_free(other);
     return rc;
 }

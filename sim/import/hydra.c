@@ -45,11 +45,6 @@ bool ss_hydra_is_override(const char *word)
     return true;
 }
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 static int fail(const char *word, const char *file, int line, struct ss_error *err, const char *why)
 {
     return ss_fail(err, file ? SS_ERR_INPUT : SS_ERR_USAGE, file, line, "%.200s: %s", word, why);
@@ -94,7 +89,7 @@ static int assign(struct ss_tree *tree, struct ss_tree_node *node, const char *w
         struct ss_error own = {0};
         if (ss_tree_parse(value, strlen(value), "value", &parsed, &own))
             return own.code == SS_ERR_NOMEM
-                       ? no_memory(err)
+                       ? ss_nomem(err)
                        : fail(word, file[0] ? file : NULL, line, err, "a value that is not understood");
         from = *ss_tree_root(parsed);
     }
@@ -128,7 +123,7 @@ int ss_hydra_override(struct ss_tree *tree, const char *word, const char *file, 
     }
     const char *place = ss_tree_text(tree, file ? file : "");
     if (!place)
-        return no_memory(err);
+        return ss_nomem(err);
     int rc = node ? SS_OK : make(tree, &o, place, line, &node, err);
     return rc ? rc : assign(tree, node, word, o.value, place, line, err);
 }

@@ -157,13 +157,13 @@ static int resolve_text(struct resolver *r, struct ss_tree_node *node, struct ss
 
     r->steps = 0;
     if (!out)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     if (expand(r, node, node->text, strlen(node->text), 0, out)) {
         node->text = ss_tree_text(r->tree, out->buf);
         node->quoted = false;
     }
     free(out);
-    return node->text ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return node->text ? SS_OK : ss_nomem(err);
 }
 
 /* "${a.b}" alone may be a list or a map. */

@@ -38,11 +38,6 @@ static int wrong(struct parser *p, const char *fmt, ...)
     return ss_fail(p->err, SS_ERR_INPUT, p->file, p->line, "%s", text);
 }
 
-static int no_memory(struct parser *p)
-{
-    return ss_fail(p->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 /* The next word of a line that may be changed; *rest is what stands behind it. "": there is no more. */
 static char *next_word(char **rest)
 {
@@ -57,7 +52,7 @@ static char *next_word(char **rest)
 static int copy(struct parser *p, const char *text, size_t len, const char **out)
 {
     *out = ss_arena_text(&p->map->arena, text, len);
-    return *out ? SS_OK : no_memory(p);
+    return *out ? SS_OK : ss_nomem(p->err);
 }
 
 /* "section.name", without a dot where one of them is empty; "/name" is from the root. */
@@ -82,7 +77,7 @@ static int room(struct parser *p, void *array, size_t *cap, size_t n, size_t siz
 {
     if (n >= MAX_ITEMS)
         return wrong(p, "more than %d rows, cases or blocks", MAX_ITEMS);
-    return ss_grow(array, cap, n + 1, size) ? no_memory(p) : SS_OK;
+    return ss_grow(array, cap, n + 1, size) ? ss_nomem(p->err) : SS_OK;
 }
 
 /* ---- rows ---- */
@@ -96,7 +91,7 @@ static int add_path(struct parser *p, const char *text)
         return SS_OK;
     int rc = room(p, &m->path, &m->path_cap, m->npaths, sizeof *m->path);
     if (!rc && ss_map_put(&m->index, hash, (int)m->npaths) < 0)
-        rc = no_memory(p);
+        rc = ss_nomem(p->err);
     if (!rc)
         m->path[m->npaths++] = (struct ss_key_path){text, m->n};
     return rc;
@@ -333,7 +328,7 @@ static int parse(struct parser *p, const char *text, size_t len)
             return wrong(p, "a zero byte");
         char *line = note > at ? ss_arena_text(&p->map->arena, at, (size_t)(note - at)) : NULL;
         if (note > at)
-            rc = line ? parse_line(p, line, least) : no_memory(p);
+            rc = line ? parse_line(p, line, least) : ss_nomem(p->err);
         at = last;
     }
     return rc || p->block == least ? rc : wrong(p, "a block has no \"end\"");
@@ -403,7 +398,7 @@ int ss_keymap_parse(const char *text, size_t len, const char *file, const struct
     struct parser p = {.map = map, .code = code, .prefix = "", .section = "", .block = -1, .err = err};
 
     if (!map)
-        return no_memory(&p);
+        return ss_nomem((&p)->err);
     int rc = copy(&p, file, strlen(file), &p.file);
     map->file = p.file;
     rc = rc ? rc : parse(&p, text, len);

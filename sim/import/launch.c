@@ -27,11 +27,6 @@ struct launch {
     struct ss_notes *notes;
 };
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 /* ---- what the scheduler would have said ---- */
 
 /* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", in a line; 0: none. */
@@ -352,7 +347,7 @@ static int take_words(struct launch *x, const struct ss_call *c, struct ss_words
         *out = all;
     }
     if (rc)
-        return no_memory(err);
+        return ss_nomem(err);
     rc = ss_command_strip(out, err);
     ss_command_tell(x->notes, x->name, out);
     for (size_t i = 0; i < out->n && !rc; i++) {
@@ -395,7 +390,7 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
     }
     tell(x, jobs);
     int rc = take_words(x, c, out, err);
-    return !rc && ss_launch_files(out, x->text, &x->calls, c) ? no_memory(err) : rc;
+    return !rc && ss_launch_files(out, x->text, &x->calls, c) ? ss_nomem(err) : rc;
 }
 
 /* What is known before the script runs. */
@@ -411,7 +406,7 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
                          .gpus = l->gpus_per_node,
                          .notes = notes};
     read_directives(x);
-    return make_environment(x) ? no_memory(err) : SS_OK;
+    return make_environment(x) ? ss_nomem(err) : SS_OK;
 }
 
 int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,

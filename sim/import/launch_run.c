@@ -121,7 +121,7 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
     char **words = ss_calloc(l->nwords + 1, sizeof *words),
          **variables = ss_calloc(room->nvariables + 1, sizeof *variables);
     struct ss_notes programs = {0};
-    int rc = words && variables ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = words && variables ? SS_OK : ss_nomem(err);
 
     for (size_t i = 0; i < l->nwords && !rc; i++)
         words[i] = l->word[i];

@@ -90,9 +90,7 @@ static int take(const struct ss_words *words, size_t i, struct said *s, size_t *
         if (!strchr(value, '=') || value[0] == '=')
             return bad_value("--env", value, "NAME=VALUE is asked", err);
         s->lone = "--env";
-        return push(&s->variable, &s->variable_cap, &s->l.nvariables, value)
-                   ? ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory")
-                   : SS_OK;
+        return push(&s->variable, &s->variable_cap, &s->l.nvariables, value) ? ss_nomem(err) : SS_OK;
     }
     int n = take_number(words, i, "--call", 10000, &s->l.call);
     if (n < 0)
@@ -114,7 +112,7 @@ static int run(struct said *s, struct ss_words *script, struct ss_notes *notes, 
     s->l.variable = s->variable;
     script->file = strdup(s->l.script);
     if (!script->file)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     return ss_launch_read(script, &s->l, notes, err);
 }
 
@@ -124,7 +122,7 @@ int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_no
     struct said s = {0};
     size_t used = 0;
     char *taken = ss_calloc(words->n + 1, 1);
-    int rc = taken ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = taken ? SS_OK : ss_nomem(err);
 
     for (size_t i = 0; i < words->n && !rc; i += used ? used : 1) {
         rc = take(words, i, &s, &used, err);

@@ -70,7 +70,7 @@ static size_t take_word(struct ss_reading *r, const struct ss_words *words, size
         rc = ss_notes_add(&r->ignored, "%s", name);
     }
     if (rc)
-        r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        r->rc = ss_nomem(r->err);
     return row && values && !equal;
 }
 

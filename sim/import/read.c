@@ -13,11 +13,6 @@
 #define MAX_FILE_BYTES (1u << 20)
 #define MAX_RESULT_BYTES (64u << 20)
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 /* "--job" and the file that it names: 0 no, 1 "--job=FILE", 2 "--job FILE". */
 static int names_file(const struct ss_words *words, size_t i, const char **file)
 {
@@ -111,12 +106,11 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
         return ss_fail(err, SS_ERR_INPUT, from->file, line,
                        "--job %.100s: files of flags name files more than %d deep", name, MAX_DEPTH);
     int rc = ss_import_find(name, from->file, path, sizeof(path), err);
-    if (!rc)
-        rc = ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err);
+    SS_THEN(rc, ss_file_read(path, is_json(path) ? MAX_RESULT_BYTES : MAX_FILE_BYTES, &text, &len, err));
     if (rc)
         return rc;
     words.file = strdup(path);
-    rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : no_memory(err);
+    rc = words.file ? import_text(to, &words, text, len, over, depth + 1, err) : ss_nomem(err);
     free(text);
     return rc;
 }
@@ -187,7 +181,7 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
 
     for (int i = 0; i < argc && !rc; i++)
         rc = !argv || !argv[i] ? ss_fail(err, SS_ERR_USAGE, NULL, 0, "word %d of %d is missing", i + 1, argc)
-             : ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? no_memory(err)
+             : ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? ss_nomem(err)
                                                                  : SS_OK;
     rc = rc ? rc : ss_launch_take(&words, &script, &r->notes, err);
     if (!rc && script.file)
@@ -209,5 +203,5 @@ int ss_request_read_text(struct ss_request *r, const char *text, size_t len, con
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no text to read a job from, or no name of it");
     struct ss_words words = {.file = strdup(file)};
 
-    return words.file ? import_text(&to, &words, text, len, &none, 0, err) : no_memory(err);
+    return words.file ? import_text(&to, &words, text, len, &none, 0, err) : ss_nomem(err);
 }

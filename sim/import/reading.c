@@ -18,7 +18,7 @@ void ss_reading_begin(struct ss_reading *r, const char *name, struct ss_tree *tr
 static void no_memory(struct ss_reading *r)
 {
     if (!r->rc)
-        r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        r->rc = ss_nomem(r->err);
 }
 
 /* ---- reading ---- */

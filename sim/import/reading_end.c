@@ -154,7 +154,7 @@ static void add_words(struct ss_reading *r)
         const struct ss_reading_word *w = &r->word[i];
         if (own && !strcmp(own, w->file)) {
             if (ss_words_add(r->own, w->text, strlen(w->text), w->line))
-                r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+                r->rc = ss_nomem(r->err);
         } else if (is_first(r, i)) {
             add_place(r, w->file);
         }
@@ -169,7 +169,7 @@ int ss_reading_end(struct ss_reading *r)
     tell_sections(r);
     if (!r->rc && (ss_notes_add_all(&r->request->notes, &r->assumed) ||
                    ss_notes_add_all(&r->request->ignored, &r->ignored)))
-        r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        r->rc = ss_nomem(r->err);
     if (!r->rc && r->map && !r->map->strict)
         tell_rest(r);
     for (size_t i = 0; i < r->n; i++)

@@ -201,7 +201,7 @@ static bool is_harmless(const struct ss_tree_node *node, const char *text, const
 static void tell(struct ss_reading *r, const char *path, const char *end)
 {
     if (ss_notes_add(&r->ignored, "%s%s", path, end) && !r->rc)
-        r->rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        r->rc = ss_nomem(r->err);
 }
 
 /* A section of which parts have no effect; ss_reading_end finds out whether it is the whole. */

@@ -39,8 +39,7 @@ static int add_words(const struct ss_table_row *r, const struct ss_csv *csv, siz
     int line = ss_csv_line(csv, i);
     int rc = ss_args_read(&words, field, strlen(field), ss_csv_file(csv), r->err);
 
-    if (!rc)
-        rc = ss_request_add_place(out, ss_csv_file(csv), r->err);
+    SS_THEN(rc, ss_request_add_place(out, ss_csv_file(csv), r->err));
     for (size_t k = 0; k < words.n && !rc; k++)
         rc = ss_request_add(out, words.w[k].text, line, r->err);
     ss_words_free(&words);
@@ -72,8 +71,7 @@ int ss_table_add_recipe(const struct ss_table_row *r, struct ss_request *out)
     struct ss_csv *csv;
 
     int rc = ss_data_find("workloads", "recipes", ".csv", path, sizeof path, r->err);
-    if (!rc)
-        rc = ss_csv_load(path, &csv, r->err);
+    SS_THEN(rc, ss_csv_load(path, &csv, r->err));
     if (rc)
         return rc;
     for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !rc; i++)

@@ -44,8 +44,7 @@ static int add_places(struct ss_request *r, const json_t *inputs, const char *fi
     for (size_t i = 0; i < json_array_size(places) && !rc; i++) {
         const json_t *place = json_array_get(places, i);
         rc = ss_request_add_place(r, json_string_value(json_object_get(place, "file")), err);
-        if (!rc)
-            rc = add_words(r, json_object_get(place, "words"), file, err);
+        SS_THEN(rc, add_words(r, json_object_get(place, "words"), file, err));
     }
     if (rc)
         return rc;
@@ -65,7 +64,7 @@ static int add_notes(struct ss_notes *notes, const json_t *list, const char *fil
         if (!text)
             rc = bad(file, err, "inputs: a note is no text");
         else if (ss_notes_add(notes, "%s", text))
-            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            rc = ss_nomem(err);
     }
     return rc;
 }
@@ -84,8 +83,7 @@ static int check_file(const json_t *entry, const char *file, struct ss_error *er
         rc = ss_data_place(rest, path, sizeof path, err);
     else if (!ss_copy(path, sizeof path, name))
         rc = bad(file, err, "inputs: the path of a file is too long");
-    if (!rc)
-        rc = ss_file_hash(path, now, err);
+    SS_THEN(rc, ss_file_hash(path, now, err));
     if (rc || !strcmp(now, hash))
         return rc;
     ss_fail(err, SS_ERR_INPUT, file, 0, "%.200s has changed since this result: its hash was %.16s and is %s",

@@ -126,7 +126,7 @@ int ss_calls_take(struct ss_calls *calls, const char *data, size_t len, struct s
             head.bytes > len - at)
             return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of the launch script ended early");
         if (add_call(calls, &head, data + at))
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            return ss_nomem(err);
     }
     return SS_OK;
 }

@@ -84,7 +84,7 @@ static int note_ids(const struct ss_csv *csv, struct ss_notes *notes, struct ss_
     char text[512];
 
     if (!rows)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct named_row){ss_csv_field(csv, i, column), ss_csv_line(csv, i)};
     qsort(rows, n, sizeof *rows, by_id);
@@ -112,10 +112,9 @@ static int wrap(struct ss_csv *csv, struct ss_table **out, struct ss_notes *note
         rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), 0, "no rows below the names of the columns");
         ss_hint(err, rc, "a row a run; docs/reference/formats.md has the columns");
     }
-    if (!rc)
-        rc = note_ids(csv, notes, err);
+    SS_THEN(rc, note_ids(csv, notes, err));
     if (!rc && !(t = ss_calloc(1, sizeof *t)))
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     if (rc) {
         ss_csv_free(csv);
         return rc;
@@ -145,8 +144,7 @@ int ss_table_load(const char *name_or_path, struct ss_table **out, struct ss_not
         ss_copy(path, sizeof path, name_or_path);
     else
         rc = ss_data_find("validation", name_or_path, ".csv", path, sizeof path, err);
-    if (!rc)
-        rc = ss_csv_load(path, &csv, err);
+    SS_THEN(rc, ss_csv_load(path, &csv, err));
     return rc ? rc : wrap(csv, out, notes, err);
 }
 

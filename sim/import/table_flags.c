@@ -54,11 +54,9 @@ static int parse_both(const struct ss_request *first, const struct ss_request *s
 
     ss_request_init(&both);
     rc = append(&both, first);
-    if (!rc)
-        rc = append(&both, second);
+    SS_THEN(rc, append(&both, second));
     ss_asked_init(asked);
-    if (!rc)
-        rc = ss_asked_parse(asked, &both, NULL, NULL, NULL);
+    SS_THEN(rc, ss_asked_parse(asked, &both, NULL, NULL, NULL));
     ss_request_free(&both);
     return rc;
 }
@@ -103,8 +101,7 @@ static int compare(const struct ss_table_row *r, const struct ss_table_column *c
     ss_request_init(&words);
     ss_request_init(&denied);
     rc = ss_table_add_column(r, column, &words);
-    if (!rc)
-        rc = ss_table_add_denied(r, column, &denied);
+    SS_THEN(rc, ss_table_add_denied(r, column, &denied));
     again = !rc && words.n && repeats(&words, one);
     differs = !rc && !again && ((words.n && differ(&words, one)) || repeats(&denied, one));
     ss_request_free(&words);
@@ -183,8 +180,7 @@ static int check(const struct ss_table_row *r, const struct ss_request *columns,
     for (size_t i = 0; i < notes.n && !rc; i++)
         ss_note(r->notes, "column flags: %s", notes.text[i]);
     ss_notes_free(&notes);
-    if (!rc)
-        rc = check_measured(r, flags);
+    SS_THEN(rc, check_measured(r, flags));
     return rc ? rc : check_columns(r, columns, flags);
 }
 
@@ -195,8 +191,7 @@ int ss_table_add_flags(const struct ss_table_row *r, const struct ss_request *co
 
     ss_request_init(&flags);
     rc = add_field(r, &flags);
-    if (!rc)
-        rc = check(r, columns, &flags);
+    SS_THEN(rc, check(r, columns, &flags));
     ss_request_free(&flags);
     return of_column(r, rc ? rc : add_field(r, out));
 }

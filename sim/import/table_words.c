@@ -56,20 +56,15 @@ static int add_all(struct ss_table_row *r, struct ss_request *out)
     struct ss_request columns;
     int rc = ss_table_load_named(r);
 
-    if (!rc)
-        rc = ss_table_add_recipe(r, out);
-    if (!rc)
-        rc = ss_table_place(r, out);
-    if (!rc)
-        rc = ss_table_add_model(r, out);
-    if (!rc)
-        rc = add_columns(r, out, out);
+    SS_THEN(rc, ss_table_add_recipe(r, out));
+    SS_THEN(rc, ss_table_place(r, out));
+    SS_THEN(rc, ss_table_add_model(r, out));
+    SS_THEN(rc, add_columns(r, out, out));
     if (rc || ss_table_is(r, "flags", ""))
         return rc;
     ss_request_init(&columns);
     rc = add_columns(r, out, &columns);
-    if (!rc)
-        rc = ss_table_add_flags(r, &columns, out);
+    SS_THEN(rc, ss_table_add_flags(r, &columns, out));
     ss_request_free(&columns);
     return rc;
 }

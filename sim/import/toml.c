@@ -82,7 +82,7 @@ static int mark(struct ss_toml *r, const struct ss_tree_node *node, int how)
     if (r->ntables >= MAX_TABLES)
         return ss_toml_wrong(r, "more than 4096 tables and lists");
     if (ss_grow(&r->table, &r->cap, r->ntables + 1, sizeof *r->table))
-        return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(r->err);
     r->table[r->ntables++] = (struct ss_toml_table){node, how};
     return SS_OK;
 }
@@ -159,7 +159,7 @@ static int read_pair(struct ss_toml *r, struct ss_tree_node *table)
         return ss_toml_wrong(r, "a key without \"= value\"");
     char *key = strndup(r->text, r->len);
     if (!key)
-        return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(r->err);
     r->p++;
     skip_blanks(r);
     rc = read_value(r, table, key, r->len);
@@ -287,7 +287,7 @@ int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree
 {
     struct ss_toml r = {.line = 1, .err = err};
     char *copy = strndup(text, len); /* with a final 0: what looks ahead ends there */
-    int rc = copy ? ss_tree_new(file, &r.tree, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = copy ? ss_tree_new(file, &r.tree, err) : ss_nomem(err);
 
     if (rc) {
         free(copy);
@@ -296,7 +296,7 @@ int ss_toml_parse(const char *text, size_t len, const char *file, struct ss_tree
     r.p = copy + ss_byte_order_mark(text, len);
     r.end = copy + strlen(copy);
     r.text = malloc(len + 8);
-    rc = r.text ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = r.text ? SS_OK : ss_nomem(err);
     struct ss_tree_node *table = ss_tree_root(r.tree);
     rc = rc ? rc : find_zero(&r, text, len);
     while (!rc) {

@@ -134,7 +134,7 @@ int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const 
     struct ss_tree *tree;
 
     if (!copy)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (size_t i = 0; i < end; i++)
         copy[i] = i >= first || text[i] == '\n' ? text[i] : ' ';
     int rc = ss_tree_parse(copy, end, file, &tree, err);
@@ -222,8 +222,7 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
     if (rc)
         return rc;
     rc = override_all(tree, r, words, c, config, err);
-    if (!rc)
-        rc = ss_command_add_sizes(r, words, c, err);
+    SS_THEN(rc, ss_command_add_sizes(r, words, c, err));
     if (!rc)
         return map(r, tree, c, err);
     ss_tree_free(tree);

@@ -19,22 +19,17 @@ struct ss_tree {
     size_t nodes;
 };
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 int ss_tree_new(const char *file, struct ss_tree **out, struct ss_error *err)
 {
     struct ss_tree *tree = ss_calloc(1, sizeof *tree);
 
     if (!tree)
-        return no_memory(err);
+        return ss_nomem(err);
     tree->file = ss_arena_text(&tree->arena, file, strlen(file));
     tree->root = ss_arena_take(&tree->arena, sizeof *tree->root, _Alignof(struct ss_tree_node));
     if (!tree->file || !tree->root) {
         ss_tree_free(tree);
-        return no_memory(err);
+        return ss_nomem(err);
     }
     *tree->root = (struct ss_tree_node){.kind = SS_TREE_MAP, .file = tree->file, .line = 1};
     *out = tree;
@@ -113,20 +108,20 @@ int ss_tree_add(struct ss_tree *tree, struct ss_tree_node *parent, const struct 
                 struct ss_tree_node **out, struct ss_error *err)
 {
     const char *file = own_file(tree, parent, made->file);
-    int rc = file ? check_room(tree, parent, made, file, err) : no_memory(err);
+    int rc = file ? check_room(tree, parent, made, file, err) : ss_nomem(err);
     struct ss_tree_node *node =
         rc ? NULL : ss_arena_take(&tree->arena, sizeof *node, _Alignof(struct ss_tree_node));
 
     if (rc)
         return rc;
     if (!node)
-        return no_memory(err);
+        return ss_nomem(err);
     *node = (struct ss_tree_node){
         .kind = made->kind, .file = file, .line = made->line, .quoted = made->quoted, .parent = parent};
     if (copy_text(tree, made->key, made->key_len, &node->key) ||
         copy_text(tree, made->text, made->text_len, &node->text) ||
         copy_text(tree, made->tag, made->tag ? strlen(made->tag) : 0, &node->tag))
-        return no_memory(err);
+        return ss_nomem(err);
     if (parent->last)
         parent->last->next = node;
     else
@@ -192,7 +187,7 @@ int ss_tree_assign(struct ss_tree *tree, struct ss_tree_node *node, const struct
 
     if (!file || copy_text(tree, from->text, from->text ? strlen(from->text) : 0, &node->text) ||
         copy_text(tree, from->tag, from->tag ? strlen(from->tag) : 0, &node->tag))
-        return no_memory(err);
+        return ss_nomem(err);
     node->kind = from->kind;
     node->file = file;
     node->line = from->line;

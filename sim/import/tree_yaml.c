@@ -35,11 +35,6 @@ static int fail(struct reader *r, const yaml_mark_t *mark, const char *why)
     return ss_fail(r->err, SS_ERR_INPUT, r->file, (int)mark->line + 1, "%s", why);
 }
 
-static int no_memory(struct reader *r)
-{
-    return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 /* What libyaml found wrong. */
 static int not_read(struct reader *r)
 {
@@ -47,7 +42,7 @@ static int not_read(struct reader *r)
     int line = (int)p->problem_mark.line + 1;
 
     if (p->error == YAML_MEMORY_ERROR)
-        return no_memory(r);
+        return ss_nomem(r->err);
     if (p->error == YAML_READER_ERROR) { /* which tells the byte, and no line */
         line = 1;
         for (size_t i = 0; i < p->problem_offset && i < (size_t)(p->input.string.end - p->input.string.start);
@@ -70,7 +65,7 @@ static int take_key(struct reader *r, const yaml_event_t *event)
     r->key = strdup((const char *)event->data.scalar.value);
     r->key_len = event->data.scalar.length;
     r->key_line = (int)event->start_mark.line + 1;
-    return r->key ? SS_OK : no_memory(r);
+    return r->key ? SS_OK : ss_nomem(r->err);
 }
 
 static int remember(struct reader *r, const yaml_event_t *event, const yaml_char_t *name,
@@ -82,7 +77,7 @@ static int remember(struct reader *r, const yaml_event_t *event, const yaml_char
         return fail(r, &event->start_mark, "more than 1024 anchors");
     r->anchor[r->nanchors].name = strdup((const char *)name);
     r->anchor[r->nanchors].node = node;
-    return r->anchor[r->nanchors++].name ? SS_OK : no_memory(r);
+    return r->anchor[r->nanchors++].name ? SS_OK : ss_nomem(r->err);
 }
 
 /* The latest of that name; NULL: there is none. */
@@ -265,7 +260,7 @@ int ss_tree_parse(const char *text, size_t len, const char *file, struct ss_tree
 
     if (!r || !yaml_parser_initialize(&r->parser)) {
         free(r);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     r->file = file;
     r->err = err;

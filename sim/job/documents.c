@@ -62,8 +62,7 @@ static int find_lengths(struct ss_documents *d, const char *path, const struct s
         n = n->next;
     if (!n) {
         n = ss_calloc(1, sizeof *n);
-        int rc = n && (n->path = strdup(path)) ? ss_lengths_read(path, &n->lengths, err)
-                                               : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        int rc = n && (n->path = strdup(path)) ? ss_lengths_read(path, &n->lengths, err) : ss_nomem(err);
         if (rc) {
             free_lengths(n);
             return rc;
@@ -99,8 +98,7 @@ int ss_documents_packing(struct ss_documents *d, const struct ss_job *job, const
         m = m->next;
     if (!rc && !m) {
         m = ss_calloc(1, sizeof *m);
-        rc = m ? ss_packing_build(&in, &m->packing, err)
-               : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = m ? ss_packing_build(&in, &m->packing, err) : ss_nomem(err);
         if (rc) {
             free(m);
             return rc;

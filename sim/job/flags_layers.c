@@ -111,8 +111,7 @@ static int term(struct reader *r, struct list *l, int depth)
     while (!rc && skip(r, '*')) {
         skip(r, ' ');
         rc = number(r, &times);
-        if (!rc)
-            rc = repeat(r, l, times);
+        SS_THEN(rc, repeat(r, l, times));
     }
     return rc;
 }
@@ -124,8 +123,7 @@ static int sum(struct reader *r, struct list *l, int depth)
 
     while (!rc && skip(r, '+')) {
         rc = term(r, &more, depth);
-        if (!rc)
-            rc = append(r, l, &more);
+        SS_THEN(rc, append(r, l, &more));
     }
     return rc;
 }
@@ -226,8 +224,7 @@ static int read_part(struct reader *r, struct stages *s)
     r->p = end + 2;
     rc = number(r, &times);
     const char *next = r->p;
-    if (!rc)
-        rc = add_part(r, s, first, end, times);
+    SS_THEN(rc, add_part(r, s, first, end, times));
     r->p = next;
     return rc;
 }

@@ -93,12 +93,9 @@ int ss_job_check_layout(struct ss_finish *f)
 {
     int rc = f->world_size < 1 ? ss_job_refuse(f, "the cluster has no GPU") : ss_job_check_expert_layout(f);
 
-    if (!rc)
-        rc = check_world(f);
-    if (!rc)
-        rc = ss_job_check_expert_world(f);
-    if (!rc)
-        rc = check_order(f);
+    SS_THEN(rc, check_world(f));
+    SS_THEN(rc, ss_job_check_expert_world(f));
+    SS_THEN(rc, check_order(f));
     return rc;
 }
 
@@ -262,14 +259,11 @@ int ss_job_check_stages(struct ss_finish *f)
     int v = 0;
     int rc = check_cuts(f);
 
-    if (!rc)
-        rc = check_batch(f);
-    if (!rc)
-        rc = check_virtual(f, &v);
+    SS_THEN(rc, check_batch(f));
+    SS_THEN(rc, check_virtual(f, &v));
     if (!rc && !f->job->layout.n)
         rc = check_split(f, v);
-    if (!rc)
-        rc = check_interleaving(f, v);
+    SS_THEN(rc, check_interleaving(f, v));
     return rc;
 }
 

@@ -223,12 +223,9 @@ int ss_job_check_expert_features(struct ss_finish *f)
     if (f->asked->group_query_attention && f->asked->multi_latent)
         REFUSE(f, "--group-query-attention --multi-latent-attention", "drop --group-query-attention",
                "Group query attention is mutually exclusive with multi latent attention.");
-    if (!rc)
-        rc = check_overlap(f);
-    if (!rc)
-        rc = check_modules(f);
-    if (!rc)
-        rc = ss_job_check_offload_modules(f);
+    SS_THEN(rc, check_overlap(f));
+    SS_THEN(rc, check_modules(f));
+    SS_THEN(rc, ss_job_check_offload_modules(f));
     return rc;
 }
 

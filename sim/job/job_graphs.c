@@ -104,8 +104,7 @@ int ss_job_check_graphs(struct ss_finish *f)
 
     if (!rc && (job->graphs.impl == SS_GRAPHS_LOCAL || job->graphs.impl == SS_GRAPHS_TE)) {
         rc = check_scope(f);
-        if (!rc)
-            rc = check_beside(f);
+        SS_THEN(rc, check_beside(f));
     }
     return rc;
 }

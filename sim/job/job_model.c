@@ -137,8 +137,7 @@ int ss_job_complete_model(struct ss_finish *f)
         complete_latent(f, &m, latent);
         rc = complete_window(f, &m);
     }
-    if (!rc)
-        rc = ss_model_finish(&m, f->err);
+    SS_THEN(rc, ss_model_finish(&m, f->err));
     if (!rc)
         job->model = m;
     return rc;

@@ -232,7 +232,7 @@ static int apply_words(struct parser *p, const struct ss_flag *f, size_t i, size
     char *few[8], **values = n <= SS_ARRAY_LEN(few) ? few : ss_calloc(n, sizeof *values);
 
     if (!values)
-        return ss_fail(p->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(p->err);
     for (size_t k = 0; k < n; k++)
         values[k] = p->request->word[i + 1 + k].text;
     int rc = apply_known(p, f, i, (int)n, values);
@@ -354,8 +354,7 @@ int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_
     if (rc)
         return rc;
     rc = ss_request_resolve(&left, NULL, err);
-    if (!rc)
-        rc = ss_asked_parse(asked, &left, NULL, NULL, err);
+    SS_THEN(rc, ss_asked_parse(asked, &left, NULL, NULL, err));
     ss_request_free(&left);
     return rc;
 }
@@ -378,13 +377,10 @@ int ss_job_lacks_effect(const struct ss_request *r, const char *flag)
         return 0;
     ss_asked_init(&before);
     rc = ss_request_resolve(&with, NULL, NULL);
-    if (!rc)
-        rc = ss_asked_parse(&before, &with, NULL, NULL, NULL);
+    SS_THEN(rc, ss_asked_parse(&before, &with, NULL, NULL, NULL));
     memcpy(&after, &before, sizeof(after)); /* padding too */
-    if (!rc)
-        rc = ss_request_set(&with, flag, NULL, NULL);
-    if (!rc)
-        rc = ss_asked_parse(&after, &with, NULL, NULL, NULL);
+    SS_THEN(rc, ss_request_set(&with, flag, NULL, NULL));
+    SS_THEN(rc, ss_asked_parse(&after, &with, NULL, NULL, NULL));
     ss_request_free(&with);
     return !rc && !differ(&before, &after);
 }

@@ -41,11 +41,6 @@ struct ss_loaded {
     struct ss_documents *documents;
 };
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 struct ss_loaded *ss_loaded_new(void)
 {
     struct ss_loaded *l = ss_calloc(1, sizeof *l);
@@ -227,7 +222,7 @@ int ss_loaded_stack(struct ss_loaded *l, const char *name_or_path, const char *c
         s = ss_calloc(1, sizeof *s);
         int rc = s && (s->name = strdup(name_or_path)) && (s->card = strdup(card))
                      ? ss_stack_load_with(name_or_path, card, files, &s->stack, err)
-                     : no_memory(err);
+                     : ss_nomem(err);
         if (rc) {
             free_stack(s);
             return rc;
@@ -249,10 +244,10 @@ static int load(struct ss_loaded *l, struct machine *m, const struct ss_job *job
                                              load_cluster(m, job, options, err), err)
                                    : load_platform(m, job, r, options, err);
 
-    if (!rc)
-        rc = located(
-            r, "--stack",
-            ss_loaded_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack, err), err);
+    SS_THEN(rc, located(r, "--stack",
+                        ss_loaded_stack(l, job->stack, ss_platform_card(m->platform)->name, files, &m->stack,
+                                        err),
+                        err));
     return rc;
 }
 
@@ -262,7 +257,7 @@ static int keep(struct ss_loaded *l, struct machine *m, char *key, struct ss_err
     m->key = key;
     if (!key) {
         free_machine(m);
-        return no_memory(err);
+        return ss_nomem(err);
     }
     m->next = l->machines;
     l->machines = m;
@@ -288,7 +283,7 @@ static int find_read(struct ss_loaded *l, const struct ss_job *job, const struct
 
     if (!m) {
         m = ss_calloc(1, sizeof *m);
-        rc = m ? load(l, m, job, r, asker, files, err) : no_memory(err);
+        rc = m ? load(l, m, job, r, asker, files, err) : ss_nomem(err);
         if (rc)
             free_machine(m);
         else
@@ -304,16 +299,14 @@ static int add_set(struct ss_loaded *l, const struct ss_job *job, const struct s
                    struct machine **out, struct ss_error *err)
 {
     struct machine *read = NULL, *m = ss_calloc(1, sizeof *m);
-    int rc = m ? find_read(l, job, r, asker, files, key, n, &read, err) : no_memory(err);
+    int rc = m ? find_read(l, job, r, asker, files, key, n, &read, err) : ss_nomem(err);
 
-    if (!rc)
-        rc = ss_platform_copy(read->platform, &m->platform, err);
+    SS_THEN(rc, ss_platform_copy(read->platform, &m->platform, err));
     if (!rc && m->platform)
         m->stack = read->stack;
     else if (!rc)
         rc = load(l, m, job, r, asker, files, err);
-    if (!rc)
-        rc = ss_sets_apply(r, m->platform, &m->stack, err);
+    SS_THEN(rc, ss_sets_apply(r, m->platform, &m->stack, err));
     if (rc) {
         free_machine(m);
         return rc;
@@ -330,7 +323,7 @@ int ss_loaded_find(struct ss_loaded *l, const struct ss_job *job, const struct s
     size_t n = 0;
     char *key = key_of(job, r, &n);
     struct machine *m = key ? find_machine(l, key, strlen(key)) : NULL;
-    int rc = key ? SS_OK : no_memory(err);
+    int rc = key ? SS_OK : ss_nomem(err);
 
     if (!rc && !m)
         rc = (key[n] ? add_set : find_read)(l, job, r, asker, files, key, n, &m, err);
@@ -370,7 +363,7 @@ int ss_loaded_model(struct ss_loaded *l, const char *name_or_path, struct ss_mod
             return rc;
         if (!m || !(m->name = strdup(name_or_path))) {
             free(m);
-            return no_memory(err);
+            return ss_nomem(err);
         }
         m->model = *out;
         m->next = l->models;
@@ -390,7 +383,7 @@ int ss_loaded_loads(struct ss_loaded *l, const char *path, int experts, int top_
     if (!n) {
         n = ss_calloc(1, sizeof *n);
         int rc = n && (n->path = strdup(path)) ? ss_moe_loads_read(path, experts, top_k, &n->loads, err)
-                                               : no_memory(err);
+                                               : ss_nomem(err);
         if (rc) {
             free_loads(n);
             return rc;
@@ -416,6 +409,6 @@ int ss_loaded_packing(struct ss_loaded *l, const struct ss_job *job, const struc
                       struct ss_error *err)
 {
     if (!l->documents && !(l->documents = ss_documents_new()))
-        return no_memory(err);
+        return ss_nomem(err);
     return ss_documents_packing(l->documents, job, out, err);
 }

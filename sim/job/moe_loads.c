@@ -36,8 +36,7 @@ static int read_row(const struct ss_csv *csv, size_t i, const int column[COLUMNS
 {
     const char *text = ss_csv_field(csv, i, column[LOAD]);
     int rc = whole(csv, i, column[LAYER], LAYER_MAX, &out->layer, err);
-    if (!rc)
-        rc = whole(csv, i, column[EXPERT], experts - 1, &out->expert, err);
+    SS_THEN(rc, whole(csv, i, column[EXPERT], experts - 1, &out->expert, err));
     if (rc)
         return rc;
     out->line = ss_csv_line(csv, i);
@@ -117,7 +116,7 @@ static int read_rows(const struct ss_csv *csv, struct row *row, int experts, int
     *out = (struct ss_moe_loads){.experts = experts,
                                  .load = ss_calloc(layers * (size_t)experts, sizeof *out->load)};
     if (!out->load)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     int rc = fill(row, n, ss_csv_file(csv), top_k, out, err);
     if (rc) {
         free(out->load);
@@ -134,8 +133,7 @@ int ss_moe_loads_parse(const char *text, size_t len, const char *name, int exper
     if (rc)
         return ss_hint(err, rc, "the file is lines of layer,expert,load, the first these words");
     struct row *row = ss_calloc(ss_csv_rows(csv) + 1, sizeof *row);
-    rc = row ? read_rows(csv, row, experts, top_k, out, err)
-             : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = row ? read_rows(csv, row, experts, top_k, out, err) : ss_nomem(err);
     free(row);
     ss_csv_free(csv);
     return rc;
@@ -147,8 +145,7 @@ int ss_moe_loads_read(const char *path, int experts, int top_k, struct ss_moe_lo
     char *text = NULL;
     size_t len = 0;
     int rc = ss_file_read(path, FILE_MAX, &text, &len, err);
-    if (!rc)
-        rc = ss_moe_loads_parse(text, len, path, experts, top_k, out, err);
+    SS_THEN(rc, ss_moe_loads_parse(text, len, path, experts, top_k, out, err));
     free(text);
     return rc;
 }

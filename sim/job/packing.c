@@ -286,12 +286,9 @@ int ss_packing_build(const struct ss_packing_input *in, struct ss_packing *out, 
     out->row = in->row;
     out->multiple = in->multiple;
     int status = draw_documents(&w, &out->cut);
-    if (!status)
-        status = pack(&w);
-    if (!status)
-        status = fill_rows(&w);
-    if (!status)
-        status = sum_up(&w, out);
+    SS_THEN(status, pack(&w));
+    SS_THEN(status, fill_rows(&w));
+    SS_THEN(status, sum_up(&w, out));
     out->cut /= w.n > 0 ? (double)w.n : 1;
     free(w.length);
     free(w.below);

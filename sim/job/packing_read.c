@@ -53,8 +53,7 @@ int ss_lengths_parse(const char *text, size_t len, const char *name, struct ss_l
     memset(out, 0, sizeof *out);
     out->length = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->length);
     out->count = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->count);
-    rc = out->length && out->count ? read_rows(csv, out, err)
-                                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = out->length && out->count ? read_rows(csv, out, err) : ss_nomem(err);
     if (rc)
         ss_lengths_free(out);
     ss_csv_free(csv);
@@ -66,8 +65,7 @@ int ss_lengths_read(const char *path, struct ss_lengths *out, struct ss_error *e
     char *text = NULL;
     size_t len = 0;
     int rc = ss_file_read(path, FILE_MAX, &text, &len, err);
-    if (!rc)
-        rc = ss_lengths_parse(text, len, path, out, err);
+    SS_THEN(rc, ss_lengths_parse(text, len, path, out, err));
     free(text);
     return rc;
 }

@@ -9,11 +9,6 @@
 #include "job/job_internal.h"
 #include "stepsim/flags.h"
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-}
-
 void ss_request_init(struct ss_request *r)
 {
     memset(r, 0, sizeof *r);
@@ -38,7 +33,7 @@ int ss_request_add_place(struct ss_request *r, const char *file, struct ss_error
 
     if ((file && !copy) || ss_grow(&r->place, &r->cap_places, (size_t)r->nplaces + 1, sizeof *r->place)) {
         free(copy);
-        return no_memory(err);
+        return ss_nomem(err);
     }
     r->place[r->nplaces++] = (struct ss_request_place){.file = copy};
     r->edited = 0;
@@ -54,7 +49,7 @@ int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_e
     char *copy = strdup(text);
     if (!copy || ss_grow(&r->word, &r->cap, r->n + 1, sizeof *r->word)) {
         free(copy);
-        return no_memory(err);
+        return ss_nomem(err);
     }
     r->word[r->n++] = (struct ss_request_word){copy, r->nplaces - 1, line};
     return SS_OK;
@@ -77,16 +72,13 @@ int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct 
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
             rc = copy_place(copy, &r->place[place + 1], err);
-        if (!rc)
-            rc = ss_request_add(copy, r->word[i].text, r->word[i].line, err);
+        SS_THEN(rc, ss_request_add(copy, r->word[i].text, r->word[i].line, err));
     }
     for (place++; place < r->nplaces && !rc; place++)
         rc = copy_place(copy, &r->place[place], err);
     copy->edited = r->edited;
-    if (!rc)
-        rc = ss_notes_add_all(&copy->notes, &r->notes);
-    if (!rc)
-        rc = ss_notes_add_all(&copy->ignored, &r->ignored);
+    SS_THEN(rc, ss_notes_add_all(&copy->notes, &r->notes));
+    SS_THEN(rc, ss_notes_add_all(&copy->ignored, &r->ignored));
     if (rc)
         ss_request_free(copy);
     return rc;
@@ -96,8 +88,7 @@ int ss_request_set(struct ss_request *r, const char *flag, const char *value, st
 {
     int rc = r->edited ? SS_OK : ss_request_add_place(r, NULL, err);
 
-    if (!rc)
-        rc = ss_request_add(r, flag, 0, err);
+    SS_THEN(rc, ss_request_add(r, flag, 0, err));
     if (!rc && value)
         rc = ss_request_add(r, value, 0, err);
     r->edited = 1;

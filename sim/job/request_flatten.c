@@ -100,10 +100,8 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
     if (rc)
         return rc;
     rc = ss_request_resolve(out, &out->notes, err);
-    if (!rc)
-        rc = parse(out, 0, &asked, err);
-    if (!rc)
-        rc = remove_from(out, 1, &asked, err);
+    SS_THEN(rc, parse(out, 0, &asked, err));
+    SS_THEN(rc, remove_from(out, 1, &asked, err));
     if (!rc && !makes(out, 1, &asked))
         rc = remove_from(out, 0, &asked, err);
     if (!rc && !makes(out, 1, &asked)) {

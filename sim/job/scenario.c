@@ -31,8 +31,7 @@ static int note_files(const struct whole *w, struct ss_files *files, struct ss_e
 {
     int rc = ss_request_files(&w->request, files, err);
 
-    if (!rc)
-        rc = ss_loaded_note(&w->job, files, err);
+    SS_THEN(rc, ss_loaded_note(&w->job, files, err));
     return rc ? rc : ss_data_note("workloads/models", w->job.model_ref, ".json", files, err);
 }
 
@@ -65,16 +64,12 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_stack *stack;
     int rc = ss_notes_add_all(&s->notes, &w->request.notes);
 
-    if (!rc)
-        rc = ss_notes_add_all(&s->ignored, &w->request.ignored);
-    if (!rc)
-        rc = resolve(w, err);
-    if (!rc)
-        rc = ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err);
+    SS_THEN(rc, ss_notes_add_all(&s->ignored, &w->request.ignored));
+    SS_THEN(rc, resolve(w, err));
+    SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
-    if (!rc)
-        rc = ss_loaded_find(w->loaded, &w->asked.job, w->used, w->asker, files, &platform, &stack, err);
+    SS_THEN(rc, ss_loaded_find(w->loaded, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)
         return rc;
     s->platform = platform;
@@ -105,16 +100,14 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     int rc;
 
     if (!w)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     w->s.job = &w->job;
     w->s.request = &w->request;
     w->loaded = like ? ss_loaded_share(like->loaded) : ss_loaded_new();
     w->asker = like ? like->asker : o ? o->asker : NULL;
     ss_asked_init(&w->asked);
-    rc = w->loaded ? ss_request_copy(r, &w->request, err)
-                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    if (!rc)
-        rc = build(w, o ? o->files : NULL, err);
+    rc = w->loaded ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
+    SS_THEN(rc, build(w, o ? o->files : NULL, err));
     if (rc) {
         ss_scenario_free(&w->s);
         return rc;

@@ -51,7 +51,7 @@ static int enter_text(struct ss_config *c, struct ss_model *m)
     tied = json_object_get(c->root, "tie_word_embeddings");
     if (json_is_boolean(tied) && !json_object_get(inner, "tie_word_embeddings") &&
         json_object_set(inner, "tie_word_embeddings", tied))
-        return ss_fail(c->err, SS_ERR_NOMEM, c->file, 0, "out of memory");
+        return ss_nomem(c->err);
     c->root = inner;
     return SS_OK;
 }
@@ -81,7 +81,7 @@ static int add_unsaid(struct ss_config *c)
     for (size_t i = 0; i < SS_ARRAY_LEN(nested); i++) {
         json_t *part = json_object_get(c->root, nested[i]);
         if (json_is_object(part) && json_object_update_missing(c->root, part))
-            return ss_fail(c->err, SS_ERR_NOMEM, c->file, 0, "out of memory");
+            return ss_nomem(c->err);
     }
     for (const char *p = c->family->unsaid; *p; p += strspn(p, " ")) {
         const char *is = strchr(p, '=');
@@ -93,7 +93,7 @@ static int add_unsaid(struct ss_config *c)
         if (json_object_get(c->root, key))
             json_decref(value);
         else if (!value || json_object_set_new(c->root, key, value))
-            return ss_fail(c->err, SS_ERR_NOMEM, c->file, 0, "out of memory");
+            return ss_nomem(c->err);
         p = is + 1 + n;
     }
     return SS_OK;
@@ -127,10 +127,8 @@ static int read_all(struct ss_config *c, struct ss_model *m)
     read_own(c, m);
     int rc = c->err->code ? c->err->code : enter_text(c, m);
 
-    if (!rc)
-        rc = read_family(c);
-    if (!rc)
-        rc = add_unsaid(c);
+    SS_THEN(rc, read_family(c));
+    SS_THEN(rc, add_unsaid(c));
     if (rc)
         return rc;
     ss_family_apply(c->family, m);
@@ -186,7 +184,7 @@ int ss_model_parse(const char *text, size_t len, const char *file, struct ss_mod
         return ss_fail(err, SS_ERR_INPUT, file, why.line, "not JSON: %s", why.text);
     if (!is_read_whole(root, text + mark, len - mark)) {
         json_decref(root);
-        return ss_fail(err, SS_ERR_NOMEM, file, 0, "out of memory");
+        return ss_nomem(err);
     }
     /* A finding inside a broken model must not leave *out half filled. */
     struct ss_config c = {.text = text, .file = file, .root = root, .err = &found};

@@ -210,10 +210,8 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
         return ss_fail(err, SS_ERR_INPUT, file, root->line, "<stack> needs a name of 1 to %d letters",
                        (int)sizeof(s->name) - 1);
     rc = read_base(file, root, card, trail, s, err);
-    if (!rc)
-        rc = read_family(file, root, name, s, err);
-    if (!rc)
-        rc = read_about(file, root, s, err);
+    SS_THEN(rc, read_family(file, root, name, s, err));
+    SS_THEN(rc, read_about(file, root, s, err));
     for (int pass = 0; pass < 2 && !rc; pass++)
         rc = read_props(file, root, card, pass, s, err);
     if (!rc)
@@ -231,8 +229,7 @@ static int read_path(const char *path, const char *card, struct trail *trail, st
         return rc;
     trail->path[trail->n++] = path;
     rc = ss_files_add(trail->files, path, err);
-    if (!rc)
-        rc = read_doc(doc, path, card, trail, s, err);
+    SS_THEN(rc, read_doc(doc, path, card, trail, s, err));
     trail->n--;
     ss_xml_free(doc);
     return rc;

@@ -93,7 +93,7 @@ static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
     if (!grown)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for buckets");
+        return ss_nomem(err);
     *marks = grown;
     grown[(*n)++] = mark;
     return SS_OK;
@@ -179,15 +179,13 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
         int kind = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
         snprintf(name, sizeof name, "%sgrads class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
         status = collective_add(d, name, SS_ROLE_GRADS, kind, params.all * d->grad_bytes, &index);
-        if (!status)
-            status = marks_add(d, chunk, 0, layers_ready, index);
+        SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index));
     }
     if (!status && d->gather_late && d->scatter) {
         snprintf(name, sizeof name, "%sparams class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
         status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
                                 gathered(d, params.all, params.gemm), &index);
-        if (!status)
-            status = marks_add(d, chunk, 1, layers_needed, index);
+        SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index));
     }
     return status;
 }
@@ -335,7 +333,7 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
         return SS_OK;
     char *done = ss_calloc((size_t)plan->nclasses, 1);
     if (!done)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", plan->nclasses);
+        return ss_nomem(err);
     for (int c = 0; c < plan->nclasses && !status; c++) {
         if (done[c] || (status = group_init(&d, c)) != 0)
             continue;
@@ -406,7 +404,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     };
     int *all = ss_calloc((size_t)plan->nclasses, sizeof *all);
     if (!all)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", plan->nclasses);
+        return ss_nomem(err);
     for (int c = 0; c < plan->nclasses; c++)
         all[c] = c;
     status = ss_plan_collective_add(b, &spec, all, plan->nclasses, 0, &index, err);

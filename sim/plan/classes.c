@@ -84,8 +84,7 @@ static int most_classes(const struct ss_plan_builder *b)
 static int colour(struct ss_plan_builder *b, struct ss_colours *c, int *exact, struct ss_error *err)
 {
     int status = ss_colours_init(c, b, &b->routes, b->slowness);
-    if (!status)
-        status = ss_colours_refine(c, most_classes(b), exact);
+    SS_THEN(status, ss_colours_refine(c, most_classes(b), exact));
     if (!status && !*exact) {
         ss_colours_free(c);
         free(c->link);
@@ -117,7 +116,7 @@ int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     plan->class_of = ss_calloc((size_t)plan->world_size, sizeof *plan->class_of);
     if (!plan->class_of)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+        return ss_nomem(err);
     return plan->unfolded ? number_classes(plan, &b->routes.symmetry, NULL, plan->world_size, err)
                           : fold(b, err);
 }

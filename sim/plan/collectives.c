@@ -15,7 +15,7 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     struct ss_plan *plan = b->plan;
     struct ss_collective *c;
     if (ss_grow(&plan->collectives, &b->cap_collectives, (size_t)plan->ncollectives + 1, sizeof *c) != 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
+        return ss_nomem(err);
     c = &plan->collectives[plan->ncollectives];
     memset(c, 0, sizeof *c);
     *index = plan->ncollectives++; /* from here ss_plan_free releases it */
@@ -29,14 +29,14 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     c->members = ss_calloc((size_t)nmembers, sizeof *c->members);
     c->phases = ss_calloc(1, sizeof *c->phases);
     if (!c->members || !c->phases)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a collective");
+        return ss_nomem(err);
     memcpy(c->members, members, (size_t)nmembers * sizeof *c->members);
     c->nmembers = nmembers;
     c->nphases = 1;
     c->phases[0].latency = spec->seconds;
     c->phases[0].flows = nflows ? ss_calloc((size_t)nflows, sizeof *c->phases[0].flows) : NULL;
     if (nflows && !c->phases[0].flows)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for flows");
+        return ss_nomem(err);
     return SS_OK;
 }
 
@@ -51,7 +51,7 @@ int ss_plan_list_add(int **list, int *n, int value, struct ss_error *err)
 {
     int *grown = realloc(*list, (size_t)(*n + 1) * sizeof **list);
     if (!grown)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
+        return ss_nomem(err);
     *list = grown;
     grown[(*n)++] = value;
     return SS_OK;
@@ -75,7 +75,7 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
             of[out->n++] = of[i];
     out->cls = malloc((size_t)out->n * sizeof *out->cls);
     if (!out->cls)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for a group of %d classes", out->n);
+        return ss_nomem(err);
     memcpy(out->cls, of, (size_t)out->n * sizeof *out->cls);
     return SS_OK;
 }

@@ -34,12 +34,6 @@ struct grouping {
     size_t cap_shapes;
 };
 
-static int no_memory(const struct grouping *b)
-{
-    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "out of memory for the groups of %d ranks",
-                   b->plan->world_size);
-}
-
 /* ---- members ---- */
 
 static int shards_layers(const struct ss_job *job)
@@ -297,7 +291,7 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
             continue;
         int *target = g->target[comm][hop] = malloc(world * (size_t)width * sizeof *target);
         if (!target)
-            return no_memory(b);
+            return ss_nomem(b->err);
         for (size_t j = 0; j < (size_t)width; j++)
             for (size_t rank = 0; rank < world; rank++)
                 target[j * world + rank] = (int)rank;
@@ -351,7 +345,7 @@ static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, 
         return SS_OK;
     }
     if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)b->nshapes + 1, sizeof shape))
-        return no_memory(b);
+        return ss_nomem(b->err);
     *number = b->nshapes++;
     g->shape[comm][*number] = shape;
     if (b->n == 1 && !is_of_experts(comm))
@@ -367,7 +361,7 @@ static int make_table(struct grouping *b, int comm)
     g->local[comm] = malloc(n * sizeof(int));
     g->number[comm] = malloc(n * sizeof(int));
     if (!g->first[comm] || !g->local[comm] || !g->number[comm])
-        return no_memory(b);
+        return ss_nomem(b->err);
     memset(g->first[comm], -1, n * sizeof(int));
     b->nshapes = 0;
     b->cap_shapes = 0;
@@ -390,8 +384,7 @@ static int add_comm(struct grouping *b, int comm, int *stamp)
             status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
         }
         shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
-        if (!status)
-            status = add_shape(b, comm, shape, &number);
+        SS_THEN(status, add_shape(b, comm, shape, &number));
         if (!status)
             add_group(b, comm, r, number);
     }
@@ -404,11 +397,11 @@ static int make_room(struct grouping *b)
     int **arrays[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node};
     for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
         if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
-            return no_memory(b);
+            return ss_nomem(b->err);
     b->start = malloc((nodes + 2) * sizeof *b->start);
     b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
     b->node_index = ss_calloc(nodes, sizeof *b->node_index);
-    return b->start && b->node_stamp && b->node_index ? SS_OK : no_memory(b);
+    return b->start && b->node_stamp && b->node_index ? SS_OK : ss_nomem(b->err);
 }
 
 static void free_room(struct grouping *b)

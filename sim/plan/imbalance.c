@@ -235,7 +235,7 @@ static int allocate(struct imbalance *m, struct ss_error *err)
     m->sum = ss_calloc((size_t)m->pipelines + 1, sizeof *m->sum);
     m->longer = ss_calloc((size_t)m->pipelines + 1, sizeof *m->longer);
     if (!m->time || !m->pairs || !m->pipeline_of || !m->squares || !m->most || !m->sum || !m->longer)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations", m->iterations);
+        return ss_nomem(err);
     for (int v = 0; v < s->stages * s->chunks; v++)
         m->pipeline_of[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = v / ss_schedule_depth(s);
     return SS_OK;
@@ -247,12 +247,10 @@ static int fill(struct ss_plan_builder *b, struct imbalance *m, struct ss_load_s
     double average = 0, mean = 0;
     group_replicas(b, m);
     int status = allocate(m, err);
-    if (!status)
-        status = all_times(b, m, err);
+    SS_THEN(status, all_times(b, m, err));
     if (!status && m->pipelines > 0) /* squares are all 0: every row is the mean one */
         status = ss_schedule_makespan_timed(m->plan->schedule, slot_seconds, m, &mean, NULL, err);
-    if (!status)
-        status = draw_iterations(m, mean, &average, err);
+    SS_THEN(status, draw_iterations(m, mean, &average, err));
     if (!status)
         sum_up(m, average, out);
     free(m->time);

@@ -17,7 +17,7 @@ int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan_sites *sites = malloc(sizeof *sites + (size_t)b->ncosts * sizeof sites->site[0]);
     if (!sites)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+        return ss_nomem(err);
     sites->net = b->net;
     for (int i = 0; i < b->ncosts; i++)
         sites->site[i] = b->costs[i].site;
@@ -108,8 +108,7 @@ int ss_plan_kernels_visit(const struct ss_plan *plan, int cls, ss_kernel_visitor
     v.own = site.own;
     in.with_steps = 1;
     status = ss_rank_cost_build(&in, &site, NULL, &cost, err);
-    if (!status)
-        status = visit_all(&v, plan, cls, &cost);
+    SS_THEN(status, visit_all(&v, plan, cls, &cost));
     ss_rank_cost_free(&cost);
     return status == SS_ERR_NOMEM ? ss_fail(err, status, NULL, 0, "out of memory for kernels") : status;
 }

@@ -143,10 +143,8 @@ int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
     if (rc)
         return rc;
     rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
-    if (!rc)
-        rc = ss_plan_group(&b, err);
-    if (!rc)
-        rc = find_stages(&b, out, err);
+    SS_THEN(rc, ss_plan_group(&b, err));
+    SS_THEN(rc, find_stages(&b, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);
     ss_plan_end(&b);
     ss_plan_free(b.plan);

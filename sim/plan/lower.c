@@ -80,7 +80,7 @@ static int find_collective(struct lowering *l, const struct ss_layer_step *s, in
         return status;
     *index = ss_map_put(&b->step_collectives, collective_key(l, s), fresh);
     if (*index < 0)
-        return ss_fail(l->err, SS_ERR_NOMEM, NULL, 0, "out of memory for collectives");
+        return ss_nomem(l->err);
     return *index < fresh ? SS_OK : make_collective(l, s, index);
 }
 
@@ -113,7 +113,7 @@ static int lower_step(void *ctx, const struct ss_layer_step *s)
     if (status)
         return status;
     if (ss_grow(l->steps, &l->cap, (size_t)*l->n + 1, sizeof step) != 0)
-        return ss_fail(l->err, SS_ERR_NOMEM, NULL, 0, "out of memory for steps");
+        return ss_nomem(l->err);
     (*l->steps)[(*l->n)++] = step;
     return SS_OK;
 }
@@ -166,8 +166,7 @@ int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err)
                     status = ss_chunk_steps_visit(set, k, phase, lower_step, &l);
             }
         }
-        if (!status)
-            status = lower_pairs(&l, set);
+        SS_THEN(status, lower_pairs(&l, set));
     }
     return status;
 }

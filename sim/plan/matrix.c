@@ -22,12 +22,6 @@ struct spreading {
     int out_of_order; /* some group of two-stage exchanges lies on nodes as no load deals ranks to them */
 };
 
-static int no_memory(const struct spreading *s)
-{
-    return ss_fail(s->err, SS_ERR_NOMEM, NULL, 0, "out of memory for the tokens of %d ranks",
-                   s->plan->world_size);
-}
-
 static int make_room(struct spreading *s)
 {
     size_t ep = (size_t)s->plan->job->ep, experts = (size_t)s->plan->job->model.num_experts;
@@ -37,7 +31,7 @@ static int make_room(struct spreading *s)
     if (s->by_layer)
         s->loads = ss_calloc((size_t)s->plan->job->moe.load_layers * experts, sizeof *s->loads);
     if (!all || (s->by_layer && !s->loads))
-        return no_memory(s);
+        return ss_nomem(s->err);
     s->ranks.tokens = all + ep;
     s->ranks.node_tokens = all + 2 * ep;
     s->ranks.sources = all + 3 * ep;
@@ -119,7 +113,7 @@ static int make_matrix(struct spreading *s)
         if (!s->groups->take[far])
             s->groups->take[far] = ss_calloc(n, sizeof **s->groups->take);
         if (!s->groups->give[far] || !s->groups->take[far])
-            return no_memory(s);
+            return ss_nomem(s->err);
     }
     return SS_OK;
 }

@@ -16,11 +16,6 @@
 /* By one step links see a flow that differs, by the next one ranks see these links. */
 #define THERE_AND_BACK 2
 
-static int no_memory(const struct ss_plan *plan, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-}
-
 /* Tells ranks and links apart as in the healthy cluster. */
 static int colour_healthy(const struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err)
 {
@@ -30,7 +25,7 @@ static int colour_healthy(const struct ss_plan_builder *b, struct ss_colours *c,
     healthy.nstragglers = healthy.nslow_links = 0;
     int done, status = ss_routes_build(b->plan, &b->groups, &b->net, &healthy, &routes, err);
     if (!status && (ss_colours_init(&h, b, &routes, NULL) || ss_colours_refine(&h, INT_MAX, &done)))
-        status = no_memory(b->plan, err);
+        status = ss_nomem(err);
     for (size_t r = 0; r < c->nranks && !status; r++)
         c->rank[r] = ss_mix_in(c->rank[r], h.rank[ss_symmetry_at(&routes.symmetry, (int)r)]);
     for (int l = 0; l < c->routes->nlinks && !status; l++)
@@ -75,9 +70,8 @@ int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_er
         ss_colours_take(c);
         status = ss_colours_close(c);
     }
-    if (!status)
-        status = look_ahead(c);
-    return status ? no_memory(b->plan, err) : SS_OK;
+    SS_THEN(status, look_ahead(c));
+    return status ? ss_nomem(err) : SS_OK;
 }
 
 /* ---- who stands for a class ---- */
@@ -153,7 +147,7 @@ static int find_alike(struct ss_plan_builder *b)
 int ss_near_represent(struct ss_plan_builder *b, const struct ss_colours *c, struct ss_error *err)
 {
     if (choose_representatives(b->plan, c) || list_odd_ranks(b) || find_alike(b))
-        return no_memory(b->plan, err);
+        return ss_nomem(err);
     b->plan->near = b->options->near;
     return SS_OK;
 }

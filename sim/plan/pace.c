@@ -58,7 +58,7 @@ int ss_plan_pace_draw(struct ss_plan_builder *b, struct ss_error *err)
     }
     b->drawn = ss_calloc((size_t)plan->world_size, sizeof *b->drawn);
     if (!b->drawn)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
+        return ss_nomem(err);
     for (int r = 0; r < plan->world_size; r++)
         b->drawn[r] = ss_pace_draw(&pace, b->options->spread_seed, plan->gpu_of[r]);
     return SS_OK;
@@ -150,8 +150,7 @@ static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
     }
     free(parts);
     free(paces);
-    return parts && paces ? SS_OK
-                          : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d stages", stages);
+    return parts && paces ? SS_OK : ss_nomem(err);
 }
 
 /* ---- times with these paces ---- */
@@ -270,7 +269,7 @@ static int rebuild(const struct ss_plan_builder *b, struct ss_cost_entry *entry,
     size_t v = (size_t)b->plan->schedule->chunks;
     int *count = ss_calloc((SS_PHASE_FB + v) * v, sizeof *count);
     if (!count)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %zu chunks", v);
+        return ss_nomem(err);
     int status = like ? ss_rank_cost_copy(&in, &like->cost, entry->site.stage, &entry->cost, err)
                       : ss_rank_cost_build(&in, &entry->site, rebuilt_at(b, entry), &entry->cost, err);
     entry->rebuilt = 1;

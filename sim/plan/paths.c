@@ -10,11 +10,6 @@
 #include "base/base.h"
 #include "plan/plan_internal.h"
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for links and paths");
-}
-
 /* The number of the thing at `place` of `n`, which gets `fresh` where neither it nor one of its colour has any; -1 out of
  * memory. */
 static int number_put(struct ss_numbers *numbers, const uint64_t *colour, size_t n, size_t place, int fresh)
@@ -73,7 +68,7 @@ int ss_plan_loads_count(struct ss_plan_builder *b, struct ss_error *err)
             if (wanted[r->pool[j]])
                 status = ss_map_add(&b->load, load_key(r->pool[j], b->flow_colour[i]), 1);
     free(wanted);
-    return status ? no_memory(err) : SS_OK;
+    return status ? ss_nomem(err) : SS_OK;
 }
 
 int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
@@ -82,7 +77,7 @@ int ss_plan_links_count(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     plan->link_count = ss_calloc((size_t)plan->nlinks, sizeof *plan->link_count);
     if (!plan->link_count)
-        return no_memory(err);
+        return ss_nomem(err);
     for (int l = 0; l < r->nlinks; l++) {
         int link = number_get(&b->links, b->link_colour, (size_t)l);
         if (link >= 0)
@@ -99,7 +94,7 @@ static int link_of(struct ss_plan_builder *b, int j, int *index, struct ss_error
                         plan->nlinks);
     if (*index < 0 ||
         ss_grow(&plan->links, &b->cap_links, (size_t)plan->nlinks + 1, sizeof *plan->links) != 0)
-        return no_memory(err);
+        return ss_nomem(err);
     if (*index < plan->nlinks)
         return SS_OK;
     memset(&plan->links[plan->nlinks], 0, sizeof *plan->links);
@@ -153,14 +148,14 @@ int ss_plan_path_at(struct ss_plan_builder *b, size_t flow, int *index, struct s
     *index = number_put(&b->path_of, b->flow_colour,
                         (size_t)b->routes.symmetry.nranks * (size_t)b->routes.nkinds, flow, plan->npaths);
     if (*index < 0)
-        return no_memory(err);
+        return ss_nomem(err);
     if (*index < plan->npaths)
         return SS_OK;
     memset(&p, 0, sizeof p);
     if ((status = path_fill(b, flow, &p, err)) != 0)
         return status;
     if (ss_grow(&plan->paths, &b->cap_paths, (size_t)plan->npaths + 1, sizeof *plan->paths) != 0)
-        return no_memory(err);
+        return ss_nomem(err);
     plan->paths[plan->npaths++] = p;
     return SS_OK;
 }
@@ -181,7 +176,7 @@ static int p2p_add(struct ss_plan_builder *b, int cls, int kind, struct ss_error
     if ((status = ss_plan_path(b, cls, kind, &edge.path, err)) != 0)
         return status;
     if (ss_grow(&plan->p2p, &b->cap_p2p, (size_t)plan->np2p + 1, sizeof *plan->p2p) != 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for sends");
+        return ss_nomem(err);
     plan->p2p[plan->np2p++] = edge;
     return SS_OK;
 }

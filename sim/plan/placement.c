@@ -96,7 +96,7 @@ int ss_placement_load(const char *path, const struct ss_platform *platform, int 
     r.gpu_of = ss_calloc((size_t)r.world, sizeof *r.gpu_of);
     r.rank_of = ss_calloc((size_t)r.world, sizeof *r.rank_of);
     if (!r.gpu_of || !r.rank_of)
-        status = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", r.world);
+        status = ss_nomem(err);
     else if (strlen(text) != len)
         status = ss_fail(err, SS_ERR_INPUT, path, 0, "not a text");
     else

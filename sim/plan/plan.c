@@ -13,11 +13,6 @@
 #include "stepsim/parameters.h"
 #include "stepsim/params.h"
 
-static int no_memory(const struct ss_plan *plan, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d ranks", plan->world_size);
-}
-
 static void note_guesses(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
@@ -100,7 +95,7 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
     if (!plan->gpu_of || !taken) {
         free(taken);
-        return no_memory(plan, err);
+        return ss_nomem(err);
     }
     for (int r = 0; r < plan->world_size && !status; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
@@ -124,7 +119,7 @@ static int slow_ranks(struct ss_plan_builder *b, struct ss_error *err)
         return SS_OK;
     b->slowness = ss_calloc((size_t)world, sizeof *b->slowness);
     if (!b->slowness)
-        return no_memory(b->plan, err);
+        return ss_nomem(err);
     for (int r = 0; r < world; r++)
         b->slowness[r] = 1;
     for (int i = 0; i < o->nstragglers; i++) {
@@ -174,7 +169,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)
         ss_net_chunks(&b->net, ss_rank_tokens(job), plan->stack);
     b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
-    return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : no_memory(plan, err);
+    return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : ss_nomem(err);
 }
 
 /* Whether links may be others than closed forms take them for: slow ones, and those of a file that writes each of them, which may
@@ -215,7 +210,7 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     warn_host(b->plan);
     warn_dropped(b->plan);
     if (ss_plan_warn_straddling(b->plan))
-        return no_memory(b->plan, err);
+        return ss_nomem(err);
     return ss_plan_sites_keep(b, err);
 }
 
@@ -270,10 +265,8 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
 int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
 {
     int status = size_plan(b, err);
-    if (!status)
-        status = place_ranks(b, err);
-    if (!status)
-        status = slow_ranks(b, err);
+    SS_THEN(status, place_ranks(b, err));
+    SS_THEN(status, slow_ranks(b, err));
     return status ? status : ss_plan_shelf_groups(b, group_ranks, err);
 }
 
@@ -319,7 +312,7 @@ int ss_plan_begin(struct ss_plan_builder *b, const struct ss_job *job, const str
     b->options = options;
     b->plan = ss_calloc(1, sizeof *b->plan);
     if (!b->plan)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the plan");
+        return ss_nomem(err);
     b->plan->job = job;
     b->plan->stack = stack;
     b->plan->platform = platform;

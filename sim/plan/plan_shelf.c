@@ -100,7 +100,7 @@ static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, s
     plan->classes = ss_calloc(n, sizeof *plan->classes);
     plan->class_of = malloc(world * sizeof *plan->class_of);
     if (!plan->classes || !plan->class_of)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", kept->nclasses);
+        return ss_nomem(err);
     memcpy(plan->classes, kept->classes, n * sizeof *plan->classes);
     memcpy(plan->class_of, kept->class_of, world * sizeof *plan->class_of);
     memcpy(plan->shares, kept->shares, sizeof plan->shares);
@@ -176,7 +176,7 @@ int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
         free(kept->class_of);
     }
     free(kept);
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d classes", b->plan->nclasses);
+    return ss_nomem(err);
 }
 
 int ss_plan_shelf_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err)

@@ -21,12 +21,6 @@ struct routing {
     int gpus, nodes, mesh;
 };
 
-static int no_memory(const struct routing *b)
-{
-    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "out of memory for the flows of %d ranks",
-                   b->plan->world_size);
-}
-
 /* ---- kinds ---- */
 
 static int peer_known(const int *peers, int n, int stage)
@@ -85,7 +79,7 @@ static int make_kinds(struct routing *b)
     if (!all || !count || !r->peer) {
         free(all);
         free(count);
-        return no_memory(b);
+        return ss_nomem(b->err);
     }
     for (int i = 0; i < s->stages; i++)
         for (int j = 0; j < r->npeers; j++)
@@ -223,10 +217,10 @@ static int grow_pool(struct routing *b)
                                INT_MAX),
                        "take --level chunk, or fewer nodes");
     if (need > r->cap_pool && ss_grow(&r->pool, &r->cap_pool, need, sizeof *r->pool))
-        return no_memory(b);
+        return ss_nomem(b->err);
     if (r->symmetry.shifts > 1 && need > r->cap_link &&
         ss_grow(&r->link, &r->cap_link, need, sizeof *r->link))
-        return no_memory(b);
+        return ss_nomem(b->err);
     return SS_OK;
 }
 
@@ -313,7 +307,7 @@ static int make_routes(struct routing *b)
     struct ss_routes *r = b->r;
     size_t nkinds = (size_t)r->nkinds, n = (size_t)r->symmetry.nranks * nkinds;
     char *pair = ss_calloc(nkinds + 1, 1);
-    int status = pair ? SS_OK : no_memory(b);
+    int status = pair ? SS_OK : ss_nomem(b->err);
     for (int kind = 0; kind < r->nkinds && !status; kind++)
         pair[kind] = (char)is_pair(r, kind);
     for (size_t i = 0; i < n && !status; i++) {
@@ -339,7 +333,7 @@ static int make_room(struct routing *b)
     r->latency = ss_calloc(flows + 1, sizeof *r->latency);
     if (!r->to || !r->first || !r->latency ||
         ss_grow(&r->pool, &r->cap_pool, flows * 3 + SS_ROUTE_MAX + 2, sizeof *r->pool))
-        return no_memory(b);
+        return ss_nomem(b->err);
     memset(r->to, -1, (flows + 1) * sizeof *r->to);
     return SS_OK;
 }

@@ -7,11 +7,6 @@
 #include "base/base.h"
 #include "plan/routes.h"
 
-static int no_memory(const struct ss_plan *plan, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the flows of %d ranks", plan->world_size);
-}
-
 /* A route over a link inside the fabric: places in pool of the link itself and of the ends of the route beside it. */
 struct crossing {
     int at, source, target;
@@ -116,7 +111,7 @@ int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int ke
 {
     r->kept = malloc((size_t)r->nlinks);
     if (!r->kept)
-        return no_memory(plan, err);
+        return ss_nomem(err);
     memset(r->kept, 1, (size_t)r->nlinks);
     if (keep || !has_inner(r))
         return SS_OK;
@@ -127,5 +122,5 @@ int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int ke
     free(c.first);
     free(c.all);
     free(c.seen);
-    return failed ? no_memory(plan, err) : SS_OK;
+    return failed ? ss_nomem(err) : SS_OK;
 }

@@ -112,8 +112,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
     r->bandwidth = malloc((size_t)r->nlinks * sizeof *r->bandwidth);
     r->inner = ss_calloc((size_t)r->nlinks, 1);
     if (!r->bandwidth || !r->inner)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the flows of %d ranks",
-                       plan->world_size);
+        return ss_nomem(err);
     for (int i = 0; i < r->nlinks; i++) {
         int kind, link = ss_symmetry_link(&r->symmetry, i);
         if (link >= r->nplatform) {

@@ -101,11 +101,9 @@ static int share_hop(struct ss_sharing *s)
     for (int stage = 0; stage < stages && !status; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
         status = walk_groups(s, stage, ADD, &low, &high, link);
-        if (!status)
-            status = walk_groups(s, stage, FILL, &low, &high, link);
+        SS_THEN(status, walk_groups(s, stage, FILL, &low, &high, link));
     }
-    if (!status)
-        status = walk_groups(s, -1, BOUND, &low, &high, link);
+    SS_THEN(status, walk_groups(s, -1, BOUND, &low, &high, link));
     note_beyond(s, low, high, link);
     return status;
 }
@@ -267,11 +265,9 @@ static int share_uneven(struct ss_sharing *s)
     for (int stage = 0; stage < stages && !status; stage++) {
         memset(s->load, 0, nlinks * sizeof *s->load);
         status = walk_uneven(s, stage, ADD, &low, &high, link);
-        if (!status)
-            status = walk_uneven(s, stage, FILL, &low, &high, link);
+        SS_THEN(status, walk_uneven(s, stage, FILL, &low, &high, link));
     }
-    if (!status)
-        status = walk_uneven(s, -1, BOUND, &low, &high, link);
+    SS_THEN(status, walk_uneven(s, -1, BOUND, &low, &high, link));
     note_beyond(s, low, high, link);
     return status;
 }

@@ -70,13 +70,13 @@ static int open_card(struct ss_card_files *files, const char *name, const char *
         return status;
     f = ss_calloc(1, sizeof(*f));
     if (f == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+        return ss_nomem(err);
     f->next = files->first;
     files->first = f;
     f->name = strdup(name);
     f->path = strdup(path);
     if (f->name == NULL || f->path == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory");
+        return ss_nomem(err);
     status = ss_xml_load(path, &f->doc, err);
     if (status == SS_OK)
         status = ss_files_add(files->read, path, err);

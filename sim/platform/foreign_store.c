@@ -6,7 +6,7 @@
 
 int ss_foreign_no_memory(const struct ss_foreign_reader *r)
 {
-    return ss_fail(r->err, SS_ERR_NOMEM, r->p->file, 0, "out of memory");
+    return ss_nomem(r->err);
 }
 
 int ss_foreign_add_link(struct ss_foreign_reader *r, const char *name, int kind, double bandwidth,

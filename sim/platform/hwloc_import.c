@@ -57,7 +57,7 @@ static int load(struct node *n, const char *text, size_t len, struct ss_error *e
     /* The size that hwloc wants counts the final NUL. */
     if (hwloc_topology_init(&n->topology) != 0) {
         n->topology = NULL;
-        return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
+        return ss_nomem(err);
     }
     if (hwloc_topology_set_io_types_filter(n->topology, HWLOC_TYPE_FILTER_KEEP_ALL) != 0 ||
         hwloc_topology_set_xmlbuffer(n->topology, text, (int)len + 1) != 0 ||

@@ -158,7 +158,7 @@ static int write_own(struct node *nodes, int n, bool equal, const struct ss_impo
                        "give a file for each node, or the file of one");
     own = ss_calloc((size_t)n, sizeof(*own));
     if (own == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < kinds && status == SS_OK; i++) {
         tell_links(&nodes[i]);
         own[i] = (struct ss_own_node){&nodes[i].import.facts, 1};
@@ -208,7 +208,7 @@ int ss_platform_import(const char *const *paths, int npaths, const struct ss_imp
 {
     static const struct ss_import_options none = {0};
     struct node *nodes = ss_calloc((size_t)(npaths > 0 ? npaths : 1), sizeof(*nodes));
-    int status = nodes != NULL ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int status = nodes != NULL ? SS_OK : ss_nomem(err);
 
     if (options == NULL)
         options = &none;

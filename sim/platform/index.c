@@ -7,11 +7,6 @@
 
 SS_NAMES(ss_link_kind_name, SS_LINK_KIND_LIST, SS_SECOND)
 
-static int out_of_memory(const char *file, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, file, 0, "out of memory");
-}
-
 /* A name kept as long as the index; NULL when out of memory. */
 static const char *keep(struct ss_index *ix, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static const char *keep(struct ss_index *ix, const char *fmt, ...)
@@ -36,7 +31,7 @@ static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
                      const struct ss_xml_node *node, const char *file, struct ss_error *err)
 {
     if (name == NULL || ss_grow(&ix->points, &ix->points_cap, ix->npoints + 1, sizeof(*ix->points)) != SS_OK)
-        return out_of_memory(file, err);
+        return ss_nomem(err);
     if (kind == SS_ENTRY_HOST && ++ix->nhosts > SS_MAX_HOSTS)
         return ss_hint(err, ss_fail(err, SS_ERR_INPUT, file, node->line, "more than %d hosts", SS_MAX_HOSTS),
                        "split the platform");
@@ -50,7 +45,7 @@ static int add_link(struct ss_index *ix, const char *name, const char *base, con
                     double bandwidth, double latency, int fatpipe, const char *file, struct ss_error *err)
 {
     if (name == NULL || ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)) != SS_OK)
-        return out_of_memory(file, err);
+        return ss_nomem(err);
     ix->links[ix->nlinks] = (struct ss_entry){.name = name,
                                               .kind = SS_ENTRY_LINK,
                                               .zone = -1,
@@ -103,7 +98,7 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
         return status;
     name = keep(ix, "%s_link_%ld", id, number);
     if (name == NULL)
-        return out_of_memory(file, err);
+        return ss_nomem(err);
     status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
                              value_of(node, "bw", SS_QUANTITY_BANDWIDTH),
                              value_of(node, "lat", SS_QUANTITY_TIME), file, err);
@@ -215,7 +210,7 @@ static int sort(struct ss_entry *entries, size_t n, int **out, const char *what,
     int *order = ss_calloc(n + 1, sizeof(*order));
 
     if (order == NULL)
-        return out_of_memory(file, err);
+        return ss_nomem(err);
     *out = order;
     for (size_t i = 0; i < n; i++)
         order[i] = (int)i;

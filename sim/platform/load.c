@@ -310,7 +310,7 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
         return ss_variant_read(ss_xml_root(doc), name, options, depth, out, err);
     p = ss_calloc(1, sizeof(*p));
     if (p == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+        return ss_nomem(err);
     if (!ss_copy(p->file, sizeof(p->file), name)) {
         ss_platform_free(p);
         return ss_fail(err, SS_ERR_INPUT, NULL, 0, "a file name of more than %zu characters",

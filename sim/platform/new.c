@@ -66,7 +66,7 @@ static int settle(const struct maker *m, bool known)
                  c->nic_bandwidth > 0 ? "" : " nic.bandwidth",
                  c->nvlink_bandwidth > 0 || known ? "" : " nvlink.bandwidth") < 0) {
         p->assumed = NULL;
-        return ss_fail(m->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(m->err);
     }
     ss_template_derive(p);
     return ss_template_check_size(p, 0, m->err);

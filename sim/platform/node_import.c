@@ -280,7 +280,7 @@ static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct s
     if (status == SS_OK && !n->facts.nvlink.given && n->facts.ngpus > 1)
         status = assume(p, "nvlink.bandwidth", true);
     if (status != SS_OK)
-        return ss_fail(err, SS_ERR_NOMEM, n->file, 0, "out of memory");
+        return ss_nomem(err);
     if (n->facts.nnumas > 0 && n->facts.model[0] != 0)
         ss_import_note(n, "%d GPUs \"%.80s\" on %d NUMA nodes; all other values are those of card %s.",
                        n->facts.ngpus, n->facts.model, n->facts.nnumas, p->card.name);

@@ -33,7 +33,7 @@ int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, stru
     if (copy == NULL || (p->assumed != NULL && assumed == NULL)) {
         free(copy);
         free(assumed);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     *copy = *p;
     copy->assumed = assumed;

@@ -234,7 +234,7 @@ int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *
     int status;
 
     if (buf == NULL)
-        return ss_fail(err, SS_ERR_NOMEM, own->file, own->line, "out of memory");
+        return ss_nomem(err);
     status = add_assumed(props, own, 0, buf, err);
     if (status == SS_OK)
         status = add_assumed(props, card, 1, buf, err);

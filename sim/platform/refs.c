@@ -89,7 +89,7 @@ static int check_links(const struct zone *z, const struct ss_xml_node *route)
 static int add_edge(struct zone *z, int src, int dst, int line)
 {
     if (ss_grow(&z->edges, &z->cap, z->nedges + 1, sizeof(*z->edges)) != SS_OK)
-        return ss_fail(z->err, SS_ERR_NOMEM, z->file, line, "out of memory");
+        return ss_nomem(z->err);
     z->edges[z->nedges++] = (struct edge){src, dst, line};
     return SS_OK;
 }
@@ -205,7 +205,7 @@ static int check_connected(const struct zone *z)
     int *up = ss_calloc((size_t)n, sizeof(*up));
 
     if (up == NULL)
-        return ss_fail(z->err, SS_ERR_NOMEM, z->file, z->node->line, "out of memory");
+        return ss_nomem(z->err);
     for (int i = 0; i < n; i++)
         up[i] = i;
     for (size_t i = 0; i < z->nedges; i++)
@@ -229,7 +229,7 @@ static int check_lonely(const struct zone *z)
     char *named = ss_calloc((size_t)n, 1);
 
     if (named == NULL)
-        return ss_fail(z->err, SS_ERR_NOMEM, z->file, z->node->line, "out of memory");
+        return ss_nomem(z->err);
     for (size_t i = 0; i < z->nedges; i++)
         if (z->edges[i].src != z->edges[i].dst)
             named[z->edges[i].src - z->self] = named[z->edges[i].dst - z->self] = 1;

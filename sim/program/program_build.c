@@ -16,12 +16,6 @@
 #include "program/program_builder.h"
 #include "stepsim/plan.h"
 
-static int no_memory(struct ss_program_builder *b)
-{
-    return ss_fail(b->err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes",
-                   b->plan->nclasses);
-}
-
 /* ---- channels ---- */
 
 /* The p2p entry between the class and the one class at pipeline rank `peer` that it talks to. */
@@ -56,7 +50,7 @@ static int new_channel(struct ss_program_builder *b, const struct ss_comm_op *op
     if (*channel)
         return *channel - 1;
     if (ss_grow(&b->p->channels, &b->channel_cap, (size_t)b->p->nchannels + 1, sizeof *b->p->channels)) {
-        b->e.failed = no_memory(b);
+        b->e.failed = ss_nomem(b->err);
         return -1;
     }
     const struct ss_p2p_path *path = &b->plan->p2p[entry];
@@ -220,7 +214,7 @@ static int make_slots(struct ss_program_builder *b)
 {
     struct ss_program_class *cls = &b->p->classes[b->cls];
     cls->slots = malloc(((size_t)b->schedule->nslots[cls->stage] + 2) * sizeof *cls->slots);
-    return cls->slots ? SS_OK : no_memory(b);
+    return cls->slots ? SS_OK : ss_nomem(b->err);
 }
 
 static int lower_classes(struct ss_program_builder *b)
@@ -233,7 +227,7 @@ static int lower_classes(struct ss_program_builder *b)
     int *template_of = ss_calloc(most, sizeof *template_of);
     b->known = ss_calloc(nknown, sizeof *b->known);
     if (!template_of || !b->known)
-        b->e.failed = no_memory(b);
+        b->e.failed = ss_nomem(b->err);
     for (b->cls = 0; b->cls < b->plan->nclasses && !b->e.failed; b->cls++) {
         b->e.outstanding = 0;
         memset(b->known, 0, nknown * sizeof *b->known);
@@ -260,7 +254,7 @@ static int bucket_paths(struct ss_program_builder *b, int sends, int **start, in
     *start = ss_calloc((size_t)plan->nclasses + 2, sizeof **start);
     *entry = ss_calloc((size_t)plan->np2p, sizeof **entry);
     if (!*start || !*entry)
-        return no_memory(b);
+        return ss_nomem(b->err);
     for (int i = 0; i < plan->np2p; i++)
         (*start)[(sends ? plan->p2p[i].from : plan->p2p[i].to) + 2]++;
     for (int c = 0; c < plan->nclasses; c++)
@@ -299,19 +293,15 @@ static int take_whole(struct ss_program_builder *b)
 static int build(struct ss_program_builder *b)
 {
     int rc = ss_program_copy(b->plan, b->p, b->err);
-    if (!rc)
-        rc = bucket_paths(b, 1, &b->out_start, &b->out_entry);
-    if (!rc)
-        rc = bucket_paths(b, 0, &b->in_start, &b->in_entry);
+    SS_THEN(rc, bucket_paths(b, 1, &b->out_start, &b->out_entry));
+    SS_THEN(rc, bucket_paths(b, 0, &b->in_start, &b->in_entry));
     b->channel_of = ss_calloc(2 * (size_t)b->plan->np2p, sizeof *b->channel_of);
     if (!rc && !b->channel_of)
-        rc = no_memory(b);
-    if (!rc)
-        rc = ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err);
+        rc = ss_nomem(b->err);
+    SS_THEN(rc, ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err));
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
-    if (!rc)
-        rc = lower_classes(b);
+    SS_THEN(rc, lower_classes(b));
     if (!rc)
         ss_emitter_end(&b->e);
     return rc;
@@ -323,7 +313,7 @@ int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, st
     struct ss_program_builder b = {.plan = plan, .schedule = plan->schedule, .shelf = shelf, .err = err};
     b.p = ss_calloc(1, sizeof *b.p);
     b.e = (struct ss_emitter){.p = b.p, .err = err};
-    int rc = b.p ? build(&b) : no_memory(&b);
+    int rc = b.p ? build(&b) : ss_nomem((&b)->err);
     ss_shelf_drop(b.shelf, &b.comm);
     ss_emitter_free(&b.e);
     free(b.out_start);

@@ -86,7 +86,7 @@ static int check_distinct_channels(const struct checker *c)
     const struct ss_program *p = c->p;
     const struct ss_channel **sorted = ss_calloc((size_t)p->nchannels, sizeof *sorted);
     if (!sorted)
-        return ss_fail(c->err, SS_ERR_NOMEM, NULL, 0, "no memory to check %d channels", p->nchannels);
+        return ss_nomem(c->err);
     for (int i = 0; i < p->nchannels; i++)
         sorted[i] = &p->channels[i];
     qsort(sorted, (size_t)p->nchannels, sizeof *sorted, compare_channels);
@@ -140,7 +140,7 @@ static int check_collectives(const struct checker *c)
 {
     int rc = SS_OK, *stamp = ss_calloc((size_t)c->p->nclasses, sizeof *stamp);
     if (!stamp)
-        return ss_fail(c->err, SS_ERR_NOMEM, NULL, 0, "no memory to check collectives");
+        return ss_nomem(c->err);
     for (int i = 0; i < c->p->ncollectives && !rc; i++) {
         const struct ss_collective *k = &c->p->collectives[i];
         int line = LINE(c, collective, i);
@@ -252,7 +252,7 @@ static int list_membership(const struct checker *c, struct membership *m)
     m->start = ss_calloc((size_t)p->nclasses + 2, sizeof *m->start);
     m->list = ss_calloc(total, sizeof *m->list);
     if (!m->start || !m->list)
-        return ss_fail(c->err, SS_ERR_NOMEM, NULL, 0, "no memory to check %d collectives", p->ncollectives);
+        return ss_nomem(c->err);
     for (int i = 0; i < p->ncollectives; i++)
         for (int k = 0; k < p->collectives[i].nmembers; k++)
             m->start[p->collectives[i].members[k] + 2]++;
@@ -301,7 +301,7 @@ static int check_classes(const struct checker *c)
     unsigned char *member = ss_calloc((size_t)p->ncollectives, 1);
     int rc = list_membership(c, &m);
     if (!rc && (!stamp || !member))
-        rc = ss_fail(c->err, SS_ERR_NOMEM, NULL, 0, "no memory to check %d templates", p->ntemplates);
+        rc = ss_nomem(c->err);
     for (int i = 0; i < p->nclasses && !rc; i++) {
         for (size_t k = m.start[i]; k < m.start[i + 1]; k++)
             member[m.list[k]] = 1;
@@ -327,7 +327,7 @@ static int check_names(const struct checker *c, const char *what, const char *fi
 {
     const char **sorted = ss_calloc((size_t)n, sizeof *sorted);
     if (!sorted)
-        return ss_fail(c->err, SS_ERR_NOMEM, NULL, 0, "no memory to check %d names", n);
+        return ss_nomem(c->err);
     for (int i = 0; i < n; i++)
         sorted[i] = first + (size_t)i * stride;
     qsort(sorted, (size_t)n, sizeof *sorted, compare_names);

@@ -281,7 +281,7 @@ static int fill_steps(struct lowering *l)
     int count[2] = {0, 0}, chunk, mb, rc = SS_OK;
     int *latest = malloc(2 * (size_t)s->stages * sizeof *latest);
     if (!latest)
-        return ss_fail(l->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+        return ss_nomem(l->err);
     for (int i = 0; i < 2 * s->stages; i++)
         latest[i] = -1;
     for (int c = 0; c < s->chunks; c++)

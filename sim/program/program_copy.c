@@ -7,11 +7,6 @@
 #include "program/program_internal.h"
 #include "stepsim/plan.h"
 
-static int no_memory(const struct ss_plan *plan, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the program of %d classes", plan->nclasses);
-}
-
 int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out)
 {
     *out = *in;
@@ -42,7 +37,7 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
     p->collectives = ss_calloc((size_t)plan->ncollectives, sizeof *p->collectives);
     p->classes = ss_calloc((size_t)plan->nclasses, sizeof *p->classes);
     if (!p->links || !p->paths || !p->collectives || !p->classes)
-        return no_memory(plan, err);
+        return ss_nomem(err);
     if (plan->nlinks)
         memcpy(p->links, plan->links, (size_t)plan->nlinks * sizeof *p->links);
     if (plan->npaths)
@@ -54,7 +49,7 @@ static int copy_tables(const struct ss_plan *plan, struct ss_program *p, struct 
         if (ss_program_collective_copy(&plan->collectives[p->ncollectives],
                                        &p->collectives[p->ncollectives])) {
             p->ncollectives++; /* so that its parts are freed */
-            return no_memory(plan, err);
+            return ss_nomem(err);
         }
     const struct ss_schedule *s = plan->schedule;
     snprintf(p->name, sizeof p->name, "%.24s-p%d-v%d-m%d", s->name, s->stages, s->chunks,
@@ -76,7 +71,7 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
     int stages = plan->schedule->stages;
     int *per_stage = ss_calloc(2 * (size_t)stages, sizeof *per_stage);
     if (!per_stage)
-        return no_memory(plan, err);
+        return ss_nomem(err);
     for (int c = 0; c < plan->nclasses; c++)
         per_stage[plan->classes[c].stage]++;
     for (int c = 0; c < plan->nclasses; c++) {
@@ -119,9 +114,7 @@ int ss_program_unroll(const struct ss_program *p, struct ss_program *out, struct
             break;
         }
     }
-    return out->classes
-               ? SS_OK
-               : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for all slots of %d classes", p->nclasses);
+    return out->classes ? SS_OK : ss_nomem(err);
 }
 
 void ss_program_unroll_free(struct ss_program *out)

@@ -11,7 +11,7 @@
 
 static void fail(struct ss_emitter *e)
 {
-    e->failed = ss_fail(e->err, SS_ERR_NOMEM, NULL, 0, "no memory for the events of the program");
+    e->failed = ss_nomem(e->err);
 }
 
 void ss_emitter_end(struct ss_emitter *e)

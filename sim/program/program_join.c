@@ -15,11 +15,6 @@ struct offsets {
     int start; /* template that waits for the part's delay, -1: none */
 };
 
-static int no_memory(struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the programs of several jobs");
-}
-
 /* Room for all tables; the numbers of what is in them are final, so that what is half done can be freed. Returns 0 out of memory. */
 static int make_room(const struct ss_program_part *parts, int n, struct ss_program *p)
 {
@@ -58,7 +53,7 @@ static int join_links(const struct ss_program_part *part, struct ss_map *by_name
         while (at >= 0 && at < out->nlinks && strcmp(out->links[at].name, l->name) != 0)
             at = ss_map_put(by_name, ++key, out->nlinks);
         if (at < 0)
-            return no_memory(err);
+            return ss_nomem(err);
         if (at == out->nlinks)
             out->links[out->nlinks++] = *l;
         if (!(fabs(out->links[at].bandwidth / l->bandwidth - 1) <= 1e-12))
@@ -82,7 +77,7 @@ static int join_templates(const struct ss_program_part *part, const struct offse
         snprintf(to->name, sizeof to->name, "%s.%.30s", part->prefix, in->templates[t].name);
         to->events = malloc(((size_t)in->templates[t].nevents + 1) * sizeof *to->events);
         if (!to->events)
-            return no_memory(err);
+            return ss_nomem(err);
         to->nevents = in->templates[t].nevents;
         for (int e = 0; e < to->nevents; e++) {
             struct ss_event *event = &to->events[e];
@@ -112,7 +107,7 @@ static int add_start(const struct ss_program_part *part, const struct offsets *o
     snprintf(t->name, sizeof t->name, "%s.start", part->prefix);
     t->events = ss_calloc(1, sizeof *t->events);
     if (!t->events)
-        return no_memory(err);
+        return ss_nomem(err);
     t->nevents = 1;
     t->events[0] = (struct ss_event){.kind = SS_EV_COMPUTE, .index = mix, .amount = part->delay};
     return SS_OK;
@@ -126,7 +121,7 @@ static int join_collectives(const struct ss_program_part *part, const struct off
     for (int i = 0; i < in->ncollectives; i++) {
         struct ss_collective *c = &out->collectives[o->collective + i];
         if (ss_program_collective_copy(&in->collectives[i], c))
-            return no_memory(err);
+            return ss_nomem(err);
         for (int m = 0; m < c->nmembers; m++)
             c->members[m] += o->class;
         for (int k = 0; k < c->nphases; k++)
@@ -170,7 +165,7 @@ static int join_classes(const struct ss_program_part *part, const struct offsets
         to->nslots = from->nslots * part->times + (o->start >= 0);
         to->slots = malloc(((size_t)to->nslots + 1) * sizeof *to->slots);
         if (!to->slots)
-            return no_memory(err);
+            return ss_nomem(err);
         if (o->start >= 0)
             to->slots[0] = (struct ss_program_slot){o->start, -1, -1, -1};
         for (int k = o->start >= 0; k < to->nslots; k++) {
@@ -190,19 +185,14 @@ static int join_part(const struct ss_program_part *part, struct ss_map *by_name,
     o->link = ss_calloc((size_t)in->nlinks + 1, sizeof *o->link);
     o->start = part->delay > 0 ? o->template + in->ntemplates : -1;
     if (!o->link)
-        rc = no_memory(err);
-    if (!rc)
-        rc = join_links(part, by_name, out, o->link, err);
-    if (!rc)
-        rc = join_templates(part, o, out, err);
-    if (!rc)
-        rc = add_start(part, o, out, err);
-    if (!rc)
-        rc = join_collectives(part, o, out, err);
+        rc = ss_nomem(err);
+    SS_THEN(rc, join_links(part, by_name, out, o->link, err));
+    SS_THEN(rc, join_templates(part, o, out, err));
+    SS_THEN(rc, add_start(part, o, out, err));
+    SS_THEN(rc, join_collectives(part, o, out, err));
     if (!rc)
         join_paths(part, o, out);
-    if (!rc)
-        rc = join_classes(part, o, out, err);
+    SS_THEN(rc, join_classes(part, o, out, err));
     free(o->link);
     o->path += in->npaths;
     o->mix += in->nmixes + 1;
@@ -219,7 +209,7 @@ int ss_programs_join(const struct ss_program_part *parts, int n, struct ss_progr
     struct ss_program *p = ss_calloc(1, sizeof *p);
     struct ss_map by_name = {0};
     struct offsets o = {0};
-    int rc = p && make_room(parts, n, p) ? SS_OK : no_memory(err);
+    int rc = p && make_room(parts, n, p) ? SS_OK : ss_nomem(err);
 
     for (int i = 0; i < n && !rc; i++)
         rc = join_part(&parts[i], &by_name, &o, p, err);

@@ -38,7 +38,7 @@ static int next_word(struct ss_lines *l, char **at)
 {
     struct ss_word word = {*at, false};
     if (ss_grow(&l->words, &l->cap, l->nwords + 1, sizeof *l->words))
-        return ss_fail(l->err, SS_ERR_NOMEM, l->file, l->line, "no memory to read the line");
+        return ss_nomem(l->err);
     if (**at == '"') {
         ++*at;
         int rc = quoted_word(l, at, &word);

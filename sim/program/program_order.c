@@ -36,12 +36,6 @@ struct runner {
     char *queued;
 };
 
-static int no_memory(struct runner *r)
-{
-    return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "no memory to check a program of %d classes",
-                   r->p->nclasses);
-}
-
 static void wake(struct runner *r, int cls)
 {
     if (r->queued[cls])
@@ -131,7 +125,7 @@ static int do_post(struct runner *r, int cls, const struct ss_event *ev)
 {
     struct stream *s = stream_of(r, cls, ev->aux);
     if (ss_grow(&s->posted, &s->cap, s->n + 1, sizeof *s->posted))
-        return no_memory(r);
+        return ss_nomem(r->err);
     s->posted[s->n++] = ev->index;
     look_at(r, cls);
     while (r->nlook) {
@@ -372,7 +366,7 @@ static int make_room(struct runner *r)
     r->queued = ss_calloc(n, 1);
     bool ok = r->stream_base && r->at && r->streams && r->channels && r->arrived && r->look && r->listed &&
               r->memory && r->peak && r->queue && r->queued;
-    return ok ? SS_OK : no_memory(r);
+    return ok ? SS_OK : ss_nomem(r->err);
 }
 
 static void free_room(struct runner *r)
@@ -397,13 +391,11 @@ int ss_program_check_order(const struct ss_program *p, struct ss_error *err)
 {
     struct runner r = {.p = p, .err = err};
     int rc = make_room(&r);
-    if (!rc)
-        rc = run(&r);
+    SS_THEN(rc, run(&r));
     bool stuck = false;
     for (int c = 0; !rc && c < p->nclasses; c++)
         stuck = stuck || blocked(&r, c);
-    if (!rc)
-        rc = stuck ? deadlock(&r) : leftovers(&r);
+    SS_THEN(rc, stuck ? deadlock(&r) : leftovers(&r));
     free_room(&r);
     return rc;
 }

@@ -122,7 +122,7 @@ int ss_program_parse(const char *text, unsigned long len, const char *name, stru
 {
     char *copy = malloc(len + 1);
     if (!copy)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory for a text of %lu bytes", len);
+        return ss_nomem(err);
     memcpy(copy, text, len);
     copy[len] = '\0';
     int rc = parse(copy, len, name, out, err);

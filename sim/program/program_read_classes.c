@@ -168,8 +168,7 @@ int ss_read_template(struct ss_reader *r)
         return ss_read_fail(r, "a template starts with 'template NAME {'");
     const char *name = r->in.words[1].text;
     int rc = read_block(r, "template", &e);
-    if (!rc)
-        rc = add_template(r, name, line, &e, &index);
+    SS_THEN(rc, add_template(r, name, line, &e, &index));
     free_events(&e);
     return rc;
 }
@@ -243,8 +242,7 @@ static int close_loose(struct class_reader *c)
     if (!c->loose.n)
         return SS_OK;
     int line = c->loose.line[0], rc = made_name(c->r, the_class(c)->name, the_class(c)->nslots, &name);
-    if (!rc)
-        rc = add_template(c->r, name, line, &c->loose, &slot.template_index);
+    SS_THEN(rc, add_template(c->r, name, line, &c->loose, &slot.template_index));
     return rc ? rc : add_slot(c, slot, line);
 }
 
@@ -262,8 +260,7 @@ static int slot_events(struct class_reader *c, const char *name, int line, int *
     } else if (!rc) {
         if (!name)
             rc = made_name(r, the_class(c)->name, the_class(c)->nslots, &name);
-        if (!rc)
-            rc = add_template(r, name, line, &e, index);
+        SS_THEN(rc, add_template(r, name, line, &e, index));
     }
     free_events(&e);
     return rc;
@@ -370,8 +367,7 @@ int ss_read_class(struct ss_reader *r)
     struct class_reader c = {.r = r, .index = r->p->nclasses};
     int more = 0, first = r->in.line, rc = append_class(r, &c);
     bool closed = false;
-    if (!rc)
-        rc = read_class_head(&c);
+    SS_THEN(rc, read_class_head(&c));
     while (!rc && !closed && (more = ss_lines_next(&r->in)) == 1) {
         closed = is_close(r);
         rc = closed ? close_loose(&c) : read_class_line(&c);

@@ -40,8 +40,7 @@ int ss_read_link(struct ss_reader *r)
     }
     if (!rc && !(link.bandwidth > 0))
         rc = ss_read_fail(r, "link '%s' needs a bandwidth above 0, such as 'bandwidth 25GBps'", link.name);
-    if (!rc)
-        rc = add_name(r, "link", &r->links);
+    SS_THEN(rc, add_name(r, "link", &r->links));
     if (!rc && ss_grow(&r->p->links, &r->link_cap, (size_t)r->p->nlinks + 1, sizeof link))
         rc = ss_read_nomem(r);
     if (!rc)
@@ -71,8 +70,7 @@ int ss_read_path(struct ss_reader *r)
     }
     if (!rc && ss_grow(&r->p->paths, &r->path_cap, (size_t)r->p->npaths + 1, sizeof path))
         rc = ss_read_nomem(r);
-    if (!rc)
-        rc = ss_read_line_of(r, &r->source->path, &r->path_lines, r->p->npaths, r->in.line);
+    SS_THEN(rc, ss_read_line_of(r, &r->source->path, &r->path_lines, r->p->npaths, r->in.line));
     if (!rc)
         r->p->paths[r->p->npaths++] = path;
     return rc;
@@ -180,8 +178,7 @@ int ss_read_channel(struct ss_reader *r)
         rc = ss_read_fail(r, "a channel needs 'from CLASS to CLASS path PATH'");
     if (!rc && ss_grow(&r->p->channels, &r->channel_cap, (size_t)index + 1, sizeof ch))
         rc = ss_read_nomem(r);
-    if (!rc)
-        rc = ss_read_line_of(r, &r->source->channel, &r->channel_lines, index, r->in.line);
+    SS_THEN(rc, ss_read_line_of(r, &r->source->channel, &r->channel_lines, index, r->in.line));
     if (!rc)
         r->p->channels[r->p->nchannels++] = ch;
     return rc;
@@ -229,8 +226,7 @@ static int read_flow(struct ss_reader *r, struct ss_collective *k, size_t *cap)
         return ss_read_fail(r, "a flow is 'flow PATH BYTES'");
     struct ss_flow_phase *phase = &k->phases[k->nphases - 1];
     int rc = ss_read_ref(r, 1, "path", &r->paths, &flow.path);
-    if (!rc)
-        rc = ss_read_unit(r, 2, "bytes", SS_UNIT_BYTES, &flow.bytes);
+    SS_THEN(rc, ss_read_unit(r, 2, "bytes", SS_UNIT_BYTES, &flow.bytes));
     if (!rc && ss_grow(&phase->flows, cap, (size_t)phase->nflows + 1, sizeof flow))
         rc = ss_read_nomem(r);
     if (!rc)
@@ -296,7 +292,6 @@ int ss_read_collective(struct ss_reader *r)
     struct ss_collective *k = &r->p->collectives[r->p->ncollectives++];
     memset(k, 0, sizeof *k);
     int rc = ss_read_line_of(r, &r->source->collective, &r->collective_lines, index, r->in.line);
-    if (!rc)
-        rc = read_collective_head(r, k);
+    SS_THEN(rc, read_collective_head(r, k));
     return rc ? rc : read_collective_body(r, k, index);
 }

@@ -69,7 +69,7 @@ static int keep(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_c
         return SS_OK;
     free(kept);
     ss_comm_free(comm);
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to keep a schedule of %d ranks", s->stages);
+    return ss_nomem(err);
 }
 
 int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, int align, struct ss_comm *comm,

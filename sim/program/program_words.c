@@ -21,7 +21,7 @@ int ss_read_fail(struct ss_reader *r, const char *fmt, ...)
 
 int ss_read_nomem(struct ss_reader *r)
 {
-    return ss_fail(r->err, SS_ERR_NOMEM, r->in.file, r->in.line, "no memory to read the program");
+    return ss_nomem(r->err);
 }
 
 int ss_read_hint_nearest(struct ss_reader *r, int rc, const char *word, const char *const *names, size_t n)

@@ -333,7 +333,7 @@ int ss_child_replay(const struct ss_program *p, struct ss_tape *tape, struct ss_
     r.progress = options->progress && progress.slots ? &progress : NULL;
     r.files[SS_HELPER_INPUT] = ss_program_pack(p, &r.what.input);
     if (r.files[SS_HELPER_INPUT] < 0)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for SimGrid's copy of %s", p->name);
+        return ss_nomem(err);
     int rc = ask(&r, err);
     close(r.files[SS_HELPER_INPUT]);
     ss_board_place(board, p, r.what.accounts);
@@ -412,7 +412,7 @@ static int ask_platform(int task, const char *file, int npairs, const char *cons
     r.files[SS_HELPER_INPUT] = r.board ? write_names(file, npairs, hosts, &r.what.input) : -1;
     if (r.files[SS_HELPER_INPUT] < 0) {
         ss_board_free(r.board);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %s", file);
+        return ss_nomem(err);
     }
     int rc = ask(&r, err);
     close(r.files[SS_HELPER_INPUT]);
@@ -445,7 +445,7 @@ int ss_simgrid_ask_routes(const char *file, int npairs, const char *const (*host
         size_t len = strnlen(text.text + at, text.n - at);
         routes[i] = strndup(text.text + at, len);
         if (!routes[i])
-            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the routes of %s", file);
+            rc = ss_nomem(err);
         at += len + 1;
     }
     if (!rc && i < npairs)

@@ -125,5 +125,5 @@ int ss_labour_find(const struct ss_program *p, struct ss_labour *out, struct ss_
     free(parts);
     free(posts);
     free(times);
-    return ok ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d links", p->nlinks);
+    return ok ? SS_OK : ss_nomem(err);
 }

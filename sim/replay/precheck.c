@@ -214,16 +214,14 @@ static int check_class(const struct ss_program *p, int cls, int *seen, struct ss
 int ss_replay_precheck(const struct ss_program *p, struct ss_error *err)
 {
     int rc = check_arrays(p, err);
-    if (!rc)
-        rc = check_network(p, err);
-    if (!rc)
-        rc = check_templates(p, err);
+    SS_THEN(rc, check_network(p, err));
+    SS_THEN(rc, check_templates(p, err));
     if (rc)
         return rc;
     int n = p->ntemplates > p->nclasses ? p->ntemplates : p->nclasses;
     int *seen = ss_calloc((size_t)n + 1, sizeof *seen);
     if (!seen)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while checking %s", p->name);
+        return ss_nomem(err);
     for (int g = 0; g < p->ncollectives && !rc; g++)
         rc = check_collective(p, g, seen, err);
     for (int i = 0; i <= n; i++)

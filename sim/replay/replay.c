@@ -26,7 +26,7 @@ static int outcome(const struct ss_program *p, const struct ss_board *b, struct 
     if (b->status == SS_ERR_DEADLOCK)
         return ss_deadlock_fail(p, b->at, err);
     if (b->status == SS_ERR_NOMEM)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
+        return ss_nomem(err);
     int rc = ss_fail(err, b->status, NULL, 0, "%s", b->message);
     return b->hint[0] ? ss_hint(err, rc, "%s", b->hint) : rc;
 }
@@ -55,7 +55,7 @@ int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *
         return rc;
     struct ss_board *board = ss_board_new(p, engine == SS_ENGINE_SIMGRID, accounts);
     if (!board)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory while replaying %s", p->name);
+        return ss_nomem(err);
     board->full_replay = options->full;
     struct ss_tape tape;
     ss_tape_init(&tape, p, board, observers, nobservers);
@@ -64,12 +64,10 @@ int ss_replay_board(const struct ss_program *p, const struct ss_replay_options *
         ss_tape_end(&tape);
     } else {
         rc = ss_child_replay(p, &tape, board, options, err);
-        if (!rc)
-            rc = confirm_deadlock(p, board, err);
+        SS_THEN(rc, confirm_deadlock(p, board, err));
     }
     ss_tape_free(&tape);
-    if (!rc)
-        rc = outcome(p, board, err);
+    SS_THEN(rc, outcome(p, board, err));
     if (rc)
         ss_board_free(board);
     else

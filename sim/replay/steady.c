@@ -16,7 +16,7 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
     out->source = NULL;
     out->classes = ss_calloc((size_t)p->nclasses, sizeof *out->classes);
     if (!out->classes)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations of %s", times, p->name);
+        return ss_nomem(err);
     for (int c = 0; c < p->nclasses; c++) {
         struct ss_program_class *cls = &out->classes[c];
         size_t n = (size_t)p->classes[c].nslots;
@@ -24,8 +24,7 @@ static int repeat(const struct ss_program *p, int times, struct ss_program *out,
         cls->loop = (struct ss_program_loop){0};
         cls->slots = ss_calloc(n * (size_t)times, sizeof *cls->slots);
         if (!cls->slots)
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d iterations of %s", times,
-                           p->name);
+            return ss_nomem(err);
         for (size_t i = 0; i < (size_t)times * n; i++)
             cls->slots[i] = ss_program_slot_at(&p->classes[c], (int)(i % n));
         cls->nslots = (int)n * times;
@@ -38,8 +37,7 @@ static int replay_times(const struct ss_program *p, int times, const struct ss_r
 {
     struct ss_program loop = {0};
     int rc = repeat(p, times, &loop, err);
-    if (!rc)
-        rc = ss_timeline_replay_with(&loop, how, out, err);
+    SS_THEN(rc, ss_timeline_replay_with(&loop, how, out, err));
     for (int c = 0; loop.classes && c < p->nclasses; c++)
         free(loop.classes[c].slots);
     free(loop.classes);
@@ -75,8 +73,7 @@ int ss_timeline_steady(const struct ss_program *p, const struct ss_replay_option
 {
     struct ss_timeline *two = NULL, *three = NULL;
     int rc = replay_times(p, 2, how, &two, err);
-    if (!rc)
-        rc = replay_times(p, 3, how, &three, err);
+    SS_THEN(rc, replay_times(p, 3, how, &three, err));
     if (!rc) {
         subtract(p, three, two);
         *out = three;

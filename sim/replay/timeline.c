@@ -51,8 +51,7 @@ int ss_timeline_replay_with(const struct ss_program *p, const struct ss_replay_o
     struct ss_timeline *t = timeline_new(p);
     if (!t) {
         ss_board_free(board);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the timeline of %d classes",
-                       p->nclasses);
+        return ss_nomem(err);
     }
     t->iteration_s = board->makespan;
     t->events = board->events;

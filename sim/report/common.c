@@ -107,12 +107,9 @@ int ss_report_warnings(const struct ss_run *run, const struct ss_report_options 
     memset(out, 0, sizeof *out);
     if (u->outcome == SS_OUTCOME_NEAR_LIMIT)
         rc = ss_notes_add(out, "%s", u->reason);
-    if (!rc)
-        rc = add_hope(out, u);
-    if (!rc)
-        rc = ss_notes_add_all(out, &run->plan->warnings);
-    if (!rc)
-        rc = ss_notes_add_all(out, opt->notes);
+    SS_THEN(rc, add_hope(out, u));
+    SS_THEN(rc, ss_notes_add_all(out, &run->plan->warnings));
+    SS_THEN(rc, ss_notes_add_all(out, opt->notes));
     return rc;
 }
 

@@ -363,8 +363,7 @@ int ss_drawing_make(struct ss_drawing *d, const struct ss_platform *p)
         every_route(&g, join_ends);
         rc = add_switches(&g);
     }
-    if (!rc)
-        rc = add_edges(&g);
+    SS_THEN(rc, add_edges(&g));
     if (!rc) {
         set_levels(d);
         rc = ss_drawing_fold(d);

@@ -150,8 +150,7 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err)
         section(page, "inputs", "Configuration");
         rc = ss_html_inputs(page);
     }
-    if (!rc)
-        rc = ss_html_data(page);
+    SS_THEN(rc, ss_html_data(page));
     fprintf(page->out, "<script>\n\"use strict\";\n%s%s%s</script>\n</body>\n</html>\n", ss_page_data_js,
             ss_page_timeline_js, ss_page_charts_js);
     return rc ? ss_fail(err, rc, NULL, 0, "no memory for the page") : SS_OK;

@@ -172,7 +172,7 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
     ss_json_free(document);
     if (text.lost) {
         free(text.at);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the JSON document");
+        return ss_nomem(err);
     }
     fwrite(text.at, 1, text.n, out);
     fputc('\n', out);

@@ -59,12 +59,12 @@ int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, str
     int named = is_named(path), rc = SS_OK;
 
     if (!o)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the output");
+        return ss_nomem(err);
     o->stream = stdout;
     if (named)
         rc = ss_file_begin(path, &o->writer, &o->stream, err);
     if (!rc && named && ends_in_gz(path) && !(o->packed = ss_gzip_open(o->stream)))
-        rc = ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to pack the output");
+        rc = ss_nomem(err);
     if (rc) {
         ss_output_abort(o);
         return rc;

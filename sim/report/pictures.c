@@ -69,16 +69,16 @@ static int replay(struct album *a, int engine, struct ss_error *err)
         observers[n++] = ss_book_observer(&a->book);
     if (r->trace && ss_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end, r->trace,
                                    &a->trace, &observers[n++]))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
+        return ss_nomem(err);
     if (r->kineto && ss_kineto_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end,
                                            r->kineto, &a->kineto, &observers[n++]))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the trace");
+        return ss_nomem(err);
     rc = ss_replay(a->program, engine, observers, n, NULL, err);
     if (rc)
         return rc;
     ss_bins_end(&a->bins);
     if (a->book.failed || (a->trace && ss_trace_failed(a->trace)))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the pictures of %s", a->program->name);
+        return ss_nomem(err);
     return SS_OK;
 }
 
@@ -156,8 +156,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
                        request->window_start, a.makespan);
     double bins = CELLS / (program->nclasses + program->nlinks + 1);
     rc = ss_bins_init(&a.bins, program, a.start, a.end, bins > BINS ? BINS : bins > 50 ? (int)bins : 50);
-    if (!rc)
-        rc = ss_book_init(&a.book, program, a.start, a.end, a.makespan, BOXES);
+    SS_THEN(rc, ss_book_init(&a.book, program, a.start, a.end, a.makespan, BOXES));
     if (!rc && !(extra.overhead = ss_calloc((size_t)program->nclasses + 1, sizeof *extra.overhead)))
         rc = SS_ERR_NOMEM;
     if (rc) {
@@ -165,8 +164,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
     } else {
         fill_extra(&a, &extra);
         rc = replay(&a, engine, err);
-        if (!rc)
-            rc = draw(&a, engine, &extra, err);
+        SS_THEN(rc, draw(&a, engine, &extra, err));
     }
     free(extra.overhead);
     ss_trace_free(a.trace);
@@ -182,8 +180,7 @@ int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline 
 {
     struct ss_program whole;
     int rc = ss_program_unroll(program, &whole, err);
-    if (!rc)
-        rc = draw_all(&whole, timeline, engine, request, err);
+    SS_THEN(rc, draw_all(&whole, timeline, engine, request, err));
     ss_program_unroll_free(&whole);
     return rc;
 }

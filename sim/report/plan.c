@@ -100,7 +100,7 @@ static int gather(const struct ss_run *run, const struct ss_report_options *opt,
     if (*members && !ss_report_warnings(run, opt, warnings))
         return SS_OK;
     free(*members);
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the report");
+    return ss_nomem(err);
 }
 
 int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,

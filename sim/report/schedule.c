@@ -139,7 +139,7 @@ static int draw(struct chart *x, int width, struct ss_error *err)
             print_line(x, r, line, paint, columns);
         }
     }
-    int rc = line && paint ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the chart");
+    int rc = line && paint ? SS_OK : ss_nomem(err);
     free(line);
     free(paint);
     return rc;
@@ -209,8 +209,7 @@ static int show(struct chart *x, double *bubble, double *buffer, struct ss_error
     const double *duration[SS_PHASE_COUNT];
     times_of(x->view, x->s, buffer, duration);
     int rc = ss_schedule_times(x->s, duration, x->start, x->end, err);
-    if (!rc)
-        rc = ss_schedule_bubble(x->s, duration, bubble, err);
+    SS_THEN(rc, ss_schedule_bubble(x->s, duration, bubble, err));
     for (int r = 0; !rc && r < x->s->stages; r++)
         if (x->s->nslots[r])
             x->makespan = fmax(x->makespan, x->end[r][x->s->nslots[r] - 1]);
@@ -232,7 +231,7 @@ int ss_report_schedule(const struct ss_schedule *s, const struct ss_schedule_vie
         n += (size_t)s->nslots[r];
     x.room = ss_calloc(2 * n + p + 4 * (size_t)s->chunks, sizeof *x.room);
     x.start = ss_calloc(2 * p, sizeof *x.start);
-    int rc = x.room && x.start ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the chart");
+    int rc = x.room && x.start ? SS_OK : ss_nomem(err);
     if (!rc) {
         x.end = x.start + p;
         for (size_t r = 0, at = 0; r < p; at += (size_t)s->nslots[r++]) {

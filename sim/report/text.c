@@ -408,8 +408,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     }
     int rc = ss_report_warnings(run, opt, &warnings);
 
-    if (!rc)
-        rc = ss_report_guessed(run, &guessed);
+    SS_THEN(rc, ss_report_guessed(run, &guessed));
     if (rc) {
         ss_notes_free(&warnings);
         ss_notes_free(&guessed);

@@ -178,7 +178,7 @@ static int by_size(const void *pa, const void *pb)
 static int make_room(struct reader *r, int n, struct ss_band_table *t)
 {
     if (ss_grow(&t->by_above, &t->cap, (size_t)(t->n + n), sizeof *t->by_above))
-        return ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(r->err);
     return SS_OK;
 }
 
@@ -221,7 +221,7 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
     int rc;
 
     if (!bands)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     if (csv_path) {
         rc = ss_data_find("validation", csv_path, ".csv", path, sizeof path, err);
         found = !rc;

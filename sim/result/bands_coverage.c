@@ -59,7 +59,7 @@ int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_covera
     memset(out, 0, sizeof *out);
     out->sources = ss_calloc((size_t)t->nkinds + 1, sizeof *out->sources);
     if (!out->sources)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int k = 0; k < t->nkinds; k++)
         hold_kind(t, k, memory, out);
     for (int i = 0; i < out->n; i++) {

@@ -99,7 +99,7 @@ static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_st
                          t};
 
     if (!c.times)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < s->nslots[stage]; i++) {
         const struct ss_slot *slot = &s->slots[stage][i];
         int apart = slot->phase == SS_PHASE_FB && !plan->classes[cls].pairs; /* one after the other */
@@ -221,7 +221,7 @@ int ss_compute_open(const struct ss_run *run, struct ss_compute **out, struct ss
         c->stages = ss_calloc((size_t)run->result->nstages, sizeof *c->stages);
     if (!c || !c->stages) {
         ss_compute_free(c);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     c->nstages = run->result->nstages;
     rc = open_stages(run->plan, run->result, c, err);

@@ -100,7 +100,7 @@ int ss_links_fill(const struct ss_plan *plan, const struct ss_program *p, const 
     r->links = ss_calloc((size_t)p->nlinks + 1, sizeof *r->links);
     if (!both || !r->links || add_all(p, &load)) {
         free(both);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d links", p->nlinks);
+        return ss_nomem(err);
     }
     for (int l = 0; l < p->nlinks; l++) {
         struct ss_link_use *u = &r->links[r->nlinks];

@@ -61,8 +61,7 @@ static int idles_longer(struct paced *p, double *idle, double *out, struct ss_er
     double even = rc ? 0 : idle[p->rank];
     p->even = 0;
     fill_phases(p);
-    if (!rc)
-        rc = ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err);
+    SS_THEN(rc, ss_schedule_makespan_timed(s, slot_seconds, p, &seconds, idle, err));
     *out = rc ? 0 : idle[p->rank] - even;
     return rc;
 }
@@ -91,9 +90,7 @@ static int idles_longer_all(struct paced *p, double *out, struct ss_error *err)
     p->phase = ss_calloc(stages * SS_PHASE_FB * chunks, sizeof *p->phase);
     for (int c = p->plan->nclasses - 1; p->of_stage && c >= 0; c--)
         p->of_stage[p->plan->classes[c].stage] = c;
-    int rc = idle && p->of_stage && p->phase
-                 ? idles_longer(p, idle, out, err)
-                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %zu stages", stages);
+    int rc = idle && p->of_stage && p->phase ? idles_longer(p, idle, out, err) : ss_nomem(err);
     free(p->of_stage);
     free(p->phase);
     free(idle);

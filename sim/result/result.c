@@ -195,7 +195,7 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     const double *duration[SS_PHASE_COUNT];
 
     if (!buffer)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the bubble of %d stages", s->stages);
+        return ss_nomem(err);
     mean_durations(plan, c, buffer, duration);
     int rc = idle_of(s, &plan->classes[c], duration, buffer + SS_PHASE_COUNT * v, idle, err);
     free(buffer);
@@ -288,7 +288,7 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
         r->stages = ss_calloc((size_t)plan->schedule->stages, sizeof *r->stages);
     if (!r || !r->stages) {
         ss_result_free(r);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the result");
+        return ss_nomem(err);
     }
     r->nstages = plan->schedule->stages;
     r->iteration_s = timeline->iteration_s;

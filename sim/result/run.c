@@ -229,21 +229,17 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
                            : build_schedule(s, options->shelf, &out->schedule, err);
-    if (!rc)
-        rc = simulate_near(s, options, out, &spread, err);
+    SS_THEN(rc, simulate_near(s, options, out, &spread, err));
     if (!rc && options->plan.draw_spread)
         rc = find_even(s, options, &out->plan->even_s, err);
-    if (!rc)
-        rc = ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
-                                   err);
+    SS_THEN(rc, ss_result_build_brief(out->plan, out->timeline, options->engine, options->brief, &out->result,
+                                      err));
     if (!rc)
         out->result->spread = spread;
-    if (!rc)
-        rc = find_sensitivity(options, out, err);
+    SS_THEN(rc, find_sensitivity(options, out, err));
     if (!rc && !options->brief)
         rc = ss_timers_fill(out->plan, out->program, out->timeline, out->result, err);
-    if (!rc)
-        rc = ss_links_fill(out->plan, out->program, out->timeline, out->result, err);
+    SS_THEN(rc, ss_links_fill(out->plan, out->program, out->timeline, out->result, err));
     if (rc)
         ss_run_free(out);
     return rc;

@@ -110,7 +110,7 @@ int ss_sensitivity_find(struct ss_program *p, const struct ss_timeline *t, int l
         return rc;
     bandwidth = ss_calloc((size_t)p->nlinks, sizeof *bandwidth);
     if (!bandwidth)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the links of %s", p->name);
+        return ss_nomem(err);
     for (int l = 0; l < p->nlinks; l++)
         bandwidth[l] = p->links[l].bandwidth;
     rc = replay_all(p, bandwidth, loop, out, err);

@@ -138,8 +138,7 @@ static int draw_all(struct draws *d, struct drawn **drawn, struct ss_error *err)
                                  .told = tell,
                                  .told_ctx = (void *)d->options};
     *drawn = ss_calloc((size_t)n, sizeof **drawn);
-    int rc = seconds && *drawn ? ss_pool_run(&pool, seconds, err)
-                               : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d replicas", n);
+    int rc = seconds && *drawn ? ss_pool_run(&pool, seconds, err) : ss_nomem(err);
     for (int i = 0; !rc && i < n; i++)
         (*drawn)[i] = (struct drawn){seconds[i], i};
     if (!rc)

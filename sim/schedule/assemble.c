@@ -19,11 +19,6 @@ static bool computes(const struct ss_action *a)
     return a->kind <= SS_ACTION_PAIR;
 }
 
-static int no_memory(const struct ss_action_table *t)
-{
-    return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %zu ranks", t->rows);
-}
-
 static void count_action(struct assembly *x, const struct ss_action *a)
 {
     int stage = a->stage > a->stage2 ? a->stage : a->stage2;
@@ -109,13 +104,13 @@ static int make_source(struct assembly *x)
     size_t p = x->t->rows;
     struct ss_schedule_source *source = ss_calloc(1, sizeof *source);
     if (!source)
-        return no_memory(x->t);
+        return ss_nomem(x->t->err);
     x->s->source = source;
     ss_copy(source->file, sizeof source->file, x->t->file);
     source->stages = (int)p;
     source->line = ss_calloc(p, sizeof *source->line);
     source->column = ss_calloc(p, sizeof *source->column);
-    return source->line && source->column ? SS_OK : no_memory(x->t);
+    return source->line && source->column ? SS_OK : ss_nomem(x->t->err);
 }
 
 static int fill_rank(struct assembly *x, size_t rank)
@@ -129,7 +124,7 @@ static int fill_rank(struct assembly *x, size_t rank)
     s->source->line[rank] = ss_calloc(row->n, sizeof **s->source->line);
     s->source->column[rank] = ss_calloc(row->n, sizeof **s->source->column);
     if (!slots || !s->source->line[rank] || !s->source->column[rank])
-        return no_memory(x->t);
+        return ss_nomem(x->t->err);
     for (size_t i = 0; i < row->n; i++) {
         static const int phase[] = {SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB};
         const struct ss_action *a = &row->action[i];
@@ -191,16 +186,15 @@ static int assemble(struct assembly *x)
     int *chunks = ss_calloc(p, sizeof *chunks);
     x->rank_of = malloc((size_t)x->stages * sizeof *x->rank_of);
     x->chunk_of = ss_calloc((size_t)x->stages, sizeof *x->chunk_of);
-    int rc = chunks && x->rank_of && x->chunk_of ? SS_OK : no_memory(x->t);
+    int rc = chunks && x->rank_of && x->chunk_of ? SS_OK : ss_nomem(x->t->err);
     for (int v = 0; !rc && v < x->stages; v++)
         x->rank_of[v] = -1;
-    if (!rc)
-        rc = place(x, chunks);
+    SS_THEN(rc, place(x, chunks));
     if (!rc) {
         struct ss_schedule_params params = {
             .stages = (int)p, .chunks = chunks[0], .microbatches = x->microbatches};
         x->s = ss_schedule_alloc(x->t->name, &params, 0);
-        rc = x->s ? make_source(x) : no_memory(x->t);
+        rc = x->s ? make_source(x) : ss_nomem(x->t->err);
     }
     free(chunks);
     if (rc)
@@ -210,10 +204,8 @@ static int assemble(struct assembly *x)
     x->s->pipelines = x->t->pipelines;
     for (size_t r = 0; r < p && !rc; r++)
         rc = fill_rank(x, r);
-    if (!rc)
-        rc = ss_schedule_check(x->s, x->t->err);
-    if (!rc)
-        rc = take_policy(x);
+    SS_THEN(rc, ss_schedule_check(x->s, x->t->err));
+    SS_THEN(rc, take_policy(x));
     return rc ? rc : ss_action_check(x->t, x->s);
 }
 
@@ -221,8 +213,7 @@ int ss_action_assemble(const struct ss_action_table *t, struct ss_schedule **out
 {
     struct assembly x = {.t = t};
     int rc = measure(&x);
-    if (!rc)
-        rc = assemble(&x);
+    SS_THEN(rc, assemble(&x));
     free(x.rank_of);
     free(x.chunk_of);
     if (rc)

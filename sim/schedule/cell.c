@@ -119,7 +119,7 @@ int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action
 {
     while (t->rows <= rank) {
         if (ss_grow(&t->row, &t->cap, t->rows + 1, sizeof *t->row))
-            return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %zu ranks", rank + 1);
+            return ss_nomem(t->err);
         t->row[t->rows++] = (struct ss_action_row){0};
     }
     struct ss_action_row *row = &t->row[rank];
@@ -128,7 +128,7 @@ int ss_action_add(struct ss_action_table *t, size_t rank, const struct ss_action
     if (a->kind < 0)
         return SS_OK;
     if (ss_grow(&row->action, &row->cap, row->n + 1, sizeof *row->action))
-        return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %zu ranks", t->rows);
+        return ss_nomem(t->err);
     row->action[row->n++] = *a;
     return SS_OK;
 }

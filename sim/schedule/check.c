@@ -104,7 +104,7 @@ static int check_placement(const struct ss_schedule *s, struct ss_error *err)
                        s->name, n, s->pipelines);
     char *seen = ss_calloc((size_t)n, 1);
     if (!seen)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d virtual stages", n);
+        return ss_nomem(err);
     for (int v = 0; v < n && !rc; v++) {
         int rank = s->virtual_rank[v], chunk = s->virtual_chunk[v];
         if (rank < 0 || rank >= s->stages || chunk < 0 || chunk >= s->chunks)
@@ -210,8 +210,7 @@ static int check_order(const struct ss_schedule *s, struct ss_error *err)
 {
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
     int *map = ss_schedule_stage_map(s);
-    int rc = at && map ? ss_schedule_relax(s, NULL, NULL, at, NULL, NULL, NULL, err)
-                       : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    int rc = at && map ? ss_schedule_relax(s, NULL, NULL, at, NULL, NULL, NULL, err) : ss_nomem(err);
     for (int r = 0; !rc && r < s->stages; r++)
         if (at[r] < s->nslots[r])
             rc = name_cycle(s, map, at, err);
@@ -227,11 +226,10 @@ int ss_schedule_check(const struct ss_schedule *s, struct ss_error *err)
     for (int r = 0; !rc && r < s->stages; r++) {
         struct checker c = {s, ss_calloc(n, 1), err};
         if (!c.done)
-            return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to check %zu actions", n);
+            return ss_nomem(err);
         for (int i = 0; !rc && i < s->nslots[r]; i++)
             rc = check_slot(&c, r, i);
-        if (!rc)
-            rc = check_complete(&c, r);
+        SS_THEN(rc, check_complete(&c, r));
         free(c.done);
     }
     return rc ? rc : check_order(s, err);

@@ -169,17 +169,14 @@ int ss_action_check(const struct ss_action_table *t, const struct ss_schedule *s
     c.weights = ss_calloc(stages, sizeof *c.weights);
     c.whole = ss_calloc(stages, 1);
     c.reduced = ss_calloc(stages, 1);
-    int rc = c.done && c.weights && c.whole && c.reduced
-                 ? SS_OK
-                 : ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory to check a schedule");
+    int rc = c.done && c.weights && c.whole && c.reduced ? SS_OK : ss_nomem(t->err);
     look_for(&c);
     for (size_t r = 0; r < t->rows && !rc; r++) {
         c.rank = (int)r;
         for (size_t i = 0; i < t->row[r].n && !rc; i++)
             rc = check_action(&c, &t->row[r].action[i]);
     }
-    if (!rc)
-        rc = check_partners(&c);
+    SS_THEN(rc, check_partners(&c));
     free(c.done);
     free(c.weights);
     free(c.whole);

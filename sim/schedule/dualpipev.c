@@ -58,8 +58,8 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
 {
     int p = params->stages, m = params->microbatches,
         rc = ss_schedule_need_chunks("dualpipev", params, 2, err);
-    if (!rc)
-        rc = ss_schedule_need_microbatches("dualpipev", params, 2 * p, "two for each rank fill the V", err);
+    SS_THEN(rc,
+            ss_schedule_need_microbatches("dualpipev", params, 2 * p, "two for each rank fill the V", err));
     if (rc)
         return rc;
     struct ss_order o;

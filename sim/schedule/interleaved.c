@@ -93,7 +93,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (!order || !s) {
         free(order);
         ss_schedule_free(s);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %d slots a rank", 2 * n);
+        return ss_nomem(err);
     }
     fill_order(order, params, group);
     s->p2p = params->overlap_p2p ? SS_P2P_OVERLAPPED : SS_P2P_BATCHED;

@@ -43,8 +43,7 @@ static int run(const struct timing *t, const struct ss_schedule *s, double *end,
     if (rc)
         return rc;
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, end, starts, ends, t->err)
-            : ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, end, starts, ends, t->err) : ss_nomem(t->err);
     free(at);
     return rc;
 }
@@ -74,7 +73,7 @@ static int make_rows(const struct timing *t, const struct ss_schedule *s, double
     if (!times || !rows) {
         free(times);
         free(rows);
-        return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+        return ss_nomem(t->err);
     }
     *start = rows;
     *end = rows + p;
@@ -137,10 +136,8 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     double **start = NULL, **end = NULL, step = 0;
     int lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
     int rc = s->loop_more ? ss_schedule_turns(s, more, &few, t->err) : SS_OK, settled = 1;
-    if (!rc)
-        rc = make_rows(t, few ? few : s, &start, &end);
-    if (!rc)
-        rc = run(t, few ? few : s, NULL, start, end);
+    SS_THEN(rc, make_rows(t, few ? few : s, &start, &end));
+    SS_THEN(rc, run(t, few ? few : s, NULL, start, end));
     if (!rc && rest)
         settled = is_settled(s, end, more + 1, lag, &step);
     if (!rc && settled)
@@ -162,7 +159,7 @@ static int find_spans(const struct timing *t, struct spans *x)
     int more = t->s->loop_short ? t->s->loop_more : t->s->loop_more ? lag_of(t->s) : 0, done = 0;
     x->first = ss_calloc(3 * p, sizeof *x->first);
     if (!x->first)
-        return ss_fail(t->err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", t->s->stages);
+        return ss_nomem(t->err);
     x->end = x->first + p;
     x->work = x->end + p;
     for (; !done; more *= 4)

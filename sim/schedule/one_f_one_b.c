@@ -26,7 +26,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (!order || !s) {
         free(order);
         ss_schedule_free(s);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %d microbatches", m);
+        return ss_nomem(err);
     }
     for (int i = 0; i < m; i++) {
         order[i] = (struct ss_slot){SS_PHASE_F, 0, i, -1, -1};

@@ -56,8 +56,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     int p = params->stages, m = params->microbatches, rc = ss_schedule_need_chunks("1f1b-v", params, 2, err);
     struct ss_order o;
     struct ss_block b;
-    if (!rc)
-        rc = ss_order_begin(&o, "1f1b-v", params, 4 * m, err);
+    SS_THEN(rc, ss_order_begin(&o, "1f1b-v", params, 4 * m, err));
     if (rc)
         return rc;
     if (ss_block_make(&b, p, m, 8 * p + 24)) {

@@ -53,8 +53,7 @@ static int read_csv(struct ss_action_table *t, const char *text, size_t len)
     for (size_t rank = 0; text < end && !rc; rank++, line++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         int column = 1;
-        if (!stop)
-            stop = end;
+        SS_THEN(stop, end);
         if (rank > SS_ACTION_STAGE_MAX)
             return ss_fail(t->err, SS_ERR_INPUT, t->file, line, "more than %d ranks",
                            SS_ACTION_STAGE_MAX + 1);
@@ -104,8 +103,7 @@ int ss_schedule_parse(const char *text, unsigned long len, const char *name, str
         rc = ss_fail(err, SS_ERR_INPUT, name, 0, "this is no text");
     else
         rc = is_own_form(text, len) ? ss_action_read_text(&t, text, len) : read_csv(&t, text, len);
-    if (!rc)
-        rc = ss_action_assemble(&t, out);
+    SS_THEN(rc, ss_action_assemble(&t, out));
     for (size_t r = 0; r < t.rows; r++)
         free(t.row[r].action);
     free(t.row);
@@ -118,8 +116,7 @@ int ss_schedule_load(const char *path, struct ss_schedule **out, struct ss_error
     char *text = NULL;
     size_t len = 0;
     int rc = ss_file_read(path, FILE_MAX, &text, &len, err);
-    if (!rc)
-        rc = ss_schedule_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err);
+    SS_THEN(rc, ss_schedule_parse(text, len, strcmp(path, "-") ? path : "stdin", out, err));
     free(text);
     return rc;
 }

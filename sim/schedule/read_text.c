@@ -84,8 +84,7 @@ static int read_rank(struct reader *r)
             continue;
         a.column = (int)(word - r->start) + 1;
         rc = ss_action_parse(r->t, word, n, &a);
-        if (!rc)
-            rc = ss_action_add(r->t, (size_t)rank, &a);
+        SS_THEN(rc, ss_action_add(r->t, (size_t)rank, &a));
     }
     return rc;
 }
@@ -109,7 +108,7 @@ static int read_warmup(struct reader *r)
     r->t->warmup_line = r->line;
     while (next_number(r, 0, SS_ACTION_MICROBATCH_MAX, &value)) {
         if (ss_grow(&r->t->warmup, &r->t->warmup_cap, r->t->nwarmup + 1, sizeof value))
-            return ss_fail(r->t->err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule");
+            return ss_nomem(r->t->err);
         r->t->warmup[r->t->nwarmup++] = value;
     }
     return r->at == r->end ? SS_OK : fail(r, "warmup: not a number", "one number of forwards a rank");
@@ -170,8 +169,7 @@ int ss_action_read_text(struct ss_action_table *t, const char *text, size_t len)
     int rc = SS_OK;
     for (r.line = 1; text < end && !rc; r.line++) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
-        if (!stop)
-            stop = end;
+        SS_THEN(stop, end);
         const char *comment = memchr(text, '#', (size_t)(stop - text));
         r.start = r.at = text;
         r.end = comment ? comment : stop;

@@ -92,8 +92,7 @@ int ss_schedule_build(const char *name, const struct ss_schedule_params *params,
     int n = find(name);
     if (n >= 0 || !name) {
         int rc = ss_schedule_check_params(name, params, err);
-        if (!rc)
-            rc = table[n]->build(params, out, err);
+        SS_THEN(rc, table[n]->build(params, out, err));
         if (!rc)
             (*out)->sound = 1; /* as tests/unit/schedule prove */
         return rc;

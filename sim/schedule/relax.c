@@ -129,7 +129,7 @@ int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ct
     int rc = SS_OK;
     if (!x.stage_of || !x.before || !x.forward || !x.backward || !x.queue || !x.queued ||
         (!end && !own_end)) {
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to run a schedule of %zu slots", 2 * n);
+        rc = ss_nomem(err);
     } else {
         for (int v = 0; v < (int)stages; v++) {
             x.before[v] = ss_schedule_before(s, v);

@@ -241,6 +241,5 @@ int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_par
 
 int ss_schedule_no_memory(const struct ss_schedule_params *params, struct ss_error *err)
 {
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for a schedule of %d stages and %d microbatches",
-                   params->stages, params->microbatches);
+    return ss_nomem(err);
 }

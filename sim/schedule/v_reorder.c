@@ -196,8 +196,7 @@ int ss_block_build(const char *name, const struct ss_schedule_params *params, ss
     struct ss_order o;
     if (!rc && make(&x, params))
         rc = ss_schedule_no_memory(params, err);
-    if (!rc)
-        rc = ss_order_begin(&o, name, params, 6 * m, err);
+    SS_THEN(rc, ss_order_begin(&o, name, params, 6 * m, err));
     for (int r = 0; !rc && r < p; r++) {
         int first[4];
         pattern(p, r, first);

@@ -41,8 +41,7 @@ static int write_csv(const struct ss_schedule *s, const int *map, FILE *out, str
         n += (size_t)s->nslots[r];
     double *one = ss_calloc((size_t)s->chunks, sizeof *one), *times = ss_calloc(n, sizeof *times);
     double **start = ss_calloc(p, sizeof *start);
-    int rc = one && times && start ? SS_OK
-                                   : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+    int rc = one && times && start ? SS_OK : ss_nomem(err);
     for (int c = 0; !rc && c < s->chunks; c++)
         one[c] = 1;
     for (size_t r = 0, at = 0; !rc && r < p; at += (size_t)s->nslots[r++])
@@ -66,8 +65,7 @@ static void write_text_rank(const struct ss_schedule *s, const int *map, int ran
     int width = 0;
     for (int i = 0; i < s->nslots[rank]; i++) {
         struct ss_action a = action_of(s, map, rank, &s->slots[rank][i]);
-        if (!width)
-            width = fprintf(out, "%srank %d:", i ? "\n" : "", rank);
+        SS_THEN(width, fprintf(out, "%srank %d:", i ? "\n" : "", rank));
         width += fprintf(out, " %s", ss_action_format(&a, word, sizeof word));
         if (width > 110)
             width = 0;
@@ -104,7 +102,7 @@ int ss_schedule_write(const struct ss_schedule *s, int format, FILE *out, struct
     }
     int *map = ss_schedule_stage_map(s);
     if (!map)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for %d ranks", s->stages);
+        return ss_nomem(err);
     int rc = SS_OK;
     if (format == SS_SCHEDULE_CSV)
         rc = write_csv(s, map, out, err);

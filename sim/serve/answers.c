@@ -50,8 +50,7 @@ static int build(const struct question *q, int *status, struct ss_scenario **out
     struct ss_request r;
     int rc = read_job(q, status, &r, err);
 
-    if (!rc)
-        rc = ss_scenario_build(&r, &how, out, err);
+    SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -68,8 +67,7 @@ static int write_run(const struct question *q, FILE *out, int *status, struct ss
     struct ss_scenario *s = NULL;
     int fits, rc = build(q, status, &s, err);
 
-    if (!rc)
-        rc = ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err);
+    SS_THEN(rc, ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err));
     ss_scenario_free(s);
     return rc;
 }
@@ -82,10 +80,8 @@ static int write_timeline(const struct question *q, FILE *out, int *status, stru
     struct ss_picture_request picture = {.gantt = out, .run = &run};
     int rc = build(q, status, &s, err);
 
-    if (!rc)
-        rc = ss_run_scenario(s, &options, &run, err);
-    if (!rc)
-        rc = ss_pictures_draw(run.program, run.timeline, SS_ENGINE_NATIVE, &picture, err);
+    SS_THEN(rc, ss_run_scenario(s, &options, &run, err));
+    SS_THEN(rc, ss_pictures_draw(run.program, run.timeline, SS_ENGINE_NATIVE, &picture, err));
     ss_run_free(&run);
     ss_scenario_free(s);
     return rc;
@@ -114,17 +110,15 @@ static int sweep(const struct question *q, struct ss_sweep *s, const struct ss_r
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d combinations", SS_SERVE_ROWS);
     s->rows = ss_calloc((size_t)total, sizeof *s->rows);
     if (!s->rows)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < total && !rc; i++) {
         rc = ss_sweep_predict(s, i, base, &how, &options, &s->rows[i], err);
         s->nrows += !rc;
     }
     struct ss_notes warnings = {0};
-    if (!rc)
-        rc = ss_sweep_warnings(s, base, &how, &warnings, err);
+    SS_THEN(rc, ss_sweep_warnings(s, base, &how, &warnings, err));
     s->warnings = &warnings;
-    if (!rc)
-        rc = ss_sweep_write(s, 1, out, err);
+    SS_THEN(rc, ss_sweep_write(s, 1, out, err));
     s->warnings = NULL;
     ss_notes_free(&warnings);
     return rc;
@@ -138,15 +132,11 @@ static int write_sweep(const struct question *q, FILE *out, int *status, struct 
     int rc = read_job(q, status, &base, err);
 
     if (!rc && !s)
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
-    if (!rc)
-        rc = vary ? ss_sweep_vary(s, vary, err) : missing(status, "vary", err);
-    if (!rc)
-        rc = check_varied(q, s, err);
-    if (!rc)
-        rc = ss_sweep_check(s, &base, err);
-    if (!rc)
-        rc = sweep(q, s, &base, out, err);
+        rc = ss_nomem(err);
+    SS_THEN(rc, vary ? ss_sweep_vary(s, vary, err) : missing(status, "vary", err));
+    SS_THEN(rc, check_varied(q, s, err));
+    SS_THEN(rc, ss_sweep_check(s, &base, err));
+    SS_THEN(rc, sweep(q, s, &base, out, err));
     if (s)
         free(s->rows);
     free(s);

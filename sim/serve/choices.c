@@ -96,5 +96,5 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
     ss_json_set(o, "start", words(start));
     *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;
     ss_json_free(o);
-    return rc || *out ? rc : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    return rc || *out ? rc : ss_nomem(err);
 }

@@ -16,17 +16,15 @@
 int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, struct ss_error *err)
 {
     struct ss_serve *page = ss_calloc(1, sizeof *page);
-    int rc = page ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = page ? SS_OK : ss_nomem(err);
 
     if (rc)
         return rc;
     ss_request_init(&page->start);
     if (options && options->start)
         rc = ss_request_copy(options->start, &page->start, err);
-    if (!rc)
-        rc = ss_bands_load(NULL, NULL, &page->bands, err);
-    if (!rc)
-        rc = ss_serve_choices(&page->start, &page->choices, err);
+    SS_THEN(rc, ss_bands_load(NULL, NULL, &page->bands, err));
+    SS_THEN(rc, ss_serve_choices(&page->start, &page->choices, err));
     if (rc)
         ss_serve_free(page);
     else

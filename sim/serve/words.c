@@ -111,12 +111,11 @@ int ss_serve_read(const struct ss_serve *page, const char *text, struct ss_reque
         if ((unsigned char)text[i] > '~' || ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i])))
             return ss_fail(err, SS_ERR_USAGE, NULL, 0, "byte %zu of the words is no printable ASCII", i + 1);
     copy = strdup(text);
-    rc = copy ? ss_request_add_place(r, NULL, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = copy ? ss_request_add_place(r, NULL, err) : ss_nomem(err);
     for (char *word = rc ? NULL : strtok_r(copy, " \t\r\n", &rest); word && !rc;
          word = strtok_r(NULL, " \t\r\n", &rest)) {
         rc = check_word(page, before, word, err);
-        if (!rc)
-            rc = ss_request_add(r, word, 0, err);
+        SS_THEN(rc, ss_request_add(r, word, 0, err));
         before = word;
     }
     free(copy);

@@ -77,7 +77,7 @@ static int least_known(const struct fitting *f, const struct ss_fit_answer *answ
 static int mean_square(struct fitting *f, double *out, struct ss_error *err)
 {
     double *r = ss_calloc((size_t)f->o->n + 1, sizeof *r), sum = 0;
-    int n = 0, rc = r ? residuals(f, NULL, r, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int n = 0, rc = r ? residuals(f, NULL, r, err) : ss_nomem(err);
 
     for (int i = 0; i < f->o->n && !rc; i++)
         if (f->use[i])
@@ -228,7 +228,7 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
     static const char *const kinds[] = {"time", "memory", "nccl", "timer", "bench"};
     double *scratch = ss_calloc((size_t)f->o->n + 1, sizeof *scratch);
     int rc = scratch ? ss_observations_predict(f->o, f->c->props, f->c->nprops, x, NULL, f->predicted, err)
-                     : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+                     : ss_nomem(err);
 
     for (int i = 0; i < f->o->n && !rc; i++) {
         struct ss_fit_row *row = &f->c->rows[i];
@@ -267,7 +267,7 @@ static int gather(struct fitting *f, const char *use, int kind, struct left_out 
     double *copy = ss_calloc((size_t)f->o->n + 1, sizeof *copy);
 
     if (!copy)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < f->o->n; i++)
         if (use[i] && f->o->list[i].kind == kind)
             all->errors[all->n++] = ss_error_pct(f->predicted[i], f->o->list[i].measured);
@@ -286,7 +286,7 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     int rc;
 
     if (!use)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     ss_copy(out->name, sizeof out->name, key);
     for (int i = 0; i < f->o->n; i++)
         use[i] = f->o->list[i].fitted &&
@@ -296,12 +296,9 @@ static int fit_without(struct fitting *f, const char *key, const double *start, 
     rc = solve(&part, NULL, err);
     for (int i = 0; i < f->o->n; i++)
         use[i] = !use[i];
-    if (!rc)
-        rc = ss_observations_predict(f->o, f->c->props, f->c->nprops, part.x, use, f->predicted, err);
-    if (!rc)
-        rc = gather(f, use, SS_OBSERVE_TIME, times, &out->error, err);
-    if (!rc)
-        rc = gather(f, use, SS_OBSERVE_MEMORY, memory, &out->memory, err);
+    SS_THEN(rc, ss_observations_predict(f->o, f->c->props, f->c->nprops, part.x, use, f->predicted, err));
+    SS_THEN(rc, gather(f, use, SS_OBSERVE_TIME, times, &out->error, err));
+    SS_THEN(rc, gather(f, use, SS_OBSERVE_MEMORY, memory, &out->memory, err));
     free(use);
     return rc;
 }
@@ -324,7 +321,7 @@ static int leave_out(struct fitting *f, const double *start, struct ss_error *er
     if (!times.errors || !memory.errors || !f->c->left_out) {
         free(times.errors);
         free(memory.errors);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     for (int i = 0; i < f->o->n; i++)
         groups += is_new_key(f->o, i);
@@ -385,7 +382,7 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
     int rc;
 
     c->rows = ss_calloc((size_t)o->n + 1, sizeof *c->rows);
-    rc = c->rows && f.predicted && all ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    rc = c->rows && f.predicted && all ? SS_OK : ss_nomem(err);
     c->nrows = rc ? 0 : o->n;
     c->nskipped = o->nskipped;
     for (int i = 0; i < c->nprops; i++) {
@@ -398,8 +395,7 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
         f.use = all;
         rc = fill_rows(&f, start, 0, err);
     }
-    if (!rc)
-        rc = solve_determined(&f, start, &answer, err);
+    SS_THEN(rc, solve_determined(&f, start, &answer, err));
     if (!rc) {
         take_answer(&f, &answer);
         rc = fill_rows(&f, f.x, 1, err);
@@ -458,13 +454,12 @@ int ss_calibrate(const struct ss_calibrate_options *opt, struct ss_calibration *
         return rc;
     c = ss_calloc(1, sizeof *c);
     if (!c)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     ss_copy(c->leave_out, sizeof c->leave_out, opt->leave_out ? opt->leave_out : "");
     rc = ss_observations_load(opt, &o, &c->notes, err);
     if (!rc) {
         rc = choose_props(opt, c, &o, err);
-        if (!rc)
-            rc = fit_all(opt, c, &o, err);
+        SS_THEN(rc, fit_all(opt, c, &o, err));
         if (!rc)
             note_few(c, &o);
         ss_observations_free(&o);

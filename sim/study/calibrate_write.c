@@ -104,7 +104,7 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
     for (unsigned long i = 0; i < c->notes.n; i++)
         fprintf(out, "note: %s\n", c->notes.text[i]);
     if (c->notes.lost)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the notes");
+        return ss_nomem(err);
     return ss_report_done(out, err);
 }
 
@@ -182,8 +182,7 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
             rc = ss_platform_set(p, c->props[i].id,
                                  ss_study_prop_text(c->props[i].id, c->props[i].after, text, sizeof text),
                                  err);
-    if (!rc)
-        rc = ss_platform_write(p, out, err);
+    SS_THEN(rc, ss_platform_write(p, out, err));
     ss_platform_free(p);
     return rc;
 }

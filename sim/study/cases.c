@@ -26,9 +26,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
                  : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
-    if (!rc)
-        rc = ss_loaded_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name, files,
-                             &c->stack, err);
+    SS_THEN(rc, ss_loaded_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name, files,
+                                &c->stack, err));
     return rc ? rc : ss_sets_apply(&c->request, c->platform, &c->stack, err);
 }
 
@@ -68,8 +67,7 @@ static int read_measured(struct ss_case *c, struct ss_error *err)
     double ms, mib;
     int rc = ss_table_number(c->table, c->row, "iteration_ms", 0, &ms, err);
 
-    if (!rc)
-        rc = ss_table_number(c->table, c->row, "memory_mib", 0, &mib, err);
+    SS_THEN(rc, ss_table_number(c->table, c->row, "memory_mib", 0, &mib, err));
     if (rc)
         return rc;
     c->measured_s = ms / 1e3;
@@ -120,9 +118,8 @@ static int check_words(const struct ss_case *c, struct ss_error *err)
     int rc = check_word(c, "outcome", outcomes, SS_ARRAY_LEN(outcomes),
                         "ok, oom, config-error, framework-error or not-run", err);
 
-    if (!rc)
-        rc = check_word(c, "memory_kind", kinds, SS_ARRAY_LEN(kinds),
-                        "device, reserved, allocated or analytic", err);
+    SS_THEN(rc, check_word(c, "memory_kind", kinds, SS_ARRAY_LEN(kinds),
+                           "device, reserved, allocated or analytic", err));
     return rc ? rc : check_cause(c, err);
 }
 
@@ -140,7 +137,7 @@ static int is_platform(const char *column, const char *chosen)
 int ss_case_finish(struct ss_case *c, struct ss_files *files, struct ss_error *err)
 {
     if (!c->loaded && !(c->loaded = ss_loaded_new()))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     int gpus, rc = load_inputs(c, files, err);
 
     if (rc)
@@ -182,8 +179,7 @@ static int prepare(struct ss_case *c, const struct ss_case_choice *choice, struc
     struct ss_error why = {0};
     int rc = read_measured(c, err);
 
-    if (!rc)
-        rc = check_words(c, err);
+    SS_THEN(rc, check_words(c, err));
     if (rc)
         return rc;
     if (choice && choice->platform &&
@@ -219,7 +215,7 @@ static int load_tables(const char *const *names, int n, struct ss_files *files, 
 
     out->tables = ss_calloc((size_t)n, sizeof(struct ss_table *));
     if (!out->tables)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < n && !rc; i++) {
         rc = ss_table_load(names[i], &out->tables[i], notes, err);
         if (rc)
@@ -230,7 +226,7 @@ static int load_tables(const char *const *names, int n, struct ss_files *files, 
     }
     out->loaded = rc ? NULL : ss_loaded_new();
     if (!rc && (!out->loaded || !(out->cases = ss_calloc((size_t)out->n + 1, sizeof *out->cases))))
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     return rc;
 }
 

@@ -281,10 +281,8 @@ int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_
     ss_request_init(&added);
     leave_out_without(words, kept, sizeof kept);
     rc = ss_study_add_words(&out->request, words);
-    if (!rc)
-        rc = ss_study_add_words(&added, kept);
-    if (!rc)
-        rc = ss_asked_parse(&out->asked, &added, NULL, NULL, NULL);
+    SS_THEN(rc, ss_study_add_words(&added, kept));
+    SS_THEN(rc, ss_asked_parse(&out->asked, &added, NULL, NULL, NULL));
     ss_request_free(&added);
     if (rc)
         ss_request_free(&out->request);

@@ -70,7 +70,7 @@ static int minimise(struct solver *s, double *u)
     int pivot[SS_FIT_MAX];
 
     if (!work)
-        return ss_fail(s->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(s->err);
     double *r = at, *jacobian = r + m, *wa4 = jacobian + (size_t)m * (size_t)n;
     double *diag = wa4 + m, *qtf = diag + n, *wa1 = qtf + n, *wa2 = wa1 + n, *wa3 = wa2 + n;
     lmdif(residuals, s, m, n, u, r, 1e-6, 1e-6, 0, 50 * (n + 1), 1e-7, diag, 1, 1.0, 0, &evaluations,
@@ -86,7 +86,7 @@ static int differentiate(struct solver *s, const double *x, double *jacobian)
 {
     const struct ss_fit_problem *p = s->p;
     double *low = ss_calloc((size_t)p->m + 1, sizeof *low), y[SS_FIT_MAX];
-    int rc = low ? SS_OK : ss_fail(s->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = low ? SS_OK : ss_nomem(s->err);
 
     for (int i = 0; i < p->n && !rc; i++) {
         double range = p->hi[i] - p->lo[i], a = fmax(p->lo[i], x[i] - STEP * range),
@@ -95,8 +95,7 @@ static int differentiate(struct solver *s, const double *x, double *jacobian)
         y[i] = a;
         rc = p->residuals(p->ctx, y, low, s->err);
         y[i] = b;
-        if (!rc)
-            rc = p->residuals(p->ctx, y, high, s->err);
+        SS_THEN(rc, p->residuals(p->ctx, y, high, s->err));
         for (int k = 0; k < p->m && !rc; k++)
             high[k] = (high[k] - low[k]) * range / (b - a);
     }
@@ -158,14 +157,13 @@ static int find_statistics(struct solver *s, const double *x, struct ss_fit_answ
     const struct ss_fit_problem *p = s->p;
     double a[SS_FIT_MAX][SS_FIT_MAX] = {{0}}, v[SS_FIT_MAX][SS_FIT_MAX] = {{0}}, sum = 0;
     double *jacobian = ss_calloc((size_t)p->m * (size_t)p->n + (size_t)p->m + 1, sizeof *jacobian), *r;
-    int rc = jacobian ? SS_OK : ss_fail(s->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = jacobian ? SS_OK : ss_nomem(s->err);
 
     if (rc)
         return rc;
     r = jacobian + (size_t)p->m * (size_t)p->n;
     rc = differentiate(s, x, jacobian);
-    if (!rc)
-        rc = p->residuals(p->ctx, x, r, s->err);
+    SS_THEN(rc, p->residuals(p->ctx, x, r, s->err));
     for (int i = 0; i < p->m && !rc; i++)
         sum += r[i] * r[i];
     for (int i = 0; i < p->n && !rc; i++) {

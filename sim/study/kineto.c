@@ -29,7 +29,7 @@ struct reader {
 
 static int no_memory(const struct reader *r)
 {
-    return ss_fail(r->json.err, SS_ERR_NOMEM, r->json.name, 0, "no memory for %zu kernels", r->t->n);
+    return ss_nomem(r->json.err);
 }
 
 /* ---- values: the token is at hand ---- */
@@ -204,8 +204,7 @@ static int read_events(struct reader *r)
         clear(&r->event);
         while (!rc && (field = ss_json_stream_key(&r->json, &begins)) == 1)
             rc = read_field(r);
-        if (!rc)
-            rc = field < 0 ? field : take_event(r);
+        SS_THEN(rc, field < 0 ? field : take_event(r));
     }
     return rc ? rc : more;
 }
@@ -284,7 +283,7 @@ static int read_trace(FILE *in, const char *name, struct ss_gpu_trace *t, struct
     struct reader *r = ss_calloc(1, sizeof *r);
 
     if (!r)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read a trace");
+        return ss_nomem(err);
     r->t = t;
     r->out = out;
     ss_json_stream_begin(&r->json, in, name, err);

@@ -57,7 +57,7 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
     } else {
         copy = ss_calloc(len + 1, 1);
         if (!copy)
-            return ss_fail(err, SS_ERR_NOMEM, name, 0, "out of memory");
+            return ss_nomem(err);
         memcpy(copy, text, len);
     }
     rc = read_lines(copy, len, line, reader);

@@ -90,7 +90,7 @@ static int read_rows(struct reader *r, struct ss_bench *out)
             continue;
         }
         if (ss_grow(&out->points, &cap, (size_t)out->npoints + 1, sizeof point))
-            rc = ss_fail(r->err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+            rc = ss_nomem(r->err);
         else
             out->points[out->npoints++] = point;
     }
@@ -138,7 +138,7 @@ static int keep(struct ss_bench_table *table, const struct ss_card *card, struct
 {
     struct reader r = {.table = table, .card = card, .err = err};
     struct ss_bench *b = ss_calloc(1, sizeof *b);
-    int rc = b ? read_rows(&r, b) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = b ? read_rows(&r, b) : ss_nomem(err);
 
     ss_bench_table_free(table);
     if (rc)
@@ -155,8 +155,7 @@ int ss_bench_parse(const char *text, size_t len, const char *name, const struct 
     struct ss_csv *csv = NULL;
     int rc = ss_csv_parse(text, len, name, &csv, err);
 
-    if (!rc)
-        rc = find_columns(csv, &table, err);
+    SS_THEN(rc, find_columns(csv, &table, err));
     return rc ? rc : keep(&table, card, out, err);
 }
 

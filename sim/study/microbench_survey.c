@@ -34,7 +34,7 @@ static int load_machines(struct survey_reader *r, const char *stack, struct ss_f
 
     r->machines = ss_calloc(n + 1, sizeof *r->machines);
     if (!rc && !r->machines)
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     for (size_t i = 0; i < n && !rc; i++) {
         struct machine *m = &r->machines[r->nmachines];
         rc = ss_platform_load(names[i], &options, &m->platform, err);
@@ -166,10 +166,8 @@ static int by_name(const void *a, const void *b)
     const struct ss_survey_group *x = a, *y = b;
     int order = (x->why != NULL) - (y->why != NULL);
 
-    if (!order)
-        order = strcmp(x->gpu, y->gpu);
-    if (!order)
-        order = strcmp(x->kind, y->kind);
+    SS_THEN(order, strcmp(x->gpu, y->gpu));
+    SS_THEN(order, strcmp(x->kind, y->kind));
     return order || !x->why ? order : strcmp(x->why, y->why);
 }
 
@@ -180,7 +178,7 @@ static int fill_groups(struct ss_survey *s, struct ss_error *err)
     s->groups = ss_calloc((size_t)s->nrows + 1, sizeof *s->groups);
     if (!errors || !s->groups) {
         free(errors);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     for (int i = 0; i < s->nrows; i++) {
         group_of(s, &s->rows[i])->rows++;
@@ -204,7 +202,7 @@ static int read_rows(struct survey_reader *r, struct ss_error *err)
 
     r->out->rows = ss_calloc(n + 1, sizeof *r->out->rows);
     if (!r->out->rows)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (size_t i = 0; i < n; i++) {
         struct ss_bench_row row;
         struct ss_survey_row *out = &r->out->rows[r->out->nrows++];
@@ -218,14 +216,12 @@ int ss_survey_microbench(const char *path, const char *stack, struct ss_files *f
                          struct ss_error *err)
 {
     struct survey_reader r = {.out = ss_calloc(1, sizeof *r.out)};
-    int rc = r.out ? ss_files_add(files, path, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = r.out ? ss_files_add(files, path, err) : ss_nomem(err);
 
-    if (!rc)
-        rc = ss_bench_table_load(path, &r.table, err);
+    SS_THEN(rc, ss_bench_table_load(path, &r.table, err));
     if (!rc) {
         rc = load_machines(&r, stack, files, err);
-        if (!rc)
-            rc = read_rows(&r, err);
+        SS_THEN(rc, read_rows(&r, err));
         ss_bench_table_free(&r.table);
     }
     for (size_t i = 0; i < r.nmachines; i++)

@@ -26,11 +26,6 @@ struct reader {
     struct ss_error *err;
 };
 
-static int out_of_memory(struct reader *r)
-{
-    return ss_fail(r->err, SS_ERR_NOMEM, r->file, 0, "out of memory");
-}
-
 static int second_run(struct reader *r)
 {
     ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "a second run of nccl-tests, after %d sizes of the first",
@@ -84,7 +79,7 @@ static int read_device(struct reader *r, char *words[], int n)
         return SS_OK;
     if (ss_grow(&r->hosts, &r->host_cap, r->nhosts + 1, sizeof *r->hosts) ||
         !(r->hosts[r->nhosts] = strdup(words[i + 1])))
-        return out_of_memory(r);
+        return ss_nomem(r->err);
     r->nhosts++;
     return SS_OK;
 }
@@ -192,7 +187,7 @@ static int read_point(struct reader *r, char *words[], int n)
         best = best == 0 || us < best ? us : best;
     }
     if (ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points))
-        return out_of_memory(r);
+        return ss_nomem(r->err);
     log->points[log->npoints++] = (struct ss_nccl_point){bytes, best * 1e-6};
     if (r->algbw >= 0 && r->algbw + 1 < there && !ss_parse_double(words[r->algbw - blank], &algbw) &&
         !ss_parse_double(words[r->algbw + 1 - blank], &busbw) && algbw >= 1 && busbw > 0 && busbw < 1e6)
@@ -256,9 +251,8 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
     r.log = ss_calloc(1, sizeof *r.log);
     if (r.log)
         r.log->per_thread = 1;
-    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : out_of_memory(&r);
-    if (!rc)
-        rc = finish(&r);
+    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
+    SS_THEN(rc, finish(&r));
     ss_names_free(r.hosts, r.nhosts);
     if (rc)
         ss_nccl_free(r.log);

@@ -142,9 +142,7 @@ static int read_row(struct reader *r)
                                      .device = (short)device_of(r, field[DEVICE]),
                                      .work = (signed char)work,
                                      .label = (signed char)ss_kineto_label(work, field[NAME], "")};
-    return ss_gpu_trace_add(r->t, field[NAME], span)
-               ? ss_fail(r->err, SS_ERR_NOMEM, r->file, 0, "no memory for %zu kernels", r->t->n)
-               : SS_OK;
+    return ss_gpu_trace_add(r->t, field[NAME], span) ? ss_nomem(r->err) : SS_OK;
 }
 
 /* The table ends at an empty line: another report may follow. */
@@ -155,7 +153,7 @@ static int read_table(FILE *in, const char *name, struct ss_gpu_trace *t, struct
     int more = 0;
 
     if (!r)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read a trace");
+        return ss_nomem(err);
     r->in = in;
     r->file = name;
     r->t = t;

@@ -25,7 +25,7 @@ const struct ss_run_options ss_calibrate_run = {
 static int add(struct ss_observations *o, const struct ss_observation *what, struct ss_error *err)
 {
     if (ss_grow(&o->list, &o->cap, (size_t)o->n + 1, sizeof *o->list))
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     o->list[o->n++] = *what;
     return SS_OK;
 }
@@ -91,7 +91,7 @@ static int add_timer_rows(struct ss_observations *o, const struct ss_timer_rows 
     int n = 0, rc;
 
     if (!own)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     for (int i = 0; i < rows->n; i++)
         if (!strcmp(rows->rows[i].run, run->id))
             own[n++] = rows->rows[i].timer;
@@ -143,8 +143,7 @@ static int load_runs(const struct ss_calibrate_options *opt, struct ss_observati
         ss_copy(what.id, sizeof what.id, ss_table_get(c->table, c->row, "id"));
         set_key(c, what.id, opt->leave_out, what.key, sizeof what.key);
         rc = add(o, &what, err);
-        if (!rc)
-            rc = add_timer_rows(o, &timers, &what, opt->fit_timers, notes, err);
+        SS_THEN(rc, add_timer_rows(o, &timers, &what, opt->fit_timers, notes, err));
     }
     if (!rc)
         note_strangers(o, &timers, notes);
@@ -169,8 +168,7 @@ static int check_card(const struct ss_calibrate_options *opt, const struct ss_jo
     if (rc || !found)
         return rc;
     rc = ss_platform_load(opt->platform, &options, &fitted, err);
-    if (!rc)
-        rc = ss_platform_load(job->platform, &options, &named, err);
+    SS_THEN(rc, ss_platform_load(job->platform, &options, &named, err));
     if (!rc && strcmp(ss_platform_card(fitted)->name, ss_platform_card(named)->name) != 0) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->job, 0, "a job of %s, but %s is to be fitted",
                      ss_platform_card(named)->name, ss_platform_card(fitted)->name);
@@ -188,12 +186,9 @@ static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, s
 
     ss_asked_init(&c->asked);
     int rc = ss_request_read(&c->request, 2, words, err);
-    if (!rc)
-        rc = ss_asked_parse(&c->asked, &c->request, NULL, NULL, err);
-    if (!rc)
-        rc = ss_request_files(&c->request, opt->files, err);
-    if (!rc)
-        rc = ss_data_note("workloads/models", c->asked.job.model_ref, ".json", opt->files, err);
+    SS_THEN(rc, ss_asked_parse(&c->asked, &c->request, NULL, NULL, err));
+    SS_THEN(rc, ss_request_files(&c->request, opt->files, err));
+    SS_THEN(rc, ss_data_note("workloads/models", c->asked.job.model_ref, ".json", opt->files, err));
     return rc;
 }
 
@@ -220,15 +215,13 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
                      log->global_batch, c->asked.job.global_batch, opt->job);
         ss_hint(err, rc, "give the flags of the run that printed this log");
     }
-    if (!rc)
-        rc = check_card(opt, &c->asked.job, err);
+    SS_THEN(rc, check_card(opt, &c->asked.job, err));
     ss_copy(c->asked.job.platform, sizeof c->asked.job.platform, opt->platform);
     if (opt->stack)
         ss_copy(c->asked.job.stack, sizeof c->asked.job.stack, opt->stack);
     if (opt->spread)
         c->asked.job.spread = *opt->spread;
-    if (!rc)
-        rc = ss_case_finish(c, opt->files, err);
+    SS_THEN(rc, ss_case_finish(c, opt->files, err));
     if (!rc) {
         what.measured = c->measured_s;
         ss_copy(what.id, sizeof what.id, opt->log);
@@ -240,8 +233,7 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
                  opt->log);
         ss_note(notes, "%s", text);
     }
-    if (!rc)
-        rc = add_timers(o, log->timers, log->ntimers, &what, opt->fit_timers, notes, err);
+    SS_THEN(rc, add_timers(o, log->timers, log->ntimers, &what, opt->fit_timers, notes, err));
     ss_train_log_free(log);
     return rc;
 }
@@ -318,8 +310,7 @@ static int load_bench(const struct ss_calibrate_options *opt, struct ss_observat
 
     if (!rc && opt->stack)
         rc = ss_stack_load_with(opt->stack, ss_platform_card(o->machine)->name, opt->files, &o->stack, err);
-    if (!rc)
-        rc = ss_bench_load(opt->microbench, ss_platform_card(o->machine), &o->bench, err);
+    SS_THEN(rc, ss_bench_load(opt->microbench, ss_platform_card(o->machine), &o->bench, err));
     if (rc)
         return rc;
     o->nskipped += o->bench->nskipped;

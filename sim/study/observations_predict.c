@@ -75,7 +75,7 @@ static int predict_runs(struct runs *r, const char *use, const struct ss_fit_pro
     }
     r->out = ss_calloc((size_t)r->n + 1, sizeof *r->out);
     if (!r->of_case || !r->out)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d observations", o->n);
+        return ss_nomem(err);
     const struct ss_pool pool = {.workers = {.n = r->n < FEW ? 1 : o->workers.n},
                                  .nitems = r->n,
                                  .size = sizeof *r->out,
@@ -123,8 +123,7 @@ int ss_observations_predict(struct ss_observations *o, const struct ss_fit_prop 
 
     if (o->machine)
         rc = set_props(props, nprops, x, o->machine, o->bench ? &o->stack : NULL, err);
-    if (!rc)
-        rc = predict_runs(&r, use, props, nprops, x, err);
+    SS_THEN(rc, predict_runs(&r, use, props, nprops, x, err));
     if (!rc)
         fill(o, &r, use, predicted);
     free(r.of_case);

@@ -59,8 +59,7 @@ int ss_fit_prop_parse(const char *text, struct ss_fit_prop *out, struct ss_error
     }
     snprintf(low, sizeof low, "%.*s", (int)(colon - equal - 1), equal + 1);
     rc = read_bound(prop, low, &out->lo, err);
-    if (!rc)
-        rc = read_bound(prop, colon + 1, &out->hi, err);
+    SS_THEN(rc, read_bound(prop, colon + 1, &out->hi, err));
     if (!rc && !(out->lo < out->hi))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "--prop %.100s: the lower bound is not below the upper one",
                      text);

@@ -54,7 +54,7 @@ static int start(const char *const *names, int n, struct ss_comparison **out, st
     }
     if (!c || !c->rows) {
         ss_comparison_free(c);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+        return ss_nomem(err);
     }
     for (int i = 0; i < c->n; i++) {
         ss_schedule_known(i, &name, NULL);
@@ -130,7 +130,7 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     double share = (double)s->stages / ss_schedule_depth(s), worst = 0;
     double *buffer = ss_calloc(4 * v + p, sizeof *buffer), *idle = buffer + 4 * v;
     if (!buffer)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+        return ss_nomem(err);
     for (size_t c = 0; c < v; c++) {
         buffer[c] = times[0] * share;
         buffer[v + c] = (times[1] + times[2]) * share;
@@ -142,8 +142,7 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     for (size_t r = 0; !rc && r < p; r++)
         worst = fmax(worst, idle[r]);
     row->summary.bubble_fraction = row->summary.iteration_s > 0 ? worst / row->summary.iteration_s : 0;
-    if (!rc)
-        rc = ss_schedule_bubble(s, duration, idle, err);
+    SS_THEN(rc, ss_schedule_bubble(s, duration, idle, err));
     for (size_t r = 0; !rc && r < p; r++)
         row->inner_bubble = fmax(row->inner_bubble, idle[r]);
     if (!rc && draw)
@@ -175,8 +174,7 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
     int rc = params && times
                  ? check_size(params, err)
                  : ss_fail(err, SS_ERR_USAGE, NULL, 0, "no numbers or times to compare schedules with");
-    if (!rc)
-        rc = start(names, n, &c, err);
+    SS_THEN(rc, start(names, n, &c, err));
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_compare_row *row = &c->rows[i];
         struct ss_schedule_params own = *params;
@@ -192,9 +190,8 @@ int ss_compare_integers(const char *const *names, int n, const struct ss_schedul
             rc = ss_fail(&e, SS_ERR_CONFIG, NULL, 0, "has %d ranks and %d microbatches, not %d and %d",
                          s->stages, s->microbatches * copies, params->stages, params->microbatches);
         if (!rc && describe(row, s))
-            rc = ss_fail(&e, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
-        if (!rc)
-            rc = time_integers(row, s, times, draw, &e);
+            rc = ss_nomem(&e);
+        SS_THEN(rc, time_integers(row, s, times, draw, &e));
         rc = refused(row, rc, &e, err);
         ss_schedule_free(s);
     }
@@ -233,10 +230,8 @@ static int build_with(const struct ss_scenario *s, const char *schedule, int chu
         chunks = 1;
     snprintf(text, sizeof text, "%d", chunks);
     rc = ss_request_set(&r, "--schedule", schedule, err);
-    if (!rc)
-        rc = ss_request_set(&r, "--vp", text, err);
-    if (!rc)
-        rc = ss_scenario_build(&r, &like, out, err);
+    SS_THEN(rc, ss_request_set(&r, "--vp", text, err));
+    SS_THEN(rc, ss_scenario_build(&r, &like, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -256,7 +251,7 @@ static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
     if (!rc) {
         rc = describe(row, run.schedule);
         if (rc)
-            ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to compare schedules");
+            ss_nomem(err);
         else
             take_result(row, &run);
         if (!rc && draw)
@@ -276,8 +271,7 @@ int ss_compare_job(const char *const *names, int n, const struct ss_scenario *s,
     struct ss_comparison *c = NULL;
     struct ss_bands *bands = NULL;
     int rc = start(names, n, &c, err);
-    if (!rc)
-        rc = ss_bands_load(NULL, NULL, &bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, NULL, &bands, err));
     options.bands = bands;
     for (int i = 0; !rc && i < c->n; i++) {
         struct ss_error e = {0};

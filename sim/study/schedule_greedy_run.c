@@ -40,8 +40,7 @@ static int run_v(struct ss_greedy *g, int fill_forward, int fill_backward, ss_gr
     for (int n = 0; n < MOST_RETRIES && !rc; n++) {
         ss_greedy_begin(g);
         rc = ss_greedy_v(g, fill_forward, fill_backward);
-        if (!rc)
-            rc = finish(g, take, user);
+        SS_THEN(rc, finish(g, take, user));
         if (g->failed || ss_greedy_worst(g) >= best)
             break;
         best = g->most_approved = ss_greedy_worst(g);

@@ -91,10 +91,8 @@ static int build_placed(const struct ss_scenario *s, const char *schedule, struc
         return rc;
     snprintf(text, sizeof text, "%lld", (long long)batch);
     rc = ss_request_set(&r, "--global-batch-size", text, err);
-    if (!rc)
-        rc = ss_request_set(&r, "--schedule", schedule, err);
-    if (!rc)
-        rc = ss_scenario_build(&r, &like, out, err);
+    SS_THEN(rc, ss_request_set(&r, "--schedule", schedule, err));
+    SS_THEN(rc, ss_scenario_build(&r, &like, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -130,7 +128,7 @@ int ss_search_from_job(const struct ss_scenario *s, int v_shape, struct ss_searc
         *out = make(&run, chunks, ss_job_microbatches(s->job, s->world_size), v_shape);
         ss_run_free(&run);
         if (!*out)
-            rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search schedules");
+            rc = ss_nomem(err);
     }
     ss_scenario_free(placed);
     return rc;

@@ -40,10 +40,8 @@ int ss_search_layout_build(const struct ss_scenario *s, const struct ss_search_l
     rc = ss_request_set(&r, "--pp", pp, err);
     if (!rc && (row->chunks > 1 || ss_job_chunks(s->job) > 1))
         rc = ss_request_set(&r, "--vp", row->v_shape ? "1" : vp, err);
-    if (!rc)
-        rc = ss_request_set(&r, "--schedule", ss_schedule_undemanding(row->chunks, row->v_shape), err);
-    if (!rc)
-        rc = ss_scenario_build(&r, &like, out, err);
+    SS_THEN(rc, ss_request_set(&r, "--schedule", ss_schedule_undemanding(row->chunks, row->v_shape), err));
+    SS_THEN(rc, ss_scenario_build(&r, &like, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -62,8 +60,7 @@ static int find_order(const struct ss_scenario *s, const struct ss_layout_option
     q->steps = o->steps > 0 ? o->steps : ss_search_usual_steps(q) / SHARE + 1;
     q->progress = o->progress;
     rc = isfinite(o->cap) ? ss_search_limit(q, o->cap, err) : SS_OK;
-    if (!rc)
-        rc = ss_search_run(q, &found, err);
+    SS_THEN(rc, ss_search_run(q, &found, err));
     if (!rc) {
         row->length = found->length;
         row->lower_bound = found->lower_bound;
@@ -114,10 +111,8 @@ static int try_layout(const struct ss_scenario *s, const struct ss_layout_option
     struct ss_scenario *own = NULL;
     struct ss_error e = {0};
     int rc = ss_search_layout_build(s, row, &own, &e);
-    if (!rc)
-        rc = find_order(own, o, row, &e);
-    if (!rc)
-        rc = replay_order(own, o, row, &e);
+    SS_THEN(rc, find_order(own, o, row, &e));
+    SS_THEN(rc, replay_order(own, o, row, &e));
     ss_scenario_free(own);
     return ss_search_layout_end(rc, &e, row, err);
 }
@@ -167,7 +162,7 @@ int ss_search_layouts_run(const struct ss_scenario *s, const struct ss_layout_op
     o = o ? o : &usual;
     struct ss_study_part part = {.whole = &o->progress};
     struct ss_layout_options of_part = *o;
-    int rc = l ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+    int rc = l ? SS_OK : ss_nomem(err);
     of_part.progress = (struct ss_study_progress){ss_study_tell_part, &part};
     for (int i = 0; !rc && i < l->n; i++) {
         struct ss_summary *own = &l->rows[i].summary;

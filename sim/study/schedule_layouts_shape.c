@@ -53,7 +53,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
     struct ss_search *q = divide(whole, row);
     struct ss_search_result *found = NULL;
     if (!q)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+        return ss_nomem(err);
     q->seed = o->seed;
     q->steps = o->steps;
     q->progress = o->progress;
@@ -61,7 +61,7 @@ static int find_order(const struct ss_search *whole, const struct ss_layout_opti
     if (!rc)
         take_result(whole, found, row);
     if (!rc && o->draw && ss_search_strip(q, found->schedule, &row->strip))
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw layouts");
+        rc = ss_nomem(err);
     if (!rc) {
         row->schedule = found->schedule;
         found->schedule = NULL;
@@ -94,7 +94,7 @@ int ss_search_layouts_of_shape(const struct ss_search *whole, const struct ss_la
         l->rows = ss_calloc(3, sizeof *l->rows);
     if (!l || !l->rows) {
         free(l);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to search layouts");
+        return ss_nomem(err);
     }
     l->best = -1;
     for (int i = 0; !rc && i < part.n; i++) {

@@ -30,8 +30,7 @@ static int try_placement(const struct ss_scenario *s, const struct ss_search *q,
     double length = 0;
     int rc = ss_search_layout_build(s, row, &placed, err);
 
-    if (!rc)
-        rc = ss_search_from_job(placed, row->v_shape, &own, err);
+    SS_THEN(rc, ss_search_from_job(placed, row->v_shape, &own, err));
     if (!rc) {
         own->split = q->split;
         own->barrier = own->barrier && q->barrier;

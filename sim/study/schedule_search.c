@@ -366,16 +366,12 @@ int ss_search_run(const struct ss_search *q, struct ss_search_result **out, stru
         r->peak = ss_calloc((size_t)q->stages, sizeof *r->peak);
     if (!r || !r->peak || !x.now || !x.next || !x.order || !x.best)
         rc = SS_ERR_NOMEM;
-    if (!rc)
-        rc = climb(&x, q->steps > 0 ? q->steps : ss_search_usual_steps(q));
-    if (!rc)
-        rc = ss_greedy_run(q, x.order, take_greedy, &x);
-    if (!rc)
-        rc = try_known(&x, r);
+    SS_THEN(rc, climb(&x, q->steps > 0 ? q->steps : ss_search_usual_steps(q)));
+    SS_THEN(rc, ss_greedy_run(q, x.order, take_greedy, &x));
+    SS_THEN(rc, try_known(&x, r));
     if (!rc && x.best_measure.feasible)
         rc = polish(&x);
-    if (!rc)
-        rc = finish(&x, r, err);
+    SS_THEN(rc, finish(&x, r, err));
     ss_study_tell(&q->progress, 1);
     if (rc == SS_ERR_NOMEM)
         ss_fail(err, rc, NULL, 0, "no memory to search schedules of %d stages", q->stages);

@@ -60,8 +60,7 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
         start[r] = room + at;
         start[p + r] = room + n + at;
     }
-    if (!rc)
-        rc = ss_schedule_times(s, duration, start, start ? start + p : NULL, err);
+    SS_THEN(rc, ss_schedule_times(s, duration, start, start ? start + p : NULL, err));
     for (int r = 0; !rc && r < s->stages; r++)
         for (int i = 0; !rc && i < s->nslots[r]; i++) {
             const struct ss_slot *slot = &s->slots[r][i];
@@ -147,7 +146,7 @@ int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE
     struct ss_schedule_strip *strips = ss_calloc((size_t)n + 1, sizeof *strips);
     int drawn = 0, rc;
     if (!strips)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory to draw schedules");
+        return ss_nomem(err);
     for (int i = 0; i < n; i++) {
         struct ss_schedule_strip shown = {0};
         const struct ss_summary *summary;

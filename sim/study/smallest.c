@@ -62,10 +62,8 @@ static int changed(const struct ss_scenario *s, const struct layout *l, const ch
         return rc;
     snprintf(batch, sizeof batch, "--mbs 1 --gbs %d", l->nodes * l->per_node / l->tp);
     rc = ss_study_add_words(&r, words);
-    if (!rc)
-        rc = ss_study_add_words(&r, batch);
-    if (!rc)
-        rc = ss_scenario_build(&r, &like, out, NULL);
+    SS_THEN(rc, ss_study_add_words(&r, batch));
+    SS_THEN(rc, ss_scenario_build(&r, &like, out, NULL));
     ss_request_free(&r);
     return rc;
 }

@@ -72,9 +72,7 @@ int ss_sweep_arrange(struct ss_sweep *s, const struct ss_sweep_order *order, int
         else
             keys[n++] = (struct keyed){key_of(u, order), i};
     }
-    int rc = keys && rows
-                 ? SS_OK
-                 : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", s->nrows);
+    int rc = keys && rows ? SS_OK : ss_nomem(err);
     if (!rc && n) {
         qsort(keys, (size_t)n, sizeof *keys, by_key);
         for (int i = 0; i < n; i++)

@@ -40,8 +40,7 @@ static int predict(const struct ss_request *r, const struct ss_scenario_options 
     /* a file of links may come to lie where another was, with other values */
     if (!rc && ss_platform_is_template(scenario->platform))
         with.plan.shelf = with.shelf;
-    if (!rc)
-        rc = ss_predict(scenario, &with, out, err);
+    SS_THEN(rc, ss_predict(scenario, &with, out, err));
     ss_scenario_free(scenario);
     return rc;
 }
@@ -58,8 +57,7 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
         return rc;
     ss_sweep_combination(s, i, out);
     rc = add_words(s, out, &r, &why);
-    if (!rc)
-        rc = predict(&r, how, options, &out->summary, &why);
+    SS_THEN(rc, predict(&r, how, options, &out->summary, &why));
     ss_request_free(&r);
     if (ss_status_refuses(rc)) {
         ss_summary_refuse(&why, &out->summary);
@@ -79,8 +77,7 @@ static int row_warnings(const struct ss_sweep *s, int row, const struct ss_reque
     if (rc)
         return rc;
     rc = add_words(s, &s->rows[row], &r, err);
-    if (!rc)
-        rc = ss_warnings_find(&r, how, out, err);
+    SS_THEN(rc, ss_warnings_find(&r, how, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -98,8 +95,7 @@ int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
     if (first > last)
         return SS_OK;
     rc = row_warnings(s, first, base, how, &one, err);
-    if (!rc)
-        rc = row_warnings(s, last, base, how, &other, err);
+    SS_THEN(rc, row_warnings(s, last, base, how, &other, err));
     for (unsigned long i = 0; i < one.n && !rc; i++)
         for (unsigned long k = 0; k < other.n && !rc; k++)
             if (!strcmp(one.text[i], other.text[k]))
@@ -150,8 +146,7 @@ static int build(const struct work *w, int f, int i, struct ss_scenario **like, 
     row.at[f] = i;
     how.like = *like;
     rc = add_words(w->sweep, &row, &r, &why);
-    if (!rc)
-        rc = ss_scenario_build(&r, &how, &scenario, &why);
+    SS_THEN(rc, ss_scenario_build(&r, &how, &scenario, &why));
     if (!rc && ss_schedule_is_file(scenario->job->schedule))
         rc = ss_files_add(how.files, scenario->job->schedule, &why);
     ss_request_free(&r);
@@ -187,12 +182,11 @@ static int predict_all(struct work *w, struct ss_sweep *s, struct ss_error *err)
                            .told_ctx = w,
                            .what = "sweep"};
     struct ss_sweep_row *rows = ss_calloc((size_t)w->n, sizeof *rows);
-    int rc = rows ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d combinations", w->n);
+    int rc = rows ? SS_OK : ss_nomem(err);
 
     if (!rc && (pool.workers.journal || pool.workers.team))
         rc = ss_sweep_digest(s, w->base, w->run.engine, w->how.files, &pool.digest, err);
-    if (!rc)
-        rc = ss_pool_run(&pool, rows, err);
+    SS_THEN(rc, ss_pool_run(&pool, rows, err));
 
     if (rc) {
         free(rows);
@@ -229,15 +223,13 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
     int rc = w.run.bands ? SS_OK : ss_bands_load(NULL, w.how.files, &bands, err);
     if (bands)
         w.run.bands = bands;
-    if (!rc)
-        rc = read_files(&w, &like, err);
+    SS_THEN(rc, read_files(&w, &like, err));
     w.how.like = like;
     if (!rc && !w.run.shelf)
         rc = ss_shelf_open(&shelf, err);
     if (shelf)
         w.run.shelf = shelf;
-    if (!rc)
-        rc = predict_all(&w, s, err);
+    SS_THEN(rc, predict_all(&w, s, err));
     ss_shelf_close(shelf);
     ss_scenario_free(like);
     ss_bands_free(bands);

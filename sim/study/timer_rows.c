@@ -45,8 +45,7 @@ static int by_name(const void *a, const void *b)
     const struct ss_timer_row *const *x = a, *const *y = b;
     int order = strcmp((*x)->run, (*y)->run);
 
-    if (!order)
-        order = strcmp((*x)->timer.name, (*y)->timer.name);
+    SS_THEN(order, strcmp((*x)->timer.name, (*y)->timer.name));
     return order ? order : (*x)->line - (*y)->line;
 }
 
@@ -54,7 +53,7 @@ static int by_name(const void *a, const void *b)
 static int check_repeated(const struct ss_timer_rows *t, struct ss_error *err)
 {
     const struct ss_timer_row **sorted = ss_calloc((size_t)t->n + 1, sizeof *sorted);
-    int rc = sorted ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+    int rc = sorted ? SS_OK : ss_nomem(err);
 
     for (int i = 0; i < t->n && !rc; i++)
         sorted[i] = &t->rows[i];
@@ -78,7 +77,7 @@ static int wrap(struct ss_csv *csv, struct ss_timer_rows *out, struct ss_error *
     memset(out, 0, sizeof *out);
     ss_copy(out->file, sizeof out->file, ss_csv_file(csv));
     if (!rc && !(out->rows = ss_calloc(ss_csv_rows(csv) + 1, sizeof *out->rows)))
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     for (size_t i = 0; !rc && i < ss_csv_rows(csv); i++) {
         rc = read_row(csv, i, &out->rows[i], err);
         out->n += !rc;
@@ -86,8 +85,7 @@ static int wrap(struct ss_csv *csv, struct ss_timer_rows *out, struct ss_error *
     ss_csv_free(csv);
     if (!rc && !out->n)
         rc = ss_fail(err, SS_ERR_INPUT, out->file, 0, "no rows below the names of the columns");
-    if (!rc)
-        rc = check_repeated(out, err);
+    SS_THEN(rc, check_repeated(out, err));
     if (rc)
         ss_timer_rows_free(out);
     return rc;
@@ -108,8 +106,7 @@ int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, stru
     char path[4096];
     int rc = ss_data_find("validation", name_or_path, ".csv", path, sizeof path, err);
 
-    if (!rc)
-        rc = ss_csv_load(path, &csv, err);
+    SS_THEN(rc, ss_csv_load(path, &csv, err));
     return rc ? rc : wrap(csv, out, err);
 }
 

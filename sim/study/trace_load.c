@@ -43,8 +43,7 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
     if (ferror(in))
         rc = errno == EBADMSG ? ss_fail(err, SS_ERR_INPUT, name, 0, "its gzip text is cut or damaged")
                               : ss_fail(err, SS_ERR_IO, name, 0, "cannot read: %s", strerror(errno));
-    if (!rc)
-        rc = ss_kineto_sum(&t, name, out, err);
+    SS_THEN(rc, ss_kineto_sum(&t, name, out, err));
     ss_gpu_trace_free(&t);
     return rc;
 }
@@ -56,8 +55,7 @@ int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *ou
 
     if (!under)
         return ss_file_fail(err, path, "read", errno);
-    rc = in ? read_stream(in, path, reader, out, err)
-            : ss_fail(err, SS_ERR_NOMEM, path, 0, "no memory to unpack it");
+    rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
     if (in)
         fclose(in);
     fclose(under);
@@ -72,7 +70,7 @@ int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_tra
     int rc;
 
     if (!in)
-        return ss_fail(err, SS_ERR_NOMEM, name, 0, "no memory to read it");
+        return ss_nomem(err);
     rc = read_stream(in, name, reader, out, err);
     fclose(in);
     return rc;

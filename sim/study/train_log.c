@@ -36,11 +36,6 @@ struct reader {
     struct ss_error *err;
 };
 
-static int out_of_memory(struct reader *r)
-{
-    return ss_fail(r->err, SS_ERR_NOMEM, r->file, 0, "out of memory");
-}
-
 /* The number behind `key`, which may have blanks before it. */
 static int number_after(const char *line, const char *key, double *out)
 {
@@ -63,7 +58,7 @@ static int number_after(const char *line, const char *key, double *out)
 static int push(struct reader *r, struct series *s, double value)
 {
     if (ss_grow(&s->value, &s->cap, s->n + 1, sizeof *s->value))
-        return out_of_memory(r);
+        return ss_nomem(r->err);
     s->value[s->n++] = value;
     return SS_OK;
 }
@@ -115,7 +110,7 @@ static int find_timer(struct reader *r, const char *name, size_t len, int *index
     if (log->ntimers == MAX_TIMERS)
         return SS_OK;
     if (ss_grow(&log->timers, &r->timer_cap, (size_t)log->ntimers + 1, sizeof *log->timers))
-        return out_of_memory(r);
+        return ss_nomem(r->err);
     memset(&log->timers[log->ntimers], 0, sizeof *log->timers);
     memcpy(log->timers[log->ntimers].name, name, len);
     *index = log->ntimers++;
@@ -279,9 +274,8 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
     int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);
-    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : out_of_memory(&r);
-    if (!rc)
-        rc = finish(&r);
+    rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
+    SS_THEN(rc, finish(&r));
     free(r.ms.value);
     free(r.tflops.value);
     for (int i = 0; i < MAX_TIMERS; i++)

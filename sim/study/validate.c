@@ -181,7 +181,7 @@ static int load_timers(const char *name, struct ss_validation *v, struct ss_erro
         return rc;
     v->timers = ss_calloc((size_t)t.n + 1, sizeof *v->timers);
     if (!v->timers)
-        rc = ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = ss_nomem(err);
     for (int i = 0; i < t.n && !rc; i++) {
         struct ss_validation_timer *timer = &v->timers[v->ntimers++];
         ss_copy(timer->id, sizeof timer->id, t.rows[i].run);
@@ -246,8 +246,7 @@ static int predict_row(void *ctx, int item, void *answer, struct ss_error *err)
     struct ss_validation_row row = w->v->rows[item];
     struct answer *a = answer;
     int rc = ss_case_predict(c, &w->run, &a->prediction, err);
-    if (!rc)
-        rc = ss_validation_bounds(c, &w->run, &row, err);
+    SS_THEN(rc, ss_validation_bounds(c, &w->run, &row, err));
     a->none = row.none;
     a->full = row.full;
     return rc;
@@ -289,10 +288,9 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
 {
     struct ss_bands *bands = NULL;
     struct answer *answers = ss_calloc((size_t)cases->n + 1, sizeof *answers);
-    int rc = answers ? SS_OK : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for %d rows", cases->n);
+    int rc = answers ? SS_OK : ss_nomem(err);
 
-    if (!rc)
-        rc = ss_bands_load(NULL, opt->files, &bands, err);
+    SS_THEN(rc, ss_bands_load(NULL, opt->files, &bands, err));
     struct work w = {cases, opt, v, {.engine = opt->engine, .bands = bands}};
     const struct ss_pool pool = {.workers = {.n = cases->n < FEW ? 1 : opt->workers.n},
                                  .nitems = cases->n,
@@ -301,10 +299,8 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
                                  .ctx = &w,
                                  .told = opt->progress ? tell : NULL,
                                  .told_ctx = &w};
-    if (!rc)
-        rc = read_words(cases, v, err);
-    if (!rc)
-        rc = ss_pool_run(&pool, answers, err);
+    SS_THEN(rc, read_words(cases, v, err));
+    SS_THEN(rc, ss_pool_run(&pool, answers, err));
     if (!rc)
         take_answers(cases, answers, v);
     free(answers);
@@ -321,16 +317,14 @@ int ss_validate(const char *const *tables, int ntables, const struct ss_validate
     int rc;
 
     if (!v)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     rc = opt->timer_rows ? load_timers(opt->timer_rows, v, err) : SS_OK;
     if (!rc && opt->timer_rows)
         rc = ss_data_note("validation", opt->timer_rows, ".csv", opt->files, err);
-    if (!rc)
-        rc = ss_cases_load(tables, ntables, &choice, opt->files, &cases, &v->notes, err);
+    SS_THEN(rc, ss_cases_load(tables, ntables, &choice, opt->files, &cases, &v->notes, err));
     if (!rc) {
         v->rows = ss_calloc((size_t)cases.n + 1, sizeof *v->rows);
-        rc =
-            v->rows ? predict_all(&cases, opt, v, err) : ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        rc = v->rows ? predict_all(&cases, opt, v, err) : ss_nomem(err);
         ss_cases_free(&cases);
     }
     if (!rc) {

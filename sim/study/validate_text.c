@@ -160,7 +160,7 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
     for (unsigned long i = 0; i < v->notes.n; i++)
         fprintf(out, "note: %s\n", v->notes.text[i]);
     if (v->notes.lost)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "no memory for the notes");
+        return ss_nomem(err);
     return ss_report_done(out, err);
 }
 

@@ -19,8 +19,7 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
     ss_request_drop(r, "--measured");
     ss_request_drop(r, "--measured-memory");
     int rc = ss_scenario_build(r, &quiet, &scenario, &why);
-    if (!rc)
-        rc = ss_notes_add_all(out, &scenario->notes);
+    SS_THEN(rc, ss_notes_add_all(out, &scenario->notes));
     ss_scenario_free(scenario);
     if (ss_status_refuses(rc)) /* an outcome, which is told elsewhere */
         return SS_OK;
@@ -52,8 +51,7 @@ int ss_warnings_behind(const struct ss_request *base, const char *words,
     if (rc)
         return rc;
     rc = add_words(&r, words, err);
-    if (!rc)
-        rc = ss_warnings_find(&r, how, out, err);
+    SS_THEN(rc, ss_warnings_find(&r, how, out, err));
     ss_request_free(&r);
     return rc;
 }

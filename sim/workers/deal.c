@@ -34,7 +34,7 @@ void ss_deal_count(struct ss_deal *d, int at)
 void ss_deal_put_back(struct ss_deal *d, int at)
 {
     if (ss_grow(&d->back, &d->cap_back, (size_t)d->nback + 1, sizeof *d->back)) {
-        d->broken = ss_fail(&d->error, SS_ERR_NOMEM, NULL, 0, "out of memory for items");
+        d->broken = ss_nomem(&d->error);
         return;
     }
     d->back[d->nback++] = at;

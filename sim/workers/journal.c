@@ -166,7 +166,7 @@ static int note(struct ss_journal *j, int item, off_t at, size_t length, struct 
 {
     int i = ss_map_put(&j->items, (uint64_t)item, (int)j->items.n);
     if (i < 0 || ss_grow(&j->place, &j->cap, j->items.n, sizeof *j->place))
-        return ss_fail(err, SS_ERR_NOMEM, j->path, 0, "out of memory for the journal");
+        return ss_nomem(err);
     j->place[i] = (struct place){at, length};
     return SS_OK;
 }
@@ -253,13 +253,11 @@ static int open_file(struct ss_journal *j, int resume, const struct ss_journal_h
     if (!rc && !S_ISREG(st.st_mode))
         rc =
             refuse(j, 0, "this is no file that a journal can be kept in", "give --journal another name", err);
-    if (!rc)
-        rc = read_lines(j, f, head, err);
+    SS_THEN(rc, read_lines(j, f, head, err));
     if (!rc && ss_journal_count(j) > 0 && !resume)
         rc = refuse(j, 0, "this journal has answers already",
                     "add --resume to go on from them, or remove the file to begin anew", err);
-    if (!rc)
-        rc = begin(j, head, err);
+    SS_THEN(rc, begin(j, head, err));
     if (f) {
         fclose(f);
         lock(j, NULL); /* closing any descriptor of a file gives its locks back */
@@ -275,14 +273,14 @@ int ss_journal_open(const char *path, int resume, const struct ss_journal_head *
     struct ss_journal *j = ss_calloc(1, sizeof *j);
     int rc = SS_OK;
     if (!j)
-        return ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory for the journal");
+        return ss_nomem(err);
     j->fd = -1;
     j->path = strdup(path);
     j->room = most(head->size) + 256;
     j->line = malloc(j->room);
     j->synced = time(NULL);
     if (!j->path || !j->line)
-        rc = ss_fail(err, SS_ERR_NOMEM, path, 0, "out of memory for the journal");
+        rc = ss_nomem(err);
     else
         rc = open_file(j, resume, head, err);
     j->size = head->size;

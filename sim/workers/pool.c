@@ -140,11 +140,6 @@ static int read_journal(struct ss_deal *d, struct ss_error *err)
 
 /* ---- the crew ---- */
 
-static int no_memory(const struct ss_pool *pool, struct ss_error *err)
-{
-    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for the workers of %d items", pool->nitems);
-}
-
 /* What must be the same in all processes of a team. */
 static uint64_t digest_of(const struct ss_pool *pool)
 {
@@ -171,7 +166,7 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     struct ss_team *team = pool->workers.team;
     int n = pool->workers.n > 0 ? pool->workers.n : team ? 1 : ss_pool_cores();
     if (!c)
-        return no_memory(pool, err);
+        return ss_nomem(err);
     n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
     c->pool = pool;
     c->team = team;
@@ -179,7 +174,7 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     c->cap = (size_t)c->nhere + 1;
     c->seats = ss_calloc(c->cap, sizeof *c->seats);
     c->ready = ss_calloc(c->cap, sizeof *c->ready);
-    int rc = c->seats && c->ready ? open_journal(c, err) : no_memory(pool, err);
+    int rc = c->seats && c->ready ? open_journal(c, err) : ss_nomem(err);
     if (rc) {
         ss_pool_close(c);
         return rc;
@@ -211,8 +206,7 @@ static int deal(struct ss_deal *d, struct ss_error *err)
     for (int i = c->nhere; i < c->nseats; i++)
         c->seats[i].open = 0; /* until it says that it is there too */
     int rc = read_journal(d, &why);
-    if (!rc)
-        rc = c->nseats ? run_seats(d, &why) : run_here(d);
+    SS_THEN(rc, c->nseats ? run_seats(d, &why) : run_here(d));
     if (!rc && (d->broken || d->failed < d->n))
         rc = d->broken ? d->broken : d->status;
     else
@@ -233,7 +227,7 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
     }
     d.tries = ss_calloc((size_t)n + 1, 1);
     d.todo = ss_calloc((size_t)n + 1, sizeof *d.todo);
-    int rc = d.tries && d.todo ? deal(&d, err) : no_memory(c->pool, err);
+    int rc = d.tries && d.todo ? deal(&d, err) : ss_nomem(err);
     for (int i = 0; i < c->nseats; i++)
         c->seats[i].n = c->seats[i].rank ? 0 : c->seats[i].n;
     free(d.back);
@@ -246,7 +240,7 @@ int ss_pool_run(const struct ss_pool *pool, void *answers, struct ss_error *err)
 {
     struct ss_crew *c;
     int *items = ss_calloc((size_t)pool->nitems + 1, sizeof *items);
-    int rc = items ? ss_pool_open(pool, &c, err) : no_memory(pool, err);
+    int rc = items ? ss_pool_open(pool, &c, err) : ss_nomem(err);
     for (int i = 0; i < pool->nitems && !rc; i++)
         items[i] = i;
     if (!rc) {

@@ -125,7 +125,7 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
     s.list = ss_team_next_list(s.team);
     s.answer = malloc(r->pool->size);
     if (!s.answer)
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory for an answer");
+        return ss_nomem(err);
     say_ready(&s);
     while (!s.done) {
         take_messages(&s);

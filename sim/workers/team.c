@@ -140,7 +140,7 @@ int ss_team_open(struct ss_team **out, struct ss_error *err)
         t->members = ss_calloc((size_t)mpi->size, sizeof *t->members);
     if (!t || !t->members) {
         free(t);
-        return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+        return ss_nomem(err);
     }
     t->mpi = mpi;
     t->members[0].heard = ss_clock();
