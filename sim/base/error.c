@@ -66,6 +66,11 @@ int ss_hint(struct ss_error *err, int code, const char *fmt, ...)
     return code;
 }
 
+int ss_nomem(struct ss_error *err)
+{
+    return ss_fail(err, SS_ERR_NOMEM, NULL, 0, "out of memory");
+}
+
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size)
 {
     char line[32] = "";

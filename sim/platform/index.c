@@ -42,7 +42,7 @@ static int add_point(struct ss_index *ix, int kind, const char *name, int zone,
 }
 
 static int add_link(struct ss_index *ix, const char *name, const char *base, const struct ss_xml_node *node,
-                    double bandwidth, double latency, int fatpipe, const char *file, struct ss_error *err)
+                    double bandwidth, double latency, int fatpipe, struct ss_error *err)
 {
     if (name == NULL || ss_grow(&ix->links, &ix->links_cap, ix->nlinks + 1, sizeof(*ix->links)) != SS_OK)
         return ss_nomem(err);
@@ -70,17 +70,16 @@ static double value_of(const struct ss_xml_node *node, const char *attr, int qua
 }
 
 static int add_policy_link(struct ss_index *ix, const char *id, const char *policy,
-                           const struct ss_xml_node *node, double bandwidth, double latency, const char *file,
+                           const struct ss_xml_node *node, double bandwidth, double latency,
                            struct ss_error *err)
 {
     int status;
 
     if (strcmp(policy, "SPLITDUPLEX") != 0)
-        return add_link(ix, id, NULL, node, bandwidth, latency, strcmp(policy, "FATPIPE") == 0, file, err);
-    status = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, file, err);
-    return status != SS_OK
-               ? status
-               : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, file, err);
+        return add_link(ix, id, NULL, node, bandwidth, latency, strcmp(policy, "FATPIPE") == 0, err);
+    status = add_link(ix, keep(ix, "%s_UP", id), id, node, bandwidth, latency, 0, err);
+    return status != SS_OK ? status
+                           : add_link(ix, keep(ix, "%s_DOWN", id), id, node, bandwidth, latency, 0, err);
 }
 
 /* One host of a cluster, with the links that SimGrid makes for it. */
@@ -101,10 +100,10 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
         return ss_nomem(err);
     status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
                              value_of(node, "bw", SS_QUANTITY_BANDWIDTH),
-                             value_of(node, "lat", SS_QUANTITY_TIME), file, err);
+                             value_of(node, "lat", SS_QUANTITY_TIME), err);
     if (status == SS_OK && limiter != NULL && limiter[0] != 0)
         status = add_link(ix, keep(ix, "%s_limiter", name), NULL, node,
-                          value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, file, err);
+                          value_of(node, "limiter_link", SS_QUANTITY_BANDWIDTH), 0, 0, err);
     return status;
 }
 
@@ -162,7 +161,7 @@ static int add_cluster(struct ss_index *ix, const struct ss_xml_node *node, int 
         status = add_link(ix, keep(ix, "%s_backbone", id), NULL, node,
                           value_of(node, "bb_bw", SS_QUANTITY_BANDWIDTH),
                           value_of(node, "bb_lat", SS_QUANTITY_TIME),
-                          policy != NULL && strcmp(policy, "FATPIPE") == 0, file, err);
+                          policy != NULL && strcmp(policy, "FATPIPE") == 0, err);
     return status;
 }
 
@@ -179,7 +178,7 @@ static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, i
         else if (ss_tag_is(c, "link"))
             status = add_policy_link(ix, id, policy != NULL ? policy : "SHARED", c,
                                      value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
-                                     value_of(c, "latency", SS_QUANTITY_TIME), file, err);
+                                     value_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "cluster"))
             status = add_cluster(ix, c, zone, file, err);
         else if (ss_tag_is(c, "zone")) {

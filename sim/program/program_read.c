@@ -81,7 +81,7 @@ static int begin(struct ss_reader *r, const char *name)
     r->p = ss_calloc(1, sizeof *r->p);
     r->source = ss_calloc(1, sizeof *r->source);
     if (!r->p || !r->source)
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     r->p->source = r->source;
     r->p->memory_overhead_factor = 1;
     ss_copy(r->source->file, sizeof r->source->file, name);

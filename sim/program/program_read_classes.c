@@ -86,7 +86,7 @@ static int read_event(struct ss_reader *r, int kind, struct events *out)
                           r->in.words[0].text);
     if (!rc && (ss_grow(&out->event, &out->cap, out->n + 1, sizeof ev) ||
                 ss_grow(&out->line, &out->line_cap, out->n + 1, sizeof *out->line)))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     if (rc)
         return rc;
     out->line[out->n] = r->in.line;
@@ -147,10 +147,10 @@ static int add_template(struct ss_reader *r, const char *name, int line, struct 
         return ss_read_fail(r, "the name of a template is longer than %zu bytes", sizeof t.name - 1);
     if (ss_grow(&r->p->templates, &r->template_cap, (size_t)*index + 1, sizeof t) ||
         ss_grow(&r->source->event, &r->event_cap, (size_t)*index + 1, sizeof *r->source->event))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     int rc = ss_read_line_of(r, &r->source->template_line, &r->template_lines, *index, line);
     if (!rc && (rc = ss_names_add(&r->templates, name)) != SS_OK)
-        rc = rc == SS_ERR_NOMEM ? ss_read_nomem(r) : ss_read_fail(r, "a second template '%s'", t.name);
+        rc = rc == SS_ERR_NOMEM ? ss_nomem(r->err) : ss_read_fail(r, "a second template '%s'", t.name);
     if (rc)
         return rc;
     r->p->templates[*index] = t;
@@ -198,7 +198,7 @@ static int made_name(struct ss_reader *r, const char *cls, int slot, const char 
             break;
     }
     if (ss_grow(&r->made, &r->made_cap, r->nmade + 1, sizeof *r->made) || !(r->made[r->nmade] = strdup(name)))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     *out = r->made[r->nmade++];
     return SS_OK;
 }
@@ -223,7 +223,7 @@ static int add_slot(struct class_reader *c, struct ss_program_slot slot, int lin
     struct ss_program_class *k = the_class(c);
     const struct ss_template *t = &c->r->p->templates[slot.template_index];
     if (ss_grow(&k->slots, &c->slot_cap, (size_t)k->nslots + 1, sizeof slot))
-        return ss_read_nomem(c->r);
+        return ss_nomem(c->r->err);
     int rc = ss_read_line_of(c->r, &c->r->source->slot[c->index], &c->line_cap, k->nslots, line);
     if (rc)
         return rc;
@@ -335,7 +335,7 @@ static int read_class_head(struct class_reader *c)
                             "a class starts with 'class NAME [stage N] [ranks N] [first N] [streams N] {'");
     int key, rc = ss_read_name(r, 1, "class", k->name, sizeof k->name);
     if (!rc && (rc = ss_names_add(&r->classes, r->in.words[1].text)) != SS_OK)
-        rc = rc == SS_ERR_NOMEM ? ss_read_nomem(r) : ss_read_fail(r, "a second class '%s'", k->name);
+        rc = rc == SS_ERR_NOMEM ? ss_nomem(r->err) : ss_read_fail(r, "a second class '%s'", k->name);
     while (!rc && (key = ss_pairs_next(&pairs)) != -1) {
         if (key < -1)
             return key + 1;
@@ -352,7 +352,7 @@ static int append_class(struct ss_reader *r, struct class_reader *c)
     size_t need = (size_t)c->index + 1;
     if (ss_grow(&r->p->classes, &r->class_cap, need, sizeof *r->p->classes) ||
         ss_grow(&r->source->slot, &r->slot_cap, need, sizeof *r->source->slot))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     const struct ss_program_class *before = c->index ? &r->p->classes[c->index - 1] : NULL;
     int64_t first = before ? (int64_t)before->first_rank + before->count : 0;
     r->p->classes[c->index] = (struct ss_program_class){

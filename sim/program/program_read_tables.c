@@ -12,7 +12,7 @@ static int add_name(struct ss_reader *r, const char *what, struct ss_names *name
         return ss_read_fail(r, "the name of the %s is missing", what);
     int rc = ss_names_add(names, r->in.words[1].text);
     if (rc == SS_ERR_NOMEM)
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     return rc ? ss_read_fail(r, "a second %s '%.80s'", what, r->in.words[1].text) : SS_OK;
 }
 
@@ -42,7 +42,7 @@ int ss_read_link(struct ss_reader *r)
         rc = ss_read_fail(r, "link '%s' needs a bandwidth above 0, such as 'bandwidth 25GBps'", link.name);
     SS_THEN(rc, add_name(r, "link", &r->links));
     if (!rc && ss_grow(&r->p->links, &r->link_cap, (size_t)r->p->nlinks + 1, sizeof link))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     if (!rc)
         r->p->links[r->p->nlinks++] = link;
     return rc;
@@ -69,7 +69,7 @@ int ss_read_path(struct ss_reader *r)
         rc = ss_read_ref(r, i, "link", &r->links, &path.link[path.nlinks++]);
     }
     if (!rc && ss_grow(&r->p->paths, &r->path_cap, (size_t)r->p->npaths + 1, sizeof path))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     SS_THEN(rc, ss_read_line_of(r, &r->source->path, &r->path_lines, r->p->npaths, r->in.line));
     if (!rc)
         r->p->paths[r->p->npaths++] = path;
@@ -79,7 +79,7 @@ int ss_read_path(struct ss_reader *r)
 static int append_mix(struct ss_reader *r, const struct ss_mix *mix)
 {
     if (ss_grow(&r->p->mixes, &r->mix_cap, (size_t)r->p->nmixes + 1, sizeof *mix))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     int rc = ss_read_line_of(r, &r->source->mix, &r->mix_lines, r->p->nmixes, r->in.line);
     if (!rc)
         r->p->mixes[r->p->nmixes++] = *mix;
@@ -114,7 +114,7 @@ int ss_read_pure_mix(struct ss_reader *r, int label, int *out)
     struct ss_mix mix = {{0}};
     mix.fraction[label] = 1;
     *out = r->p->nmixes;
-    return ss_names_add(&r->mixes, name) ? ss_read_nomem(r) : append_mix(r, &mix);
+    return ss_names_add(&r->mixes, name) ? ss_nomem(r->err) : append_mix(r, &mix);
 }
 
 /* ---- classes by name, before they are there ---- */
@@ -122,7 +122,7 @@ int ss_read_pure_mix(struct ss_reader *r, int label, int *out)
 static int refer(struct ss_reader *r, size_t word, int kind, int index, int member)
 {
     if (ss_grow(&r->refs, &r->ref_cap, r->nrefs + 1, sizeof *r->refs))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     r->refs[r->nrefs++] = (struct ss_class_ref){r->in.words[word].text, r->in.line, kind, index, member};
     return SS_OK;
 }
@@ -177,7 +177,7 @@ int ss_read_channel(struct ss_reader *r)
     if (!rc && (~pairs.seen & (1u << FROM | 1u << TO | 1u << PATH)))
         rc = ss_read_fail(r, "a channel needs 'from CLASS to CLASS path PATH'");
     if (!rc && ss_grow(&r->p->channels, &r->channel_cap, (size_t)index + 1, sizeof ch))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     SS_THEN(rc, ss_read_line_of(r, &r->source->channel, &r->channel_lines, index, r->in.line));
     if (!rc)
         r->p->channels[r->p->nchannels++] = ch;
@@ -193,7 +193,7 @@ static int read_members(struct ss_reader *r, struct ss_collective *k, int index,
     for (size_t i = 1; i < r->in.nwords; i++) {
         int rc = refer(r, i, 2, index, k->nmembers);
         if (!rc && ss_grow(&k->members, cap, (size_t)k->nmembers + 1, sizeof *k->members))
-            rc = ss_read_nomem(r);
+            rc = ss_nomem(r->err);
         if (rc)
             return rc;
         k->members[k->nmembers++] = -1;
@@ -211,7 +211,7 @@ static int read_phase(struct ss_reader *r, struct ss_collective *k, size_t *cap)
         rc = ss_read_unit(r, 2, "latency", SS_UNIT_TIME, &phase.latency);
     }
     if (!rc && ss_grow(&k->phases, cap, (size_t)k->nphases + 1, sizeof phase))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     if (!rc)
         k->phases[k->nphases++] = phase;
     return rc;
@@ -228,7 +228,7 @@ static int read_flow(struct ss_reader *r, struct ss_collective *k, size_t *cap)
     int rc = ss_read_ref(r, 1, "path", &r->paths, &flow.path);
     SS_THEN(rc, ss_read_unit(r, 2, "bytes", SS_UNIT_BYTES, &flow.bytes));
     if (!rc && ss_grow(&phase->flows, cap, (size_t)phase->nflows + 1, sizeof flow))
-        rc = ss_read_nomem(r);
+        rc = ss_nomem(r->err);
     if (!rc)
         phase->flows[phase->nflows++] = flow;
     return rc;
@@ -288,7 +288,7 @@ int ss_read_collective(struct ss_reader *r)
 {
     int index = r->p->ncollectives;
     if (ss_grow(&r->p->collectives, &r->collective_cap, (size_t)index + 1, sizeof *r->p->collectives))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     struct ss_collective *k = &r->p->collectives[r->p->ncollectives++];
     memset(k, 0, sizeof *k);
     int rc = ss_read_line_of(r, &r->source->collective, &r->collective_lines, index, r->in.line);

@@ -19,11 +19,6 @@ int ss_read_fail(struct ss_reader *r, const char *fmt, ...)
     return ss_fail(r->err, SS_ERR_INPUT, r->in.file, r->in.line, "%s", text);
 }
 
-int ss_read_nomem(struct ss_reader *r)
-{
-    return ss_nomem(r->err);
-}
-
 int ss_read_hint_nearest(struct ss_reader *r, int rc, const char *word, const char *const *names, size_t n)
 {
     const char *near = n < 10000 ? ss_nearest(word, names, n) : NULL;
@@ -100,7 +95,7 @@ int ss_read_name(struct ss_reader *r, size_t word, const char *what, char *out, 
 int ss_read_line_of(struct ss_reader *r, int **lines, size_t *cap, int index, int line)
 {
     if (ss_grow(lines, cap, (size_t)index + 1, sizeof **lines))
-        return ss_read_nomem(r);
+        return ss_nomem(r->err);
     (*lines)[index] = line;
     return SS_OK;
 }

@@ -92,7 +92,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     ss_order_end(&o);
     if (!at) {
         ss_schedule_free(o.s);
-        return ss_schedule_no_memory(params, err);
+        return ss_nomem(err);
     }
     free(at);
     ss_schedule_count_warmup(o.s);

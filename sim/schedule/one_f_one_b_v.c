@@ -62,7 +62,7 @@ static int build(const struct ss_schedule_params *params, struct ss_schedule **o
     if (ss_block_make(&b, p, m, 8 * p + 24)) {
         ss_order_end(&o);
         ss_schedule_free(o.s);
-        return ss_schedule_no_memory(params, err);
+        return ss_nomem(err);
     }
     b.whole = 1;
     place_all(&b, p);

@@ -19,7 +19,7 @@ int ss_order_begin(struct ss_order *o, const char *name, const struct ss_schedul
     if (!o->next || !o->owed) {
         ss_order_end(o);
         ss_schedule_free(s);
-        return ss_schedule_no_memory(params, err);
+        return ss_nomem(err);
     }
     for (int r = 0; r < s->stages; r++)
         s->nslots[r] = 0;

@@ -72,7 +72,7 @@ int ss_schedule_turns(const struct ss_schedule *s, int more, struct ss_schedule 
     struct ss_schedule *t = ss_schedule_alloc(s->name, &params, most + more * s->loop_length);
     size_t stages = (size_t)s->stages * (size_t)s->chunks;
     if (!t)
-        return ss_schedule_no_memory(&params, err);
+        return ss_nomem(err);
     t->pipelines = s->pipelines;
     t->p2p = s->p2p;
     t->sound = s->sound;
@@ -237,9 +237,4 @@ int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_par
             "schedule %s over %d stages needs at least %d microbatches (%s), not %d", name, params->stages,
             least, why, params->microbatches);
     return ss_hint(err, SS_ERR_CONFIG, "enlarge the global batch, or use 1f1b or fewer stages");
-}
-
-int ss_schedule_no_memory(const struct ss_schedule_params *params, struct ss_error *err)
-{
-    return ss_nomem(err);
 }

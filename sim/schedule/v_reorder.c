@@ -195,7 +195,7 @@ int ss_block_build(const char *name, const struct ss_schedule_params *params, ss
     struct reorder x = {.owed = NULL};
     struct ss_order o;
     if (!rc && make(&x, params))
-        rc = ss_schedule_no_memory(params, err);
+        rc = ss_nomem(err);
     SS_THEN(rc, ss_order_begin(&o, name, params, 6 * m, err));
     for (int r = 0; !rc && r < p; r++) {
         int first[4];

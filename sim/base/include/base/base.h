@@ -27,6 +27,8 @@
 #define SS_THIRD(first, second, third, ...) third,
 
 /* ---- error.c ---- */
+/* Fills *err (when not NULL) with the one text for a lack of this machine's memory; returns SS_ERR_NOMEM. */
+int ss_nomem(struct ss_error *err);
 /* Fills *err (when not NULL) and returns code, so that `return ss_fail(...)` reads well.
  * file may be NULL. Newlines in the text become spaces. */
 int ss_fail(struct ss_error *err, int code, const char *file, int line, const char *fmt, ...)

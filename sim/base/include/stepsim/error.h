@@ -33,6 +33,9 @@ enum ss_status {
 #undef X
 };
 
+/* Takes the next step of a chain of calls unless an earlier one failed; `rc` is then the status of the first that did. */
+#define SS_THEN(rc, step) ((rc) = (rc) ? (rc) : (step))
+
 /* Where and why a call failed. The caller owns it and begins with {0}; no text holds a newline. */
 struct ss_error {
     int code;       /* enum ss_status */

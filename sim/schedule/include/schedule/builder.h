@@ -98,7 +98,6 @@ int ss_schedule_need_chunks(const char *name, const struct ss_schedule_params *p
                             struct ss_error *err);
 int ss_schedule_need_microbatches(const char *name, const struct ss_schedule_params *params, int least,
                                   const char *why, struct ss_error *err);
-int ss_schedule_no_memory(const struct ss_schedule_params *params, struct ss_error *err);
 
 /* Line and column of the slots of a file, [rank][slot]; freed with the schedule. */
 struct ss_schedule_source {
