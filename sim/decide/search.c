@@ -77,7 +77,7 @@ static int by_bound(const void *left, const void *right)
 {
     const struct ss_find_leaf *a = left, *b = right;
     int d = a->cluster - b->cluster;
-    SS_THEN(d, a->seconds < b->seconds ? -1 : a->seconds > b->seconds);
+    d = d ? d : a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
     return d ? d : memcmp(a->at, b->at, sizeof a->at);
 }
 

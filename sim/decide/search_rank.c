@@ -16,9 +16,9 @@ static int by_rank(const void *left, const void *right)
 {
     const struct ss_find_point *a = left, *b = right;
     int d = a->group - b->group;
-    SS_THEN(d, a->summary.outcome - b->summary.outcome);
-    SS_THEN(d, order(a->summary.iteration_s, b->summary.iteration_s));
-    SS_THEN(d, order(a->summary.peak_device, b->summary.peak_device));
+    d = d ? d : a->summary.outcome - b->summary.outcome;
+    d = d ? d : order(a->summary.iteration_s, b->summary.iteration_s);
+    d = d ? d : order(a->summary.peak_device, b->summary.peak_device);
     return d ? d : strcmp(a->flags, b->flags);
 }
 

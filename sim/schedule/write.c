@@ -65,7 +65,7 @@ static void write_text_rank(const struct ss_schedule *s, const int *map, int ran
     int width = 0;
     for (int i = 0; i < s->nslots[rank]; i++) {
         struct ss_action a = action_of(s, map, rank, &s->slots[rank][i]);
-        SS_THEN(width, fprintf(out, "%srank %d:", i ? "\n" : "", rank));
+        width = width ? width : fprintf(out, "%srank %d:", i ? "\n" : "", rank);
         width += fprintf(out, " %s", ss_action_format(&a, word, sizeof word));
         if (width > 110)
             width = 0;

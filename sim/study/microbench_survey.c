@@ -166,8 +166,8 @@ static int by_name(const void *a, const void *b)
     const struct ss_survey_group *x = a, *y = b;
     int order = (x->why != NULL) - (y->why != NULL);
 
-    SS_THEN(order, strcmp(x->gpu, y->gpu));
-    SS_THEN(order, strcmp(x->kind, y->kind));
+    order = order ? order : strcmp(x->gpu, y->gpu);
+    order = order ? order : strcmp(x->kind, y->kind);
     return order || !x->why ? order : strcmp(x->why, y->why);
 }
 

@@ -45,7 +45,7 @@ static int by_name(const void *a, const void *b)
     const struct ss_timer_row *const *x = a, *const *y = b;
     int order = strcmp((*x)->run, (*y)->run);
 
-    SS_THEN(order, strcmp((*x)->timer.name, (*y)->timer.name));
+    order = order ? order : strcmp((*x)->timer.name, (*y)->timer.name);
     return order ? order : (*x)->line - (*y)->line;
 }
 
