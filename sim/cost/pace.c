@@ -7,7 +7,7 @@
 
 #include "base/draw.h"
 #include "base/map.h"
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "base/stats.h"
 
 /* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.
@@ -172,23 +172,23 @@ double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus)
     return gpus > 1 && ss_pace_differs(p) ? ss_pace_longest(p, &one, 1) : 1;
 }
 
-double ss_pace_slowest_kept(struct ss_shelf *shelf, const struct ss_gpu_spread *p, double gpus)
+double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, double gpus)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_PACE);
-    if (!shelf)
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_PACE);
+    if (!cache)
         return ss_pace_slowest(p, gpus);
-    ss_shelf_mix_bytes(&key, p, sizeof *p);
-    ss_shelf_mix_bytes(&key, &gpus, sizeof gpus);
-    double *kept = ss_shelf_take(shelf, key), pace = kept ? *kept : ss_pace_slowest(p, gpus);
+    ss_cache_mix_bytes(&key, p, sizeof *p);
+    ss_cache_mix_bytes(&key, &gpus, sizeof gpus);
+    double *kept = ss_cache_take(cache, key), pace = kept ? *kept : ss_pace_slowest(p, gpus);
     if (!kept && (kept = malloc(sizeof *kept)) != NULL) {
         *kept = pace;
-        if (ss_shelf_put(shelf, key, kept, sizeof *kept, free)) {
+        if (ss_cache_put(cache, key, kept, sizeof *kept, free)) {
             free(kept);
             return pace; /* the next one is worked out again */
         }
     }
     if (kept)
-        ss_shelf_give_back(shelf, key);
+        ss_cache_give_back(cache, key);
     return pace;
 }
 

@@ -12,7 +12,7 @@
 #include "decide/search_internal.h"
 #include "plan/least.h"
 #include "stepsim/schedule.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
@@ -28,7 +28,7 @@ struct bounds {
 /* ---- what is shared ---- */
 
 struct shared {
-    struct ss_shelf *shelf;
+    struct ss_cache *cache;
     struct ss_map at;
     int n;
     size_t cap;
@@ -78,7 +78,7 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
     int is_new, i, rc = entry_at(shared, key_of(c, leaf, job), &is_new, &i);
     if (!rc && is_new) {
         int found =
-            ss_plan_least_find(job, c->stack, c->platform, shared->shelf, &shared->entry[i].least, NULL);
+            ss_plan_least_find(job, c->stack, c->platform, shared->cache, &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
         rc = found == SS_ERR_NOMEM ? found : SS_OK;
     }
@@ -266,10 +266,10 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     struct bounds *out = answer;
     struct shared shared = {0};
     size_t first = (size_t)item * RUN;
-    int rc = ss_shelf_open(&shared.shelf, NULL);
+    int rc = ss_cache_open(&shared.cache, NULL);
     for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
         rc = bound_leaf(s, &s->leaves[first + i], &shared, &out[i]);
-    ss_shelf_close(shared.shelf);
+    ss_cache_close(shared.cache);
     ss_map_free(&shared.at);
     free(shared.entry);
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;

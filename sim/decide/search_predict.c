@@ -139,11 +139,11 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .what = "search"};
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
-    SS_THEN(rc, ss_shelf_open(&w->run.shelf, err)); /* of each worker, which is a copy of this process */
-    w->run.plan.shelf = w->run.shelf;               /* platforms and stacks are those of the space */
+    SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* of each worker, which is a copy of this process */
+    w->run.plan.cache = w->run.cache;               /* platforms and stacks are those of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));
     if (rc) {
-        ss_shelf_close(w->run.shelf);
+        ss_cache_close(w->run.cache);
         free(w);
     } else {
         *out = w;
@@ -162,6 +162,6 @@ void ss_find_crew_close(struct ss_find_crew *w)
     if (!w)
         return;
     ss_pool_close(w->crew);
-    ss_shelf_close(w->run.shelf);
+    ss_cache_close(w->run.cache);
     free(w);
 }

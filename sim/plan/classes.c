@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "plan/colours.h"
+#include "plan/partition.h"
 
 /* The classes of the ranks that stand for all, by (pipeline rank, lowest member); a rank of its own each where colour is NULL. */
 static int number_colours(struct ss_plan *plan, const struct ss_symmetry *s, const uint64_t *colour,
@@ -81,33 +81,33 @@ static int most_classes(const struct ss_plan_builder *b)
     return (int)fmax(MOST_SLOTS / slots, 64);
 }
 
-static int colour(struct ss_plan_builder *b, struct ss_colours *c, int *exact, struct ss_error *err)
+static int colour(struct ss_plan_builder *b, struct ss_partition *c, int *exact, struct ss_error *err)
 {
-    int status = ss_colours_init(c, b, &b->routes, b->slowness);
-    SS_THEN(status, ss_colours_refine(c, most_classes(b), exact));
+    int status = ss_partition_init(c, b, &b->routes, b->slowness);
+    SS_THEN(status, ss_partition_refine(c, most_classes(b), exact));
     if (!status && !*exact) {
-        ss_colours_free(c);
+        ss_partition_free(c);
         free(c->link);
         free(c->flow);
-        status = ss_colours_init(c, b, &b->routes, b->slowness);
+        status = ss_partition_init(c, b, &b->routes, b->slowness);
     }
     if (status)
         return ss_fail(err, status, NULL, 0, "out of memory for %d ranks", b->plan->world_size);
-    return *exact ? SS_OK : ss_near_colour(b, c, err);
+    return *exact ? SS_OK : ss_partition_near_colour(b, c, err);
 }
 
 static int fold(struct ss_plan_builder *b, struct ss_error *err)
 {
-    struct ss_colours c;
+    struct ss_partition c;
     int exact = 0, status = colour(b, &c, &exact, err);
     if (!status)
         status =
-            number_classes(b->plan, &b->routes.symmetry, c.rank, ss_colours_count(c.rank, c.nranks, 1), err);
+            number_classes(b->plan, &b->routes.symmetry, c.rank, ss_partition_count(c.rank, c.nranks, 1), err);
     b->link_colour = c.link;
     b->flow_colour = c.flow;
     if (!status && !exact)
-        status = ss_near_represent(b, &c, err);
-    ss_colours_free(&c);
+        status = ss_partition_near_represent(b, &c, err);
+    ss_partition_free(&c);
     return status;
 }
 

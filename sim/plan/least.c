@@ -38,7 +38,7 @@ static double pace_of(const struct ss_plan_builder *b)
     int together = plan->job->tp * plan->job->cp * ss_plan_lockstep_replicas(b);
     if (plan->world_size == 1 || !ss_pace_differs(&spread))
         return 1;
-    return ss_pace_slowest_kept(b->options->shelf, &spread,
+    return ss_pace_slowest_kept(b->options->cache, &spread,
                                 plan->schedule->stages == 1 ? plan->world_size : together);
 }
 
@@ -131,10 +131,10 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_least *out, str
 }
 
 int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_shelf *shelf, struct ss_plan_least *out,
+                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_least *out,
                        struct ss_error *err)
 {
-    const struct ss_plan_options options = {.shelf = shelf};
+    const struct ss_plan_options options = {.cache = cache};
     struct ss_plan_builder b;
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);

@@ -123,7 +123,7 @@ static void find_paces(const struct ss_plan_builder *b, struct ss_pace_part *par
     const struct ss_gpu_spread pace = pace_of(plan);
     int stages = plan->schedule->stages, per_replica = plan->job->tp * plan->job->cp;
     double usual =
-        ss_pace_slowest_kept(b->options->shelf, &pace,
+        ss_pace_slowest_kept(b->options->cache, &pace,
                              stages == 1 ? plan->world_size : per_replica * ss_plan_lockstep_replicas(b));
     for (int s = 0; s < stages; s++)
         paces[s] = usual;

@@ -233,9 +233,9 @@ static int lay_out(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_pace_draw,     /* GPUs that differ, where they are drawn */
         ss_plan_classes_build, /* rank -> class */
         ss_plan_loads_count,   /* flows on each link that classes stand for */
-        ss_plan_shelf_put,
+        ss_plan_cache_put,
     };
-    int status = ss_plan_shelf_take(b, err);
+    int status = ss_plan_cache_take(b, err);
     return status || b->kept ? status : take_steps(steps, SS_ARRAY_LEN(steps), b, err);
 }
 
@@ -267,7 +267,7 @@ int ss_plan_group(struct ss_plan_builder *b, struct ss_error *err)
     int status = size_plan(b, err);
     SS_THEN(status, place_ranks(b, err));
     SS_THEN(status, slow_ranks(b, err));
-    return status ? status : ss_plan_shelf_groups(b, group_ranks, err);
+    return status ? status : ss_plan_cache_groups(b, group_ranks, err);
 }
 
 /* What is laid out. */
@@ -286,7 +286,7 @@ void ss_plan_end(struct ss_plan_builder *b)
     free(b->drawn);
     free(b->members);
     if (b->kept)
-        ss_plan_shelf_end(b);
+        ss_plan_cache_end(b);
     else
         end_layout(b);
     free(b->nearer);

@@ -283,11 +283,11 @@ static int comm_repeats(const struct ss_program_builder *b)
 static int take_whole(struct ss_program_builder *b)
 {
     int rc = ss_schedule_turns(b->schedule, b->schedule->loop_more, &b->whole, b->err);
-    ss_shelf_drop(b->shelf, &b->comm);
+    ss_cache_drop(b->cache, &b->comm);
     if (rc)
         return rc;
     b->schedule = b->whole;
-    return ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err);
+    return ss_cache_comm(b->cache, b->schedule, b->plan->aligned, &b->comm, b->err);
 }
 
 static int build(struct ss_program_builder *b)
@@ -298,7 +298,7 @@ static int build(struct ss_program_builder *b)
     b->channel_of = ss_calloc(2 * (size_t)b->plan->np2p, sizeof *b->channel_of);
     if (!rc && !b->channel_of)
         rc = ss_nomem(b->err);
-    SS_THEN(rc, ss_shelf_comm(b->shelf, b->schedule, b->plan->aligned, &b->comm, b->err));
+    SS_THEN(rc, ss_cache_comm(b->cache, b->schedule, b->plan->aligned, &b->comm, b->err));
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
     SS_THEN(rc, lower_classes(b));
@@ -307,14 +307,14 @@ static int build(struct ss_program_builder *b)
     return rc;
 }
 
-int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, struct ss_program **out,
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
                           struct ss_error *err)
 {
-    struct ss_program_builder b = {.plan = plan, .schedule = plan->schedule, .shelf = shelf, .err = err};
+    struct ss_program_builder b = {.plan = plan, .schedule = plan->schedule, .cache = cache, .err = err};
     b.p = ss_calloc(1, sizeof *b.p);
     b.e = (struct ss_emitter){.p = b.p, .err = err};
     int rc = b.p ? build(&b) : ss_nomem((&b)->err);
-    ss_shelf_drop(b.shelf, &b.comm);
+    ss_cache_drop(b.cache, &b.comm);
     ss_emitter_free(&b.e);
     free(b.out_start);
     free(b.out_entry);

@@ -37,7 +37,7 @@ static int group_size(const struct ss_job *job, const struct ss_stack *stack)
     return asked || stack->pp_all_warmup > 0 ? asked : job->pp;
 }
 
-static int build_schedule(const struct ss_scenario *s, struct ss_shelf *shelf, struct ss_schedule **out,
+static int build_schedule(const struct ss_scenario *s, struct ss_cache *cache, struct ss_schedule **out,
                           struct ss_error *err)
 {
     const struct ss_job *job = s->job;
@@ -54,7 +54,7 @@ static int build_schedule(const struct ss_scenario *s, struct ss_shelf *shelf, s
         return ss_schedule_load(job->schedule, out, err);
     if (job->packed.law != SS_PACKED_NONE) /* microbatches differ */
         return ss_schedule_build(schedule_name(job, params.chunks), &params, out, err);
-    return ss_schedule_build_kept(schedule_name(job, params.chunks), &params, shelf, out, err);
+    return ss_schedule_build_kept(schedule_name(job, params.chunks), &params, cache, out, err);
 }
 
 /* Where nothing makes the ranks wait for each other they run on into the next iteration. */
@@ -88,7 +88,7 @@ static int replay(struct ss_run *out, const struct ss_run_options *options, stru
 {
     const struct ss_replay_options how = {options->engine, options->full_replay, options->progress,
                                           options->ctx};
-    int rc = ss_program_build_kept(out->plan, options->shelf, &out->program, err);
+    int rc = ss_program_build_kept(out->plan, options->cache, &out->program, err);
 
     if (!rc && out->plan->uneven && out->plan->level > SS_LEVEL_CHUNK)
         rc = check_labour(out, err);
@@ -228,7 +228,7 @@ static int run_once(const struct ss_scenario *s, const struct ss_run_options *op
         return rc;
     out->scenario = s;
     rc = options->schedule ? ss_schedule_copy(options->schedule, &out->schedule, err)
-                           : build_schedule(s, options->shelf, &out->schedule, err);
+                           : build_schedule(s, options->cache, &out->schedule, err);
     SS_THEN(rc, simulate_near(s, options, out, &spread, err));
     if (!rc && options->plan.draw_spread)
         rc = find_even(s, options, &out->plan->even_s, err);
@@ -299,7 +299,7 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
     struct ss_run_options how = {.engine = SS_ENGINE_NATIVE,
                                  .plan = options->plan,
                                  .schedule = options->schedule,
-                                 .shelf = options->shelf,
+                                 .cache = options->cache,
                                  .brief = options->brief,
                                  .unchecked = 1};
     const char *level = ss_level_name(out->plan->level);
@@ -359,7 +359,7 @@ int ss_run_scenario(const struct ss_scenario *s, const struct ss_run_options *op
     if (rc)
         ss_run_free(out);
     else
-        ss_summary_fill_kept(out, options->bands, options->shelf, &out->summary);
+        ss_summary_fill_kept(out, options->bands, options->cache, &out->summary);
     return rc;
 }
 

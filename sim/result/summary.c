@@ -64,7 +64,7 @@ static double ratio(double a, double b)
     return b > 0 ? a / b : 0;
 }
 
-static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_shelf *shelf,
+static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands, struct ss_cache *cache,
                        struct ss_summary *out)
 {
     struct ss_band time, memory;
@@ -72,7 +72,7 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
     const struct ss_band_job job = {ss_platform_card(plan->platform)->name, plan->stack->family,
                                     plan->job->model.num_experts, plan->job->unmodelled};
 
-    ss_bands_find_kept(shelf, bands, &job, &time, &memory);
+    ss_bands_find_kept(cache, bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;
@@ -125,7 +125,7 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
                  out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
 }
 
-void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_shelf *shelf,
+void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_cache *cache,
                           struct ss_summary *out)
 {
     const struct ss_plan *plan = run->plan;
@@ -159,7 +159,7 @@ void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands
     out->peak_allocated = r->peak_allocated;
     if (r->brief)
         out->bubble_fraction = out->imbalance_fraction = out->spread_fraction = NAN;
-    fill_bands(plan, bands, shelf, out);
+    fill_bands(plan, bands, cache, out);
     judge(r, out);
 }
 

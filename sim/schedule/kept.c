@@ -2,16 +2,16 @@
 /* Schedules kept by their names and parameters, from which all of them follows. */
 #include <string.h>
 
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "stepsim/schedule.h"
 
-static struct ss_shelf_key key_of(const char *name, const struct ss_schedule_params *p, int microbatches)
+static struct ss_cache_key key_of(const char *name, const struct ss_schedule_params *p, int microbatches)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_SCHEDULE);
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_SCHEDULE);
     const int numbers[] = {p->stages,      p->chunks, microbatches, p->microbatch_group_size,
                            p->overlap_p2p, p->paired};
-    ss_shelf_mix_ints(&key, numbers, (int)(sizeof numbers / sizeof numbers[0]));
-    ss_shelf_mix_bytes(&key, name, strlen(name));
+    ss_cache_mix_ints(&key, numbers, (int)(sizeof numbers / sizeof numbers[0]));
+    ss_cache_mix_bytes(&key, name, strlen(name));
     return key;
 }
 
@@ -29,28 +29,28 @@ static void destroy(void *thing)
     ss_schedule_free(thing);
 }
 
-int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_shelf *shelf,
+int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_cache *cache,
                            struct ss_schedule **out, struct ss_error *err)
 {
-    if (!shelf || !name || !params)
+    if (!cache || !name || !params)
         return ss_schedule_build_loop(name, params, out, err);
-    const struct ss_shelf_key key = key_of(name, params, params->microbatches);
-    struct ss_schedule *s = ss_shelf_take(shelf, key);
+    const struct ss_cache_key key = key_of(name, params, params->microbatches);
+    struct ss_schedule *s = ss_cache_take(cache, key);
     if (!s) {
         int rc = ss_schedule_build_loop(name, params, &s, err);
         if (rc)
             return rc;
         *out = s;
-        if (ss_shelf_put(shelf, key, s, bytes_of(s), destroy))
+        if (ss_cache_put(cache, key, s, bytes_of(s), destroy))
             return SS_OK; /* the next one is built again */
         /* slots of a loop are those of as few microbatches */
-        const struct ss_shelf_key slots =
+        const struct ss_cache_key slots =
             key_of(name, params, params->microbatches - s->loop_more * s->loop_step * s->pipelines);
         s->kept[0] = slots.a;
         s->kept[1] = slots.b;
     }
     s->sharers++;
-    ss_shelf_give_back(shelf, key);
+    ss_cache_give_back(cache, key);
     *out = s;
     return SS_OK;
 }

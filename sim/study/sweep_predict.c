@@ -39,7 +39,7 @@ static int predict(const struct ss_request *r, const struct ss_scenario_options 
         rc = ss_files_add(how->files, scenario->job->schedule, err);
     /* a file of links may come to lie where another was, with other values */
     if (!rc && ss_platform_is_template(scenario->platform))
-        with.plan.shelf = with.shelf;
+        with.plan.cache = with.cache;
     SS_THEN(rc, ss_predict(scenario, &with, out, err));
     ss_scenario_free(scenario);
     return rc;
@@ -204,7 +204,7 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
     options = options ? options : &none;
     struct work w = {.sweep = s, .base = base, .options = options, .n = ss_sweep_size(s, most)};
     struct ss_scenario *like = NULL;
-    struct ss_shelf *shelf = NULL; /* of each worker, which is a copy of this process */
+    struct ss_cache *cache = NULL; /* of each worker, which is a copy of this process */
     struct ss_bands *bands = NULL;
     struct ss_files files = {0};
 
@@ -225,12 +225,12 @@ int ss_sweep_run(struct ss_sweep *s, const struct ss_request *base, const struct
         w.run.bands = bands;
     SS_THEN(rc, read_files(&w, &like, err));
     w.how.like = like;
-    if (!rc && !w.run.shelf)
-        rc = ss_shelf_open(&shelf, err);
-    if (shelf)
-        w.run.shelf = shelf;
+    if (!rc && !w.run.cache)
+        rc = ss_cache_open(&cache, err);
+    if (cache)
+        w.run.cache = cache;
     SS_THEN(rc, predict_all(&w, s, err));
-    ss_shelf_close(shelf);
+    ss_cache_close(cache);
     ss_scenario_free(like);
     ss_bands_free(bands);
     ss_files_free(&files);

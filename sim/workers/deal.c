@@ -40,7 +40,7 @@ void ss_deal_put_back(struct ss_deal *d, int at)
     d->back[d->nback++] = at;
 }
 
-void ss_deal_put_all_back(struct ss_deal *d, struct ss_seat *s)
+void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s)
 {
     d->in_flight -= s->n;
     for (; s->n > 0; s->n--)
@@ -48,11 +48,11 @@ void ss_deal_put_all_back(struct ss_deal *d, struct ss_seat *s)
     s->took = 0;
 }
 
-void ss_deal_bury(struct ss_deal *d, struct ss_seat *s)
+void ss_deal_bury(struct ss_deal *d, struct ss_worker *s)
 {
     struct ss_error error = {0};
     int at = s->at[0];
-    ss_seat_dismiss(s);
+    ss_worker_dismiss(s);
     ss_deal_put_all_back(d, s);
     if (++d->tries[at] < TRIES)
         return;

@@ -10,16 +10,16 @@
 /* Workers of a process of a team, at most. */
 #define SLOTS 1024
 
-static struct ss_seat *seat_of(const struct ss_crew *c, int rank, int slot)
+static struct ss_worker *worker_of(const struct ss_crew *c, int rank, int slot)
 {
-    for (int i = c->nhere; i < c->nseats; i++)
-        if (c->seats[i].rank == rank && c->seats[i].slot == slot)
-            return &c->seats[i];
+    for (int i = c->nhere; i < c->nworkers; i++)
+        if (c->workers[i].rank == rank && c->workers[i].slot == slot)
+            return &c->workers[i];
     return NULL;
 }
 
-/* Takes an item off the list of a seat: an answer may come for one that was dealt out again since, which is of no use any more. */
-static int take_off(const struct ss_deal *d, struct ss_seat *s, int item)
+/* Takes an item off the list of a worker: an answer may come for one that was dealt out again since, which is of no use any more. */
+static int take_off(const struct ss_deal *d, struct ss_worker *s, int item)
 {
     for (int i = 0; i < s->n; i++) {
         int at = s->at[i];
@@ -32,7 +32,7 @@ static int take_off(const struct ss_deal *d, struct ss_seat *s, int item)
     return -1;
 }
 
-static void take_answer(struct ss_deal *d, struct ss_seat *s, const struct ss_team_message *m,
+static void take_answer(struct ss_deal *d, struct ss_worker *s, const struct ss_team_message *m,
                         const void *data, size_t n)
 {
     struct ss_error error;
@@ -45,7 +45,7 @@ static void take_answer(struct ss_deal *d, struct ss_seat *s, const struct ss_te
     ss_deal_note(d, at, m->status, &error);
 }
 
-static void take_loss(struct ss_deal *d, struct ss_seat *s, int item)
+static void take_loss(struct ss_deal *d, struct ss_worker *s, int item)
 {
     if (s->n > 0 && d->items[s->at[0]] == item) {
         ss_deal_bury(d, s);
@@ -58,7 +58,7 @@ static void take_loss(struct ss_deal *d, struct ss_seat *s, int item)
     }
 }
 
-/* Seats of a process that walks with us. */
+/* Workers of a process that walks with us. */
 static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m, const void *data, size_t n)
 {
     struct ss_crew *c = d->crew;
@@ -74,15 +74,15 @@ static void welcome(struct ss_deal *d, int rank, const struct ss_team_message *m
         return;
     }
     for (int slot = 0; slot < slots; slot++) {
-        if (seat_of(c, rank, slot))
+        if (worker_of(c, rank, slot))
             continue;
-        if (ss_grow(&c->seats, &c->cap, (size_t)c->nseats + 1, sizeof *c->seats))
+        if (ss_grow(&c->workers, &c->cap, (size_t)c->nworkers + 1, sizeof *c->workers))
             return; /* those that there are do */
-        c->seats[c->nseats++] = (struct ss_seat){.rank = rank, .slot = slot};
+        c->workers[c->nworkers++] = (struct ss_worker){.rank = rank, .slot = slot};
     }
-    for (int i = c->nhere; i < c->nseats; i++)
-        if (c->seats[i].rank == rank)
-            c->seats[i].open = 1;
+    for (int i = c->nhere; i < c->nworkers; i++)
+        if (c->workers[i].rank == rank)
+            c->workers[i].open = 1;
 }
 
 void ss_deal_hear(struct ss_deal *d)
@@ -93,7 +93,7 @@ void ss_deal_hear(struct ss_deal *d)
     size_t n;
     int from;
     while (!d->broken && ss_team_take(c->team, &from, &m, &data, &n)) {
-        struct ss_seat *s = m.list == d->list ? seat_of(c, from, m.slot) : NULL;
+        struct ss_worker *s = m.list == d->list ? worker_of(c, from, m.slot) : NULL;
         if (m.kind == SS_TEAM_READY && m.list == d->list)
             welcome(d, from, &m, data, n);
         else if (s && m.kind == SS_TEAM_ANSWER)
@@ -101,10 +101,10 @@ void ss_deal_hear(struct ss_deal *d)
         else if (s && m.kind == SS_TEAM_LOST)
             take_loss(d, s, m.item);
     }
-    for (int i = c->nhere; i < c->nseats; i++)
-        if (c->seats[i].open && ss_team_is_dead(c->team, c->seats[i].rank)) {
-            ss_deal_put_all_back(d, &c->seats[i]);
-            c->seats[i].open = 0;
+    for (int i = c->nhere; i < c->nworkers; i++)
+        if (c->workers[i].open && ss_team_is_dead(c->team, c->workers[i].rank)) {
+            ss_deal_put_all_back(d, &c->workers[i]);
+            c->workers[i].open = 0;
         }
 }
 

@@ -19,17 +19,17 @@ int ss_pool_cores(void)
     return n < 1 ? 1 : n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n;
 }
 
-static void take_reply(void *ctx, struct ss_seat *s)
+static void take_reply(void *ctx, struct ss_worker *s)
 {
     struct ss_deal *d = ctx;
     struct ss_reply reply;
     struct ss_error error;
     int at = s->at[0];
-    if (ss_seat_read(s, d->crew->pool->size, &reply, ss_deal_answer(d, at), &error)) {
+    if (ss_worker_read(s, d->crew->pool->size, &reply, ss_deal_answer(d, at), &error)) {
         ss_deal_bury(d, s);
         return;
     }
-    ss_seat_next(s);
+    ss_worker_next(s);
     ss_deal_note(d, at, reply.status, &error);
 }
 
@@ -44,12 +44,12 @@ static int next_place(struct ss_deal *d)
     return at < d->failed ? at : -1;
 }
 
-static int give(struct ss_deal *d, struct ss_seat *s, int at)
+static int give(struct ss_deal *d, struct ss_worker *s, int at)
 {
     const struct ss_crew *c = d->crew;
     const struct ss_team_message m = {
         .kind = SS_TEAM_GIVE, .list = d->list, .slot = s->slot, .item = d->items[at]};
-    if (!s->rank && !s->pid && ss_seat_hire(c->pool, s))
+    if (!s->rank && !s->pid && ss_worker_hire(c->pool, s))
         return errno;
     if (d->nback)
         d->nback--;
@@ -57,10 +57,10 @@ static int give(struct ss_deal *d, struct ss_seat *s, int at)
         d->next++;
     d->in_flight++;
     if (s->rank) {
-        ss_seat_push(s, at);
+        ss_worker_push(s, at);
         ss_team_send(c->team, s->rank, &m, NULL, 0);
     } else {
-        ss_seat_give(s, at, d->items[at]);
+        ss_worker_give(s, at, d->items[at]);
     }
     return 0;
 }
@@ -71,11 +71,11 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
     int at = next_place(d), why = 0;
-    for (int depth = 0, given = 1; given && depth < SS_SEAT_DEPTH; depth++) {
+    for (int depth = 0, given = 1; given && depth < SS_WORKER_DEPTH; depth++) {
         given = 0;
-        for (int i = 0; i < c->nseats && at >= 0; i++) {
-            struct ss_seat *s = &c->seats[i];
-            if (s->n > depth || s->n >= ss_seat_depth(s) || (s->rank && !s->open))
+        for (int i = 0; i < c->nworkers && at >= 0; i++) {
+            struct ss_worker *s = &c->workers[i];
+            if (s->n > depth || s->n >= ss_worker_depth(s) || (s->rank && !s->open))
                 continue;
             int failed = give(d, s, at);
             why = failed ? failed : why;
@@ -88,7 +88,7 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }
 
-static int run_seats(struct ss_deal *d, struct ss_error *err)
+static int run_workers(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
     int rc = SS_OK;
@@ -98,7 +98,7 @@ static int run_seats(struct ss_deal *d, struct ss_error *err)
         rc = d->broken ? SS_OK : give_all(d, err);
         if (rc || d->broken || d->in_flight == 0)
             break;
-        ss_relay_poll(c->seats, c->ready, c->nhere, c->team ? NAP_MS : -1, take_reply, d);
+        ss_relay_poll(c->workers, c->ready, c->nhere, c->team ? NAP_MS : -1, take_reply, d);
     }
     return rc;
 }
@@ -170,11 +170,11 @@ int ss_pool_open(const struct ss_pool *pool, struct ss_crew **out, struct ss_err
     n = n > SS_WORKERS_MAX ? SS_WORKERS_MAX : n > pool->nitems ? pool->nitems : n;
     c->pool = pool;
     c->team = team;
-    c->nhere = c->nseats = n > 1 || team ? n : 0;
+    c->nhere = c->nworkers = n > 1 || team ? n : 0;
     c->cap = (size_t)c->nhere + 1;
-    c->seats = ss_calloc(c->cap, sizeof *c->seats);
+    c->workers = ss_calloc(c->cap, sizeof *c->workers);
     c->ready = ss_calloc(c->cap, sizeof *c->ready);
-    int rc = c->seats && c->ready ? open_journal(c, err) : ss_nomem(err);
+    int rc = c->workers && c->ready ? open_journal(c, err) : ss_nomem(err);
     if (rc) {
         ss_pool_close(c);
         return rc;
@@ -189,10 +189,10 @@ void ss_pool_close(struct ss_crew *c)
 {
     if (!c)
         return;
-    for (int i = 0; c->seats && i < c->nhere; i++)
-        ss_seat_dismiss(&c->seats[i]);
+    for (int i = 0; c->workers && i < c->nhere; i++)
+        ss_worker_dismiss(&c->workers[i]);
     ss_journal_close(c->journal);
-    free(c->seats);
+    free(c->workers);
     free(c->ready);
     free(c);
 }
@@ -203,10 +203,10 @@ static int deal(struct ss_deal *d, struct ss_error *err)
     struct ss_error why = {0};
     if (c->team)
         d->list = ss_team_next_list(c->team);
-    for (int i = c->nhere; i < c->nseats; i++)
-        c->seats[i].open = 0; /* until it says that it is there too */
+    for (int i = c->nhere; i < c->nworkers; i++)
+        c->workers[i].open = 0; /* until it says that it is there too */
     int rc = read_journal(d, &why);
-    SS_THEN(rc, c->nseats ? run_seats(d, &why) : run_here(d));
+    SS_THEN(rc, c->nworkers ? run_workers(d, &why) : run_here(d));
     if (!rc && (d->broken || d->failed < d->n))
         rc = d->broken ? d->broken : d->status;
     else
@@ -222,14 +222,14 @@ int ss_pool_deal(struct ss_crew *c, const int *items, int n, void *answers, stru
 {
     struct ss_deal d = {.crew = c, .items = items, .n = n, .answers = answers, .failed = n};
     if (ss_team_rank(c->team)) {
-        struct ss_relay relay = {c->pool, c->digest, c->nhere, c->seats, c->ready};
+        struct ss_relay relay = {c->pool, c->digest, c->nhere, c->workers, c->ready};
         return ss_relay_serve(&relay, n, answers, err);
     }
     d.tries = ss_calloc((size_t)n + 1, 1);
     d.todo = ss_calloc((size_t)n + 1, sizeof *d.todo);
     int rc = d.tries && d.todo ? deal(&d, err) : ss_nomem(err);
-    for (int i = 0; i < c->nseats; i++)
-        c->seats[i].n = c->seats[i].rank ? 0 : c->seats[i].n;
+    for (int i = 0; i < c->nworkers; i++)
+        c->workers[i].n = c->workers[i].rank ? 0 : c->workers[i].n;
     free(d.back);
     free(d.tries);
     free(d.todo);

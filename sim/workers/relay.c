@@ -21,16 +21,16 @@ struct service {
     struct ss_error error;
 };
 
-void ss_relay_poll(struct ss_seat *seats, struct pollfd *ready, int n, int ms,
-                   void (*take)(void *ctx, struct ss_seat *s), void *ctx)
+void ss_relay_poll(struct ss_worker *workers, struct pollfd *ready, int n, int ms,
+                   void (*take)(void *ctx, struct ss_worker *s), void *ctx)
 {
     for (int i = 0; i < n; i++) /* poll passes over negative ones */
-        ready[i] = (struct pollfd){.fd = seats[i].n ? seats[i].fd : -1, .events = POLLIN};
+        ready[i] = (struct pollfd){.fd = workers[i].n ? workers[i].fd : -1, .events = POLLIN};
     if (poll(ready, (nfds_t)n, ms) <= 0)
         return;
     for (int i = 0; i < n; i++)
         if (ready[i].revents)
-            take(ctx, &seats[i]);
+            take(ctx, &workers[i]);
 }
 
 static void tell_lost(struct service *s, int slot, int item)
@@ -39,32 +39,32 @@ static void tell_lost(struct service *s, int slot, int item)
     ss_team_send(s->team, 0, &lost, NULL, 0);
 }
 
-static void dismiss(struct ss_seat *seat)
+static void dismiss(struct ss_worker *worker)
 {
-    ss_seat_dismiss(seat);
-    seat->n = 0;
-    seat->took = 0;
+    ss_worker_dismiss(worker);
+    worker->n = 0;
+    worker->took = 0;
 }
 
 /* The first one deals out again what the worker had. */
-static void pass_reply(void *ctx, struct ss_seat *seat)
+static void pass_reply(void *ctx, struct ss_worker *worker)
 {
     struct service *s = ctx;
     struct ss_reply reply;
     struct ss_error error;
-    int slot = (int)(seat - s->relay->seats), item = seat->at[0];
-    if (ss_seat_read(seat, s->relay->pool->size, &reply, s->answer, &error)) {
-        dismiss(seat);
+    int slot = (int)(worker - s->relay->workers), item = worker->at[0];
+    if (ss_worker_read(worker, s->relay->pool->size, &reply, s->answer, &error)) {
+        dismiss(worker);
         tell_lost(s, slot, item);
         return;
     }
-    ss_seat_next(seat);
+    ss_worker_next(worker);
     const struct ss_team_message m = {.kind = SS_TEAM_ANSWER,
                                       .list = s->list,
                                       .slot = slot,
                                       .item = item,
                                       .status = reply.status,
-                                      .took = (float)seat->took};
+                                      .took = (float)worker->took};
     ss_team_send(s->team, 0, &m, reply.status ? (const void *)&error : s->answer,
                  reply.status ? sizeof error : s->relay->pool->size);
 }
@@ -72,13 +72,13 @@ static void pass_reply(void *ctx, struct ss_seat *seat)
 static void take_item(struct service *s, const struct ss_team_message *m)
 {
     struct ss_relay *r = s->relay;
-    struct ss_seat *seat = m->slot >= 0 && m->slot < r->nseats ? &r->seats[m->slot] : NULL;
-    if (!seat)
+    struct ss_worker *worker = m->slot >= 0 && m->slot < r->nworkers ? &r->workers[m->slot] : NULL;
+    if (!worker)
         return;
-    if (seat->n >= (int)SS_ARRAY_LEN(seat->at) || (!seat->pid && ss_seat_hire(r->pool, seat)))
+    if (worker->n >= (int)SS_ARRAY_LEN(worker->at) || (!worker->pid && ss_worker_hire(r->pool, worker)))
         tell_lost(s, m->slot, m->item);
     else
-        ss_seat_give(seat, m->item, m->item);
+        ss_worker_give(worker, m->item, m->item);
 }
 
 static void take_answers(struct service *s, const struct ss_team_message *m, const void *data, size_t n)
@@ -113,7 +113,7 @@ static void take_messages(struct service *s)
 
 static void say_ready(const struct service *s)
 {
-    const struct ss_team_message m = {.kind = SS_TEAM_READY, .list = s->list, .status = s->relay->nseats};
+    const struct ss_team_message m = {.kind = SS_TEAM_READY, .list = s->list, .status = s->relay->nworkers};
     struct ss_team_ready ready;
     ss_team_ready_fill(&ready, s->relay->digest);
     ss_team_send(s->team, 0, &m, &ready, sizeof ready);
@@ -130,11 +130,11 @@ int ss_relay_serve(struct ss_relay *r, int n, void *answers, struct ss_error *er
     while (!s.done) {
         take_messages(&s);
         if (!s.done)
-            ss_relay_poll(r->seats, r->ready, r->nseats, NAP_MS, pass_reply, &s);
+            ss_relay_poll(r->workers, r->ready, r->nworkers, NAP_MS, pass_reply, &s);
     }
-    for (int i = 0; i < r->nseats; i++)
-        if (r->seats[i].n) /* whose answers nobody wants any more */
-            dismiss(&r->seats[i]);
+    for (int i = 0; i < r->nworkers; i++)
+        if (r->workers[i].n) /* whose answers nobody wants any more */
+            dismiss(&r->workers[i]);
     free(s.answer);
     if (s.status && err)
         *err = s.error;

@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 #include "workers/mpi.h"
-#include "workers/seat.h"
+#include "workers/worker.h"
 
 #define MODULE_FILE "stepsim-mpi.so"
 /* Between two signs of life, and two looks at who is there. */

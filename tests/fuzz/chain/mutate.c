@@ -20,7 +20,7 @@ size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most) __attribute__((
 #define TEXT_SIZE 96
 
 /* Words to choose from. */
-struct shelf {
+struct cache {
     int n;
     char (*text)[TEXT_SIZE];
 };
@@ -31,7 +31,7 @@ struct entry {
 static struct {
     int n, nread; /* the first nread: options and flags that the prediction reads */
     struct entry entry[MOST];
-    struct shelf models, platforms, stacks, schedules, props;
+    struct cache models, platforms, stacks, schedules, props;
 } table;
 
 static const char *const numbers[] = {"0",
@@ -98,7 +98,7 @@ static unsigned below(unsigned n)
 
 static void add_name(void *ctx, const char *name, const char *description)
 {
-    struct shelf *s = ctx;
+    struct cache *s = ctx;
 
     (void)description;
     char(*more)[TEXT_SIZE] = realloc(s->text, ((size_t)s->n + 1) * sizeof *more);
@@ -145,7 +145,7 @@ static void fill_table(void)
 {
     static const struct {
         const char *what;
-        struct shelf *shelf;
+        struct cache *cache;
     } lists[] = {{"models", &table.models},
                  {"platforms", &table.platforms},
                  {"stacks", &table.stacks},
@@ -159,13 +159,13 @@ static void fill_table(void)
     table.nread = table.n;
     add_flags(0);
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
-        if (ss_list_names(lists[i].what, add_name, lists[i].shelf, NULL))
+        if (ss_list_names(lists[i].what, add_name, lists[i].cache, NULL))
             abort();
 }
 
 /* ---- values ---- */
 
-static const char *one_of(const struct shelf *s)
+static const char *one_of(const struct cache *s)
 {
     return s->n ? s->text[below((unsigned)s->n)] : "";
 }

@@ -168,17 +168,17 @@ static void test_schedules(void)
 {
     const struct ss_schedule_params params = {.stages = 2, .chunks = 1, .microbatches = 4};
     const double times[3] = {1, 1, 1};
-    struct ss_shelf *shelf;
+    struct ss_cache *cache;
     struct ss_schedule *s;
     struct ss_comparison *c;
     struct ss_plan *plan;
 
-    CU_ASSERT_EQUAL_FATAL(ss_shelf_open(&shelf, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_cache_open(&cache, NULL), 0);
     CU_ASSERT_EQUAL(ss_schedule_build(NULL, &params, &s, NULL), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_schedule_build("1f1b", NULL, &s, NULL), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_schedule_build_loop(NULL, &params, &s, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_schedule_build_kept(NULL, &params, shelf, &s, NULL), SS_ERR_USAGE);
-    CU_ASSERT_EQUAL(ss_schedule_build_kept("1f1b", NULL, shelf, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build_kept(NULL, &params, cache, &s, NULL), SS_ERR_USAGE);
+    CU_ASSERT_EQUAL(ss_schedule_build_kept("1f1b", NULL, cache, &s, NULL), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_schedule_load(NULL, &s, NULL), SS_ERR_USAGE);
     CU_ASSERT_EQUAL(ss_schedule_is_file(NULL), 0);
     CU_ASSERT_EQUAL(ss_schedule_chunks(NULL, 3), 3);
@@ -187,7 +187,7 @@ static void test_schedules(void)
     CU_ASSERT_EQUAL(
         ss_plan_build(scenario->job, scenario->stack, scenario->platform, NULL, NULL, &plan, NULL),
         SS_ERR_USAGE);
-    ss_shelf_close(shelf);
+    ss_cache_close(cache);
 }
 
 static void test_sides(void)

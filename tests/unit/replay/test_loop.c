@@ -302,15 +302,15 @@ static void test_unroll(void)
     scale_close(&s);
 }
 
-/* The program of a job is the same with a shelf. */
-static void same_program(const char *job, struct ss_shelf *shelf)
+/* The program of a job is the same with a cache. */
+static void same_program(const char *job, struct ss_cache *cache)
 {
     struct ss_run_options how = {.unchecked = 1, .brief = 1};
     struct scale_job s;
     struct ss_run alone, kept;
     CU_ASSERT_FATAL(!scale_open(&s, job));
     CU_ASSERT_FATAL(!scale_run(&s, &how, &alone));
-    how.shelf = shelf;
+    how.cache = cache;
     CU_ASSERT_FATAL(!scale_run(&s, &how, &kept));
     char *a = text_of(alone.program), *b = text_of(kept.program);
     CU_ASSERT_STRING_EQUAL(a, b);
@@ -322,41 +322,41 @@ static void same_program(const char *job, struct ss_shelf *shelf)
 }
 
 /* Who sends what to whom is kept for one schedule, and for no other; what is taken again is the same. */
-static void test_shelf(void)
+static void test_cache(void)
 {
     static const int order[] = {1, 2, 130, 131, 1, 3, 2};
-    struct ss_shelf *shelf;
+    struct ss_cache *cache;
     char job[256];
-    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
+    CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
-            same_program(jobs[i].job, shelf);
+            same_program(jobs[i].job, cache);
     for (int m = 1; m <= 131; m++)
         for (int i = m < 131 ? 7 : 0; i < 8; i++) {
             snprintf(job, sizeof job, "h800 2;" SMALL "--pp 2 --gbs %d", i < 7 ? order[i] : m);
-            same_program(job, shelf);
+            same_program(job, cache);
         }
-    ss_shelf_close(shelf);
-    ss_shelf_close(NULL);
+    ss_cache_close(cache);
+    ss_cache_close(NULL);
 }
 
-static struct ss_schedule *kept_schedule(struct ss_shelf *shelf, int microbatches, int overlap_p2p)
+static struct ss_schedule *kept_schedule(struct ss_cache *cache, int microbatches, int overlap_p2p)
 {
     const struct ss_schedule_params params = {
         .stages = 4, .chunks = 2, .microbatches = microbatches, .overlap_p2p = overlap_p2p};
     struct ss_schedule *s = NULL;
-    CU_ASSERT_FATAL(!ss_schedule_build_kept("interleaved", &params, shelf, &s, NULL));
+    CU_ASSERT_FATAL(!ss_schedule_build_kept("interleaved", &params, cache, &s, NULL));
     return s;
 }
 
-/* One schedule of each name and parameters, which outlives the shelf; loops that differ in their turns alone have the same slots. */
+/* One schedule of each name and parameters, which outlives the cache; loops that differ in their turns alone have the same slots. */
 static void test_schedules_kept(void)
 {
-    struct ss_shelf *shelf;
-    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
-    struct ss_schedule *a = kept_schedule(shelf, 64, 1), *again = kept_schedule(shelf, 64, 1),
-                       *more = kept_schedule(shelf, 128, 1), *other = kept_schedule(shelf, 64, 0),
-                       *few = kept_schedule(shelf, 8, 1), *alone = kept_schedule(NULL, 64, 1);
+    struct ss_cache *cache;
+    CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
+    struct ss_schedule *a = kept_schedule(cache, 64, 1), *again = kept_schedule(cache, 64, 1),
+                       *more = kept_schedule(cache, 128, 1), *other = kept_schedule(cache, 64, 0),
+                       *few = kept_schedule(cache, 8, 1), *alone = kept_schedule(NULL, 64, 1);
     CU_ASSERT_PTR_EQUAL(a, again);
     CU_ASSERT(more != a && other != a && few != a);
     CU_ASSERT(a->loop_more > 0 && more->loop_more > a->loop_more && few->loop_more == 0);
@@ -364,7 +364,7 @@ static void test_schedules_kept(void)
     CU_ASSERT(memcmp(a->kept, other->kept, sizeof a->kept) && memcmp(a->kept, few->kept, sizeof a->kept));
     CU_ASSERT(!alone->kept[0] && same_schedule(a, alone));
     ss_schedule_free(again);
-    ss_shelf_close(shelf);
+    ss_cache_close(cache);
     CU_ASSERT(same_schedule(a, alone));
     ss_schedule_free(a);
     ss_schedule_free(more);
@@ -380,8 +380,8 @@ SUITE(loop)
                            {"programs", test_programs},
                            {"a million microbatches", test_million},
                            {"slots one by one", test_unroll},
-                           {"what a shelf keeps", test_shelf},
-                           {"schedules that a shelf keeps", test_schedules_kept},
+                           {"what a cache keeps", test_cache},
+                           {"schedules that a cache keeps", test_schedules_kept},
                            CU_TEST_INFO_NULL};
     ss_simgrid_load(NULL); /* once for all replays */
     stride = suite_stride(argc, argv, 3);

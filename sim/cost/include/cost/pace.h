@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "stepsim/card.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 
 /* How long a GPU's kernels take over those of the mean GPU, as a random number: (1 + sigma z) f, over its mean. z is normal, cut
  * at +-cut; f is slow_factor on all GPUs of a machine with the chance slow_share, else 1. */
@@ -34,8 +34,8 @@ struct ss_pace_part {
 double ss_pace_longest(const struct ss_gpu_spread *p, struct ss_pace_part *parts, int n);
 /* The expected pace of the slowest of so many GPUs; 1 of one GPU. */
 double ss_pace_slowest(const struct ss_gpu_spread *p, double gpus);
-/* Returns ss_pace_slowest, kept on a shelf; `shelf` NULL: without one. */
-double ss_pace_slowest_kept(struct ss_shelf *shelf, const struct ss_gpu_spread *p, double gpus);
+/* Returns ss_pace_slowest, kept in a cache; `cache` NULL: without one. */
+double ss_pace_slowest_kept(struct ss_cache *cache, const struct ss_gpu_spread *p, double gpus);
 /* The pace of a GPU, drawn: the same arguments give the same answer. */
 double ss_pace_draw(const struct ss_gpu_spread *p, uint64_t seed, int gpu);
 

@@ -12,7 +12,7 @@
 struct ss_job;
 struct ss_stack;
 struct ss_platform;
-struct ss_shelf;
+struct ss_cache;
 
 /* A rank of a pipeline stage. */
 struct ss_stage_least {
@@ -36,9 +36,9 @@ struct ss_plan_least {
     double all; /* s: split of all stages together */
 };
 /* Of a finished job: of one chunk a rank where its layers are alike, which all numbers of chunks share. Errors: those of
- * ss_plan_build. A shelf, which may be NULL, keeps groups, as that of ss_plan_options does. */
+ * ss_plan_build. A cache, which may be NULL, keeps groups, as that of ss_plan_options does. */
 int ss_plan_least_find(const struct ss_job *job, const struct ss_stack *stack,
-                       const struct ss_platform *platform, struct ss_shelf *shelf, struct ss_plan_least *out,
+                       const struct ss_platform *platform, struct ss_cache *cache, struct ss_plan_least *out,
                        struct ss_error *err);
 /* Whether the layers of a job are alike, as `even` says, so that jobs which differ in their chunks alone have the same. */
 int ss_plan_least_is_even(const struct ss_job *job);

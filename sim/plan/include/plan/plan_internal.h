@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "cost/pace.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"
@@ -41,9 +41,9 @@ struct ss_plan_builder {
     double *slowness; /* [world_size]: factors of stragglers, NULL without */
     double *drawn;    /* [world_size]: drawn paces of GPUs, NULL without */
     int *members;     /* [2 * gpus]: room for one group at a time; nothing is handed on in it */
-    /* what follows up to the classes' loads, where a shelf has it: then groups to load are its own, and only read */
+    /* what follows up to the classes' loads, where a cache has it: then groups to load are its own, and only read */
     const struct ss_plan_kept *kept;
-    struct ss_shelf_key key;
+    struct ss_cache_key key;
     /* groups, routes */
     struct ss_groups groups;
     struct ss_routes routes;
@@ -77,15 +77,15 @@ static inline uint64_t ss_mix_in(uint64_t h, uint64_t value)
     return ss_mix64(h * 0x9e3779b97f4a7c15ULL + value + 1);
 }
 
-/* plan_shelf.c: *b has all up to its load where kept is set after this. */
-int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err);
-/* Puts that there, which then is the shelf's. Either: nothing to do without a shelf, or where too little is alike. */
-int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err);
+/* plan_cache.c: *b has all up to its load where kept is set after this. */
+int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err);
+/* Puts that there, which then is the cache's. Either: nothing to do without a cache, or where too little is alike. */
+int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err);
 /* The groups alone, for who needs nothing else: those of a plan that has the same, or new ones by `build`, which are kept. */
 typedef int ss_plan_step_function(struct ss_plan_builder *b, struct ss_error *err);
-int ss_plan_shelf_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err);
+int ss_plan_cache_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err);
 /* Of a builder with kept. */
-void ss_plan_shelf_end(struct ss_plan_builder *b);
+void ss_plan_cache_end(struct ss_plan_builder *b);
 
 /* classes.c: classes of equal ranks by colour refinement. */
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err);

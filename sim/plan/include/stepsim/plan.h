@@ -13,7 +13,7 @@
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/schedule.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -75,7 +75,7 @@ struct ss_plan_options {
     int keep_links; /* 1: links stay that these ranks alone cannot fill: other jobs use them too */
     /* Of plans whose stack, platform and what else their jobs point to live as long as it: groups, routes and classes are those of an
      * earlier plan where nothing of the job differs but microbatches and recompute. NULL: none. */
-    struct ss_shelf *shelf;
+    struct ss_cache *cache;
     int even; /* 1: in an exchange of experts all ranks send and get as much as the busiest, which folds more ranks */
 };
 

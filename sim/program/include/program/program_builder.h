@@ -12,7 +12,7 @@ struct ss_program_builder {
     const struct ss_schedule *schedule;
     struct ss_program *p;
     struct ss_error *err;
-    struct ss_shelf *shelf; /* that has comm; NULL: the builder has it */
+    struct ss_cache *cache; /* that has comm; NULL: the builder has it */
     struct ss_comm comm;
     struct ss_emitter e;
     size_t channel_cap;

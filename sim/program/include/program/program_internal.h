@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "stepsim/program.h"
 
 struct ss_schedule;
@@ -77,7 +77,7 @@ struct ss_comm_rank {
 struct ss_comm {
     int stages;
     struct ss_comm_rank *ranks;
-    struct ss_shelf_key key; /* of one that a shelf has */
+    struct ss_cache_key key; /* of one that a cache has */
 };
 
 /* align: gradients are reduced where ss_comm_align says, no slot is `last`. */
@@ -89,10 +89,10 @@ int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch);
 /* Where ranks begin at once to reduce the gradients of each chunk: aligned[backward] of the rank, and out->late. Error: SS_ERR_NOMEM. */
 int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out);
 
-/* program_shelf.c: the same, of a schedule that the shelf has or gets; without a shelf, NULL, the table is the caller's. Either
- * way it ends with ss_shelf_drop. */
-int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, int align, struct ss_comm *comm,
+/* program_cache.c: the same, of a schedule that the cache has or gets; without a cache, NULL, the table is the caller's. Either
+ * way it ends with ss_cache_drop. */
+int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int align, struct ss_comm *comm,
                   struct ss_error *err);
-void ss_shelf_drop(struct ss_shelf *shelf, struct ss_comm *comm);
+void ss_cache_drop(struct ss_cache *cache, struct ss_comm *comm);
 
 #endif

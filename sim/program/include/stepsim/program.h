@@ -29,7 +29,7 @@
 
 #include "stepsim/error.h"
 #include "stepsim/network.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -140,8 +140,8 @@ struct ss_plan;
 /* Lowers a plan to a program at the plan's level. The program does not need the plan afterwards; the caller frees *out with
  * ss_program_free. Error: SS_ERR_NOMEM. */
 int ss_program_build(const struct ss_plan *plan, struct ss_program **out, struct ss_error *err);
-/* Lowers a plan to the same program as ss_program_build does, with a shelf; `shelf` NULL: without. Owner and error are the same. */
-int ss_program_build_kept(const struct ss_plan *plan, struct ss_shelf *shelf, struct ss_program **out,
+/* Lowers a plan to the same program as ss_program_build does, with a cache; `cache` NULL: without. Owner and error are the same. */
+int ss_program_build_kept(const struct ss_plan *plan, struct ss_cache *cache, struct ss_program **out,
                           struct ss_error *err);
 /* Frees a program. NULL is allowed. */
 void ss_program_free(struct ss_program *p);

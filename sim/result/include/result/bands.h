@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "stepsim/bands.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 
 #define SS_BAND_KINDS 512 /* of runs: source, card, family and kind of model */
 #define SS_BAND_SOURCES 256
@@ -46,8 +46,8 @@ struct ss_bands {
 void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
                   struct ss_band *out);
 
-/* bands_shelf.c: ss_bands_find, or what it found before; shelf may be NULL. The bands live as long as it. */
-void ss_bands_find_kept(struct ss_shelf *shelf, const struct ss_bands *bands, const struct ss_band_job *job,
+/* bands_cache.c: ss_bands_find, or what it found before; cache may be NULL. The bands live as long as it. */
+void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, const struct ss_band_job *job,
                         struct ss_band *time, struct ss_band *memory);
 
 #endif

@@ -12,11 +12,11 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
 void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
                             struct ss_stage_result *out);
 
-/* summary.c: ss_summary_fill, with what the shelf has of bands; it may be NULL. */
-struct ss_shelf;
+/* summary.c: ss_summary_fill, with what the cache has of bands; it may be NULL. */
+struct ss_cache;
 struct ss_bands;
 struct ss_summary;
-void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_shelf *shelf,
+void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_cache *cache,
                           struct ss_summary *out);
 
 #endif

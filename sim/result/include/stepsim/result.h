@@ -136,8 +136,8 @@ struct ss_run_options {
     const struct ss_bands *bands; /* of the summary; NULL: none */
     const struct ss_schedule
         *schedule; /* in place of what --schedule names, with its stages and chunks; NULL: that */
-    /* What runs share, which is written to; NULL: none. The bands live as long as it; plans share only what is in plan.shelf. */
-    struct ss_shelf *shelf;
+    /* What runs share, which is written to; NULL: none. The bands live as long as it; plans share only what is in plan.cache. */
+    struct ss_cache *cache;
     struct ss_plan_options plan;
     int level_choice; /* enum ss_level_choice */
     int any_engine;   /* 1: what goes to another level runs on the native engine */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "stepsim/error.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus
@@ -85,9 +85,9 @@ int ss_schedule_copy(const struct ss_schedule *s, struct ss_schedule **out, stru
  * microbatches it then has as many slots as of some dozens. Arguments, owner and errors are those of ss_schedule_build. */
 int ss_schedule_build_loop(const char *name, const struct ss_schedule_params *params,
                            struct ss_schedule **out, struct ss_error *err);
-/* Builds the same schedule as ss_schedule_build_loop, or takes it from a shelf (stepsim/shelf.h), where it stays; `shelf` NULL: without.
+/* Builds the same schedule as ss_schedule_build_loop, or takes it in a cache (stepsim/cache.h), where it stays; `cache` NULL: without.
  * It must not be changed. Owner and errors are the same. */
-int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_shelf *shelf,
+int ss_schedule_build_kept(const char *name, const struct ss_schedule_params *params, struct ss_cache *cache,
                            struct ss_schedule **out, struct ss_error *err);
 /* Makes the schedule without a loop that runs the loop of `s` `more` times more, which need not be s->loop_more: that is the whole
  * one. The caller frees *out with ss_schedule_free. Error: SS_ERR_NOMEM. */

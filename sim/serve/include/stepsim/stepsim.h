@@ -45,7 +45,7 @@
 #include "stepsim/search.h"
 #include "stepsim/serve.h"
 #include "stepsim/share.h"
-#include "stepsim/shelf.h"
+#include "stepsim/cache.h"
 #include "stepsim/stack.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/study.h"

@@ -8,10 +8,10 @@
 
 struct ss_crew {
     const struct ss_pool *pool;
-    int nseats; /* 0: all is done in this process */
+    int nworkers; /* 0: all is done in this process */
     int nhere;  /* the first so many are of this process */
     size_t cap;
-    struct ss_seat *seats;
+    struct ss_worker *workers;
     struct pollfd *ready;       /* [nhere] */
     struct ss_team *team;       /* NULL: none */
     uint64_t digest;            /* of the pool and the build, the same in all processes of the team */
@@ -46,12 +46,12 @@ void ss_deal_fail(struct ss_deal *d, int at, int status, const struct ss_error *
 void ss_deal_count(struct ss_deal *d, int at);
 /* Either, of an item that was in flight. */
 void ss_deal_note(struct ss_deal *d, int at, int status, const struct ss_error *error);
-/* A place to be dealt out again; and all of a seat, where nobody is to blame. */
+/* A place to be dealt out again; and all of a worker, where nobody is to blame. */
 void ss_deal_put_back(struct ss_deal *d, int at);
-void ss_deal_put_all_back(struct ss_deal *d, struct ss_seat *s);
-/* The worker of a seat has died. The item that it was at is dealt out again, for the machine may have ended it for reasons of its own;
+void ss_deal_put_all_back(struct ss_deal *d, struct ss_worker *s);
+/* The worker of a worker has died. The item that it was at is dealt out again, for the machine may have ended it for reasons of its own;
  * those that waited behind it are not to blame. */
-void ss_deal_bury(struct ss_deal *d, struct ss_seat *s);
+void ss_deal_bury(struct ss_deal *d, struct ss_worker *s);
 
 /* ---- deal_team.c ---- */
 /* Takes what processes of the team say: that they are there, answers, losses; and what those have that are dead. */

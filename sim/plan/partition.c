@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "plan/colours.h"
+#include "plan/partition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "plan/matrix.h"
 
 /* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
-int ss_colours_count(const uint64_t *colour, size_t n, size_t step)
+int ss_partition_count(const uint64_t *colour, size_t n, size_t step)
 {
     struct ss_map seen = {0};
     int status = 0;
@@ -20,7 +20,7 @@ int ss_colours_count(const uint64_t *colour, size_t n, size_t step)
     return count;
 }
 
-static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_builder *b,
+static uint64_t first_colour(const struct ss_partition *c, const struct ss_plan_builder *b,
                              const double *slowness, int at)
 {
     const struct ss_routes *routes = c->routes;
@@ -55,7 +55,7 @@ static uint64_t first_colour(const struct ss_colours *c, const struct ss_plan_bu
     return h;
 }
 
-static void sum_groups(struct ss_colours *c)
+static void sum_groups(struct ss_partition *c)
 {
     for (int g = 0; g < SS_COMM_COUNT; g++) {
         if (!c->sum[g])
@@ -79,7 +79,7 @@ static struct ss_hop_kinds hop_of_kind(const struct ss_routes *routes, int kind)
 }
 
 /* Of a flow of an expert group whose amounts are uneven: how large it is on either way. */
-static uint64_t mix_amounts(const struct ss_colours *c, uint64_t h, int hop, int from, int to)
+static uint64_t mix_amounts(const struct ss_partition *c, uint64_t h, int hop, int from, int to)
 {
     for (int way = 0; way < SS_WAYS; way++)
         h = ss_mix_in(h, ss_bits_of(ss_groups_amount(c->groups, hop, way, from, to)));
@@ -87,7 +87,7 @@ static uint64_t mix_amounts(const struct ss_colours *c, uint64_t h, int hop, int
 }
 
 /* A flow sees what starts it, how large it is, and its links in their order. */
-static uint64_t colour_of_flow(const struct ss_colours *c, size_t r, int kind, const struct ss_hop_kinds *hop)
+static uint64_t colour_of_flow(const struct ss_partition *c, size_t r, int kind, const struct ss_hop_kinds *hop)
 {
     const struct ss_routes *routes = c->routes;
     const size_t i = r * (size_t)routes->nkinds + (size_t)kind;
@@ -108,7 +108,7 @@ static uint64_t colour_of_flow(const struct ss_colours *c, size_t r, int kind, c
     return h;
 }
 
-static void colour_flows(struct ss_colours *c)
+static void colour_flows(struct ss_partition *c)
 {
     uint64_t *flow = c->flow;
     for (size_t r = 0; r < c->nranks; r++)
@@ -117,7 +117,7 @@ static void colour_flows(struct ss_colours *c)
 }
 
 /* A link sees its bandwidth and the flows that cross it, in no order. */
-static void colour_links(struct ss_colours *c)
+static void colour_links(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;
     size_t n = c->nranks * (size_t)routes->nkinds;
@@ -134,7 +134,7 @@ static void colour_links(struct ss_colours *c)
 }
 
 /* A rank sees itself, its peers and flows, and the members of its groups and the flows of one hop in no order. */
-static void colour_ranks(struct ss_colours *c)
+static void colour_ranks(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;
     for (size_t r = 0; r < c->nranks; r++) {
@@ -155,13 +155,13 @@ static void colour_ranks(struct ss_colours *c)
 }
 
 /* -1 out of memory. */
-static int count_flows(const struct ss_colours *c)
+static int count_flows(const struct ss_partition *c)
 {
     size_t nkinds = (size_t)c->routes->nkinds;
-    return ss_colours_count(c->flow, c->nranks * nkinds, nkinds);
+    return ss_partition_count(c->flow, c->nranks * nkinds, nkinds);
 }
 
-void ss_colours_look(struct ss_colours *c)
+void ss_partition_look(struct ss_partition *c)
 {
     sum_groups(c);
     colour_flows(c);
@@ -169,7 +169,7 @@ void ss_colours_look(struct ss_colours *c)
     colour_ranks(c);
 }
 
-void ss_colours_take(struct ss_colours *c)
+void ss_partition_take(struct ss_partition *c)
 {
     uint64_t *swap = c->rank;
     c->rank = c->next;
@@ -177,24 +177,24 @@ void ss_colours_take(struct ss_colours *c)
 }
 
 /* A refinement never merges, so equal counts mean the same partition. */
-int ss_colours_refine(struct ss_colours *c, int most, int *done)
+int ss_partition_refine(struct ss_partition *c, int most, int *done)
 {
     *done = 0;
     for (int before = 0;;) {
-        ss_colours_look(c);
-        int ranks = ss_colours_count(c->next, c->nranks, 1), now = ranks < 0 ? -1 : ranks + count_flows(c);
+        ss_partition_look(c);
+        int ranks = ss_partition_count(c->next, c->nranks, 1), now = ranks < 0 ? -1 : ranks + count_flows(c);
         if (now < 0)
             return SS_ERR_NOMEM;
         *done = now <= before;
         if (*done || ranks > most)
             return SS_OK;
-        ss_colours_take(c);
+        ss_partition_take(c);
         before = now;
     }
 }
 
 /* A rank sees the members of its groups, and its peers. */
-static void colour_synchronised(struct ss_colours *c)
+static void colour_synchronised(struct ss_partition *c)
 {
     const struct ss_routes *routes = c->routes;
     for (size_t r = 0; r < c->nranks; r++) {
@@ -209,25 +209,25 @@ static void colour_synchronised(struct ss_colours *c)
     }
 }
 
-int ss_colours_close(struct ss_colours *c)
+int ss_partition_close(struct ss_partition *c)
 {
     for (int before = 0;;) {
         sum_groups(c);
         colour_synchronised(c);
-        int now = ss_colours_count(c->next, c->nranks, 1);
+        int now = ss_partition_count(c->next, c->nranks, 1);
         if (now <= before)
             return now < 0 ? SS_ERR_NOMEM : SS_OK;
-        ss_colours_take(c);
+        ss_partition_take(c);
         before = now;
     }
 }
 
 /* ---- begin and end ---- */
 
-int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
+int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
                     const double *slowness)
 {
-    *c = (struct ss_colours){.plan = b->plan, .groups = &b->groups, .routes = routes};
+    *c = (struct ss_partition){.plan = b->plan, .groups = &b->groups, .routes = routes};
     const struct ss_symmetry *s = &c->routes->symmetry;
     size_t n = c->nranks = (size_t)s->nranks;
     c->rank = ss_calloc(n, sizeof *c->rank);
@@ -260,7 +260,7 @@ int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const
     return SS_OK;
 }
 
-void ss_colours_free(struct ss_colours *c)
+void ss_partition_free(struct ss_partition *c)
 {
     free(c->rank);
     free(c->next);

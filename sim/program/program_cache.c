@@ -7,32 +7,32 @@
 #include "stepsim/schedule.h"
 
 /* Chunks and microbatches of a slot are numbers of less than 28 bits in all that is ever built; more would only mix. */
-static void mix_slots(struct ss_shelf_key *key, const struct ss_slot *slot, int n)
+static void mix_slots(struct ss_cache_key *key, const struct ss_slot *slot, int n)
 {
-    ss_shelf_mix(key, (uint64_t)n);
+    ss_cache_mix(key, (uint64_t)n);
     for (int i = 0; i < n; i++, slot++) {
-        ss_shelf_mix(key, (uint64_t)slot->phase << 56 ^ (uint64_t)(uint32_t)slot->chunk << 28 ^
+        ss_cache_mix(key, (uint64_t)slot->phase << 56 ^ (uint64_t)(uint32_t)slot->chunk << 28 ^
                               (uint64_t)(uint32_t)slot->microbatch);
         if (slot->phase == SS_PHASE_FB)
-            ss_shelf_mix(key, (uint64_t)(uint32_t)slot->chunk2 << 28 ^ (uint64_t)(uint32_t)slot->microbatch2);
+            ss_cache_mix(key, (uint64_t)(uint32_t)slot->chunk2 << 28 ^ (uint64_t)(uint32_t)slot->microbatch2);
     }
 }
 
 /* All of a schedule that ss_comm_build reads. */
-static struct ss_shelf_key key_of(const struct ss_schedule *s, int align)
+static struct ss_cache_key key_of(const struct ss_schedule *s, int align)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_COMM);
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_COMM);
     const int numbers[] = {s->stages, s->chunks, s->microbatches, s->pipelines, s->p2p, s->sound};
-    ss_shelf_mix(&key, (uint64_t)align);
+    ss_cache_mix(&key, (uint64_t)align);
     if (s->kept[0]) {
-        ss_shelf_mix(&key, s->kept[0]);
-        ss_shelf_mix(&key, s->kept[1]);
+        ss_cache_mix(&key, s->kept[0]);
+        ss_cache_mix(&key, s->kept[1]);
         return key;
     }
-    ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
-    ss_shelf_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
-    ss_shelf_mix_ints(&key, s->virtual_chunk, s->stages * s->chunks);
-    ss_shelf_mix_ints(&key, s->warmup, s->stages);
+    ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
+    ss_cache_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
+    ss_cache_mix_ints(&key, s->virtual_chunk, s->stages * s->chunks);
+    ss_cache_mix_ints(&key, s->warmup, s->stages);
     for (int r = 0; r < s->stages; r++)
         mix_slots(&key, s->slots[r], s->nslots[r]);
     return key;
@@ -58,41 +58,41 @@ static void destroy(void *thing)
     free(thing);
 }
 
-/* A new one, of which *comm becomes the shelf's. */
-static int keep(struct ss_shelf *shelf, const struct ss_schedule *s, struct ss_comm *comm,
+/* A new one, of which *comm becomes the cache's. */
+static int keep(struct ss_cache *cache, const struct ss_schedule *s, struct ss_comm *comm,
                 struct ss_error *err)
 {
     struct ss_comm *kept = malloc(sizeof *kept);
     if (kept)
         *kept = *comm;
-    if (kept && !ss_shelf_put(shelf, comm->key, kept, bytes_of(comm, s), destroy))
+    if (kept && !ss_cache_put(cache, comm->key, kept, bytes_of(comm, s), destroy))
         return SS_OK;
     free(kept);
     ss_comm_free(comm);
     return ss_nomem(err);
 }
 
-int ss_shelf_comm(struct ss_shelf *shelf, const struct ss_schedule *s, int align, struct ss_comm *comm,
+int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int align, struct ss_comm *comm,
                   struct ss_error *err)
 {
-    if (!shelf)
+    if (!cache)
         return ss_comm_build(s, align, comm, err);
-    const struct ss_shelf_key key = key_of(s, align);
-    const struct ss_comm *kept = ss_shelf_take(shelf, key);
+    const struct ss_cache_key key = key_of(s, align);
+    const struct ss_comm *kept = ss_cache_take(cache, key);
     if (kept) {
         *comm = *kept;
         return SS_OK;
     }
     int rc = ss_comm_build(s, align, comm, err);
     comm->key = key;
-    return rc ? rc : keep(shelf, s, comm, err);
+    return rc ? rc : keep(cache, s, comm, err);
 }
 
-void ss_shelf_drop(struct ss_shelf *shelf, struct ss_comm *comm)
+void ss_cache_drop(struct ss_cache *cache, struct ss_comm *comm)
 {
-    if (!shelf)
+    if (!cache)
         ss_comm_free(comm);
     else if (comm->ranks)
-        ss_shelf_give_back(shelf, comm->key);
+        ss_cache_give_back(cache, comm->key);
     *comm = (struct ss_comm){0};
 }

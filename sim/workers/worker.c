@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "workers/seat.h"
+#include "workers/worker.h"
 #include "base/leave.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static void work_until_end(const struct ss_pool *pool, int fd)
 
 /* ---- the one who deals ---- */
 
-int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
+int ss_worker_hire(const struct ss_pool *pool, struct ss_worker *s)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
@@ -90,29 +90,29 @@ int ss_seat_hire(const struct ss_pool *pool, struct ss_seat *s)
         close(ends[0]);
         return -1;
     }
-    *s = (struct ss_seat){.pid = pid, .fd = ends[0]};
+    *s = (struct ss_worker){.pid = pid, .fd = ends[0]};
     return 0;
 }
 
-int ss_seat_depth(const struct ss_seat *s)
+int ss_worker_depth(const struct ss_worker *s)
 {
-    return s->took > 0 && s->took < SS_SEAT_SHORT_S ? SS_SEAT_DEPTH : 1;
+    return s->took > 0 && s->took < SS_WORKER_SHORT_S ? SS_WORKER_DEPTH : 1;
 }
 
-void ss_seat_push(struct ss_seat *s, int at)
+void ss_worker_push(struct ss_worker *s, int at)
 {
     if (s->n == 0)
         s->since = ss_clock();
     s->at[s->n++] = at;
 }
 
-void ss_seat_give(struct ss_seat *s, int at, int item)
+void ss_worker_give(struct ss_worker *s, int at, int item)
 {
-    ss_seat_push(s, at);
+    ss_worker_push(s, at);
     send_all(s->fd, &item, sizeof item);
 }
 
-int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *answer, struct ss_error *error)
+int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer, struct ss_error *error)
 {
     if (read_all(s->fd, reply, sizeof *reply))
         return -1;
@@ -121,7 +121,7 @@ int ss_seat_read(struct ss_seat *s, size_t size, struct ss_reply *reply, void *a
     return read_all(s->fd, answer, size);
 }
 
-void ss_seat_next(struct ss_seat *s)
+void ss_worker_next(struct ss_worker *s)
 {
     double now = ss_clock();
     s->took = now - s->since;
@@ -130,7 +130,7 @@ void ss_seat_next(struct ss_seat *s)
     memmove(s->at, s->at + 1, (size_t)s->n * sizeof *s->at);
 }
 
-void ss_seat_dismiss(struct ss_seat *s)
+void ss_worker_dismiss(struct ss_worker *s)
 {
     if (!s->pid)
         return;

@@ -11,26 +11,26 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "plan/colours.h"
+#include "plan/partition.h"
 
 /* By one step links see a flow that differs, by the next one ranks see these links. */
 #define THERE_AND_BACK 2
 
 /* Tells ranks and links apart as in the healthy cluster. */
-static int colour_healthy(const struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err)
+static int colour_healthy(const struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err)
 {
     struct ss_plan_options healthy = *b->options;
     struct ss_routes routes;
-    struct ss_colours h = {0};
+    struct ss_partition h = {0};
     healthy.nstragglers = healthy.nslow_links = 0;
     int done, status = ss_routes_build(b->plan, &b->groups, &b->net, &healthy, &routes, err);
-    if (!status && (ss_colours_init(&h, b, &routes, NULL) || ss_colours_refine(&h, INT_MAX, &done)))
+    if (!status && (ss_partition_init(&h, b, &routes, NULL) || ss_partition_refine(&h, INT_MAX, &done)))
         status = ss_nomem(err);
     for (size_t r = 0; r < c->nranks && !status; r++)
         c->rank[r] = ss_mix_in(c->rank[r], h.rank[ss_symmetry_at(&routes.symmetry, (int)r)]);
     for (int l = 0; l < c->routes->nlinks && !status; l++)
         c->link[l] = ss_mix_in(c->link[l], h.link[ss_symmetry_link_at(&routes.symmetry, l)]);
-    ss_colours_free(&h);
+    ss_partition_free(&h);
     free(h.link);
     free(h.flow);
     ss_routes_free(&routes);
@@ -38,15 +38,15 @@ static int colour_healthy(const struct ss_plan_builder *b, struct ss_colours *c,
 }
 
 /* What each rank meets beyond what tells its class: next. Flows and links keep their colours. */
-static int look_ahead(struct ss_colours *c)
+static int look_ahead(struct ss_partition *c)
 {
     size_t nflows = c->nranks * (size_t)c->routes->nkinds, nlinks = (size_t)c->routes->nlinks;
     uint64_t *flow = malloc(nflows * sizeof *flow), *link = malloc(nlinks * sizeof *link);
-    ss_colours_look(c);
+    ss_partition_look(c);
     if (flow && link) {
         memcpy(flow, c->flow, nflows * sizeof *flow);
         memcpy(link, c->link, nlinks * sizeof *link);
-        ss_colours_look(c);
+        ss_partition_look(c);
         memcpy(c->flow, flow, nflows * sizeof *flow);
         memcpy(c->link, link, nlinks * sizeof *link);
     }
@@ -56,19 +56,19 @@ static int look_ahead(struct ss_colours *c)
     return status;
 }
 
-int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err)
+int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err)
 {
     int status = colour_healthy(b, c, err);
     if (status)
         return status;
     b->nearer = malloc(c->nranks * sizeof *b->nearer);
-    status = b->nearer ? ss_colours_close(c) : SS_ERR_NOMEM;
+    status = b->nearer ? ss_partition_close(c) : SS_ERR_NOMEM;
     for (int i = 0; i < b->options->near && !status; i++) {
         if (i <= b->options->near - THERE_AND_BACK)
             memcpy(b->nearer, c->rank, c->nranks * sizeof *b->nearer);
-        ss_colours_look(c);
-        ss_colours_take(c);
-        status = ss_colours_close(c);
+        ss_partition_look(c);
+        ss_partition_take(c);
+        status = ss_partition_close(c);
     }
     SS_THEN(status, look_ahead(c));
     return status ? ss_nomem(err) : SS_OK;
@@ -77,7 +77,7 @@ int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_er
 /* ---- who stands for a class ---- */
 
 /* The lowest of the ranks that meet what most ranks of their class do. */
-static int choose_representatives(struct ss_plan *plan, const struct ss_colours *c)
+static int choose_representatives(struct ss_plan *plan, const struct ss_partition *c)
 {
     struct ss_map count = {0};
     int *most = ss_calloc((size_t)plan->nclasses, sizeof *most), status = most ? 0 : -1;
@@ -144,7 +144,7 @@ static int find_alike(struct ss_plan_builder *b)
     return plan->alike && status >= 0 ? 0 : -1;
 }
 
-int ss_near_represent(struct ss_plan_builder *b, const struct ss_colours *c, struct ss_error *err)
+int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err)
 {
     if (choose_representatives(b->plan, c) || list_odd_ranks(b) || find_alike(b))
         return ss_nomem(err);

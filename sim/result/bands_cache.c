@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "result/bands.h"
 
 /* Of time and of memory. */
@@ -11,30 +11,30 @@ struct both {
     struct ss_band time, memory;
 };
 
-static struct ss_shelf_key key_of(const struct ss_bands *bands, const struct ss_band_job *job)
+static struct ss_cache_key key_of(const struct ss_bands *bands, const struct ss_band_job *job)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_BANDS);
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_BANDS);
     const char *const texts[] = {job->card, job->family, job->unmodelled ? job->unmodelled : ""};
-    ss_shelf_mix(&key, (uint64_t)(uintptr_t)bands);
-    ss_shelf_mix(&key, (uint64_t)job->experts);
+    ss_cache_mix(&key, (uint64_t)(uintptr_t)bands);
+    ss_cache_mix(&key, (uint64_t)job->experts);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        ss_shelf_mix_bytes(&key, texts[i], strlen(texts[i]));
+        ss_cache_mix_bytes(&key, texts[i], strlen(texts[i]));
     return key;
 }
 
-void ss_bands_find_kept(struct ss_shelf *shelf, const struct ss_bands *bands, const struct ss_band_job *job,
+void ss_bands_find_kept(struct ss_cache *cache, const struct ss_bands *bands, const struct ss_band_job *job,
                         struct ss_band *time, struct ss_band *memory)
 {
-    if (!shelf) {
+    if (!cache) {
         ss_bands_find(bands, job, time, memory);
         return;
     }
-    const struct ss_shelf_key key = key_of(bands, job);
-    struct both *both = ss_shelf_take(shelf, key);
+    const struct ss_cache_key key = key_of(bands, job);
+    struct both *both = ss_cache_take(cache, key);
     if (both) {
         *time = both->time;
         *memory = both->memory;
-        ss_shelf_give_back(shelf, key);
+        ss_cache_give_back(cache, key);
         return;
     }
     ss_bands_find(bands, job, time, memory);
@@ -42,8 +42,8 @@ void ss_bands_find_kept(struct ss_shelf *shelf, const struct ss_bands *bands, co
     if (!both)
         return; /* the next one asks again */
     *both = (struct both){*time, *memory};
-    if (ss_shelf_put(shelf, key, both, sizeof *both, free))
+    if (ss_cache_put(cache, key, both, sizeof *both, free))
         free(both);
     else
-        ss_shelf_give_back(shelf, key);
+        ss_cache_give_back(cache, key);
 }

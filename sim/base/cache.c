@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/shelf.h"
+#include "base/cache.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 enum { CHAINS = 1024, MOST_BYTES = 64 << 20 };
 
 struct item {
-    struct ss_shelf_key key;
+    struct ss_cache_key key;
     void *thing;
     void (*destroy)(void *);
     size_t bytes;
@@ -17,90 +17,90 @@ struct item {
     struct item *next; /* of its chain */
 };
 
-struct ss_shelf {
+struct ss_cache {
     size_t bytes;
     uint64_t now; /* questions so far */
     struct item *chain[CHAINS];
 };
 
-int ss_shelf_open(struct ss_shelf **out, struct ss_error *err)
+int ss_cache_open(struct ss_cache **out, struct ss_error *err)
 {
     *out = ss_calloc(1, sizeof **out);
     return *out ? SS_OK : ss_nomem(err);
 }
 
 /* Takes the item off its chain, of which `link` points to it. */
-static void drop(struct ss_shelf *shelf, struct item **link)
+static void drop(struct ss_cache *cache, struct item **link)
 {
     struct item *item = *link;
     *link = item->next;
-    shelf->bytes -= item->bytes;
+    cache->bytes -= item->bytes;
     item->destroy(item->thing);
     free(item);
 }
 
-void ss_shelf_close(struct ss_shelf *shelf)
+void ss_cache_close(struct ss_cache *cache)
 {
-    for (int i = 0; shelf && i < CHAINS; i++)
-        while (shelf->chain[i])
-            drop(shelf, &shelf->chain[i]);
-    free(shelf);
+    for (int i = 0; cache && i < CHAINS; i++)
+        while (cache->chain[i])
+            drop(cache, &cache->chain[i]);
+    free(cache);
 }
 
-static struct item **find(struct ss_shelf *shelf, struct ss_shelf_key key)
+static struct item **find(struct ss_cache *cache, struct ss_cache_key key)
 {
-    struct item **link = &shelf->chain[key.a % CHAINS];
+    struct item **link = &cache->chain[key.a % CHAINS];
     while (*link && ((*link)->key.a != key.a || (*link)->key.b != key.b))
         link = &(*link)->next;
     return link;
 }
 
-void *ss_shelf_take(struct ss_shelf *shelf, struct ss_shelf_key key)
+void *ss_cache_take(struct ss_cache *cache, struct ss_cache_key key)
 {
-    struct item *item = *find(shelf, key);
+    struct item *item = *find(cache, key);
     if (!item)
         return NULL;
-    item->asked = ++shelf->now;
+    item->asked = ++cache->now;
     item->taken++;
     return item->thing;
 }
 
 /* Of those that nobody has taken the one that was not asked for the longest; 0: there is none. */
-static int drop_oldest(struct ss_shelf *shelf)
+static int drop_oldest(struct ss_cache *cache)
 {
     struct item **oldest = NULL;
     for (int i = 0; i < CHAINS; i++)
-        for (struct item **link = &shelf->chain[i]; *link; link = &(*link)->next)
+        for (struct item **link = &cache->chain[i]; *link; link = &(*link)->next)
             if (!(*link)->taken && (!oldest || (*link)->asked < (*oldest)->asked))
                 oldest = link;
     if (oldest)
-        drop(shelf, oldest);
+        drop(cache, oldest);
     return oldest != NULL;
 }
 
-int ss_shelf_put(struct ss_shelf *shelf, struct ss_shelf_key key, void *thing, size_t bytes,
+int ss_cache_put(struct ss_cache *cache, struct ss_cache_key key, void *thing, size_t bytes,
                  void (*destroy)(void *))
 {
     struct item *item = ss_calloc(1, sizeof *item);
     if (!item)
         return -1;
-    while (shelf->bytes + bytes > MOST_BYTES && drop_oldest(shelf)) {
+    while (cache->bytes + bytes > MOST_BYTES && drop_oldest(cache)) {
     }
     *item = (struct item){.key = key,
                           .thing = thing,
                           .destroy = destroy,
                           .bytes = bytes,
-                          .asked = ++shelf->now,
+                          .asked = ++cache->now,
                           .taken = 1,
-                          .next = shelf->chain[key.a % CHAINS]};
-    shelf->chain[key.a % CHAINS] = item;
-    shelf->bytes += bytes;
+                          .next = cache->chain[key.a % CHAINS]};
+    cache->chain[key.a % CHAINS] = item;
+    cache->bytes += bytes;
     return 0;
 }
 
-void ss_shelf_give_back(struct ss_shelf *shelf, struct ss_shelf_key key)
+void ss_cache_give_back(struct ss_cache *cache, struct ss_cache_key key)
 {
-    struct item *item = *find(shelf, key);
+    struct item *item = *find(cache, key);
     if (item)
         item->taken--;
 }

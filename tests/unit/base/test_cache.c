@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What predictions share: a shelf, and costs of stages that are alike. */
+/* What predictions share: a cache, and costs of stages that are alike. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/shelf.h"
+#include "base/cache.h"
 #include "job_helper.h"
 #include "plan/plan_internal.h"
 #include "suite.h"
@@ -24,44 +24,44 @@ static int *new_thing(int value)
     return thing;
 }
 
-static struct ss_shelf_key key_of(int number)
+static struct ss_cache_key key_of(int number)
 {
-    struct ss_shelf_key key = ss_shelf_key(SS_SHELF_BANDS);
-    ss_shelf_mix_ints(&key, &number, 1);
+    struct ss_cache_key key = ss_cache_key(SS_CACHE_BANDS);
+    ss_cache_mix_ints(&key, &number, 1);
     return key;
 }
 
-/* A third of what a shelf holds each: three stay, those taken whatever comes, of the others those asked for last. */
-static void test_shelf(void)
+/* A third of what a cache holds each: three stay, those taken whatever comes, of the others those asked for last. */
+static void test_cache(void)
 {
     const size_t third = (64u << 20) / 3;
-    struct ss_shelf *shelf;
+    struct ss_cache *cache;
     freed = 0;
-    CU_ASSERT_FATAL(!ss_shelf_open(&shelf, NULL));
-    CU_ASSERT_PTR_NULL(ss_shelf_take(shelf, key_of(1)));
+    CU_ASSERT_FATAL(!ss_cache_open(&cache, NULL));
+    CU_ASSERT_PTR_NULL(ss_cache_take(cache, key_of(1)));
     for (int i = 1; i <= 3; i++)
-        CU_ASSERT_FATAL(!ss_shelf_put(shelf, key_of(i), new_thing(i), third, destroy));
+        CU_ASSERT_FATAL(!ss_cache_put(cache, key_of(i), new_thing(i), third, destroy));
     for (int i = 2; i <= 3; i++)
-        ss_shelf_give_back(shelf, key_of(i));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(ss_shelf_take(shelf, key_of(2)));
-    ss_shelf_give_back(shelf, key_of(2));
+        ss_cache_give_back(cache, key_of(i));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ss_cache_take(cache, key_of(2)));
+    ss_cache_give_back(cache, key_of(2));
     CU_ASSERT_EQUAL(freed, 0);
     CU_ASSERT_FATAL(
-        !ss_shelf_put(shelf, key_of(4), new_thing(4), third, destroy)); /* 3 was asked for before 2 */
-    ss_shelf_give_back(shelf, key_of(4));
+        !ss_cache_put(cache, key_of(4), new_thing(4), third, destroy)); /* 3 was asked for before 2 */
+    ss_cache_give_back(cache, key_of(4));
     CU_ASSERT_EQUAL(freed, 1);
-    CU_ASSERT_PTR_NULL(ss_shelf_take(shelf, key_of(3)));
+    CU_ASSERT_PTR_NULL(ss_cache_take(cache, key_of(3)));
     for (int i = 5; i <= 6; i++) {
-        CU_ASSERT_FATAL(!ss_shelf_put(shelf, key_of(i), new_thing(i), third, destroy));
-        ss_shelf_give_back(shelf, key_of(i));
+        CU_ASSERT_FATAL(!ss_cache_put(cache, key_of(i), new_thing(i), third, destroy));
+        ss_cache_give_back(cache, key_of(i));
     }
     CU_ASSERT_EQUAL(freed, 3);
-    const int *taken = ss_shelf_take(shelf, key_of(1)); /* still, from the beginning */
+    const int *taken = ss_cache_take(cache, key_of(1)); /* still, from the beginning */
     CU_ASSERT_PTR_NOT_NULL_FATAL(taken);
     CU_ASSERT_EQUAL(*taken, 1);
-    ss_shelf_close(shelf);
+    ss_cache_close(cache);
     CU_ASSERT_EQUAL(freed, 6);
-    ss_shelf_close(NULL);
+    ss_cache_close(NULL);
 }
 
 /* Keys of things that differ in a bit, an order or a length differ. */
@@ -71,12 +71,12 @@ static void test_keys(void)
     const int n = sizeof texts / sizeof *texts;
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
-            struct ss_shelf_key a = ss_shelf_key(SS_SHELF_LAYOUT), b = a;
-            ss_shelf_mix_bytes(&a, texts[i], strlen(texts[i]));
-            ss_shelf_mix_bytes(&b, texts[j], strlen(texts[j]));
+            struct ss_cache_key a = ss_cache_key(SS_CACHE_LAYOUT), b = a;
+            ss_cache_mix_bytes(&a, texts[i], strlen(texts[i]));
+            ss_cache_mix_bytes(&b, texts[j], strlen(texts[j]));
             CU_ASSERT_EQUAL(a.a == b.a && a.b == b.b, i == j);
         }
-    struct ss_shelf_key a = ss_shelf_key(SS_SHELF_LAYOUT), b = ss_shelf_key(SS_SHELF_BANDS);
+    struct ss_cache_key a = ss_cache_key(SS_CACHE_LAYOUT), b = ss_cache_key(SS_CACHE_BANDS);
     CU_ASSERT(a.a != b.a && a.b != b.b);
 }
 
@@ -170,11 +170,11 @@ static void test_alike(void)
 #undef JOB
 }
 
-SUITE(shelf)
+SUITE(cache)
 {
-    CU_TestInfo tests[] = {{"what stays", test_shelf},
+    CU_TestInfo tests[] = {{"what stays", test_cache},
                            {"keys", test_keys},
                            {"stages that are alike", test_alike},
                            CU_TEST_INFO_NULL};
-    return suite_run("shelf", NULL, NULL, tests);
+    return suite_run("cache", NULL, NULL, tests);
 }

@@ -26,31 +26,31 @@ struct ss_plan_kept {
 static int is_kept(const struct ss_plan_builder *b)
 {
     const struct ss_plan_options *o = b->options;
-    return o->shelf && !b->plan->experts && !o->placement && !o->draw_spread && !o->apart && !o->keep_links &&
+    return o->cache && !b->plan->experts && !o->placement && !o->draw_spread && !o->apart && !o->keep_links &&
            o->nstragglers == 0 && o->nslow_links == 0 && b->plan->job->nfailed == 0 &&
            !ss_job_is_placed(b->plan->job);
 }
 
 /* What is read of the machine: its links, and what collectives and stacks make of them. The job names the files; platforms of
  * routes one by one are told by where they are. */
-static void mix_machine(struct ss_shelf_key *key, const struct ss_plan_builder *b)
+static void mix_machine(struct ss_cache_key *key, const struct ss_plan_builder *b)
 {
     const struct ss_platform *p = b->plan->platform;
     const int by_place = !ss_platform_is_template(p);
     for (int prop = 0; prop < SS_PROP_COUNT; prop++) {
         int owner = ss_prop_at(prop)->owner;
         double value = owner == SS_OF_LINK || owner == SS_OF_CLUSTER ? ss_platform_get(p, prop) : 0;
-        ss_shelf_mix(key, ss_bits_of(value));
+        ss_cache_mix(key, ss_bits_of(value));
     }
-    ss_shelf_mix(key, by_place ? (uint64_t)(uintptr_t)p : 0);
-    ss_shelf_mix_bytes(key, &b->net, sizeof b->net);
-    ss_shelf_mix_bytes(key, b->plan->stack, sizeof *b->plan->stack);
+    ss_cache_mix(key, by_place ? (uint64_t)(uintptr_t)p : 0);
+    ss_cache_mix_bytes(key, &b->net, sizeof b->net);
+    ss_cache_mix_bytes(key, b->plan->stack, sizeof *b->plan->stack);
 }
 
 /* All that is read on the way to classes, or to groups: the whole job but for what none of it is read from. */
-static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
+static struct ss_cache_key key_of(const struct ss_plan_builder *b, int kind)
 {
-    struct ss_shelf_key key = ss_shelf_key((uint64_t)kind);
+    struct ss_cache_key key = ss_cache_key((uint64_t)kind);
     const struct ss_plan *plan = b->plan;
     const struct ss_schedule *s = plan->schedule;
     const int numbers[] = {plan->level, plan->unfolded, plan->world_size, s->stages, s->chunks, s->pipelines};
@@ -59,9 +59,9 @@ static struct ss_shelf_key key_of(const struct ss_plan_builder *b, int kind)
     memset(&job.recompute, 0, sizeof job.recompute);
     job.spread = 0;
     mix_machine(&key, b);
-    ss_shelf_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
-    ss_shelf_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
-    ss_shelf_mix_bytes(&key, &job, sizeof job);
+    ss_cache_mix_ints(&key, numbers, SS_ARRAY_LEN(numbers));
+    ss_cache_mix_ints(&key, s->virtual_rank, s->stages * s->chunks);
+    ss_cache_mix_bytes(&key, &job, sizeof job);
     return key;
 }
 
@@ -93,7 +93,7 @@ static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
            kept->load.size * sizeof *kept->load.slot + (size_t)kept->nclasses * sizeof *kept->classes;
 }
 
-/* Arrays that the plan changes, or that outlive the shelf, are its own. */
+/* Arrays that the plan changes, or that outlive the cache, are its own. */
 static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, struct ss_error *err)
 {
     size_t n = (size_t)kept->nclasses, world = (size_t)plan->world_size;
@@ -108,7 +108,7 @@ static int copy_classes(const struct ss_plan_kept *kept, struct ss_plan *plan, s
     return SS_OK;
 }
 
-/* What the shelf has is its own; the builder only reads it. */
+/* What the cache has is its own; the builder only reads it. */
 static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept)
 {
     b->kept = kept;
@@ -119,12 +119,12 @@ static void read_kept(struct ss_plan_builder *b, const struct ss_plan_kept *kept
     b->load = kept->load;
 }
 
-int ss_plan_shelf_take(struct ss_plan_builder *b, struct ss_error *err)
+int ss_plan_cache_take(struct ss_plan_builder *b, struct ss_error *err)
 {
     if (!is_kept(b))
         return SS_OK;
-    b->key = key_of(b, SS_SHELF_LAYOUT);
-    const struct ss_plan_kept *kept = ss_shelf_take(b->options->shelf, b->key);
+    b->key = key_of(b, SS_CACHE_LAYOUT);
+    const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
     if (!kept)
         return SS_OK;
     read_kept(b, kept);
@@ -148,7 +148,7 @@ static int keep_classes(const struct ss_plan *plan, struct ss_plan_kept *kept)
     return SS_OK;
 }
 
-/* What the builder has becomes the shelf's. */
+/* What the builder has becomes the cache's. */
 static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
 {
     if (keep_classes(b->plan, kept))
@@ -158,11 +158,11 @@ static int fill(struct ss_plan_builder *b, struct ss_plan_kept *kept)
     kept->link_colour = b->link_colour;
     kept->flow_colour = b->flow_colour;
     kept->load = b->load;
-    return ss_shelf_put(b->options->shelf, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size),
+    return ss_cache_put(b->options->cache, b->key, kept, bytes_of(kept, (size_t)b->plan->world_size),
                         destroy);
 }
 
-int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
+int ss_plan_cache_put(struct ss_plan_builder *b, struct ss_error *err)
 {
     if (!is_kept(b))
         return SS_OK;
@@ -179,23 +179,23 @@ int ss_plan_shelf_put(struct ss_plan_builder *b, struct ss_error *err)
     return ss_nomem(err);
 }
 
-int ss_plan_shelf_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err)
+int ss_plan_cache_groups(struct ss_plan_builder *b, ss_plan_step_function *build, struct ss_error *err)
 {
     int status;
     if (!is_kept(b))
         return build(b, err);
-    b->key = key_of(b, SS_SHELF_GROUPS);
-    const struct ss_plan_kept *kept = ss_shelf_take(b->options->shelf, b->key);
+    b->key = key_of(b, SS_CACHE_GROUPS);
+    const struct ss_plan_kept *kept = ss_cache_take(b->options->cache, b->key);
     if (kept) {
         read_kept(b, kept);
         return SS_OK;
     }
     status = build(b, err);
-    return status ? status : ss_plan_shelf_put(b, err);
+    return status ? status : ss_plan_cache_put(b, err);
 }
 
-void ss_plan_shelf_end(struct ss_plan_builder *b)
+void ss_plan_cache_end(struct ss_plan_builder *b)
 {
-    ss_shelf_give_back(b->options->shelf, b->key);
+    ss_cache_give_back(b->options->cache, b->key);
     b->kept = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Colour refinement of ranks, flows and links: colours are hashes of what each of them sees. */
-#ifndef SS_PLAN_COLOURS_H
-#define SS_PLAN_COLOURS_H
+#ifndef SS_PLAN_PARTITION_H
+#define SS_PLAN_PARTITION_H
 
 #include "plan/plan_internal.h"
 
@@ -12,7 +12,7 @@ struct ss_hop_kinds {
 };
 
 /* Colours at work, of ranks and links that stand for all. */
-struct ss_colours {
+struct ss_partition {
     const struct ss_plan *plan;
     const struct ss_routes *routes;
     const struct ss_groups *groups;
@@ -27,26 +27,26 @@ struct ss_colours {
 };
 
 /* Colours of what is equal by itself; `slowness` as in struct ss_plan_builder. *c is safe to free after a failure. */
-int ss_colours_init(struct ss_colours *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
+int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
                     const double *slowness);
 /* Frees all but flow and link, which the builder keeps. */
-void ss_colours_free(struct ss_colours *c);
+void ss_partition_free(struct ss_partition *c);
 
 /* Splits until nothing is split any more, or there are more than `most` colours of ranks: *done tells. */
-int ss_colours_refine(struct ss_colours *c, int most, int *done);
+int ss_partition_refine(struct ss_partition *c, int most, int *done);
 /* Splits ranks by their groups and peers alone, until nothing is split any more. */
-int ss_colours_close(struct ss_colours *c);
+int ss_partition_close(struct ss_partition *c);
 /* One look at groups, peers, flows and links: flow and link are renewed, next is what rank becomes. */
-void ss_colours_look(struct ss_colours *c);
+void ss_partition_look(struct ss_partition *c);
 /* Number of different ones among n, of which those `step` apart are often equal; -1 out of memory. */
-int ss_colours_count(const uint64_t *colour, size_t n, size_t step);
+int ss_partition_count(const uint64_t *colour, size_t n, size_t step);
 
 /* Takes what next became. */
-void ss_colours_take(struct ss_colours *c);
+void ss_partition_take(struct ss_partition *c);
 
-/* near.c: ranks that differ near what is slow or has failed; *c is fresh from ss_colours_init. Then, with classes numbered and the
+/* partition_near.c: ranks that differ near what is slow or has failed; *c is fresh from ss_partition_init. Then, with classes numbered and the
  * builder's colours set, who stands for each class. */
-int ss_near_colour(struct ss_plan_builder *b, struct ss_colours *c, struct ss_error *err);
-int ss_near_represent(struct ss_plan_builder *b, const struct ss_colours *c, struct ss_error *err);
+int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err);
+int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err);
 
 #endif
