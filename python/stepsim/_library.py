@@ -7,7 +7,7 @@ import os
 import threading
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
 
-NAME = 'libstepsim.so.0.1'
+NAME = 'libstepsim.so.0.2'
 
 
 def _checkout(package: str) -> Optional[str]:

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/cache.h"
 #include "base/draw.h"
 #include "base/map.h"
-#include "base/cache.h"
 #include "base/stats.h"
 
 /* Whiskers of a box plot end 1.5 quartile ranges beyond the quartiles, of a normal distribution at 2.698 standard deviations.

@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "decide/search_internal.h"
 #include "plan/least.h"
-#include "stepsim/schedule.h"
 #include "stepsim/cache.h"
+#include "stepsim/schedule.h"
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 

@@ -101,8 +101,8 @@ static int fold(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_partition c;
     int exact = 0, status = colour(b, &c, &exact, err);
     if (!status)
-        status =
-            number_classes(b->plan, &b->routes.symmetry, c.rank, ss_partition_count(c.rank, c.nranks, 1), err);
+        status = number_classes(b->plan, &b->routes.symmetry, c.rank, ss_partition_count(c.rank, c.nranks, 1),
+                                err);
     b->link_colour = c.link;
     b->flow_colour = c.flow;
     if (!status && !exact)

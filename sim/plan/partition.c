@@ -87,7 +87,8 @@ static uint64_t mix_amounts(const struct ss_partition *c, uint64_t h, int hop, i
 }
 
 /* A flow sees what starts it, how large it is, and its links in their order. */
-static uint64_t colour_of_flow(const struct ss_partition *c, size_t r, int kind, const struct ss_hop_kinds *hop)
+static uint64_t colour_of_flow(const struct ss_partition *c, size_t r, int kind,
+                               const struct ss_hop_kinds *hop)
 {
     const struct ss_routes *routes = c->routes;
     const size_t i = r * (size_t)routes->nkinds + (size_t)kind;
@@ -225,7 +226,7 @@ int ss_partition_close(struct ss_partition *c)
 /* ---- begin and end ---- */
 
 int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
-                    const double *slowness)
+                      const double *slowness)
 {
     *c = (struct ss_partition){.plan = b->plan, .groups = &b->groups, .routes = routes};
     const struct ss_symmetry *s = &c->routes->symmetry;

@@ -112,7 +112,8 @@ void ss_worker_give(struct ss_worker *s, int at, int item)
     send_all(s->fd, &item, sizeof item);
 }
 
-int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer, struct ss_error *error)
+int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer,
+                   struct ss_error *error)
 {
     if (read_all(s->fd, reply, sizeof *reply))
         return -1;

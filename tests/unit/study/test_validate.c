@@ -355,11 +355,12 @@ static void copy_rows(const char *name, const char *note, const char *to)
 static void copy_tables(struct copies *c, const char *note)
 {
     static const char *const names[] = {"runs", "foreign", "reread"};
+    char folder[] = "/tmp/stepsim-rows-XXXXXX"; /* gcc sees no overlap with c->path */
 
-    strcpy(c->folder, "/tmp/stepsim-rows-XXXXXX");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(c->folder));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    strcpy(c->folder, folder);
     for (int i = 0; i < 3; i++) {
-        snprintf(c->path[i], sizeof c->path[i], "%s/%s.csv", c->folder, names[i]);
+        snprintf(c->path[i], sizeof c->path[i], "%s/%s.csv", folder, names[i]);
         c->paths[i] = c->path[i];
         copy_rows(names[i], note, c->path[i]);
     }

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "stepsim/card.h"
 #include "stepsim/cache.h"
+#include "stepsim/card.h"
 
 /* How long a GPU's kernels take over those of the mean GPU, as a random number: (1 + sigma z) f, over its mean. z is normal, cut
  * at +-cut; f is slow_factor on all GPUs of a machine with the chance slow_share, else 1. */

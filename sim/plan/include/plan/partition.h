@@ -28,7 +28,7 @@ struct ss_partition {
 
 /* Colours of what is equal by itself; `slowness` as in struct ss_plan_builder. *c is safe to free after a failure. */
 int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, const struct ss_routes *routes,
-                    const double *slowness);
+                      const double *slowness);
 /* Frees all but flow and link, which the builder keeps. */
 void ss_partition_free(struct ss_partition *c);
 
@@ -47,6 +47,7 @@ void ss_partition_take(struct ss_partition *c);
 /* partition_near.c: ranks that differ near what is slow or has failed; *c is fresh from ss_partition_init. Then, with classes numbered and the
  * builder's colours set, who stands for each class. */
 int ss_partition_near_colour(struct ss_plan_builder *b, struct ss_partition *c, struct ss_error *err);
-int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c, struct ss_error *err);
+int ss_partition_near_represent(struct ss_plan_builder *b, const struct ss_partition *c,
+                                struct ss_error *err);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/cache.h"
+#include "base/map.h"
 #include "cost/pace.h"
 #include "cost/rank_cost.h"
 #include "plan/routes.h"

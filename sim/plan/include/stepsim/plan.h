@@ -6,6 +6,7 @@
 #ifndef STEPSIM_PLAN_H
 #define STEPSIM_PLAN_H
 
+#include "stepsim/cache.h"
 #include "stepsim/chunk.h"
 #include "stepsim/communicator.h"
 #include "stepsim/error.h"
@@ -13,7 +14,6 @@
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/schedule.h"
-#include "stepsim/cache.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus

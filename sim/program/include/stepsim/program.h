@@ -27,9 +27,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "stepsim/cache.h"
 #include "stepsim/error.h"
 #include "stepsim/network.h"
-#include "stepsim/cache.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus

@@ -16,7 +16,7 @@ extern "C" {
 
 /* Version of the JSON documents; CONTRIBUTING.md says when it is raised. */
 #define SS_SCHEMA_VERSION 2
-/* Returns the version of the library, "0.1.0". */
+/* Returns the version of the library, "0.2.0". */
 const char *ss_version(void);
 
 struct ss_report_options {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "stepsim/error.h"
 #include "stepsim/cache.h"
+#include "stepsim/error.h"
 #include "stepsim/types.h"
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 
 #include "stepsim/ask.h"
 #include "stepsim/bands.h"
+#include "stepsim/cache.h"
 #include "stepsim/capacity.h"
 #include "stepsim/card.h"
 #include "stepsim/chunk.h"
@@ -45,7 +46,6 @@
 #include "stepsim/search.h"
 #include "stepsim/serve.h"
 #include "stepsim/share.h"
-#include "stepsim/cache.h"
 #include "stepsim/stack.h"
 #include "stepsim/stack_props.h"
 #include "stepsim/study.h"

@@ -9,7 +9,7 @@
 struct ss_crew {
     const struct ss_pool *pool;
     int nworkers; /* 0: all is done in this process */
-    int nhere;  /* the first so many are of this process */
+    int nhere;    /* the first so many are of this process */
     size_t cap;
     struct ss_worker *workers;
     struct pollfd *ready;       /* [nhere] */

@@ -5,8 +5,8 @@
 
 #include <poll.h>
 
-#include "workers/worker.h"
 #include "workers/team.h"
+#include "workers/worker.h"
 
 struct ss_relay {
     const struct ss_pool *pool;

@@ -38,7 +38,7 @@ void ss_worker_push(struct ss_worker *s, int at);
 void ss_worker_give(struct ss_worker *s, int at, int item);
 /* Reads the reply to its first item: an answer of `size` bytes, or an error. Returns 0, or -1 where the worker has died. */
 int ss_worker_read(struct ss_worker *s, size_t size, struct ss_reply *reply, void *answer,
-                 struct ss_error *error);
+                   struct ss_error *error);
 /* Takes its first item off its list. */
 void ss_worker_next(struct ss_worker *s);
 /* Ends its process, if there is one. */
