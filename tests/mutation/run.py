@@ -6,7 +6,8 @@
     tests/mutation/run.py --run [--count N] [--shard I/N]
                                                        builds and tests mutants of the list that this shard has no answer for
     tests/mutation/run.py --run --only FILE|ID         those of a file, or one
-    tests/mutation/run.py --run --again                and those that survived before
+    tests/mutation/run.py --run --again --label nightly
+                                                       and those that survived before, by all tests (otherwise by those of label ci)
     tests/mutation/run.py --run --reach build-coverage and of each only the tests that run its line, see below
     tests/mutation/run.py --score [--keep]             prints the score of all shards; --keep writes it to results.tsv
 
@@ -41,7 +42,7 @@ RESULTS = os.path.join(table.FOLDER, "results.tsv")
 EXPLAINED = os.path.join(table.FOLDER, "survivors.tsv")
 OUTCOMES = ("killed", "survived", "same", "no build")
 # Checks of the sources' text, and of what is not built here.
-NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "options.refused", "runner.", "browser",
+NO_TESTS = ("fuzz.", "layering", "structure", "format", "walks.", "props", "globals", "headers", "tiers", "clocks", "options.refused", "runner.", "browser",
             "consumer", "bench", "net.", "probe.", "mutation.",
             "unit.self")
 ADDRESS_SPACE = 8 << 30  # of a test, bytes
@@ -57,9 +58,9 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def tests_of(build):
-    """name -> (command, environment) of the tests of a build folder."""
-    listed = json.loads(run(["ctest", "--test-dir", build, "--show-only=json-v1"]).stdout)
+def tests_of(build, label):
+    """name -> (command, environment) of the tests of a build folder that have the label."""
+    listed = json.loads(run(["ctest", "--test-dir", build, "-L", "^%s$" % label, "--show-only=json-v1"]).stdout)
     known = {}
     for test in listed["tests"]:
         if not test["name"].startswith(NO_TESTS):
@@ -83,8 +84,9 @@ def fails(test, limit, more=()):
 class Tests:
     """The tests of a build folder, how long each took when nothing was changed, and the lines that it runs."""
 
-    def __init__(self, build, work, slow, counted):
-        self.known = tests_of(build)
+    def __init__(self, build, work, slow, counted, label):
+        self.label = label
+        self.known = tests_of(build, label)
         self.found = collections.Counter()
         self.seconds = {name: s for name, s in self.measured(os.path.join(work, "times.json"), slow).items() if s < slow}
         self.reach = None
@@ -110,7 +112,7 @@ class Tests:
 
     def measure_reach(self, path, build, work):
         self.reach = reach.Reach(path)
-        counted = tests_of(build)
+        counted = tests_of(build, self.label)
         for name in sorted(set(self.seconds) & set(counted), key=lambda n: (not n.startswith("unit."), n)):
             if not self.reach.has(name):
                 self.reach.measure(name, lambda more, name=name: fails(counted[name], 100, more.items()), build, os.path.dirname(build), work)
@@ -134,11 +136,11 @@ class Tests:
 
 
 class Shard:
-    def __init__(self, work, slow, counted):
+    def __init__(self, work, slow, counted, label):
         self.source, self.build = (os.path.realpath(os.path.join(work, name)) for name in ("source", "build"))
         self.answers = os.path.join(work, "answers.tsv")
         self.prepare()
-        self.tests = Tests(self.build, work, slow, counted)
+        self.tests = Tests(self.build, work, slow, counted, label)
         for _, outcome, test in read_answers([self.answers]):
             self.tests.found[test] += outcome == "killed"
         self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-simgrid",
@@ -246,12 +248,13 @@ def score(work, keep):
     explained = {row[0]: row[1:] for row in read_answers([EXPLAINED])}
     count = collections.Counter(outcome for outcome, _ in answers.values())
     by_unit = sum(outcome == "killed" and test.startswith("unit.") for outcome, test in answers.values())
+    by_ci = sum(outcome == "killed" and not test.endswith(".all") for outcome, test in answers.values()) # tests/CMakeLists.txt
     left = sorted((key for key in answers if answers[key][0] == "survived"), key=lambda key: (listed[key].file, listed[key].line))
     tried, alike = count["killed"] + count["survived"], sum(explained.get(key, [""])[0] == "equivalent" for key in left)
-    text = ("%d of %d mutants tried: %d killed (%d by unit tests), %d survived (%d of them equivalent), %d the same program, %d do not "
-            "build; score %.1f %%, %.1f %% without equivalent ones" % (
-                len(answers), len(listed), count["killed"], by_unit, count["survived"], alike, count["same"], count["no build"],
-                percent(count["killed"], tried), percent(count["killed"], tried - alike)))
+    text = ("%d of %d mutants tried: %d killed (%d by label ci, %d by unit tests), %d survived (%d of them equivalent), %d the same program, %d do not "
+            "build; score %.1f %% (ci %.1f %%), %.1f %% without equivalent ones" % (
+                len(answers), len(listed), count["killed"], by_ci, by_unit, count["survived"], alike, count["same"], count["no build"],
+                percent(count["killed"], tried), percent(by_ci, tried), percent(count["killed"], tried - alike)))
     print(text)
     for key in left:
         print("survived: %s %s:%d %s\n  %s\n  %s" % listed[key])
@@ -275,6 +278,7 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--reach")
+    parser.add_argument("--label", default="ci")
     parser.add_argument("--slow", type=float, default=6)
     parser.add_argument("--work", default=os.path.join(ROOT, "build-mutation"))
     args = parser.parse_args()
@@ -286,7 +290,7 @@ def main():
         part, parts = map(int, args.shard.split("/"))
         folder = os.path.join(args.work, "%d-of-%d" % (part, parts))
         os.makedirs(folder, exist_ok=True)
-        shard = Shard(folder, args.slow, args.reach)
+        shard = Shard(folder, args.slow, args.reach, args.label)
         now = table.today(shard.source, table.read())
         wanted = sorted(now.values(), key=lambda m: table.number("order", table.SEED, m.id))
         if args.only:
