@@ -298,8 +298,8 @@ int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_er
     }
     json_t *document = ss_json_document("doctor"), *checks = json_array();
     for (int i = 0; i < d->n; i++)
-        ss_json_append(checks, SS_OBJECT(SS_FIELDS(&d->check[i], name), SS_FLAGS(&d->check[i], ok, needed),
-                                         SS_FIELDS(&d->check[i], text)));
-    SS_PUT(document, SS_FLAGS(d, healthy), SS_KEY("checks", checks));
+        ss_json_append(checks, SS_OBJECT(SS_SAME(&d->check[i], name), SS_TRUTH(&d->check[i], ok),
+                                         SS_TRUTH(&d->check[i], needed), SS_SAME(&d->check[i], text)));
+    SS_PUT(document, SS_TRUTH(d, healthy), SS_KEY("checks", checks));
     return ss_json_write(document, out, err);
 }

@@ -2,10 +2,10 @@
 /* A plan of capacity as a picture: days and GPU-hours over the number of nodes, both axes logarithmic, with the range of nine of
  * ten such jobs. */
 #include <math.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "decide/capacity_internal.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
 
@@ -20,8 +20,11 @@ enum quantity { DAYS, COST, QUANTITIES };
 
 struct panel {
     const struct ss_capacity *plan;
-    int what; /* enum quantity */
-    struct ss_chart k;
+    int what;        /* enum quantity */
+    double y;        /* of its top */
+    double lo, hi;   /* log10 of its values */
+    double from, to; /* log2 of nodes */
+    FILE *out;
 };
 
 static int in_money(const struct ss_capacity *c)
@@ -43,22 +46,35 @@ static int is_drawn(const struct ss_capacity *c, int i)
     return c->points[i].summary.iteration_s > 0;
 }
 
+static double x_of(const struct panel *p, double nodes)
+{
+    double span = p->to - p->from;
+
+    return LEFT + WIDTH * (span > 0 ? (log2(nodes) - p->from) / span : 0.5);
+}
+
+static double y_of(const struct panel *p, double value)
+{
+    return p->y + HEIGHT * (p->hi - log10(value)) / (p->hi - p->lo);
+}
+
 static void scale(struct panel *p)
 {
-    struct ss_chart_scale *x = &p->k.across, *y = &p->k.up;
-    *x = *y = (struct ss_chart_scale){INFINITY, 0, true};
+    p->lo = p->from = INFINITY;
+    p->hi = p->to = -INFINITY;
     for (int i = 0; i < p->plan->npoints; i++) {
         struct ss_capacity_range r = range_at(p->plan, p->what, i);
         if (!is_drawn(p->plan, i))
             continue;
-        y->from = fmin(y->from, isnan(r.low) ? r.value : r.low);
-        y->to = fmax(y->to, isnan(r.high) ? r.value : r.high);
-        x->from = fmin(x->from, p->plan->points[i].nodes);
-        x->to = fmax(x->to, p->plan->points[i].nodes);
+        double low = isnan(r.low) ? r.value : r.low, high = isnan(r.high) ? r.value : r.high;
+        p->lo = fmin(p->lo, log10(low));
+        p->hi = fmax(p->hi, log10(high));
+        p->from = fmin(p->from, log2(p->plan->points[i].nodes));
+        p->to = fmax(p->to, log2(p->plan->points[i].nodes));
     }
-    double edge = pow(10, fmax(0.05, 0.06 * log10(y->to / y->from)));
-    y->from /= edge;
-    y->to *= edge;
+    double edge = fmax(0.05, 0.06 * (p->hi - p->lo));
+    p->lo -= edge;
+    p->hi += edge;
 }
 
 /* "500k" */
@@ -74,42 +90,38 @@ static const char *tick(double value, char *buf, size_t size)
 }
 
 /* Values with one digit: 1, 2 and 5 of each decade, of less than one all nine. */
-static void draw_values(const struct ss_chart *k)
+static void draw_values(const struct panel *p)
 {
     static const int wide[] = {1, 2, 5}, narrow[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-    int n = k->up.to < 10 * k->up.from ? 9 : 3;
+    int n = p->hi - p->lo < 1 ? 9 : 3;
     char text[32];
 
-    for (double decade = pow(10, floor(log10(k->up.from))); decade <= k->up.to; decade *= 10)
-        for (int i = 0; i < n; i++) {
-            double value = (n == 3 ? wide : narrow)[i] * decade;
-            if (value >= k->up.from && value <= k->up.to)
-                ss_chart_line(k, true, "grid", value, tick(value, text, sizeof text));
+    for (double decade = floor(p->lo); decade <= p->hi; decade++)
+        for (int k = 0; k < n; k++) {
+            double value = (n == 3 ? wide : narrow)[k] * pow(10, decade), at = log10(value);
+            if (at < p->lo || at > p->hi)
+                continue;
+            fprintf(p->out, "<path class=\"grid\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, value),
+                    LEFT + WIDTH);
+            ss_svg_text(p->out, LEFT - 8, y_of(p, value) + 4, "small muted end",
+                        tick(value, text, sizeof text));
         }
 }
 
 static void draw_grid(const struct panel *p)
 {
-    const struct ss_chart *k = &p->k;
     char text[32];
 
-    draw_values(k);
-    ss_markup(k->out, "<path class=\"frame\" d=\"M%g %gV%gH%g\"/>\n", k->x, k->y, k->y + k->height,
-              k->x + k->width);
+    draw_values(p);
+    fprintf(p->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, p->y, p->y + HEIGHT,
+            LEFT + WIDTH);
     for (int i = 0; i < p->plan->npoints; i++) {
         int nodes = p->plan->points[i].nodes;
         if (!is_drawn(p->plan, i))
             continue;
         snprintf(text, sizeof text, "%d", nodes);
-        ss_svg_text(k->out, ss_chart_x(k, nodes), k->y + k->height + 16, "small muted mid", text);
+        ss_svg_text(p->out, x_of(p, nodes), p->y + HEIGHT + 16, "small muted mid", text);
     }
-}
-
-/* A point of a path, whose start stands before the first one. */
-static void put_point(const struct panel *p, int i, double value, const char *start, int *n)
-{
-    fputs((*n)++ ? "L" : start, p->k.out);
-    ss_markup(p->k.out, "%g %g", ss_chart_x(&p->k, p->plan->points[i].nodes), ss_chart_y(&p->k, value));
 }
 
 /* From the first point to the last by the far ends, and back by the near ones. */
@@ -118,16 +130,20 @@ static void draw_band(const struct panel *p)
     const struct ss_capacity *c = p->plan;
     int n = 0;
 
-    for (int back = 0; back < 2; back++)
-        for (int k = 0; k < c->npoints; k++) {
-            int i = back ? c->npoints - 1 - k : k;
-            struct ss_capacity_range r = range_at(c, p->what, i);
-            if (is_drawn(c, i) && !isnan(r.low) && !isnan(r.high))
-                put_point(p, i, back ? r.low : r.high, "<path fill=\"#1b6ca8\" fill-opacity=\"0.16\" d=\"M",
-                          &n);
-        }
+    for (int i = 0; i < c->npoints; i++) {
+        struct ss_capacity_range r = range_at(c, p->what, i);
+        if (!is_drawn(c, i) || isnan(r.low) || isnan(r.high))
+            continue;
+        fprintf(p->out, "%s%.2f %.2f", n++ ? "L" : "<path fill=\"#1b6ca8\" fill-opacity=\"0.16\" d=\"M",
+                x_of(p, c->points[i].nodes), y_of(p, r.high));
+    }
+    for (int i = c->npoints - 1; n && i >= 0; i--) {
+        struct ss_capacity_range r = range_at(c, p->what, i);
+        if (is_drawn(c, i) && !isnan(r.low) && !isnan(r.high))
+            fprintf(p->out, "L%.2f %.2f", x_of(p, c->points[i].nodes), y_of(p, r.low));
+    }
     if (n)
-        fputs("Z\"/>\n", p->k.out);
+        fputs("Z\"/>\n", p->out);
 }
 
 static void draw_line(const struct panel *p)
@@ -136,29 +152,31 @@ static void draw_line(const struct panel *p)
 
     for (int i = 0; i < p->plan->npoints; i++)
         if (is_drawn(p->plan, i))
-            put_point(p, i, range_at(p->plan, p->what, i).value,
-                      "<path fill=\"none\" stroke=\"#1b6ca8\" stroke-width=\"2\" d=\"M", &n);
+            fprintf(p->out, "%s%.2f %.2f",
+                    n++ ? "L" : "<path fill=\"none\" stroke=\"#1b6ca8\" stroke-width=\"2\" d=\"M",
+                    x_of(p, p->plan->points[i].nodes), y_of(p, range_at(p->plan, p->what, i).value));
     if (n)
-        fputs("\"/>\n", p->k.out);
+        fputs("\"/>\n", p->out);
 }
 
 static void draw_points(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;
-    char title[400];
 
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *q = &c->points[i];
         if (!is_drawn(c, i))
             continue;
-        snprintf(title, sizeof title, "%d nodes: %.4g days, %.4g GPU-hours, goodput %.1f %%, %s; %s",
-                 q->nodes, q->time_s.value / 86400, q->gpu_hours.value, 100 * q->goodput,
-                 ss_outcome_word(q->summary.outcome), q->layout);
-        ss_chart_dot(&p->k, q->nodes, range_at(c, p->what, i).value, i == c->knee || i == c->chosen ? 6 : 4,
-                     !ss_capacity_holds(q) ? "#c62828"
-                     : i == c->chosen      ? "#2a9d54"
-                                           : "#1b6ca8",
-                     "", title);
+        fprintf(p->out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%d\" fill=\"%s\"><title>", x_of(p, q->nodes),
+                y_of(p, range_at(c, p->what, i).value), i == c->knee || i == c->chosen ? 6 : 4,
+                !ss_capacity_holds(q) ? "#c62828"
+                : i == c->chosen      ? "#2a9d54"
+                                      : "#1b6ca8");
+        fprintf(p->out, "%d nodes: %.4g days, %.4g GPU-hours, goodput %.1f %%, %s; ", q->nodes,
+                q->time_s.value / 86400, q->gpu_hours.value, 100 * q->goodput,
+                ss_outcome_word(q->summary.outcome));
+        ss_xml_escape(p->out, q->layout);
+        fputs("</title></circle>\n", p->out);
     }
 }
 
@@ -166,29 +184,28 @@ static void draw_points(const struct panel *p)
 static void draw_marks(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;
-    const struct ss_chart *k = &p->k;
     double limit = p->what == DAYS ? c->deadline_s / 86400 : in_money(c) ? c->budget_usd : 0;
 
-    if (limit > k->up.from && limit < k->up.to) {
-        ss_chart_line(k, true, "cap", limit, NULL);
-        ss_svg_text(k->out, k->x + k->width, ss_chart_y(k, limit) - 5, "small capt end",
+    if (limit > 0 && log10(limit) > p->lo && log10(limit) < p->hi) {
+        fprintf(p->out, "<path class=\"cap\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, limit), LEFT + WIDTH);
+        ss_svg_text(p->out, LEFT + WIDTH, y_of(p, limit) - 5, "small capt end",
                     p->what == DAYS ? "deadline" : "budget");
     }
     if (c->knee >= 0) {
-        double x = ss_chart_x(k, c->points[c->knee].nodes);
-        ss_markup(k->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%g %gV%g\"/>\n", x, k->y,
-                  k->y + k->height);
-        ss_svg_text(k->out, x - 5, k->y + k->height - 8, "small muted end", "knee");
+        double x = x_of(p, c->points[c->knee].nodes);
+        fprintf(p->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%.2f %.2fV%.2f\"/>\n", x, p->y,
+                p->y + HEIGHT);
+        ss_svg_text(p->out, x - 5, p->y + HEIGHT - 8, "small muted end", "knee");
     }
 }
 
 static void draw_panel(const struct ss_capacity *c, int what, double y, const char *title, FILE *out)
 {
-    struct panel p = {c, what, {out, LEFT, y, WIDTH, HEIGHT, .across.log = true}};
+    struct panel p = {.plan = c, .what = what, .y = y, .out = out};
 
     scale(&p);
     ss_svg_text(out, LEFT, y - 10, "", title);
-    if (!(p.k.up.to > p.k.up.from)) {
+    if (!(p.hi > p.lo)) {
         ss_svg_text(out, LEFT, y + 20, "small muted", "no number of nodes has figures");
         return;
     }

@@ -6,36 +6,60 @@
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "report/text.h"
 
-/* Three digits, of large numbers with a letter where there may be one: "30.8 M". */
-static const char *digits(double value, bool letters, char buf[32])
+/* "30.8 M" */
+static const char *big(double value, char *buf, size_t size)
 {
-    static const char *const letter[] = {"", " k", " M", " G"};
+    static const struct {
+        double from;
+        const char *name;
+    } steps[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, ""}};
     int i = 0;
 
-    for (; letters && i < 3 && value >= 999.5; i++)
-        value /= 1000;
+    while (value < steps[i].from * 0.9995)
+        i++;
+    double shown = value / (steps[i].from > 0 ? steps[i].from : 1);
     if (isnan(value))
-        ss_copy(buf, 32, "-");
+        snprintf(buf, size, "-");
     else
-        snprintf(buf, 32, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, letter[i]);
+        snprintf(buf, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].name);
     return buf;
 }
 
-#define DAY 86400.0
-#define MWH 3.6e9
+static const char *days(double seconds, char *buf, size_t size)
+{
+    double d = seconds / 86400;
 
-/* "23.1 days (20.1 to 26.6)", the latter where the error is known. */
-static void put_range(const struct ss_capacity_range *r, double one, bool letters, const char *unit,
-                      FILE *out)
+    if (isnan(seconds))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f", d < 9.995 ? 2 : d < 99.95 ? 1 : 0, d);
+    return buf;
+}
+
+/* " (20.1 to 26.6)" where the error is known */
+static void put_range(const struct ss_capacity_range *r, const char *(*show)(double, char *, size_t),
+                      const char *unit, FILE *out)
 {
     char a[32], b[32];
 
-    fprintf(out, "%s %s", digits(r->value / one, letters, a), unit);
+    fprintf(out, "%s %s", show(r->value, a, sizeof a), unit);
     if (!isnan(r->low) && !isnan(r->high) && r->high > r->low)
-        fprintf(out, " (%s to %s)", digits(r->low / one, letters, a), digits(r->high / one, letters, b));
+        fprintf(out, " (%s to %s)", show(r->low, a, sizeof a), show(r->high, b, sizeof b));
+}
+
+static const char *mwh(double joules, char *buf, size_t size)
+{
+    if (isnan(joules))
+        snprintf(buf, size, "-");
+    else
+        snprintf(buf, size, "%.*f",
+                 joules < 9.995 * 3.6e9   ? 2
+                 : joules < 99.95 * 3.6e9 ? 1
+                                          : 0,
+                 joules / 3.6e9);
+    return buf;
 }
 
 static int is_limited(const struct ss_capacity *c)
@@ -53,16 +77,16 @@ static int holds_any(const struct ss_capacity *c)
 
 static void write_cost(const struct ss_capacity_point *p, FILE *out)
 {
-    put_range(&p->time_s, DAY, false, "days", out);
+    put_range(&p->time_s, days, "days", out);
     fputs(", ", out);
-    put_range(&p->gpu_hours, 1, true, "GPU-hours", out);
+    put_range(&p->gpu_hours, big, "GPU-hours", out);
     if (!isnan(p->usd.value)) {
         fputs(", ", out);
-        put_range(&p->usd, 1, true, "USD", out);
+        put_range(&p->usd, big, "USD", out);
     }
     if (!isnan(p->energy_j.value)) {
         fputs(", ", out);
-        put_range(&p->energy_j, MWH, false, "MWh", out);
+        put_range(&p->energy_j, mwh, "MWh", out);
     }
     fputc('\n', out);
 }
@@ -100,7 +124,7 @@ static void write_answer(const struct ss_capacity *c, FILE *out)
     else if (c->deadline_s > 0)
         ss_text_time(c->deadline_s, a, sizeof a);
     else
-        digits(c->budget_usd, true, a);
+        big(c->budget_usd, a, sizeof a);
     if (c->chosen < 0) {
         fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
         write_nearest(c, out);
@@ -127,30 +151,32 @@ static void write_answer(const struct ss_capacity *c, FILE *out)
         fputs("With the error of nine of ten such jobs none of these is sure to be.\n", out);
 }
 
-static void point_rows(struct ss_report_table *t, const void *of)
+static void write_head(FILE *out)
 {
-    const struct ss_capacity *c = of;
-    char d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80], text[400];
+    fprintf(out, "%6s %6s  %-36s %6s %10s %8s %13s %9s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
+            "iteration", "days", "nine of ten", "GPU-hours", "goodput", "MWh", "USD", "verdict");
+}
 
-    for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        const struct ss_summary *u = &p->summary;
-        if (!(u->iteration_s > 0)) {
-            snprintf(text, sizeof text, "%s: %s", ss_outcome_word(u->outcome), u->reason);
-            SS_ROW(t, p->nodes, p->gpus, text);
-            continue;
-        }
-        snprintf(range, sizeof range, "%s-%s", digits(p->time_s.low / DAY, false, lo),
-                 digits(p->time_s.high / DAY, false, hi));
-        snprintf(text, sizeof text, "%s%s%s%s%s", ss_outcome_word(u->outcome),
-                 i == c->cheapest ? ", cheapest" : "", i == c->knee ? ", knee" : "",
-                 i == c->chosen && is_limited(c) ? ", the answer" : "",
-                 p->straddles ? ", groups on two NVLink domains" : "");
-        SS_ROW(t, p->nodes, p->gpus, p->layout, p->batch, u->iteration_s,
-               digits(p->time_s.value / DAY, false, d), isnan(p->time_s.low) ? "-" : range,
-               digits(p->gpu_hours.value, true, hours), p->goodput,
-               digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd), text);
+static void write_point(const struct ss_capacity *c, int i, FILE *out)
+{
+    const struct ss_capacity_point *p = &c->points[i];
+    char time[32], d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80];
+
+    if (!(p->summary.iteration_s > 0)) {
+        fprintf(out, "%6d %6d  %s: %s\n", p->nodes, p->gpus, ss_outcome_word(p->summary.outcome),
+                p->summary.reason);
+        return;
     }
+    snprintf(range, sizeof range, "%s-%s", days(p->time_s.low, lo, sizeof lo),
+             days(p->time_s.high, hi, sizeof hi));
+    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s\n", p->nodes, p->gpus,
+            p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
+            days(p->time_s.value, d, sizeof d), isnan(p->time_s.low) ? "-" : range,
+            big(p->gpu_hours.value, hours, sizeof hours), 100 * p->goodput,
+            mwh(p->energy_j.value, energy, sizeof energy), big(p->usd.value, usd, sizeof usd),
+            ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
+            i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "",
+            p->straddles ? ", groups on two NVLink domains" : "");
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)
@@ -207,15 +233,14 @@ static void write_inputs(const struct ss_capacity *c, FILE *out)
 
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns =
-                                    "nodes:6d|GPUs:6d|layout:-36s|batch:6d|iteration:10t|days:8s|"
-                                    "nine of ten:13s|GPU-hours:9s|goodput:6.1p%|MWh:8s|USD:8s|verdict:-s"};
     char tokens[32];
 
     write_answer(c, out);
     fprintf(out, "%s, %s tokens on %s (%s)\n\n", c->model, ss_report_count(c->tokens, tokens, sizeof tokens),
             c->platform, c->card);
-    ss_report_table_write(&t, SS_FORM_TEXT, point_rows, c, out);
+    write_head(out);
+    for (int i = 0; i < c->npoints; i++)
+        write_point(c, i, out);
     write_batches(c, out);
     if (c->chosen >= 0)
         write_chosen(&c->points[c->chosen], out);

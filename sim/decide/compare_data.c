@@ -28,13 +28,13 @@ static void add_tables(json_t *o, const struct ss_contrast *c, int of, int less)
 static json_t *side_object(const struct ss_contrast *c, int i)
 {
     const struct ss_side *s = &c->side[i];
-    json_t *o = SS_OBJECT(SS_FIELDS(s, name));
+    json_t *o = SS_OBJECT(SS_SAME(s, name));
 
     ss_json_verdict(o, &s->summary);
     if (s->summary.outcome == SS_OUTCOME_REFUSED)
         return o;
     ss_json_metrics(o, -1, &s->summary);
-    SS_PUT(o, SS_FIELDS(s, tokens, critical_stage, peak_stage));
+    SS_PUT(o, SS_SAME(s, tokens), SS_SAME(s, critical_stage), SS_SAME(s, peak_stage));
     add_tables(o, c, i, -1);
     SS_PUT(o, SS_KEY("warnings", ss_json_notes(s->warnings)));
     return o;
@@ -43,7 +43,7 @@ static json_t *side_object(const struct ss_contrast *c, int i)
 static json_t *difference_object(const struct ss_contrast *c, int i)
 {
     const struct ss_apart *a = &c->apart[i];
-    json_t *o = SS_OBJECT(SS_KEY("side", i), SS_FIELDS(a, faster_pct, least_pct),
+    json_t *o = SS_OBJECT(SS_KEY("side", i), SS_SAME(a, faster_pct), SS_SAME(a, least_pct),
                           SS_KEY("apart", ss_apart_cell(a)), SS_KEY("apart_by", a->why));
 
     add_tables(o, c, i, 0);
@@ -64,19 +64,21 @@ int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *er
 
 int ss_contrast_csv(const struct ss_contrast *c, FILE *out, struct ss_error *err)
 {
+    const char *names[SS_SIDES_MOST + 3] = {"table", "term", "unit"};
+    const size_t n = (size_t)c->n + 3;
     struct ss_contrast_row row;
-    int lines = 0;
 
+    for (int s = 0; s < c->n; s++)
+        names[s + 3] = c->side[s].name;
+    ss_row_csv(NULL, names, n, out);
     for (int table = 0; table < SS_CONTRAST_TABLES; table++)
         for (int i = 0; ss_contrast_row(c, table, i, &row); i++) {
-            struct ss_record r = {0};
+            struct ss_row r = {0};
             SS_ADD(&r, SS_KEY("table", ss_contrast_table_key(table)), SS_KEY("term", row.key),
                    SS_KEY("unit", table == SS_CONTRAST_MEMORY ? "MiB" : "ms"));
             for (int s = 0; s < c->n; s++)
                 SS_ADD(&r, SS_KEY(c->side[s].name, scales[table] * row.value[s]));
-            if (!lines++)
-                ss_record_csv(&r, true, out);
-            ss_record_csv(&r, false, out);
+            ss_row_csv(&r, names, n, out);
         }
     return ss_report_done(out, err);
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A comparison as a picture: for each side a bar of its time by label and one of its memory by class. */
 #include <math.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "decide/contrast.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
+#include "report/text.h"
 
 #define LEFT SS_CONTRAST_LEFT
 #define WIDTH SS_CONTRAST_WIDTH
-#define BAR SS_CONTRAST_BAR
+#define BAR 22.0
 #define STEP 46.0 /* a bar with its name above */
 #define PANEL_TOP 34.0
 #define AXIS 34.0
-#define PARTS_MOST SS_LABEL_COUNT /* time or memory */
 
 static double most_of(const struct ss_contrast *c, int table)
 {
@@ -27,65 +27,105 @@ static double most_of(const struct ss_contrast *c, int table)
     return most > 0 ? most : 1;
 }
 
-/* The rows of a side that are no total; the total, NaN where it has none. */
-static int parts_of(const struct ss_contrast *c, int table, int side, struct ss_chart_part *parts,
-                    double *total)
+static const char *color_of(int table, int i)
 {
-    struct ss_contrast_row row;
-    int n = 0;
-
-    for (; ss_contrast_row(c, table, n, &row) && !row.is_total; n++)
-        parts[n] = (struct ss_chart_part){
-            row.words, table == SS_CONTRAST_MEMORY ? ss_color_memory(n) : ss_color_label(n), row.value[side]};
-    *total = row.value[side];
-    return n;
+    return table == SS_CONTRAST_MEMORY ? ss_color_memory(i) : ss_color_label(i);
 }
 
-static void draw_side(const struct ss_contrast *c, const struct ss_chart *k, int table, int side)
+static void write_value(int table, double value, char *buf, size_t size)
 {
-    const int memory = table == SS_CONTRAST_MEMORY;
-    const double y = k->y + side * STEP + STEP - BAR;
-    struct ss_chart_part parts[PARTS_MOST];
-    char letter[8], value[48], name[320];
-    double total;
-    int n = parts_of(c, table, side, parts, &total);
+    char time[32];
 
-    snprintf(letter, sizeof letter, "%c, ", 'A' + side);
-    ss_chart_bar(k, y, BAR, letter, parts, n, memory);
-    snprintf(name, sizeof name, "%c: %s (%s)", 'A' + side, c->side[side].name,
-             isnan(total) ? ss_outcome_word(SS_OUTCOME_REFUSED)
-                          : ss_chart_value(total, memory, value, sizeof value));
-    ss_svg_text(k->out, k->x, y - 6, "small", name);
+    if (table == SS_CONTRAST_MEMORY)
+        snprintf(buf, size, "%.2f GiB", value / SS_GIB);
+    else
+        snprintf(buf, size, "%s", ss_text_time(value, time, sizeof time));
+}
+
+void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out)
+{
+    fputs("<rect class=\"b\" x=\"", out);
+    ss_svg_number(out, x);
+    fputs("\" y=\"", out);
+    ss_svg_number(out, y);
+    fputs("\" width=\"", out);
+    ss_svg_number(out, width);
+    fprintf(out, "\" height=\"%g\" fill=\"%s\"><title>", BAR, color);
+    ss_xml_escape(out, title);
+    fputs("</title></rect>\n", out);
+}
+
+static void draw_bar(const struct ss_contrast *c, int table, int side, double y, double scale, FILE *out)
+{
+    struct ss_contrast_row row;
+    char title[160], value[48], name[320];
+    double x = LEFT, total = 0;
+
+    for (int i = 0; ss_contrast_row(c, table, i, &row); i++) {
+        double v = row.value[side];
+        if (row.is_total)
+            total = v;
+        if (row.is_total || !(v > 0))
+            continue;
+        write_value(table, v, value, sizeof value);
+        snprintf(title, sizeof title, "%c, %s: %s", 'A' + side, row.words, value);
+        ss_contrast_box(x, y, v * scale, color_of(table, i), title, out);
+        x += v * scale;
+    }
+    write_value(table, total, value, sizeof value);
+    if (isnan(total))
+        snprintf(name, sizeof name, "%c: %s (%s)", 'A' + side, c->side[side].name,
+                 ss_outcome_word(SS_OUTCOME_REFUSED));
+    else
+        snprintf(name, sizeof name, "%c: %s (%s)", 'A' + side, c->side[side].name, value);
+    ss_svg_text(out, LEFT, y - 6, "small", name);
 }
 
 /* The card's memory, where all sides have the same. */
-static void draw_capacity(const struct ss_contrast *c, const struct ss_chart *k)
+static void draw_capacity(const struct ss_contrast *c, double y, double height, double scale, FILE *out)
 {
     double capacity = c->side[0].summary.capacity;
 
     for (int i = 1; i < c->n; i++)
         if (ss_contrast_has(&c->side[i], SS_CONTRAST_MEMORY) && c->side[i].summary.capacity != capacity)
             return;
-    if (capacity <= k->across.to)
-        ss_chart_line(k, false, "cap", capacity, NULL);
+    if (capacity * scale > WIDTH)
+        return;
+    fprintf(out, "<path class=\"cap\" d=\"M%.2f %.2fv%.2f\"/>\n", LEFT + capacity * scale, y, height);
 }
 
-/* What the first side that has anything has. */
+static void draw_memory_axis(double y, double top, double most, double scale, FILE *out)
+{
+    double step = ss_round_step(most / SS_GIB, 8);
+    char text[32];
+
+    for (double at = 0; at * SS_GIB <= most * (1 + 1e-9); at += step) {
+        double x = LEFT + at * SS_GIB * scale;
+        fprintf(out, "<path class=\"grid\" d=\"M%.2f %.2fV%.2f\"/>\n", x, top, y);
+        snprintf(text, sizeof text, "%g GiB", at);
+        ss_svg_text(out, x, y + 16, "small muted mid", text);
+    }
+}
+
+/* Whether any side has something in row i. */
+static int is_used(const struct ss_contrast *c, const struct ss_contrast_row *row)
+{
+    for (int s = 0; s < c->n; s++)
+        if (row->value[s] > 0)
+            return !row->is_total;
+    return 0;
+}
+
 static void draw_legend(const struct ss_contrast *c, int table, double y, FILE *out)
 {
-    struct ss_legend l = ss_legend_at(out, LEFT, y, INFINITY);
-    struct ss_chart_part parts[SS_SIDES_MOST][PARTS_MOST];
-    double total;
-    int n = 0;
+    struct ss_contrast_row row;
+    double x = LEFT;
 
-    for (int s = 0; s < c->n; s++)
-        n = parts_of(c, table, s, parts[s], &total);
-    for (int i = 0; i < n; i++)
-        for (int s = 0; s < c->n; s++)
-            if (parts[s][i].value > 0) {
-                ss_legend_key(&l, parts[s][i].color, parts[s][i].words);
-                break;
-            }
+    fprintf(out, "<g transform=\"translate(0 %.0f)\">\n", y - 46);
+    for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
+        if (is_used(c, &row))
+            x = ss_svg_key(out, x, color_of(table, i), row.words);
+    fputs("</g>\n", out);
 }
 
 static double panel_height(int n)
@@ -95,17 +135,17 @@ static double panel_height(int n)
 
 static void draw_panel(const struct ss_contrast *c, int table, double y, FILE *out)
 {
-    const struct ss_chart k = {out, LEFT, y + PANEL_TOP, WIDTH, c->n * STEP, .across.to = most_of(c, table)};
+    double most = most_of(c, table), bars = y + PANEL_TOP, bottom = bars + c->n * STEP, scale = WIDTH / most;
 
     draw_legend(c, table, y, out);
     if (table == SS_CONTRAST_MEMORY)
-        ss_chart_gib(&k, false, 8, " GiB");
+        draw_memory_axis(bottom, bars, most, scale, out);
     else
-        ss_chart_seconds(&k);
+        ss_svg_time_axis(out, LEFT, bottom, WIDTH, bars, 0, most, 1);
     for (int i = 0; i < c->n; i++)
-        draw_side(c, &k, table, i);
+        draw_bar(c, table, i, bars + i * STEP + STEP - BAR, scale, out);
     if (table == SS_CONTRAST_MEMORY)
-        draw_capacity(c, &k);
+        draw_capacity(c, bars, bottom - bars, scale, out);
 }
 
 int ss_contrast_svg(const struct ss_contrast *c, FILE *out, struct ss_error *err)

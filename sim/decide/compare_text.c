@@ -6,7 +6,6 @@
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "report/text.h"
 
 static int is_refused(const struct ss_side *s)
@@ -86,60 +85,54 @@ static void write_head(const struct ss_contrast *c, int table, FILE *out)
         else
             fprintf(out, "%s%c %s%d", i ? ", " : "", 'A' + i, i ? "" : "stage ", stage);
     }
-    fputs(")\n", out);
-}
-
-/* 0 where no digit shows: "-0.0" would be no difference. */
-static double visible(double value, int decimals)
-{
-    return fabs(value) < 0.5 * pow(10, -decimals) ? 0 : value;
-}
-
-static void write_row(struct ss_report_table *t, const struct ss_contrast *c,
-                      const struct ss_contrast_row *row, double scale, double total)
-{
-    struct ss_cell cells[2 * SS_SIDES_MOST + 1];
-    int any = row->is_total, k = 0;
-
-    cells[k++] = SS_CELL(row->words);
-    for (int i = 0; i < c->n; i++) {
-        any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -t->decimals);
-        cells[k++] = SS_CELL(row->value[i] * scale);
-    }
+    fprintf(out, ")\n%-22s", "");
+    for (int i = 0; i < c->n; i++)
+        fprintf(out, " %10c", 'A' + i);
     for (int i = 1; i < c->n; i++)
-        cells[k++] = SS_CELL(visible((row->value[i] - row->value[0]) * scale, t->decimals));
-    if (c->n == 2)
-        cells[k++] =
-            isnan(row->value[1]) ? SS_NO_CELL : SS_CELL(visible((row->value[1] - row->value[0]) / total, 3));
-    if (any)
-        ss_report_table_row(t, cells, k);
+        fprintf(out, "      %c - A", 'A' + i);
+    fputs(c->n == 2 ? "   of A\n" : "\n", out);
+}
+
+static void put(double value, const char *format, int digits, FILE *out)
+{
+    if (isnan(value))
+        fprintf(out, " %10s", "-");
+    else
+        fprintf(out, format, digits, fabs(value) < 0.5 * pow(10, -digits) ? 0.0 : value);
+}
+
+static void write_row(const struct ss_contrast *c, const struct ss_contrast_row *row, double scale,
+                      int digits, double total, FILE *out)
+{
+    int any = row->is_total;
+
+    for (int i = 0; i < c->n; i++)
+        any |= fabs(row->value[i]) * scale >= 0.5 * pow(10, -digits);
+    if (!any)
+        return;
+    fprintf(out, "  %-20s", row->words);
+    for (int i = 0; i < c->n; i++)
+        put(row->value[i] * scale, " %10.*f", digits, out);
+    for (int i = 1; i < c->n; i++)
+        put((row->value[i] - row->value[0]) * scale, " %+10.*f", digits, out);
+    if (c->n == 2 && !isnan(row->value[1]))
+        put(100 * (row->value[1] - row->value[0]) / total, " %+6.*f %%", 1, out);
+    fputc('\n', out);
 }
 
 static void write_table(const struct ss_contrast *c, int table, FILE *out)
 {
-    const struct ss_summary *u = &c->side[0].summary;
-    const int memory = table == SS_CONTRAST_MEMORY;
-    const double scale = memory ? 1 / SS_GIB : 1e3, total = memory ? u->peak_device : u->iteration_s;
-    char columns[512];
-    struct ss_report_table t = {.columns = columns,
-                                .indent = 2,
-                                .decimals = total * scale >= 1000 ? 1
-                                            : total * scale >= 10 ? 2
-                                                                  : 4};
+    double scale = table == SS_CONTRAST_MEMORY ? 1 / SS_GIB : 1e3;
+    double total =
+        table == SS_CONTRAST_MEMORY ? c->side[0].summary.peak_device : c->side[0].summary.iteration_s;
+    int digits = total * scale >= 1000 ? 1 : total * scale >= 10 ? 2 : 4;
     struct ss_contrast_row row;
-    int n = snprintf(columns, sizeof columns, ":-20s");
 
     if (!ss_contrast_has(&c->side[0], table))
         return;
-    for (int i = 0; i < c->n; i++)
-        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%c:10.*f", 'A' + i);
-    for (int i = 1; i < c->n; i++)
-        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%c - A:+10.*f", 'A' + i);
-    snprintf(columns + n, sizeof columns - (size_t)n, c->n == 2 ? "|of A:+6.1p %%" : "");
     write_head(c, table, out);
-    ss_report_table_begin(&t, out);
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
-        write_row(&t, c, &row, scale, total);
+        write_row(c, &row, scale, digits, total, out);
 }
 
 /* Whether all sides that are not refused have this text among their warnings. */

@@ -178,7 +178,7 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
 static json_t *advice_object(const struct ss_explanation *x, const struct ss_advice *a)
 {
     json_t *o =
-        SS_OBJECT(SS_FIELDS(a, change, note),
+        SS_OBJECT(SS_SAME(a, change), SS_SAME(a, note),
                   SS_KEY("time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1)),
                   SS_KEY("apart", ss_apart_cell(&a->apart)));
 
@@ -203,11 +203,12 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
         ss_json_append(advice, advice_object(x, &x->advice[i]));
     ss_json_verdict(root, &x->side.summary);
     ss_json_metrics(root, -1, &x->side.summary);
-    SS_PUT(root, SS_FIELDS(&x->side, critical_stage),
+    SS_PUT(root, SS_SAME(&x->side, critical_stage),
            SS_KEY("terms_ms", ss_json_named(SS_TERMS, ss_term_key, x->term, 1e3)),
            SS_KEY("elasticity_pct", ss_json_named(SS_ELASTICITIES, ss_elasticity_name, x->elasticity, 1)),
            SS_KEY_IF(run->compute, "compute", ss_json_compute(run)), SS_KEY("simulations", x->runs + 1),
-           SS_KEY("changes", SS_OBJECT(SS_FIELDS(x, tried, slower, too_large, refused))),
+           SS_KEY("changes", SS_OBJECT(SS_SAME(x, tried), SS_SAME(x, slower), SS_SAME(x, too_large),
+                                       SS_SAME(x, refused))),
            SS_KEY("advice", advice), SS_KEY("together", change_object(x, &x->together)),
            SS_KEY("split", change_object(x, &x->split)), SS_KEY("warnings", ss_json_notes(&warnings)));
     ss_notes_free(&warnings);

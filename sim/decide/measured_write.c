@@ -5,11 +5,9 @@
 
 #include "base/base.h"
 #include "decide/contrast.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/page.h"
 #include "report/svg.h"
-#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/measured.h"
 
@@ -92,59 +90,56 @@ static void write_answer(const struct ss_measured *m, FILE *out)
     fputs(".\n", out);
 }
 
+static void write_hidden(double seconds, int digits, FILE *out)
+{
+    if (isnan(seconds))
+        fprintf(out, " %10s", "-");
+    else
+        fprintf(out, " %10.*f", digits, 1e3 * seconds);
+}
+
+static void write_row(const struct ss_measured *m, const char *words, double measured, double predicted,
+                      int digits, FILE *out)
+{
+    fprintf(out, "  %-30s %10.*f %10.*f %+10.*f %+7.1f %%", words, digits, 1e3 * measured, digits,
+            1e3 * predicted, digits, 1e3 * (measured - predicted),
+            100 * (measured - predicted) / m->predicted_s);
+}
+
 static int is_transfer(int term)
 {
     return term >= SS_REAL_TP && term <= SS_REAL_COPY;
 }
 
-static void term_row(struct ss_report_table *t, const struct ss_measured *m, const char *words,
-                     double measured, double predicted, struct ss_cell hidden, struct ss_cell expected)
+static void write_terms(const struct ss_measured *m, int digits, double least, FILE *out)
 {
-    SS_ROW(t, words, measured, predicted, measured - predicted, (measured - predicted) / m->predicted_s,
-           hidden, expected);
-}
-
-static void term_rows(struct ss_report_table *t, const void *of)
-{
-    const struct ss_measured *m = of;
-    const double least = 0.5 * pow(10, -t->decimals - 3);
-
-    for (int i = 0; i < SS_REAL_COUNT; i++)
-        if (is_used(m, i, least) || m->measured_hidden[i] + m->predicted_hidden[i] >= least)
-            term_row(t, m, ss_real_term_words(i), m->measured[i], m->predicted[i],
-                     is_transfer(i) ? SS_CELL(m->measured_hidden[i]) : SS_NO_CELL,
-                     is_transfer(i) ? SS_CELL(m->predicted_hidden[i]) : SS_NO_CELL);
-    term_row(t, m, "total", m->measured_s, m->predicted_s, SS_NO_CELL, SS_NO_CELL);
-}
-
-static void work_rows(struct ss_report_table *t, const void *of)
-{
-    const struct ss_measured *m = of;
-
-    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
-        const struct ss_gpu_time *g = &m->trace.work[w];
-        if (g->calls > 0)
-            SS_ROW(t, ss_gpu_work_words(w), g->exposed, g->hidden, g->calls);
+    fputs("\nTime, ms                           measured  predicted       more  of the whole    hidden  "
+          "predicted\n",
+          out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (!is_used(m, t, least) && !(m->measured_hidden[t] + m->predicted_hidden[t] >= least))
+            continue;
+        write_row(m, ss_real_term_words(t), m->measured[t], m->predicted[t], digits, out);
+        if (is_transfer(t)) {
+            write_hidden(m->measured_hidden[t], digits, out);
+            write_hidden(m->predicted_hidden[t], digits, out);
+        }
+        fputc('\n', out);
     }
-    SS_ROW(t, "idle", m->trace.idle, SS_NO_CELL, SS_NO_CELL);
+    write_row(m, "total", m->measured_s, m->predicted_s, digits, out);
+    fputc('\n', out);
 }
 
-static void write_terms(const struct ss_measured *m, enum ss_report_form form, FILE *out)
+static void write_works(const struct ss_measured *m, int digits, FILE *out)
 {
-    struct ss_report_table t = {.columns = "Time, ms:-30s|measured:10.*m|predicted:10.*m|more:+10.*m|"
-                                           "of the whole:+7.1p %|hidden:10.*m|hidden, predicted:17.*m",
-                                .indent = 2,
-                                .decimals = m->measured_s >= 1 ? 1 : 3};
-    ss_report_table_write(&t, form, term_rows, m, out);
-}
-
-static void write_works(const struct ss_measured *m, enum ss_report_form form, FILE *out)
-{
-    struct ss_report_table t = {
-        .columns = "What the GPU ran, ms an iteration:-32s|exposed:10.*m|hidden:10.*m|calls:10.0f",
-        .indent = 2,
-        .decimals = m->measured_s >= 1 ? 1 : 3};
-    ss_report_table_write(&t, form, work_rows, m, out);
+    fprintf(out, "\nWhat the GPU ran, ms an iteration    exposed     hidden      calls\n");
+    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
+        const struct ss_gpu_time *t = &m->trace.work[w];
+        if (t->calls > 0)
+            fprintf(out, "  %-32s %10.*f %10.*f %10.0f\n", ss_gpu_work_words(w), digits, 1e3 * t->exposed,
+                    digits, 1e3 * t->hidden, t->calls);
+    }
+    fprintf(out, "  %-32s %10.*f\n", "idle", digits, 1e3 * m->trace.idle);
 }
 
 static void write_hints(const struct ss_measured *m, FILE *out)
@@ -161,13 +156,14 @@ static void write_hints(const struct ss_measured *m, FILE *out)
 
 static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
+    int digits = m->measured_s >= 1 ? 1 : 3;
+    double least = 0.5 * pow(10, -digits - 3);
+
     write_trace(m, out);
     write_answer(m, out);
     write_hints(m, out);
-    fputc('\n', out);
-    write_terms(m, SS_FORM_TEXT, out);
-    fputc('\n', out);
-    write_works(m, SS_FORM_TEXT, out);
+    write_terms(m, digits, least, out);
+    write_works(m, digits, out);
     return ss_report_done(out, err);
 }
 
@@ -176,7 +172,7 @@ static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *e
 static json_t *times_object(const struct ss_gpu_time *t)
 {
     return SS_OBJECT(SS_KEY("exposed_ms", 1e3 * t->exposed), SS_KEY("hidden_ms", 1e3 * t->hidden),
-                     SS_FIELDS(t, calls));
+                     SS_SAME(t, calls));
 }
 
 static json_t *trace_object(const struct ss_measured *m)
@@ -192,11 +188,12 @@ static json_t *trace_object(const struct ss_measured *m)
             SS_PUT(labels, SS_KEY(ss_label_name(l), times_object(&t->label[l])));
     SS_PUT(labels, SS_KEY("messages", times_object(&t->messages)),
            SS_KEY("unnamed", times_object(&t->unnamed)));
-    return SS_OBJECT(SS_KEY("name", m->file), SS_FIELDS(t, rank), SS_KEY("world_size", t->world),
-                     SS_FIELDS(t, device, kernels, gpu, gpus), SS_KEY("iterations_by", by[t->by]),
-                     SS_KEY("iterations_found", t->found), SS_KEY("iterations_used", t->used),
-                     SS_KEY("iteration_ms", 1e3 * t->iteration_s), SS_KEY("idle_ms", 1e3 * t->idle),
-                     SS_KEY("work", works), SS_KEY("communication", labels));
+    return SS_OBJECT(SS_KEY("name", m->file), SS_SAME(t, rank), SS_KEY("world_size", t->world),
+                     SS_SAME(t, device), SS_SAME(t, kernels), SS_SAME(t, gpu), SS_SAME(t, gpus),
+                     SS_KEY("iterations_by", by[t->by]), SS_KEY("iterations_found", t->found),
+                     SS_KEY("iterations_used", t->used), SS_KEY("iteration_ms", 1e3 * t->iteration_s),
+                     SS_KEY("idle_ms", 1e3 * t->idle), SS_KEY("work", works),
+                     SS_KEY("communication", labels));
 }
 
 static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *err)
@@ -212,7 +209,7 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
                                                             SS_KEY_IF(is_transfer(t), "predicted_hidden_ms",
                                                                       1e3 * m->predicted_hidden[t]))));
     SS_PUT(root, SS_KEY("trace", trace_object(m)),
-           SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_FIELDS(m, stage),
+           SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_SAME(m, stage),
                                           SS_KEY("of_the_rank", (bool)m->by_rank),
                                           SS_KEY("iteration_ms", 1e3 * m->predicted_s),
                                           SS_KEY("error_band_pct", m->band_pct))),
@@ -221,20 +218,13 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
     return ss_json_write(root, out, err);
 }
 
-static void csv_rows(struct ss_report_table *t, const void *of)
-{
-    const struct ss_measured *m = of;
-
-    for (int i = 0; i < SS_REAL_COUNT; i++)
-        SS_ROW(t, "time", ss_real_term_key(i), "ms", m->measured[i], m->predicted[i]);
-    SS_ROW(t, "time", "total", "ms", m->measured_s, m->predicted_s);
-}
-
 static int write_csv(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns = "::table|::term|::unit|::measured:m|::predicted:m"};
-
-    ss_report_table_write(&t, SS_FORM_CSV, csv_rows, m, out);
+    fputs("table,term,unit,measured,predicted\n", out);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
+        fprintf(out, "time,%s,ms,%.10g,%.10g\n", ss_real_term_key(t), 1e3 * m->measured[t],
+                1e3 * m->predicted[t]);
+    fprintf(out, "time,total,ms,%.10g,%.10g\n", 1e3 * m->measured_s, 1e3 * m->predicted_s);
     return ss_report_done(out, err);
 }
 
@@ -259,43 +249,54 @@ static const char *color_of(int term)
     return ss_color_label(label[term]);
 }
 
-static void draw_bar(const struct ss_chart *k, const double *term, const char *name, double y)
+static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
 {
-    struct ss_chart_part parts[SS_REAL_COUNT];
+    char title[160], time[32];
+    double x = SS_CONTRAST_LEFT;
 
-    for (int t = 0; t < SS_REAL_COUNT; t++)
-        parts[t] = (struct ss_chart_part){ss_real_term_words(t), color_of(t), term[t]};
-    ss_chart_bar(k, y, SS_CONTRAST_BAR, "", parts, SS_REAL_COUNT, false);
-    ss_svg_text(k->out, k->x, y - 6, "small", name);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (!(term[t] > 0))
+            continue;
+        snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
+                 ss_text_time(term[t], time, sizeof time));
+        ss_contrast_box(x, y, term[t] * scale, color_of(t), title, out);
+        x += term[t] * scale;
+    }
+    ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
 }
 
 /* Two rows, for all terms do not fit into one. */
 static void draw_legend(const struct ss_measured *m, FILE *out)
 {
-    struct ss_legend rows[] = {ss_legend_at(out, SS_CONTRAST_LEFT, 46, INFINITY),
-                               ss_legend_at(out, SS_CONTRAST_LEFT, 46 + SS_LEGEND_ROW, INFINITY)};
+    double x = SS_CONTRAST_LEFT;
 
-    for (int t = 0; t < SS_REAL_COUNT; t++)
+    fputs("<g>\n", out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        if (t == SS_REAL_TP) {
+            fputs("</g>\n<g transform=\"translate(0 20)\">\n", out);
+            x = SS_CONTRAST_LEFT;
+        }
         if (is_used(m, t, 1e-12))
-            ss_legend_key(&rows[t >= SS_REAL_TP], color_of(t), ss_real_term_words(t));
+            x = ss_svg_key(out, x, color_of(t), ss_real_term_words(t));
+    }
+    fputs("</g>\n", out);
 }
 
 static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    const struct ss_chart k = {
-        out, SS_CONTRAST_LEFT, 84, SS_CONTRAST_WIDTH, 116, .across.to = fmax(m->measured_s, m->predicted_s)};
+    double most = fmax(m->measured_s, m->predicted_s), scale = SS_CONTRAST_WIDTH / most;
     char name[400], time[32];
 
     ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
                  "A bar of the measured iteration by term, and one of the predicted one.");
     ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
     draw_legend(m, out);
-    ss_chart_seconds(&k);
+    ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);
     snprintf(name, sizeof name, "measured: %s (%s)", m->file, ss_text_time(m->measured_s, time, sizeof time));
-    draw_bar(&k, m->measured, name, 108);
+    draw_bar(m->measured, name, 108, scale, out);
     snprintf(name, sizeof name, "predicted: %s (%s)", m->run,
              ss_text_time(m->predicted_s, time, sizeof time));
-    draw_bar(&k, m->predicted, name, 166);
+    draw_bar(m->predicted, name, 166, scale, out);
     ss_svg_end(out);
     return ss_report_done(out, err);
 }
@@ -308,8 +309,55 @@ static void write_words(const void *measured, FILE *out)
     write_hints(measured, out);
 }
 
+static void write_cells(const char *words, const double *ms, int n, int digits, FILE *out)
+{
+    ss_page_text(out, "<tr><th scope=\"row\">", words, "</th>");
+    for (int i = 0; i < n; i++)
+        if (isnan(ms[i]))
+            fputs("<td></td>", out);
+        else
+            fprintf(out, "<td>%.*f</td>", digits, 1e3 * ms[i]);
+    fputs("</tr>\n", out);
+}
+
+static void write_page_terms(const struct ss_measured *m, int digits, FILE *out)
+{
+    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">term, ms</th><th "
+          "scope=\"col\">measured</th>"
+          "<th scope=\"col\">predicted</th><th scope=\"col\">more</th><th scope=\"col\">hidden</th>"
+          "<th scope=\"col\">hidden, predicted</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        const double ms[] = {m->measured[t], m->predicted[t], more_of(m, t),
+                             is_transfer(t) ? m->measured_hidden[t] : NAN,
+                             is_transfer(t) ? m->predicted_hidden[t] : NAN};
+        if (is_used(m, t, 1e-9))
+            write_cells(ss_real_term_words(t), ms, 5, digits, out);
+    }
+    const double all[] = {m->measured_s, m->predicted_s, m->measured_s - m->predicted_s, NAN, NAN};
+    write_cells("total", all, 5, digits, out);
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
+static void write_page_works(const struct ss_measured *m, int digits, FILE *out)
+{
+    fputs("<div class=\"wide\"><table>\n<thead><tr><th scope=\"col\">what the GPU ran, ms</th>"
+          "<th scope=\"col\">exposed</th><th scope=\"col\">hidden</th></tr></thead>\n<tbody>\n",
+          out);
+    for (int w = 0; w < SS_GPU_WORK_COUNT; w++) {
+        const double ms[] = {m->trace.work[w].exposed, m->trace.work[w].hidden};
+        if (m->trace.work[w].calls > 0)
+            write_cells(ss_gpu_work_words(w), ms, 2, digits, out);
+    }
+    const double idle[] = {m->trace.idle, NAN};
+    write_cells("idle", idle, 2, digits, out);
+    fputs("</tbody>\n</table></div>\n", out);
+}
+
 int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
+    int digits = m->measured_s >= 1 ? 1 : 3;
+
     ss_page_open(out, "A real iteration and its prediction");
     fputs("<section id=\"answer\">\n<h1>A real iteration and its prediction</h1>\n", out);
     if (ss_page_paragraphs(write_words, m, out))
@@ -317,10 +365,10 @@ int ss_measured_page(const struct ss_measured *m, FILE *out, struct ss_error *er
     fputs("</section>\n<section id=\"picture\">\n<h2>Side by side</h2>\n<div class=\"wide\">\n", out);
     int rc = write_svg(m, out, err);
     fputs("</div>\n</section>\n<section id=\"table\">\n<h2>Term by term</h2>\n", out);
-    write_terms(m, SS_FORM_PAGE, out);
+    write_page_terms(m, digits, out);
     fputs("</section>\n<section id=\"trace\">\n<h2>The trace</h2>\n", out);
-    ss_markup(out, "<p>%s</p>\n", m->file);
-    write_works(m, SS_FORM_PAGE, out);
+    ss_page_text(out, "<p>", m->file, "</p>\n");
+    write_page_works(m, digits, out);
     fprintf(out, "<p class=\"hint\">stepsim %s</p>\n</section>\n", SS_VERSION);
     ss_page_close(out);
     return rc ? rc : ss_report_done(out, err);

@@ -4,7 +4,6 @@
 
 #include "decide/search_internal.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/search.h"
 
@@ -74,6 +73,19 @@ static int next_shown(const struct ss_find_result *f, int g, int top, int i, int
     return f->groups[g].near >= i ? f->groups[g].near : -1;
 }
 
+static int layout_width(const struct ss_find_result *f, int top)
+{
+    char layout[200];
+    size_t width = 38;
+    for (int g = 0; g < f->ngroups; g++)
+        for (int shown = 0, i = next_shown(f, g, top, 0, &shown); i >= 0;
+             i = next_shown(f, g, top, i + 1, &shown)) {
+            size_t n = strlen(ss_find_layout(&f->points[i], layout, sizeof layout));
+            width = n > width ? n : width;
+        }
+    return (int)width;
+}
+
 /* Whether the MFU of a layout is told with half of the attention square, too. */
 static int is_causal(const struct ss_find_result *f)
 {
@@ -83,41 +95,62 @@ static int is_causal(const struct ss_find_result *f)
     return 0;
 }
 
-/* What is written, and how many layouts of each group. */
-struct shown {
-    const struct ss_find_result *f;
-    int top;
-};
-
-static void point_row(struct ss_report_table *t, const struct ss_find_result *f, int i)
+/* What CSV, text and JSON have of a point. */
+static void add_point(struct ss_row *r, const struct ss_find_point *p)
 {
-    const struct ss_find_point *p = &f->points[i];
-    const struct ss_summary *u = &p->summary;
-    char verdict[64], layout[200];
-    snprintf(verdict, sizeof verdict, "%s%s%s", ss_outcome_word(u->outcome),
-             p->like_best                    ? ", not told apart"
-             : i == f->groups[p->group].best ? ", best"
-                                             : "",
-             p->front ? ", front" : "");
-    SS_ROW(t, f->groups[p->group].nodes, u->gpus, ss_find_layout(p, layout, sizeof layout), u->iteration_s,
-           u->mfu, ss_text_causal_mfu(u), u->tokens_per_s_per_gpu, u->peak_device, verdict);
+    SS_ADD(r, SS_SAME(p, tp), SS_SAME(p, cp), SS_SAME(p, pp), SS_SAME(p, ep), SS_SAME(p, chunks),
+           SS_SAME(p, dp), SS_SAME(p, micro_batch), SS_SAME(p, microbatches),
+           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_TRUTH(p, fsdp),
+           SS_SAME(p, schedule));
+    ss_row_verdict(r, &p->summary);
+    ss_row_metrics(r, &p->summary);
+    SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),
+           SS_TRUTH(p, front), SS_TRUTH(p, like_best));
 }
 
-static void point_rows(struct ss_report_table *t, const void *of)
+static void write_point(const struct ss_find_result *f, int i, const struct ss_column *columns, size_t n,
+                        FILE *out)
 {
-    const struct shown *x = of;
-    for (int g = 0; g < x->f->ngroups; g++) {
-        const struct ss_find_group *group = &x->f->groups[g];
-        int shown = 0, first = next_shown(x->f, g, x->top, 0, &shown);
-        char words[sizeof group->flags], none[64];
+    const struct ss_find_point *p = &f->points[i];
+    const struct ss_find_group *g = &f->groups[p->group];
+    struct ss_row r = {0};
+    char verdict[64], layout[200];
+    snprintf(verdict, sizeof verdict, "%s%s%s", ss_outcome_word(p->summary.outcome),
+             p->like_best   ? ", not told apart"
+             : i == g->best ? ", best"
+                            : "",
+             p->front ? ", front" : "");
+    SS_ADD(&r, SS_SAME(g, nodes), SS_KEY("layout", ss_find_layout(p, layout, sizeof layout)),
+           SS_KEY("causal", ss_text_causal_mfu(&p->summary)), SS_KEY("said", (const char *)verdict));
+    add_point(&r, p);
+    ss_row_text(&r, columns, n, out);
+}
+
+static void write_points(const struct ss_find_result *f, int top, FILE *out)
+{
+    char wide[16];
+    const struct ss_column columns[] = {{"nodes", "nodes", "%5.0f", 1},
+                                        {"gpus", "GPUs", " %5.0f", 1},
+                                        {"layout", "layout", wide, 1},
+                                        {"iteration_ms", "iteration", " %10s", 1e-3},
+                                        {"mfu", "MFU %", " %6.1f", 100},
+                                        {"causal", "causal %", is_causal(f) ? " %8.1f" : NULL, 100},
+                                        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
+                                        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
+                                        {"said", "verdict", "  %s", 1}};
+    char words[sizeof f->groups->flags];
+    snprintf(wide, sizeof wide, "  %%-%ds", layout_width(f, top));
+    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
+    for (int g = 0; g < f->ngroups; g++) {
+        const struct ss_find_group *group = &f->groups[g];
+        int shown = 0, first = next_shown(f, g, top, 0, &shown);
         if (ss_find_group_words(group, words, sizeof words)[0])
-            ss_report_table_line(t, 0, "%s", words);
-        for (int i = first; i >= 0; i = next_shown(x->f, g, x->top, i + 1, &shown))
-            point_row(t, x->f, i);
-        snprintf(none, sizeof none, "none of %lld layouts fits",
-                 (long long)(group->layouts - group->refused));
+            fprintf(out, "%s\n", words);
+        for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
+            write_point(f, i, columns, SS_ARRAY_LEN(columns), out);
         if (first < 0)
-            SS_ROW(t, group->nodes, group->gpus, none);
+            fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
+                    (long long)(group->layouts - group->refused));
     }
 }
 
@@ -173,13 +206,9 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns =
-                                    "nodes:5d|GPUs:5d|layout:-38*s|iteration:10t|MFU %:6.1p|causal %:8.1p|"
-                                    "tokens/s/GPU:12.1f|GiB:7.1G|verdict:-s",
-                                .left_out = is_causal(f) ? 0 : 1u << 5};
     write_counts(f, out);
     fputc('\n', out);
-    ss_report_table_write(&t, SS_FORM_TEXT, point_rows, &(struct shown){f, top}, out);
+    write_points(f, top, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
@@ -193,45 +222,29 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     return ss_report_done(out, err);
 }
 
-static void add_layout(struct ss_record *r, const struct ss_find_point *p)
-{
-    SS_ADD(r, SS_FIELDS(p, tp, cp, pp, ep, chunks, dp, micro_batch, microbatches),
-           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_FIELDS(p, schedule),
-           SS_FLAGS(p, fsdp));
-}
-
-static void add_figures(struct ss_record *r, const struct ss_find_point *p)
-{
-    ss_record_metrics(r, &p->summary);
-    SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),
-           SS_FLAGS(p, front, like_best));
-}
-
 static json_t *point_object(const void *row)
 {
     const struct ss_find_point *p = row;
-    struct ss_record layout = {0}, figures = {0};
-    json_t *o = SS_OBJECT(SS_FIELDS(p, group, flags));
-    add_layout(&layout, p);
-    ss_json_put(o, layout.at);
-    ss_json_verdict(o, &p->summary);
-    add_figures(&figures, p);
-    ss_json_put(o, figures.at);
-    return o;
+    struct ss_row r = {0};
+    SS_ADD(&r, SS_SAME(p, group), SS_SAME(p, flags));
+    add_point(&r, p);
+    return ss_json_object(r.at);
 }
 
 static json_t *group_object(const void *row)
 {
     const struct ss_find_group *g = row;
-    return SS_OBJECT(SS_FIELDS(g, flags, nodes, gpus, work, layouts, refused, too_large, bounded, predicted),
-                     SS_INDICES(g, best, near), SS_FIELDS(g, like_best),
+    return SS_OBJECT(SS_SAME(g, flags), SS_SAME(g, nodes), SS_SAME(g, gpus), SS_SAME(g, work),
+                     SS_SAME(g, layouts), SS_SAME(g, refused), SS_SAME(g, too_large), SS_SAME(g, bounded),
+                     SS_SAME(g, predicted), SS_KEY("best", ss_cell_index(g->best)),
+                     SS_KEY("near", ss_cell_index(g->near)), SS_SAME(g, like_best),
                      SS_KEY_IF(g->confirmed_s > 0, "confirmed_ms", 1e3 * g->confirmed_s));
 }
 
 static json_t *rule_object(const void *row)
 {
     const struct ss_find_rule *r = row;
-    return SS_OBJECT(SS_KEY("code", ss_status_name(r->code)), SS_FIELDS(r, flags, example),
+    return SS_OBJECT(SS_KEY("code", ss_status_name(r->code)), SS_SAME(r, flags), SS_SAME(r, example),
                      SS_KEY("layouts", r->n));
 }
 
@@ -247,18 +260,20 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
 
 int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    static const struct ss_find_point none;
-    for (int i = -1; i < f->npoints; i++) {
-        const struct ss_find_point *p = i < 0 ? &none : &f->points[i];
+    static const char *const keys[] = {"nodes",     "flags",     "tp",    "cp",          "pp",
+                                       "ep",        "chunks",    "dp",    "micro_batch", "microbatches",
+                                       "recompute", "schedule",  "fsdp",  "verdict",     NULL,
+                                       "least_ms",  "least_mib", "front", "like_best"};
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
         char words[sizeof f->groups->flags], all[sizeof words + sizeof p->flags + 1];
-        struct ss_record r = {0};
+        struct ss_row r = {0};
         ss_find_group_words(&f->groups[p->group], words, sizeof words);
         snprintf(all, sizeof all, "%s%s%s", words, words[0] ? " " : "", p->flags);
-        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", all));
-        add_layout(&r, p);
-        SS_ADD(&r, SS_KEY("verdict", ss_outcome_word(p->summary.outcome)));
-        add_figures(&r, p);
-        ss_record_csv(&r, i < 0, out);
+        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", (const char *)all));
+        add_point(&r, p);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
     }
     return ss_report_done(out, err);
 }

@@ -5,7 +5,6 @@
 
 #include "base/base.h"
 #include "decide/search_internal.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -39,6 +38,16 @@ static int is_drawn(const struct panel *p, int i)
     return point->group == p->group && point->summary.outcome != SS_OUTCOME_TOO_LARGE;
 }
 
+static double x_of(const struct panel *p, double seconds)
+{
+    return LEFT + WIDTH * (seconds - p->start) / (p->end - p->start);
+}
+
+static double y_of(const struct panel *p, double bytes)
+{
+    return p->top + HEIGHT * (1 - bytes / p->most);
+}
+
 /* From a little before the fastest to the slowest that is drawn. */
 static void measure(struct panel *p)
 {
@@ -68,44 +77,55 @@ static void measure(struct panel *p)
     p->most *= 1.05;
 }
 
-/* Where what is not told apart from the best ends. */
-static void draw_band(const struct ss_chart *k, const struct ss_summary *best)
+static void draw_memory_axis(const struct panel *p, FILE *out)
 {
-    double from = ss_chart_x(k, best->iteration_s),
-           to = ss_chart_x(k, fmin(best->iteration_s * (1 + best->band_pct / 100), k->across.to));
-    ss_markup(k->out,
-              "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n", from,
-              k->y, to - from, k->height, fits);
-    ss_svg_text(k->out, from, k->y - 5, "small muted", "not told apart");
+    double step = ss_round_step(p->most / SS_GIB, 5);
+    char text[32];
+    for (double at = 0; at * SS_GIB <= p->most; at += step) {
+        double y = y_of(p, at * SS_GIB);
+        fprintf(out, "<path class=\"grid\" d=\"M%g %.2fh%g\"/>\n", LEFT, y, WIDTH);
+        snprintf(text, sizeof text, "%g GiB", at);
+        ss_svg_text(out, LEFT - 6, y + 4, "small muted end", text);
+    }
+    if (p->capacity > 0)
+        fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), WIDTH);
 }
 
-static void draw_point(const struct ss_chart *k, const struct ss_find_point *point, int best)
+/* Where what is not told apart from the best ends. */
+static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
+{
+    double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->band_pct / 100));
+    to = fmin(to, LEFT + WIDTH);
+    fprintf(out,
+            "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n",
+            from, p->top, fmax(to - from, 0), HEIGHT, fits);
+    ss_svg_text(out, from, p->top - 5, "small muted", "not told apart");
+}
+
+static void draw_point(const struct panel *p, const struct ss_find_point *point, int best, FILE *out)
 {
     const struct ss_summary *u = &point->summary;
     const char *color = point->front ? front : u->outcome == SS_OUTCOME_FITS ? fits : near_limit;
-    char time[32], layout[200], title[320];
-    snprintf(title, sizeof title, "%s: %s, %.1f GiB, %s", ss_find_layout(point, layout, sizeof layout),
-             ss_text_time(u->iteration_s, time, sizeof time), u->peak_device / SS_GIB,
-             ss_outcome_word(u->outcome));
-    ss_chart_dot(k, u->iteration_s, u->peak_device,
-                 best           ? 6
-                 : point->front ? 4.5
-                                : 2.5,
-                 color,
-                 best           ? " class=\"mark\" style=\"fill:#e07b39\""
-                 : point->front ? ""
-                                : " fill-opacity=\".55\"",
-                 title);
+    char time[32], layout[200];
+    fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%g\" fill=\"%s\" fill-opacity=\"%g\"%s><title>",
+            x_of(p, u->iteration_s), y_of(p, u->peak_device),
+            best           ? 6.0
+            : point->front ? 4.5
+                           : 2.5,
+            color, point->front ? 1.0 : 0.55, best ? " class=\"mark\" style=\"fill:#e07b39\"" : "");
+    ss_xml_escape(out, ss_find_layout(point, layout, sizeof layout));
+    fprintf(out, ": %s, %.1f GiB, %s</title></circle>\n", ss_text_time(u->iteration_s, time, sizeof time),
+            u->peak_device / SS_GIB, ss_outcome_word(u->outcome));
 }
 
-static void draw_points(const struct panel *p, const struct ss_chart *k)
+static void draw_points(const struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
     for (int fronts = 0; fronts < 2; fronts++) /* the front above the others */
         for (int i = 0; i < p->f->npoints; i++) {
             const struct ss_find_point *point = &p->f->points[i];
             if (is_drawn(p, i) && point->front == fronts && point->summary.iteration_s <= p->end)
-                draw_point(k, point, i == g->best);
+                draw_point(p, point, i == g->best, out);
         }
 }
 
@@ -131,34 +151,29 @@ static void draw_panel(struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
     measure(p);
-    const struct ss_chart k = {
-        out, LEFT, p->top, WIDTH, HEIGHT, {p->start, p->end, false}, {0, p->most, false}};
     draw_heading(p, out);
     if (p->n) {
-        ss_chart_gib(&k, true, 5, " GiB");
-        if (p->capacity > 0)
-            ss_chart_line(&k, true, "cap", p->capacity, NULL);
-        ss_chart_seconds(&k);
+        draw_memory_axis(p, out);
+        ss_svg_time_axis(out, LEFT, p->top + HEIGHT, WIDTH, p->top, p->start, p->end, 1);
         if (g->best >= 0 && p->f->points[g->best].summary.band_pct > 0)
-            draw_band(&k, &p->f->points[g->best].summary);
-        draw_points(p, &k);
+            draw_band(p, &p->f->points[g->best].summary, out);
+        draw_points(p, out);
     }
-    ss_markup(out, "<rect class=\"frame\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", LEFT, p->top,
-              WIDTH, HEIGHT);
+    fprintf(out, "<rect class=\"frame\" x=\"%g\" y=\"%.2f\" width=\"%g\" height=\"%g\"/>\n", LEFT, p->top,
+            WIDTH, HEIGHT);
 }
 
 int ss_find_write_svg(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
     double each = PANEL_TOP + HEIGHT + PANEL_BOTTOM;
-    struct ss_legend l = ss_legend_at(out, LEFT, 46, INFINITY);
     ss_svg_begin(out, LEFT + WIDTH + RIGHT, HEAD + f->ngroups * each, "Layouts that were found",
                  "For each number of nodes the memory of layouts over the time of an iteration: the best, "
                  "those that the "
                  "error does not tell apart from it, and the front of nodes, time and memory.");
     ss_svg_text(out, LEFT, 28, "title", "Memory over the time of an iteration");
-    ss_legend_key(&l, front, "on the front of nodes, time and memory");
-    ss_legend_key(&l, fits, ss_outcome_word(SS_OUTCOME_FITS));
-    ss_legend_key(&l, near_limit, ss_outcome_word(SS_OUTCOME_NEAR_LIMIT));
+    double x = ss_svg_key(out, LEFT, front, "on the front of nodes, time and memory");
+    x = ss_svg_key(out, x, fits, ss_outcome_word(SS_OUTCOME_FITS));
+    ss_svg_key(out, x, near_limit, ss_outcome_word(SS_OUTCOME_NEAR_LIMIT));
     for (int g = 0; g < f->ngroups; g++) {
         struct panel p = {.f = f, .group = g, .top = HEAD + g * each + PANEL_TOP};
         draw_panel(&p, out);

@@ -10,7 +10,6 @@
 #include "base/base.h"
 #include "report/common.h"
 #include "report/html.h"
-#include "report/table.h"
 #include "report/text.h"
 
 #define WIDTH 80
@@ -111,36 +110,22 @@ static const char *pass_of(const struct ss_kernel_use *u)
     return u->phase == SS_PHASE_F ? "forward" : u->phase == SS_PHASE_W ? "weights" : "backward";
 }
 
-/* The heaviest kernels: of text, JSON and page. */
-static void kernel_rows(struct ss_report_table *t, const void *of)
-{
-    const struct ss_compute *c = of;
-
-    for (int i = 0; i < c->nkernels; i++) {
-        const struct ss_kernel_use *u = &c->kernels[i];
-        SS_ROW(t, u->op, u->op_kind, ss_part_key(u->part), pass_of(u), ss_precision_name(u->precision),
-               u->calls, u->seconds, u->flops / u->seconds, u->flops_share, u->bytes / u->seconds,
-               u->bytes_share, ss_kernel_bound(u));
-    }
-}
-
-static const char kernel_columns[] = "Kernel:-25s:operator|::kind|::part|pass: -10s:pass|::peak_of|"
-                                     "calls:9.0f:calls|ms:10.1m:ms:m|TFLOP/s:8.1T:tflops:T|"
-                                     "peak %:6.1p:peak_share|GB/s:6.0N:gbps:N|HBM %:6.1p:hbm_share|"
-                                     "nearer to:-s:bound";
-enum { NEARER_TO = 11 };
-
 void ss_text_kernels(const struct ss_run *run, FILE *out)
 {
-    char title[48];
-    struct ss_report_table t = {
-        .columns = kernel_columns, .title = title, .indent = 2, .left_out = 1u << NEARER_TO};
+    const struct ss_compute *c = run->compute;
 
-    if (!run->compute || !run->compute->nkernels)
+    if (!c || !c->nkernels)
         return;
-    snprintf(title, sizeof title, "Heaviest kernels, stage %d", run->result->critical_stage);
-    fputc('\n', out);
-    ss_report_table_write(&t, SS_FORM_TEXT, kernel_rows, run->compute, out);
+    fprintf(
+        out,
+        "\nHeaviest kernels, stage %-3d pass           calls         ms  TFLOP/s peak %%   GB/s  HBM %%\n",
+        run->result->critical_stage);
+    for (int i = 0; i < c->nkernels; i++) {
+        const struct ss_kernel_use *u = &c->kernels[i];
+        fprintf(out, "  %-26s%-10s %9.0f %10.1f %8.1f %6.1f %6.0f %6.1f\n", u->op, pass_of(u), u->calls,
+                1e3 * u->seconds, u->flops / u->seconds / 1e12, 100 * u->flops_share,
+                u->bytes / u->seconds / 1e9, 100 * u->bytes_share);
+    }
 }
 
 /* ---- JSON ---- */
@@ -171,6 +156,18 @@ static json_t *rows_of(const struct ss_run *run)
     return rows;
 }
 
+static json_t *kernel_of(const void *use)
+{
+    const struct ss_kernel_use *u = use;
+
+    return SS_OBJECT(SS_KEY("operator", u->op), SS_KEY("kind", u->op_kind),
+                     SS_KEY("part", ss_part_key(u->part)), SS_KEY("pass", pass_of(u)),
+                     SS_KEY("peak_of", ss_precision_name(u->precision)), SS_SAME(u, calls),
+                     SS_KEY("ms", 1e3 * u->seconds), SS_KEY("tflops", u->flops / u->seconds / 1e12),
+                     SS_KEY("peak_share", u->flops_share), SS_KEY("gbps", u->bytes / u->seconds / 1e9),
+                     SS_KEY("hbm_share", u->bytes_share), SS_KEY("bound", ss_kernel_bound(u)));
+}
+
 static json_t *stage_of(const struct ss_compute_stage *s, int stage)
 {
     json_t *parts = json_object();
@@ -184,7 +181,6 @@ static json_t *stage_of(const struct ss_compute_stage *s, int stage)
 json_t *ss_json_compute(const struct ss_run *run)
 {
     const struct ss_compute *c = run->compute;
-    struct ss_report_table t = {.columns = kernel_columns};
     json_t *stages = json_array(), *more = json_object();
 
     for (int s = 0; s < c->nstages; s++)
@@ -193,39 +189,62 @@ json_t *ss_json_compute(const struct ss_run *run)
         if (c->more[i] != 0)
             SS_PUT(more, SS_KEY(ss_part_key(i), 100 * c->more[i]));
     return SS_OBJECT(SS_KEY("rows", rows_of(run)),
-                     SS_KEY("kernels", ss_report_table_json(&t, kernel_rows, c)), SS_KEY("stages", stages),
+                     SS_KEY("kernels", SS_LIST(kernel_of, c->kernels, c->nkernels)), SS_KEY("stages", stages),
                      SS_KEY("longest_stage", c->longest), SS_KEY("longer_pct", 100 * c->longer),
                      SS_KEY("more_pct", more));
 }
 
 /* ---- page ---- */
 
-static void part_rows(struct ss_report_table *t, const void *of)
+static void html_parts(const struct ss_run *run, FILE *out)
 {
-    const struct ss_run *run = of;
-    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
     struct item items[SS_PARTS + 1];
-    const int n = list_parts(run, items);
+    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
+    double all = labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE];
+    int n = list_parts(run, items);
 
+    fprintf(
+        out,
+        "<div class=\"wide\"><table><caption>Kernels of stage %d, with those that are recomputed</caption>\n"
+        "<thead><tr><th scope=\"col\">Kernels</th><th scope=\"col\">ms</th><th scope=\"col\">%%</th>"
+        "</tr></thead>\n<tbody>\n",
+        run->result->critical_stage);
     for (int i = 0; i < n; i++)
-        SS_ROW(t, items[i].words, items[i].value,
-               items[i].value / (labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE]));
+        fprintf(out, "<tr><th scope=\"row\">%s</th><td>%.1f</td><td>%.1f</td></tr>\n", items[i].words,
+                1e3 * items[i].value, 100 * items[i].value / all);
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void html_kernels(const struct ss_run *run, FILE *out)
+{
+    const struct ss_compute *c = run->compute;
+
+    fprintf(out,
+            "<div class=\"wide\"><table><caption>Its heaviest kernels, and the shares of the card's peaks "
+            "that they "
+            "reach</caption>\n<thead><tr><th scope=\"col\">Kernel</th><th scope=\"col\">pass</th>"
+            "<th scope=\"col\">calls</th><th scope=\"col\">ms</th><th scope=\"col\">TFLOP/s</th>"
+            "<th scope=\"col\">%% of peak</th><th scope=\"col\">GB/s</th><th scope=\"col\">%% of HBM</th>"
+            "<th scope=\"col\">nearer to</th></tr></thead>\n<tbody>\n");
+    for (int i = 0; i < c->nkernels; i++) {
+        const struct ss_kernel_use *u = &c->kernels[i];
+        fprintf(out,
+                "<tr><th scope=\"row\">%s</th><td>%s</td><td>%.0f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td>"
+                "<td>%.0f</td><td>%.1f</td><td>%s</td></tr>\n",
+                u->op, pass_of(u), u->calls, 1e3 * u->seconds, u->flops / u->seconds / 1e12,
+                100 * u->flops_share, u->bytes / u->seconds / 1e9, 100 * u->bytes_share, ss_kernel_bound(u));
+    }
+    fputs("</tbody></table></div>\n", out);
 }
 
 void ss_html_compute(const struct ss_page *page)
 {
-    char text[256], title[96];
-    struct ss_report_table parts = {.columns = "Kernels:s|ms:.1m|%:.1p", .title = title};
-    struct ss_report_table kernels = {
-        .columns = kernel_columns,
-        .title = "Its heaviest kernels, and the shares of the card's peaks that they reach"};
+    char text[256];
 
     if (!page->run || !page->run->compute)
         return;
-    snprintf(title, sizeof title, "Kernels of stage %d, with those that are recomputed",
-             page->run->result->critical_stage);
-    ss_report_table_write(&parts, SS_FORM_PAGE, part_rows, page->run, page->out);
+    html_parts(page->run, page->out);
     if (longest_text(page->run->compute, text, sizeof text)[0])
         fprintf(page->out, "<p>%c%s.</p>\n", text[0] - 'a' + 'A', text + 1);
-    ss_report_table_write(&kernels, SS_FORM_PAGE, kernel_rows, page->run->compute, page->out);
+    html_kernels(page->run, page->out);
 }

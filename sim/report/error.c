@@ -8,7 +8,7 @@ int ss_report_error(const struct ss_error *e, FILE *out)
 
     SS_PUT(document, SS_KEY_IF(ss_status_refuses(e->code), "verdict", ss_outcome_word(SS_OUTCOME_REFUSED)),
            SS_KEY("error",
-                  SS_OBJECT(SS_KEY("code", ss_status_name(e->code)), SS_FIELDS(e, message),
+                  SS_OBJECT(SS_KEY("code", ss_status_name(e->code)), SS_SAME(e, message),
                             SS_KEY_IF(e->file[0], "file", e->file), SS_KEY_IF(e->line > 0, "line", e->line),
                             SS_KEY_IF(e->hint[0], "hint", e->hint))));
     return ss_json_write(document, out, NULL);

@@ -21,11 +21,11 @@ static void head(const struct ss_page *page)
           "'unsafe-inline'; "
           "script-src 'unsafe-inline'; img-src data:\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<link rel=\"icon\" href=\"data:,\">\n",
+          "<link rel=\"icon\" href=\"data:,\">\n<title>",
           out);
-    ss_markup(out, "<title>%s: %.4g s an iteration</title>\n", page->program->name,
-              page->timeline->iteration_s);
-    fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", ss_page_style_css);
+    ss_xml_escape(out, page->program->name);
+    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+            page->timeline->iteration_s, ss_page_style_css);
     fputs(
         "<a class=\"skip\" href=\"#breakdown\">Skip to the breakdown</a>\n<main>\n<section id=\"answer\">\n",
         out);
@@ -88,10 +88,10 @@ static void notes(const struct ss_page *page, const struct ss_notes *list, const
     if (list->n == 0)
         fprintf(page->out, "<p>%s</p>\n", none);
     for (unsigned long i = 0; i < list->n; i++) {
-        ss_markup(page->out, i == 0 ? "<ul>\n<li>%s</li>\n" : "<li>%s</li>\n", list->text[i]);
+        fputs(i == 0 ? "<ul>\n<li>" : "<li>", page->out);
+        ss_xml_escape(page->out, list->text[i]);
+        fputs(i + 1 == list->n ? "</li>\n</ul>\n" : "</li>\n", page->out);
     }
-    if (list->n)
-        fputs("</ul>\n", page->out);
 }
 
 /* Names in one paragraph; no section where there are none. */
@@ -103,8 +103,10 @@ static void ignored(const struct ss_page *page)
         return;
     section(page, "ignored", "Accepted without effect");
     fputs("<p class=\"lead\">What time and memory do not depend on.</p>\n<p>", page->out);
-    for (unsigned long i = 0; i < list->n; i++)
-        ss_markup(page->out, i ? ", %s" : "%s", list->text[i]);
+    for (unsigned long i = 0; i < list->n; i++) {
+        fputs(i ? ", " : "", page->out);
+        ss_xml_escape(page->out, list->text[i]);
+    }
     fputs("</p>\n", page->out);
 }
 

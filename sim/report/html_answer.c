@@ -5,7 +5,6 @@
 #include "report/common.h"
 #include "report/html.h"
 #include "report/names.h"
-#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/job.h"
 
@@ -119,12 +118,13 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        fputs(i ? "" : "<ol>\n", page->out);
-        ss_markup(page->out, "<li><code>%s</code>: %s an iteration (%+.1f %%), %.1f GiB, %s</li>\n",
-                  f->change, ss_text_time(f->summary.iteration_s, time, sizeof time),
-                  100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
-                  f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome));
-        fputs(i + 1 == opt->nfixes ? "</ol>\n" : "", page->out);
+        fputs(i ? "<li><code>" : "<ol>\n<li><code>", page->out);
+        ss_xml_escape(page->out, f->change);
+        fprintf(page->out, "</code>: %s an iteration (%+.1f %%), %.1f GiB, %s</li>\n%s",
+                ss_text_time(f->summary.iteration_s, time, sizeof time),
+                100 * (f->summary.iteration_s / ss_report_undisturbed_s(r) - 1),
+                f->summary.peak_device / SS_GIB, ss_outcome_word(f->summary.outcome),
+                i + 1 == opt->nfixes ? "</ol>\n" : "");
     }
 }
 
@@ -134,16 +134,18 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
     char parameters[64], layout[96], precision[32];
     int nodes = plan->world_size / ss_platform_file_gpus(plan->platform);
 
-    ss_markup(
-        out,
-        "%s (%s, %s) on %d node%s of %s, %d &times; %s<br>%s, %s, %d microbatches of %d, sequence %d, stack "
-        "%s",
-        job->model.name[0] ? job->model.name : "model",
+    ss_xml_escape(out, job->model.name[0] ? job->model.name : "model");
+    fprintf(
+        out, " (%s, %s) on %d node%s of ",
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
-        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s",
-        ss_platform_name(plan->platform), plan->world_size, ss_platform_card(plan->platform)->name,
-        ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
-        job->micro_batch, job->seq_length, plan->stack->name);
+        ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s");
+    ss_xml_escape(out, ss_platform_name(plan->platform));
+    fprintf(out, ", %d &times; ", plan->world_size);
+    ss_xml_escape(out, ss_platform_card(plan->platform)->name);
+    fprintf(out, "<br>%s, %s, %d microbatches of %d, sequence %d, stack ",
+            ss_report_layout(plan, layout, sizeof layout), plan->schedule->name, plan->microbatches,
+            job->micro_batch, job->seq_length);
+    ss_xml_escape(out, plan->stack->name);
 }
 
 void ss_html_answer(const struct ss_page *page)
@@ -159,8 +161,11 @@ void ss_html_answer(const struct ss_page *page)
             ss_text_time(page->timeline->iteration_s, time, sizeof time), r ? ", " : "", verdict);
     if (page->run && page->run->plan)
         describe_job(page->run->plan, out);
-    else
-        ss_markup(out, "program %s, %d classes of equal ranks", page->program->name, page->program->nclasses);
+    else {
+        fputs("program ", out);
+        ss_xml_escape(out, page->program->name);
+        fprintf(out, ", %d classes of equal ranks", page->program->nclasses);
+    }
     fputs("</p>\n<dl class=\"tiles\">\n", out);
     time_tile(page);
     if (r)
@@ -199,12 +204,12 @@ static unsigned used_labels(const struct ss_page *page)
     return used;
 }
 
-static const char *row_name(const struct ss_page *page, int row, char *buf, size_t size)
+static void row_name(const struct ss_page *page, int row)
 {
-    if (!page->run || !page->run->result)
-        return page->program->classes[row].name;
-    snprintf(buf, size, "stage %d%s", row, row == page->run->result->critical_stage ? " (busiest)" : "");
-    return buf;
+    if (page->run && page->run->result)
+        fprintf(page->out, "stage %d%s", row, row == page->run->result->critical_stage ? " (busiest)" : "");
+    else
+        ss_xml_escape(page->out, page->program->classes[row].name);
 }
 
 /* What is idle recedes in the dark, too: its colours are of the style sheet. */
@@ -219,14 +224,14 @@ static void bars(const struct ss_page *page)
 {
     FILE *out = page->out;
     double whole = page->timeline->iteration_s;
-    char name[48];
 
     fputs("<div class=\"bars\" aria-hidden=\"true\">\n", out);
     for (int r = 0; r < row_count(page); r++) {
         if (!row_shown(page, r))
             continue;
-        ss_markup(out, "<div class=\"row\"><span class=\"name\">%s</span><span class=\"track\">",
-                  row_name(page, r, name, sizeof name));
+        fputs("<div class=\"row\"><span class=\"name\">", out);
+        row_name(page, r);
+        fputs("</span><span class=\"track\">", out);
         for (int l = 0; l < SS_LABEL_COUNT && whole > 0; l++) {
             double share = 100 * row_labels(page, r)[l] / whole;
             if (share < 0.005)
@@ -239,90 +244,80 @@ static void bars(const struct ss_page *page)
     fputs("</div>\n", out);
 }
 
-static void label_rows(struct ss_report_table *t, const void *of)
+void ss_html_breakdown(const struct ss_page *page)
 {
-    const struct ss_page *page = of;
-    struct ss_cell cells[1 + SS_LABEL_COUNT];
-    char name[48];
+    FILE *out = page->out;
+    unsigned used = used_labels(page);
 
+    fputs("<div class=\"legend\" aria-hidden=\"true\">", out);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (used & 1u << l)
+            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", fill_of(l), ss_label_name(l));
+    fputs("</div>\n", out);
+    bars(page);
+    fputs("<div class=\"wide\"><table><caption>Milliseconds of one iteration; every row sums to "
+          "it</caption>\n<thead><tr>"
+          "<th scope=\"col\">Stage</th>",
+          out);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        if (used & 1u << l)
+            fprintf(out, "<th scope=\"col\">%s</th>", ss_label_name(l));
+    fputs("</tr></thead>\n<tbody>\n", out);
     for (int r = 0; r < row_count(page); r++) {
         if (!row_shown(page, r))
             continue;
-        cells[0] = SS_CELL(row_name(page, r, name, sizeof name));
+        fputs("<tr><th scope=\"row\">", out);
+        row_name(page, r);
+        fputs("</th>", out);
         for (int l = 0; l < SS_LABEL_COUNT; l++)
-            cells[1 + l] = SS_CELL(row_labels(page, r)[l]);
-        ss_report_table_row(t, cells, 1 + SS_LABEL_COUNT);
+            if (used & 1u << l)
+                fprintf(out, "<td>%.1f</td>", 1e3 * row_labels(page, r)[l]);
+        fputs("</tr>\n", out);
     }
-}
-
-void ss_html_breakdown(const struct ss_page *page)
-{
-    unsigned used = used_labels(page);
-    char columns[512];
-    struct ss_report_table t = {.columns = columns,
-                                .title = "Milliseconds of one iteration; every row sums to it",
-                                .left_out = ~used << 1};
-    int n = snprintf(columns, sizeof columns, "Stage:s");
-
-    fputs("<div class=\"legend\" aria-hidden=\"true\">", page->out);
-    for (int l = 0; l < SS_LABEL_COUNT; l++) {
-        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%s:.1m", ss_label_name(l));
-        if (used & 1u << l)
-            fprintf(page->out, "<span><i style=\"background:%s\"></i>%s</span>", fill_of(l),
-                    ss_label_name(l));
-    }
-    fputs("</div>\n", page->out);
-    bars(page);
-    ss_report_table_write(&t, SS_FORM_PAGE, label_rows, page, page->out);
+    fputs("</tbody></table></div>\n", out);
 }
 
 /* ---- memory ---- */
 
-static void memory_row(struct ss_report_table *t, const struct ss_page *page, int cls)
+static void memory_row(const struct ss_page *page, int cls)
 {
     const struct ss_program_class *c = &page->program->classes[cls];
-    struct ss_cell cells[SS_MEM_COUNT + 5];
-    double all = page->extra->overhead[cls];
-    char slot[64] = "", total[48], when[128];
-    int n = 0;
+    double total = page->extra->overhead[cls];
+    char slot[64] = "";
 
-    cells[n++] = SS_CELL(c->name);
-    cells[n++] = SS_CELL(c->count);
+    fputs("<tr><th scope=\"row\">", page->out);
+    ss_xml_escape(page->out, c->name);
+    fprintf(page->out, "</th><td>%d</td>", c->count);
     for (int m = 0; m < SS_MEM_COUNT; m++) {
         double bytes = c->memory[m] + page->timeline->dynamic_peak[cls][m];
-        all += bytes;
-        cells[n++] = SS_CELL(bytes);
+        total += bytes;
+        fprintf(page->out, "<td>%.2f</td>", bytes / SS_GIB);
     }
     if (c->nslots > 0)
         ss_slot_name(page->program, cls, page->timeline->peak_slot[cls], slot, sizeof slot);
-    snprintf(total, sizeof total, "<strong>%.2f</strong>", all / SS_GIB);
-    snprintf(when, sizeof when, "%.4g ms, %s", 1e3 * page->timeline->peak_time[cls], slot);
-    cells[n++] = SS_CELL(page->extra->overhead[cls]);
-    cells[n++] = SS_CELL((const char *)total);
-    cells[n++] = SS_CELL((const char *)when);
-    ss_report_table_row(t, cells, n);
-}
-
-static void memory_rows(struct ss_report_table *t, const void *of)
-{
-    const struct ss_page *page = of;
-
-    for (int c = 0; c < page->program->nclasses; c++)
-        if (page->book->shown[c])
-            memory_row(t, page, c);
+    fprintf(page->out, "<td>%.2f</td><td><strong>%.2f</strong></td><td class=\"text\">%.4g ms, ",
+            page->extra->overhead[cls] / SS_GIB, total / SS_GIB, 1e3 * page->timeline->peak_time[cls]);
+    ss_xml_escape(page->out, slot);
+    fputs("</td></tr>\n", page->out);
 }
 
 void ss_html_memory(const struct ss_page *page)
 {
-    char columns[512];
-    struct ss_report_table t = {.columns = columns, .title = "GiB on one GPU at the peak"};
-    int n = snprintf(columns, sizeof columns, "Class:s|Ranks:d");
+    FILE *out = page->out;
 
+    fputs("<div class=\"wide\">\n", out);
+    ss_svg_memory(page->bins, page->timeline, page->extra, out);
+    fputs("</div>\n<div class=\"wide\"><table><caption>GiB on one GPU at the peak</caption>\n<thead><tr><th "
+          "scope=\"col\">Class</th><th scope=\"col\">Ranks</th>",
+          out);
     for (int m = 0; m < SS_MEM_COUNT; m++)
-        n += snprintf(columns + n, sizeof columns - (size_t)n, "|%s:.2G", ss_mem_name(m));
-    snprintf(columns + n, sizeof columns - (size_t)n, "|context, NCCL, fragmentation:.2G|total:h|when:s");
-    fputs("<div class=\"wide\">\n", page->out);
-    ss_svg_memory(page->bins, page->timeline, page->extra, page->out);
-    fputs("</div>\n", page->out);
-    ss_report_table_write(&t, SS_FORM_PAGE, memory_rows, page, page->out);
+        fprintf(out, "<th scope=\"col\">%s</th>", ss_mem_name(m));
+    fputs("<th scope=\"col\">context, NCCL, fragmentation</th><th scope=\"col\">total</th><th scope=\"col\" "
+          "class=\"text\">when</th>"
+          "</tr></thead>\n<tbody>\n",
+          out);
+    for (int c = 0; c < page->program->nclasses; c++)
+        if (page->book->shown[c])
+            memory_row(page, c);
+    fputs("</tbody></table></div>\n", out);
 }

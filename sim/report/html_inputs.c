@@ -31,7 +31,9 @@ static void put_rows(FILE *out, json_t *object, const char *prefix)
             put_rows(out, value, name);
             continue;
         }
-        ss_markup(out, "<tr><th scope=\"row\"><code>%s</code></th><td class=\"text\">", name);
+        fputs("<tr><th scope=\"row\"><code>", out);
+        ss_xml_escape(out, name);
+        fputs("</code></th><td class=\"text\">", out);
         put_value(out, value);
         fputs("</td></tr>\n", out);
     }

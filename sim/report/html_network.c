@@ -6,7 +6,6 @@
 
 #include "report/common.h"
 #include "report/html.h"
-#include "report/table.h"
 
 #define COLUMNS 8
 #define BOX_W 134.0
@@ -53,6 +52,15 @@ static int link_class(const struct ss_page *page, int link)
     return -1;
 }
 
+/* At most `most` bytes of a name. */
+static void put_short(FILE *out, const char *name, int most)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%.*s", ss_utf8_cut(name, most), name);
+    ss_xml_escape(out, text);
+}
+
 static double box_x(int cls)
 {
     return MARGIN + (cls % COLUMNS) * STEP_X;
@@ -69,24 +77,28 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
     FILE *out = page->out;
     int shown = 0;
 
-    ss_markup(out,
-              "<g class=\"node\"><rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" rx=\"6\"/><text x=\"%g\" "
-              "y=\"%g\" class=\"nodename\">%.14s</text>",
-              x, y, BOX_W, BOX_H, x + 8, y + 16, page->program->classes[cls].name);
+    fprintf(out, "<g class=\"node\"><rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"6\"/>", x,
+            y, BOX_W, BOX_H);
+    fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"nodename\">", x + 8, y + 16);
+    put_short(out, page->program->classes[cls].name, 14);
+    fputs("</text>", out);
     for (int l = 0; l < page->program->nlinks && shown < LINKS_SHOWN; l++) {
         if (owner[l] != cls || !(page->bins->link_bytes[l] > 0))
             continue;
         link_load(page->bins, l, &mean, &most);
         double at = y + 25 + 12 * shown++;
         const char *name = page->program->links[l].name, *dot = strchr(name, '.');
-        ss_markup(out,
-                  "<g><title>%s: mean load %.1f %%, peak %.1f %%</title><text x=\"%g\" y=\"%g\" "
-                  "class=\"linkname\">%.11s</text>"
-                  "<text x=\"%g\" y=\"%g\" class=\"linkload\">%.1f %%</text><rect class=\"linkbg\" x=\"%g\" "
-                  "y=\"%g\" width=\"26\" height=\"8\"/>"
-                  "<rect x=\"%g\" y=\"%g\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
-                  name, 100 * mean, 100 * most, x + 8, at + 8, dot ? dot + 1 : name, x + BOX_W - 8, at + 8,
-                  100 * mean, x + 66, at, x + 66, at, 26 * fmin(1, mean), load_color(mean));
+        fputs("<g><title>", out);
+        ss_xml_escape(out, name);
+        fprintf(out, ": mean load %.1f %%, peak %.1f %%</title>", 100 * mean, 100 * most);
+        fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"linkname\">", x + 8, at + 8);
+        put_short(out, dot ? dot + 1 : name, 11);
+        fprintf(out, "</text><text x=\"%.0f\" y=\"%.0f\" class=\"linkload\">%.1f %%</text>", x + BOX_W - 8,
+                at + 8, 100 * mean);
+        fprintf(out, "<rect class=\"linkbg\" x=\"%.0f\" y=\"%.0f\" width=\"26\" height=\"8\"/>", x + 66, at);
+        fprintf(out,
+                "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
+                x + 66, at, 26 * fmin(1, mean), load_color(mean));
     }
     fputs("</g>\n", out);
 }
@@ -107,14 +119,17 @@ static void put_channel(const struct ss_page *page, int channel, double most)
         y2 += BOX_H;
         bend = -bend;
     }
-    ss_markup(page->out,
-              "<path class=\"edge\" d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f\" stroke-width=\"%.1f\" "
-              "stroke=\"%s\" "
-              "marker-end=\"url(#arrow)\"><title>%s to %s: %d messages, %.4g GB</title></path>\n",
-              x1 + (x2 > x1 ? 14 : -14), y1, x1, y1 - bend, x2, y2 - bend, x2 + (x2 > x1 ? -14 : 14),
-              y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1f5fbf" : "#1d7a4c",
-              page->program->classes[c->from].name, page->program->classes[c->to].name,
-              page->bins->channel_messages[channel], bytes / 1e9);
+    fprintf(page->out,
+            "<path class=\"edge\" d=\"M%.0f %.0fC%.0f %.0f %.0f %.0f %.0f %.0f\" stroke-width=\"%.1f\" "
+            "stroke=\"%s\" "
+            "marker-end=\"url(#arrow)\"><title>",
+            x1 + (x2 > x1 ? 14 : -14), y1, x1, y1 - bend, x2, y2 - bend, x2 + (x2 > x1 ? -14 : 14),
+            y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1f5fbf" : "#1d7a4c");
+    ss_xml_escape(page->out, page->program->classes[c->from].name);
+    fputs(" to ", page->out);
+    ss_xml_escape(page->out, page->program->classes[c->to].name);
+    fprintf(page->out, ": %d messages, %.4g GB</title></path>\n", page->bins->channel_messages[channel],
+            bytes / 1e9);
 }
 
 static void topology(const struct ss_page *page, const int *owner)
@@ -151,21 +166,20 @@ static void topology(const struct ss_page *page, const int *owner)
 }
 
 /* Load over the window, as high as the link's own peak. */
-static const char *spark(const struct ss_bins *b, int link, double peak, char *buf, size_t size)
+static void spark(const struct ss_page *page, int link, double peak)
 {
-    int n = snprintf(buf, size,
-                     "<svg class=\"spark\" width=\"120\" height=\"18\" aria-hidden=\"true\"><path d=\"M0 18");
+    const struct ss_bins *b = page->bins;
 
+    fputs("<td><svg class=\"spark\" width=\"120\" height=\"18\" aria-hidden=\"true\"><path d=\"M0 18",
+          page->out);
     for (int s = 0; s < SPARK; s++) {
         double most = 0;
         int first = s * b->n / SPARK, last = (s + 1) * b->n / SPARK;
         for (int i = first; i < last || i == first; i++)
             most = fmax(most, ss_bins_load(b, link, i));
-        n +=
-            snprintf(buf + n, size - (size_t)n, "L%d %.1f", s, 18 - 17 * fmin(1, peak > 0 ? most / peak : 0));
+        fprintf(page->out, "L%d %.1f", s, 18 - 17 * fmin(1, peak > 0 ? most / peak : 0));
     }
-    snprintf(buf + n, size - (size_t)n, "L120 18z\"/></svg>");
-    return buf;
+    fputs("L120 18z\"/></svg></td>", page->out);
 }
 
 static int compare_bytes(const void *a, const void *b)
@@ -192,45 +206,71 @@ static double least_listed(const struct ss_page *page)
     return least;
 }
 
-static void link_rows(struct ss_report_table *t, const void *of)
+static void links(const struct ss_page *page)
 {
-    const struct ss_page *page = of;
     const struct ss_program *p = page->program;
-    const double *busy = page->timeline->iteration_s > 0 ? page->timeline->link_busy : NULL;
     double mean, most, least = least_listed(page);
-    char picture[SPARK * 16 + 128];
+    int listed = 0;
 
-    for (int l = 0, listed = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
+    fprintf(page->out,
+            "<div class=\"wide\"><table><caption>Links; load is the share of the bandwidth%s</caption>\n",
+            page->run && ss_report_links_partial(page->run)
+                ? ", without what tensor, context and expert groups exchange (--level layer has it)"
+                : "");
+    fputs("<thead><tr><th "
+          "scope=\"col\">Link</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">GB/s</th><th "
+          "scope=\"col\">GB an "
+          "iteration</th><th scope=\"col\">mean load</th><th scope=\"col\">peak load</th><th "
+          "scope=\"col\">in use</th>"
+          "<th scope=\"col\">up to the peak, over time</th></tr></thead>\n<tbody>\n",
+          page->out);
+    for (int l = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
         if (!(page->bins->link_bytes[l] > 0) || page->bins->link_bytes[l] < least)
             continue;
         listed++;
         link_load(page->bins, l, &mean, &most);
-        SS_ROW(t, p->links[l].name, ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
-               page->bins->link_bytes[l] / 1e9, mean, most,
-               busy ? busy[l] / page->timeline->iteration_s : NAN,
-               spark(page->bins, l, most, picture, sizeof picture));
+        fputs("<tr><th scope=\"row\">", page->out);
+        ss_xml_escape(page->out, p->links[l].name);
+        fprintf(page->out,
+                "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
+                ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
+                page->bins->link_bytes[l] / 1e9, 100 * mean, 100 * most);
+        if (page->timeline->link_busy && page->timeline->iteration_s > 0)
+            fprintf(page->out, "<td>%.2f %%</td>",
+                    100 * page->timeline->link_busy[l] / page->timeline->iteration_s);
+        else
+            fputs("<td></td>", page->out);
+        spark(page, l, most);
+        fputs("</tr>\n", page->out);
     }
+    fputs("</tbody></table></div>\n", page->out);
 }
 
-static void message_rows(struct ss_report_table *t, const void *of)
+static void messages(const struct ss_page *page)
 {
-    const struct ss_page *page = of;
     const struct ss_program *p = page->program;
 
+    if (p->nchannels == 0)
+        return;
+    fputs("<details><summary>Messages between classes</summary><div class=\"wide\"><table>\n<thead><tr><th "
+          "scope=\"col\">From</th><th scope=\"col\" class=\"text\">To</th><th scope=\"col\">Tag</th><th "
+          "scope=\"col\">Messages</th><th "
+          "scope=\"col\">MB each</th><th scope=\"col\">GB</th></tr></thead>\n<tbody>\n",
+          page->out);
     for (int c = 0; c < p->nchannels; c++) {
-        const int n = page->bins->channel_messages[c];
-        const double bytes = page->bins->channel_bytes[c];
-        SS_ROW(t, p->classes[p->channels[c].from].name, p->classes[p->channels[c].to].name,
-               p->channels[c].tag, n, n ? bytes / n / 1e6 : 0.0, bytes / 1e9);
+        int n = page->bins->channel_messages[c];
+        fputs("<tr><th scope=\"row\">", page->out);
+        ss_xml_escape(page->out, p->classes[p->channels[c].from].name);
+        fputs("</th><td class=\"text\">", page->out);
+        ss_xml_escape(page->out, p->classes[p->channels[c].to].name);
+        fprintf(page->out, "</td><td>%d</td><td>%d</td><td>%.4g</td><td>%.4g</td></tr>\n", p->channels[c].tag,
+                n, n ? page->bins->channel_bytes[c] / n / 1e6 : 0, page->bins->channel_bytes[c] / 1e9);
     }
+    fputs("</tbody></table></div></details>\n", page->out);
 }
 
 void ss_html_network(const struct ss_page *page)
 {
-    struct ss_report_table links = {.columns = "Link:s|Kind:s|GB/s:.4g|GB an iteration:.4g|mean load:.2p %|"
-                                               "peak load:.1p %|in use:.2p %|up to the peak, over time:h",
-                                    .title = "Links; load is the share of the bandwidth"};
-    struct ss_report_table messages = {.columns = "From:s|To:s|Tag:d|Messages:d|MB each:.4g|GB:.4g"};
     int *owner = ss_calloc((size_t)page->program->nlinks + 1, sizeof *owner);
 
     for (int l = 0; owner && l < page->program->nlinks; l++)
@@ -238,13 +278,6 @@ void ss_html_network(const struct ss_page *page)
     if (owner)
         topology(page, owner);
     free(owner);
-    if (page->run && ss_report_links_partial(page->run))
-        links.title = "Links; load is the share of the bandwidth, without what tensor, context and expert "
-                      "groups exchange (--level layer has it)";
-    ss_report_table_write(&links, SS_FORM_PAGE, link_rows, page, page->out);
-    if (page->program->nchannels == 0)
-        return;
-    fputs("<details><summary>Messages between classes</summary>", page->out);
-    ss_report_table_write(&messages, SS_FORM_PAGE, message_rows, page, page->out);
-    fputs("</details>\n", page->out);
+    links(page);
+    messages(page);
 }

@@ -7,7 +7,7 @@
 static json_t *stage_memory(const void *stage)
 {
     const struct ss_stage_result *s = stage;
-    json_t *o = SS_OBJECT(SS_FIELDS(s, stage));
+    json_t *o = SS_OBJECT(SS_SAME(s, stage));
 
     for (int m = 0; m < SS_MEM_COUNT; m++) {
         char key[48];
@@ -29,7 +29,7 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
     json_t *o = json_object();
 
     ss_json_metrics(o, SS_IN_MEMORY, u);
-    SS_PUT(o, SS_KEY("band_like", u->memory_like), SS_FIELDS(r, peak_stage),
+    SS_PUT(o, SS_KEY("band_like", u->memory_like), SS_SAME(r, peak_stage),
            SS_KEY("device_mib", u->peak_device / SS_MIB),
            SS_KEY("largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage))),
            SS_KEY_IF(measured, "measured_mib", opt->measured_bytes / SS_MIB),
@@ -58,7 +58,7 @@ static void put_labels(json_t *o, const double *seconds)
 static json_t *stage_labels(const void *stage)
 {
     const struct ss_stage_result *s = stage;
-    json_t *o = SS_OBJECT(SS_FIELDS(s, stage));
+    json_t *o = SS_OBJECT(SS_SAME(s, stage));
 
     put_labels(o, s->breakdown);
     return o;
@@ -70,7 +70,7 @@ static void add_breakdown(json_t *o, const struct ss_result *r)
 
     for (int i = 0; i < r->ntimers; i++)
         SS_PUT(timers, SS_KEY(r->timers[i].name, 1e3 * r->timers[i].seconds));
-    SS_PUT(o, SS_FIELDS(r, critical_stage),
+    SS_PUT(o, SS_SAME(r, critical_stage),
            SS_KEY("breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown)),
            SS_KEY("stage_breakdown", SS_LIST(stage_labels, r->stages, r->nstages)),
            SS_KEY("timers_ms", timers));
@@ -82,27 +82,27 @@ static json_t *link_object(const void *use)
 {
     const struct ss_link_use *u = use;
 
-    return SS_OBJECT(SS_FIELDS(&u->link, name), SS_KEY("kind", ss_link_kind_name(u->link.kind)),
-                     SS_FIELDS(u, alike, bytes, utilisation, busy));
+    return SS_OBJECT(SS_SAME(&u->link, name), SS_KEY("kind", ss_link_kind_name(u->link.kind)),
+                     SS_SAME(u, alike), SS_SAME(u, bytes), SS_SAME(u, utilisation), SS_SAME(u, busy));
 }
-
-/* Of a span of time, or of the time itself, in ms. */
-#define MS(from, field) SS_KEY(#field, 1e3 * (from)->field)
 
 static json_t *interval(struct ss_interval in)
 {
-    return SS_OBJECT(SS_MAP(MS, &in, low, high));
+    return SS_OBJECT(SS_KEY("low", 1e3 * in.low), SS_KEY("high", 1e3 * in.high));
 }
 
 static json_t *spread_object(const struct ss_spread *s)
 {
-    return SS_OBJECT(
-        SS_FIELDS(s, sigma, seed, replicas),
-        SS_KEY("iteration_ms", SS_OBJECT(SS_MAP(MS, s, without, mean, min, p5, p25, p50, p75, p95, max))),
-        SS_KEY("confidence_95_ms",
-               SS_OBJECT(SS_KEY("mean", interval(s->mean_in)), SS_KEY("p5", interval(s->p5_in)),
-                         SS_KEY("p25", interval(s->p25_in)), SS_KEY("p50", interval(s->p50_in)),
-                         SS_KEY("p75", interval(s->p75_in)), SS_KEY("p95", interval(s->p95_in)))));
+    json_t *ms = SS_OBJECT(
+        SS_KEY("without", 1e3 * s->without), SS_KEY("mean", 1e3 * s->mean), SS_KEY("min", 1e3 * s->min),
+        SS_KEY("p5", 1e3 * s->p5), SS_KEY("p25", 1e3 * s->p25), SS_KEY("p50", 1e3 * s->p50),
+        SS_KEY("p75", 1e3 * s->p75), SS_KEY("p95", 1e3 * s->p95), SS_KEY("max", 1e3 * s->max));
+    json_t *in = SS_OBJECT(SS_KEY("mean", interval(s->mean_in)), SS_KEY("p5", interval(s->p5_in)),
+                           SS_KEY("p25", interval(s->p25_in)), SS_KEY("p50", interval(s->p50_in)),
+                           SS_KEY("p75", interval(s->p75_in)), SS_KEY("p95", interval(s->p95_in)));
+
+    return SS_OBJECT(SS_SAME(s, sigma), SS_SAME(s, seed), SS_SAME(s, replicas), SS_KEY("iteration_ms", ms),
+                     SS_KEY("confidence_95_ms", in));
 }
 
 static json_t *sensitivity_object(const struct ss_result *r)
@@ -120,7 +120,7 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
         ss_json_append(array,
-                       SS_OBJECT(SS_FIELDS(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
+                       SS_OBJECT(SS_SAME(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
                                  SS_KEY("peak_mib", f->summary.peak_device / SS_MIB),
                                  SS_KEY("iteration_ms", 1e3 * f->summary.iteration_s),
                                  SS_KEY("cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1))));
@@ -130,7 +130,7 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
 
 static json_t *smallest_object(const struct ss_smallest *s)
 {
-    return s->gpus ? SS_OBJECT(SS_FIELDS(s, gpus, flags), SS_KEY("static_mib", s->bytes / SS_MIB))
+    return s->gpus ? SS_OBJECT(SS_SAME(s, gpus), SS_SAME(s, flags), SS_KEY("static_mib", s->bytes / SS_MIB))
                    : json_null();
 }
 
@@ -175,9 +175,9 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
     SS_PUT(o, SS_KEY("engine", ss_engine_name(r->engine)), SS_KEY("level", ss_level_name(r->level)),
-           SS_KEY_IF(run->level_reason[0], "level_reason", run->level_reason),
-           SS_FIELDS(r, ranks_simulated, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt)),
+           SS_KEY_IF(run->level_reason[0], "level_reason", run->level_reason), SS_SAME(r, ranks_simulated),
+           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt)),
            SS_KEY_IF(opt->wall_s >= 0, "timing",
-                     SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s), SS_FIELDS(run->timeline, flows))));
+                     SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s), SS_SAME(run->timeline, flows))));
     return ss_json_write(o, out, err);
 }

@@ -86,15 +86,21 @@ json_t *ss_json_string(const char *text)
 
 void ss_json_verdict(json_t *object, const struct ss_summary *s)
 {
-    SS_PUT(object, SS_KEY("verdict", ss_outcome_word(s->outcome)),
-           SS_KEY_IF(s->code, "code", ss_status_name(s->code)), SS_FIELDS(s, reason));
+    struct ss_row r = {0};
+
+    ss_row_verdict(&r, s);
+    ss_json_put(object, r.at);
 }
 
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
+    struct ss_row r = {0};
+
+    ss_row_metrics(&r, s);
     for (int i = 0; i < SS_METRICS; i++)
-        if ((place < 0 || ss_metric_at(i)->place == place) && ss_metric_known(i, s))
-            SS_PUT(object, SS_KEY(ss_metric_at(i)->key, ss_metric_cell(i, s)));
+        if (place >= 0 && ss_metric_at(i)->place != place)
+            r.at[i].cell = SS_NO_CELL;
+    ss_json_put(object, r.at);
 }
 
 json_t *ss_json_document(const char *command)
@@ -121,7 +127,7 @@ json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
 
 static json_t *card_object(const struct ss_card *card)
 {
-    json_t *object = SS_OBJECT(SS_FIELDS(card, name));
+    json_t *object = SS_OBJECT(SS_SAME(card, name));
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         SS_PUT(object, SS_KEY(ss_prop_at(i)->id, ss_prop_get(i, card)));
@@ -206,7 +212,8 @@ void ss_json_add_load(json_t *to, const struct ss_plan *plan)
         SS_PUT(to, SS_KEY("expert_load",
                           SS_OBJECT(SS_KEY("hottest_rank", ss_json_spread(&l->rank, 1)),
                                     SS_KEY("hottest_expert", ss_json_spread(&l->expert, 1)),
-                                    SS_FIELDS(l, coldest_rank, dropped, expert_copies, nodes, remote_nodes,
-                                              ranks, remote_ranks, hottest_rank_tokens, hottest_node_tokens),
-                                    SS_KEY("busiest_source", l->source))));
+                                    SS_SAME(l, coldest_rank), SS_SAME(l, dropped), SS_SAME(l, expert_copies),
+                                    SS_SAME(l, nodes), SS_SAME(l, remote_nodes), SS_SAME(l, ranks),
+                                    SS_SAME(l, remote_ranks), SS_SAME(l, hottest_rank_tokens),
+                                    SS_SAME(l, hottest_node_tokens), SS_KEY("busiest_source", l->source))));
 }

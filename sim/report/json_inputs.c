@@ -13,14 +13,14 @@ static void parallel_fields(json_t *o, const struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
 
-    SS_PUT(o, SS_FIELDS(plan, world_size), SS_FIELDS(job, tp, pp, cp, ep), SS_FIELDS(plan, dp),
-           SS_FIELDS(plan->schedule, chunks),
-           SS_FIELDS(job, layers_per_virtual_stage, microbatch_group_size, first_stage_layers,
-                     last_stage_layers),
-           SS_FLAGS(job, account_for_embedding, account_for_loss), SS_FIELDS(job, rank_order),
-           SS_KEY("schedule", plan->schedule->name), SS_FIELDS(job, micro_batch, global_batch),
-           SS_FIELDS(plan, microbatches), SS_FIELDS(job, seq_length),
-           SS_FLAGS(job, sequence_parallel, tp_comm_overlap),
+    SS_PUT(o, SS_SAME(plan, world_size), SS_SAME(job, tp), SS_SAME(job, pp), SS_SAME(job, cp),
+           SS_SAME(job, ep), SS_SAME(plan, dp), SS_SAME(plan->schedule, chunks),
+           SS_SAME(job, layers_per_virtual_stage), SS_SAME(job, microbatch_group_size),
+           SS_SAME(job, first_stage_layers), SS_SAME(job, last_stage_layers),
+           SS_TRUTH(job, account_for_embedding), SS_TRUTH(job, account_for_loss), SS_SAME(job, rank_order),
+           SS_KEY("schedule", plan->schedule->name), SS_SAME(job, micro_batch), SS_SAME(job, global_batch),
+           SS_SAME(plan, microbatches), SS_SAME(job, seq_length), SS_TRUTH(job, sequence_parallel),
+           SS_TRUTH(job, tp_comm_overlap),
            SS_KEY("cp_comm_type", ss_job_word("--cp-comm-type", job->cp_comm_type)));
 }
 
@@ -36,21 +36,22 @@ static json_t *job_object(const struct ss_plan *plan)
            SS_KEY_IF(quantized, "fp8_base", ss_precision_name(job->stored)),
            SS_KEY_IF(quantized, "fp8_param_gather", (bool)job->fp8_param_gather),
            SS_KEY("attention", ss_job_word("--attention-backend", job->attention)),
-           SS_FIELDS(job, attention_dropout, hidden_dropout),
+           SS_SAME(job, attention_dropout), SS_SAME(job, hidden_dropout),
            SS_KEY("recompute", ss_job_word("--recompute", job->recompute.granularity)),
            SS_KEY("recompute_method", ss_job_word("--recompute-method", job->recompute.method)),
            SS_KEY("recompute_num_layers", job->recompute.num_layers),
-           SS_FLAGS(&job->dp, distributed_optimizer, fsdp, fsdp_hybrid),
+           SS_TRUTH(&job->dp, distributed_optimizer), SS_TRUTH(&job->dp, fsdp),
+           SS_TRUTH(&job->dp, fsdp_hybrid),
            SS_KEY("sharding", ss_job_word("--data-parallel-sharding-strategy", job->dp.sharding)),
            SS_KEY("outer_sharding", ss_job_word("--data-parallel-sharding-strategy", job->dp.outer_sharding)),
-           SS_FLAGS(&job->dp, overlap_grad_reduce, overlap_param_gather),
+           SS_TRUTH(&job->dp, overlap_grad_reduce), SS_TRUTH(&job->dp, overlap_param_gather),
            SS_KEY("overlap_p2p", (bool)(plan->schedule->p2p == SS_P2P_OVERLAPPED)),
-           SS_FLAGS(&job->dp, grad_reduce_fp32), SS_FIELDS(&job->dp, bucket_size),
+           SS_TRUTH(&job->dp, grad_reduce_fp32), SS_SAME(&job->dp, bucket_size),
            SS_KEY("cpu_offload_layers", job->offload.layers),
            SS_KEY("cpu_offload_activations", (bool)job->offload.activations),
            SS_KEY("cpu_offload_weights", (bool)job->offload.weights),
-           SS_KEY("optimizer_offload", job->offload.optimizer),
-           SS_FLAGS(&job->optimizer, check_for_nan, clip_grad), SS_KEY("failed_nodes", job->nfailed));
+           SS_KEY("optimizer_offload", job->offload.optimizer), SS_TRUTH(&job->optimizer, check_for_nan),
+           SS_TRUTH(&job->optimizer, clip_grad), SS_KEY("failed_nodes", job->nfailed));
     ss_job_nodes_text(job, ss_job_named_nodes(job, NULL), nodes, sizeof nodes);
     SS_PUT(o, SS_KEY("on_nodes", nodes), SS_KEY("padded_vocab_size", plan->padded_vocab),
            SS_KEY("parameters", (int64_t)plan->parameters),
@@ -61,7 +62,7 @@ static json_t *job_object(const struct ss_plan *plan)
 static json_t *stack_object(const struct ss_stack *s)
 {
     json_t *o =
-        SS_OBJECT(SS_FIELDS(s, name), SS_KEY("framework", ss_prop_word(SS_PROP_framework, s->framework)),
+        SS_OBJECT(SS_SAME(s, name), SS_KEY("framework", ss_prop_word(SS_PROP_framework, s->framework)),
                   SS_KEY("attention_auto", ss_prop_word(SS_PROP_attention_auto, s->attention_auto)),
                   SS_KEY("timers", ss_prop_word(SS_PROP_timers, s->timers)),
                   SS_KEY("memory_logged", ss_prop_word(SS_PROP_memory_logged, s->memory_logged)));
@@ -309,7 +310,7 @@ static json_t *flags_object(const struct ss_job *job, const struct ss_asked *ask
 
     add_fields(o, job, asked);
     add_model(o, "config_", &job->model, 1);
-    SS_PUT(o, SS_FIELDS(&job->model, mtp_num_layers));
+    SS_PUT(o, SS_SAME(&job->model, mtp_num_layers));
     add_layout(o, &job->layout);
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if (s->kind < SS_FLAG_CALL && !is_told(s))

@@ -163,7 +163,7 @@ static json_t *json_chunk(const void *cost)
         forward += c->forward[l];
         backward += c->backward[l];
     }
-    return SS_OBJECT(SS_FIELDS(c, virtual_stage, first_layer), SS_KEY("layers", c->nlayers),
+    return SS_OBJECT(SS_SAME(c, virtual_stage), SS_SAME(c, first_layer), SS_KEY("layers", c->nlayers),
                      SS_KEY("embedding", (bool)c->has_embedding), SS_KEY("loss", (bool)c->has_loss),
                      SS_KEY("forward_ms", 1e3 * forward), SS_KEY("backward_ms", 1e3 * backward),
                      SS_KEY("activations_mib", c->activation_bytes / SS_MIB),
@@ -198,7 +198,8 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     if (rc)
         return rc;
     json_t *o = ss_json_document("plan");
-    SS_PUT(o, SS_FIELDS(plan, world_size, dp, microbatches), SS_KEY("parameters", (int64_t)plan->parameters),
+    SS_PUT(o, SS_SAME(plan, world_size), SS_SAME(plan, dp), SS_SAME(plan, microbatches),
+           SS_KEY("parameters", (int64_t)plan->parameters),
            SS_KEY("active_parameters",
                   (int64_t)ss_model_active_parameters(&plan->job->model, plan->padded_vocab)),
            SS_KEY("classes", plan->nclasses), SS_KEY("groups", json_groups(plan, members)),

@@ -26,8 +26,8 @@ static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *er
     for (int i = 0; i < n && i < 1024; i++) {
         struct ss_link link;
         ss_platform_link(p, i, &link);
-        ss_json_append(links, SS_OBJECT(SS_FIELDS(&link, name), SS_KEY("kind", ss_link_kind_name(link.kind)),
-                                        SS_FIELDS(&link, bandwidth, latency)));
+        ss_json_append(links, SS_OBJECT(SS_SAME(&link, name), SS_KEY("kind", ss_link_kind_name(link.kind)),
+                                        SS_SAME(&link, bandwidth), SS_SAME(&link, latency)));
     }
     SS_PUT(o, SS_KEY("platform", ss_json_platform(p)), SS_KEY("link_count", n), SS_KEY("links", links));
     return ss_json_write(o, out, err);

@@ -3,64 +3,67 @@
 #include "report/common.h"
 #include "result/build.h"
 
-static void add_times(struct ss_record *r, const struct ss_timeline *t, int c)
+#include "base/csv.h"
+
+static void head(FILE *out)
 {
-#define X(symbol, name) SS_KEY(symbol == SS_LABEL_BUBBLE ? "idle_ms" : name "_ms", 1e3 * t->spent[c][symbol]),
-    SS_ADD(r, SS_LABEL_LIST(X) SS_KEY("iteration_ms", 1e3 * t->iteration_s));
-#undef X
+    fputs("rank,ranks,class,stage,node,gpu", out);
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        fprintf(out, ",%s_ms", l == SS_LABEL_BUBBLE ? "idle" : ss_label_name(l));
+    fputs(",iteration_ms", out);
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        fprintf(out, ",%s_mib", ss_mem_name(m));
+    fputs(",allocated_mib,reserved_mib,device_mib,peak_ms\n", out);
 }
 
-static void add_memory(struct ss_record *r, const double bytes[SS_MEM_COUNT], double allocated)
+static void times(const struct ss_timeline *t, int c, FILE *out)
 {
-#define X(symbol, name) SS_KEY(name "_mib", bytes[symbol] / SS_MIB),
-    SS_ADD(r, SS_MEM_LIST(X) SS_KEY("allocated_mib", allocated / SS_MIB));
-#undef X
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        fprintf(out, ",%.10g", 1e3 * t->spent[c][l]);
+    fprintf(out, ",%.10g", 1e3 * t->iteration_s);
 }
 
-static void add_rank(struct ss_record *r, const struct ss_plan *plan, const struct ss_program *p,
-                     const struct ss_timeline *t, int rank)
+static void of_rank(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
+                    int rank, FILE *out)
 {
-    const int c = plan->class_of[rank], gpus = ss_platform_file_gpus(plan->platform),
-              gpu = plan->gpu_of[rank];
+    int c = plan->class_of[rank], gpus = ss_platform_file_gpus(plan->platform);
     struct ss_stage_result memory;
 
+    fprintf(out, "%d,1,", rank);
+    ss_csv_write(out, p->classes[c].name);
+    fprintf(out, ",%d,%d,%d", plan->classes[c].stage, plan->gpu_of[rank] / gpus, plan->gpu_of[rank] % gpus);
+    times(t, c, out);
     ss_result_class_memory(plan, t, c, &memory);
-    SS_ADD(r, SS_KEY("rank", rank), SS_KEY("ranks", 1), SS_KEY("class", p->classes[c].name),
-           SS_FIELDS(&plan->classes[c], stage), SS_KEY("node", gpu / gpus), SS_KEY("gpu", gpu % gpus));
-    add_times(r, t, c);
-    add_memory(r, memory.memory, memory.allocated);
-    SS_ADD(r, SS_KEY("reserved_mib", memory.reserved / SS_MIB), SS_KEY("device_mib", memory.device / SS_MIB),
-           SS_KEY("peak_ms", 1e3 * t->peak_time[c]));
+    for (int m = 0; m < SS_MEM_COUNT; m++)
+        fprintf(out, ",%.10g", memory.memory[m] / SS_MIB);
+    fprintf(out, ",%.10g,%.10g,%.10g,%.10g\n", memory.allocated / SS_MIB, memory.reserved / SS_MIB,
+            memory.device / SS_MIB, 1e3 * t->peak_time[c]);
 }
 
 /* What a plan knows beyond its program stays empty. */
-static void add_class(struct ss_record *r, const struct ss_program *p, const struct ss_timeline *t, int c)
+static void of_class(const struct ss_program *p, const struct ss_timeline *t, int c, FILE *out)
 {
     const struct ss_program_class *k = &p->classes[c];
-    double bytes[SS_MEM_COUNT], sum = 0;
+    double sum = 0;
 
-    for (int m = 0; m < SS_MEM_COUNT; m++)
-        sum += bytes[m] = k->memory[m] + t->dynamic_peak[c][m];
-    SS_ADD(r, SS_KEY("rank", k->first_rank), SS_KEY("ranks", k->count), SS_KEY("class", k->name),
-           SS_FIELDS(k, stage), SS_KEY("node", SS_NO_CELL), SS_KEY("gpu", SS_NO_CELL));
-    add_times(r, t, c);
-    add_memory(r, bytes, sum);
-    SS_ADD(r, SS_KEY("reserved_mib", SS_NO_CELL), SS_KEY("device_mib", SS_NO_CELL),
-           SS_KEY("peak_ms", 1e3 * t->peak_time[c]));
+    fprintf(out, "%d,%d,", k->first_rank, k->count);
+    ss_csv_write(out, k->name);
+    fprintf(out, ",%d,,", k->stage);
+    times(t, c, out);
+    for (int m = 0; m < SS_MEM_COUNT; m++) {
+        fprintf(out, ",%.10g", (k->memory[m] + t->dynamic_peak[c][m]) / SS_MIB);
+        sum += k->memory[m] + t->dynamic_peak[c][m];
+    }
+    fprintf(out, ",%.10g,,,%.10g\n", sum / SS_MIB, 1e3 * t->peak_time[c]);
 }
 
 int ss_report_ranks(const struct ss_plan *plan, const struct ss_program *p, const struct ss_timeline *t,
                     FILE *out, struct ss_error *err)
 {
-    for (int i = 0; i < (plan ? plan->world_size : p->nclasses); i++) {
-        struct ss_record r = {0};
-        if (plan)
-            add_rank(&r, plan, p, t, i);
-        else
-            add_class(&r, p, t, i);
-        if (i == 0)
-            ss_record_csv(&r, true, out);
-        ss_record_csv(&r, false, out);
-    }
+    head(out);
+    for (int r = 0; plan && r < plan->world_size; r++)
+        of_rank(plan, p, t, r, out);
+    for (int c = 0; !plan && c < p->nclasses; c++)
+        of_class(p, t, c, out);
     return ss_report_done(out, err);
 }

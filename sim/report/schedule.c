@@ -20,7 +20,8 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
             continue;
         }
         ss_json_append(list, SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description),
-                                       SS_FIELDS(facts, source, conditions, bubble, in_flight)));
+                                       SS_SAME(facts, source), SS_SAME(facts, conditions),
+                                       SS_SAME(facts, bubble), SS_SAME(facts, in_flight)));
     }
     if (!json) {
         fprintf(
@@ -179,8 +180,8 @@ static json_t *slot_object(const struct ss_slot *slot, double start, double end)
 {
     const int pair = slot->phase == SS_PHASE_FB;
 
-    return SS_OBJECT(SS_KEY("phase", ss_phase_name(slot->phase)), SS_FIELDS(slot, chunk, microbatch),
-                     SS_KEY_IF(pair, "chunk2", slot->chunk2),
+    return SS_OBJECT(SS_KEY("phase", ss_phase_name(slot->phase)), SS_SAME(slot, chunk),
+                     SS_SAME(slot, microbatch), SS_KEY_IF(pair, "chunk2", slot->chunk2),
                      SS_KEY_IF(pair, "microbatch2", slot->microbatch2), SS_KEY("start", start),
                      SS_KEY("end", end));
 }
@@ -197,7 +198,7 @@ static int show_json(const struct chart *x, const double *bubble, struct ss_erro
                        SS_OBJECT(SS_KEY("bubble", bubble[r]),
                                  SS_KEY("in_flight", ss_schedule_in_flight(s, r)), SS_KEY("slots", slots)));
     }
-    SS_PUT(o, SS_KEY("schedule", s->name), SS_FIELDS(s, stages, chunks),
+    SS_PUT(o, SS_KEY("schedule", s->name), SS_SAME(s, stages), SS_SAME(s, chunks),
            SS_KEY("microbatches", ss_schedule_microbatches(s)),
            SS_KEY("pipelines", s->pipelines > 1 ? s->pipelines : 1), SS_KEY("p2p", ss_p2p_name(s->p2p)),
            SS_KEY("length", x->makespan), SS_KEY("ranks", ranks));

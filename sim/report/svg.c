@@ -24,15 +24,22 @@ static const char style[] =
     ".k{fill:#10161d}.cap{stroke:#ff6b6b}.capt{fill:#ff8a8a}.mark{stroke:#e6eaf0}.frame{stroke:#39424e}"
     "rect.b{stroke:#12161c}rect.b:hover{stroke:#fff}}";
 
+void ss_svg_number(FILE *out, double value)
+{
+    ss_put_number(value, 2, out);
+}
+
 void ss_svg_begin(FILE *out, double width, double height, const char *title, const char *description)
 {
-    ss_markup(
+    fprintf(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
-        "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">%s</title>\n<desc "
-        "id=\"desc\">%s</desc>\n",
-        width, height, width, height, title, description);
-    fprintf(out, "<style>%s</style>\n", style);
+        "role=\"img\" aria-labelledby=\"title desc\">\n<title id=\"title\">",
+        width, height, width, height);
+    ss_xml_escape(out, title);
+    fputs("</title>\n<desc id=\"desc\">", out);
+    ss_xml_escape(out, description);
+    fprintf(out, "</desc>\n<style>%s</style>\n", style);
     fputs("<defs><pattern id=\"idle\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
           "patternTransform=\"rotate(45)\"><rect class=\"idlebg\" width=\"6\" height=\"6\"/>"
           "<line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/></pattern></defs>\n",
@@ -130,7 +137,22 @@ const char *ss_axis_time(double time, double step, double most, char *buf, size_
 
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text)
 {
-    ss_markup(out, "<text x=\"%g\" y=\"%g\" class=\"%s\">%s</text>\n", x, y, class_name, text);
+    fputs("<text x=\"", out);
+    ss_svg_number(out, x);
+    fputs("\" y=\"", out);
+    ss_svg_number(out, y);
+    fprintf(out, "\" class=\"%s\">", class_name);
+    ss_xml_escape(out, text);
+    fputs("</text>\n", out);
+}
+
+double ss_svg_key(FILE *out, double x, const char *fill, const char *text)
+{
+    if (out) {
+        fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
+        ss_svg_text(out, x + 19, 56, "small", text);
+    }
+    return x + 34 + 6.4 * (double)strlen(text);
 }
 
 const char *ss_svg_phase(int phase)
@@ -141,17 +163,17 @@ const char *ss_svg_phase(int phase)
     return phase >= 0 && phase < SS_PHASE_COUNT ? phases[phase] : "outside the schedule";
 }
 
-void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
+static void line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
-    ss_markup(out, "<path class=\"%s\" d=\"M%g %gL%g %g\"/>\n", class_name, x1, y1, x2, y2);
-}
-
-void ss_svg_box(FILE *out, double x, double y, double width, double height, const char *fill,
-                const char *title)
-{
-    ss_markup(out, "<rect class=\"b\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\"", x, y, width,
-              height, fill);
-    ss_markup(out, title ? "><title>%s</title></rect>\n" : "%s/>\n", title ? title : "");
+    fprintf(out, "<path class=\"%s\" d=\"M", class_name);
+    ss_svg_number(out, x1);
+    fputc(' ', out);
+    ss_svg_number(out, y1);
+    fputc('L', out);
+    ss_svg_number(out, x2);
+    fputc(' ', out);
+    ss_svg_number(out, y2);
+    fputs("\"/>\n", out);
 }
 
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
@@ -162,10 +184,10 @@ void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, d
     int ticks = range > 0 ? (int)fmin(floor(end * (1 + 1e-12) / step) - first + 1, width) : 0;
     char text[48];
 
-    ss_svg_line(out, "axis", x, y, x + width, y);
+    line(out, "axis", x, y, x + width, y);
     for (int n = 0; n < ticks; n++) {
         double i = first + n, at = x + (i * step - start) / range * width;
-        ss_svg_line(out, "grid", at, top, at, y);
+        line(out, "grid", at, top, at, y);
         if (seconds)
             ss_axis_time(i * step, step, end, text, sizeof text);
         else

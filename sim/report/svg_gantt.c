@@ -6,7 +6,6 @@
 
 #include "base/base.h"
 #include "base/stats.h"
-#include "report/chart.h"
 #include "report/names.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -138,13 +137,19 @@ static void put_tip(const struct chart *k, const struct ss_lane *lane, const str
 
     if (box->slot >= 0)
         ss_slot_name(p, lane->cls, box->slot, name, sizeof name);
-    ss_markup(k->out, "<title>%s", box->kind == SS_BOX_COLLECTIVE ? p->collectives[box->index].name : name);
+    fputs("<title>", k->out);
+    if (box->kind == SS_BOX_COLLECTIVE)
+        ss_xml_escape(k->out, p->collectives[box->index].name);
+    else
+        ss_xml_escape(k->out, name);
     if (box->count > 1)
         fprintf(k->out, " and %d more", box->count - 1);
     if (box->kind == SS_BOX_WAIT)
         fprintf(k->out, ", waits for %s", ss_label_name(box->label));
-    if (box->kind == SS_BOX_SEND)
-        ss_markup(k->out, " to %s", p->classes[p->channels[box->index].to].name);
+    if (box->kind == SS_BOX_SEND) {
+        fputs(" to ", k->out);
+        ss_xml_escape(k->out, p->classes[p->channels[box->index].to].name);
+    }
     if (box->kind >= SS_BOX_SEND)
         fprintf(k->out, ", %.4g MB", box->bytes / 1e6);
     fprintf(k->out, "\n%s", ss_axis_time(box->start, step, box->end, name, sizeof name));
@@ -174,8 +179,13 @@ static void put_box(const struct chart *k, const struct ss_lane *lane, const str
         y += 6;
         h -= 12;
     }
-    ss_markup(k->out, "<rect class=\"b\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"%s\"", x, y,
-              width, h, fill);
+    fputs("<rect class=\"b\" x=\"", k->out);
+    ss_svg_number(k->out, x);
+    fputs("\" y=\"", k->out);
+    ss_svg_number(k->out, y);
+    fputs("\" width=\"", k->out);
+    ss_svg_number(k->out, width);
+    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"", h, fill);
     if (box->count > 1) /* the share of it that is not idle */
         fprintf(k->out, " fill-opacity=\"%.2f\"", fmax(0.3, fmin(1, box->busy / (box->end - box->start))));
     if (box->kind == SS_BOX_RUN && box->count == 1 &&
@@ -239,6 +249,12 @@ static void put_labels(const struct chart *k, const struct ss_lane *lane, double
     }
 }
 
+static void put_track(const struct chart *k, double y, double height)
+{
+    fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/>\n", LEFT, y,
+            k->width, height);
+}
+
 static double busy_share(const struct ss_timeline *t, int cls)
 {
     const double *s = t->spent[cls];
@@ -250,10 +266,14 @@ static double busy_share(const struct ss_timeline *t, int cls)
 static double put_class(const struct chart *k, int cls, double y)
 {
     const struct ss_record_book *b = k->book;
-    char text[64];
+    char text[64], label[64];
 
-    ss_markup(k->out, "<g data-class=\"%s\">\n<text x=\"%g\" y=\"%g\" class=\"end\">%.18s</text>\n",
-              b->program->classes[cls].name, LEFT - 8, y + ROW / 2 + 4, b->program->classes[cls].name);
+    fprintf(k->out, "<g data-class=\"");
+    ss_xml_escape(k->out, b->program->classes[cls].name);
+    fputs("\">\n", k->out);
+    snprintf(text, sizeof text, "%.*s", ss_utf8_cut(b->program->classes[cls].name, 18),
+             b->program->classes[cls].name);
+    ss_svg_text(k->out, LEFT - 8, y + ROW / 2 + 4, "end", text);
     snprintf(text, sizeof text, "%.1f %%", 100 * busy_share(k->timeline, cls));
     ss_svg_text(k->out, LEFT + k->width + 8, y + ROW / 2 + 4, "small muted", text);
     for (int l = b->first_lane[cls]; l < b->first_lane[cls + 1]; l++) {
@@ -261,12 +281,15 @@ static double put_class(const struct chart *k, int cls, double y)
         if (!drawn(b, lane))
             continue;
         if (lane->kind == SS_LANE_COMPUTE)
-            ss_markup(k->out, "<rect class=\"track\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", LEFT,
-                      y, k->width, ROW);
-        else /* "to " and 18 of a class */
-            ss_markup(k->out,
-                      "<text x=\"%g\" y=\"%g\" class=\"muted end\" style=\"font-size:10px\">%.21s</text>\n",
-                      LEFT - 8, y + 8, ss_lane_name(b->program, lane, text, sizeof text));
+            put_track(k, y, ROW);
+        else {
+            fprintf(k->out, "<text x=\"%.0f\" y=\"%.0f\" class=\"muted end\" style=\"font-size:10px\">",
+                    LEFT - 8, y + 8);
+            const char *name = ss_lane_name(b->program, lane, text, sizeof text);
+            snprintf(label, sizeof label, "%.*s", ss_utf8_cut(name, 21), name); /* "to " and 18 of a class */
+            ss_xml_escape(k->out, label);
+            fputs("</text>\n", k->out);
+        }
         put_boxes(k, lane, y);
         if (lane->kind == SS_LANE_COMPUTE)
             put_labels(k, lane, y);
@@ -281,38 +304,37 @@ static double put_legend(const struct chart *k)
 {
     const struct ss_record_book *b = k->book;
     unsigned phase = 0, label = 0;
-    struct ss_legend l = ss_legend_at(k->out, LEFT, 46, INFINITY);
+    double x = LEFT;
     char buf[8], text[48];
 
-    for (int n = 0; n < b->nlanes; n++)
-        for (size_t i = 0; i < b->lanes[n].n; i++) {
-            const struct ss_box *box = &b->lanes[n].boxes[i];
+    for (int l = 0; l < b->nlanes; l++)
+        for (size_t i = 0; i < b->lanes[l].n; i++) {
+            const struct ss_box *box = &b->lanes[l].boxes[i];
             if (box->kind == SS_BOX_RUN)
-                phase |= 1u << (b->program->classes[b->lanes[n].cls].slots[box->slot].phase + 1);
+                phase |= 1u << (b->program->classes[b->lanes[l].cls].slots[box->slot].phase + 1);
             else if (box->kind != SS_BOX_SEND)
                 label |= 1u << box->label;
         }
     for (int i = 0; i < SS_PHASE_COUNT && k->color == SS_COLOR_PHASE; i++)
         if (phase & 2u << i)
-            ss_legend_key(&l, ss_color_phase(i, 0, k->chunks, buf), ss_svg_phase(i));
+            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, k->chunks, buf), ss_svg_phase(i));
     if (k->color == SS_COLOR_PHASE && k->chunks > 1) {
         snprintf(text, sizeof text, k->chunks > 2 ? "lighter: chunk 1 to %d" : "lighter: chunk %d",
                  k->chunks - 1);
-        ss_legend_key(&l, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
+        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, k->chunks - 1, k->chunks, buf), text);
     }
     if (k->color == SS_COLOR_MICROBATCH)
-        ss_legend_key(&l, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
+        x = ss_svg_key(k->out, x, ss_color_microbatch(0, 0, buf), "colour: microbatch, backward darker");
     if (phase & 1)
-        ss_legend_key(&l, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
+        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), "outside the schedule");
     for (int i = 0; i < SS_LABEL_COUNT; i++)
         if (label & 1u << i) {
             snprintf(text, sizeof text,
                      i >= SS_LABEL_TP && i <= SS_LABEL_PP ? "%s communication" : "waits: %s",
                      ss_label_name(i));
-            ss_legend_key(&l, ss_color_label(i), text);
+            x = ss_svg_key(k->out, x, ss_color_label(i), text);
         }
-    ss_legend_key(&l, "url(#idle)", "idle");
-    return l.x;
+    return ss_svg_key(k->out, x, "url(#idle)", "idle");
 }
 
 static void put_head(const struct chart *k)

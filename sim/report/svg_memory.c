@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory over time: for each pipeline stage the class that needs most, stacked by class of memory. */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
-#include "report/chart.h"
 #include "report/names.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -20,18 +21,8 @@ struct chart {
     const struct ss_timeline *timeline;
     const struct ss_memory_extra *extra;
     FILE *out;
+    double top_bytes; /* at the upper edge of a panel */
 };
-
-/* Of a class of memory; -1: of what is beside the tensors. */
-static const char *name_of(int mem)
-{
-    return mem < 0 ? "context, NCCL, fragmentation" : ss_mem_name(mem);
-}
-
-static const char *color_of(int mem)
-{
-    return mem < 0 ? "#b6bec9" : ss_color_memory(mem);
-}
 
 static double static_bytes(const struct ss_program *p, int cls)
 {
@@ -66,6 +57,19 @@ static int stands_for_stage(const struct chart *k, int cls)
     return 1;
 }
 
+static double y_of(const struct chart *k, double bottom, double bytes)
+{
+    return bottom - bytes / k->top_bytes * PANEL;
+}
+
+static void put_point(const struct chart *k, char command, double x, double y)
+{
+    fputc(command, k->out);
+    ss_svg_number(k->out, x);
+    fputc(' ', k->out);
+    ss_svg_number(k->out, y);
+}
+
 /* Level of the layers 0..m in one bin. m = SS_MEM_COUNT: with what is beside the tensors. */
 static double level(const struct chart *k, int cls, int bin, int m)
 {
@@ -78,27 +82,51 @@ static double level(const struct chart *k, int cls, int bin, int m)
 }
 
 /* One layer, from the top of all layers down to the axis: drawn from the last to the first they stack. */
-static void put_layer(const struct chart *k, const struct ss_chart *f, int cls, int m)
+static void put_layer(const struct chart *k, int cls, int m, double bottom)
 {
     const struct ss_bins *b = k->bins;
     double last = -1;
 
-    ss_markup(k->out, "<path d=\"M%g %g", f->x, f->y + f->height);
+    fputs("<path d=\"", k->out);
+    put_point(k, 'M', LEFT, bottom);
     for (int i = 0; i < b->n; i++) {
-        double y = ss_chart_y(f, m < 0 ? k->extra->overhead[cls] : level(k, cls, i, m));
-        if (y != last)
-            ss_markup(k->out, "L%g %gV%g", f->x + f->width * i / b->n, last < 0 ? y : last, y);
+        double y = m < 0 ? y_of(k, bottom, k->extra->overhead[cls]) : y_of(k, bottom, level(k, cls, i, m));
+        if (y != last) {
+            fputc('L', k->out);
+            ss_svg_number(k->out, LEFT + WIDTH * i / b->n);
+            fputs(" ", k->out);
+            ss_svg_number(k->out, last < 0 ? y : last);
+            fputc('V', k->out);
+            ss_svg_number(k->out, y);
+        }
         last = y;
     }
-    ss_markup(k->out, "H%gV%gZ\" fill=\"%s\"><title>%s</title></path>\n", f->x + f->width, f->y + f->height,
-              color_of(m), name_of(m));
+    fputc('H', k->out);
+    ss_svg_number(k->out, LEFT + WIDTH);
+    fputc('V', k->out);
+    ss_svg_number(k->out, bottom);
+    fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n", m < 0 ? "#b6bec9" : ss_color_memory(m),
+            m < 0 ? "context, NCCL, fragmentation" : ss_mem_name(m));
+}
+
+static void put_capacity(const struct chart *k, double bottom)
+{
+    double y = y_of(k, bottom, k->extra->capacity);
+
+    if (!(k->extra->capacity > 0))
+        return;
+    fputs("<path class=\"cap\" d=\"", k->out);
+    put_point(k, 'M', LEFT, y);
+    put_point(k, 'L', LEFT + WIDTH, y);
+    fputs("\"/>\n", k->out);
 }
 
 /* A circle at the peak, and what ran then. */
-static void put_peak(const struct chart *k, const struct ss_chart *f, int cls)
+static void put_peak(const struct chart *k, int cls, double bottom)
 {
     const struct ss_bins *b = k->bins;
     double time = k->timeline->peak_time[cls], peak = peak_bytes(k, cls), dynamic = 0;
+    double x = LEFT + WIDTH * (time - b->start) / (b->width * b->n);
     char text[200], slot[64] = "", when[48];
 
     for (int m = 0; m < SS_MEM_COUNT; m++)
@@ -107,66 +135,89 @@ static void put_peak(const struct chart *k, const struct ss_chart *f, int cls)
         ss_slot_name(b->program, cls, k->timeline->peak_slot[cls], slot, sizeof slot);
     snprintf(text, sizeof text, "peak %.2f GiB at %s%s%s", peak / SS_GIB,
              ss_text_time(time, when, sizeof when), slot[0] ? ", " : "", slot);
-    ss_svg_text(k->out, f->x + f->width, f->y - 5, "small muted end", text);
-    if (time >= f->across.from && time <= f->across.to)
-        ss_chart_dot(f, time, peak, 4, "none", " class=\"mark\"", text);
+    ss_svg_text(k->out, LEFT + WIDTH, bottom - PANEL - 5, "small muted end", text);
+    if (x < LEFT || x > LEFT + WIDTH)
+        return;
+    fprintf(k->out, "<circle class=\"mark\" cx=\"");
+    ss_svg_number(k->out, x);
+    fputs("\" cy=\"", k->out);
+    ss_svg_number(k->out, y_of(k, bottom, peak));
+    fputs("\" r=\"4\"><title>", k->out);
+    ss_xml_escape(k->out, text);
+    fputs("</title></circle>\n", k->out);
 }
 
-static void put_panel(const struct chart *k, const struct ss_chart *f, int cls)
+static void put_scale(const struct chart *k, double bottom)
+{
+    double step = ss_round_step(k->top_bytes / SS_GIB, 5);
+    char text[32];
+
+    for (int i = 0; i * step * SS_GIB <= k->top_bytes; i++) {
+        double y = y_of(k, bottom, i * step * SS_GIB);
+        fputs("<path class=\"grid\" d=\"", k->out);
+        put_point(k, 'M', LEFT, y);
+        put_point(k, 'L', LEFT + WIDTH, y);
+        fputs("\"/>\n", k->out);
+        snprintf(text, sizeof text, "%g", i * step);
+        ss_svg_text(k->out, LEFT - 6, y + 4, "small muted end", text);
+    }
+}
+
+static void put_panel(const struct chart *k, int cls, double bottom)
 {
     const struct ss_program *p = k->bins->program;
     char name[96];
 
-    ss_markup(k->out, "<g data-class=\"%s\">\n", p->classes[cls].name);
-    ss_svg_text(k->out, f->x, f->y - 5, "", ss_class_name(p, cls, name, sizeof name));
-    ss_chart_gib(f, true, 5, "");
+    fprintf(k->out, "<g data-class=\"");
+    ss_xml_escape(k->out, p->classes[cls].name);
+    fputs("\">\n", k->out);
+    ss_svg_text(k->out, LEFT, bottom - PANEL - 5, "", ss_class_name(p, cls, name, sizeof name));
+    put_scale(k, bottom);
     for (int m = SS_MEM_COUNT - 1; m >= (k->extra->overhead[cls] > 0 ? -1 : 0); m--) {
         double used = m < 0 ? 1 : p->classes[cls].memory[m];
         for (int i = 0; i < k->bins->n && !(used > 0); i++)
             used = k->bins->memory[(size_t)cls * (size_t)k->bins->n + (size_t)i][m];
         if (used > 0)
-            put_layer(k, f, cls, m);
+            put_layer(k, cls, m, bottom);
     }
-    if (k->extra->capacity > 0)
-        ss_chart_line(f, true, "cap", k->extra->capacity, NULL);
-    put_peak(k, f, cls);
+    put_capacity(k, bottom);
+    put_peak(k, cls, bottom);
     fputs("</g>\n", k->out);
 }
 
 static void put_legend(const struct chart *k)
 {
-    struct ss_legend l = ss_legend_at(k->out, LEFT, 38, INFINITY);
+    double x = LEFT;
     char text[64];
 
-    for (int m = -1; m < SS_MEM_COUNT; m++)
-        ss_legend_key(&l, color_of(m), name_of(m));
+    for (int m = -1; m < SS_MEM_COUNT; m++) {
+        const char *name = m < 0 ? "context, NCCL, fragmentation" : ss_mem_name(m);
+        fprintf(k->out, "<rect x=\"%.0f\" y=\"38\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x,
+                m < 0 ? "#b6bec9" : ss_color_memory(m));
+        ss_svg_text(k->out, x + 19, 48, "small", name);
+        x += 36 + 6.2 * (double)strlen(name);
+    }
     if (k->extra->capacity > 0) {
-        fprintf(k->out, "<path class=\"cap\" d=\"M%.0f 44h22\"/>", l.x);
+        fprintf(k->out, "<path class=\"cap\" d=\"M%.0f 44h22\"/>", x);
         snprintf(text, sizeof text, "capacity %.1f GiB", k->extra->capacity / SS_GIB);
-        ss_svg_text(k->out, l.x + 28, 48, "small capt", text);
+        ss_svg_text(k->out, x + 28, 48, "small capt", text);
     }
 }
 
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
                    const struct ss_memory_extra *extra, FILE *out)
 {
-    const struct chart k = {bins, t, extra, out};
+    struct chart k = {bins, t, extra, out, extra->capacity};
     const struct ss_program *p = bins->program;
-    struct ss_chart f = {out,
-                         LEFT,
-                         TOP,
-                         WIDTH,
-                         PANEL,
-                         {bins->start, bins->start + bins->width * bins->n, false},
-                         {0, extra->capacity, false}};
     int panels = 0;
+    double y = TOP;
     char title[160];
 
     for (int c = 0; c < p->nclasses; c++) {
-        f.up.to = fmax(f.up.to, peak_bytes(&k, c));
+        k.top_bytes = fmax(k.top_bytes, peak_bytes(&k, c));
         panels += stands_for_stage(&k, c);
     }
-    f.up.to = f.up.to > 0 ? 1.04 * f.up.to : 1;
+    k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
     snprintf(title, sizeof title, "%s: memory of every stage, GiB", p->name);
     ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + panels * (PANEL + GAP) + 34, title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
@@ -176,11 +227,10 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
     put_legend(&k);
     for (int c = 0; c < p->nclasses; c++)
         if (stands_for_stage(&k, c)) {
-            put_panel(&k, &f, c);
-            f.y += PANEL + GAP;
+            put_panel(&k, c, y + PANEL);
+            y += PANEL + GAP;
         }
-    f.y -= GAP;
-    f.height = 4;
-    ss_chart_seconds(&f);
+    ss_svg_time_axis(out, LEFT, y - GAP + 4, WIDTH, y - GAP, bins->start, bins->start + bins->width * bins->n,
+                     1);
     ss_svg_end(out);
 }

@@ -206,11 +206,13 @@ static void put_line(struct sheet *s, const struct ss_drawn_edge *e)
     if (a->level > 0)
         bow = -bow;
     rate_text(&(struct rate){e->kind, e->sharers, e->bandwidth}, text, sizeof text);
-    ss_markup(s->out,
-              "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"%.1f\" d=\"M%.1f "
-              "%.1fQ%.1f %.1f %.1f %.1f\"><title>%s</title></path>\n",
-              color_of(e->kind), fmin(fmax(1 + log10(e->bandwidth / 1e10), 1), 4), a->x, a->y,
-              (a->x + b->x) / 2, (a->y + b->y) / 2 + 2 * bow, b->x, b->y, text);
+    fprintf(s->out,
+            "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"%.1f\" d=\"M%.1f "
+            "%.1fQ%.1f %.1f %.1f %.1f\"><title>",
+            color_of(e->kind), fmin(fmax(1 + log10(e->bandwidth / 1e10), 1), 4), a->x, a->y,
+            (a->x + b->x) / 2, (a->y + b->y) / 2 + 2 * bow, b->x, b->y);
+    ss_xml_escape(s->out, text);
+    fputs("</title></path>\n", s->out);
 }
 
 static int same_line(const struct ss_drawing *d, const struct ss_drawn_edge *x, const struct ss_drawn_edge *y)

@@ -6,7 +6,6 @@
 
 #include "base/base.h"
 #include "base/stats.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -82,7 +81,7 @@ static void put_legend(const struct sheet *k)
 {
     unsigned phases = 0;
     int chunks = 1;
-    struct ss_legend l = ss_legend_at(k->out, LEFT, 46, INFINITY);
+    double x = LEFT;
     char buf[8];
 
     for (int i = 0; i < k->n; i++) {
@@ -92,12 +91,23 @@ static void put_legend(const struct sheet *k)
     }
     for (int i = 0; i < SS_PHASE_COUNT; i++)
         if (phases & 2u << i)
-            ss_legend_key(&l, ss_color_phase(i, 0, chunks, buf), ss_svg_phase(i));
+            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, chunks, buf), ss_svg_phase(i));
     if (chunks > 1)
-        ss_legend_key(&l, ss_color_phase(SS_PHASE_F, 1, 2, buf), "lighter: later chunks");
+        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, 1, 2, buf), "lighter: later chunks");
     if (phases & 1)
-        ss_legend_key(&l, ss_color_phase(-1, 0, 1, buf), ss_svg_phase(-1));
-    ss_legend_key(&l, "url(#idle)", "idle");
+        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), ss_svg_phase(-1));
+    ss_svg_key(k->out, x, "url(#idle)", "idle");
+}
+
+static void put_rect(const struct sheet *k, double x, double y, double width, double height, const char *fill)
+{
+    fputs("<rect class=\"b\" x=\"", k->out);
+    ss_svg_number(k->out, x);
+    fputs("\" y=\"", k->out);
+    ss_svg_number(k->out, y);
+    fputs("\" width=\"", k->out);
+    ss_svg_number(k->out, fmax(width, 0.3));
+    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"/>\n", height, fill);
 }
 
 /* The slots of a row from i on that are too narrow to tell apart are one box; returns the first behind it. */
@@ -111,7 +121,7 @@ static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s,
     while (next < s->n && s->slots[next].rank == slot->rank && x_of(k, s->slots[next].end) - x < SMALLEST)
         end = s->slots[next++].end;
     ss_color_phase(slot->phase, slot->chunk, s->chunks, fill);
-    ss_svg_box(k->out, x, y, fmax(x_of(k, end) - x, 0.3), height, fill, NULL);
+    put_rect(k, x, y, x_of(k, end) - x, height, fill);
     snprintf(text, sizeof text, "%d", slot->microbatch);
     double width = x_of(k, end) - x;
     if (next == i + 1 && slot->microbatch >= 0 && height > 12 && width >= 6.2 * (double)strlen(text) + 1)
@@ -138,12 +148,15 @@ static double put_strip(const struct sheet *k, const struct ss_schedule_strip *s
     size_t i = 0;
     char text[16];
 
-    ss_markup(k->out, "<g data-schedule=\"%s\">\n", s->name);
+    fputs("<g data-schedule=\"", k->out);
+    ss_xml_escape(k->out, s->name);
+    fputs("\">\n", k->out);
     put_title(k, s, y);
     y += TITLE;
     for (int r = 0; r < s->stages; r++, y += height + 1) {
-        ss_markup(k->out, "<rect class=\"track\" x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\"/>\n", LEFT, y,
-                  x_of(k, s->length) - LEFT, height);
+        fprintf(k->out, "<rect class=\"track\" x=\"%.0f\" y=\"%.0f\" width=\"", LEFT, y);
+        ss_svg_number(k->out, x_of(k, s->length) - LEFT);
+        fprintf(k->out, "\" height=\"%.0f\"/>\n", height);
         snprintf(text, sizeof text, "%d", r);
         if (height > 12 || r % 4 == 0)
             ss_svg_text(k->out, LEFT - 6, y + height / 2 + 4, "small muted end", text);

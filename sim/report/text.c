@@ -7,7 +7,6 @@
 
 #include "report/common.h"
 #include "report/json.h"
-#include "report/table.h"
 #include "stepsim/job.h"
 
 #define BAR_WIDTH 40
@@ -181,50 +180,59 @@ static void breakdown(const struct ss_result *r, FILE *out)
     }
 }
 
-/* Labels that matter on any stage are columns; the rest is summed. */
+static int any_spread(const struct ss_result *r)
+{
+    for (int s = 0; s < r->nstages; s++)
+        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
+            return 1;
+    return 0;
+}
+
+/* Labels that matter on any stage become columns; the rest is summed. */
 static void stages(const struct ss_result *r, FILE *out)
 {
-    struct ss_report_table t = {.columns =
-                                    "Stage, ms:3d|comp+opt:12.1m|recompute:9.1m|tp+cp+ep:8.1m|dp+other:8.1m|"
-                                    "pp:7.1m|bubble:7.1m|imbalance:9.1m|spread:7.1m",
-                                .indent = 2,
-                                .left_out = 1u << 8};
+    static const int groups[][4] = {
+        {SS_LABEL_COMPUTE, SS_LABEL_OPTIMIZER, -1, -1},
+        {SS_LABEL_RECOMPUTE, -1, -1, -1},
+        {SS_LABEL_TP, SS_LABEL_CP, SS_LABEL_EP, -1},
+        {SS_LABEL_DP, SS_LABEL_OFFLOAD, SS_LABEL_OTHER, -1},
+        {SS_LABEL_PP, -1, -1, -1},
+        {SS_LABEL_BUBBLE, -1, -1, -1},
+        {SS_LABEL_IMBALANCE, -1, -1, -1},
+        {SS_LABEL_SPREAD, -1, -1, -1},
+    };
+
+    static const int width[SS_ARRAY_LEN(groups)] = {12, 10, 9, 9, 8, 8, 10, 8};
+    const int with = any_spread(r);
 
     if (r->nstages < 2)
         return;
-    for (int s = 0; s < r->nstages; s++)
-        if (r->stages[s].breakdown[SS_LABEL_SPREAD] > 0)
-            t.left_out = 0;
-    fputc('\n', out);
-    ss_report_table_begin(&t, out);
+    fprintf(out, "\nStage, ms comp+opt recompute tp+cp+ep dp+other      pp  bubble imbalance%s\n",
+            with ? "  spread" : "");
     for (int s = 0; s < r->nstages; s++) {
-        const double *b = r->stages[s].breakdown;
-        SS_ROW(&t, s, b[SS_LABEL_COMPUTE] + b[SS_LABEL_OPTIMIZER], b[SS_LABEL_RECOMPUTE],
-               b[SS_LABEL_TP] + b[SS_LABEL_CP] + b[SS_LABEL_EP],
-               b[SS_LABEL_DP] + b[SS_LABEL_OFFLOAD] + b[SS_LABEL_OTHER], b[SS_LABEL_PP], b[SS_LABEL_BUBBLE],
-               b[SS_LABEL_IMBALANCE], b[SS_LABEL_SPREAD]);
+        fprintf(out, "  %3d ", s);
+        for (size_t g = 0; g < SS_ARRAY_LEN(groups) - !with; g++) {
+            double sum = 0;
+            for (int i = 0; i < 4 && groups[g][i] >= 0; i++)
+                sum += r->stages[s].breakdown[groups[g][i]];
+            fprintf(out, "%*.1f", width[g], 1e3 * sum);
+        }
+        fputc('\n', out);
     }
 }
 
 void ss_text_memory(const struct ss_result *r, FILE *out)
 {
-    struct ss_report_table t = {.columns = "Memory, GiB:-10s|weights:7.2G|gradients:9.2G|optimizer:9.2G|"
-                                           "activations:11.2G|logits:7.2G|other:7.2G|total:7.2G|: -s",
-                                .indent = 2};
-
-    fputc('\n', out);
-    ss_report_table_begin(&t, out);
+    fprintf(out, "\nMemory, GiB  weights gradients optimizer activations  logits   other   total\n");
     for (int s = 0; s < r->nstages; s++) {
         const struct ss_stage_result *stage = &r->stages[s];
         const double *m = stage->memory;
-        const bool fullest = s == r->peak_stage && r->nstages > 1, step = !(m[SS_MEM_ACTIVATIONS] > 0);
-        char name[24];
-        snprintf(name, sizeof name, "stage %d", s);
-        SS_ROW(&t, name, m[SS_MEM_WEIGHTS], m[SS_MEM_GRADIENTS], m[SS_MEM_OPTIMIZER], m[SS_MEM_ACTIVATIONS],
-               m[SS_MEM_LOGITS], m[SS_MEM_OTHER] + ss_result_beside(stage), stage->device,
-               fullest ? step ? "* in the step" : "*"
-               : step  ? "in the step"
-                       : "");
+        fprintf(out, "  stage %-4d %7.2f %9.2f %9.2f %11.2f %7.2f %7.2f %7.2f%s%s\n", s,
+                m[SS_MEM_WEIGHTS] / SS_GIB, m[SS_MEM_GRADIENTS] / SS_GIB, m[SS_MEM_OPTIMIZER] / SS_GIB,
+                m[SS_MEM_ACTIVATIONS] / SS_GIB, m[SS_MEM_LOGITS] / SS_GIB,
+                (m[SS_MEM_OTHER] + ss_result_beside(stage)) / SS_GIB, stage->device / SS_GIB,
+                s == r->peak_stage && r->nstages > 1 ? " *" : "",
+                m[SS_MEM_ACTIVATIONS] > 0 ? "" : " in the step");
     }
 }
 

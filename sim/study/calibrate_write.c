@@ -5,7 +5,6 @@
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/page.h"
 #include "study/calibrate.h"
 
 static void print_stat(const char *name, const struct ss_error_stat *s, FILE *out)
@@ -117,9 +116,9 @@ static json_t *prop_object(const struct ss_calibration *c, int i)
 
     for (int k = 0; k < c->nprops; k++)
         SS_PUT(correlation, SS_KEY(c->props[k].id, c->correlation[i][k]));
-    return SS_OBJECT(SS_FIELDS(p, id), SS_KEY("of", p->of_stack ? "stack" : "platform"), SS_KEY("low", p->lo),
-                     SS_KEY("high", p->hi), SS_FIELDS(p, before, after, deviation),
-                     SS_FLAGS(p, determined, at_bound), SS_KEY("correlation", correlation));
+    return SS_OBJECT(SS_SAME(p, id), SS_KEY("of", p->of_stack ? "stack" : "platform"), SS_KEY("low", p->lo),
+                     SS_KEY("high", p->hi), SS_SAME(p, before), SS_SAME(p, after), SS_SAME(p, deviation),
+                     SS_TRUTH(p, determined), SS_TRUTH(p, at_bound), SS_KEY("correlation", correlation));
 }
 
 static json_t *row_object(const void *row)
@@ -128,8 +127,8 @@ static json_t *row_object(const void *row)
     const int memory = !strcmp(r->kind, "memory");
     const double scale = memory ? 1 / SS_MIB : 1e3;
 
-    return SS_OBJECT(SS_FIELDS(r, id), SS_KEY_IF(r->run[0], "run", r->run), SS_FIELDS(r, kind),
-                     SS_FLAGS(r, fitted), SS_KEY("unit", memory ? "MiB" : "ms"),
+    return SS_OBJECT(SS_SAME(r, id), SS_KEY_IF(r->run[0], "run", r->run), SS_SAME(r, kind),
+                     SS_TRUTH(r, fitted), SS_KEY("unit", memory ? "MiB" : "ms"),
                      SS_KEY("measured", scale * r->measured), SS_KEY("before", scale * r->before),
                      SS_KEY("after", scale * r->after));
 }
@@ -160,7 +159,7 @@ int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct 
     SS_PUT(o, SS_KEY("before", ss_error_stat_json(&c->before)),
            SS_KEY("after", ss_error_stat_json(&c->after)), SS_KEY("props", props),
            SS_KEY("rows", SS_LIST(row_object, c->rows, c->nrows)), SS_KEY("rows_skipped", c->nskipped),
-           SS_KEY_IF(c->leave_out[0], "leave_out", leave_out_object(c)), SS_FIELDS(c, evaluations),
+           SS_KEY_IF(c->leave_out[0], "leave_out", leave_out_object(c)), SS_SAME(c, evaluations),
            SS_KEY("notes", ss_json_notes(&c->notes)));
     return ss_json_write(o, out, err);
 }
@@ -211,7 +210,11 @@ int ss_calibration_write_stack(const struct ss_calibration *c, const char *name,
         (rc = ss_stack_load(base, NULL, &elsewhere, err)) != 0)
         return rc;
 
-    ss_markup(out, "<?xml version=\"1.0\"?>\n<stack name=\"%s\" base=\"%s\">\n", name, base);
+    fputs("<?xml version=\"1.0\"?>\n<stack name=\"", out);
+    ss_xml_escape(out, name);
+    fputs("\" base=\"", out);
+    ss_xml_escape(out, base);
+    fputs("\">\n", out);
     for (int i = 0; i < c->nprops; i++)
         if (c->props[i].of_stack && is_new(&c->props[i])) {
             fprintf(out, "  <prop id=\"%s\"", c->props[i].id);

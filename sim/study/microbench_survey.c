@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "study/calibrate.h"
 
 /* A platform of the data, and the stack as its card runs it. */
@@ -245,45 +244,47 @@ void ss_survey_free(struct ss_survey *s)
 
 /* ---- for people, and as JSON ---- */
 
-static void group_rows(struct ss_report_table *t, const void *of)
+int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    const struct ss_survey *s = of;
+    int reasons = 0;
 
+    fprintf(out, "%-28s %-30s %5s %8s %8s %8s %8s\n", "platform", "kind", "rows", "mean", "median", "worst",
+            "bias %");
     for (int i = 0; i < s->ngroups; i++) {
         const struct ss_survey_group *g = &s->groups[i];
         if (!g->why)
-            SS_ROW(t, g->gpu, g->kind, g->rows, g->error.mean_abs, g->error.median_abs, g->error.worst_abs,
-                   g->error.bias, SS_NO_CELL);
-        else if (t->form == SS_FORM_JSON)
-            SS_ROW(t, g->gpu, g->kind, g->rows, SS_NO_CELL, SS_NO_CELL, SS_NO_CELL, SS_NO_CELL, g->why);
+            fprintf(out, "%-28s %-30s %5d %8.1f %8.1f %8.1f %+8.1f\n", g->gpu, g->kind, g->rows,
+                    g->error.mean_abs, g->error.median_abs, g->error.worst_abs, g->error.bias);
+        reasons += g->why != NULL;
     }
-}
-
-static const struct ss_report_table groups = {.columns =
-                                                  "platform:-28s:platform|kind: -30s:kind|rows:5d:rows|"
-                                                  "mean:8.1f:mean_abs_pct|median:8.1f:median_abs_pct|"
-                                                  "worst:8.1f:worst_abs_pct|bias %:+8.1f:bias_pct|::reason"};
-
-int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *err)
-{
-    struct ss_report_table t = groups;
-    int reasons = 0;
-
-    ss_report_table_write(&t, SS_FORM_TEXT, group_rows, s, out);
+    if (reasons)
+        fprintf(out, "\nNot priced\n");
     for (int i = 0; i < s->ngroups; i++)
         if (s->groups[i].why)
-            fprintf(out, "%s%-28s %-30s %5d  %s\n", reasons++ ? "" : "\nNot priced\n", s->groups[i].gpu,
-                    s->groups[i].kind, s->groups[i].rows, s->groups[i].why);
+            fprintf(out, "%-28s %-30s %5d  %s\n", s->groups[i].gpu, s->groups[i].kind, s->groups[i].rows,
+                    s->groups[i].why);
     fprintf(out, "\n%d of %d rows priced\n", s->npriced, s->nrows);
     return ss_report_done(out, err);
+}
+
+static json_t *group_object(const void *group)
+{
+    const struct ss_survey_group *g = group;
+    json_t *o = SS_OBJECT(SS_KEY("platform", g->gpu), SS_SAME(g, kind), SS_SAME(g, rows),
+                          SS_KEY_IF(g->why, "reason", g->why));
+
+    if (!g->why)
+        SS_PUT(o, SS_KEY("mean_abs_pct", g->error.mean_abs), SS_KEY("median_abs_pct", g->error.median_abs),
+               SS_KEY("worst_abs_pct", g->error.worst_abs), SS_KEY("bias_pct", g->error.bias));
+    return o;
 }
 
 static json_t *row_object(const void *row)
 {
     const struct ss_survey_row *r = row;
 
-    return SS_OBJECT(SS_FIELDS(r, line), SS_KEY("platform", r->gpu), SS_FIELDS(r, kind),
-                     SS_KEY("shape", r->id), SS_KEY_IF(r->why, "reason", r->why),
+    return SS_OBJECT(SS_SAME(r, line), SS_KEY("platform", r->gpu), SS_SAME(r, kind), SS_KEY("shape", r->id),
+                     SS_KEY_IF(r->why, "reason", r->why),
                      SS_KEY_IF(!r->why, "measured_us", 1e6 * r->measured),
                      SS_KEY_IF(!r->why, "predicted_us", 1e6 * r->predicted));
 }
@@ -291,10 +292,9 @@ static json_t *row_object(const void *row)
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
     json_t *o = ss_json_document("calibrate");
-    struct ss_report_table t = groups;
 
     SS_PUT(o, SS_KEY("rows_read", s->nrows), SS_KEY("rows_priced", s->npriced),
-           SS_KEY("groups", ss_report_table_json(&t, group_rows, s)),
+           SS_KEY("groups", SS_LIST(group_object, s->groups, s->ngroups)),
            SS_KEY("rows", SS_LIST(row_object, s->rows, s->nrows)));
     return ss_json_write(o, out, err);
 }

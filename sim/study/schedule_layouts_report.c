@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/table.h"
+#include "report/text.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
@@ -14,33 +14,37 @@ static const char *placement(const struct ss_search_layout *r)
     return ss_search_placement(r->chunks, r->v_shape);
 }
 
-/* Of a shape lengths and memory are in the units that were given. */
-static void table_text(const struct ss_search_layouts *l, FILE *out)
+static void row_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
 {
-    struct ss_report_table t = {
-        .columns = l->cluster ? ":-1s|pp:4d|placement:-11s|iteration:9t|tokens/s/GPU:  12.4g|order:9t|"
-                                "bound:9t|above:6.2f %|bubble:  5.1p %|act GiB:8.1G|dev GiB:8.1G|:-s"
-                              : ":-1s|pp:4d|placement:-11s|length:10.6g|bound:10.6g|above:7.2f %|"
-                                "bubble:  5.1p %|memory:10.4g"};
-    ss_report_table_begin(&t, out);
-    for (int i = 0; i < l->n; i++) {
-        const struct ss_search_layout *r = &l->rows[i];
-        const struct ss_summary *s = &r->summary;
-        const double above = ss_search_above_bound(r->length, r->lower_bound);
-        const char *mark = i == l->best ? "*" : "";
-        if (r->schedule && l->cluster)
-            SS_ROW(&t, mark, r->stages, placement(r), s->iteration_s, s->tokens_per_s_per_gpu, r->length,
-                   r->lower_bound, above, s->bubble_fraction, r->activation, s->peak_device,
-                   ss_outcome_word(s->outcome));
-        else if (r->schedule)
-            SS_ROW(&t, mark, r->stages, placement(r), r->length, r->lower_bound, above, s->bubble_fraction,
-                   r->activation);
-    }
+    char time[32], order[32], bound[32];
+    const struct ss_summary *s = &r->summary;
+    fprintf(out, "%c %4d  %-11s %9s  %12.4g %9s %9s %6.2f %%  %5.1f %% %8.1f %8.1f  %s\n",
+            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r),
+            ss_text_time(s->iteration_s, time, sizeof time), s->tokens_per_s_per_gpu,
+            ss_text_time(r->length, order, sizeof order), ss_text_time(r->lower_bound, bound, sizeof bound),
+            ss_search_above_bound(r->length, r->lower_bound), 100 * s->bubble_fraction,
+            r->activation / SS_GIB, s->peak_device / SS_GIB, ss_outcome_word(s->outcome));
+}
+
+/* Of a shape: lengths and memory in the units that were given. */
+static void shape_text(const struct ss_search_layouts *l, const struct ss_search_layout *r, FILE *out)
+{
+    fprintf(out, "%c %4d  %-11s %10.6g %10.6g %7.2f %%  %5.1f %% %10.4g\n",
+            l->best >= 0 && r == &l->rows[l->best] ? '*' : ' ', r->stages, placement(r), r->length,
+            r->lower_bound, ss_search_above_bound(r->length, r->lower_bound),
+            100 * r->summary.bubble_fraction, r->activation);
 }
 
 static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_error *err)
 {
-    table_text(l, out);
+    fputs(l->cluster
+              ? "    pp  placement   iteration  tokens/s/GPU     order     bound    above   bubble  act GiB  "
+                "dev GiB\n"
+              : "    pp  placement       length      bound     above   bubble     memory\n",
+          out);
+    for (int i = 0; i < l->n; i++)
+        if (l->rows[i].schedule)
+            (l->cluster ? row_text : shape_text)(l, &l->rows[i], out);
     for (int i = 0; i < l->n; i++)
         if (!l->rows[i].schedule)
             fprintf(out, "  %4d  %-11s %s: %s\n", l->rows[i].stages, placement(&l->rows[i]),
@@ -59,14 +63,14 @@ static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_er
 
 static json_t *row_json(const struct ss_search_layout *r, int cluster)
 {
-    json_t *o = SS_OBJECT(SS_KEY("pp", r->stages), SS_FIELDS(r, chunks), SS_KEY("placement", placement(r)));
+    json_t *o = SS_OBJECT(SS_KEY("pp", r->stages), SS_SAME(r, chunks), SS_KEY("placement", placement(r)));
     if (cluster || !r->schedule) /* of a shape no memory is known */
         ss_json_verdict(o, &r->summary);
     if (!r->schedule)
         return o;
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     if (!cluster) {
-        SS_PUT(o, SS_FIELDS(&r->summary, bubble_fraction), SS_KEY("peak", r->activation));
+        SS_PUT(o, SS_SAME(&r->summary, bubble_fraction), SS_KEY("peak", r->activation));
         return o;
     }
     SS_PUT(o, SS_KEY("activations_mib", r->activation / SS_MIB));

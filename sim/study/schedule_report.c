@@ -5,7 +5,6 @@
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "report/text.h"
 #include "stepsim/schedule_study.h"
 #include "study/schedule_order.h"
@@ -13,12 +12,27 @@
 
 /* ---- compare ---- */
 
-static double most_kept(const struct ss_compare_row *r)
+static void integer_row(const struct ss_compare_row *r, FILE *out)
 {
     double most = 0;
     for (int s = 0; s < r->stages; s++)
         most = fmax(most, r->activation[s]);
-    return most;
+    fprintf(out, "  %-18s %2d %10.6g  %6.2f %% %10.6g %10.4g %8lld\n", r->name, r->chunks,
+            r->summary.iteration_s, 100 * r->summary.bubble_fraction, r->inner_bubble, most,
+            (long long)r->sends);
+}
+
+static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
+{
+    char time[32];
+    double most = 0;
+    for (int s = 0; s < r->stages; s++)
+        most = fmax(most, r->activation[s]);
+    fprintf(out, "  %-18s %2d %9s %+6.1f %%  %5.1f %%  %7.1f %% %8.1f ms %6lld %8.1f %8.1f  %s\n", r->name,
+            r->chunks, ss_text_time(r->summary.iteration_s, time, sizeof time),
+            100 * (r->summary.iteration_s / best - 1), 100 * r->summary.bubble_fraction,
+            100 * r->summary.imbalance_fraction, 1e3 * r->summary.exposed_s, (long long)r->sends,
+            most / SS_GIB, r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
 }
 
 /* Activations of every stage, which the table gives only the largest of. */
@@ -49,51 +63,25 @@ static double capacity(const struct ss_comparison *c)
     return bytes;
 }
 
-static void integer_table(const struct ss_comparison *c, FILE *out)
-{
-    struct ss_report_table t = {.columns = "  schedule:-18s|v:2d|iteration:10.6g|bubble:  6.2p %|"
-                                           "inside a rank:10.6g|in flight:10.4g|sends:8d",
-                                .indent = 2};
-    ss_report_table_begin(&t, out);
-    for (int i = 0; i < c->n; i++) {
-        const struct ss_compare_row *r = &c->rows[i];
-        if (!r->summary.code)
-            SS_ROW(&t, r->name, r->chunks, r->summary.iteration_s, r->summary.bubble_fraction,
-                   r->inner_bubble, most_kept(r), r->sends);
-    }
-}
-
-static void cluster_table(const struct ss_comparison *c, double best, FILE *out)
-{
-    char columns[256];
-    struct ss_report_table t = {.columns = columns, .indent = 2};
-    snprintf(columns, sizeof columns,
-             "  schedule:-18s|v:2d|iteration:9t|slower:+6.1p %%|bubble:  5.1p %%|"
-             "imbalance:  7.1p %%|exposed:8.1m ms|sends:6d|act GiB:8.1G|GiB/%.1f:8.1G|"
-             ":-s",
-             capacity(c) / SS_GIB);
-    ss_report_table_begin(&t, out);
-    for (int i = 0; i < c->n; i++) {
-        const struct ss_compare_row *r = &c->rows[i];
-        const struct ss_summary *u = &r->summary;
-        if (!u->code)
-            SS_ROW(&t, r->name, r->chunks, u->iteration_s, u->iteration_s / best - 1, u->bubble_fraction,
-                   u->imbalance_fraction, u->exposed_s, r->sends, most_kept(r), u->peak_device,
-                   ss_outcome_word(u->outcome));
-    }
-}
-
 static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_error *err)
 {
     double best = INFINITY;
     for (int i = 0; i < c->n; i++)
         if (!c->rows[i].summary.code)
             best = fmin(best, c->rows[i].summary.iteration_s);
-    const int any = best < INFINITY;
+    int any = best < INFINITY;
     if (any && c->cluster)
-        cluster_table(c, best, out);
+        fprintf(out,
+                "  schedule            v iteration   slower  bubble  imbalance     exposed  sends  act GiB  "
+                "GiB/%.1f\n",
+                capacity(c) / SS_GIB);
     else if (any)
-        integer_table(c, out);
+        fprintf(out, "  schedule            v  iteration   bubble   inside a rank in flight    sends\n");
+    for (int i = 0; i < c->n; i++)
+        if (!c->rows[i].summary.code && c->cluster)
+            cluster_row(&c->rows[i], best, out);
+        else if (!c->rows[i].summary.code)
+            integer_row(&c->rows[i], out);
     for (int i = 0; i < c->n; i++)
         if (c->rows[i].summary.code)
             fprintf(out, "  %-18s  %s: %s\n", c->rows[i].name, ss_outcome_word(c->rows[i].summary.outcome),
@@ -119,13 +107,13 @@ static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_r
         ss_json_verdict(o, &r->summary);
     if (r->summary.code)
         return o;
-    SS_PUT(o, SS_FIELDS(r, chunks));
+    SS_PUT(o, SS_SAME(r, chunks));
     if (c->cluster)
         ss_json_metrics(o, -1, &r->summary);
     else
-        SS_PUT(o, SS_KEY("iteration", r->summary.iteration_s), SS_FIELDS(&r->summary, bubble_fraction),
+        SS_PUT(o, SS_KEY("iteration", r->summary.iteration_s), SS_SAME(&r->summary, bubble_fraction),
                SS_KEY("bubble_inside_rank", r->inner_bubble));
-    SS_PUT(o, SS_KEY("in_flight_chunks", r->in_flight), SS_FIELDS(r, sends),
+    SS_PUT(o, SS_KEY("in_flight_chunks", r->in_flight), SS_SAME(r, sends),
            SS_KEY(c->cluster ? "activations_mib" : "activations_in_flight",
                   stages_array(r->activation, r->stages, c->cluster ? 1 / SS_MIB : 1)));
     return o;
@@ -186,7 +174,7 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
                        struct ss_error *err)
 {
     json_t *o = ss_json_document("schedule search");
-    SS_PUT(o, SS_KEY("objective", q->barrier ? "makespan" : "longest rank"), SS_FIELDS(q, chunks),
+    SS_PUT(o, SS_KEY("objective", q->barrier ? "makespan" : "longest rank"), SS_SAME(q, chunks),
            SS_KEY("placement", ss_search_placement(q->chunks, q->v_shape)));
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     if (r->other[0])
@@ -200,7 +188,7 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
             ss_json_append(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
         SS_PUT(o, SS_KEY("device_mib_by_rank", device), SS_KEY("cap_mib", q->limit / SS_MIB));
     }
-    SS_PUT(o, SS_FIELDS(r, tried), SS_FIELDS(q, seed));
+    SS_PUT(o, SS_SAME(r, tried), SS_SAME(q, seed));
     return ss_json_write(o, out, err);
 }
 

@@ -2,8 +2,9 @@
 /* A sweep as a table, and as JSON. */
 #include "stepsim/sweep.h"
 
+#include <string.h>
+
 #include "report/common.h"
-#include "report/table.h"
 #include "report/text.h"
 #include "study/study_internal.h"
 
@@ -12,49 +13,71 @@ static const char *value_of(const struct ss_sweep *s, const struct ss_sweep_row 
     return s->flags[flag].value[row->at[flag]];
 }
 
-static void table_rows(struct ss_report_table *t, const void *of)
+/* Columns are as wide as their widest value. */
+static int width(const struct ss_sweep *s, int flag)
 {
-    const struct ss_sweep *s = of;
+    size_t most = strlen(s->flags[flag].name);
 
-    for (int i = 0; i < ss_sweep_shown(s); i++) {
-        const struct ss_summary *u = &s->rows[i].summary;
-        const bool is_refused = u->outcome == SS_OUTCOME_REFUSED;
-        const bool says_why = u->reason[0] && (is_refused || t->form == SS_FORM_PAGE);
-        struct ss_cell cells[SS_SWEEP_FLAGS + 10];
-        char text[400];
-        int n = 0;
-        for (; n < s->nflags; n++)
-            cells[n] = SS_CELL(value_of(s, &s->rows[i], n));
-        const struct ss_cell figures[] =
-            SS_CELLS(u->gpus, u->iteration_s, ss_known(u->band_pct), u->mfu, ss_text_causal_mfu(u),
-                     u->tokens_per_s_per_gpu, u->bubble_fraction, u->peak_device, u->usd_per_iteration);
-        for (size_t k = 0; !is_refused && k < SS_ARRAY_LEN(figures); k++)
-            cells[n++] = figures[k];
-        snprintf(text, sizeof text, "%s%s%s", ss_outcome_word(u->outcome), says_why ? ": " : "",
-                 says_why ? u->reason : "");
-        cells[n++] = SS_CELL((const char *)text);
-        ss_report_table_row(t, cells, n);
-    }
+    for (int i = 0; i < s->flags[flag].nvalues; i++)
+        if (strlen(s->flags[flag].value[i]) > most)
+            most = strlen(s->flags[flag].value[i]);
+    return (int)most;
 }
 
-void ss_sweep_table(const struct ss_sweep *s, bool page, FILE *out)
+int ss_sweep_is_causal(const struct ss_sweep *s)
 {
-    bool causal = false, priced = false;
-    char columns[1024] = "";
-    size_t n = 0;
+    for (int i = 0; i < s->nrows; i++)
+        if (s->rows[i].summary.outcome != SS_OUTCOME_REFUSED && ss_text_is_causal(&s->rows[i].summary))
+            return 1;
+    return 0;
+}
 
-    for (int i = 0; i < s->nrows; i++) {
-        causal |= ss_text_is_causal(&s->rows[i].summary);
-        priced |= s->rows[i].summary.usd_per_iteration > 0;
-    }
+int ss_sweep_is_priced(const struct ss_sweep *s)
+{
+    for (int i = 0; i < s->nrows; i++)
+        if (s->rows[i].summary.usd_per_iteration > 0)
+            return 1;
+    return 0;
+}
+
+/* What text and CSV have of a row; of a refused one no figures. */
+static void fill_row(struct ss_row *r, const struct ss_sweep *s, const struct ss_sweep_row *row)
+{
     for (int f = 0; f < s->nflags; f++)
-        n += (size_t)snprintf(columns + n, sizeof columns - n, "%s:-*s|", s->flags[f].name);
-    ss_copy(columns + n, sizeof columns - n,
-            "GPUs:  5d|iteration:10t|\302\261 %:6.1f|MFU %:6.1p|causal %:8.1p|"
-            "tokens/s/GPU:12.1f|bubble %:9.1p|GiB:7.1G|USD:9.3f|verdict:-s");
-    struct ss_report_table t = {.columns = columns,
-                                .left_out = (!page * 4u | !causal * 16u | !priced * 256u) << s->nflags};
-    ss_report_table_write(&t, page ? SS_FORM_PAGE : SS_FORM_TEXT, table_rows, s, out);
+        SS_ADD(r, SS_KEY(s->flags[f].name, value_of(s, row, f)));
+    ss_row_verdict(r, &row->summary);
+    if (row->summary.outcome != SS_OUTCOME_REFUSED)
+        ss_row_metrics(r, &row->summary);
+}
+
+static void write_rows(const struct ss_sweep *s, FILE *out)
+{
+    const struct ss_column figures[] = {
+        {"gpus", "GPUs", "%5.0f", 1},
+        {"iteration_ms", "iteration", " %10s", 1e-3},
+        {"mfu", "MFU %", " %6.1f", 100},
+        {"causal", "causal %", ss_sweep_is_causal(s) ? " %8.1f" : NULL, 100},
+        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
+        {"bubble_fraction", "bubble %", " %9.1f", 100},
+        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
+        {"usd_per_iteration", "USD", ss_sweep_is_priced(s) ? " %9.3f" : NULL, 1},
+        {"verdict", "verdict", "  %s", 1}};
+
+    for (int f = 0; f < s->nflags; f++)
+        fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
+    ss_row_heads(figures, SS_ARRAY_LEN(figures), out);
+    for (int i = 0; i < ss_sweep_shown(s); i++) {
+        const struct ss_summary *u = &s->rows[i].summary;
+        struct ss_row r = {0};
+        for (int f = 0; f < s->nflags; f++)
+            fprintf(out, "%-*s  ", width(s, f), value_of(s, &s->rows[i], f));
+        fill_row(&r, s, &s->rows[i]);
+        SS_ADD(&r, SS_KEY("causal", ss_text_causal_mfu(u)));
+        if (u->outcome == SS_OUTCOME_REFUSED)
+            fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
+        else
+            ss_row_text(&r, figures, SS_ARRAY_LEN(figures), out);
+    }
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)
@@ -107,7 +130,7 @@ static void write_rest(const struct ss_sweep *s, FILE *out)
 
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    ss_sweep_table(s, false, out);
+    write_rows(s, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
     if (s->warnings)
@@ -149,21 +172,19 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    static const struct ss_sweep_row none;
+    static const char *const more[] = {"verdict", "code", "reason", NULL};
+    const char *keys[SS_SWEEP_FLAGS + SS_ARRAY_LEN(more)];
+    size_t n = 0;
 
-    for (int i = -1; i < s->nrows; i++) {
-        const struct ss_sweep_row *row = i < 0 ? &none : &s->rows[i];
-        const struct ss_summary *u = &row->summary;
-        struct ss_record r = {0};
-        for (int f = 0; f < s->nflags; f++)
-            SS_ADD(&r, SS_KEY(s->flags[f].name, value_of(s, row, f)));
-        SS_ADD(&r, SS_KEY("verdict", ss_outcome_word(u->outcome)),
-               SS_KEY_IF(u->code, "code", ss_status_name(u->code)), SS_FIELDS(u, reason));
-        size_t first = r.n;
-        ss_record_metrics(&r, u);
-        if (u->outcome == SS_OUTCOME_REFUSED)
-            ss_record_clear(&r, first);
-        ss_record_csv(&r, i < 0, out);
+    for (int f = 0; f < s->nflags; f++)
+        keys[n++] = s->flags[f].name;
+    for (size_t i = 0; i < SS_ARRAY_LEN(more); i++)
+        keys[n++] = more[i];
+    ss_row_csv(NULL, keys, n, out);
+    for (int i = 0; i < s->nrows; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, s, &s->rows[i]);
+        ss_row_csv(&r, keys, n, out);
     }
     return ss_report_done(out, err);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "report/text.h"
@@ -52,68 +51,77 @@ static double left_of(const struct ss_sweep *s)
     return 24 + 6.3 * (double)(most < 90 ? most : 90); /* of a character, on average */
 }
 
-/* Where the row's band ends, s; 0 of a refused one. */
-static double end_of(const struct ss_summary *u)
-{
-    return u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0));
-}
-
 static double most_of(const struct ss_sweep *s)
 {
     double most = 0;
 
-    for (int i = 0; i < shown(s); i++)
-        most = fmax(most, end_of(&s->rows[i].summary));
+    for (int i = 0; i < shown(s); i++) {
+        const struct ss_summary *u = &s->rows[i].summary;
+        if (u->outcome != SS_OUTCOME_REFUSED)
+            most = fmax(most, u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0)));
+    }
     return most > 0 ? most : 1;
 }
 
-static void draw_band(const struct ss_chart *k, const struct ss_summary *u, double y)
+static void draw_band(const struct ss_summary *u, double x, double y, double scale, FILE *out)
 {
-    double half = u->iteration_s * u->band_pct / 100;
-    double from = ss_chart_x(k, fmax(0, u->iteration_s - half)), to = ss_chart_x(k, u->iteration_s + half);
+    double half = u->iteration_s * u->band_pct / 100 * scale, at = x + u->iteration_s * scale;
 
-    if (u->band_pct > 0)
-        fprintf(k->out, "<path class=\"mark\" d=\"M%.2f %.2fH%.2fm0 -4v8M%.2f %.2fm0 -4v8\"/>\n", from, y, to,
-                from, y);
+    if (!(u->band_pct > 0))
+        return;
+    fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fh%.2fm0 -4v8m%.2f -8v8\"/>\n", fmax(x, at - half), y,
+            at + half - fmax(x, at - half), fmax(x, at - half) - at - half);
 }
 
-static void draw_row(const struct ss_sweep *s, const struct ss_chart *k, int i)
+static void draw_row(const struct ss_sweep *s, int i, double left, double scale, FILE *out)
 {
     const struct ss_summary *u = &s->rows[i].summary;
     double y = TOP + i * STEP;
     char name[640], time[32], text[1024], mfu[64];
 
     name_row(s, &s->rows[i], name, sizeof name);
-    ss_svg_text(k->out, k->x - 8, y + 12, "small end", name);
+    ss_svg_text(out, left - 8, y + 12, "small end", name);
     if (u->outcome == SS_OUTCOME_REFUSED) {
-        ss_svg_text(k->out, k->x, y + 12, "small muted", ss_outcome_word(u->outcome));
+        ss_svg_text(out, left, y + 12, "small muted", ss_outcome_word(u->outcome));
         return;
     }
+    ss_text_time(u->iteration_s, time, sizeof time);
+    fprintf(out, "<rect class=\"b\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\"><title>",
+            left, y, u->iteration_s * scale, BAR, colors[u->outcome]);
     snprintf(text, sizeof text, "%s: %s%s%s", name, ss_outcome_word(u->outcome), u->reason[0] ? ", " : "",
              u->reason);
-    ss_svg_box(k->out, k->x, y, ss_chart_x(k, u->iteration_s) - k->x, BAR, colors[u->outcome], text);
-    draw_band(k, u, y + BAR / 2);
-    snprintf(text, sizeof text, "%s, %.1f GiB, %s", ss_text_time(u->iteration_s, time, sizeof time),
-             u->peak_device / SS_GIB, ss_text_mfu(u, 1, mfu, sizeof mfu));
-    ss_svg_text(k->out, ss_chart_x(k, end_of(u)) + 8, y + 12, "small", text);
+    ss_xml_escape(out, text);
+    fputs("</title></rect>\n", out);
+    draw_band(u, left, y + BAR / 2, scale, out);
+    snprintf(text, sizeof text, "%s, %.1f GiB, %s", time, u->peak_device / SS_GIB,
+             ss_text_mfu(u, 1, mfu, sizeof mfu));
+    ss_svg_text(out, left + u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0)) * scale + 8,
+                y + 12, "small", text);
+}
+
+static void draw_legend(const struct ss_sweep *s, double left, FILE *out)
+{
+    double x = left;
+
+    fputs("<g transform=\"translate(0 2)\">\n", out);
+    for (int outcome = 0; outcome < SS_OUTCOME_REFUSED; outcome++)
+        if (ss_sweep_count(s, outcome) > s->left_out[outcome])
+            x = ss_svg_key(out, x, colors[outcome], ss_outcome_word(outcome));
+    fputs("</g>\n", out);
 }
 
 int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    const double left = left_of(s), bottom = TOP + shown(s) * STEP + 4;
-    const struct ss_chart k = {out, left, TOP - 6, WIDTH, bottom - TOP + 6, .across.to = most_of(s)};
-    struct ss_legend l = ss_legend_at(out, left, 48, INFINITY);
+    double left = left_of(s), most = most_of(s), scale = WIDTH / most, bottom = TOP + shown(s) * STEP + 4;
 
     ss_svg_begin(out, left + WIDTH + RIGHT, bottom + 36, "Iterations of a sweep",
                  "A bar for the iteration of each combination, with the error that nine of ten such jobs "
                  "stay within.");
     ss_svg_text(out, left, 26, "title", "Time of an iteration");
-    for (int outcome = 0; outcome < SS_OUTCOME_REFUSED; outcome++)
-        if (ss_sweep_count(s, outcome) > s->left_out[outcome])
-            ss_legend_key(&l, colors[outcome], ss_outcome_word(outcome));
-    ss_chart_seconds(&k);
+    draw_legend(s, left, out);
+    ss_svg_time_axis(out, left, bottom, WIDTH, TOP - 6, 0, most, 1);
     for (int i = 0; i < shown(s); i++)
-        draw_row(s, &k, i);
+        draw_row(s, i, left, scale, out);
     ss_svg_end(out);
     return ss_report_done(out, err);
 }

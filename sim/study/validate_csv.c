@@ -7,41 +7,52 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "study/study_internal.h"
 
 /* As digits hold: a difference below them is none. */
-static const char row_columns[] = "::table|::id|::model|::platform|::stack|::card|::gpus|::precision|"
-                                  "::parameters:.4g|::quality|::outcome|::predicted_outcome|::right|"
-                                  "::measured_ms:.6g|::predicted_ms:.6g|::error_pct:.2f|::memory_kind|"
-                                  "::measured_mib:.6g|::predicted_mib:.6g|::memory_error_pct:.2f|::experts|"
-                                  "::source|::family|::weight:.6g";
-
-static void write_rows(struct ss_report_table *t, const void *of)
+static const char *digits(const char *format, double value, char text[32])
 {
-    const struct ss_validation *v = of;
+    text[0] = '\0';
+    if (isfinite(value))
+        snprintf(text, 32, format, value == 0 ? 0 : value);
+    return text;
+}
 
-    for (int i = 0; i < v->nrows; i++) {
-        const struct ss_validation_row *r = &v->rows[i];
-        const struct ss_cell cells[] =
-            SS_CELLS(r->table, r->id, r->model, r->platform, r->stack, r->card, r->gpus, r->precision,
-                     ss_known(r->summary.parameters), r->quality, r->outcome, r->predicted_outcome,
-                     r->right < 0 ? ""
-                     : r->right   ? "yes"
-                                  : "no",
-                     ss_known(1e3 * r->measured_s), ss_known(1e3 * r->summary.iteration_s),
-                     ss_validation_time_error(r), r->memory_kind, ss_known(r->measured_bytes / SS_MIB),
-                     ss_known(r->predicted_bytes / SS_MIB), ss_validation_memory_error(r), r->experts,
-                     r->source, r->family, r->weight);
-        ss_report_table_row(t, cells, SS_ARRAY_LEN(cells));
-    }
+static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char text[8][32])
+{
+    SS_ADD(to, SS_SAME(r, table), SS_SAME(r, id), SS_SAME(r, model), SS_SAME(r, platform), SS_SAME(r, stack),
+           SS_SAME(r, card), SS_SAME(r, gpus), SS_SAME(r, precision),
+           SS_KEY("parameters", digits("%.4g", ss_known(r->summary.parameters), text[0])),
+           SS_SAME(r, quality), SS_SAME(r, outcome), SS_SAME(r, predicted_outcome),
+           SS_KEY("right", r->right < 0 ? ""
+                           : r->right   ? "yes"
+                                        : "no"),
+           SS_KEY("measured_ms", digits("%.6g", ss_known(1e3 * r->measured_s), text[1])),
+           SS_KEY("predicted_ms", digits("%.6g", ss_known(1e3 * r->summary.iteration_s), text[2])),
+           SS_KEY("error_pct", digits("%.2f", ss_validation_time_error(r), text[3])), SS_SAME(r, memory_kind),
+           SS_KEY("measured_mib", digits("%.6g", ss_known(r->measured_bytes / SS_MIB), text[4])),
+           SS_KEY("predicted_mib", digits("%.6g", ss_known(r->predicted_bytes / SS_MIB), text[5])),
+           SS_KEY("memory_error_pct", digits("%.2f", ss_validation_memory_error(r), text[6])),
+           SS_SAME(r, experts), SS_SAME(r, source), SS_SAME(r, family),
+           SS_KEY("weight", digits("%.6g", r->weight, text[7])));
 }
 
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    struct ss_report_table t = {.columns = row_columns};
+    static const char *const keys[] = {"table",       "id",           "model",         "platform",
+                                       "stack",       "card",         "gpus",          "precision",
+                                       "parameters",  "quality",      "outcome",       "predicted_outcome",
+                                       "right",       "measured_ms",  "predicted_ms",  "error_pct",
+                                       "memory_kind", "measured_mib", "predicted_mib", "memory_error_pct",
+                                       "experts",     "source",       "family",        "weight"};
+    char text[8][32];
 
-    ss_report_table_write(&t, SS_FORM_CSV, write_rows, v, out);
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
+    for (int i = 0; i < v->nrows; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, &v->rows[i], text);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
+    }
     return ss_report_done(out, err);
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "report/chart.h"
 #include "report/common.h"
 #include "report/svg.h"
 #include "study/study_internal.h"
@@ -15,6 +14,8 @@
 #define HEIGHT 380.0
 #define RIGHT 24.0
 #define MOST_CARDS 32
+#define KEY_ROW 20.0
+#define KEY_Y 46.0 /* at which ss_svg_key draws */
 
 struct view {
     const struct ss_validation *v;
@@ -81,6 +82,18 @@ static void measure(struct view *w)
         w->most = limits[i];
 }
 
+static double across(const struct view *w, double log_ms)
+{
+    return LEFT + WIDTH * (log_ms - w->lo) / (w->hi - w->lo);
+}
+
+static double up(const struct view *w, double pct)
+{
+    double held = fmax(-w->most, fmin(w->most, pct));
+
+    return TOP + HEIGHT * (w->most - held) / (2 * w->most);
+}
+
 /* Of card i; -1: of runs that do not count. */
 static const char *color_of(int i)
 {
@@ -90,46 +103,58 @@ static const char *color_of(int i)
     return i < 0 ? "#aab4c0" : colors[i % (int)SS_ARRAY_LEN(colors)];
 }
 
-static void draw_axes(const struct view *w, const struct ss_chart *k)
+static void draw_axes(const struct view *w, FILE *out)
 {
     double step = ss_round_step(2 * w->most, 10);
     char text[32];
 
     for (double d = w->lo; d <= w->hi; d++) {
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), TOP, TOP + HEIGHT);
         snprintf(text, sizeof text, d < 3 ? "%g ms" : "%g s", pow(10, d < 3 ? d : d - 3));
-        ss_chart_line(k, false, "grid", pow(10, d), text);
+        ss_svg_text(out, across(w, d), TOP + HEIGHT + 18, "mid", text);
     }
     for (int i = (int)floor(w->most / step); i * step >= -w->most - 1e-9; i--) {
-        snprintf(text, sizeof text, i ? "%+g %%" : "%g %%", i * step);
-        ss_chart_line(k, true, i ? "grid" : "axis", i * step, text);
+        fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>", i ? "grid" : "axis", LEFT, up(w, i * step),
+                LEFT + WIDTH);
+        snprintf(text, sizeof text, "%+g %%", i * step);
+        ss_svg_text(out, LEFT - 6, up(w, i * step) + 4, "end", i ? text : "0 %");
     }
-    ss_svg_text(k->out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
+    ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* A key of each card in the order of the rows, over as many lines as they need. */
-static void draw_legend(const struct view *w, FILE *out)
+/* A key of each card in the order of the rows, over as many lines as they need; returns the end of the last one. */
+static double draw_legend(const struct view *w, FILE *out)
 {
-    struct ss_legend l = ss_legend_at(out, LEFT, TOP + HEIGHT + 50, LEFT + WIDTH - 190);
     char text[96];
+    double x = LEFT, y = TOP + HEIGHT + 50;
 
+    fprintf(out, "<g transform=\"translate(0 %.1f)\">", y - KEY_Y);
     for (int i = 0; i < w->ncards + (w->left_out > 0); i++) {
         if (i < w->ncards)
             snprintf(text, sizeof text, "%.60s: %d", w->card[i], w->runs[i]);
         else
             snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
-        ss_legend_key(&l, color_of(i < w->ncards ? i : -1), text);
+        if (x > LEFT + WIDTH - 190) {
+            x = LEFT;
+            y += KEY_ROW;
+            fprintf(out, "</g><g transform=\"translate(0 %.1f)\">", y - KEY_Y);
+        }
+        x = ss_svg_key(out, x, color_of(i < w->ncards ? i : -1), text);
     }
+    fputs("</g>\n", out);
+    return y + KEY_ROW;
 }
 
-static void draw_point(const struct view *w, const struct ss_chart *k, const struct ss_validation_row *r)
+static void draw_point(const struct view *w, const struct ss_validation_row *r, FILE *out)
 {
-    double error = ss_validation_time_error(r), ms = 1e3 * r->measured_s;
-    char title[200];
+    double error = ss_validation_time_error(r);
 
-    snprintf(title, sizeof title, "%s: %.1f ms, predicted %.1f ms, %+.1f %%", r->id, ms,
-             1e3 * r->summary.iteration_s, error);
-    ss_chart_dot(k, ms, fmax(-w->most, fmin(w->most, error)), 3.5,
-                 color_of(r->counted ? card_of(w, r->gpu) : -1), " fill-opacity=\"0.75\"", title);
+    fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\" fill-opacity=\"0.75\"><title>",
+            across(w, log10(1e3 * r->measured_s)), up(w, error),
+            color_of(r->counted ? card_of(w, r->gpu) : -1));
+    ss_xml_escape(out, r->id);
+    fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
+            1e3 * r->summary.iteration_s, error);
 }
 
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
@@ -139,12 +164,10 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
     int lines;
 
     measure(&w);
-    const struct ss_chart k = {
-        out, LEFT, TOP, WIDTH, HEIGHT, {pow(10, w.lo), pow(10, w.hi), true}, {-w.most, w.most, false}};
     lines = 1 + (w.ncards + (w.left_out > 0)) / 3;
     snprintf(title, sizeof title, "%d runs: mean error %.1f %%, median %.1f %%", v->all.time.n,
              v->all.time.mean_abs, v->all.time.median_abs);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * SS_LEGEND_ROW, title,
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * KEY_ROW, title,
                  "Error of each predicted iteration time against the measured time");
     ss_svg_text(out, LEFT, 22, "", title);
     ss_svg_text(
@@ -152,10 +175,10 @@ int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_
         w.beyond <= w.most
             ? "error of the predicted iteration: above 0 it is too long"
             : "error of the predicted iteration: above 0 it is too long; what is off by more is at the edge");
-    draw_axes(&w, &k);
+    draw_axes(&w, out);
     for (int i = 0; i < v->nrows; i++)
         if (is_shown(&v->rows[i]))
-            draw_point(&w, &k, &v->rows[i]);
+            draw_point(&w, &v->rows[i], out);
     draw_legend(&w, out);
     ss_svg_end(out);
     return ss_report_done(out, err);

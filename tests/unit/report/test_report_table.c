@@ -6,7 +6,6 @@
 
 #include "base/base.h"
 #include "report/common.h"
-#include "report/table.h"
 #include "suite.h"
 
 static char written[4096];
@@ -219,8 +218,8 @@ static json_t *thing_object(const void *row)
 {
     const struct thing *t = row;
 
-    return SS_OBJECT(SS_FIELDS(t, name, word, whole, large, number), SS_FLAGS(t, flag),
-                     SS_INDICES(t, index, none), SS_KEY_IF(t->whole > 5, "large_one", t->whole),
+    return SS_OBJECT(SS_SAME(t, name), SS_SAME(t, word), SS_SAME(t, whole), SS_SAME(t, large), SS_SAME(t, number), SS_FLAG(t, flag),
+                     SS_KEY("index", ss_cell_index(t->index)), SS_KEY("none", ss_cell_index(t->none)), SS_KEY_IF(t->whole > 5, "large_one", t->whole),
                      SS_KEY("unknown", ss_known(0)), SS_KEY("minus", -0.0),
                      SS_KEY("inner", SS_OBJECT(SS_KEY("x", 1))));
 }
@@ -246,19 +245,19 @@ static void test_object(void)
 
 static void test_record(void)
 {
-    struct ss_record r = {0};
+    struct ss_row r = {0};
     struct ss_summary s = {.iteration_s = 0.5, .gpus = 16, .band_pct = NAN};
     FILE *f = begin();
 
-    SS_ADD(&r, SS_FIELDS(&thing, name, whole), SS_FLAGS(&thing, flag), SS_KEY("text", "x, \"y\""),
+    SS_ADD(&r, SS_SAME(&thing, name), SS_SAME(&thing, whole), SS_FLAG(&thing, flag), SS_KEY("text", "x, \"y\""),
            SS_KEY("unknown", NAN), SS_KEY_IF(0, "none", 1), SS_KEY("third", 1.0 / 3));
     ss_record_csv(&r, true, f);
     ss_record_csv(&r, false, f);
     ss_record_clear(&r, 2);
     ss_record_csv(&r, false, f);
     expect(f, "name,whole,flag,text,unknown,none,third\na,3,1,\"x, \"\"y\"\"\",,,0.3333333333\na,3,,,,,\n");
-    struct ss_record figures = {0};
-    ss_record_metrics(&figures, &s);
+    struct ss_row figures = {0};
+    ss_row_metrics(&figures, &s);
     CU_ASSERT_EQUAL(figures.n, SS_METRICS);
     CU_ASSERT_STRING_EQUAL(figures.at[0].key, "gpus");
     CU_ASSERT_EQUAL(figures.at[0].cell.kind, SS_CELL_WHOLE);

@@ -3,7 +3,7 @@
 #ifndef SS_DECIDE_CONTRAST_H
 #define SS_DECIDE_CONTRAST_H
 
-#include "report/cell.h"
+#include "report/row.h"
 #include "stepsim/compare.h"
 
 struct ss_contrast {
@@ -31,10 +31,10 @@ static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
     return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);
 }
 
-/* Of pictures, px: where bars begin, how long the longest is, and their height. */
+/* Of pictures: where bars begin and how long the longest is, in pixels; a piece of a bar, with its title. */
 #define SS_CONTRAST_LEFT 40.0
 #define SS_CONTRAST_WIDTH 900.0
-#define SS_CONTRAST_BAR 22.0
+void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);
 
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err);
 int ss_contrast_json(const struct ss_contrast *c, FILE *out, struct ss_error *err);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
-#include "report/cell.h"
+#include "report/row.h"
 #include "stepsim/model.h"
 #include "stepsim/params.h"
 #include "stepsim/report.h"

@@ -9,9 +9,8 @@
 void ss_page_open(FILE *out, const char *title);
 /* </main> and the end. */
 void ss_page_close(FILE *out);
-/* Writes HTML or SVG: printf of %s, %d, %lld and doubles, but texts are escaped, those of "%.14s" cut to 14 bytes, and a plain %g has two
- * decimals at most, as coordinates need. */
-void ss_markup(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* `text` escaped between two pieces of HTML. */
+void ss_page_text(FILE *out, const char *before, const char *text, const char *behind);
 /* The lines that `write` writes of `what` as paragraphs; SS_ERR_NOMEM. */
 int ss_page_paragraphs(void (*write)(const void *what, FILE *out), const void *what, FILE *out);
 

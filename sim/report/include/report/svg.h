@@ -4,7 +4,6 @@
 #define SS_REPORT_SVG_H
 
 #include "report/bins.h"
-#include "report/page.h"
 #include "report/record.h"
 #include "stepsim/pictures.h"
 
@@ -23,6 +22,8 @@ int ss_color_light(const char *hex);
 /* Time axis below y: ticks at round times, grid lines up to `top`. seconds 0: times of no unit. */
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
                       int seconds);
+/* A key of the legend: a box and its text; returns where the next one begins. out NULL: that alone. */
+double ss_svg_key(FILE *out, double x, const char *fill, const char *text);
 /* What a phase is called in a legend. */
 const char *ss_svg_phase(int phase);
 /* Step between round values so that about `most` fit. */
@@ -30,10 +31,8 @@ double ss_round_step(double range, int most);
 /* "12.5 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */
 const char *ss_axis_time(double time, double step, double most, char *buf, size_t size);
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
-void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2);
-/* A piece of a bar or row; title NULL: none. */
-void ss_svg_box(FILE *out, double x, double y, double width, double height, const char *fill,
-                const char *title);
+/* A coordinate with two decimals at most. */
+void ss_svg_number(FILE *out, double value);
 
 /* ---- one file each ---- */
 void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out);

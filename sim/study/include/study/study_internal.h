@@ -32,8 +32,10 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
 /* ---- sweep_report.c ---- */
 /* Writes which row is best, a line each, behind an empty one. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
-/* Writes the rows that are shown as a table of a text or of a page. */
-void ss_sweep_table(const struct ss_sweep *s, bool page, FILE *out);
+/* Whether a row has an MFU that is told with half of the attention square, too. */
+int ss_sweep_is_causal(const struct ss_sweep *s);
+/* Whether any row has a cost. */
+int ss_sweep_is_priced(const struct ss_sweep *s);
 
 /* ---- cases.c: rows made ready to predict ---- */
 struct ss_loaded;
