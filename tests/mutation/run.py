@@ -248,7 +248,7 @@ def score(work, keep):
     explained = {row[0]: row[1:] for row in read_answers([EXPLAINED])}
     count = collections.Counter(outcome for outcome, _ in answers.values())
     by_unit = sum(outcome == "killed" and test.startswith("unit.") for outcome, test in answers.values())
-    by_ci = sum(outcome == "killed" and not test.endswith(".all") for outcome, test in answers.values()) # tests/CMakeLists.txt
+    by_ci = sum(outcome == "killed" and not test.endswith((".all", ".exact")) for outcome, test in answers.values()) # tests/CMakeLists.txt
     left = sorted((key for key in answers if answers[key][0] == "survived"), key=lambda key: (listed[key].file, listed[key].line))
     tried, alike = count["killed"] + count["survived"], sum(explained.get(key, [""])[0] == "equivalent" for key in left)
     text = ("%d of %d mutants tried: %d killed (%d by label ci, %d by unit tests), %d survived (%d of them equivalent), %d the same program, %d do not "

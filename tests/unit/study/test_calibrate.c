@@ -294,11 +294,11 @@ static void test_fits_nvls(void)
     CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.nvls.efficiency", "0.8", NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_platform_set(p, "ss.nvls.latency", "15us", NULL), 0);
     ss_net_init(&net, p);
-    ss_platform_free(p);
     for (double bytes = 1048576; bytes < 5e9; bytes *= 2) {
         double s = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node);
         n = nccl_add(text, sizeof text, n, bytes, s, 1.75 * bytes);
     }
+    ss_platform_free(p);
     opt.nccl = write_text("nccl.txt", text);
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
     CU_ASSERT_EQUAL_FATAL(c->nprops, 4);
