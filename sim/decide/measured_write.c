@@ -200,14 +200,15 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
 {
     json_t *root = ss_json_document("compare"), *terms = json_object();
 
-    for (int t = 0; t < SS_REAL_COUNT; t++)
-        SS_PUT(terms, SS_KEY(ss_real_term_key(t), SS_OBJECT(SS_KEY("measured_ms", 1e3 * m->measured[t]),
-                                                            SS_KEY("predicted_ms", 1e3 * m->predicted[t]),
-                                                            SS_KEY("more_ms", 1e3 * more_of(m, t)),
-                                                            SS_KEY_IF(is_transfer(t), "measured_hidden_ms",
-                                                                      1e3 * m->measured_hidden[t]),
-                                                            SS_KEY_IF(is_transfer(t), "predicted_hidden_ms",
-                                                                      1e3 * m->predicted_hidden[t]))));
+    for (int t = 0; t < SS_REAL_COUNT; t++) {
+        json_t *o =
+            SS_OBJECT(SS_KEY("measured_ms", 1e3 * m->measured[t]),
+                      SS_KEY("predicted_ms", 1e3 * m->predicted[t]), SS_KEY("more_ms", 1e3 * more_of(m, t)));
+        if (is_transfer(t))
+            SS_PUT(o, SS_KEY("measured_hidden_ms", 1e3 * m->measured_hidden[t]),
+                   SS_KEY("predicted_hidden_ms", 1e3 * m->predicted_hidden[t]));
+        SS_PUT(terms, SS_KEY(ss_real_term_key(t), o));
+    }
     SS_PUT(root, SS_KEY("trace", trace_object(m)),
            SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_SAME(m, stage),
                                           SS_KEY("of_the_rank", (bool)m->by_rank),

@@ -121,7 +121,7 @@ static void write_point(const struct ss_find_result *f, int i, const struct ss_c
                             : "",
              p->front ? ", front" : "");
     SS_ADD(&r, SS_SAME(g, nodes), SS_KEY("layout", ss_find_layout(p, layout, sizeof layout)),
-           SS_KEY("causal", ss_text_causal_mfu(&p->summary)), SS_KEY("said", (const char *)verdict));
+           SS_KEY("causal", ss_text_causal_mfu(&p->summary)), SS_KEY("said", verdict));
     add_point(&r, p);
     ss_row_text(&r, columns, n, out);
 }
@@ -271,7 +271,7 @@ int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error
         struct ss_row r = {0};
         ss_find_group_words(&f->groups[p->group], words, sizeof words);
         snprintf(all, sizeof all, "%s%s%s", words, words[0] ? " " : "", p->flags);
-        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", (const char *)all));
+        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", all));
         add_point(&r, p);
         ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
     }

@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "report/common.h"
+#include "report/text.h"
 #include "stepsim/plan.h"
 #include "stepsim/replay.h"
 #include "stepsim/share.h"
@@ -32,53 +33,28 @@ static void write_limit(const struct ss_sharing *x, FILE *out)
             fprintf(out, "  %5.1f %% by %s\n", 100 * x->limit.use[j], x->sharer[j].name);
 }
 
-/* What text and JSON have of a job. */
-static void fill_row(struct ss_row *r, const struct ss_sharing *x, int j)
-{
-    const struct ss_sharer *s = &x->sharer[j];
-
-    SS_ADD(r, SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus), SS_KEY("alone_ms", 1e3 * s->alone),
-           SS_KEY("beside_ms", 1e3 * s->beside), SS_KEY("least_ms", 1e3 * s->least),
-           SS_KEY("most_ms", 1e3 * s->most), SS_KEY("slower_pct", slower_pct(s, s->beside)),
-           SS_SAME(s, iterations), SS_KEY("limit_use", x->limit.use[j]));
-}
-
-static void write_jobs(const struct ss_sharing *x, FILE *out)
-{
-    char name[24], nodes[24], slower[96];
-    const struct ss_column columns[] = {{"name", "job", name, 1},
-                                        {"nodes", "nodes", nodes, 1},
-                                        {"gpus", "GPUs", " %5.0f", 1},
-                                        {"alone_ms", "alone", " %11s", 1e-3},
-                                        {"beside_ms", "beside", " %11s", 1e-3},
-                                        {"slower", "slower", "  %s", 1}};
-    int width = 3, most = 5;
-
-    for (int j = 0; j < x->n; j++) {
-        width = (int)fmax(width, strlen(x->sharer[j].name));
-        most = (int)fmax(most, strlen(x->sharer[j].nodes));
-    }
-    snprintf(name, sizeof name, "%%-%ds", width);
-    snprintf(nodes, sizeof nodes, "  %%-%ds", most);
-    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
-    for (int j = 0; j < x->n; j++) {
-        const struct ss_sharer *s = &x->sharer[j];
-        struct ss_row r = {0};
-        int n = snprintf(slower, sizeof slower, "%+.1f %%", slower_pct(s, s->beside));
-        if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
-            snprintf(slower + n, sizeof slower - (size_t)n, " (%+.1f to %+.1f %%)", slower_pct(s, s->least),
-                     slower_pct(s, s->most));
-        fill_row(&r, x, j);
-        SS_ADD(&r, SS_KEY("slower", (const char *)slower));
-        ss_row_text(&r, columns, SS_ARRAY_LEN(columns), out);
-    }
-}
-
 static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
+    char alone[32], beside[32];
+    int width = 3, nodes = 5;
+
+    for (int j = 0; j < x->n; j++)
+        width = (int)strlen(x->sharer[j].name) > width ? (int)strlen(x->sharer[j].name) : width;
+    for (int j = 0; j < x->n; j++)
+        nodes = (int)strlen(x->sharer[j].nodes) > nodes ? (int)strlen(x->sharer[j].nodes) : nodes;
     fprintf(out, "%d jobs on %d nodes of %s, %s level, %s engine\n\n", x->n, x->nodes, x->platform,
             ss_level_name(x->level), ss_engine_name(x->engine));
-    write_jobs(x, out);
+    fprintf(out, "%-*s  %-*s %5s %11s %11s  slower\n", width, "job", nodes, "nodes", "GPUs", "alone",
+            "beside");
+    for (int j = 0; j < x->n; j++) {
+        const struct ss_sharer *s = &x->sharer[j];
+        fprintf(out, "%-*s  %-*s %5d %11s %11s  %+.1f %%", width, s->name, nodes, s->nodes, s->gpus,
+                ss_text_time(s->alone, alone, sizeof alone), ss_text_time(s->beside, beside, sizeof beside),
+                slower_pct(s, s->beside));
+        if (lround(10 * slower_pct(s, s->most)) > lround(10 * slower_pct(s, s->least)))
+            fprintf(out, " (%+.1f to %+.1f %%)", slower_pct(s, s->least), slower_pct(s, s->most));
+        fputc('\n', out);
+    }
     write_limit(x, out);
     fprintf(out, "Mean%s of %d start%s%s; every rank is simulated, %d or more iterations of each job.\n",
             x->starts > 1 ? " and range" : "", x->starts, x->starts == 1 ? "" : "s",
@@ -93,9 +69,13 @@ static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *er
     json_t *root = ss_json_document("share"), *jobs = json_array(), *limit = json_null();
 
     for (int j = 0; j < x->n; j++) {
-        struct ss_row r = {0};
-        fill_row(&r, x, j);
-        ss_json_append(jobs, ss_json_object(r.at));
+        const struct ss_sharer *s = &x->sharer[j];
+        ss_json_append(jobs,
+                       SS_OBJECT(SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus),
+                                 SS_KEY("alone_ms", 1e3 * s->alone), SS_KEY("beside_ms", 1e3 * s->beside),
+                                 SS_KEY("least_ms", 1e3 * s->least), SS_KEY("most_ms", 1e3 * s->most),
+                                 SS_KEY("slower_pct", slower_pct(s, s->beside)), SS_SAME(s, iterations),
+                                 SS_KEY("limit_use", x->limit.use[j])));
     }
     if (x->limit.name[0])
         limit = SS_OBJECT(SS_SAME(&x->limit, name), SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9));

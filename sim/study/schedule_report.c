@@ -126,10 +126,9 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     json_t *o = ss_json_document("schedule compare"), *rows = json_array();
     for (int i = 0; i < c->n; i++)
         ss_json_append(rows, row_json(c, &c->rows[i]));
-    SS_PUT(o,
-           SS_KEY_IF(capacity(c) > 0, "capacity_mib",
-                     capacity(c) / SS_MIB), /* of a job that some schedule runs */
-           SS_KEY("schedules", rows));
+    if (capacity(c) > 0) /* of a job that some schedule runs */
+        SS_PUT(o, SS_KEY("capacity_mib", capacity(c) / SS_MIB));
+    SS_PUT(o, SS_KEY("schedules", rows));
     return ss_json_write(o, out, err);
 }
 
