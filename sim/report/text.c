@@ -18,23 +18,6 @@ static const char *const color_off = "\033[0m", *const color_of[SS_OUTCOME_COUNT
                                                     [SS_OUTCOME_TOO_LARGE] = "\033[1;31m",
                                                     [SS_OUTCOME_REFUSED] = "\033[1;31m"};
 
-const char *ss_text_time(double seconds, char *buf, size_t size)
-{
-    double value = seconds >= 1 ? seconds : 1e3 * seconds;
-    int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
-
-    snprintf(buf, size, value < 1e15 ? "%.*f %s" : "%.*e %s", digits, value, seconds >= 1 ? "s" : "ms");
-    return buf;
-}
-
-const char *ss_text_band(const struct ss_summary *u, char buf[32])
-{
-    buf[0] = '\0';
-    if (u->band_pct > 0)
-        snprintf(buf, 32, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    return buf;
-}
-
 /* Two digits of the spread: what comes behind them changes with the order of equal events. */
 static int holding(double spread)
 {
