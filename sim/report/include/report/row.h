@@ -79,7 +79,8 @@ static inline double ss_known(double value)
 /* The cell of a value by its type. */
 #define SS_CELL(value)                                                                                       \
     _Generic((value), bool                                                                                   \
-             : ss_cell_flag, double                                                                          \
+             : ss_cell_flag, float                                                                           \
+             : ss_cell_number, double                                                                       \
              : ss_cell_number, char *                                                                        \
              : ss_cell_text, const char *                                                                    \
              : ss_cell_text, json_t *                                                                        \
