@@ -39,6 +39,8 @@ LIMITS = [
     ("import/hydra_resolve.c", "MAX_DEPTH", "interpolations inside one another", ""),
     ("import/command_files.c", "MAX_FILE_BYTES", "a file that a launch script writes for its launcher", "bytes"),
     ("import/launch.c", "MAX_SCRIPT_BYTES", "a launch script", "bytes"),
+    ("import/sandbox_folder.c", "MAX_ENTRIES", "files, links and folders beside and below a launch script that it sees", ""),
+    ("import/sandbox_folder.c", "MAX_COPIED", "files that are copied for a launch script; others are shown read-only", "bytes"),
     ("import/sandbox_calls.c", "MAX_BYTES", "a call that a launch script makes", "bytes"),
     ("import/sandbox.c", "MAX_CALL_BYTES", "all calls of a launch script", "bytes"),
     ("job/packing_read.c", "FILE_MAX", "lengths of packed sequences", "bytes"),

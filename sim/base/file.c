@@ -75,17 +75,65 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
     return SS_OK;
 }
 
+/* What a file of this kind is that cannot be read to an end, or where opening it alone does something: a device may begin to work, a FIFO
+ * waits for a writer and takes what is another reader's. NULL: it can be read. */
+static const char *no_file(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode) ? "a device"
+           : S_ISFIFO(st->st_mode)                      ? "a FIFO"
+           : S_ISSOCK(st->st_mode)                      ? "a socket"
+                                                        : NULL;
+}
+
+static int refuse(const char *path, const char *what, struct ss_error *err)
+{
+    ss_fail(err, SS_ERR_INPUT, path, 0, "%s, not a file", what);
+    return ss_hint(err, SS_ERR_INPUT, "give a file, or - for what is piped to stdin");
+}
+
+/* Paths of what this process has open: a pipe of the shell's there has its writer. */
+static bool is_own(const char *path)
+{
+    return !strcmp(path, "/dev/stdin") ||
+           ((!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14)) && !strstr(path, ".."));
+}
+
+/* Whether a path can be read to its end, without opening it. */
+static int look(const char *path, struct ss_error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st))
+        return ss_file_fail(err, path, "read", errno);
+    if (S_ISDIR(st.st_mode))
+        return ss_file_fail(err, path, "read", EISDIR);
+    const char *what = no_file(&st);
+    return !what || (S_ISFIFO(st.st_mode) && is_own(path)) ? SS_OK : refuse(path, what, err);
+}
+
+static int read_stdin(size_t max_bytes, char **out, size_t *len, struct ss_error *err)
+{
+    struct stat st;
+
+    if (!fstat(STDIN_FILENO, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !isatty(STDIN_FILENO))
+        return refuse("stdin", no_file(&st), err);
+    return read_all(stdin, "stdin", max_bytes, out, len, err);
+}
+
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err)
 {
     if (!path)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no file is named");
     if (!strcmp(path, "-"))
-        return read_all(stdin, "stdin", max_bytes, out, len, err);
+        return read_stdin(max_bytes, out, len, err);
+    int rc = look(path, err);
+    if (rc)
+        return rc;
     FILE *f = fopen(path, "rbe");
     if (!f)
         return ss_file_fail(err, path, "read", errno);
     errno = 0;
-    int rc = read_all(f, path, max_bytes, out, len, err);
+    rc = read_all(f, path, max_bytes, out, len, err);
     fclose(f);
     return rc;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -24,6 +25,8 @@
 #define MAX_CALL_BYTES (32u << 20)
 /* Processes that a script leaves behind get this long. */
 #define AFTER_S 1.0
+/* Where the first process of the namespace has the pipe for the calls; nothing else stands behind stderr. */
+#define RESULT 3
 
 /* How far the processes came, from the sandbox to the caller. */
 struct state {
@@ -62,7 +65,7 @@ static size_t count(char *const *list)
 }
 
 /* Replaces the process by the shell that runs the script. */
-static void run_shell(const struct ss_sandbox *box, const char *inside, int output)
+static void run_shell(const struct ss_sandbox *box, const char *inside)
 {
     size_t words = count(box->words), variables = count(box->environment);
     char *own[] = {joined("PATH=", inside, SS_SANDBOX_PROGRAMS), joined("HOME=", inside, SS_SANDBOX_HOME),
@@ -83,11 +86,8 @@ static void run_shell(const struct ss_sandbox *box, const char *inside, int outp
         argv[n++] = joined("-x", "", "");
     argv[n++] = joined(box->script, "", "");
     memcpy(argv + n, box->words, words * sizeof *argv);
-    int null = open("/dev/null", O_RDONLY);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0 ||
-        chdir(joined(inside, SS_SANDBOX_WORK, "")))
-        _exit(126);
-    if (ss_sandbox_limit(box->trust))
+    closefrom(RESULT);
+    if (chdir(joined(inside, SS_SANDBOX_WORK, "")) || ss_sandbox_limit(box->trust))
         _exit(126);
     if (box->trust) /* a root of its own has no build folder */
         ss_keep_counts();
@@ -96,53 +96,71 @@ static void run_shell(const struct ss_sandbox *box, const char *inside, int outp
 }
 
 /* Waits for the shell, then for what it left behind; the caller's limit of time ends both. */
-static int wait_all(pid_t shell, int output)
+static int wait_all(pid_t shell)
 {
-    int status = 0, wait, result = -1;
+    int status, result = -1;
     double end = 0;
 
-    close(output);
     for (;;) {
-        pid_t pid = waitpid(-1, &wait, end > 0 ? WNOHANG : 0);
-        if (pid < 0 && errno != EINTR)
-            break;
+        pid_t pid = waitpid(-1, &status, end > 0 ? WNOHANG : 0);
+        if ((pid < 0 && errno != EINTR) || (pid == 0 && ss_clock() > end))
+            return result;
         if (pid == shell) {
-            status = WIFEXITED(wait) ? WEXITSTATUS(wait) : 128 + WTERMSIG(wait);
-            result = status;
+            result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             end = ss_clock() + AFTER_S;
         }
-        if (pid == 0 && ss_clock() > end)
-            break;
         if (pid == 0)
             nanosleep(&(struct timespec){0, 5000000}, NULL);
     }
-    return result;
 }
 
 /* The first process of the namespace, or of the group: prepares, runs the shell, sends the calls. */
-static void first_process(const struct ss_sandbox *box, const char *base, int as_root, int output, int result)
+static void first_process(const struct ss_sandbox *box, const char *base, int as_root)
 {
     struct state state = {0};
     const char *inside = box->trust ? base : "";
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     state.failed = box->trust ? ss_sandbox_tree(box, base, base, state.what)
-                              : ss_sandbox_enter(box, base, as_root, state.what);
+                              : ss_sandbox_enter(box, as_root, state.what);
     if (!state.failed) {
         pid_t shell = fork();
         if (shell == 0)
-            run_shell(box, inside, output);
+            run_shell(box, inside);
         if (shell < 0)
             state.failed = errno;
         else
-            state.status = wait_all(shell, output);
+            state.status = wait_all(shell);
     }
-    if (write(result, &state, sizeof state) != sizeof state)
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    if (write(RESULT, &state, sizeof state) != sizeof state)
         _exit(1);
-    int failed = state.failed || ss_calls_send(result, joined(inside, SS_SANDBOX_CALLS, ""));
+    int failed = state.failed || ss_calls_send(RESULT, joined(inside, SS_SANDBOX_CALLS, ""));
     if (box->trust)
         ss_leave(failed);
     _exit(failed);
+}
+
+/* Takes nothing along but the two pipes: as stdout and stderr of the script, whose stdin is empty, and as RESULT. Signals are as a shell
+ * expects them. */
+static int begin_anew(int output, int result)
+{
+    int null = open("/dev/null", O_RDONLY), out = fcntl(output, F_DUPFD, RESULT + 1),
+        in = fcntl(result, F_DUPFD, RESULT + 1);
+    sigset_t none;
+
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
+        dup2(out, STDERR_FILENO) < 0 || dup2(in, RESULT) < 0)
+        return errno;
+    closefrom(RESULT + 1);
+    /* With 1 byte, unlike with 0, the kernel gives what has crashed to no program of the machine either. */
+    (void)setrlimit(RLIMIT_CORE, &(const struct rlimit){1, 1});
+    for (int number = 1; number <= SIGRTMAX; number++)
+        signal(number, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    return 0;
 }
 
 /* Makes the namespaces, in which its child is the first process. */
@@ -152,20 +170,21 @@ static void watcher(const struct ss_sandbox *box, const char *base, int output, 
     int as_root = 0, status;
 
     setsid();
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (begin_anew(output, result))
+        ss_leave(1);
     state.failed = box->trust ? 0 : ss_sandbox_unshare(&as_root);
     state.status = -2; /* no namespaces */
     pid_t first = state.failed ? -1 : fork();
     if (first == 0)
-        first_process(box, base, as_root, output, result);
+        first_process(box, base, as_root);
     if (first < 0) {
-        (void)!write(result, &state, sizeof state);
+        (void)!write(RESULT, &state, sizeof state);
         ss_leave(1);
     }
-    close(output);
-    close(result);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    close(RESULT);
     ss_keep_counts(); /* the caller ends this process when both pipes have ended */
     while (waitpid(first, &status, 0) < 0 && errno == EINTR)
         ;
@@ -223,18 +242,16 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 static int explain(const struct ss_sandbox *box, const struct state *state, struct ss_error *err)
 {
-    const char *slash = strrchr(box->script, '/');
+    const char *name = strrchr(box->script, '/') + 1, *why = strerror(state->failed);
 
-    if (state->status == -2) {
-        ss_fail(err, SS_ERR_IO, NULL, 0, "%s: the kernel gives no namespaces to keep a script in: %s",
-                slash ? slash + 1 : box->script, strerror(state->failed));
-        return ss_hint(err, SS_ERR_IO,
-                       "read the script, and give --trust to run it without them: PATH has then no program "
-                       "that starts jobs, "
-                       "but the script may change files of yours");
-    }
-    return ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of %s: %s: %s", slash ? slash + 1 : box->script,
-                   state->what, strerror(state->failed));
+    if (state->status == -2)
+        ss_fail(err, SS_ERR_IO, NULL, 0, "%s: the kernel gives no namespaces to keep a script in: %s", name,
+                why);
+    else
+        ss_fail(err, SS_ERR_IO, NULL, 0, "the sandbox of %s: %s: %s", name, state->what, why);
+    return ss_hint(err, SS_ERR_IO,
+                   "read the script, and give --trust to run it without a sandbox: PATH has then no program "
+                   "that starts jobs, but the script may change files of yours");
 }
 
 static int finish(const struct ss_sandbox *box, const struct stream *result, int late, struct ss_calls *calls,
@@ -302,20 +319,28 @@ static int run_in(const struct ss_sandbox *box, const char *base, struct ss_call
     return rc;
 }
 
-int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
+/* In a folder of its own, which the tree is made in. */
+static int run_trusted(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
 {
     const char *temporary = getenv("TMPDIR");
-    char base[PATH_MAX], script[PATH_MAX];
+    char base[PATH_MAX];
+
+    snprintf(base, sizeof base, "%s/stepsim-XXXXXX", temporary && temporary[0] == '/' ? temporary : "/tmp");
+    if (!mkdtemp(base))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", base, strerror(errno));
+    int rc = run_in(box, base, calls, err);
+    nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    return rc;
+}
+
+int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
+{
+    char script[PATH_MAX];
     struct ss_sandbox own = *box;
 
     memset(calls, 0, sizeof *calls);
     if (!realpath(box->script, script))
         return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", box->script, strerror(errno));
     own.script = script;
-    snprintf(base, sizeof base, "%s/stepsim-XXXXXX", temporary && temporary[0] == '/' ? temporary : "/tmp");
-    if (!mkdtemp(base))
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", base, strerror(errno));
-    int rc = run_in(&own, base, calls, err);
-    nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    return rc;
+    return box->trust ? run_trusted(&own, calls, err) : run_in(&own, NULL, calls, err);
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Namespaces, a root in memory and no rights: what keeps a launch script from the machine. */
+/*
+ * Namespaces, a root in memory and no rights: what keeps a launch script from the machine.
+ *
+ * The root is made in two steps. While the machine's root is still there, nothing but folders of names that stand in the code is made
+ * in the new one, so that no link can lead out of it; folders of the machine are read-only before they are shown. Paths that a script
+ * has a say in, and links that it brought, are followed only when the new root is the only one.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
+#include <linux/mount.h> /* not sys/mount.h, which some C libraries cannot have beside it */
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,15 +31,6 @@
  * not those of this one. Above what systemd gives to anybody. */
 #define FIRST_USER 0x70000000
 #define PROCESSES 512
-#define MAX_NEIGHBOURS 2000
-#define MAX_COPY (1 << 20)
-#define SIZE "size=128m,nr_inodes=20000,mode=755"
-
-/* What the kernel's mount_setattr(2) takes, Linux 5.12 and later. */
-struct attributes {
-    uint64_t set, clear, propagation, user;
-};
-#define READ_ONLY_NO_SUID_NO_DEVICES 7u
 
 static int write_file(const char *path, const char *text)
 {
@@ -52,131 +49,149 @@ int ss_sandbox_unshare(int *as_root)
     unsigned user = (unsigned)geteuid(), group = (unsigned)getegid();
 
     *as_root = user == 0 ? FIRST_USER + getpid() : 0;
-    if (*as_root)
-        return unshare(all) ? errno : 0;
-    if (unshare(all | CLONE_NEWUSER))
+    if (unshare(*as_root ? all : all | CLONE_NEWUSER))
         return errno;
-    int rc = write_file("/proc/self/setgroups", "deny");
+    int rc = *as_root ? 0 : write_file("/proc/self/setgroups", "deny");
     snprintf(map, sizeof map, "%d %u 1", NOBODY, group); /* not 0: what is run then has no rights */
-    rc = rc ? rc : write_file("/proc/self/gid_map", map);
+    rc = rc || *as_root ? rc : write_file("/proc/self/gid_map", map);
     snprintf(map, sizeof map, "%d %u 1", NOBODY, user);
-    return rc ? rc : write_file("/proc/self/uid_map", map);
+    rc = rc || *as_root ? rc : write_file("/proc/self/uid_map", map);
+    return rc ? rc : ss_sandbox_own_mounts();
 }
 
-/* Makes every folder of the path that is missing below base. */
-static int make_path(const char *base, const char *path, char what[4096])
+/* Makes every folder of the path that is missing; `what` is then the path, or the part of it that could not be made. */
+static int make_path(const char *path, char what[4096])
 {
-    size_t begin = strlen(base);
-
-    snprintf(what, 4096, "%s%s", base, path);
-    for (char *p = what + begin + 1; *p; p++)
+    ss_copy(what, 4096, path);
+    for (char *p = what + 1; *p; p++)
         if (*p == '/') {
             *p = 0;
-            if (mkdir(what, 0755) && errno != EEXIST)
+            if (mkdir(what, 0777) && errno != EEXIST)
                 return errno;
             *p = '/';
         }
-    return mkdir(what, 0755) && errno != EEXIST ? errno : 0;
+    return mkdir(what, 0777) && errno != EEXIST ? errno : 0;
 }
 
-/* Shows a folder at another path, read-only. As a mount it cannot be removed there. */
-static int bind_folder(const char *from, const char *to)
+/* ---- while the machine's root is there: the working folder is the new one ---- */
+
+/* Libraries. A folder that is not there is not shown. */
+static int add_libraries(char what[4096])
 {
-    struct attributes attributes = {.set = READ_ONLY_NO_SUID_NO_DEVICES};
-
-    if (mount(from, to, NULL, MS_BIND | MS_REC, NULL))
-        return errno;
-    return syscall(SYS_mount_setattr, -1, to, 0x8000 /* AT_RECURSIVE */, &attributes, sizeof attributes)
-               ? errno
-               : 0;
-}
-
-/* Shows a folder of the machine at the same path. One that is not there is not shown. */
-static int show_folder(const char *base, const char *path, char what[4096])
-{
-    if (!ss_is_folder(path))
-        return 0;
-    int rc = make_path(base, path, what);
-    return rc ? rc : bind_folder(path, what);
-}
-
-static int show_device(const char *base, const char *name, char what[4096])
-{
-    char path[64];
-
-    snprintf(path, sizeof path, "/dev/%s", name);
-    snprintf(what, 4096, "%s%s", base, path);
-    int fd = open(what, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return errno;
-    close(fd);
-    return mount(path, what, NULL, MS_BIND, NULL) ? errno : 0;
-}
-
-static int add_devices(const char *base, char what[4096])
-{
-    static const char *const devices[] = {"null", "zero", "urandom", "random"};
-    static const char *const links[][2] = {{"/proc/self/fd", "fd"},
-                                           {"/proc/self/fd/0", "stdin"},
-                                           {"/proc/self/fd/1", "stdout"},
-                                           {"/proc/self/fd/2", "stderr"}};
-    int rc = make_path(base, "/dev/shm", what);
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(devices) && !rc; i++)
-        rc = show_device(base, devices[i], what);
-    for (size_t i = 0; i < SS_ARRAY_LEN(links) && !rc; i++) {
-        snprintf(what, 4096, "%s/dev/%s", base, links[i][1]);
-        rc = symlink(links[i][0], what) ? errno : 0;
-    }
-    return rc ? rc : make_path(base, "/proc", what);
-}
-
-/* The names under which scripts call programs, all of them the sandbox's. */
-static int add_names(const char *base, char what[4096])
-{
-    static const char *const names[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"};
-    char programs[4096];
+    static const char *const folders[] = {"./usr/lib",   "./usr/lib32", "./usr/lib64", "./usr/libexec",
+                                          "./usr/share", "./lib",       "./lib32",     "./lib64"};
     int rc = 0;
 
-    if (snprintf(programs, sizeof programs, "%s" SS_SANDBOX_PROGRAMS, base) >= (int)sizeof programs)
-        return ENAMETOOLONG;
-    for (size_t i = 0; i < SS_ARRAY_LEN(names) && !rc; i++) {
-        rc = make_path(base, names[i], what);
-        rc = rc ? rc : bind_folder(programs, what);
+    for (size_t i = 0; i < SS_ARRAY_LEN(folders) && !rc; i++)
+        if (ss_is_folder(folders[i] + 1)) {
+            rc = make_path(folders[i], what);
+            rc = rc ? rc : ss_sandbox_show(folders[i] + 1, what, SS_SANDBOX_READ_ONLY);
+        }
+    return rc;
+}
+
+static int add_devices(char what[4096])
+{
+    static const char *const devices[] = {"./dev/null", "./dev/zero", "./dev/urandom", "./dev/random"};
+    static const char *const links[][2] = {{"/proc/self/fd", "./dev/fd"},
+                                           {"/proc/self/fd/0", "./dev/stdin"},
+                                           {"/proc/self/fd/1", "./dev/stdout"},
+                                           {"/proc/self/fd/2", "./dev/stderr"}};
+    int rc = make_path("./dev/shm", what);
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(devices) && !rc; i++) {
+        ss_copy(what, 4096, devices[i]);
+        int fd = open(what, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+        if (fd >= 0)
+            close(fd);
+        rc = fd < 0 ? errno : ss_sandbox_show(devices[i] + 1, what, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(links) && !rc; i++) {
+        ss_copy(what, 4096, links[i][1]);
+        rc = symlink(links[i][0], what) ? errno : 0;
     }
     return rc;
 }
 
-/* The sandbox's own programs cannot be changed by the script; the folder of calls, which is memory of its own, cannot be moved. */
-static int protect(const char *base, char what[4096])
+/* Processes of the namespace, for process substitution. The kernel gives them to who sees those of the machine; a container may hide
+ * these. */
+static int add_processes(char what[4096])
 {
-    struct attributes attributes = {.set = READ_ONLY_NO_SUID_NO_DEVICES};
+    int rc = make_path("./proc", what);
 
-    snprintf(what, 4096, "%s/.stepsim", base);
-    if (mount(what, what, NULL, MS_BIND, NULL) ||
-        syscall(SYS_mount_setattr, -1, what, 0, &attributes, sizeof attributes))
-        return errno;
-    snprintf(what, 4096, "%s" SS_SANDBOX_CALLS, base);
-    return mount("tmpfs", what, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                 "size=64m,nr_inodes=40000,mode=777")
+    if (!rc)
+        (void)syscall(SYS_mount, "proc", what, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+    return rc;
+}
+
+/* The script's folder as the working folder of the script: its neighbours are named by relative paths. */
+static int copy_folder(int folder, const char *script, int only, int as_root, char what[4096])
+{
+    const char *name = strrchr(script, '/') + 1;
+    struct stat of, st;
+    int to = open("." SS_SANDBOX_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int bad = to < 0 || fstat(folder, &of) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW);
+
+    /* a folder or script that root alone may read: all of it is meant */
+    int all =
+        !as_root || (of.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH) || !(st.st_mode & S_IROTH);
+    int rc = bad ? errno : ss_sandbox_copy_folder(folder, to, name, only, all, what);
+    if (to >= 0)
+        close(to);
+    return rc;
+}
+
+/* Makes the working folder the only root. */
+static int become_root(void)
+{
+    ss_keep_counts(); /* there is no build folder inside */
+    return syscall(SYS_pivot_root, ".", ".") || syscall(SYS_umount2, ".", 2 /* MNT_DETACH */) || chdir("/")
                ? errno
                : 0;
 }
 
+/* ---- inside: every path ends in memory, or where nothing can be written ---- */
+
+/* The names under which scripts call programs, all of them the sandbox's. */
+static int add_names(char what[4096])
+{
+    static const char *const names[] = {"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin"};
+    int rc = 0;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(names) && !rc; i++) {
+        rc = make_path(names[i], what);
+        rc = rc ? rc : ss_sandbox_show(SS_SANDBOX_PROGRAMS, what, SS_SANDBOX_READ_ONLY);
+    }
+    return rc;
+}
+
+/* The script at the path that it has on the machine, with its folder unless that has folders of the sandbox in it. */
+static int add_script(const char *script, const char *folder, int only, char what[4096])
+{
+    char copy[4096];
+
+    if (only) {
+        ss_copy(what, 4096, script);
+        snprintf(copy, sizeof copy, SS_SANDBOX_WORK "%s", strrchr(script, '/'));
+        return symlink(copy, what) ? errno : 0;
+    }
+    int rc = make_path(folder, what);
+    return rc ? rc : ss_sandbox_show(SS_SANDBOX_WORK, what, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
 /* Makes a folder of the machine one that paths can be added to: `what`, which could not be made below it, ends as the folder's own
  * path. Memory of its own is mounted there, with links to all that the folder has, which is shown at another path. */
-static int open_folder(const char *base, unsigned long number, char what[4096])
+static int open_folder(unsigned long number, char what[4096])
 {
     char shown[64], there[4096], link[4096];
     int rc;
 
     *strrchr(what, '/') = 0;
     snprintf(shown, sizeof shown, "/.machine/%lu", number);
-    if ((rc = make_path(base, shown, there)) != 0 || (rc = bind_folder(what, there)) != 0)
+    if ((rc = make_path(shown, there)) != 0 || (rc = ss_sandbox_show(what, there, SS_SANDBOX_READ_ONLY)) != 0)
         return rc;
     DIR *dir = opendir(there);
-    if (!dir || mount("tmpfs", what, "tmpfs", MS_NOSUID | MS_NODEV, SIZE))
-        rc = errno;
+    rc = dir ? ss_sandbox_memory(what, 0, "size=1m,mode=777") : errno;
     for (struct dirent *e; !rc && (e = readdir(dir)) != NULL;) {
         char to[400];
         if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
@@ -190,116 +205,48 @@ static int open_folder(const char *base, unsigned long number, char what[4096])
     return rc;
 }
 
-/* Programs that the script calls by paths: those of the sandbox by their last part. Paths that are of the machine stay so. */
-static int add_paths(const struct ss_sandbox *box, const char *base, char what[4096])
+/* Programs that the script calls by paths: those of the sandbox by their last part. Paths that are of the machine stay so, and those that
+ * cannot be made stay missing. */
+static void add_paths(const struct ss_sandbox *box, char what[4096])
 {
     for (unsigned long i = 0; i < box->paths->n; i++) {
         const char *path = box->paths->text[i], *name = strrchr(path, '/') + 1;
         char folder[1024], program[1100];
-        struct stat st;
         snprintf(program, sizeof program, SS_SANDBOX_PROGRAMS "/%s", name);
-        snprintf(what, 4096, "%s%s", base, program);
-        if (!name[0] || stat(what, &st) || strstr(path, "/.."))
+        if (!name[0] || access(program, F_OK) || strstr(path, "/.."))
             continue;
         snprintf(folder, sizeof folder, "%.*s", (int)(name - path - 1), path);
-        int rc = folder[0] ? make_path(base, folder, what) : 0;
-        if (rc == EROFS && (rc = open_folder(base, i, what)) == 0)
-            rc = make_path(base, folder, what);
-        if (rc)
-            continue;
-        snprintf(what, 4096, "%s%s", base, path);
-        if (symlink(program, what) && errno != EEXIST && errno != EROFS)
-            return errno;
+        int rc = folder[0] ? make_path(folder, what) : 0;
+        if (rc == EROFS && open_folder(i, what) == 0)
+            rc = make_path(folder, what);
+        if (!rc)
+            (void)!symlink(program, path);
     }
-    return 0;
 }
 
 /* Empty files and folders that the script tests for; what is there, or cannot be, stays as it is. */
-static int add_files(const struct ss_sandbox *box, const char *base, char what[4096])
+static void add_files(const struct ss_sandbox *box, char what[4096])
 {
     for (unsigned long i = 0; i < box->files->n; i++) {
         const char *path = box->files->text[i], *slash = strrchr(path, '/');
         char folder[1024];
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-        if (strstr(path, "/..") || (folder[0] && make_path(base, folder, what)) || !slash[1])
+        if (strstr(path, "/..") || (folder[0] && make_path(folder, what)) || !slash[1])
             continue;
-        snprintf(what, 4096, "%s%s", base, path);
-        int fd = open(what, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0)
             close(fd);
     }
-    return 0;
 }
 
-/* Links in the folder where the script begins to what lies beside it, which it may name by relative paths. */
-static int link_neighbours(const char *base, const char *folder, char what[4096])
+/* The sandbox's own programs cannot be changed by the script; the folder of calls, which is memory of its own, cannot be moved. */
+static int protect(char what[4096])
 {
-    DIR *dir = opendir(folder);
-    char to[4096];
-    int left = MAX_NEIGHBOURS, rc = 0;
+    ss_copy(what, 4096, "/.stepsim");
+    int rc = ss_sandbox_show(what, what, SS_SANDBOX_READ_ONLY);
 
-    for (struct dirent *e; dir && !rc && left > 0 && (e = readdir(dir)) != NULL; left--) {
-        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
-            continue;
-        int n = snprintf(to, sizeof to, "%s/%s", folder, e->d_name);
-        if (n >= (int)sizeof to)
-            continue;
-        snprintf(what, 4096, "%s" SS_SANDBOX_WORK "/%s", base, e->d_name);
-        rc = symlink(to, what) ? errno : 0;
-    }
-    if (dir)
-        closedir(dir);
-    return rc;
-}
-
-/* Whether who has no rights may read the folder and the script. */
-static int is_open(const char *folder, const char *script)
-{
-    struct stat st, file;
-
-    return !stat(folder, &st) && !stat(script, &file) &&
-           (st.st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH) && (file.st_mode & S_IROTH);
-}
-
-/* Copies of the files in a folder that root alone may read; what is large is no script. */
-static int copy_folder(const char *base, const char *folder, char what[4096])
-{
-    int left = MAX_NEIGHBOURS, rc = make_path(base, folder, what);
-    DIR *dir = rc ? NULL : opendir(folder);
-    char from[4096];
-
-    for (struct dirent *e; dir && !rc && left > 0 && (e = readdir(dir)) != NULL; left--) {
-        struct stat st;
-        if (snprintf(from, sizeof from, "%s/%s", folder, e->d_name) >= (int)sizeof from || stat(from, &st) ||
-            !S_ISREG(st.st_mode) || st.st_size > MAX_COPY)
-            continue;
-        snprintf(what, 4096, "%s%s", base, from);
-        rc = ss_sandbox_copy(from, what);
-    }
-    if (dir)
-        closedir(dir);
-    return rc;
-}
-
-/* The script's folder, unless all of the machine were below it. */
-static int show_script(const struct ss_sandbox *box, const char *base, int as_root, char what[4096])
-{
-    const char *slash = strrchr(box->script, '/');
-    char folder[4096];
-
-    snprintf(folder, sizeof folder, "%.*s", (int)(slash - box->script), box->script);
-    if (!folder[0])
-        return 0;
-    int rc = as_root && !is_open(folder, box->script) ? copy_folder(base, folder, what)
-                                                      : show_folder(base, folder, what);
-    return rc ? rc : link_neighbours(base, folder, what);
-}
-
-static int limit(int what, rlim_t most)
-{
-    struct rlimit limit = {most, most};
-
-    return setrlimit((__rlimit_resource_t)what, &limit) ? errno : 0;
+    ss_copy(what, 4096, SS_SANDBOX_CALLS);
+    return rc ? rc : ss_sandbox_memory(what, MS_NOEXEC, "size=64m,nr_inodes=40000,mode=777");
 }
 
 /* A container may not have the user. */
@@ -309,14 +256,25 @@ static int become(uid_t user)
            (setresuid(user, user, user) && setresuid(NOBODY, NOBODY, NOBODY));
 }
 
-static int give_up_rights(int as_root)
+static int give_up_rights(int as_root, char what[4096])
 {
-    if (as_root && become((uid_t)as_root))
-        return errno;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct none[2] = {{0}};
+
+    ss_copy(what, 4096, "rights");
+    if ((as_root && become((uid_t)as_root)) || syscall(SYS_capset, &head, none) ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
         prctl(PR_SET_PDEATHSIG, SIGKILL)) /* new rights have cleared it */
         return errno;
-    return 0;
+    ss_copy(what, 4096, "filter of calls");
+    return ss_sandbox_filter();
+}
+
+static int limit(int what, rlim_t most)
+{
+    struct rlimit limit = {most, most};
+
+    return setrlimit((__rlimit_resource_t)what, &limit) ? errno : 0;
 }
 
 int ss_sandbox_limit(int trust)
@@ -325,38 +283,36 @@ int ss_sandbox_limit(int trust)
 
     rc = rc ? rc : limit(RLIMIT_FSIZE, 64 << 20);
     rc = rc ? rc : limit(RLIMIT_AS, (rlim_t)2 << 30);
-    rc = rc ? rc : limit(RLIMIT_NOFILE, 256);
-    return rc ? rc : limit(RLIMIT_CORE, 0);
+    return rc ? rc : limit(RLIMIT_NOFILE, 256);
 }
 
-int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root, char what[4096])
+int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
 {
-    static const char *const folders[] = {"/usr",       "/usr/lib",     "/usr/lib32",
-                                          "/usr/lib64", "/usr/libexec", "/usr/share",
-                                          "/lib",       "/lib32",       "/lib64"};
+    static const char root[] = "/tmp"; /* any folder: memory covers it in this namespace */
+    char folder[4096];
 
-    snprintf(what, 4096, "%s", base);
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-        mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, SIZE))
-        return errno;
-    int rc = ss_sandbox_tree(box, base, "", what);
-    rc = rc ? rc : make_path(base, "/usr", what);
-    for (size_t i = 1; i < SS_ARRAY_LEN(folders) && !rc; i++)
-        rc = show_folder(base, folders[i], what);
-    rc = rc ? rc : add_names(base, what);
-    rc = rc ? rc : add_devices(base, what);
-    rc = rc ? rc : show_script(box, base, as_root, what);
-    rc = rc ? rc : add_paths(box, base, what);
-    rc = rc ? rc : add_files(box, base, what);
-    rc = rc ? rc : protect(base, what);
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(box->script, '/') - box->script), box->script);
+    int only = !folder[0] || ss_has_word("/usr /home /dev", folder);
+    int from = open(folder[0] ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = from < 0 ? errno : 0;
+    ss_copy(what, 4096, rc ? folder : root);
+    umask(0);
+    rc = rc ? rc : ss_sandbox_memory(root, 0, "size=128m,nr_inodes=30000,mode=777");
+    rc = rc || !chdir(root) ? rc : errno;
+    rc = rc ? rc : ss_sandbox_tree(box, ".", "", what);
+    rc = rc ? rc : add_libraries(what);
+    rc = rc ? rc : add_devices(what);
+    rc = rc ? rc : add_processes(what);
+    rc = rc ? rc : copy_folder(from, box->script, only, as_root, what);
+    if (from >= 0)
+        close(from);
+    rc = rc ? rc : become_root();
+    rc = rc ? rc : add_names(what);
+    rc = rc ? rc : add_script(box->script, folder, only, what);
     if (rc)
         return rc;
-    snprintf(what, 4096, "%s", base);
-    ss_keep_counts(); /* there is no build folder inside */
-    if (chmod(base, 0777) || chdir(base) || syscall(SYS_pivot_root, ".", ".") || umount2(".", MNT_DETACH) ||
-        chdir("/"))
-        return errno;
-    (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-                NULL); /* a container may hide it: for process substitution alone */
-    return give_up_rights(as_root);
+    add_paths(box, what);
+    add_files(box, what);
+    rc = protect(what);
+    umask(022);
+    return rc ? rc : give_up_rights(as_root, what);
 }

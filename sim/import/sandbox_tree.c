@@ -175,7 +175,7 @@ static int make_folders(struct tree *t)
                                           "/home",          SS_SANDBOX_HOME,     "/tmp"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(folders); i++)
-        if (mkdir(at(t, folders[i], ""), 0777) || chmod(t->what, 0777))
+        if (mkdir(at(t, folders[i], ""), 0777))
             return errno;
     return 0;
 }
@@ -222,20 +222,21 @@ static int find_program(const char *name, size_t len, char path[4096])
     return 0;
 }
 
-int ss_sandbox_copy(const char *from, const char *to)
+int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode)
 {
     char block[65536];
-    int in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out = -1, bad = 0;
+    int out = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), bad = out < 0;
     ssize_t got = 0;
 
-    if (in < 0)
-        return 0;
-    out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-    while (out >= 0 && !bad && (got = read(in, block, sizeof block)) > 0)
-        bad = write(out, block, (size_t)got) != got;
-    bad |= out < 0 || got < 0 || fchmod(out, 0755);
-    int why = bad ? errno : 0;
-    close(in);
+    for (; !bad && most > 0; most -= (size_t)got) {
+        got = read(from, block, most < sizeof block ? most : sizeof block);
+        if (got <= 0)
+            break;
+        ssize_t put = write(out, block, (size_t)got);
+        bad = put != got;
+        errno = put >= 0 ? ENOSPC : errno;
+    }
+    int why = bad || got < 0 ? errno : 0;
     if (out >= 0)
         close(out);
     return why;
@@ -250,7 +251,12 @@ static int add_program(struct tree *t, const char *name, size_t len, const char 
         return 0;
     if (t->inside[0]) /* the machine's own file system is seen */
         return symlink(path, at(t, below, own)) ? errno : 0;
-    return ss_sandbox_copy(path, at(t, below, own));
+    int in = open(path, O_RDONLY | O_CLOEXEC);
+    if (in < 0) /* that may not be read */
+        return 0;
+    int rc = ss_sandbox_copy(in, AT_FDCWD, at(t, below, own), SIZE_MAX, 0755);
+    close(in);
+    return rc;
 }
 
 static int add_tools(struct tree *t)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -345,9 +348,42 @@ static void test_file_read(void)
     CU_ASSERT(strstr(e.file, "/none") && strstr(e.message, "No such file") && e.hint[0]);
     CU_ASSERT_EQUAL(ss_file_read(dir, 9, &text, &len, &e), SS_ERR_IO);
     CU_ASSERT(strstr(e.message, "directory") != NULL);
-    CU_ASSERT_EQUAL(ss_file_read("/dev/zero", 100000, &text, &len, &e), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(ss_file_fail(&e, "it", "read", ENOMEM), SS_ERR_NOMEM);
     CU_ASSERT(strstr(e.message, "cannot read: ") != NULL);
+}
+
+/* Devices, FIFOs and sockets are refused before they are opened, which of this FIFO would not end; a pipe that is open is read. */
+static void test_file_kinds(void)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), ends[2];
+    char *text = NULL, path[256];
+    struct ss_error e = {0};
+
+    CU_ASSERT_EQUAL(ss_file_read("/dev/zero", 1 << 20, &text, NULL, &e), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(e.message, "a device, not a file");
+    CU_ASSERT_EQUAL_FATAL(mkfifo(strcpy(path, in_dir("fifo")), 0600), 0);
+    CU_ASSERT_EQUAL(ss_file_read(path, 9, &text, NULL, &e), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(e.message, "a FIFO, not a file");
+    snprintf(at.sun_path, sizeof at.sun_path, "%.100s", in_dir("socket"));
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (const struct sockaddr *)&at, sizeof at), 0);
+    CU_ASSERT_EQUAL(ss_file_read(at.sun_path, 9, &text, NULL, &e), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(e.message, "a socket, not a file");
+    close(listener);
+    unlink(at.sun_path);
+    unlink(path);
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "piped", 5), 5);
+    close(ends[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(path, 9, &text, NULL, &e), 0);
+    CU_ASSERT_STRING_EQUAL(text, "piped");
+    free(text);
+    snprintf(path, sizeof path, "/dev/fd/../../..%.200s", in_dir("fifo"));
+    CU_ASSERT_EQUAL_FATAL(mkfifo(in_dir("fifo"), 0600), 0);
+    CU_ASSERT_EQUAL(ss_file_read(path, 9, &text, NULL, &e), SS_ERR_INPUT);
+    unlink(in_dir("fifo"));
+    close(ends[0]);
 }
 
 static int count_files(void)
@@ -611,6 +647,7 @@ SUITE(base)
                            {"no dependence on locale", test_locale},
                            {"plain numbers", test_numbers},
                            {"files are read", test_file_read},
+                           {"what is no file is not", test_file_kinds},
                            {"files are written whole or not at all", test_file_write},
                            {"devices, links, full disks", test_file_write_special},
                            {"two names of one output", test_same_target},

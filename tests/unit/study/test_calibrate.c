@@ -298,7 +298,6 @@ static void test_fits_nvls(void)
         double s = ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node);
         n = nccl_add(text, sizeof text, n, bytes, s, 1.75 * bytes);
     }
-    ss_platform_free(p);
     opt.nccl = write_text("nccl.txt", text);
     CU_ASSERT_EQUAL_FATAL(ss_calibrate(&opt, &c, &err), 0);
     CU_ASSERT_EQUAL_FATAL(c->nprops, 4);
@@ -322,6 +321,7 @@ static void test_fits_nvls(void)
     CU_ASSERT(c->props[0].determined);
     CU_ASSERT(!c->props[2].determined && c->props[2].after < c->props[2].before);
     ss_calibration_free(c);
+    ss_platform_free(p);
 }
 
 /* ---- training logs ---- */

@@ -55,7 +55,9 @@ int ss_file_fail(struct ss_error *err, const char *path, const char *what, int e
 /* errno's value of a stream that has ferror(): the error may be old, so it is asked for once more by a byte that nobody reads, for
  * what was written is incomplete. EIO where nothing says why. */
 int ss_file_why(FILE *stream);
-/* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. */
+/* Reads a whole file (at most max_bytes), NUL-terminated; caller frees *out. "-" is stdin. Devices, FIFOs and sockets are refused with
+ * SS_ERR_INPUT before they are opened, folders with SS_ERR_IO; a pipe that this process has ("/dev/stdin", "/dev/fd/63" of a shell's
+ * "<(...)") is read. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file.
  * Begin returns the stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody

@@ -2,16 +2,18 @@
 /*
  * Runs a launch script by a real shell where it can harm nothing, and tells which programs it called.
  *
- * The script sees a file system of its own: an empty one in memory, with the libraries of the machine, the script's folder (both
- * read-only) and one folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux),
- * no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs are in PATH: text tools, which
- * are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun, mpirun ...), which run what they
- * were given. Any other name does nothing and is recorded as that.
+ * The script sees a file system of its own in memory: the libraries of the machine, read-only, a copy of the script's folder and one
+ * folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux), a filter of calls
+ * of the kernel, no descriptors and no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs
+ * are in PATH: text tools, which are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun,
+ * mpirun ...), which run what they were given. Any other name does nothing and is recorded as that.
  */
 #ifndef SS_IMPORT_SANDBOX_H
 #define SS_IMPORT_SANDBOX_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
@@ -59,11 +61,11 @@ void ss_calls_free(struct ss_calls *calls);
 
 /* ---- sandbox_tree.c: the file system of the script ---- */
 
-/* Fills the folder `base` with programs and devices. `inside` is the path under which the script will see it: "" in a root of its
+/* Fills the folder `base` with programs. `inside` is the path under which the script will see it: "" in a root of its
  * own. Returns 0, or errno with *what, the path that could not be made. */
 int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096]);
-/* Copies a file, which everybody may then read and run. One that may not be read is left out. Returns 0 or errno. */
-int ss_sandbox_copy(const char *from, const char *to);
+/* Makes a new file in the folder (a descriptor) of at most `most` bytes that `from` still has. Returns 0 or errno. */
+int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode);
 /* Folders of the tree, below `inside`. */
 #define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
 #define SS_SANDBOX_REAL "/.stepsim/real"
@@ -73,11 +75,37 @@ int ss_sandbox_copy(const char *from, const char *to);
 #define SS_SANDBOX_WORK "/launch"
 #define SS_SANDBOX_HOME "/home/user"
 
+/* ---- sandbox_mount.c: mounts ---- */
+
+/* Keeps mounts of this process and the machine apart. A kernel that lacks namespaces of mounts or is older than 5.12 fails here. Returns 0 or
+ * errno. */
+int ss_sandbox_own_mounts(void);
+/* Memory with a file system at the path, with the flags of mount(2) and the options of tmpfs. Returns 0 or errno. */
+int ss_sandbox_memory(const char *path, unsigned long flags, const char *options);
+/* Shows a folder, with what is mounted in it, or a file at another path, where it cannot be removed. Attributes are those of
+ * mount_setattr(2) and hold from the mount's first moment on. Returns 0 or errno. */
+int ss_sandbox_show(const char *from, const char *to, uint64_t attributes);
+#define SS_SANDBOX_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+/* Shows a regular file of the folder `from` in the folder `to` (descriptors), read-only; what is none is left out. Returns 0 or errno. */
+int ss_sandbox_show_file(int from, int to, const char *name);
+
+/* ---- sandbox_folder.c: the script's folder ---- */
+
+/* Copies files, links and folders of the folder `from` to the empty one `to` (descriptors): the script, and unless `only` what is beside
+ * and below it, at most 5,000 entries, the near ones first. Large files are shown as mounts. all = 0: only what everybody may read.
+ * Returns 0, or errno with *what, the name that could not be made. */
+int ss_sandbox_copy_folder(int from, int to, const char *script, int only, int all, char what[4096]);
+
+/* ---- sandbox_filter.c ---- */
+
+/* Refuses this process and those that it starts sockets of other kinds than the Internet's, namespaces, keys, locks and more. It may gain no
+ * rights any more (PR_SET_NO_NEW_PRIVS). Returns 0 or errno. */
+int ss_sandbox_filter(void);
+
 /* ---- sandbox_root.c: a root of its own ---- */
 
-/* In a child that has its own mounts: makes `base` the root, with the tree, and gives all rights up. Returns 0, or errno with
- * *what. */
-int ss_sandbox_enter(const struct ss_sandbox *box, const char *base, int as_root, char what[4096]);
+/* In a child that has its own mounts: makes the root, with the tree, and gives all rights up. Returns 0, or errno with *what. */
+int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096]);
 /* Gives the calling process namespaces of its own. *as_root: where the user is root of this machine, the user that
  * the script gets; else 0. Returns 0 or errno. */
 int ss_sandbox_unshare(int *as_root);
