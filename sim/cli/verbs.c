@@ -262,7 +262,7 @@ static const struct cli_command commands[] = {
      "--microbench alone, without --platform, fits nothing and holds every row against its prediction.",
      NULL,
      "stepsim calibrate --platform h800 --rows runs --prop ss.gemm.efficiency.fp8=0.4:0.8 \\\n"
-     "    --prop ss.nvlink.efficiency --leave-out model -o mine.xml"},
+     "    --prop ss.fabric.efficiency --leave-out model -o mine.xml"},
     {"doctor", "what works here: data, engines, libraries, and a self-test",
      "Looks for the data and the modules, tells the versions of libraries, whether launch scripts can run in "
      "a "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each member sends a share to every other: with q members a node (q-1)/n of each one's buffer stays there and (n-q)/n
- * leaves it. As flows every pair is one, on its own route. On rails NVLink carries more than what stays: of what leaves,
+ * leaves it. As flows every pair is one, on its own route. On rails the fabric carries more than what stays: of what leaves,
  * what goes to the places of the q-1 others is handed to them first (PXN), so in all (q-1)/q. */
 #include <math.h>
 

@@ -81,7 +81,7 @@ double ss_hop_part(int hop, const struct ss_group_shape *g, int j)
 double ss_collective_sm_share(const struct ss_stack *stack, const struct ss_card *card,
                               const struct ss_group_shape *g)
 {
-    return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_nvlink) / card->sm_count);
+    return fmin(0.5, (g->nodes > 1 ? stack->comm_sms_nic : stack->comm_sms_fabric) / card->sm_count);
 }
 
 double ss_sm_share_taken(const struct ss_card *card, double share, double gemms)

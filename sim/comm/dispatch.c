@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two stages of DeepEP and HybridEP: a token crosses to each of its other nodes once, from a GPU to that at the same
- * place there, and goes on over NVLink to the GPUs of its experts. Both stages run as a pipeline, so the slower one
+ * place there, and goes on over the fabric to the GPUs of its experts. Both stages run as a pipeline, so the slower one
  * counts. Combine goes the same way back. */
 #include <math.h>
 
 #include "comm/collective.h"
 
-/* The rate of copies over that of NCCL's collectives: SMs that feed NVLink more slowly than it could take hold it for longer. */
+/* The rate of copies over that of NCCL's collectives: SMs that feed the fabric more slowly than it could take hold it for longer. */
 static double fed_share(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    double links = net->exchange_busbw > 0 ? net->exchange_busbw / net->nvlink_busbw : 1;
+    double links = net->exchange_busbw > 0 ? net->exchange_busbw / net->fabric_busbw : 1;
     return net->dispatch_rate > 0 ? fmin(links, net->dispatch_rate / ss_near_busbw(net, g)) : links;
 }
 
-/* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over NVLink,
+/* Where chunks are large the stages are no smooth pipeline. Behind the last chunk that comes over NICs what it holds goes on over the fabric,
  * of the last round what each node's tokens have; a combine collects the first round before anything leaves, too. */
 static double apart(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)
 {
@@ -29,7 +29,7 @@ enum { NEAR_KERNELS = 4, FAR_KERNELS = 5 };
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
-    return (struct ss_traffic){.latency = net->nvlink_step + (g->nodes > 1 ? net->nic_step : 0) +
+    return (struct ss_traffic){.latency = net->fabric_step + (g->nodes > 1 ? net->nic_step : 0) +
                                           apart(net, kind, bytes, g) +
                                           net->dispatch_kernels * (g->nodes > 1 ? FAR_KERNELS : NEAR_KERNELS),
                                .intra = bytes * g->spread.copies / fed_share(net, g),

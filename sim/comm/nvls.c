@@ -8,7 +8,7 @@ static int applies(const struct ss_net *net, const struct ss_group_shape *g)
     return net->nvls_busbw > 0 && g->nodes == 1;
 }
 
-/* In bytes at the busbw of NVLink. */
+/* In bytes at the busbw of the fabric. */
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {

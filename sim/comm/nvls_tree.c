@@ -12,7 +12,7 @@ static int applies(const struct ss_net *net, const struct ss_group_shape *g)
            g->per_node > 1;
 }
 
-/* In bytes at the busbw of NVLink and of NICs. */
+/* In bytes at the busbw of the fabric and of NICs. */
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {

@@ -32,9 +32,9 @@ static struct ss_traffic carried(const struct ss_net *net, int ring, double sent
     /* with one rank a node nothing hides a ring's steps: they take what a tree's do */
     double far_step = (g->per_node == 1 ? f->tree : latency)[SS_LATENCY_FAR];
     if (protocol == SS_PROTOCOL_LL || g->nodes > 1) /* no slow start, or the NICs hide it */
-        own.nvlink_half = 0;
+        own.fabric_half = 0;
     double steps = net->launch + latency[SS_LATENCY_ONCE] +
-                   near * latency[SS_LATENCY_NEAR] * net->nvlink_step / net->library->step +
+                   near * latency[SS_LATENCY_NEAR] * net->fabric_step / net->library->step +
                    far * (far_step + net->nccl_fabric + (protocol == SS_PROTOCOL_LL ? 0 : net->nccl_far));
     struct ss_traffic t = ss_traffic(&own, factor, steps, bytes, g);
     t.intra *= wire(f, 1, ss_near_busbw(net, g), protocol == SS_PROTOCOL_LL ? net->ll_busbw : 0);
@@ -52,7 +52,7 @@ struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sen
     struct ss_traffic best;
     double seconds = INFINITY;
     if (!net->nccl)
-        return ss_traffic(net, factor, near * net->nvlink_step + far * net->nic_step, bytes, g);
+        return ss_traffic(net, factor, near * net->fabric_step + far * net->nic_step, bytes, g);
     memset(own.stretch, 0, sizeof own.stretch);
     for (int p = 0; p < SS_PROTOCOL_COUNT; p++) {
         if (!(net->library->protocol[p].line > 0) ||

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One step of a ring that the caller drives, as ring attention does: each member sends its buffer to the next one, by
- * NVLink or its NIC. */
+ * the fabric or its NIC. */
 #include <math.h>
 
 #include "comm/collective.h"
 
 static double latency(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return g->nodes > 1 ? net->nic_step : net->nvlink_step;
+    return g->nodes > 1 ? net->nic_step : net->fabric_step;
 }
 
 static double seconds(const struct ss_net *net, int kind, double bytes, const struct ss_group_shape *g)

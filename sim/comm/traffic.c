@@ -21,12 +21,12 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     const struct ss_card *card = ss_platform_card(p);
     memset(net, 0, sizeof *net);
     net->library = ss_platform_library(p);
-    net->nvlink_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_efficiency;
-    net->exchange_busbw = ss_platform_nvlink_bandwidth(p) * card->nvlink_exchange;
-    net->nvlink_step = card->nvlink_latency;
-    net->nvlink_half = card->nvlink_half_size;
+    net->fabric_busbw = ss_platform_fabric_bandwidth(p) * card->fabric_efficiency;
+    net->exchange_busbw = ss_platform_fabric_bandwidth(p) * card->fabric_exchange;
+    net->fabric_step = card->fabric_latency;
+    net->fabric_half = card->fabric_half_size;
     if (ss_net_has(net, SS_LIBRARY_NVLS))
-        net->nvls_busbw = ss_platform_nvlink_bandwidth(p) * card->nvls_efficiency;
+        net->nvls_busbw = ss_platform_fabric_bandwidth(p) * card->nvls_efficiency;
     net->nvls_latency = card->nvls_latency;
     net->nic_busbw = ss_platform_nic_bandwidth(p) * card->nic_efficiency;
     net->nic_step = card->nic_latency;
@@ -44,11 +44,11 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->gpus_per_node = ss_platform_gpus_per_node(p);
     net->host_gpus = ss_platform_file_gpus(p);
     net->nics_per_node = ss_platform_nics_per_node(p);
-    net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->nvlink_busbw > 0 &&
+    net->rails = ss_platform_get(p, SS_PROP_NODES_PER_LEAF) > 0 && net->fabric_busbw > 0 &&
                  net->nics_per_node == net->gpus_per_node;
     net->dispatch_sms = DEEPEP_SMS;
-    if (net->nvlink_busbw <= 0) /* no NVLink: GPUs of a node talk over PCIe */
-        net->nvlink_busbw = card->pcie_bandwidth;
+    if (net->fabric_busbw <= 0) /* no fabric: GPUs of a node talk over PCIe */
+        net->fabric_busbw = card->pcie_bandwidth;
 }
 
 double ss_dispatch_sms(const struct ss_job *job)
@@ -76,8 +76,8 @@ void ss_net_user_buffers(struct ss_net *net, double busbw)
 {
     if (!(busbw > 0))
         return;
-    net->nvlink_busbw *= busbw;
-    net->nvlink_half = 0;
+    net->fabric_busbw *= busbw;
+    net->fabric_half = 0;
     net->nccl = 0;
 }
 
@@ -90,7 +90,7 @@ double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g)
 {
     int members = g->few > 0 ? g->few : g->per_node;
     /* benchmarks on larger nodes are priced, too */
-    return net->nvlink_busbw * (members > 1 ? fmin(1, (members - 1.) / (net->gpus_per_node - 1)) : 1);
+    return net->fabric_busbw * (members > 1 ? fmin(1, (members - 1.) / (net->gpus_per_node - 1)) : 1);
 }
 
 double ss_pair_busbw(const struct ss_net *net)
@@ -101,7 +101,7 @@ double ss_pair_busbw(const struct ss_net *net)
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g)
 {
-    double start = g->per_node > 1 ? factor * fmin(bytes, net->nvlink_half) / ss_near_busbw(net, g) : 0;
+    double start = g->per_node > 1 ? factor * fmin(bytes, net->fabric_half) / ss_near_busbw(net, g) : 0;
     return (struct ss_traffic){.latency = steps + start,
                                .intra = factor * bytes,
                                .inter = factor * bytes,
@@ -117,7 +117,7 @@ double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const s
     return t.latency + slowest;
 }
 
-/* Seconds a byte on the slower of NVLinks, which are fed at a share of their rate, and what is behind the NICs. */
+/* Seconds a byte on the slower of links of the fabric, which are fed at a share of their rate, and what is behind the NICs. */
 static double slower(const struct ss_exchange_rate *p, double fed)
 {
     return fmax(p->near / fed, p->far);
@@ -154,5 +154,5 @@ double ss_ring_far(const struct ss_group_shape *g)
 double ss_ring_latency(const struct ss_net *net, const struct ss_group_shape *g)
 {
     double far = ss_ring_far(g);
-    return (g->n - 1 - far) * net->nvlink_step + far * net->nic_step;
+    return (g->n - 1 - far) * net->fabric_step + far * net->nic_step;
 }

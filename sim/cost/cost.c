@@ -185,7 +185,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
         return;
     t->regather = !t->column || c->stack->saves_gathered <= 0;
     if (t->overlap && c->tp.nodes == 1)
-        t->user_buffers = c->stack->tp_overlap_busbw / c->card->nvlink_efficiency;
+        t->user_buffers = c->stack->tp_overlap_busbw / c->card->fabric_efficiency;
     /* What is scattered in pieces is one GEMM's; a gradient of several layers' common input is their sum, which NCCL scatters. */
     t->scatter_buffers = t->column && t->piece > 0 ? 0 : t->user_buffers;
     ss_net_user_buffers(&net, t->user_buffers);

@@ -130,7 +130,7 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     }
 }
 
-/* Buffers that DeepEP registers for a group of `ranks`, in bytes: queues of tokens by channel (two SMs) and peer, over NVLink
+/* Buffers that DeepEP registers for a group of `ranks`, in bytes: queues of tokens by channel (two SMs) and peer, over the fabric
  * inside the node, and between nodes to send and to receive (deepseek-ai/DeepEP csrc/config.hpp, lengths of deep_ep/buffer.py).
  * Tokens are of 16 bit, as Megatron asks for, and bring their source, and up to 128 experts, weights and scales. */
 double ss_memory_deepep(int ranks, double hidden, int sms)

@@ -89,6 +89,7 @@ static void note_inputs(struct ss_capacity *c, const struct site *s)
     ss_copy(c->model, sizeof c->model,
             s->asked.job.model_ref[0] ? s->asked.job.model_ref : "the model of its flags");
     ss_copy(c->card, sizeof c->card, card->name);
+    ss_copy(c->fabric, sizeof c->fabric, ss_platform_fabric(s->platform));
     c->asked_batch = s->asked.job.global_batch;
     c->gpu_w = card->power;
     c->idle = card->power_idle;

@@ -144,14 +144,15 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
     }
     snprintf(range, sizeof range, "%s-%s", digits(p->time_s.low / DAY, false, lo),
              digits(p->time_s.high / DAY, false, hi));
-    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s\n", p->nodes, p->gpus,
+    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s%s%s\n", p->nodes, p->gpus,
             p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
             digits(p->time_s.value / DAY, false, d), isnan(p->time_s.low) ? "-" : range,
             digits(p->gpu_hours.value, true, hours), 100 * p->goodput,
             digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd),
             ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
             i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "",
-            p->straddles ? ", groups on two NVLink domains" : "");
+            p->straddles ? ", groups on two " : "", p->straddles ? c->fabric : "",
+            p->straddles ? " domains" : "");
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)

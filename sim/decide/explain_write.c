@@ -72,19 +72,27 @@ static void write_largest(const struct ss_explanation *x, FILE *out)
             100 * x->term[next] / x->side.summary.iteration_s);
 }
 
+/* Words of an elasticity, with the fabric by its own name. */
+static const char *words_of(int e, const char *fabric, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s%s", e == SS_ELASTICITY_FABRIC ? fabric : "",
+             e == SS_ELASTICITY_FABRIC ? " " : "", ss_elasticity_words(e));
+    return buf;
+}
+
 /* What sets the pace, what would be left without communication or bubble, a better split, and free memory. */
-static void write_sentences(const struct ss_explanation *x, FILE *out)
+static void write_sentences(const struct ss_explanation *x, const char *fabric, FILE *out)
 {
     const struct ss_summary *u = &x->side.summary;
     double waits = u->bubble_fraction + u->imbalance_fraction + u->spread_fraction;
-    char a[32], b[32];
+    char a[32], b[32], words[64];
     int pace = 0;
 
     for (int e = 1; e < SS_ELASTICITIES; e++)
         if (!(fabs(x->elasticity[e]) <= fabs(x->elasticity[pace])))
             pace = isnan(x->elasticity[e]) ? pace : e;
     if (fabs(x->elasticity[pace]) >= 0.5)
-        fprintf(out, "What sets the pace: %s.\n", ss_elasticity_words(pace));
+        fprintf(out, "What sets the pace: %s.\n", words_of(pace, fabric, words, sizeof words));
     fprintf(out, "With all communication hidden it could take %s, without bubble and waiting %s, at best.\n",
             ss_text_time(u->iteration_s - u->exposed_s, a, sizeof a),
             ss_text_time(u->iteration_s * (1 - waits), b, sizeof b));
@@ -101,14 +109,16 @@ static void write_sentences(const struct ss_explanation *x, FILE *out)
                 u->reason);
 }
 
-static void write_elasticities(const double *percent, FILE *out)
+static void write_elasticities(const double *percent, const char *fabric, FILE *out)
 {
+    char words[64];
+
     fputs("\nOne per cent more of              changes the time by\n", out);
     for (int e = 0; e < SS_ELASTICITIES; e++)
         if (isnan(percent[e]))
-            fprintf(out, "  %-32s %8s\n", ss_elasticity_words(e), "-");
+            fprintf(out, "  %-32s %8s\n", words_of(e, fabric, words, sizeof words), "-");
         else
-            fprintf(out, "  %-32s %+8.3f %%\n", ss_elasticity_words(e),
+            fprintf(out, "  %-32s %+8.3f %%\n", words_of(e, fabric, words, sizeof words),
                     fabs(percent[e]) < 5e-4 ? 0.0 : percent[e]);
 }
 
@@ -156,16 +166,17 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
 static int write_text(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
                       struct ss_error *err)
 {
+    const char *fabric = ss_platform_fabric(run->plan->platform);
     struct ss_notes warnings = {0};
 
     write_answer(&x->side.summary, out);
     ss_text_job(run->plan, out);
     write_terms(x, out);
     write_largest(x, out);
-    write_sentences(x, out);
+    write_sentences(x, fabric, out);
     ss_text_parts(run, out);
     ss_text_kernels(run, out);
-    write_elasticities(x->elasticity, out);
+    write_elasticities(x->elasticity, fabric, out);
     write_advice(x, out);
     int rc = ss_side_warn(run, &warnings, err);
     ss_text_notes("Warnings", &warnings, 20, out);

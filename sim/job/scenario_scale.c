@@ -10,7 +10,7 @@
 #define PEAKS                                                                                                \
     "ss.peak. ss.strided_rate" /* rates of what SMs compute; a word that ends in a dot: all behind it */
 #define LATENCIES                                                                                            \
-    "ss.nvlink.step_latency ss.nvls.latency ss.nic.step_latency ss.nccl.net_latency ss.nvlink.latency "      \
+    "ss.fabric.step_latency ss.nvls.latency ss.nic.step_latency ss.nccl.net_latency ss.fabric.latency "      \
     "ss.nic.latency ss.uplink.latency"
 #define LAUNCHES "ss.kernel_latency ss.host.operator ss.host.grouped_gemm"
 

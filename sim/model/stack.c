@@ -83,6 +83,12 @@ static int check_attrs(const char *file, const struct ss_xml_node *node, const c
     return SS_OK;
 }
 
+static int same_prop(const char *id, const char *other)
+{
+    return !strcmp(id, other) || (ss_prop_find(id, SS_OF_STACK) >= 0 &&
+                                  ss_prop_find(id, SS_OF_STACK) == ss_prop_find(other, SS_OF_STACK));
+}
+
 /* The same prop for the same card twice is a mistake; quadratic, but stacks are short. */
 static int check_repeated(const char *file, const struct ss_xml_node *node, struct ss_error *err)
 {
@@ -90,7 +96,7 @@ static int check_repeated(const char *file, const struct ss_xml_node *node, stru
 
     for (const struct ss_xml_node *p = node->parent->first_child; p != node; p = p->next) {
         const char *other = ss_xml_attr(p, "card");
-        if (!strcmp(id, ss_xml_attr(p, "id")) && (card ? other && !strcmp(card, other) : !other))
+        if (same_prop(id, ss_xml_attr(p, "id")) && (card ? other && !strcmp(card, other) : !other))
             return ss_fail(err, SS_ERR_INPUT, file, node->line, "%s is given twice, first in line %d", id,
                            p->line);
     }

@@ -104,10 +104,30 @@ const struct ss_prop *ss_prop_at(int index)
     return index >= 0 && index < SS_PROP_COUNT ? &props[index] : NULL;
 }
 
+static const struct {
+    int prop;
+    const char *id;
+} aliases[] = {
+#define X(sym, other) {SS_PROP_##sym, other},
+    SS_PROP_ALIASES(X)
+#undef X
+};
+
+const char *ss_prop_key(int index)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(aliases); i++)
+        if (aliases[i].prop == index)
+            return aliases[i].id;
+    return props[index].id;
+}
+
 int ss_prop_find(const char *id, int owners)
 {
     if (!id || strncmp(id, "ss.", 3) != 0)
         return -1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(aliases); i++)
+        if ((props[aliases[i].prop].owner & owners) != 0 && strcmp(aliases[i].id, id) == 0)
+            return aliases[i].prop;
     const char *name = id + 3;
     int first = owners & SS_OF_PLATFORM ? 0 : SS_PROP_PLATFORM_COUNT;
     int end = owners & SS_OF_STACK ? SS_PROP_COUNT : SS_PROP_PLATFORM_COUNT;

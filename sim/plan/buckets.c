@@ -388,7 +388,7 @@ int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     int index, status;
     double step =
-        plan->world_size > ss_platform_gpus_per_node(plan->platform) ? b->net.nic_step : b->net.nvlink_step;
+        plan->world_size > ss_platform_gpus_per_node(plan->platform) ? b->net.nic_step : b->net.fabric_step;
     for (int c = 0; c < plan->nclasses; c++)
         plan->classes[c].norm = -1;
     if (!ss_plan_asks_barrier(plan->job, plan->stack))

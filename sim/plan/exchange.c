@@ -14,7 +14,7 @@ struct ss_rails ss_rails(const struct ss_platform *p)
 {
     struct ss_rails r = {.gpus = ss_platform_gpus_per_node(p)};
     int per_leaf = (int)ss_platform_get(p, SS_PROP_NODES_PER_LEAF);
-    if (per_leaf > 0 && ss_platform_nvlink_bandwidth(p) > 0) {
+    if (per_leaf > 0 && ss_platform_fabric_bandwidth(p) > 0) {
         r.n = ss_platform_nics_per_node(p);
         r.per_leaf = per_leaf;
     }
@@ -39,7 +39,8 @@ enum { UP, DOWN, WAYS };
 
 int ss_rail_links_init(struct ss_rail_links *l, const struct ss_platform *p)
 {
-    *l = (struct ss_rail_links){.rails = ss_rails(p), .nodes = ss_platform_nodes(p)};
+    *l = (struct ss_rail_links){
+        .rails = ss_rails(p), .nodes = ss_platform_nodes(p), .fabric_word = ss_platform_fabric_word(p)};
     if (l->rails.n == 0)
         return SS_OK;
     l->places = l->nodes + (l->nodes - 1) / l->rails.per_leaf + 1;
@@ -64,7 +65,7 @@ void ss_rail_links_free(struct ss_rail_links *l)
 int ss_rail_link_kind(const struct ss_rail_links *l, int link)
 {
     if (link >= l->n)
-        return SS_LINK_NVLINK;
+        return SS_LINK_FABRIC;
     return link < WAYS * l->nodes * l->rails.n ? SS_LINK_NIC : SS_LINK_UPLINK;
 }
 
@@ -80,7 +81,7 @@ void ss_rail_link_name(const struct ss_rail_links *l, int link, char name[64])
 {
     int place = link / WAYS / l->rails.n, leaf = place >= l->nodes, gpu = (link - l->n) / WAYS;
     if (link >= l->n) {
-        snprintf(name, 64, "nvlink-%d-%d.%s", gpu / l->rails.gpus, gpu % l->rails.gpus,
+        snprintf(name, 64, "%s-%d-%d.%s", l->fabric_word, gpu / l->rails.gpus, gpu % l->rails.gpus,
                  link % WAYS == UP ? "up" : "down");
         return;
     }
@@ -176,9 +177,9 @@ void ss_rail_links_visit(struct ss_rail_links *l, const struct ss_exchange *e, s
     count_members(l, e, 1);
 }
 
-/* ---- NVLinks ---- */
+/* ---- the fabric ---- */
 
-static void visit_nvlink(const struct ss_rail_links *l, int gpu, double up, double down,
+static void visit_fabric(const struct ss_rail_links *l, int gpu, double up, double down,
                          ss_pairs_visitor visit, void *ctx)
 {
     if (up > 0)
@@ -194,7 +195,7 @@ void ss_rail_links_visit_near(struct ss_rail_links *l, const struct ss_exchange 
     for (int i = 0; i < e->n; i++) {
         int node = place_of(l, e->gpus[i], 0);
         double row = part_of(e, ROW, i), col = part_of(e, COL, i);
-        visit_nvlink(l, e->gpus[i], row * (*inside_of(l, COL, node) - col),
+        visit_fabric(l, e->gpus[i], row * (*inside_of(l, COL, node) - col),
                      col * (*inside_of(l, ROW, node) - row), visit, ctx);
     }
     count_members(l, e, 1);
@@ -205,7 +206,7 @@ static void visit_handed(const struct ss_rail_links *l, int node, int gpu, ss_pa
 {
     int rail = rail_of(&l->rails, gpu);
     double others = *inside_of(l, ROW, node) - *rail_at(l, ROW, node, rail);
-    visit_nvlink(l, gpu, 0, others * (*column_at(l, l->nodes, gpu) - *column_at(l, node, gpu)), visit, ctx);
+    visit_fabric(l, gpu, 0, others * (*column_at(l, l->nodes, gpu) - *column_at(l, node, gpu)), visit, ctx);
 }
 
 void ss_rail_links_visit_handed(struct ss_rail_links *l, const struct ss_exchange *e, ss_pairs_visitor visit,
@@ -217,7 +218,7 @@ void ss_rail_links_visit_handed(struct ss_rail_links *l, const struct ss_exchang
         int gpu = e->gpus[i], node = place_of(l, gpu, 0), rail = rail_of(&l->rails, gpu);
         double elsewhere = *inside_of(l, COL, l->places) - *inside_of(l, COL, node);
         double on_rail = *rail_at(l, COL, l->places, rail) - *rail_at(l, COL, node, rail);
-        visit_nvlink(l, gpu, part_of(e, ROW, i) * (elsewhere - on_rail), 0, visit, ctx);
+        visit_fabric(l, gpu, part_of(e, ROW, i) * (elsewhere - on_rail), 0, visit, ctx);
         for (int k = 0; k < l->rails.gpus && l->seen[node] != l->stamp; k++)
             visit_handed(l, node, node * l->rails.gpus + k, visit, ctx);
         l->seen[node] = l->stamp;

@@ -16,6 +16,12 @@
 static void note_guesses(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
+    if (ss_has_word(ss_platform_assumed(plan->platform), "attention.flash.forward"))
+        ss_notes_add(
+            &plan->guessed,
+            "attention on %s: the stack has no kernel that was measured on it, and takes the shares of "
+            "the peak of other cards",
+            ss_platform_card(plan->platform)->name);
     if (job->seq_length / job->cp < 1024 || job->seq_length > 32768)
         ss_notes_add(&plan->guessed,
                      "attention over %d tokens, %d a rank: rates are calibrated at 2048 to 8192 a rank and "

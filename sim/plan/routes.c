@@ -158,14 +158,14 @@ static void cross(const struct routing *b, struct route *route, int link)
     route->link[route->n++] = link;
 }
 
-/* Up one NVLink and down another: all NVLinks of a GPU are one link there. */
+/* Up one link of the fabric and down another: all fabric links of a GPU are one link there. */
 static int by_switch(const struct routing *b, const struct ss_route *way)
 {
-    return way->nlinks == 2 && link_kind(b, way->link[0]) == SS_LINK_NVLINK &&
-           link_kind(b, way->link[1]) == SS_LINK_NVLINK;
+    return way->nlinks == 2 && link_kind(b, way->link[0]) == SS_LINK_FABRIC &&
+           link_kind(b, way->link[1]) == SS_LINK_FABRIC;
 }
 
-/* Goes on from one GPU to another. On one node of a file that writes each link, where it is not up one NVLink and down another (PCIe), it
+/* Goes on from one GPU to another. On one node of a file that writes each link, where it is not up one link of the fabric and down another (PCIe), it
  * also takes the GPUs' ports, which stand for all their links; a ring takes nothing else, for it uses all of
  * these alike. */
 static void go(const struct routing *b, struct route *route, int from, int to, int ring)
@@ -186,7 +186,7 @@ static void go(const struct routing *b, struct route *route, int from, int to, i
 }
 
 /* Around a failed link: over another GPU of the source's node, of the target's, or of both (what leaves by its
- * NIC gets there over NVLink, as NCCL does). The first route that works, in the order of the GPUs. */
+ * NIC gets there over the fabric, as libraries do). The first route that works, in the order of the GPUs. */
 static int go_around(const struct routing *b, struct route *route, int from, int to)
 {
     int g = b->gpus, source = from / g * g, target = to / g * g;
@@ -251,7 +251,8 @@ static int check_ports(const struct routing *b, int gpu)
                                        "%s is one of several links of GPU %d of node %d, over all of which "
                                        "collectives go: one slow or failed among them is not modelled",
                                        link.name, gpu % b->gpus, node),
-                               "slow all of them, as nvlinks-%d-%d", node, gpu % b->gpus);
+                               "slow all of them, as %ss-%d-%d", ss_platform_fabric_word(b->plan->platform),
+                               node, gpu % b->gpus);
             }
     }
     return SS_OK;

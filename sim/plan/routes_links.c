@@ -11,7 +11,7 @@
 double ss_link_efficiency(const struct ss_plan *plan, int kind)
 {
     const struct ss_card *card = ss_platform_card(plan->platform);
-    return kind == SS_LINK_NVLINK ? card->nvlink_efficiency : card->nic_efficiency;
+    return kind == SS_LINK_FABRIC ? card->fabric_efficiency : card->nic_efficiency;
 }
 
 void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int link, struct ss_link *out)
@@ -20,9 +20,9 @@ void ss_routes_link(const struct ss_plan *plan, const struct ss_routes *r, int l
         ss_platform_link(plan->platform, link, out);
     } else {
         int gpus = ss_platform_gpus_per_node(plan->platform), gpu = (link - r->nplatform) / 2;
-        snprintf(out->name, sizeof out->name, "nvlinks-%d-%d.%s", gpu / gpus, gpu % gpus,
-                 (link - r->nplatform) % 2 ? "down" : "up");
-        out->kind = SS_LINK_NVLINK;
+        snprintf(out->name, sizeof out->name, "%ss-%d-%d.%s", ss_platform_fabric_word(plan->platform),
+                 gpu / gpus, gpu % gpus, (link - r->nplatform) % 2 ? "down" : "up");
+        out->kind = SS_LINK_FABRIC;
         out->latency = 0;
     }
     out->bandwidth = r->bandwidth[ss_symmetry_link_at(&r->symmetry, link)];
@@ -91,9 +91,10 @@ static int slow_down(const struct build *b, const struct ss_slow_link *slow)
     return ss_hint(
         b->err,
         ss_fail(b->err, SS_ERR_CONFIG, NULL, 0, "the platform has no link '%s' to slow down", slow->name),
-        "links of our platforms are named nvlink-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL%s",
+        "links of our platforms are named %s-NODE-GPU, nic-NODE-NIC and uplink-LEAF-RAIL%s",
+        ss_platform_fabric_word(b->plan->platform),
         ss_platform_joined_nodes(b->plan->platform) > 1
-            ? "; NODE is an NVLink domain here, and GPU and NIC count through all of its nodes"
+            ? "; NODE is a domain of the fabric here, and GPU and NIC count through all of its nodes"
             : "");
 }
 
@@ -116,7 +117,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
     for (int i = 0; i < r->nlinks; i++) {
         int kind, link = ss_symmetry_link(&r->symmetry, i);
         if (link >= r->nplatform) {
-            r->bandwidth[i] = net->nvlink_busbw;
+            r->bandwidth[i] = net->fabric_busbw;
             continue;
         }
         ss_platform_link_facts(plan->platform, link, &kind, &r->bandwidth[i]);

@@ -18,7 +18,7 @@ static double own_share(const struct ss_sharing *s, const struct ss_group_shape 
     const struct ss_net *net = s->net;
     double nic = net->gpus_per_node / (net->nic_busbw * net->nics_per_node);
     switch (s->hop) {
-    case SS_HOP_INTRA_NODE: return 1 / net->nvlink_busbw;
+    case SS_HOP_INTRA_NODE: return 1 / net->fabric_busbw;
     case SS_HOP_NODE: return (g->per_node - 1) / ss_near_busbw(net, g);
     case SS_HOP_NEXT:
         return 1 / (g->nodes > 1 ? fmin(ss_pair_busbw(net), net->nic_busbw) : ss_pair_busbw(net));
@@ -169,7 +169,7 @@ static int visit_uneven(struct ss_sharing *s, int first, ss_pairs_visitor visit)
 
 static int kind_of(const struct ss_sharing *s, int link)
 {
-    int kind = SS_LINK_NVLINK;
+    int kind = SS_LINK_FABRIC;
     double bandwidth;
     if (s->counted)
         return ss_rail_link_kind(&s->rails, link);
@@ -218,9 +218,9 @@ static void note_pace(struct ss_sharing *s, int first)
     struct ss_group_shape *g = ss_groups_at(s->groups, SS_COMM_EP, first);
     const struct ss_exchange_rate hottest = hottest_pace(s, g);
     struct ss_exchange_rate *sent = &g->sent[s->way], *priced = &g->priced[s->way];
-    sent->near = rounded(s->worst_of[SS_LINK_NVLINK]);
+    sent->near = rounded(s->worst_of[SS_LINK_FABRIC]);
     for (int kind = 0; kind < SS_LINK_KIND_COUNT; kind++)
-        if (kind != SS_LINK_NVLINK)
+        if (kind != SS_LINK_FABRIC)
             sent->far = fmax(sent->far, rounded(s->worst_of[kind]));
     priced->near = fmax(sent->near, rounded(hottest.near));
     priced->far = fmax(sent->far, rounded(hottest.far));
@@ -326,7 +326,7 @@ static int make_room(struct ss_sharing *s)
     for (int i = 0; i < counted; i++)
         s->bandwidth[i] = i < s->rails.n
                               ? ss_rail_link_bandwidth(&s->rails, s->plan->platform, s->net->nic_busbw, i)
-                              : s->net->nvlink_busbw;
+                              : s->net->fabric_busbw;
     return SS_OK;
 }
 

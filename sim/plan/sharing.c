@@ -22,7 +22,7 @@ void ss_sharing_add_far(void *ctx, int link, double flows)
     if (both[0])
         return;
     ss_routes_link(s->plan, s->routes, link, &facts);
-    if (facts.kind == SS_LINK_NVLINK)
+    if (facts.kind == SS_LINK_FABRIC)
         ss_copy(both, sizeof s->plan->shares[s->comm].both, facts.name);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups that one NVLink domain could hold and that are on two, for domains are taken to be equal and ranks fill
+/* Groups that one domain of the fabric could hold and that are on two, for domains are taken to be equal and ranks fill
  * them in order. */
 #include <stdlib.h>
 
@@ -50,10 +50,11 @@ static void warn(struct ss_plan *plan, const char *what, int extent)
     else if (fewer > 0 || more <= 2 * nodes)
         snprintf(hint, sizeof hint, "; %d nodes avoid it", fewer > 0 ? fewer : more);
     ss_notes_add(&plan->warnings,
-                 "some %s groups (%d ranks in a row) are on two NVLink domains and exchange over NICs: "
+                 "some %s groups (%d ranks in a row) are on two %s domains and exchange over NICs: "
                  "domains are taken "
                  "to be equal, of %d nodes and %d GPUs each%s",
-                 what, extent, ss_platform_joined_nodes(p), ss_platform_gpus_per_node(p), hint);
+                 what, extent, ss_platform_fabric(p), ss_platform_joined_nodes(p),
+                 ss_platform_gpus_per_node(p), hint);
     plan->straddles = 1;
 }
 

@@ -39,7 +39,9 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
         if (status == SS_OK && r->have_card)
             status = same_card(r, props, &card, line, name);
         else if (status == SS_OK)
-            status = ss_props_assumed(props, &r->p->assumed, r->err);
+            status = ss_props_fabric(props, r->p, r->err);
+        if (status == SS_OK && !r->have_card)
+            status = ss_props_assumed(props, r->p->fabric_word, &r->p->assumed, r->err);
         if (status == SS_OK && !r->have_card)
             status = ss_props_library(props, r->p, r->err);
         if (status != SS_OK)
@@ -218,11 +220,11 @@ static int count_nics(const struct ss_platform *p)
 double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
 {
     const struct ss_foreign *f = p->foreign;
-    int peer = kind == SS_LINK_NVLINK ? 1 : p->gpus_per_node;
+    int peer = kind == SS_LINK_FABRIC ? 1 : p->gpus_per_node;
     const struct ss_foreign_route *r;
     double narrowest = INFINITY;
 
-    if (kind == SS_LINK_NVLINK ? p->gpus_per_node < 2 : p->nodes < 2)
+    if (kind == SS_LINK_FABRIC ? p->gpus_per_node < 2 : p->nodes < 2)
         return 0;
     r = &f->routes[peer];
     for (int i = 0; i < r->nlinks; i++) {
@@ -238,7 +240,7 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
 static int walk(struct ss_foreign_reader *r, const struct ss_props *props)
 {
     static const int of_template[] = {SS_PROP_NODES, SS_PROP_NODES_PER_LEAF, SS_PROP_OVERSUBSCRIPTION,
-                                      SS_PROP_NVLINK_NODES};
+                                      SS_PROP_FABRIC_NODES};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(of_template); i++)
         if (props->value[of_template[i]].text != NULL)

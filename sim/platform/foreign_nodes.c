@@ -18,8 +18,8 @@ int ss_foreign_nodes_check(const struct ss_foreign_reader *r, const struct ss_pr
 
     if (gpus == 0)
         missing = SS_PROP_GPUS_PER_NODE;
-    else if (gpus > 1 && value(r, SS_PROP_NVLINK_BANDWIDTH) == 0)
-        missing = SS_PROP_NVLINK_BANDWIDTH;
+    else if (gpus > 1 && value(r, SS_PROP_FABRIC_BANDWIDTH) == 0)
+        missing = SS_PROP_FABRIC_BANDWIDTH;
     else if (nics > 0 && value(r, SS_PROP_NIC_BANDWIDTH) == 0)
         missing = SS_PROP_NIC_BANDWIDTH;
     if (missing >= 0)
@@ -86,8 +86,8 @@ static int begin_node(struct ss_foreign_reader *r, int node)
             return ss_foreign_no_memory(r);
         }
         if (gpus > 1)
-            status = add_pair(r, "nvlink", node, l, SS_LINK_NVLINK, SS_PROP_NVLINK_BANDWIDTH,
-                              SS_PROP_NVLINK_LATENCY);
+            status = add_pair(r, r->p->fabric_word, node, l, SS_LINK_FABRIC, SS_PROP_FABRIC_BANDWIDTH,
+                              SS_PROP_FABRIC_LATENCY);
     }
     for (int n = 0; n < nics_of(r) && status == SS_OK; n++)
         status = add_pair(r, "nic", node, n, SS_LINK_NIC, SS_PROP_NIC_BANDWIDTH, SS_PROP_NIC_LATENCY);
@@ -95,7 +95,7 @@ static int begin_node(struct ss_foreign_reader *r, int node)
         for (int b = 0; b < gpus && status == SS_OK; b++) {
             struct ss_pair_route route = {.n = 2, .link = {first + 2 * a, first + 2 * b + 1}};
 
-            route.latency = 2 * value(r, SS_PROP_NVLINK_LATENCY);
+            route.latency = 2 * value(r, SS_PROP_FABRIC_LATENCY);
             if (a != b)
                 status = ss_foreign_store(r, node * gpus + a, node * gpus + b, &route);
         }

@@ -52,8 +52,8 @@ static int take_link(struct ss_foreign_reader *r, const struct named *link)
 
     if (at >= 0)
         return at;
-    at = ss_foreign_add_link(r, link->name, ss_link_kind_of(link->name, link->kind), link->bandwidth,
-                             link->latency);
+    at = ss_foreign_add_link(r, link->name, ss_link_kind_of(link->name, link->kind, r->p->fabric_word),
+                             link->bandwidth, link->latency);
     return at < 0 ? -1 : ss_map_put(&r->links, key, at);
 }
 

@@ -112,7 +112,7 @@ static void tell_links(struct node *n)
         return;
     m->given = m->whole = 1;
     m->mesh = n->p->template_kind == SS_TEMPLATE_MESH;
-    m->link = n->p->bandwidth[SS_LINK_NVLINK];
+    m->link = n->p->bandwidth[SS_LINK_FABRIC];
     for (int i = 0; i < SS_MAX_MESH_GPUS * SS_MAX_MESH_GPUS && m->mesh; i++)
         m->pair[i] = m->link;
 }

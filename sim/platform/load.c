@@ -63,8 +63,8 @@ static int set_layout(struct ss_platform *p, const struct ss_props *props, bool 
         p->gpus_per_node = (int)v[SS_PROP_GPUS_PER_NODE].number;
     if (v[SS_PROP_NICS_PER_NODE].text != NULL)
         p->nics_per_node = (int)v[SS_PROP_NICS_PER_NODE].number;
-    if (v[SS_PROP_NVLINK_NODES].text != NULL)
-        p->nvlink_nodes = (int)v[SS_PROP_NVLINK_NODES].number;
+    if (v[SS_PROP_FABRIC_NODES].text != NULL)
+        p->fabric_nodes = (int)v[SS_PROP_FABRIC_NODES].number;
     if (v[SS_PROP_NODES].text != NULL && !nodes_given)
         p->nodes = (int)v[SS_PROP_NODES].number;
     if (v[SS_PROP_TEMPLATE].text != NULL)
@@ -82,7 +82,7 @@ static void drop_card_words(char *words)
         size_t len = strcspn(from, " ");
 
         snprintf(id, sizeof(id), "ss.%.*s", (int)len, from);
-        if (ss_prop_find(id, SS_OF_CARD) < 0) {
+        if (ss_prop_find(id, SS_OF_CARD | SS_OF_STACK) < 0) {
             if (to > words)
                 *to++ = ' ';
             memmove(to, from, len);
@@ -107,7 +107,7 @@ static int set_assumed(struct ss_platform *p, struct ss_props *props, struct ss_
         drop_card_words(p->assumed);
         own->text = p->assumed;
     }
-    status = ss_props_assumed(props, &assumed, err);
+    status = ss_props_assumed(props, p->fabric_word, &assumed, err);
     if (status != SS_OK)
         return status;
     free(p->assumed);
@@ -130,6 +130,9 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
     if (status == SS_OK &&
         (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
         status = ss_props_library(&props, p, err);
+    if (status == SS_OK &&
+        (props.value[SS_PROP_FABRIC_NAME].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
+        status = ss_props_fabric(&props, p, err);
     if (status == SS_OK)
         status = set_layout(p, &props, options != NULL && options->nodes > 0, err);
     if (status == SS_OK)
@@ -228,7 +231,7 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
 
 int ss_platform_most_joined(const struct ss_platform *p)
 {
-    int most = p->nvlink_nodes, gpus = ss_platform_file_gpus(p);
+    int most = p->fabric_nodes, gpus = ss_platform_file_gpus(p);
     return most * gpus > SS_MAX_GPUS_PER_NODE ? SS_MAX_GPUS_PER_NODE / gpus : most;
 }
 
@@ -255,8 +258,8 @@ static int join_nodes(struct ss_platform *p, struct ss_error *err)
     if (n == 0)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_UNSUPPORTED, p->file, 0,
-                               "%d nodes do not divide into NVLink domains of %d to %d nodes each", p->nodes,
-                               (most + 1) / 2, most),
+                               "%d nodes do not divide into %s domains of %d to %d nodes each", p->nodes,
+                               p->fabric, (most + 1) / 2, most),
                        "domains are taken to be equal: take %d nodes", p->nodes / most * most);
     p->joined = n;
     p->nodes /= n;

@@ -14,11 +14,11 @@ struct maker {
     FILE *out;
 };
 
-const char *ss_fabric_name(int fabric)
+const char *ss_network_name(int network)
 {
     static const char *const names[] = {"rail", "fat-tree", "dragonfly"};
 
-    return fabric >= 0 && fabric < (int)SS_ARRAY_LEN(names) ? names[fabric] : NULL;
+    return network >= 0 && network < (int)SS_ARRAY_LEN(names) ? names[network] : NULL;
 }
 
 static int refuse(const struct maker *m, const char *hint, const char *fmt, ...)
@@ -45,26 +45,26 @@ static int settle(const struct maker *m, bool known)
     if (c->gpus_per_node > 0)
         p->gpus_per_node = c->gpus_per_node;
     if (p->gpus_per_node == 1 || p->template_kind == SS_TEMPLATE_MESH) {
-        p->bandwidth[SS_LINK_NVLINK] = ss_platform_nvlink_bandwidth(p);
+        p->bandwidth[SS_LINK_FABRIC] = ss_platform_fabric_bandwidth(p);
         p->template_kind = SS_TEMPLATE_NVSWITCH;
     }
     p->nics_per_node = c->nics_per_node >= 0 ? c->nics_per_node : p->gpus_per_node;
     if (c->nic_bandwidth > 0)
         p->bandwidth[SS_LINK_NIC] = c->nic_bandwidth;
-    if (c->nvlink_bandwidth > 0)
-        p->bandwidth[SS_LINK_NVLINK] = c->nvlink_bandwidth;
-    p->nvlink_nodes = c->nvlink_nodes > 0 ? c->nvlink_nodes : known ? p->nvlink_nodes : 0;
+    if (c->fabric_bandwidth > 0)
+        p->bandwidth[SS_LINK_FABRIC] = c->fabric_bandwidth;
+    p->fabric_nodes = c->fabric_nodes > 0 ? c->fabric_nodes : known ? p->fabric_nodes : 0;
     p->oversubscription = c->oversubscription > 0 ? c->oversubscription : 1;
     p->nodes_per_leaf = c->nodes_per_leaf > 0 ? c->nodes_per_leaf : p->nodes_per_leaf;
     p->card.price = c->price;
     free(p->assumed);
     p->assumed = NULL;
     if (asprintf(&p->assumed, "nvlink.latency nic.latency%s%s%s%s%s",
-                 c->fabric == SS_FABRIC_RAIL ? " uplink.latency" : "",
-                 c->fabric == SS_FABRIC_RAIL && c->nodes_per_leaf == 0 ? " nodes_per_leaf" : "",
-                 c->fabric == SS_FABRIC_RAIL && c->oversubscription == 0 ? " oversubscription" : "",
+                 c->network == SS_NETWORK_RAIL ? " uplink.latency" : "",
+                 c->network == SS_NETWORK_RAIL && c->nodes_per_leaf == 0 ? " nodes_per_leaf" : "",
+                 c->network == SS_NETWORK_RAIL && c->oversubscription == 0 ? " oversubscription" : "",
                  c->nic_bandwidth > 0 ? "" : " nic.bandwidth",
-                 c->nvlink_bandwidth > 0 || known ? "" : " nvlink.bandwidth") < 0) {
+                 c->fabric_bandwidth > 0 || known ? "" : " nvlink.bandwidth") < 0) {
         p->assumed = NULL;
         return ss_nomem(m->err);
     }
@@ -115,8 +115,8 @@ static int write_cluster(const struct maker *m, const char *topology, const char
     put_word(m, SS_PROP_HOSTS, "nodes");
     put_prop(m, NULL, SS_PROP_GPUS_PER_NODE, p->gpus_per_node);
     put_prop(m, NULL, SS_PROP_NICS_PER_NODE, p->nics_per_node);
-    put_prop(m, NULL, SS_PROP_NVLINK_BANDWIDTH, p->bandwidth[SS_LINK_NVLINK]);
-    put_prop(m, NULL, SS_PROP_NVLINK_LATENCY, p->latency[SS_LINK_NVLINK]);
+    put_prop(m, NULL, SS_PROP_FABRIC_BANDWIDTH, p->bandwidth[SS_LINK_FABRIC]);
+    put_prop(m, NULL, SS_PROP_FABRIC_LATENCY, p->latency[SS_LINK_FABRIC]);
     put_prop(m, NULL, SS_PROP_NIC_BANDWIDTH, p->bandwidth[SS_LINK_NIC]);
     put_prop(m, NULL, SS_PROP_NIC_LATENCY, p->latency[SS_LINK_NIC]);
     fprintf(m->out,
@@ -210,23 +210,23 @@ static int make(const struct maker *m)
 {
     long gpus = (long)m->c->nodes * m->p->gpus_per_node;
 
-    if (m->c->fabric == SS_FABRIC_RAIL) {
+    if (m->c->network == SS_NETWORK_RAIL) {
         m->p->nodes = m->c->nodes;
         if (ss_template_check_size(m->p, 0, m->err) != SS_OK)
             return m->err != NULL ? m->err->code : SS_ERR_INPUT;
         m->p->nodes = 1;
         return ss_template_write(m->p, m->c->nodes, m->c->card, m->out, m->err);
     }
-    if (m->c->nvlink_nodes > 1)
-        return refuse(m, "take --fabric rail", "NVLink domains over nodes in a %s",
-                      ss_fabric_name(m->c->fabric));
+    if (m->c->fabric_nodes > 1)
+        return refuse(m, "take --fabric rail", "domains of the fabric over nodes in a %s",
+                      ss_network_name(m->c->network));
     if (gpus > SS_MAX_FOREIGN_GPUS)
         return refuse(m, "take fewer nodes, or --fabric rail, which has any number",
-                      "%ld GPUs in a %s; at most %d", gpus, ss_fabric_name(m->c->fabric),
+                      "%ld GPUs in a %s; at most %d", gpus, ss_network_name(m->c->network),
                       SS_MAX_FOREIGN_GPUS);
     if (m->p->nics_per_node == 0)
         return refuse(m, "give --nics", "nodes without a NIC cannot reach each other");
-    return m->c->fabric == SS_FABRIC_FAT_TREE ? make_fat_tree(m) : make_dragonfly(m);
+    return m->c->network == SS_NETWORK_FAT_TREE ? make_fat_tree(m) : make_dragonfly(m);
 }
 
 int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *err)
@@ -235,8 +235,8 @@ int ss_platform_new(const struct ss_new_cluster *c, FILE *out, struct ss_error *
     bool known;
     if (!c->name || !c->card)
         return refuse(&m, "give both", "a cluster without name or card");
-    if (ss_fabric_name(c->fabric) == NULL)
-        return refuse(&m, "rail, fat-tree and dragonfly are", "fabric %d is none", c->fabric);
+    if (ss_network_name(c->network) == NULL)
+        return refuse(&m, "rail, fat-tree and dragonfly are", "fabric %d is none", c->network);
     int status = ss_platform_of_card(c->card, c->files, &m.p, &known, err);
 
     if (status == SS_OK && c->nodes < 1)

@@ -140,10 +140,10 @@ static int weigh_links(struct ss_import *n, const struct ss_platform *p, double 
 }
 
 /* NVLink of the node into p, which holds the card table's. *own: it is neither a full mesh nor a switch. */
-static int set_nvlink(struct ss_import *n, struct ss_platform *p, bool *own, struct ss_error *err)
+static int set_fabric(struct ss_import *n, struct ss_platform *p, bool *own, struct ss_error *err)
 {
     const struct ss_nvlink_matrix *m = &n->facts.nvlink;
-    double table = ss_platform_nvlink_bandwidth(p);
+    double table = ss_platform_fabric_bandwidth(p);
     bool counted = m->given && m->counted;
     int status = counted ? weigh_links(n, p, table, err) : SS_OK;
 
@@ -154,7 +154,7 @@ static int set_nvlink(struct ss_import *n, struct ss_platform *p, bool *own, str
         bool twice = m->may_be_double && fabs(m->total / table - 2) < 0.01;
 
         p->template_kind = m->mesh ? SS_TEMPLATE_MESH : SS_TEMPLATE_NVSWITCH;
-        p->bandwidth[SS_LINK_NVLINK] = twice ? m->link / 2 : m->link;
+        p->bandwidth[SS_LINK_FABRIC] = twice ? m->link / 2 : m->link;
         if (!counted)
             ss_import_note(n, twice ? "NVLink bandwidth is the card table's: this hwloc (before 2.12) "
                                       "doubles it in the file."
@@ -163,7 +163,7 @@ static int set_nvlink(struct ss_import *n, struct ss_platform *p, bool *own, str
     }
     if (n->facts.ngpus == 1)
         p->template_kind = SS_TEMPLATE_NVSWITCH;
-    p->bandwidth[SS_LINK_NVLINK] =
+    p->bandwidth[SS_LINK_FABRIC] =
         p->template_kind == SS_TEMPLATE_MESH ? table / (n->facts.ngpus - 1) : table;
     ss_import_note(n, "NVLink bandwidth is the card table's: the file has no NVLink matrix.");
     return SS_OK;
@@ -263,12 +263,12 @@ static int build(struct ss_import *n, struct ss_platform *p, bool *own, struct s
     ss_copy(p->file, sizeof(p->file), n->file);
     ss_platform_base_name(n->file, p->name, sizeof(p->name));
     p->nodes = 1;
-    status = set_nvlink(n, p, own, err);
+    status = set_fabric(n, p, own, err);
     if (status != SS_OK)
         return status;
     p->gpus_per_node = n->facts.ngpus;
     if (nodes > 1 && n->facts.nvlink.given && !n->facts.nvlink.mesh)
-        p->nvlink_nodes = nodes > p->nvlink_nodes ? nodes : p->nvlink_nodes;
+        p->fabric_nodes = nodes > p->fabric_nodes ? nodes : p->fabric_nodes;
     set_nics(n, p);
     if (n->facts.host_memory >= ss_prop_at(SS_PROP_host_memory)->low &&
         n->facts.host_memory <= ss_prop_at(SS_PROP_host_memory)->high) {

@@ -61,9 +61,9 @@ static int nics_of(const struct ss_node_facts *f)
 }
 
 /* NVLinks of a node: links, or routes. */
-static void put_nvlinks(const struct writer *w, const struct ss_node_facts *f, int n, bool routes)
+static void put_fabric(const struct writer *w, const struct ss_node_facts *f, int n, bool routes)
 {
-    double latency = w->p->latency[SS_LINK_NVLINK];
+    double latency = w->p->latency[SS_LINK_FABRIC];
     char link[48], src[48], dst[48];
 
     for (int a = 0; a < f->ngpus && f->ngpus > 1; a++) {
@@ -100,11 +100,11 @@ static void put_node(const struct writer *w, const struct ss_node_facts *f, int 
         fprintf(w->out, "    <router id=\"nvswitch-%d\"/>\n", n);
     if (needs_pcie(f))
         fprintf(w->out, "    <router id=\"pcie-root-%d\"/>\n", n);
-    put_nvlinks(w, f, n, false);
+    put_fabric(w, f, n, false);
     for (int l = 0; l < f->ngpus && needs_pcie(f); l++) {
         snprintf(name, sizeof(name), "pcie-%d-%d", n, l);
         put_link(w, name, f->nvlink.to_host > 0 ? f->nvlink.to_host : w->p->card.pcie_bandwidth,
-                 w->p->latency[SS_LINK_NVLINK]);
+                 w->p->latency[SS_LINK_FABRIC]);
     }
     for (int r = 0; r < nics_of(f); r++) {
         snprintf(name, sizeof(name), "nic-%d-%d", n, r);
@@ -120,7 +120,7 @@ static void put_routes(const struct writer *w, const struct ss_node_facts *f, in
     char src[48], dst[48], link[48];
 
     if (section == NVLINKS)
-        put_nvlinks(w, f, n, true);
+        put_fabric(w, f, n, true);
     for (int l = 0; l < f->ngpus && (section == PCIE ? needs_pcie(f) : section == NICS && f->nnics > 0);
          l++) {
         snprintf(src, sizeof(src), "gpu-%d-%d", n, l);

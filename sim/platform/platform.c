@@ -70,6 +70,21 @@ const struct ss_library *ss_platform_library(const struct ss_platform *p)
     return &p->library;
 }
 
+const char *ss_platform_library_file(const struct ss_platform *p)
+{
+    return p->library_file[0] != 0 ? p->library_file : NULL;
+}
+
+const char *ss_platform_fabric(const struct ss_platform *p)
+{
+    return p->fabric;
+}
+
+const char *ss_platform_fabric_word(const struct ss_platform *p)
+{
+    return p->fabric_word;
+}
+
 int ss_platform_nodes(const struct ss_platform *p)
 {
     return p->nodes;
@@ -113,11 +128,11 @@ int ss_platform_is_mesh(const struct ss_platform *p)
 }
 
 /* Of a mesh: to all neighbours together. */
-double ss_platform_nvlink_bandwidth(const struct ss_platform *p)
+double ss_platform_fabric_bandwidth(const struct ss_platform *p)
 {
     if (p->foreign != NULL)
-        return ss_foreign_bandwidth(p, SS_LINK_NVLINK);
-    return p->bandwidth[SS_LINK_NVLINK] * (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
+        return ss_foreign_bandwidth(p, SS_LINK_FABRIC);
+    return p->bandwidth[SS_LINK_FABRIC] * (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
 }
 
 const char *ss_platform_assumed(const struct ss_platform *p)
@@ -216,7 +231,7 @@ uint64_t ss_platform_hash(const struct ss_platform *p)
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
         h = hash_double(h, ss_prop_get(i, &p->card));
-    if (p->names_library) {
+    if (p->library_file[0] != 0) {
         h = hash_integer(h, p->library.algorithms);
         for (const double *d = &p->library.step; d <= &p->library.direct_most; d++)
             h = hash_double(h, *d);

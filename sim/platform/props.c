@@ -82,6 +82,16 @@ const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop
     return NULL;
 }
 
+static int given_twice(const char *id, int prop, const char *file, int line, int first, struct ss_error *err)
+{
+    const char *alias = ss_prop_key(prop), *own = ss_prop_at(prop)->id;
+    int code =
+        ss_fail(err, SS_ERR_INPUT, file, line, "prop \"%s\" is given twice (first in line %d)", id, first);
+
+    return alias == own ? ss_hint(err, code, "keep one of them")
+                        : ss_hint(err, code, "\"%s\" and \"%s\" are one prop: keep one of them", own, alias);
+}
+
 int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                       struct ss_error *err)
 {
@@ -99,10 +109,7 @@ int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, in
         if (prop < 0)
             return ss_prop_unknown(id, file, c->line, err);
         if (seen[prop] != 0)
-            return ss_hint(err,
-                           ss_fail(err, SS_ERR_INPUT, file, c->line,
-                                   "prop \"%s\" is given twice (first in line %d)", id, seen[prop]),
-                           "keep one of them");
+            return given_twice(id, prop, file, c->line, seen[prop], err);
         seen[prop] = c->line;
         status = read_one(props, c, where, prop, file, err);
     }
@@ -164,7 +171,9 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
     int status =
         ss_library_load(named->text != NULL ? named->text : "nccl", props->files->read, &p->library, &why);
 
-    p->names_library = named->text != NULL;
+    if (!ss_copy(p->library_file, sizeof p->library_file, named->text != NULL ? named->text : ""))
+        return ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s has more than %zu characters",
+                       ss_prop_at(SS_PROP_LIBRARY)->id, sizeof p->library_file - 1);
     if (status == SS_OK)
         return SS_OK;
     if (why.file[0] == 0 && named->text != NULL) { /* no such library */
@@ -177,17 +186,34 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
     return status;
 }
 
+int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -_.+";
+    const struct ss_prop_value *named = &props->value[SS_PROP_FABRIC_NAME];
+    const char *name = named->text != NULL ? named->text : "NVLink";
+
+    if (name[0] == 0 || name[strspn(name, letters)] != 0 || !ss_copy(p->fabric, sizeof p->fabric, name))
+        return ss_hint(err,
+                       ss_fail(err, SS_ERR_INPUT, named->file, named->line,
+                               "%s needs a name of 1 to %zu letters, digits, blanks and -_.+",
+                               ss_prop_at(SS_PROP_FABRIC_NAME)->id, sizeof p->fabric - 1),
+                       "write it like xGMI");
+    p->fabric_word = strcmp(name, "NVLink") == 0 ? "nvlink" : "fabric";
+    return SS_OK;
+}
+
 /* ---- ss.assumed ---- */
 
-/* What ss.assumed may name: every number of a platform file, and of its links; in a card the card's. */
+/* What ss.assumed may name: every number of a platform file, and of its links; in a card the card's, and what stacks have for
+ * a card. */
 static int may_be_assumed(int prop)
 {
-    return prop < SS_PROP_PLATFORM_COUNT && !ss_prop_at(prop)->is_word;
+    return !ss_prop_at(prop)->is_word;
 }
 
 static int card_may_assume(int prop)
 {
-    return prop < SS_PROP_CARD_COUNT;
+    return prop < SS_PROP_CARD_COUNT || (ss_prop_at(prop)->owner == SS_OF_STACK && may_be_assumed(prop));
 }
 
 static int assumed_unknown(const char *id, const struct ss_prop_value *value, int of_card,
@@ -202,12 +228,12 @@ static int assumed_unknown(const char *id, const struct ss_prop_value *value, in
                         : ss_hint(err, code, "name props without \"ss.\", or link values like nic.bandwidth");
 }
 
-/* Appends the words of a value to out, one space between; those of a card only where its own value of the prop stands
+/* Appends the words of a value to out, by their aliases where the fabric is NVLink, one space between; those of a card only where its own value of the prop stands
  * and `out` has the word not yet. */
 static int add_assumed(const struct ss_props *props, const struct ss_prop_value *value, int of_card,
-                       char *out, struct ss_error *err)
+                       const char *fabric_word, char *out, struct ss_error *err)
 {
-    const char *text = value->text != NULL ? value->text : "";
+    const char *text = value->text != NULL ? value->text : "", *word;
     char id[80];
 
     while (*(text += strspn(text, " \t\r\n")) != 0) {
@@ -215,29 +241,31 @@ static int add_assumed(const struct ss_props *props, const struct ss_prop_value 
         int prop;
 
         snprintf(id, sizeof(id), "ss.%.*s", (int)(len < 200 ? len : 200), text);
-        prop = ss_prop_find(id, SS_OF_PLATFORM);
+        prop = ss_prop_find(id, SS_OF_ANY);
         if (prop < 0 || !(of_card ? card_may_assume(prop) : may_be_assumed(prop)))
             return assumed_unknown(id, value, of_card, err);
-        if (!of_card || (props->value[prop].step <= value->step && !ss_has_word(out, id + 3)))
-            sprintf(out + strlen(out), "%s%.*s", out[0] != 0 ? " " : "", (int)len, text);
+        word = (strcmp(fabric_word, "nvlink") == 0 ? ss_prop_key(prop) : ss_prop_at(prop)->id) + 3;
+        if (!of_card || ((prop >= SS_PROP_PLATFORM_COUNT || props->value[prop].step <= value->step) &&
+                         !ss_has_word(out, word)))
+            sprintf(out + strlen(out), "%s%s", out[0] != 0 ? " " : "", word);
         text += len;
     }
     return SS_OK;
 }
 
-int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err)
+int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char **out, struct ss_error *err)
 {
     const struct ss_prop_value *own = &props->value[SS_PROP_ASSUMED], *card = &props->card_assumed;
     size_t size =
         (own->text != NULL ? strlen(own->text) : 0) + (card->text != NULL ? strlen(card->text) : 0) + 2;
-    char *buf = ss_calloc(1, size);
+    char *buf = ss_calloc(2, size); /* an id may be longer than its alias */
     int status;
 
     if (buf == NULL)
         return ss_nomem(err);
-    status = add_assumed(props, own, 0, buf, err);
+    status = add_assumed(props, own, 0, fabric_word, buf, err);
     if (status == SS_OK)
-        status = add_assumed(props, card, 1, buf, err);
+        status = add_assumed(props, card, 1, fabric_word, buf, err);
     if (status == SS_OK)
         *out = buf;
     else
@@ -245,13 +273,17 @@ int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *
     return status;
 }
 
-int ss_link_kind_of(const char *name, const char *kind)
+int ss_link_kind_of(const char *name, const char *kind, const char *fabric_word)
 {
+    const char *asked = kind != NULL && strcmp(kind, "fabric") == 0 ? "nvlink" : kind;
+
+    if (kind == NULL && strcmp(fabric_word, "fabric") == 0 && strncmp(name, "fabric-", 7) == 0)
+        return SS_LINK_FABRIC;
     for (int i = 0; i < SS_LINK_KIND_COUNT; i++) {
         size_t len = strlen(kind_names[i]);
 
-        if (kind != NULL ? strcmp(kind, kind_names[i]) == 0
-                         : strncmp(name, kind_names[i], len) == 0 && strchr("-_.", name[len]) != NULL)
+        if (asked != NULL ? strcmp(asked, kind_names[i]) == 0
+                          : strncmp(name, kind_names[i], len) == 0 && strchr("-_.", name[len]) != NULL)
             return i;
     }
     return SS_LINK_OTHER;

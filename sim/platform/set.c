@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a platform by prop: of its card, its links and its fabric. */
+/* Values of a platform by prop: of its card, its links and its network. */
 #include <string.h>
 
 #include "base/base.h"
@@ -9,7 +9,7 @@
 
 static int link_kind(int prop)
 {
-    return ss_link_kind_of(ss_prop_at(prop)->id + 3, NULL);
+    return ss_link_kind_of(ss_prop_key(prop) + 3, NULL, "nvlink");
 }
 
 static void set_foreign_latency(struct ss_foreign *f, int kind, double value)
@@ -73,7 +73,7 @@ static void scale_foreign(struct ss_foreign *f, int kind, int is_bandwidth, doub
             *(is_bandwidth ? &f->links[i].bandwidth : &f->links[i].latency) *= factor;
 }
 
-static int set_fabric(struct ss_platform *p, int prop, double value, struct ss_error *err)
+static int set_network(struct ss_platform *p, int prop, double value, struct ss_error *err)
 {
     if (p->foreign != NULL)
         return ss_fail(err, SS_ERR_INPUT, p->file, 0, "%s is a value of platforms with ss.template",
@@ -97,7 +97,7 @@ static int unknown_prop(const char *id, struct ss_error *err)
 int ss_platform_put(struct ss_platform *p, int prop, double value, struct ss_error *err)
 {
     switch (ss_prop_at(prop)->owner) {
-    case SS_OF_CLUSTER: return set_fabric(p, prop, value, err);
+    case SS_OF_CLUSTER: return set_network(p, prop, value, err);
     case SS_OF_LINK: set_links(p, prop, value); return SS_OK;
     default: ss_prop_put(prop, &p->card, value); return SS_OK;
     }

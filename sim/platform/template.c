@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own clusters: any number of equal nodes on a rail-optimised leaf/spine fabric. Links and
+ * Our own clusters: any number of equal nodes on a rail-optimised leaf/spine network. Links and
  * routes are arithmetic, nothing is stored per GPU.
  *
- * Link indices: node by node its NVLinks, then its NICs, last the uplinks; each link has two
+ * Link indices: node by node the links of its fabric, then its NICs, last the uplinks; each link has two
  * directions, .up (even, away from the GPU; a mesh: from the lower local index) and .down (odd).
  *
  * Routes are those of SimGrid's Dijkstra on the same file: fewest links; of equal paths the one
- * whose NVLink elements come first in the file. That makes one case deliberate: between two nodes
+ * whose fabric elements come first in the file. That makes one case deliberate: between two nodes
  * of a leaf group, sender and receiver on different rails, the flow stays on the sender's NIC and
- * rail and reaches its GPU over the receiving node's NVLink, rather than crossing the spine.
+ * rail and reaches its GPU over the receiving node's fabric, rather than crossing the spine.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 #include "platform/platform_internal.h"
 
-static int nvlinks_per_node(const struct ss_platform *p)
+static int fabric_links_per_node(const struct ss_platform *p)
 {
     int g = p->gpus_per_node;
 
@@ -26,7 +26,7 @@ static int nvlinks_per_node(const struct ss_platform *p)
 
 static int links_per_node(const struct ss_platform *p)
 {
-    return 2 * (nvlinks_per_node(p) + p->nics_per_node);
+    return 2 * (fabric_links_per_node(p) + p->nics_per_node);
 }
 
 static int leaf_groups(const struct ss_platform *p)
@@ -66,7 +66,7 @@ int ss_template_link_kind(const struct ss_platform *p, int index)
 
     if (index >= p->nodes * per_node)
         return SS_LINK_UPLINK;
-    return index % per_node / 2 >= nvlinks_per_node(p) ? SS_LINK_NIC : SS_LINK_NVLINK;
+    return index % per_node / 2 >= fabric_links_per_node(p) ? SS_LINK_NIC : SS_LINK_FABRIC;
 }
 
 /* "nic-3-5.up": a word, some numbers >= 0, a direction. */
@@ -94,19 +94,19 @@ void ss_template_link(const struct ss_platform *p, int index, struct ss_link *ou
         k = (index - in_nodes) / 2;
         out->kind = SS_LINK_UPLINK;
         name_link(out, "uplink", (const int[]){k / p->nics_per_node, k % p->nics_per_node}, 2, index);
-    } else if (k >= nvlinks_per_node(p)) {
+    } else if (k >= fabric_links_per_node(p)) {
         out->kind = SS_LINK_NIC;
-        name_link(out, "nic", (const int[]){node, k - nvlinks_per_node(p)}, 2, index);
+        name_link(out, "nic", (const int[]){node, k - fabric_links_per_node(p)}, 2, index);
     } else if (p->template_kind == SS_TEMPLATE_MESH) {
         int a = 0;
 
-        out->kind = SS_LINK_NVLINK;
+        out->kind = SS_LINK_FABRIC;
         while (mesh_pair(p, a + 1, a + 2) <= k && a + 2 < p->gpus_per_node)
             a++;
-        name_link(out, "nvlink", (const int[]){node, a, a + 1 + k - mesh_pair(p, a, a + 1)}, 3, index);
+        name_link(out, p->fabric_word, (const int[]){node, a, a + 1 + k - mesh_pair(p, a, a + 1)}, 3, index);
     } else {
-        out->kind = SS_LINK_NVLINK;
-        name_link(out, "nvlink", (const int[]){node, k}, 2, index);
+        out->kind = SS_LINK_FABRIC;
+        name_link(out, p->fabric_word, (const int[]){node, k}, 2, index);
     }
     out->bandwidth = p->bandwidth[out->kind];
     out->latency = p->latency[out->kind];
@@ -124,16 +124,16 @@ static void cross_node(const struct ss_platform *p, struct ss_route *out, int no
     int base = node * links_per_node(p);
 
     if (p->template_kind == SS_TEMPLATE_MESH) {
-        cross(p, out, base + 2 * mesh_pair(p, a < b ? a : b, a < b ? b : a), SS_LINK_NVLINK, a > b);
+        cross(p, out, base + 2 * mesh_pair(p, a < b ? a : b, a < b ? b : a), SS_LINK_FABRIC, a > b);
     } else {
-        cross(p, out, base + 2 * a, SS_LINK_NVLINK, 0);
-        cross(p, out, base + 2 * b, SS_LINK_NVLINK, 1);
+        cross(p, out, base + 2 * a, SS_LINK_FABRIC, 0);
+        cross(p, out, base + 2 * b, SS_LINK_FABRIC, 1);
     }
 }
 
 static void cross_nic(const struct ss_platform *p, struct ss_route *out, int node, int rail, int down)
 {
-    cross(p, out, node * links_per_node(p) + 2 * (nvlinks_per_node(p) + rail), SS_LINK_NIC, down);
+    cross(p, out, node * links_per_node(p) + 2 * (fabric_links_per_node(p) + rail), SS_LINK_NIC, down);
 }
 
 void ss_template_route(const struct ss_platform *p, int src, int dst, struct ss_route *out)
@@ -174,9 +174,9 @@ static int visit_link(const struct ss_platform *p, struct ss_item *it, int kind,
     return visit(ctx, it);
 }
 
-/* Every NVLink of a node, as element or as route. */
-static int walk_nvlinks(const struct ss_platform *p, struct ss_item *it, int n, bool route,
-                        ss_item_visitor visit, void *ctx)
+/* Every link of a node's fabric, as element or as route. */
+static int walk_fabric(const struct ss_platform *p, struct ss_item *it, int n, bool route,
+                       ss_item_visitor visit, void *ctx)
 {
     char *name = route ? it->link : it->id;
     int status = 0;
@@ -185,17 +185,17 @@ static int walk_nvlinks(const struct ss_platform *p, struct ss_item *it, int n, 
     for (int a = 0; a < p->gpus_per_node && status == 0; a++)
         for (int b = a + 1; b <= p->gpus_per_node && status == 0; b++) {
             if (p->template_kind != SS_TEMPLATE_MESH) {
-                snprintf(name, sizeof(it->id), "nvlink-%d-%d", n, a);
+                snprintf(name, sizeof(it->id), "%s-%d-%d", p->fabric_word, n, a);
                 snprintf(it->dst, sizeof(it->dst), "nvswitch-%d", n);
             } else if (b < p->gpus_per_node) {
-                snprintf(name, sizeof(it->id), "nvlink-%d-%d-%d", n, a, b);
+                snprintf(name, sizeof(it->id), "%s-%d-%d-%d", p->fabric_word, n, a, b);
                 snprintf(it->dst, sizeof(it->dst), "gpu-%d-%d", n, b);
             } else {
                 break;
             }
             if (route)
                 snprintf(it->id, sizeof(it->id), "gpu-%d-%d", n, a);
-            status = route ? visit(ctx, it) : visit_link(p, it, SS_LINK_NVLINK, visit, ctx);
+            status = route ? visit(ctx, it) : visit_link(p, it, SS_LINK_FABRIC, visit, ctx);
             if (p->template_kind != SS_TEMPLATE_MESH)
                 break;
         }
@@ -218,7 +218,7 @@ static int walk_node(const struct ss_platform *p, struct ss_item *it, int n, ss_
         status = visit(ctx, it);
     }
     if (status == 0)
-        status = walk_nvlinks(p, it, n, false, visit, ctx);
+        status = walk_fabric(p, it, n, false, visit, ctx);
     for (int r = 0; r < p->nics_per_node && status == 0; r++) {
         snprintf(it->id, sizeof(it->id), "nic-%d-%d", n, r);
         status = visit_link(p, it, SS_LINK_NIC, visit, ctx);
@@ -227,8 +227,8 @@ static int walk_node(const struct ss_platform *p, struct ss_item *it, int n, ss_
 }
 
 /* Leaves, spine and their links; or the routes between them. */
-static int walk_fabric(const struct ss_platform *p, struct ss_item *it, bool route, ss_item_visitor visit,
-                       void *ctx)
+static int walk_network(const struct ss_platform *p, struct ss_item *it, bool route, ss_item_visitor visit,
+                        void *ctx)
 {
     int status = 0;
 
@@ -274,17 +274,17 @@ int ss_template_walk(const struct ss_platform *p, ss_item_visitor visit, void *c
 
     for (int n = 0; n < p->nodes && status == 0; n++)
         status = walk_node(p, &it, n, visit, ctx);
-    it.section = SS_SECTION_FABRIC;
+    it.section = SS_SECTION_NETWORK;
     if (status == 0)
-        status = walk_fabric(p, &it, false, visit, ctx);
-    it.section = SS_SECTION_NVLINK_ROUTES;
+        status = walk_network(p, &it, false, visit, ctx);
+    it.section = SS_SECTION_FABRIC_ROUTES;
     for (int n = 0; n < p->nodes && status == 0; n++)
-        status = walk_nvlinks(p, &it, n, true, visit, ctx);
+        status = walk_fabric(p, &it, n, true, visit, ctx);
     it.section = SS_SECTION_NIC_ROUTES;
     for (int n = 0; n < p->nodes && status == 0; n++)
         status = walk_nic_routes(p, &it, n, visit, ctx);
     it.section = SS_SECTION_UPLINK_ROUTES;
     if (status == 0)
-        status = walk_fabric(p, &it, true, visit, ctx);
+        status = walk_network(p, &it, true, visit, ctx);
     return status;
 }

@@ -170,14 +170,30 @@ static int need(const struct ss_props *props, int prop, const char *file, int li
 }
 
 /* The first element whose id is that of `kind`'s first link gives the values of all of them. */
-static void first_link(struct ss_platform *p, const struct ss_xml_node *zone, int kind, const char *id)
+static bool first_link(struct ss_platform *p, const struct ss_xml_node *zone, int kind, const char *id)
 {
     for (const struct ss_xml_node *e = zone->first_child; e != NULL; e = e->next)
         if (ss_tag_is(e, "link") && strcmp(ss_xml_attr(e, "id"), id) == 0) {
             p->bandwidth[kind] = quantity(e, "bandwidth", SS_QUANTITY_BANDWIDTH);
             p->latency[kind] = quantity(e, "latency", SS_QUANTITY_TIME);
-            return;
+            return true;
         }
+    return false;
+}
+
+/* Links may be called by either word, whatever the fabric's name: a card may be changed in a file that has its links. */
+static void first_fabric_link(struct ss_platform *p, const struct ss_xml_node *zone)
+{
+    static const char *const words[] = {"nvlink", "fabric"};
+    const char *end = p->template_kind == SS_TEMPLATE_MESH ? "-0-0-1" : "-0-0";
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
+        char id[32];
+
+        snprintf(id, sizeof id, "%s%s", words[i], end);
+        if (first_link(p, zone, SS_LINK_FABRIC, id))
+            p->fabric_word = words[i];
+    }
 }
 
 int ss_template_check_size(const struct ss_platform *p, int line, struct ss_error *err)
@@ -218,8 +234,8 @@ static int read_shape(struct ss_platform *p, const struct ss_xml_node *zone, con
     p->nics_per_node = props->value[SS_PROP_NICS_PER_NODE].text != NULL
                            ? (int)props->value[SS_PROP_NICS_PER_NODE].number
                            : p->gpus_per_node;
-    if (props->value[SS_PROP_NVLINK_NODES].text != NULL)
-        p->nvlink_nodes = (int)props->value[SS_PROP_NVLINK_NODES].number;
+    if (props->value[SS_PROP_FABRIC_NODES].text != NULL)
+        p->fabric_nodes = (int)props->value[SS_PROP_FABRIC_NODES].number;
     p->nodes_per_leaf = 1;
     if (p->nics_per_node > 0)
         status = need(props, SS_PROP_NODES_PER_LEAF, p->file, zone->line, &p->nodes_per_leaf, err);
@@ -255,14 +271,16 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     if (status == SS_OK)
         status = ss_props_card(props, p->file, zone->line, &p->card, err);
     if (status == SS_OK)
-        status = ss_props_assumed(props, &p->assumed, err);
+        status = ss_props_fabric(props, p, err);
+    if (status == SS_OK)
+        status = ss_props_assumed(props, p->fabric_word, &p->assumed, err);
     if (status == SS_OK)
         status = ss_props_library(props, p, err);
     if (status == SS_OK)
         status = read_shape(p, zone, props, err);
     if (status != SS_OK)
         return status;
-    first_link(p, zone, SS_LINK_NVLINK, p->template_kind == SS_TEMPLATE_MESH ? "nvlink-0-0-1" : "nvlink-0-0");
+    first_fabric_link(p, zone);
     first_link(p, zone, SS_LINK_NIC, "nic-0-0");
     first_link(p, zone, SS_LINK_UPLINK, "uplink-0-0");
     ss_template_derive(p);

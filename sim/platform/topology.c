@@ -37,6 +37,10 @@ static void put_head(const struct ss_platform *p, const char *routing, const cha
     for (int i = 0; i < SS_PROP_CARD_COUNT && card == NULL; i++)
         if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0)
             put_prop(out, i, ss_prop_get(i, &p->card));
+    if (card == NULL && p->library_file[0] != 0)
+        put_word(out, SS_PROP_LIBRARY, p->library_file);
+    if (card == NULL && strcmp(p->fabric, "NVLink") != 0)
+        put_word(out, SS_PROP_FABRIC_NAME, p->fabric);
     if (card != NULL && p->card.price > 0)
         put_prop(out, SS_PROP_price, p->card.price);
     if (p->assumed != NULL && p->assumed[0] != 0)
@@ -70,11 +74,11 @@ struct writer {
 static int put_item(void *ctx, const struct ss_item *it)
 {
     static const char *const comments[] = {
-        [SS_SECTION_NODE] = "Nodes: GPUs, NVLinks, NICs; the first node is the template of all others",
-        [SS_SECTION_FABRIC] = "Leaf switches by node group and rail, and the spine",
-        [SS_SECTION_NVLINK_ROUTES] =
+        [SS_SECTION_NODE] = "Nodes: GPUs, their links, NICs; the first node is the template of all others",
+        [SS_SECTION_NETWORK] = "Leaf switches by node group and rail, and the spine",
+        [SS_SECTION_FABRIC_ROUTES] =
             "One-hop routes. Of equally short paths the kernel takes the one whose elements come first:\n"
-            "         NVLink before NIC keeps a flow on the sender's rail, off the spine",
+            "         a link of the fabric before a NIC keeps a flow on the sender's rail, off the spine",
         [SS_SECTION_NIC_ROUTES] = "GPU to its rail's leaf",
         [SS_SECTION_UPLINK_ROUTES] = "Leaf to spine"};
     struct writer *w = ctx;
@@ -105,8 +109,8 @@ static void put_template(const struct ss_platform *p, int nodes, const char *car
     put_head(p, "Dijkstra", card, out);
     if (nodes > 0)
         put_prop(out, SS_PROP_NODES, nodes);
-    if (p->nvlink_nodes > 0 && p->joined == 0)
-        put_prop(out, SS_PROP_NVLINK_NODES, p->nvlink_nodes);
+    if (p->fabric_nodes > 0 && p->joined == 0)
+        put_prop(out, SS_PROP_FABRIC_NODES, p->fabric_nodes);
     put_prop(out, SS_PROP_NICS_PER_NODE, p->nics_per_node);
     if (p->nics_per_node > 0) {
         put_prop(out, SS_PROP_NODES_PER_LEAF, p->nodes_per_leaf);

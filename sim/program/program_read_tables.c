@@ -32,10 +32,10 @@ int ss_read_link(struct ss_reader *r)
             rc = ss_read_unit(r, pairs.at - 1, "latency", SS_UNIT_TIME, &link.latency);
         else {
             for (link.kind = 0; link.kind < SS_LINK_KIND_COUNT; link.kind++)
-                if (!strcmp(word, ss_link_kind_words[link.kind]))
+                if (!strcmp(strcmp(word, "fabric") ? word : "nvlink", ss_link_kind_words[link.kind]))
                     break;
             if (link.kind == SS_LINK_KIND_COUNT)
-                rc = ss_read_fail(r, "a link is of kind nvlink, nic, uplink or other, not '%.40s'", word);
+                rc = ss_read_fail(r, "a link is of kind fabric, nic, uplink or other, not '%.40s'", word);
         }
     }
     if (!rc && !(link.bandwidth > 0))

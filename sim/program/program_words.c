@@ -4,7 +4,7 @@
 
 #include "program/program_text.h"
 
-const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {[SS_LINK_NVLINK] = "nvlink",
+const char *const ss_link_kind_words[SS_LINK_KIND_COUNT] = {[SS_LINK_FABRIC] = "nvlink",
                                                             [SS_LINK_NIC] = "nic",
                                                             [SS_LINK_UPLINK] = "uplink",
                                                             [SS_LINK_OTHER] = "other"};

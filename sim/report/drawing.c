@@ -350,6 +350,7 @@ int ss_drawing_make(struct ss_drawing *d, const struct ss_platform *p)
     int n = ss_platform_nodes(p), rc;
 
     *d = (struct ss_drawing){.p = p};
+    snprintf(d->fabric_switch, sizeof d->fabric_switch, "%s switch", ss_platform_fabric(p));
     if (ss_platform_leaf_nodes(p) > 0)
         n = n < SS_DRAWN_NODES ? n : SS_DRAWN_NODES;
     d->nodes = ss_calloc((size_t)n + 1, sizeof *d->nodes);

@@ -242,8 +242,8 @@ static void name_switches(struct ss_drawing *d)
 
         if (a->level > 0 && a->level == b->level) /* routers of a dragonfly */
             a->role = b->role = "switch";
-        else if (a->level == 0 && b->level == 1 && x->kind == SS_LINK_NVLINK)
-            b->role = "NVLink switch";
+        else if (a->level == 0 && b->level == 1 && x->kind == SS_LINK_FABRIC)
+            b->role = d->fabric_switch;
         else if (a->level == 0 && b->level == 1 && b->node >= 0)
             b->role = "host";
     }

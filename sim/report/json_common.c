@@ -52,7 +52,7 @@ static json_t *card_object(const struct ss_card *card)
     json_t *object = SS_OBJECT(SS_SAME(card, name));
 
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        SS_PUT(object, SS_KEY(ss_prop_at(i)->id, ss_prop_get(i, card)));
+        SS_PUT(object, SS_KEY(ss_prop_key(i), ss_prop_get(i, card)));
     return object;
 }
 
@@ -66,7 +66,9 @@ json_t *ss_json_platform(const struct ss_platform *p)
         SS_KEY("gpus_per_node", ss_platform_file_gpus(p)),
         SS_KEY("nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p)),
         SS_KEY("nic_bandwidth", ss_platform_nic_bandwidth(p)),
-        SS_KEY("nvlink_bandwidth", ss_platform_nvlink_bandwidth(p)),
+        SS_KEY("nvlink_bandwidth", ss_platform_fabric_bandwidth(p)),
+        SS_KEY_IF(strcmp(ss_platform_fabric(p), "NVLink"), "fabric", ss_platform_fabric(p)),
+        SS_KEY_IF(ss_platform_library_file(p), "library", ss_platform_library(p)->name),
         SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 

@@ -69,7 +69,7 @@ static json_t *stack_object(const struct ss_stack *s)
 
     for (int i = SS_PROP_PLATFORM_COUNT; i < SS_PROP_COUNT; i++)
         if (!ss_prop_at(i)->is_word)
-            SS_PUT(o, SS_KEY(ss_prop_at(i)->id, ss_prop_get(i, s)));
+            SS_PUT(o, SS_KEY(ss_prop_key(i), ss_prop_get(i, s)));
     return o;
 }
 

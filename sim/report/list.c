@@ -44,7 +44,7 @@ static int describe_platform(const char *name, char *buf, size_t size, struct ss
                      ss_platform_card(p)->name, ss_platform_nics_per_node(p) / joined,
                      ss_platform_nic_bandwidth(p) / 1e9);
     if (joined > 1 && n > 0 && (size_t)n < size)
-        snprintf(buf + n, size - (size_t)n, ", NVLink joins %d nodes", joined);
+        snprintf(buf + n, size - (size_t)n, ", %s joins %d nodes", ss_platform_fabric(p), joined);
     ss_platform_free(p);
     return SS_OK;
 }

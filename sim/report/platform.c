@@ -53,8 +53,8 @@ static void text_links(const struct ss_platform *p, FILE *out)
         char a[64], b[64];
         if (!count[k])
             continue;
-        fprintf(out, "  %-8s %6d of %s", ss_link_kind_name(k), count[k],
-                ss_unit_format(low[k], SS_UNIT_BANDWIDTH, a, sizeof a));
+        fprintf(out, "  %-8s %6d of %s", k == SS_LINK_FABRIC ? ss_platform_fabric(p) : ss_link_kind_name(k),
+                count[k], ss_unit_format(low[k], SS_UNIT_BANDWIDTH, a, sizeof a));
         if (high[k] > low[k])
             fprintf(out, " to %s", ss_unit_format(high[k], SS_UNIT_BANDWIDTH, b, sizeof b));
         fputc('\n', out);
@@ -72,12 +72,14 @@ int ss_report_platform(const struct ss_platform *p, int json, FILE *out, struct 
     fprintf(out, "%s: %d node%s x %d GPUs = %d x %s, hash %016llx\n", ss_platform_name(p), nodes,
             nodes == 1 ? "" : "s", gpus, nodes * gpus, ss_platform_card(p)->name,
             (unsigned long long)ss_platform_hash(p));
-    fprintf(out, "%d NICs a node of %.4g GB/s, NVLink %.4g GB/s a GPU and direction",
-            ss_platform_nics_per_node(p) / joined, ss_platform_nic_bandwidth(p) / 1e9,
-            ss_platform_nvlink_bandwidth(p) / 1e9);
+    fprintf(out, "%d NICs a node of %.4g GB/s, %s %.4g GB/s a GPU and direction",
+            ss_platform_nics_per_node(p) / joined, ss_platform_nic_bandwidth(p) / 1e9, ss_platform_fabric(p),
+            ss_platform_fabric_bandwidth(p) / 1e9);
     if (joined > 1)
         fprintf(out, ", of %d nodes on one switch", joined);
     fputc('\n', out);
+    if (ss_platform_library_file(p))
+        fprintf(out, "collectives of %s\n", ss_platform_library(p)->name);
     if (assumed[0])
         fprintf(out, "assumed, not known: %s\n", assumed);
     text_links(p, out);

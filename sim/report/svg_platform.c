@@ -38,18 +38,18 @@ static const char *color_of(int kind)
     return colors[kind];
 }
 
-static const char *fill_of(const struct ss_drawn_vertex *v)
+static const char *fill_of(const struct ss_drawing *d, const struct ss_drawn_vertex *v)
 {
     if (v->level == 0)
         return "#d5dae1";
-    return !strcmp(v->role, "NVLink switch") ? "#2f9e6b"
-           : !strcmp(v->role, "host")        ? "#aab4c0"
-           : v->level == 1                   ? "#1f5fbf"
-                                             : "#b5533c";
+    return v->role == d->fabric_switch ? "#2f9e6b"
+           : !strcmp(v->role, "host")  ? "#aab4c0"
+           : v->level == 1             ? "#1f5fbf"
+                                       : "#b5533c";
 }
 
 /* "900 GB/s", "400 Gb/s (50 GB/s)": of networks the bits first. */
-static void rate_text(const struct rate *r, char *buf, size_t size)
+static void rate_text(const struct sheet *s, const struct rate *r, char *buf, size_t size)
 {
     char bytes[32];
 
@@ -60,7 +60,8 @@ static void rate_text(const struct rate *r, char *buf, size_t size)
                  r->kind == SS_LINK_NIC ? "NIC" : "uplink",
                  r->bandwidth * 8 / (r->bandwidth * 8 >= 1e12 ? 1e12 : 1e9), bytes);
     else
-        snprintf(buf, size, "%s %s", r->kind == SS_LINK_NVLINK ? "NVLink" : "other link", bytes);
+        snprintf(buf, size, "%s %s", r->kind == SS_LINK_FABRIC ? ss_platform_fabric(s->d.p) : "other link",
+                 bytes);
     if (r->sharers > 1)
         snprintf(buf + strlen(buf), size - strlen(buf), ", shared by %d GPUs", r->sharers);
 }
@@ -205,7 +206,7 @@ static void put_line(struct sheet *s, const struct ss_drawn_edge *e)
 
     if (a->level > 0)
         bow = -bow;
-    rate_text(&(struct rate){e->kind, e->sharers, e->bandwidth}, text, sizeof text);
+    rate_text(s, &(struct rate){e->kind, e->sharers, e->bandwidth}, text, sizeof text);
     fprintf(s->out,
             "<path fill=\"none\" stroke=\"%s\" stroke-opacity=\".75\" stroke-width=\"%.1f\" d=\"M%.1f "
             "%.1fQ%.1f %.1f %.1f %.1f\"><title>",
@@ -257,7 +258,7 @@ static void put_box(struct sheet *s, int v)
 
     for (int like = 0; like < d->nvertices; like++)
         shown += d->vertices[like].shows == v;
-    snprintf(fill, sizeof fill, "class=\"b\" fill=\"%s\"", fill_of(x));
+    snprintf(fill, sizeof fill, "class=\"b\" fill=\"%s\"", fill_of(&s->d, x));
     if (x->level == 0)
         snprintf(text, sizeof text, folded ? "%d GPUs" : "%d", folded ? shown : v % gpus_of(d));
     else if (folded)
@@ -265,7 +266,8 @@ static void put_box(struct sheet *s, int v)
     else
         snprintf(text, sizeof text, "%s", x->role);
     put_rect(s, x->x - width / 2, x->y - BOX / 2, width, BOX, fill);
-    ss_svg_text(s->out, x->x, x->y + 4, ss_color_light(fill_of(x)) ? "mid k small" : "mid w small", text);
+    ss_svg_text(s->out, x->x, x->y + 4, ss_color_light(fill_of(&s->d, x)) ? "mid k small" : "mid w small",
+                text);
 }
 
 static void put_frame_box(struct sheet *s, double x, double y, double width)
@@ -299,7 +301,8 @@ static void put_frame(struct sheet *s, int node)
             put_frame_box(s, low - GAP + 5 * k, s->floor - 24 + 5 * k, high - low + 2 * GAP);
     put_frame_box(s, low - GAP, s->floor - 24, high - low + 2 * GAP);
     if (joined > 1 && n->equal > 1)
-        snprintf(text, sizeof text, "%lld NVLink domains of %d nodes", (long long)n->equal, joined);
+        snprintf(text, sizeof text, "%lld %s domains of %d nodes", (long long)n->equal,
+                 ss_platform_fabric(d->p), joined);
     else if (joined > 1)
         snprintf(text, sizeof text, "nodes %d to %d", n->node * joined, (n->node + 1) * joined - 1);
     else if (n->equal > 1)
@@ -388,7 +391,7 @@ static double put_key(struct sheet *s, double y)
     for (int i = 0; i < n && s->out; i++) {
         double left = LEFT + i % 2 * (s->width / 2 - LEFT), at = y + 20 * (i / 2);
 
-        rate_text(&rates[i], text, sizeof text);
+        rate_text(s, &rates[i], text, sizeof text);
         fprintf(s->out, "<path stroke=\"%s\" stroke-width=\"%.1f\" d=\"M%.1f %.1fh26\"/>\n",
                 color_of(rates[i].kind), fmin(fmax(1 + log10(rates[i].bandwidth / 1e10), 1), 4), left,
                 at - 4);
@@ -402,17 +405,17 @@ static void put_sheet(struct sheet *s)
 {
     const struct ss_platform *p = s->d.p;
     int domains = ss_platform_nodes(p), nodes = ss_platform_file_nodes(p), kinds = 0;
-    const char *unit = nodes > domains ? "NVLink domain" : "node";
-    char title[200], text[200];
+    char unit[40], title[200], text[200];
 
+    snprintf(unit, sizeof unit, "%s domain", ss_platform_fabric(p));
     for (int i = 0; i < s->d.nnodes; i++)
         kinds += s->d.nodes[i].drawn;
     snprintf(title, sizeof title, "%s: %d node%s of %d x %s", ss_platform_name(p), nodes,
              nodes == 1 ? "" : "s", ss_platform_file_gpus(p), ss_platform_card(p)->name);
     text[0] = '\0';
     if (kinds < domains)
-        snprintf(text, sizeof text, "One %s %s, with the switches above it. ", unit,
-                 kinds > 1 ? "of each kind is drawn" : "stands for all");
+        snprintf(text, sizeof text, "One %s %s, with the switches above it. ",
+                 nodes > domains ? unit : "node", kinds > 1 ? "of each kind is drawn" : "stands for all");
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
              "Links are full duplex: rates are those of one direction.");
     ss_svg_begin(s->out, s->width, s->height, title, text);

@@ -79,6 +79,9 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
         ss_report_parameters(&job->model, plan->padded_vocab, " parameters", parameters, sizeof parameters),
         ss_report_precision(job, precision, sizeof precision), nodes, nodes == 1 ? "" : "s",
         ss_platform_name(p), plan->world_size, ss_platform_card(p)->name);
+    if (ss_platform_library_file(p) || strcmp(ss_platform_fabric(p), "NVLink"))
+        fprintf(out, "GPUs of a node on %s, collectives of %s\n", ss_platform_fabric(p),
+                ss_platform_library(p)->name);
     fprintf(out, "%s, %s", ss_report_layout(plan, layout, sizeof layout), plan->schedule->name);
     if (plan->schedule->chunks > 1)
         fprintf(out, " with %d chunks a rank", plan->schedule->chunks);

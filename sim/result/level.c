@@ -76,7 +76,7 @@ int ss_level_affordable(const struct ss_run *run)
 
 /*
  * Of an iteration, what a communicator that is waited for so long can lose on a link to transfers of pipeline and data parallelism,
- * at most. NVLinks, and a NIC that one GPU has to itself, carry what its rank does: without overlap a rank reduces gradients behind
+ * at most. Links of the fabric, and a NIC that one GPU has to itself, carry what its rank does: without overlap a rank reduces gradients behind
  * its last slot and gathers parameters before its first, where it waits for no other communicator; with it in these slots, whose
  * delays add up over the stages.
  */
@@ -84,7 +84,7 @@ static double lost_on(const struct ss_run *run, const struct ss_link_use *link, 
 {
     const struct ss_plan *plan = run->plan;
     const struct ss_platform *platform = plan->platform;
-    int own = link->link.kind == SS_LINK_NVLINK ||
+    int own = link->link.kind == SS_LINK_FABRIC ||
               (link->link.kind == SS_LINK_NIC &&
                ss_platform_nics_per_node(platform) >= ss_platform_gpus_per_node(platform));
     if (!own)
@@ -104,7 +104,7 @@ static const struct ss_link_use *worst_link(const struct ss_run *run, const stru
     *lost = 0;
     for (int i = 0; i < r->nlinks; i++) {
         double here = lost_on(run, &r->links[i], wait);
-        int crossed = r->links[i].link.kind == SS_LINK_NVLINK ? share->inside : share->across;
+        int crossed = r->links[i].link.kind == SS_LINK_FABRIC ? share->inside : share->across;
         if (!crossed || (worst && here <= *lost))
             continue;
         worst = &r->links[i];
@@ -148,8 +148,8 @@ struct ss_level_doubt ss_level_doubt(const struct ss_run *run)
             snprintf(d.what, sizeof d.what, "groups of %s have different shares of links, least of %s", name,
                      share->link);
         else if (share->both[0] && wait > MATTERS)
-            snprintf(d.what, sizeof d.what,
-                     "%s leaves its nodes over NVLinks that it uses inside them, as %s", name, share->both);
+            snprintf(d.what, sizeof d.what, "%s leaves its nodes over %ss that it uses inside them, as %s",
+                     name, ss_platform_fabric(plan->platform), share->both);
         else if (wait * share->taken > MATTERS)
             snprintf(d.what, sizeof d.what,
                      "groups of %s share links, and differ in pace, so that they take turns", name);

@@ -133,7 +133,7 @@ static int solve_determined(struct fitting *f, const double *start, struct ss_fi
 static int add_id(struct ss_calibration *c, const char *id)
 {
     for (int i = 0; i < c->nprops; i++)
-        if (!strcmp(c->props[i].id, id))
+        if (ss_prop_find(c->props[i].id, SS_OF_ANY) == ss_prop_find(id, SS_OF_ANY))
             return 0;
     ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
     return 1;
@@ -165,9 +165,9 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
         runs++;
     }
     if (runs || o->nccl)
-        add_prop(c, SS_PROP_nvlink_efficiency);
+        add_prop(c, SS_PROP_fabric_efficiency);
     if (!runs && o->nccl)
-        add_prop(c, SS_PROP_nvlink_latency);
+        add_prop(c, SS_PROP_fabric_latency);
     if (o->nccl && o->nccl_nodes <= 1 && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
         ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
         add_prop(c, SS_PROP_nvls_efficiency);

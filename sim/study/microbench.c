@@ -281,9 +281,9 @@ static int collective_props(const struct ss_card *card, const struct ss_bench_po
 {
     int n = 0;
 
-    props[n++] = SS_PROP_nvlink_efficiency;
-    props[n++] = SS_PROP_nvlink_half_size;
-    props[n++] = SS_PROP_nvlink_latency;
+    props[n++] = SS_PROP_fabric_efficiency;
+    props[n++] = SS_PROP_fabric_half_size;
+    props[n++] = SS_PROP_fabric_latency;
     if (p->collective == SS_COLL_ALL_REDUCE && card->nvls_efficiency > 0) {
         props[n++] = SS_PROP_nvls_efficiency;
         props[n++] = SS_PROP_nvls_latency;

@@ -49,6 +49,8 @@ _FIELDS = "A field of a model is one row"
 _ASKED = "A job is made of what is asked for, and complete"
 _ROWS = "A precision is a row"
 _LIBRARY = "NCCL's and RCCL's numbers are files"
+_MI300X = "MI300X: a card with another fabric and another library"
+_VERSION = "Version 0.2.0; a changelog of what a user sees"
 _MESH = "A part of a mesh has the links of its own pairs alone"
 _FRACTIONS = ("bubble_fraction", "imbalance_fraction", "spread_fraction")
 
@@ -67,11 +69,22 @@ def _no_faster(old, new):
 
 
 def _without_library(old, new, _):
-    """One more file is read, the last that the platform is made of."""
+    """One more file is read, the last that the platform is made of; what the others hold may be spelt otherwise."""
+    old, new = ([{k: v for k, v in f.items() if k != "fnv1a"} for f in files] for files in (old, new))
     return [f for f in new if f.get("data") != "workloads/libraries/nccl.xml"] == old and len(new) == len(old) + 1
 
 
+def _but_mi300x(old, new, _):
+    """A list by name with one more."""
+    return [x for x in new if x["name"] != "mi300x"] == old
+
+
 RULES = [
+    {"commit": _VERSION, "why": "a version", "op": "ignore", "path": "version", "check": lambda old, new, _: (old, new) == ("0.1.0", "0.2.0")},
+    {"commit": _VERSION, "why": "which a trace tells", "of": ("pictures",), "op": "ignore", "path": "[trace.json]"},
+    {"commit": _MI300X, "why": "a platform", "of": ("list",), "op": "ignore", "path": "platforms", "check": _but_mi300x},
+    {"commit": _MI300X, "why": "its card", "of": ("list",), "op": "ignore", "path": "cards", "check": _but_mi300x},
+    {"commit": _MI300X, "why": "a platform", "op": "text", "old": "h200, h800, v100,", "new": "h200, h800, mi300x, v100,"},
     {"commit": _LIBRARY, "why": "what NCCL takes is read from its file", "op": "ignore", "path": "inputs.files", "check": _without_library},
     {"commit": _ROWS, "why": "the words of --precision are those of its rows", "op": "text", "old": "it is fp32, fp16, bf16, fp8, mxfp8 or nvfp4",
      "new": "it is one of fp32 fp16 bf16 fp8 nvfp4 mxfp8"},

@@ -66,7 +66,7 @@ static inline void h100_layer(struct h100_layer *l, int kind, const char *stack,
     l->c.job = &l->job;
     l->c.cp = l->c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
     l->c.tp = (struct ss_group_shape){.n = l->job.tp, .nodes = 1, .per_node = l->job.tp};
-    l->c.net.nvlink_busbw = 300e9;
+    l->c.net.fabric_busbw = 300e9;
     ss_shape_init(&l->c.shape, &l->job, &l->stack, 128512);
     ss_layer_operators(kind, &l->c.shape, &l->ops);
 }

@@ -118,7 +118,7 @@ static int kind_back(const struct ss_shape *s)
 
 /* Tokens to their experts: all-to-all in the expert group; a gather in its tensor group follows. What is added up stays in 16 bit. The
  * probability of each copy in fp32, which weighs the activation there, and its gradient on the way back have an all-to-all of their
- * own; HybridEP sends each copy with those of all experts that NVLink joins. */
+ * own; HybridEP sends each copy with those of all experts that the fabric joins. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
     double row = s->h * s->e, own = s->tokens / s->sp * row;

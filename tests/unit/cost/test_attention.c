@@ -278,7 +278,7 @@ static void test_latent_tensor_parallel(void)
     /* Time: the all-gather before q up is 768 columns, a half of them over the link. */
     struct ss_layer_cost wide, narrow;
     t.c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
-    t.c.net.nvlink_busbw = 1e11;
+    t.c.net.fabric_busbw = 1e11;
     ss_cost_layer(&t.c, &two, SS_RECOMPUTE_NONE, &wide);
     latent(&t.job.model, 384, 256, 128, 64, 128);
     two = layer_of(&t, LATENT_DENSE);

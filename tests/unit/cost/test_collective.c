@@ -15,8 +15,8 @@
 #include "suite.h"
 
 /* Eight GPUs and eight NICs a node; round figures. */
-static const struct ss_net net = {.nvlink_busbw = 160e9,
-                                  .nvlink_step = 1e-6,
+static const struct ss_net net = {.fabric_busbw = 160e9,
+                                  .fabric_step = 1e-6,
                                   .nic_busbw = 40e9,
                                   .nic_step = 5e-6,
                                   .gpus_per_node = 8,
@@ -110,9 +110,9 @@ static void test_pcie(void)
     struct ss_net bare;
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h100", &options, &p, NULL), 0);
     CU_ASSERT_EQUAL(ss_platform_set(p, "ss.pcie.bandwidth", "20GBps", NULL), 0);
-    p->bandwidth[SS_LINK_NVLINK] = 0;
+    p->bandwidth[SS_LINK_FABRIC] = 0;
     ss_net_init(&bare, p);
-    bare.nvlink_step = bare.nvlink_half = bare.nccl = 0;
+    bare.fabric_step = bare.fabric_half = bare.nccl = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_ring.seconds(&bare, SS_COLL_ALL_GATHER, 8e9, &node), 7e9 / 20e9,
                            1e-12);
     ss_platform_free(p);
@@ -130,7 +130,7 @@ static void test_nvls(void)
                            1e-12);
     /* As a flow at NVLink's busbw it takes as long. */
     struct ss_collective_flows f = a->flows(&sharp, SS_COLL_ALL_REDUCE, 1e9, &node, 8);
-    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE] / sharp.nvlink_busbw, 1.125e9 / 120e9, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE] / sharp.fabric_busbw, 1.125e9 / 120e9, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(f.latency, 24e-6, 1e-15);
     CU_ASSERT_EQUAL(a->hops, SS_HOP_BIT(SS_HOP_INTRA_NODE));
 }
@@ -257,8 +257,8 @@ static void test_ring_step(void)
 static void test_slow_start(void)
 {
     struct ss_net slow = net, buffers;
-    slow.nvlink_step = 0;
-    slow.nvlink_half = 16e6;
+    slow.fabric_step = 0;
+    slow.fabric_half = 16e6;
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow, SS_COLL_ALL_GATHER, 1.6e9, &node), 1.414e9 / 160e9,
                            1e-15);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&slow, SS_COLL_ALL_GATHER, 8e6, &node), 14e6 / 160e9, 1e-15);
@@ -274,7 +274,7 @@ static void test_slow_start(void)
 /* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs; never more than half of them. */
 static void test_sm_share(void)
 {
-    const struct ss_stack stack = {.comm_sms_nvlink = 24, .comm_sms_nic = 16};
+    const struct ss_stack stack = {.comm_sms_fabric = 24, .comm_sms_nic = 16};
     const struct ss_card card = {.sm_count = 96}, small = {.sm_count = 20};
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &node), 0.25, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(ss_collective_sm_share(&stack, &card, &two), 1.0 / 6, 1e-15);
@@ -313,7 +313,7 @@ static struct ss_net with_protocols(double far)
     nccl = library_named("nccl");
     n.library = &nccl;
     n.nccl = 1;
-    n.nvlink_step = 1.9e-6; /* NCCL's own latencies */
+    n.fabric_step = 1.9e-6; /* NCCL's own latencies */
     n.nccl_far = far;
     return n;
 }
@@ -339,8 +339,8 @@ static void test_protocols(void)
     expect_protocol(ring, &n, SS_COLL_ALL_REDUCE, 1.6e9, &node, 8.4e-6 + 14 * 3.4e-6, 2.8e9);
     /* Threads make 40 of 160 GB/s in LL; steps of 3.8 us are twice NCCL's. A slow start is none in LL. */
     slow.ll_busbw = 40e9;
-    slow.nvlink_step = 3.8e-6;
-    slow.nvlink_half = 16e6;
+    slow.fabric_step = 3.8e-6;
+    slow.fabric_half = 16e6;
     expect_protocol(ring, &slow, SS_COLL_ALL_GATHER, 1024, &node, 6.6e-6 + 7 * 1.2e-6, 4 * 896);
     expect_protocol(ring, &slow, SS_COLL_ALL_GATHER, 1.6e9, &node, 8.4e-6 + 7 * 6.8e-6 + 14e6 / 160e9, 1.4e9);
     /* Two nodes: up and down 7 steps of the chain and one between nodes, LL at 22.5 GB/s; no slow start. */
@@ -410,8 +410,8 @@ static void test_protocols_of_others(void)
 /* An all-reduce takes the fastest of ring, tree and switch; other collectives have no choice. */
 static void test_choice(void)
 {
-    struct ss_net h100 = {.nvlink_busbw = 360e9,
-                          .nvlink_step = 2e-6,
+    struct ss_net h100 = {.fabric_busbw = 360e9,
+                          .fabric_step = 2e-6,
                           .nvls_busbw = 308e9,
                           .nvls_latency = 24e-6,
                           .nic_busbw = 40e9,
@@ -446,11 +446,11 @@ static void every_kind(const struct ss_net *links, double bytes)
             double near = f.bytes[SS_HOP_INTRA_NODE] + (g->per_node - 1) * f.bytes[SS_HOP_NODE],
                    far = f.bytes[SS_HOP_INTER_NODE] + (g->n - g->per_node) * f.bytes[SS_HOP_APART] +
                          (g->nodes - 1) * f.bytes[SS_HOP_RAIL];
-            double slowest = g->per_node > 1 ? near / links->nvlink_busbw : 0;
+            double slowest = g->per_node > 1 ? near / links->fabric_busbw : 0;
             if (g->nodes > 1)
                 slowest = fmax(slowest, far / links->nic_busbw);
             slowest =
-                fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? links->nic_busbw : links->nvlink_busbw));
+                fmax(slowest, f.bytes[SS_HOP_NEXT] / (g->nodes > 1 ? links->nic_busbw : links->fabric_busbw));
             CU_ASSERT_DOUBLE_EQUAL(a->seconds(links, kind, bytes, g), f.latency + slowest, 1e-12);
             CU_ASSERT(strcmp(ss_collective_kind_name(kind), "unknown") != 0 && a->name[0]);
         }

@@ -16,7 +16,7 @@ static void wait(int how, int ranks, double busbw, double overlap, double out[2]
     t.job.cp_comm_type = how;
     t.stack.cp_overlap = overlap;
     t.c.cp = (struct ss_group_shape){.n = ranks, .nodes = 1, .per_node = ranks};
-    t.c.net.nvlink_busbw = busbw;
+    t.c.net.fabric_busbw = busbw;
     struct ss_ops ops = layer_of(&t, DENSE);
     ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
     out[0] = cost.forward[SS_LABEL_CP];

@@ -309,7 +309,7 @@ static void test_loss_traffic(void)
             CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-bridge-25.09", "H100-80GB", &f.stack, NULL), 0);
         f.c.card = &card;
         f.c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
-        f.c.net = (struct ss_net){.nvlink_busbw = nvlink, .rings = 1};
+        f.c.net = (struct ss_net){.fabric_busbw = nvlink, .rings = 1};
         ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
         const struct ss_op *entropy = &loss.op[loss.n - 1];
         if (i) {

@@ -10,7 +10,7 @@ static void ring_of_two(struct setting *t)
     t->job.cp = 2;
     t->job.cp_comm_type = SS_CP_P2P;
     t->c.cp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
-    t->c.net.nvlink_busbw = 1e11;
+    t->c.net.fabric_busbw = 1e11;
     shape_again(t);
 }
 

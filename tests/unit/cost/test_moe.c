@@ -64,7 +64,7 @@ static void setting_make(struct setting *t)
     t->c.card = &t->card;
     t->c.stack = &t->stack;
     t->c.job = &t->job;
-    t->c.net.nvlink_busbw = 200e9;
+    t->c.net.fabric_busbw = 200e9;
     t->c.net.gpus_per_node = t->c.net.nics_per_node = 8;
     t->c.tp = t->c.cp = t->c.fsdp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
     t->c.ep = t->c.etp = t->c.etp_ep = t->c.edp = t->c.tp;
@@ -205,7 +205,7 @@ static void test_probabilities(void)
         setting_make(&t);
         t.stack.moe_probabilities = on;
         experts_set(&t, 64, 4, 512, 8);
-        t.c.net.nvlink_step = 10e-6;
+        t.c.net.fabric_step = 10e-6;
         ops_of(&t, MOE, &ops);
         const struct ss_op *dispatch = find(&ops, "dispatch");
         CU_ASSERT_EQUAL(dispatch->exchange.ahead, on * TOKENS * 4 * 4);

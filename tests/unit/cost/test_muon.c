@@ -139,9 +139,9 @@ static void test_tensor_parallel(void)
         rank_open(&r, text);
         CU_ASSERT_DOUBLE_EQUAL(r.muon.dense.flops, 32 * flops[i], 1);
         CU_ASSERT_EQUAL(r.muon.dense.params, 32 * (h * 6144 + h * h + 3 * h * mlp) / 4);
-        r.c.net.nvlink_half = r.c.net.nccl = 0; /* no protocol, no slow start */
-        double seconds = ss_muon_of(&r.c, r.set).dense.seconds, busbw = r.c.net.nvlink_busbw;
-        r.c.net.nvlink_busbw *= 1e9; /* what is left of a collective is its latency */
+        r.c.net.fabric_half = r.c.net.nccl = 0; /* no protocol, no slow start */
+        double seconds = ss_muon_of(&r.c, r.set).dense.seconds, busbw = r.c.net.fabric_busbw;
+        r.c.net.fabric_busbw *= 1e9; /* what is left of a collective is its latency */
         whole = ss_muon_of(&r.c, r.set).dense.seconds;
         /* Of a ring of four, three quarters: of the fp32 momenta, gathered once; twice of the products of 4096 rows in
          * 16 bit, summed in each of 5 steps. */

@@ -171,7 +171,7 @@ static double run_variant(const char *text, struct variant v, const struct way *
         s.stack.dispatch_sm_rate_alone = 10 * v.sm_rate;
     }
     if (!v.hold)
-        s.stack.comm_sms_nic = s.stack.comm_sms_nvlink = 0;
+        s.stack.comm_sms_nic = s.stack.comm_sms_fabric = 0;
     CU_ASSERT_FATAL(scale_run(&s, &o, &run) == 0);
     double seconds = run.result->iteration_s;
     for (int l = 0; l < SS_LABEL_COUNT; l++)

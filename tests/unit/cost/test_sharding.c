@@ -24,7 +24,7 @@ static struct ss_layer_cost sharded(int sharding, int kept, int pytorch, int fp8
     t.stack.fsdp_pytorch = pytorch;
     t.c.once = 1 / 4.;
     t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
-    t.c.net.nvlink_busbw = 1e9;
+    t.c.net.fabric_busbw = 1e9;
     struct ss_ops ops = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(ops.sum.params, ALL);
     ss_cost_fsdp(&t.c, &ops, kept, &out);

@@ -73,7 +73,7 @@ static void test_pat(void)
 {
     const struct ss_library nccl = library_named("nccl");
     const struct ss_collective_algorithm *a = &ss_collective_pat;
-    const struct ss_net net = {.nvlink_busbw = 160e9,
+    const struct ss_net net = {.fabric_busbw = 160e9,
                                .nic_busbw = 40e9,
                                .nic_step = 5e-6,
                                .gpus_per_node = 8,
@@ -112,7 +112,7 @@ static void test_pat(void)
 static void test_nvls_tree(void)
 {
     const struct ss_collective_algorithm *a = &ss_collective_nvls_tree;
-    const struct ss_net net = {.nvlink_busbw = 160e9,
+    const struct ss_net net = {.fabric_busbw = 160e9,
                                .nvls_busbw = 120e9,
                                .nvls_latency = 24e-6,
                                .nic_busbw = 10e9,

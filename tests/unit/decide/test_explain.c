@@ -111,7 +111,7 @@ static void test_elasticities(void)
         fprintf(stderr, "sum %g\n", sum);
     CU_ASSERT_DOUBLE_EQUAL(sum, 1, 0.01);
     CU_ASSERT(e[SS_ELASTICITY_PEAK] < -0.5 && e[SS_ELASTICITY_PEAK] > -1);
-    CU_ASSERT(e[SS_ELASTICITY_NIC] <= 0 && e[SS_ELASTICITY_NVLINK] < 0 && e[SS_ELASTICITY_HBM] < 0);
+    CU_ASSERT(e[SS_ELASTICITY_NIC] <= 0 && e[SS_ELASTICITY_FABRIC] < 0 && e[SS_ELASTICITY_HBM] < 0);
     ss_scenario_free(s);
     /* of one node's job the NICs do not matter; the slope is that of two runs */
     s = make("--platform h800 --nodes 1 " SMALL "--tp 8", "");

@@ -214,6 +214,9 @@ static void test_errors(void)
         {"<stack name='x'>\n<prop id='ss.host.operator' value='1us'/>\n<prop id='ss.host.operator' "
          "value='1us'/></stack>",
          "twice", 3},
+        {"<stack name='x'>\n<prop id='ss.comm.sms.nvlink' value='1'/>\n<prop id='ss.comm.sms.fabric' "
+         "value='1'/></stack>",
+         "twice", 3}, /* by its two ids */
         /* of another card, and wrong all the same */
         {"<stack name='x'>\n<prop id='ss.host.operator' card='B200' value='9s'/></stack>", "outside", 2},
     };

@@ -76,7 +76,7 @@ static void expect_loads(size_t i, const struct ss_plan *plan)
     const struct ss_collective *c = exchange_of(plan);
     CU_ASSERT_PTR_NOT_NULL_FATAL(c);
     double share = c->bytes / plan->job->cp;
-    CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_NVLINK) / share, cases[i].nvlink, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_FABRIC) / share, cases[i].nvlink, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(most_on(plan, c, SS_LINK_NIC) / share, cases[i].nic, 1e-9);
     double fabric = fmax(most_on(plan, c, SS_LINK_UPLINK), most_on(plan, c, SS_LINK_OTHER));
     CU_ASSERT_DOUBLE_EQUAL(fabric / share, cases[i].fabric, 1e-9);
@@ -275,7 +275,7 @@ static void test_deepep(void)
 static void test_few_sms(void)
 {
     const struct ss_net net = {
-        .nvlink_busbw = 150e9, .nic_busbw = 45e9, .gpus_per_node = 8, .nics_per_node = 8};
+        .fabric_busbw = 150e9, .nic_busbw = 45e9, .gpus_per_node = 8, .nics_per_node = 8};
     struct ss_net few = net, many = net;
     struct ss_group_shape g = {.n = 64, .nodes = 8, .per_node = 8, .spread = {.nodes = 3.5, .copies = 7.5}};
     double bytes = 4096. * 7168, fp8 = bytes * (1 + 4. / 128);

@@ -137,7 +137,7 @@ static void test_buckets(void)
         struct scale_job s;
         struct ss_run first, other;
         CU_ASSERT_FATAL(scale_open(&s, with_dp[j]) == 0);
-        s.stack.comm_sms_nic = s.stack.comm_sms_nvlink = 0;
+        s.stack.comm_sms_nic = s.stack.comm_sms_fabric = 0;
         CU_ASSERT_FATAL(run_way(&s, 0, &first) == 0);
         for (size_t i = 1; i < NWAYS; i++) {
             if (!tried(j + 2, i))

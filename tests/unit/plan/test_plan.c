@@ -238,7 +238,7 @@ static void test_host_issues_collectives(void)
     context_make(&c, &card, &stack, &job);
     llama_8b(&job);
     stack.host_operator = 1;
-    c.net.nvlink_busbw = 1e12;
+    c.net.fabric_busbw = 1e12;
     ss_shape_init(&c.shape, &job, &stack, 128512);
     ss_layer_operators(DENSE, &c.shape, &ops);
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &alone);
@@ -413,7 +413,7 @@ static void test_scatter_gather(void)
     struct ss_job job;
     struct ss_layer_cost received, returned;
     context_make(&c, &card, &stack, &job);
-    c.net = (struct ss_net){.nvlink_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
+    c.net = (struct ss_net){.fabric_busbw = 160e9, .nic_busbw = 40e9, .gpus_per_node = 8, .nics_per_node = 8};
     c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
     llama_8b(&job);
     job.tp = 4;

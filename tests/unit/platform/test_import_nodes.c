@@ -63,7 +63,7 @@ static void check(const char *name, const char *card, const char *want, int gpus
     CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, want);
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), gpus);
     CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), nics);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), nvlink, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), nvlink, 1);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), nic, 1);
     ss_platform_free(p);
 }
@@ -106,7 +106,7 @@ static void check_power8(const char *name, double host)
     p = import(&name, 1, card, 2, &e);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_EQUAL(ss_platform_nodes(p), 2);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 2 * 20e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 2 * 20e9, 1);
     ss_platform_route(p, 5, 4, &r);
     CU_ASSERT_EQUAL_FATAL(r.nlinks, 1);
     ss_platform_link(p, r.link[0], &link);
@@ -145,7 +145,7 @@ static void test_stand_in(void)
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, "V100-16GB");
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 2 * 20e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 2 * 20e9, 1);
     ss_platform_free(p);
 }
 
@@ -193,7 +193,7 @@ static void test_cube(void)
     ss_platform_route(p, 0, 7, &r); /* over a GPU between them */
     CU_ASSERT_EQUAL_FATAL(r.nlinks, 2);
     ss_platform_link(p, r.link[0], &link);
-    CU_ASSERT_EQUAL(link.kind, SS_LINK_NVLINK);
+    CU_ASSERT_EQUAL(link.kind, SS_LINK_FABRIC);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), 12.5e9, 1);
     ss_platform_free(p);
 }
@@ -223,7 +223,7 @@ static void test_many(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT(ss_platform_nodes(p) == 1 && ss_platform_gpus_per_node(p) == 8 &&
               ss_platform_joined_nodes(p) == 2);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 900e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 900e9, 1);
     ss_platform_free(p);
 }
 

@@ -106,7 +106,7 @@ static void test_facts(void)
         CU_ASSERT_DOUBLE_EQUAL(c->peak_fp8, facts[i].fp8 * 1e12, 1);
         CU_ASSERT_DOUBLE_EQUAL(c->hbm_bandwidth, facts[i].hbm * 1e9, 1);
         CU_ASSERT_EQUAL(c->device_memory, facts[i].memory_mib * SS_MIB);
-        CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), facts[i].nvlink * 1e9, 1);
+        CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), facts[i].nvlink * 1e9, 1);
         CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), facts[i].nic * 1e9, 1);
         CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), facts[i].gpus);
         ss_platform_free(p);
@@ -175,7 +175,7 @@ static void test_links(void)
             ss_platform_link(p, a, &x);
             count[x.kind]++;
             CU_ASSERT(x.bandwidth > 0 && x.latency >= 0);
-            CU_ASSERT_EQUAL(ss_link_kind_of(x.name, NULL), x.kind);
+            CU_ASSERT_EQUAL(ss_link_kind_of(x.name, NULL, "nvlink"), x.kind);
             for (int b = 0; b < a; b++) {
                 ss_platform_link(p, b, &y);
                 CU_ASSERT_STRING_NOT_EQUAL(x.name, y.name);
@@ -264,7 +264,7 @@ static void test_set(void)
     CU_ASSERT_STRING_EQUAL(route_text(p, 0, 16), "nic-0-0.up uplink-0-0.up uplink-1-0.down nic-2-0.down");
     CU_ASSERT_EQUAL(ss_platform_set(p, "ss.nvlink.bandwidth", "450GBps", &e), SS_OK);
     CU_ASSERT_EQUAL(ss_platform_set(p, "ss.nvlink.latency", "0s", &e), SS_OK);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 450e9, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 450e9, 0);
 
     static const char *const bad[][3] = {{"ss.nic.bandwidth", "25", "unit"},
                                          {"ss.nic.bandwidth", "0GBps", "outside"},
@@ -348,7 +348,7 @@ static void check_again(struct ss_platform *p, const char *card, int gpus, int n
     CU_ASSERT_STRING_EQUAL(ss_platform_card(q)->name, card);
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(q), gpus);
     CU_ASSERT_EQUAL(ss_platform_nics_per_node(q), nics);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(q), nvlink, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(q), nvlink, 1);
     CU_ASSERT_EQUAL(ss_platform_nodes(q), options.nodes);
     free(text);
     ss_platform_free(p);

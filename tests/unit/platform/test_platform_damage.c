@@ -436,7 +436,7 @@ static void test_foreign(void)
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), 2);
     CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), 1);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), 25e9, 0);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 200e9, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 200e9, 0);
     CU_ASSERT_EQUAL(ss_platform_link_count(p), 6); /* both directions of the cable, no fat pipe */
     ss_platform_route(p, 1, 2, &route);
     CU_ASSERT_EQUAL(route.nlinks, 3);

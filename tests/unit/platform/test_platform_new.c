@@ -108,7 +108,7 @@ static void test_fat_tree(void)
                                .nics_per_node = 4,
                                .nic_bandwidth = 25e9,
                                .price = 2,
-                               .fabric = SS_FABRIC_FAT_TREE,
+                               .network = SS_NETWORK_FAT_TREE,
                                .nodes_per_leaf = 4,
                                .oversubscription = 2};
     char path[64], names[NAMES];
@@ -120,7 +120,7 @@ static void test_fat_tree(void)
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), 8);
     CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), 4);
     CU_ASSERT_EQUAL(ss_platform_card(p)->price, 2);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 450e9, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 450e9, 1);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), 25e9, 1);
     CU_ASSERT_EQUAL(links_between(p, 0, 3), 2 + 2);
     CU_ASSERT_EQUAL(links_between(p, 0, 4), 2 + 4);
@@ -144,7 +144,7 @@ static void test_fat_tree(void)
 static void test_dragonfly(void)
 {
     struct ss_new_cluster c = {
-        .name = "d", .card = "h100", .nodes = 32, .nics_per_node = -1, .fabric = SS_FABRIC_DRAGONFLY};
+        .name = "d", .card = "h100", .nodes = 32, .nics_per_node = -1, .network = SS_NETWORK_DRAGONFLY};
     char path[64];
     struct ss_platform *p = made(&c, path);
 
@@ -216,20 +216,20 @@ static void test_refused(void)
 {
     struct ss_new_cluster c = {.card = "h100", .nodes = 10, .nics_per_node = -1, .nodes_per_leaf = 4};
 
-    c.fabric = SS_FABRIC_FAT_TREE;
+    c.network = SS_NETWORK_FAT_TREE;
     refuse_new(c, SS_ERR_USAGE, "do not fill leaf switches of 4");
     c.nodes = 16;
     c.oversubscription = 3;
     refuse_new(c, SS_ERR_USAGE, "make 1.33333 uplinks");
     c.nodes = 1000;
     refuse_new(c, SS_ERR_USAGE, "8000 GPUs in a fat-tree; at most 1024");
-    c.fabric = SS_FABRIC_DRAGONFLY;
+    c.network = SS_NETWORK_DRAGONFLY;
     c.nodes = 30;
     c.groups = 4;
     refuse_new(c, SS_ERR_USAGE, "no dragonfly of 4 groups");
     c.card = "h1000";
     refuse_new(c, SS_ERR_IO, "h1000");
-    c.fabric = 9;
+    c.network = 9;
     refuse_new(c, SS_ERR_USAGE, "fabric 9");
     refuse_new((struct ss_new_cluster){.nodes = 4}, SS_ERR_USAGE, "without name or card");
 }
@@ -301,7 +301,7 @@ static void test_bad_files(void)
     refuse_file(CLUSTER "topology=\"DRAGONFLY\" topo_parameters=\"4,1;2,1;2,1;1\"/>", 6, "of a DRAGONFLY");
     refuse_file("<prop id=\"ss.hosts\" value=\"nodes\"/>" CLUSTER
                 "topology=\"TORUS\" topo_parameters=\"4,4\"/>",
-                6, "missing prop \"ss.nvlink.bandwidth\"");
+                6, "missing prop \"ss.fabric.bandwidth\"");
     refuse_file("<prop id=\"ss.hosts\" value=\"racks\"/>" CLUSTER "/>", 6, "racks");
 }
 

@@ -155,7 +155,7 @@ static void test_clusters(void)
     CU_ASSERT_EQUAL(ss_platform_nodes(p), 2);
     CU_ASSERT_EQUAL(ss_platform_gpus_per_node(p), 4);
     CU_ASSERT_DOUBLE_EQUAL(ss_platform_nic_bandwidth(p), 20e9, 0);
-    CU_ASSERT_DOUBLE_EQUAL(ss_platform_nvlink_bandwidth(p), 10e9, 0);
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 10e9, 0);
     ss_platform_route(p, 1, 6, &r);
     CU_ASSERT_DOUBLE_EQUAL(r.latency, 11e-6, 1e-15);
     route_names(p, 1, 6, names, sizeof(names));

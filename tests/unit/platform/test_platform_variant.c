@@ -38,7 +38,7 @@ static void test_difference(void)
     CU_ASSERT_EQUAL(ss_platform_nodes(p), 3);
     CU_ASSERT_EQUAL(ss_platform_nics_per_node(p), 4);
     CU_ASSERT_EQUAL(ss_platform_nic_bandwidth(p), 25e9);
-    CU_ASSERT_EQUAL(ss_platform_nvlink_bandwidth(p), ss_platform_nvlink_bandwidth(base));
+    CU_ASSERT_EQUAL(ss_platform_fabric_bandwidth(p), ss_platform_fabric_bandwidth(base));
     CU_ASSERT_STRING_EQUAL(ss_platform_assumed(p), "power");
     CU_ASSERT_NOT_EQUAL(ss_platform_hash(p), ss_platform_hash(base));
     ss_platform_free(p);

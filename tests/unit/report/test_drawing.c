@@ -67,7 +67,7 @@ static void test_rails(void)
     CU_ASSERT_EQUAL(ss_drawing_make(&d, p), SS_OK);
     CU_ASSERT_EQUAL(d.nvertices, 16 + 2 + 8);
     CU_ASSERT_EQUAL(d.nedges, 32);
-    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NVLINK, 450e9), 16);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_FABRIC, 450e9), 16);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 50e9), 16);
     CU_ASSERT_EQUAL(drawn(&d, 0, 0), 16);
     CU_ASSERT_EQUAL(drawn(&d, 1, 0), 2);
@@ -110,7 +110,7 @@ static void test_mesh(void)
 
     CU_ASSERT_EQUAL(ss_drawing_make(&d, p), SS_OK);
     CU_ASSERT_EQUAL(d.nvertices, 8 + 4);
-    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NVLINK, 50e9), 2 * 6);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_FABRIC, 50e9), 2 * 6);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 12.5e9), 8);
     ss_drawing_free(&d);
     ss_platform_free(p);
@@ -188,7 +188,7 @@ static void test_dragonfly(void)
     p = load(path, 0);
     CU_ASSERT_EQUAL(ss_drawing_make(&d, p), SS_OK);
     CU_ASSERT_EQUAL(d.nvertices, 12 + 6 + 6); /* GPUs, NVLink switches, routers */
-    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NVLINK, 450e9), 12);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_FABRIC, 450e9), 12);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 50e9), 12);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_UPLINK, 100e9), 3);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_UPLINK, 75e9), 3);
@@ -221,7 +221,7 @@ static void test_new_fat_tree(void)
                                            .card = "h100",
                                            .nodes = 16,
                                            .nics_per_node = -1,
-                                           .fabric = SS_FABRIC_FAT_TREE,
+                                           .network = SS_NETWORK_FAT_TREE,
                                            .nodes_per_leaf = 4,
                                            .oversubscription = 2};
     struct ss_platform *p;
@@ -229,7 +229,7 @@ static void test_new_fat_tree(void)
 
     draw_new(&cluster, &d, &p);
     CU_ASSERT_EQUAL(d.nvertices, 16 * 8 + 16 + 16 + 4 + 2);
-    CU_ASSERT_EQUAL(edges(&d, SS_LINK_NVLINK, 450e9), 128);
+    CU_ASSERT_EQUAL(edges(&d, SS_LINK_FABRIC, 450e9), 128);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_NIC, 50e9), 128);
     CU_ASSERT_EQUAL(edges(&d, SS_LINK_OTHER, 8 * 50e9), 16 + 4 * 2);
     CU_ASSERT_EQUAL(d.levels, 3);
@@ -245,7 +245,7 @@ static void test_new_dragonfly(void)
                                            .nodes = 18,
                                            .gpus_per_node = 4,
                                            .nics_per_node = -1,
-                                           .fabric = SS_FABRIC_DRAGONFLY,
+                                           .network = SS_NETWORK_DRAGONFLY,
                                            .groups = 3,
                                            .routers = 3};
     struct ss_platform *p;

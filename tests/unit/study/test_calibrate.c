@@ -252,7 +252,7 @@ static void test_fits_nccl(void)
     int n = nccl_begin(text, sizeof text, "all_gather");
 
     CU_ASSERT_EQUAL_FATAL(ss_platform_load("h800", &none, &p, NULL), 0);
-    link = ss_platform_nvlink_bandwidth(p);
+    link = ss_platform_fabric_bandwidth(p);
     ss_platform_free(p);
     busbw = 0.7 * link;
     for (double bytes = 262144; bytes < 2e9; bytes *= 4) {
@@ -269,9 +269,9 @@ static void test_fits_nccl(void)
         CU_FAIL_FATAL("no calibration");
     }
     CU_ASSERT_EQUAL(c->nprops, 2);
-    CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.nvlink.efficiency");
+    CU_ASSERT_STRING_EQUAL(c->props[0].id, "ss.fabric.efficiency");
     CU_ASSERT_DOUBLE_EQUAL(c->props[0].after, 0.7, 5e-3);
-    CU_ASSERT_STRING_EQUAL(c->props[1].id, "ss.nvlink.step_latency");
+    CU_ASSERT_STRING_EQUAL(c->props[1].id, "ss.fabric.step_latency");
     CU_ASSERT_DOUBLE_EQUAL(c->props[1].after, 3e-6, 3e-7);
     CU_ASSERT(c->notes.n == 1 && strstr(c->notes.text[0], "under 1 MiB"));
     ss_calibration_free(c);
@@ -310,7 +310,7 @@ static void test_fits_nvls(void)
     /* Slower than any ring that leaves the switch's numbers as they are: these say no more than "not used". */
     n = nccl_begin(text, sizeof text, "all_reduce");
     net.nvls_busbw = 0;
-    net.nvlink_busbw *= 0.7;
+    net.fabric_busbw *= 0.7;
     for (double bytes = 1048576; bytes < 5e9; bytes *= 2)
         n = nccl_add(text, sizeof text, n, bytes,
                      ss_collective_seconds(&net, SS_COLL_ALL_REDUCE, bytes, &node), 1.75 * bytes);

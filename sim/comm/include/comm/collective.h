@@ -12,11 +12,11 @@
 #include "stepsim/stack.h"
 
 /* Where the tokens of a member of an expert group go, on average over its tokens (of load.h), were all members and nodes as busy
- * as the busiest one. A node is what NVLink joins. */
+ * as the busiest one. A node is what the fabric joins. */
 struct ss_token_spread {
     double nodes; /* other nodes that a token is sent to, each once, 0 .. nodes of the group - 1 */
     /* GPUs that it is copied to, on all its nodes together, each once. One that stays where it lies or arrives goes through
-     * the same buffers at NVLink's rate, as DeepEP's own rates count it. */
+     * the same buffers at the fabric's rate, as DeepEP's own rates count it. */
     double copies;
     /* Copies that the hottest rank works on over the even share, copies that an expert works on, most tokens that a rank
      * sends over their mean; 0: not worked out. */
@@ -30,7 +30,7 @@ struct ss_token_spread {
 
 /* Where tokens go in an exchange: to their experts, or back. */
 enum ss_way { SS_WAY_THERE, SS_WAY_BACK, SS_WAYS };
-/* Seconds that an exchange of uneven amounts takes a byte of one member's buffer, latencies apart: on the hottest of the NVLinks,
+/* Seconds that an exchange of uneven amounts takes a byte of one member's buffer, latencies apart: on the hottest of the fabric's links,
  * and of the NICs and the links behind them. */
 struct ss_exchange_rate {
     double near, far;
@@ -38,10 +38,10 @@ struct ss_exchange_rate {
 
 /* Where a member of a group sends to. X(symbol). Where a group has several hops, all flow at the same time. */
 #define SS_HOP_LIST(X)                                                                                       \
-    X(SS_HOP_INTRA_NODE) /* the next member on its node, over NVLink */                                      \
+    X(SS_HOP_INTRA_NODE) /* the next member on its node, over the fabric */                                  \
     X(SS_HOP_INTER_NODE) /* a member on the next node of the group, over NICs */                             \
     X(SS_HOP_NEXT)       /* the next member, wherever it is */                                               \
-    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over NVLink; all in a mesh */       \
+    X(SS_HOP_NODE)       /* every other member on its node, a flow each, over the fabric; all in a mesh */   \
     X(SS_HOP_APART)      /* every member on another node, a flow each, over NICs */                          \
     X(SS_HOP_RAIL)       /* on every other node the member at the same place, a flow each, over NICs */      \
     X(SS_HOP_TREE)       /* on the node's neighbours in both trees of NCCL, a flow each, over NICs */        \
@@ -60,7 +60,7 @@ enum ss_hop {
 struct ss_group_shape {
     int n, nodes, per_node; /* members, nodes they lie on, most members on one node */
     int few; /* of a mesh: fewest members on one node that has several; 0: as many as per_node */
-    /* By what factor >= 1 flows of a hop take longer than over a rank's own share of NVLink or of the NICs, because links
+    /* By what factor >= 1 flows of a hop take longer than over a rank's own share of the fabric or of the NICs, because links
      * carry those of all groups that do the same at the same time, or are slow; 0 counts as 1. */
     double stretch[SS_HOP_COUNT];
     int trees; /* 1: what trees send goes to each neighbour by its own route; 0: to the next node, as much of it */
@@ -72,22 +72,22 @@ struct ss_group_shape {
 
 /* Links of one GPU as collectives see them: busbw per direction and latency of a ring step. */
 struct ss_net {
-    double nvlink_busbw, nvlink_step; /* bytes/s, s */
-    double exchange_busbw;            /* bytes/s of a dispatcher's copies over NVLink; 0: nvlink_busbw */
-    double nvlink_half;               /* bytes: the first of a buffer, which move at half the busbw */
+    double fabric_busbw, fabric_step; /* bytes/s, s */
+    double exchange_busbw;            /* bytes/s of a dispatcher's copies over the fabric; 0: fabric_busbw */
+    double fabric_half;               /* bytes: the first of a buffer, which move at half the busbw */
     double nvls_busbw, nvls_latency;  /* bytes/s in and out of the switch (0: it cannot reduce), s once */
     double nic_busbw, nic_step;       /* of one NIC */
     double nic_half;                  /* bytes: the first of an all-to-all's buffer, likewise over NICs */
     int gpus_per_node, nics_per_node;
     int host_gpus; /* GPUs of a host: fewer than of a node where a switch joins several */
-    int mesh;  /* 1: each pair of a node has a link of its own; nvlink_busbw is that of all links of a GPU */
-    int rails; /* 1: a NIC a GPU, and what goes to another rail crosses NVLink first (PXN) */
+    int mesh;  /* 1: each pair of a node has a link of its own; fabric_busbw is that of all links of a GPU */
+    int rails; /* 1: a NIC a GPU, and what goes to another rail crosses the fabric first (PXN) */
     int pat, nvls_tree;               /* 1: the stack's release takes these algorithms of the library */
     const struct ss_library *library; /* NULL: one with trees and NVLS, without PAT and protocols (nccl 0) */
     int rings;                        /* 1: it takes no other than rings (NCCL_ALGO=Ring) */
     int nccl; /* 1: NCCL's protocols carry rings and trees; 0: plain steps at the full rate, as user buffers */
     double
-        ll_busbw; /* bytes/s that its protocol LL makes over NVLink at most; 0: half of what Simple makes */
+        ll_busbw; /* bytes/s that its protocol LL makes over the fabric at most; 0: half of what Simple makes */
     double nccl_far;    /* s that its steps between nodes take over its own table in LL128 and Simple */
     double nccl_fabric; /* and in any protocol, where the network is slower than InfiniBand */
     double nccl_piece;  /* bytes that a tree's ranks hand on at once in Simple, on all channels */
@@ -109,7 +109,7 @@ double ss_dispatch_sms(const struct ss_job *job);
 void ss_net_dispatcher(struct ss_net *net, double sms, const struct ss_stack *stack);
 /* HybridEP, whose thread blocks take `tokens` of a member in chunks of the stack's sizes. */
 void ss_net_chunks(struct ss_net *net, double tokens, const struct ss_stack *stack);
-/* Links as user buffers see them: `busbw` times NCCL's over NVLink and no slow start. 0 leaves them as NCCL sees them. */
+/* Links as user buffers see them: `busbw` times NCCL's over the fabric and no slow start. 0 leaves them as NCCL sees them. */
 void ss_net_user_buffers(struct ss_net *net, double busbw);
 
 /* What one member of a group sends in a collective. */
@@ -184,18 +184,18 @@ double ss_sm_share_diluted(double taken, double kernels, double others);
 /* Whether the library has an algorithm (enum ss_library_algorithm). */
 int ss_net_has(const struct ss_net *net, int algorithm);
 
-/* For algorithms: what one asks of NVLink and NICs, which carry it at the same time. */
+/* For algorithms: what one asks of the fabric and NICs, which carry it at the same time. */
 struct ss_traffic {
-    double latency; /* s: of all steps, and what the slow start over NVLink adds */
-    double intra;   /* bytes at busbw that a member sends over NVLink */
+    double latency; /* s: of all steps, and what the slow start over the fabric adds */
+    double intra;   /* bytes at busbw that a member sends over the fabric */
     double inter;   /* and those that the members of one node together send over NICs */
     int near, far;  /* enum ss_hop: of either */
 };
 /* `factor` times the buffer moves on both, to the next member and the next node; `steps` seconds are paid once. */
 struct ss_traffic ss_traffic(const struct ss_net *net, double factor, double steps, double bytes,
                              const struct ss_group_shape *g);
-/* The same of an algorithm that NCCL runs in its fastest protocol for so many bytes: `near` steps over NVLink and `far` between
- * nodes; ring: 1 of a ring, 0 of a tree; NICs send `sent` times what NVLinks do. As with algorithms, what the fabric takes does not
+/* The same of an algorithm that NCCL runs in its fastest protocol for so many bytes: `near` steps over the fabric and `far` between
+ * nodes; ring: 1 of a ring, 0 of a tree; NICs send `sent` times what links of the fabric do. As with algorithms, what the fabric takes does not
  * change the choice. */
 struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sent, double factor, double near,
                                   double far, double bytes, const struct ss_group_shape *g);
@@ -204,7 +204,7 @@ struct ss_traffic ss_traffic_nccl(const struct ss_net *net, int ring, double sen
 double ss_mesh_busbw(const struct ss_net *net, const struct ss_group_shape *g);
 static inline double ss_near_busbw(const struct ss_net *net, const struct ss_group_shape *g)
 {
-    return net->mesh ? ss_mesh_busbw(net, g) : net->nvlink_busbw;
+    return net->mesh ? ss_mesh_busbw(net, g) : net->fabric_busbw;
 }
 /* The same for messages to one other GPU. */
 double ss_pair_busbw(const struct ss_net *net);
@@ -213,9 +213,9 @@ double ss_nccl_hop(const struct ss_net *net);
 /* NICs that a group's members on one node drive: their share, for the node's other GPUs are members of groups that do the
  * same at the same time. */
 double ss_nics_driven(const struct ss_net *net, const struct ss_group_shape *g);
-/* Latency + the slower of NVLink and NICs, with the group's shares of them. */
+/* Latency + the slower of the fabric and NICs, with the group's shares of them. */
 double ss_traffic_seconds(const struct ss_net *net, struct ss_traffic t, const struct ss_group_shape *g);
-/* Time of uneven amounts, of which SMs feed NVLink a share of what it takes; and their flows, inside nodes and on the hop `far`, each
+/* Time of uneven amounts, of which SMs feed the fabric a share of what it takes; and their flows, inside nodes and on the hop `far`, each
  * as if it carried a member's whole buffer: the matrix says which part it does (plan/matrix.h). What the hottest rank of a pass takes
  * beyond the average is latency. */
 double ss_uneven_seconds(int kind, double latency, double bytes, double fed, const struct ss_group_shape *g);

@@ -30,7 +30,7 @@ enum ss_axis {
 
 /* Kinds of collectives. X(symbol, name). The caller of a ring step drives the ring: each member sends its buffer to the
  * next one; such steps make up an all-gather. Dispatch sends tokens to their experts in two stages, NICs to other nodes
- * and NVLink inside them; combine brings them back. An all-to-all back moves what another one has moved, the other way. */
+ * and the fabric inside them; combine brings them back. An all-to-all back moves what another one has moved, the other way. */
 #define SS_COLL_LIST(X)                                                                                      \
     X(SS_COLL_ALL_GATHER, "all-gather")                                                                      \
     X(SS_COLL_REDUCE_SCATTER, "reduce-scatter")                                                              \

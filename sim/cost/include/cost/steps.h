@@ -25,7 +25,7 @@ struct ss_layer_step {
     int comm;            /* enum ss_communicator */
     int coll;            /* enum ss_collective_kind; no meaning for SS_COMM_HOST */
     double bytes;        /* of the full buffer; in a ring step of one member's */
-    double user_buffers; /* busbw of user buffers over NCCL's on NVLink (ss_net_user_buffers); 0: NCCL */
+    double user_buffers; /* busbw of user buffers over NCCL's on the fabric (ss_net_user_buffers); 0: NCCL */
     double part;         /* which part of a collective this is, 0..1 */
     double sms;          /* POST: share of the SMs that it holds */
     double sm_share; /* POST: part of the time of kernels beside it that these SMs take (ss_sm_share_taken) */

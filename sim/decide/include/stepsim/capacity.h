@@ -65,7 +65,7 @@ struct ss_capacity_point {
     int batch;       /* global batch, in sequences: the one nearest to that of the job that the GPUs divide */
     char flags[640]; /* words behind those of the job that make it */
     char layout[120]; /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
-    int straddles;    /* 1: tensor or expert groups are on two NVLink domains, which are taken to be equal */
+    int straddles; /* 1: tensor or expert groups are on two domains of the fabric, which are taken to be equal */
     struct ss_summary summary;
     double iterations; /* whole ones, the last one may pass the tokens */
     double busy_share; /* of an iteration in which a GPU runs kernels, mean of the stages, 0..1 */
@@ -81,7 +81,7 @@ struct ss_capacity {
     double tokens, deadline_s, budget_usd;
     int asked_batch; /* global batch of the job */
     int layout;      /* enum ss_capacity_layout */
-    char model[96], platform[96], card[64];
+    char model[96], platform[96], card[64], fabric[24];
     double gpu_w, idle, node_w,
         pue;      /* what energy is from: ss.power (W), .idle (share of it, 0..1), .node (W), .pue (factor) */
     double price; /* USD an hour and GPU, 0: none */

@@ -22,7 +22,7 @@ extern "C" {
 #define SS_ELASTICITY_LIST(X)                                                                                \
     X(PEAK, "peak", "FLOP/s of the card")                                                                    \
     X(HBM, "hbm.bandwidth", "HBM bandwidth")                                                                 \
-    X(NVLINK, "nvlink.bandwidth", "NVLink bandwidth")                                                        \
+    X(FABRIC, "nvlink.bandwidth", "bandwidth")                                                               \
     X(NIC, "nic.bandwidth", "NIC bandwidth")                                                                 \
     X(LATENCY, "latency", "latency of links and collectives")                                                \
     X(LAUNCH, "launch", "time to launch a kernel")
@@ -34,7 +34,7 @@ enum {
 };
 /* Returns the name of an elasticity, that of --scale. Never NULL. */
 const char *ss_elasticity_name(int elasticity);
-/* Returns what people call it. Never NULL. */
+/* Returns what people call it; of FABRIC behind the fabric's name. Never NULL. */
 const char *ss_elasticity_words(int elasticity);
 /*
  * Fills percent[e] with the per cent by which the iteration grows for one per cent more of each, the central difference over
@@ -71,7 +71,7 @@ enum ss_term {
 };
 /* Returns the key of a term in JSON. Never NULL. */
 const char *ss_term_key(int term);
-/* Returns what people call it. Never NULL. */
+/* Returns what people call it; of FABRIC behind the fabric's name. Never NULL. */
 const char *ss_term_words(int term);
 
 #define SS_ADVICE_MOST 5

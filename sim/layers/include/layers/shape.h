@@ -62,7 +62,7 @@ struct ss_shape {
     int ep, etp;
     int dispatcher;      /* enum ss_dispatcher */
     double reserved_sms; /* SMs that only the dispatcher's kernels have */
-    double near_experts; /* experts of all ranks of the group that NVLink joins */
+    double near_experts; /* experts of all ranks of the group that the fabric joins */
     /* A copy is a token that goes to one expert. The hottest rank is the one that gets most. */
     double sent;      /* copies that one rank sends, padding included */
     double received;  /* tokens that come to the hottest rank, each once */

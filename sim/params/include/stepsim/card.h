@@ -81,14 +81,16 @@ extern "C" {
       "limit): attention's products are slower as GEMMs are")                                                \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
       "shortest time from one kernel's start to the next one's on one stream")                               \
-    X(nvlink_efficiency, "ss.nvlink.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
+    X(fabric_efficiency, "ss.fabric.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
       "busbw of a large collective over the link's bandwidth")                                               \
-    X(nvlink_half_size, "ss.nvlink.half_size", BYTES, 0, 0, 0, 1e9,                                          \
-      "buffer up to which an NVLink collective runs at half of its busbw, NCCL's protocols and channels "    \
-      "filling")                                                                                             \
-    X(nvlink_exchange, "ss.nvlink.exchange_efficiency", FRACTION, 0, 0, 0, 1,                                \
-      "rate of DeepEP's and HybridEP's copies over the link's bandwidth; 0: ss.nvlink.efficiency")           \
-    X(nvlink_latency, "ss.nvlink.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over NVLink") \
+    X(fabric_half_size, "ss.fabric.half_size", BYTES, 0, 0, 0, 1e9,                                          \
+      "buffer up to which a collective inside a node runs at half of its busbw, the library's protocols "    \
+      "and "                                                                                                 \
+      "channels filling")                                                                                    \
+    X(fabric_exchange, "ss.fabric.exchange_efficiency", FRACTION, 0, 0, 0, 1,                                \
+      "rate of DeepEP's and HybridEP's copies over the link's bandwidth; 0: ss.fabric.efficiency")           \
+    X(fabric_latency, "ss.fabric.step_latency", TIME, 1, 0, 0, 1e-3,                                         \
+      "latency of one ring step inside a node")                                                              \
     X(nvls_efficiency, "ss.nvls.efficiency", FRACTION, 0, 0, 0, 1,                                           \
       "bytes that an all-reduce moves into a switch that reduces (NVLink SHARP) over the link's bandwidth; " \
       "0: it cannot")                                                                                        \
@@ -97,7 +99,7 @@ extern "C" {
       "busbw of a large collective over the NICs' bandwidth")                                                \
     X(nic_latency, "ss.nic.step_latency", TIME, 1, 0, 0, 1e-3, "latency of one ring step over the network")  \
     X(nccl_ll_busbw, "ss.nccl.ll_busbw", BANDWIDTH, 0, 0, 0, 1e15,                                           \
-      "busbw over NVLink at most of NCCL's protocol LL; 0: half of that of large messages")                  \
+      "busbw inside a node at most of the library's protocol LL; 0: half of that of large messages")         \
     X(nccl_far, "ss.nccl.net_latency", TIME, 0, 19e-6, 0, 1e-3,                                              \
       "what a step of NCCL between nodes takes over its own table of latencies in LL128 and Simple")         \
     X(nccl_fabric, "ss.nccl.fabric_latency", TIME, 0, 0, 0, 1e-2,                                            \

@@ -34,9 +34,9 @@ extern "C" {
  * X(symbol, prop id, unit, low, high, meaning)
  */
 #define SS_LINK_PROPS(X)                                                                                     \
-    X(NVLINK_BANDWIDTH, "ss.nvlink.bandwidth", BANDWIDTH, 1e6, 1e15,                                         \
-      "bandwidth of a GPU's link to the NVSwitch, or of each link of a mesh, one direction")                 \
-    X(NVLINK_LATENCY, "ss.nvlink.latency", TIME, 0, 1, "latency of such a link")                             \
+    X(FABRIC_BANDWIDTH, "ss.fabric.bandwidth", BANDWIDTH, 1e6, 1e15,                                         \
+      "bandwidth of a GPU's link to the switch of its node, or of each link of a mesh, one direction")       \
+    X(FABRIC_LATENCY, "ss.fabric.latency", TIME, 0, 1, "latency of such a link")                             \
     X(NIC_BANDWIDTH, "ss.nic.bandwidth", BANDWIDTH, 1e6, 1e15, "bandwidth of a NIC, one direction")          \
     X(NIC_LATENCY, "ss.nic.latency", TIME, 0, 1, "latency of a NIC")                                         \
     X(UPLINK_LATENCY, "ss.uplink.latency", TIME, 0, 1, "latency of a link between leaf and spine")
@@ -53,8 +53,8 @@ extern "C" {
       "nodes of a template where --nodes does not say")                                                      \
     X(GPUS_PER_NODE, "ss.gpus_per_node", SS_AT_ROOT, COUNT, 1, SS_MAX_GPUS_PER_NODE, "GPUs of a node")       \
     X(NICS_PER_NODE, "ss.nics_per_node", SS_AT_ROOT, COUNT, 0, SS_MAX_GPUS_PER_NODE, "NICs of a node")       \
-    X(NVLINK_NODES, "ss.nvlink.nodes", SS_AT_ROOT, COUNT, 1, 1024,                                           \
-      "nodes whose GPUs one NVLink switch joins, as the trays of a rack")                                    \
+    X(FABRIC_NODES, "ss.fabric.nodes", SS_AT_ROOT, COUNT, 1, 1024,                                           \
+      "nodes whose GPUs one switch of the fabric joins, as the trays of a rack")                             \
     X(NODE, "ss.node", SS_AT_ZONE | SS_AT_HOST, COUNT, 0, 1e9, "number of the node that the GPUs are in")
 
 /* The same, words. X(symbol, prop id, places, required, words it may be (NULL: any), meaning) */
@@ -63,11 +63,13 @@ extern "C" {
     X(CARD_BASE, "ss.card.base", SS_AT_GPU, 0, NULL, "card whose props hold here where no other is given")   \
     X(LIBRARY, "ss.library", SS_AT_GPU, 0, NULL,                                                             \
       "library of collectives that the card is used with, of workloads/libraries; none: nccl")               \
+    X(FABRIC_NAME, "ss.fabric.name", SS_AT_GPU, 0, NULL,                                                     \
+      "what the links inside a node are called; none: NVLink")                                               \
     X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")       \
     X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")      \
     X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                \
     X(HOSTS, "ss.hosts", SS_AT_ROOT, 0, "gpus nodes", "what a host of a file without a template is")         \
-    X(KIND, "ss.kind", SS_AT_LINK, 0, "nvlink nic uplink other", "kind of a link")
+    X(KIND, "ss.kind", SS_AT_LINK, 0, "fabric nvlink nic uplink other", "kind of a link")
 
 /* Where a prop may stand: in the outermost zone of a platform file, an inner zone or cluster, a host, a link, the file of
  * a card; in the zone of a variant (ss.base), beside what may stand in an outermost zone. */
@@ -122,9 +124,25 @@ struct ss_prop {
     const char *doc;
 };
 
+/*
+ * Another id by which a prop may be given, with the same meaning: what a fabric has was told of NVLink alone once. Answers in JSON
+ * have it as their key, so that they are read as before. X(symbol or field, other id)
+ */
+#define SS_PROP_ALIASES(X)                                                                                   \
+    X(FABRIC_BANDWIDTH, "ss.nvlink.bandwidth")                                                               \
+    X(FABRIC_LATENCY, "ss.nvlink.latency")                                                                   \
+    X(FABRIC_NODES, "ss.nvlink.nodes")                                                                       \
+    X(fabric_efficiency, "ss.nvlink.efficiency")                                                             \
+    X(fabric_exchange, "ss.nvlink.exchange_efficiency")                                                      \
+    X(fabric_half_size, "ss.nvlink.half_size")                                                               \
+    X(fabric_latency, "ss.nvlink.step_latency")                                                              \
+    X(comm_sms_fabric, "ss.comm.sms.nvlink")
+
 /* Returns the row of a prop, a constant, or NULL: the index is not in 0..SS_PROP_COUNT-1. All other functions need one that is. */
 const struct ss_prop *ss_prop_at(int index);
-/* Returns the index of the prop "ss.nic.bandwidth" among those of `owners` (SS_OF_ bits), or -1: there is none. */
+/* Returns the key of a prop in answers: its alias where it has one, else its id. */
+const char *ss_prop_key(int index);
+/* Returns the index of the prop "ss.nic.bandwidth", by its id or an alias, among those of `owners` (SS_OF_ bits), or -1: there is none. */
 int ss_prop_find(const char *id, int owners);
 /* Returns 1 when --set and --vary set= may change the prop. */
 int ss_prop_is_settable(int index);

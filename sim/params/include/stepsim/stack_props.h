@@ -172,7 +172,7 @@ extern "C" {
       "theirs")                                                                                              \
     X(nccl_nvls_tree, "ss.nccl.nvls_tree", COUNT, 0, 0, 1,                                                   \
       "NCCL joins the switches of nodes by trees (NVLSTree) for all-reduces")                                \
-    X(comm_sms_nvlink, "ss.comm.sms.nvlink", COUNT, 24, 0, 132,                                              \
+    X(comm_sms_fabric, "ss.comm.sms.fabric", COUNT, 24, 0, 132,                                              \
       "SMs that a collective within a node takes from compute beside it, one a channel of NCCL; their "      \
       "share of the HBM bandwidth too")                                                                      \
     X(comm_sms_nic, "ss.comm.sms.nic", COUNT, 16, 0, 132, "the same for a collective across nodes")          \

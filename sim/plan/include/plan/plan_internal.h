@@ -172,7 +172,7 @@ struct ss_step ss_plan_step_of(const struct ss_layer_step *s, double own);
 
 /* kernels.c: takes cost_of; the last step that needs it is before. */
 int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err);
-/* Warns of tensor or expert groups that one NVLink domain could hold and that are on two, and sets `straddles`. Error: SS_ERR_NOMEM. */
+/* Warns of tensor or expert groups that one domain of the fabric could hold and that are on two, and sets `straddles`. Error: SS_ERR_NOMEM. */
 int ss_plan_warn_straddling(struct ss_plan *plan);
 void ss_plan_sites_free(struct ss_plan_sites *sites);
 

@@ -26,7 +26,7 @@ struct ss_routes {
     size_t npool, cap_pool, cap_link;
     double *latency;   /* [rank * nkinds + kind], s */
     int slow;          /* there are links that are slow or have failed */
-    int nlinks;        /* of the platform, and two ports a GPU that stand for all its NVLinks */
+    int nlinks;        /* of the platform, and two ports a GPU that stand for all its fabric links */
     int nplatform;     /* links of the platform, all of them: its first port has this number */
     double *bandwidth; /* [nlinks], as flows see it */
     char *inner;       /* [nlinks]: 1 inside the fabric */

@@ -14,7 +14,7 @@ struct ss_sharing {
     struct ss_groups *groups;
     struct ss_error *err;
     struct ss_rail_links rails;
-    int unlike;          /* links may be others than closed forms take: pairs are walked, NVLink too */
+    int unlike;          /* links may be others than closed forms take: pairs are walked, the fabric too */
     int apart;           /* ranks differ in pace: groups that are alike need not be in step */
     int *members, *gpus; /* of the group at hand: [world_size] each */
     int n, comm, hop;
@@ -34,14 +34,14 @@ struct ss_sharing {
 
 /* Visitors of links that so many flows of the group at hand cross (`ctx` is the struct). To load and total: */
 void ss_sharing_add(void *ctx, int link, double flows);
-/* The same of what leaves a node over another GPU's NVLink, which the closed form takes for two ways. */
+/* The same of what leaves a node over another GPU's fabric, which the closed form takes for two ways. */
 void ss_sharing_add_far(void *ctx, int link, double flows);
 /* Keeps the worst link of those that are `seen`. */
 void ss_sharing_find_worst(void *ctx, int link, double flows);
 
 /* Whether flows of the hop stay inside a node. */
 int ss_sharing_is_near(int hop);
-/* By a ring or a tree. What an exchange puts on NVLink on its way to a rail its closed form counts. */
+/* By a ring or a tree. What an exchange puts on the fabric on its way to a rail its closed form counts. */
 int ss_sharing_leaves_node(const struct ss_sharing *s);
 /* Visits the links between two ranks. Errors: SS_ERR_NOMEM, SS_ERR_CONFIG (no route). */
 int ss_sharing_visit_flow(struct ss_sharing *s, int from, int to, double flows, ss_pairs_visitor visit);

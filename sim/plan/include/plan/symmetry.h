@@ -14,7 +14,7 @@ struct ss_periodic {
     int block, period;
 };
 
-/* Links by what they belong to: nodes, leaf switches, GPUs (two ports that stand for all NVLinks of one). */
+/* Links by what they belong to: nodes, leaf switches, GPUs (two ports that stand for all fabric links of one). */
 struct ss_link_row {
     int first, at; /* number of the first link: of all, of those that stand for all */
     int width;     /* links of one node, leaf switch or GPU */

@@ -139,7 +139,7 @@ struct ss_share {
                      communicator is on them, 0..1; else 0 */
     char link[64]; /* where they have least */
     char both
-        [64]; /* an NVLink that what goes to other nodes crosses too, "" if none: of a ring it is two flows at once */
+        [64]; /* a link of the fabric that what goes to other nodes crosses too, "" if none: of a ring it is two flows at once */
 };
 
 struct ss_plan_sites;
@@ -165,7 +165,7 @@ struct ss_plan {
     /* the same ranks where experts are divided: tp is etp, cp is 1, dp what is left; all zero without */
     struct ss_ranks expert_ranks;
     int world_size, dp, microbatches;
-    int straddles; /* 1: tensor or expert groups are on two NVLink domains, as a warning says */
+    int straddles; /* 1: tensor or expert groups are on two domains of the fabric, as a warning says */
     int gpus; /* of the cluster: those of nodes that failed, of which no rank is on any, are among them */
     int padded_vocab;
     double parameters;    /* whole model */

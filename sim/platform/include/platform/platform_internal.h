@@ -42,10 +42,12 @@ struct ss_platform {
     char file[256];
     struct ss_card card;
     struct ss_library library; /* of collectives */
-    int names_library;         /* the card, or the file, names it */
+    char library_file[256];    /* as the card, or the file, names it; "": neither does */
+    char fabric[24];           /* ss.fabric.name */
+    const char *fabric_word;   /* with which names of its links begin: "nvlink", or "fabric" of any other */
     char *assumed;             /* words of ss.assumed, separated by one space */
     int nodes, gpus_per_node, nics_per_node;
-    int nvlink_nodes; /* nodes that one NVLink switch may join, 0: none; template only, as are the next four */
+    int fabric_nodes; /* nodes that one NVLink switch may join, 0: none; template only, as are the next four */
     int joined;       /* of them were joined to each node that this platform has, 0: none */
     int template_kind;
     int nodes_per_leaf;
@@ -98,9 +100,11 @@ int ss_props_card(const struct ss_props *props, const char *file, int line, stru
                   struct ss_error *err);
 /* Loads the library that the card, or the file, names, NCCL where neither does. The error is at that line. */
 int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
+/* Takes the name of the fabric, NVLink where neither has one, and the word of its links. */
+int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's, then those of the card whose
  * props the file does not give itself. */
-int ss_props_assumed(const struct ss_props *props, char **out, struct ss_error *err);
+int ss_props_assumed(const struct ss_props *props, const char *fabric_word, char **out, struct ss_error *err);
 
 /* ---- card.c: platforms/cards/NAME.xml ---- */
 struct ss_card_file {
@@ -115,7 +119,7 @@ struct ss_card_files {
 };
 void ss_card_files_free(struct ss_card_files *files);
 /* From the prop ss.kind (may be NULL), else from the name's prefix. */
-int ss_link_kind_of(const char *name, const char *kind);
+int ss_link_kind_of(const char *name, const char *kind, const char *fabric_word);
 
 /* ---- quantity.c: values of SimGrid's own attributes ---- */
 enum ss_quantity { SS_QUANTITY_BANDWIDTH, SS_QUANTITY_TIME, SS_QUANTITY_SPEED };
@@ -178,8 +182,8 @@ struct ss_item {
 };
 enum ss_section {
     SS_SECTION_NODE,
-    SS_SECTION_FABRIC,
-    SS_SECTION_NVLINK_ROUTES,
+    SS_SECTION_NETWORK,
+    SS_SECTION_FABRIC_ROUTES,
     SS_SECTION_NIC_ROUTES,
     SS_SECTION_UPLINK_ROUTES
 };

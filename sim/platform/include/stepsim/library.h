@@ -42,7 +42,7 @@ struct ss_library {
     char name[24];       /* "NCCL" */
     unsigned algorithms; /* set of 1 << enum ss_library_algorithm */
     /* numbers, from here to the end */
-    double step;             /* s: the step inside a node that ss.nvlink.step_latency is */
+    double step;             /* s: the step inside a node that ss.fabric.step_latency is */
     double channels, pieces; /* of a communicator between nodes; of a channel's buffer */
     struct ss_protocol_facts protocol[SS_PROTOCOL_COUNT];
     /* PAT: share of a NIC's busbw; s once, a step and a member; steps of which the time of one shows */

@@ -14,7 +14,7 @@ extern "C" {
 
 /* What a link is part of. X(symbol, name) */
 #define SS_LINK_KIND_LIST(X)                                                                                 \
-    X(SS_LINK_NVLINK, "nvlink")                                                                              \
+    X(SS_LINK_FABRIC, "nvlink")                                                                              \
     X(SS_LINK_NIC, "nic")                                                                                    \
     X(SS_LINK_UPLINK, "uplink")                                                                              \
     X(SS_LINK_OTHER, "other")

@@ -80,14 +80,20 @@ uint64_t ss_platform_hash(const struct ss_platform *p);
 const struct ss_card *ss_platform_card(const struct ss_platform *p);
 /* Returns the library of collectives that the card is used with. It belongs to `p`. */
 const struct ss_library *ss_platform_library(const struct ss_platform *p);
+/* Returns the name or path by which the card, or the file, names that library; NULL: neither does, and it is nccl. */
+const char *ss_platform_library_file(const struct ss_platform *p);
+/* Returns what the links inside a node are called, "NVLink" or "xGMI". Never NULL. */
+const char *ss_platform_fabric(const struct ss_platform *p);
+/* Returns the word with which the names of these links begin: "nvlink", or "fabric". Never NULL. */
+const char *ss_platform_fabric_word(const struct ss_platform *p);
 /* Returns the number of nodes, >= 1. */
 int ss_platform_nodes(const struct ss_platform *p);
 /* Returns the number of GPUs of a node, >= 1. */
 int ss_platform_gpus_per_node(const struct ss_platform *p);
-/* Returns how many nodes of the file an NVLink switch joins to each node of this platform (ss.nvlink.nodes), >= 1: --nodes and
+/* Returns how many nodes of the file a switch of the fabric joins to each node of this platform (ss.fabric.nodes), >= 1: --nodes and
  * --gpus-per-node speak of those of the file, all functions here of what they are joined to. */
 int ss_platform_joined_nodes(const struct ss_platform *p);
-/* Returns how many nodes of the file an NVLink switch may join, as many as it has room for; 0: there is no such switch. */
+/* Returns how many nodes of the file a switch of the fabric may join, as many as it has room for; 0: there is no such switch. */
 int ss_platform_most_joined(const struct ss_platform *p);
 /* Returns how many nodes of the file it would join to each if the cluster had so many, which are domains of equal size; 0: these do not
  * divide into such. */
@@ -102,9 +108,9 @@ int ss_platform_nics_per_node(const struct ss_platform *p);
 double ss_platform_nic_bandwidth(const struct ss_platform *p);
 /* Returns 1 for a template in which each pair of GPUs of a node has a link of its own (ss.template = "mesh"). */
 int ss_platform_is_mesh(const struct ss_platform *p);
-/* Returns the bandwidth of one GPU's NVLink in bytes/s, one direction, in a mesh to all its neighbours together; 0: there is
+/* Returns the bandwidth of one GPU's fabric (NVLink, xGMI) in bytes/s, one direction, in a mesh to all its neighbours together; 0: there is
  * none. */
-double ss_platform_nvlink_bandwidth(const struct ss_platform *p);
+double ss_platform_fabric_bandwidth(const struct ss_platform *p);
 /* Returns the props that the file marks as assumed, "nic.bandwidth nic.latency"; "" where it marks none. The text
  * belongs to `p`. */
 const char *ss_platform_assumed(const struct ss_platform *p);
@@ -167,9 +173,9 @@ int ss_platform_import(const char *const *paths, int npaths, const struct ss_imp
 
 /* How nodes are joined: rails of leaf switches below a spine, any number of nodes; SimGrid's FAT_TREE and DRAGONFLY, whose hosts are
  * the nodes, up to 1024 GPUs. */
-enum ss_fabric { SS_FABRIC_RAIL, SS_FABRIC_FAT_TREE, SS_FABRIC_DRAGONFLY };
-/* Returns the word for a fabric, "fat-tree"; NULL: there is none. */
-const char *ss_fabric_name(int fabric);
+enum ss_network { SS_NETWORK_RAIL, SS_NETWORK_FAT_TREE, SS_NETWORK_DRAGONFLY };
+/* Returns the word for the network of a cluster, "fat-tree"; NULL: there is none. */
+const char *ss_network_name(int network);
 
 /* A cluster to write. What is 0 is that of the platform that has the card's name, but for NICs, of which there are none then. */
 struct ss_new_cluster {
@@ -178,17 +184,17 @@ struct ss_new_cluster {
     int nodes, gpus_per_node; /* nodes >= 1 */
     int nics_per_node;        /* -1: one a GPU; 0: none, which one node alone may have */
     double nic_bandwidth;     /* bytes/s of one NIC, one direction */
-    double nvlink_bandwidth;  /* bytes/s of a GPU, one direction */
+    double fabric_bandwidth;  /* bytes/s of a GPU, one direction */
     double price;             /* USD an hour and GPU; 0: none */
-    int nvlink_nodes;         /* nodes that one NVLink switch joins (rails only) */
-    int fabric;               /* enum ss_fabric */
+    int fabric_nodes;         /* nodes that one switch of the fabric joins (rails only) */
+    int network;              /* enum ss_network */
     int nodes_per_leaf;       /* rails, fat tree */
     double oversubscription;  /* bandwidth below over bandwidth to the spines, or between groups; 0 = 1 */
     int groups, routers;      /* dragonfly: groups, and routers of each */
     struct ss_files *files;   /* gets the files that are read; may be NULL */
 };
 
-/* Writes a cluster as a platform that a person can edit: it names its card. Errors: SS_ERR_USAGE (sizes that make no such fabric),
+/* Writes a cluster as a platform that a person can edit: it names its card. Errors: SS_ERR_USAGE (sizes that make no such network),
  * SS_ERR_INPUT, SS_ERR_IO (no such card, or it cannot be written). */
 int ss_platform_new(const struct ss_new_cluster *cluster, FILE *out, struct ss_error *err);
 

@@ -32,6 +32,7 @@ struct ss_drawn_node {
 
 struct ss_drawing {
     const struct ss_platform *p;
+    char fabric_switch[40];           /* role of a switch inside a node, "NVLink switch" */
     struct ss_drawn_vertex *vertices; /* GPUs first, those of nodes[i] from i * gpus_per_node on */
     int nvertices, ngpus;
     struct ss_drawn_edge *edges;
