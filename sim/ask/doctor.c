@@ -296,15 +296,9 @@ int ss_doctor_write(const struct ss_doctor *d, int json, FILE *out, struct ss_er
         return ss_report_done(out, err);
     }
     json_t *document = ss_json_document("doctor"), *checks = json_array();
-    ss_json_flag(document, "healthy", d->healthy);
-    for (int i = 0; i < d->n; i++) {
-        json_t *check = json_object();
-        ss_json_text(check, "name", d->check[i].name);
-        ss_json_flag(check, "ok", d->check[i].ok);
-        ss_json_flag(check, "needed", d->check[i].needed);
-        ss_json_text(check, "text", d->check[i].text);
-        ss_json_append(checks, check);
-    }
-    ss_json_set(document, "checks", checks);
+    for (int i = 0; i < d->n; i++)
+        ss_json_append(checks, SS_OBJECT(SS_SAME(&d->check[i], name), SS_TRUTH(&d->check[i], ok),
+                                         SS_TRUTH(&d->check[i], needed), SS_SAME(&d->check[i], text)));
+    SS_PUT(document, SS_TRUTH(d, healthy), SS_KEY("checks", checks));
     return ss_json_write(document, out, err);
 }

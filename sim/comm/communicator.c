@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/communicator.h"
 
+#include "base/base.h"
+
 /* Sets bit s for stream s of a communicator for which `condition` holds. */
 #define STREAM_BIT(stream, condition) ((stream) >= 0 && (condition) ? 1u << ((stream)&31) : 0u)
 
@@ -15,15 +17,7 @@ const struct ss_comm_facts *ss_comm_facts(int comm)
     return comm >= 0 && comm < SS_COMM_COUNT ? &facts[comm] : NULL;
 }
 
-const char *ss_axis_name(int axis)
-{
-    static const char *const names[SS_AXIS_COUNT] = {
-#define X(sym, name) name,
-        SS_AXIS_LIST(X)
-#undef X
-    };
-    return axis >= 0 && axis < SS_AXIS_COUNT ? names[axis] : "unknown";
-}
+SS_NAMES(ss_axis_name, SS_AXIS_LIST, SS_SECOND)
 
 /* Compares by hand: names have two letters, and every plan asks for them some hundred times. */
 int ss_axis_find(const char *name, size_t len)
@@ -72,15 +66,7 @@ int ss_comm_in_grid(int comm)
     return members == SS_MEMBERS_DENSE || members == SS_MEMBERS_ENDS || members == SS_MEMBERS_EXPERT;
 }
 
-const char *ss_collective_kind_name(int kind)
-{
-    static const char *const names[SS_COLL_COUNT] = {
-#define X(sym, name) name,
-        SS_COLL_LIST(X)
-#undef X
-    };
-    return kind >= 0 && kind < SS_COLL_COUNT ? names[kind] : "unknown";
-}
+SS_NAMES(ss_collective_kind_name, SS_COLL_LIST, SS_SECOND)
 
 int ss_stream_count(int experts)
 {

@@ -1,131 +1,96 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plan of capacity for programs: JSON, and CSV. */
-#include <math.h>
-
 #include "base/base.h"
-#include "base/csv.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 
-/* Figures of a point beside those of its summary. X(key, value) */
-#define FIGURES(X)                                                                                           \
-    X("iterations", p->iterations)                                                                           \
-    X("days", p->time_s.value / 86400)                                                                       \
-    X("days_low", p->time_s.low / 86400)                                                                     \
-    X("days_high", p->time_s.high / 86400)                                                                   \
-    X("gpu_hours", p->gpu_hours.value)                                                                       \
-    X("gpu_hours_low", p->gpu_hours.low)                                                                     \
-    X("gpu_hours_high", p->gpu_hours.high)                                                                   \
-    X("goodput", p->goodput)                                                                                 \
-    X("energy_kwh", p->energy_j.value / 3.6e6)                                                               \
-    X("energy_kwh_low", p->energy_j.low / 3.6e6)                                                             \
-    X("energy_kwh_high", p->energy_j.high / 3.6e6)                                                           \
-    X("usd", p->usd.value)                                                                                   \
-    X("usd_low", p->usd.low)                                                                                 \
-    X("usd_high", p->usd.high)                                                                               \
-    X("busy_share", p->busy_share)                                                                           \
-    X("checkpoint_gib", p->checkpoint_bytes / SS_GIB)                                                        \
-    X("checkpoint_s", p->checkpoint_s)                                                                       \
-    X("checkpoint_interval_s", p->interval_s)                                                                \
-    X("failure_interval_h", p->mtbf_s / 3600)
-
-static json_t *point_object(const struct ss_capacity_point *p)
+/* What JSON and CSV have of a point; no figures of one that was not predicted. */
+static void fill_row(struct ss_row *r, const struct ss_capacity_point *p)
 {
-    json_t *o = json_object();
+    const double day = 86400, kwh = 3.6e6;
 
-    ss_json_integer(o, "nodes", p->nodes);
-    ss_json_integer(o, "gpus", p->gpus);
-    ss_json_integer(o, "global_batch", p->batch);
-    ss_json_text(o, "flags", p->flags);
-    ss_json_text(o, "layout", p->layout);
-    ss_json_verdict(o, &p->summary);
-    ss_json_flag(o, "straddles", p->straddles);
+    SS_ADD(r, SS_SAME(p, nodes), SS_SAME(p, gpus), SS_KEY("global_batch", p->batch), SS_SAME(p, flags),
+           SS_SAME(p, layout));
+    ss_row_verdict(r, &p->summary);
+    SS_ADD(r, SS_TRUTH(p, straddles));
     if (!(p->summary.iteration_s > 0))
-        return o;
-#define X(key, value) ss_json_number(o, key, value);
-    FIGURES(X)
-#undef X
-    for (int m = 0; m < SS_METRICS; m++)
-        if (m != SS_METRIC_OF_gpus && ss_metric_known(m, &p->summary))
-            ss_json_metric(o, m, &p->summary);
-    return o;
+        return;
+    SS_ADD(r, SS_SAME(p, iterations), SS_KEY("days", p->time_s.value / day),
+           SS_KEY("days_low", p->time_s.low / day), SS_KEY("days_high", p->time_s.high / day),
+           SS_KEY("gpu_hours", p->gpu_hours.value), SS_KEY("gpu_hours_low", p->gpu_hours.low),
+           SS_KEY("gpu_hours_high", p->gpu_hours.high), SS_SAME(p, goodput),
+           SS_KEY("energy_kwh", p->energy_j.value / kwh), SS_KEY("energy_kwh_low", p->energy_j.low / kwh),
+           SS_KEY("energy_kwh_high", p->energy_j.high / kwh), SS_KEY("usd", p->usd.value),
+           SS_KEY("usd_low", p->usd.low), SS_KEY("usd_high", p->usd.high), SS_SAME(p, busy_share),
+           SS_KEY("checkpoint_gib", p->checkpoint_bytes / SS_GIB), SS_SAME(p, checkpoint_s),
+           SS_KEY("checkpoint_interval_s", p->interval_s), SS_KEY("failure_interval_h", p->mtbf_s / 3600));
+    ss_row_metrics(r, &p->summary);
+}
+
+static json_t *point_object(const void *row)
+{
+    struct ss_row r = {0};
+
+    fill_row(&r, row);
+    return ss_json_object(r.at);
 }
 
 static json_t *inputs_object(const struct ss_capacity *c)
 {
-    json_t *o = json_object();
-
-    ss_json_text(o, "model", c->model);
-    ss_json_text(o, "platform", c->platform);
-    ss_json_text(o, "card", c->card);
-    ss_json_integer(o, "global_batch", c->asked_batch);
-    ss_json_text(o, "layout", c->layout == SS_CAPACITY_GIVEN ? "given" : "search");
-    ss_json_number(o, "price_usd_h", c->price > 0 ? c->price : NAN);
-    ss_json_flag(o, "price_is_example", c->price_is_example);
-    ss_json_number(o, "gpu_w", c->gpu_w);
-    ss_json_number(o, "idle_share", c->idle);
-    ss_json_number(o, "node_w", c->node_w);
-    ss_json_number(o, "pue", c->pue);
-    ss_json_number(o, "mtbf_gpu_h", c->mtbf_h);
-    ss_json_number(o, "restart_s", c->restart_s);
-    ss_json_number(o, "storage_bytes_s_node", c->storage);
-    return o;
-}
-
-static void put_index(json_t *o, const char *key, int index)
-{
-    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
+    return SS_OBJECT(
+        SS_SAME(c, model), SS_SAME(c, platform), SS_SAME(c, card), SS_KEY("global_batch", c->asked_batch),
+        SS_KEY("layout", c->layout == SS_CAPACITY_GIVEN ? "given" : "search"),
+        SS_KEY("price_usd_h", ss_known(c->price)), SS_TRUTH(c, price_is_example), SS_SAME(c, gpu_w),
+        SS_KEY("idle_share", c->idle), SS_SAME(c, node_w), SS_SAME(c, pue), SS_KEY("mtbf_gpu_h", c->mtbf_h),
+        SS_SAME(c, restart_s), SS_KEY("storage_bytes_s_node", c->storage));
 }
 
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("capacity"), *points = json_array();
+    json_t *root = ss_json_document("capacity");
 
-    ss_json_number(root, "tokens", c->tokens);
-    ss_json_number(root, "deadline_days", c->deadline_s > 0 ? c->deadline_s / 86400 : NAN);
-    ss_json_number(root, "budget_usd", c->budget_usd > 0 ? c->budget_usd : NAN);
-    put_index(root, "chosen", c->chosen);
-    put_index(root, "sure", c->sure);
-    put_index(root, "cheapest", c->cheapest);
-    put_index(root, "knee", c->knee);
-    ss_json_set(root, "inputs", inputs_object(c));
-    for (int i = 0; i < c->npoints; i++)
-        ss_json_append(points, point_object(&c->points[i]));
-    ss_json_set(root, "points", points);
-    ss_json_set(root, "warnings", ss_json_notes(&c->warnings));
+    SS_PUT(root, SS_SAME(c, tokens), SS_KEY("deadline_days", ss_known(c->deadline_s / 86400)),
+           SS_KEY("budget_usd", ss_known(c->budget_usd)), SS_KEY("chosen", ss_cell_index(c->chosen)),
+           SS_KEY("sure", ss_cell_index(c->sure)), SS_KEY("cheapest", ss_cell_index(c->cheapest)),
+           SS_KEY("knee", ss_cell_index(c->knee)), SS_KEY("inputs", inputs_object(c)),
+           SS_KEY("points", SS_LIST(point_object, c->points, c->npoints)),
+           SS_KEY("warnings", ss_json_notes(&c->warnings)));
     return ss_json_write(root, out, err);
-}
-
-static void put(double value, FILE *out)
-{
-    fputc(',', out);
-    if (isfinite(value))
-        fprintf(out, "%.10g", value);
 }
 
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    fputs("nodes,global_batch,flags,layout,verdict", out);
-#define X(key, value) fputs("," key, out);
-    FIGURES(X)
-#undef X
-    for (int m = 0; m < SS_METRICS; m++)
-        fprintf(out, ",%s", ss_metric_at(m)->key);
-    fputc('\n', out);
+    static const char *const keys[] = {"nodes",
+                                       "global_batch",
+                                       "flags",
+                                       "layout",
+                                       "verdict",
+                                       "iterations",
+                                       "days",
+                                       "days_low",
+                                       "days_high",
+                                       "gpu_hours",
+                                       "gpu_hours_low",
+                                       "gpu_hours_high",
+                                       "goodput",
+                                       "energy_kwh",
+                                       "energy_kwh_low",
+                                       "energy_kwh_high",
+                                       "usd",
+                                       "usd_low",
+                                       "usd_high",
+                                       "busy_share",
+                                       "checkpoint_gib",
+                                       "checkpoint_s",
+                                       "checkpoint_interval_s",
+                                       "failure_interval_h",
+                                       NULL};
+
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
     for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        int known = p->summary.iteration_s > 0;
-        fprintf(out, "%d,%d,", p->nodes, p->batch);
-        ss_csv_write(out, p->flags);
-        fputc(',', out);
-        ss_csv_write(out, p->layout);
-        fprintf(out, ",%s", ss_outcome_word(p->summary.outcome));
-#define X(key, value) put(known ? (value) : NAN, out);
-        FIGURES(X)
-#undef X
-        for (int m = 0; m < SS_METRICS; m++)
-            put(known && ss_metric_known(m, &p->summary) ? ss_metric_value(m, &p->summary) : NAN, out);
-        fputc('\n', out);
+        struct ss_row r = {0};
+        fill_row(&r, &c->points[i]);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
     }
     return ss_report_done(out, err);
 }

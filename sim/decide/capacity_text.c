@@ -8,58 +8,33 @@
 #include "report/common.h"
 #include "report/text.h"
 
-/* "30.8 M" */
-static const char *big(double value, char *buf, size_t size)
+/* Three digits, of large numbers with a letter where there may be one: "30.8 M". */
+static const char *digits(double value, bool letters, char buf[32])
 {
-    static const struct {
-        double from;
-        const char *name;
-    } steps[] = {{1e9, " G"}, {1e6, " M"}, {1e3, " k"}, {0, ""}};
+    static const char *const letter[] = {"", " k", " M", " G"};
     int i = 0;
 
-    while (value < steps[i].from * 0.9995)
-        i++;
-    double shown = value / (steps[i].from > 0 ? steps[i].from : 1);
+    for (; letters && i < 3 && value >= 999.5; i++)
+        value /= 1000;
     if (isnan(value))
-        snprintf(buf, size, "-");
+        ss_copy(buf, 32, "-");
     else
-        snprintf(buf, size, "%.*f%s", shown < 9.995 ? 2 : shown < 99.95 ? 1 : 0, shown, steps[i].name);
+        snprintf(buf, 32, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, letter[i]);
     return buf;
 }
 
-static const char *days(double seconds, char *buf, size_t size)
-{
-    double d = seconds / 86400;
+#define DAY 86400.0
+#define MWH 3.6e9
 
-    if (isnan(seconds))
-        snprintf(buf, size, "-");
-    else
-        snprintf(buf, size, "%.*f", d < 9.995 ? 2 : d < 99.95 ? 1 : 0, d);
-    return buf;
-}
-
-/* " (20.1 to 26.6)" where the error is known */
-static void put_range(const struct ss_capacity_range *r, const char *(*show)(double, char *, size_t),
-                      const char *unit, FILE *out)
+/* "23.1 days (20.1 to 26.6)", the latter where the error is known. */
+static void put_range(const struct ss_capacity_range *r, double one, bool letters, const char *unit,
+                      FILE *out)
 {
     char a[32], b[32];
 
-    fprintf(out, "%s %s", show(r->value, a, sizeof a), unit);
+    fprintf(out, "%s %s", digits(r->value / one, letters, a), unit);
     if (!isnan(r->low) && !isnan(r->high) && r->high > r->low)
-        fprintf(out, " (%s to %s)", show(r->low, a, sizeof a), show(r->high, b, sizeof b));
-}
-
-static const char *mwh(double joules, char *buf, size_t size)
-{
-    if (isnan(joules))
-        snprintf(buf, size, "-");
-    else
-        snprintf(buf, size, "%.*f",
-                 joules < 9.995 * 3.6e9   ? 2
-                 : joules < 99.95 * 3.6e9 ? 1
-                                          : 0,
-                 joules / 3.6e9);
-    return buf;
+        fprintf(out, " (%s to %s)", digits(r->low / one, letters, a), digits(r->high / one, letters, b));
 }
 
 static int is_limited(const struct ss_capacity *c)
@@ -77,16 +52,16 @@ static int holds_any(const struct ss_capacity *c)
 
 static void write_cost(const struct ss_capacity_point *p, FILE *out)
 {
-    put_range(&p->time_s, days, "days", out);
+    put_range(&p->time_s, DAY, false, "days", out);
     fputs(", ", out);
-    put_range(&p->gpu_hours, big, "GPU-hours", out);
+    put_range(&p->gpu_hours, 1, true, "GPU-hours", out);
     if (!isnan(p->usd.value)) {
         fputs(", ", out);
-        put_range(&p->usd, big, "USD", out);
+        put_range(&p->usd, 1, true, "USD", out);
     }
     if (!isnan(p->energy_j.value)) {
         fputs(", ", out);
-        put_range(&p->energy_j, mwh, "MWh", out);
+        put_range(&p->energy_j, MWH, false, "MWh", out);
     }
     fputc('\n', out);
 }
@@ -124,7 +99,7 @@ static void write_answer(const struct ss_capacity *c, FILE *out)
     else if (c->deadline_s > 0)
         ss_text_time(c->deadline_s, a, sizeof a);
     else
-        big(c->budget_usd, a, sizeof a);
+        digits(c->budget_usd, true, a);
     if (c->chosen < 0) {
         fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
         write_nearest(c, out);
@@ -167,13 +142,13 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
                 p->summary.reason);
         return;
     }
-    snprintf(range, sizeof range, "%s-%s", days(p->time_s.low, lo, sizeof lo),
-             days(p->time_s.high, hi, sizeof hi));
+    snprintf(range, sizeof range, "%s-%s", digits(p->time_s.low / DAY, false, lo),
+             digits(p->time_s.high / DAY, false, hi));
     fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s%s%s\n", p->nodes, p->gpus,
             p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
-            days(p->time_s.value, d, sizeof d), isnan(p->time_s.low) ? "-" : range,
-            big(p->gpu_hours.value, hours, sizeof hours), 100 * p->goodput,
-            mwh(p->energy_j.value, energy, sizeof energy), big(p->usd.value, usd, sizeof usd),
+            digits(p->time_s.value / DAY, false, d), isnan(p->time_s.low) ? "-" : range,
+            digits(p->gpu_hours.value, true, hours), 100 * p->goodput,
+            digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd),
             ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
             i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "",
             p->straddles ? ", groups on two " : "", p->straddles ? c->fabric : "",

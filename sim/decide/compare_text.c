@@ -24,8 +24,7 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
         return;
     }
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
+    fputs(ss_text_band(u, time), out);
     fprintf(out, ", %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
     if (u->padding_fraction > 0)
         fprintf(out, " (%.1f %% padding)", 100 * u->padding_fraction);

@@ -7,26 +7,8 @@
 
 #define STEP 0.01
 
-static const char *const names[SS_ELASTICITIES] = {
-#define X(symbol, name, words) name,
-    SS_ELASTICITY_LIST(X)
-#undef X
-};
-static const char *const texts[SS_ELASTICITIES] = {
-#define X(symbol, name, words) words,
-    SS_ELASTICITY_LIST(X)
-#undef X
-};
-
-const char *ss_elasticity_name(int elasticity)
-{
-    return elasticity >= 0 && elasticity < SS_ELASTICITIES ? names[elasticity] : "unknown";
-}
-
-const char *ss_elasticity_words(int elasticity)
-{
-    return elasticity >= 0 && elasticity < SS_ELASTICITIES ? texts[elasticity] : "unknown";
-}
+SS_NAMES(ss_elasticity_name, SS_ELASTICITY_LIST, SS_SECOND)
+SS_NAMES(ss_elasticity_words, SS_ELASTICITY_LIST, SS_THIRD)
 
 /* Seconds of an iteration with a number times `factor`; NaN where there is nothing to multiply. */
 static int predict(const struct ss_scenario *s, const struct ss_run_options *options, const char *name,
@@ -69,8 +51,8 @@ int ss_elasticities_find(const struct ss_scenario *s, const struct ss_run_option
         native.plan = options->plan;
     for (int e = 0; e < SS_ELASTICITIES && !rc; e++) {
         double less = NAN, more = NAN;
-        rc = predict(s, &native, names[e], 1 - STEP, &less, err);
-        SS_THEN(rc, predict(s, &native, names[e], 1 + STEP, &more, err));
+        rc = predict(s, &native, ss_elasticity_name(e), 1 - STEP, &less, err);
+        SS_THEN(rc, predict(s, &native, ss_elasticity_name(e), 1 + STEP, &more, err));
         percent[e] = (more - less) / (more + less) / STEP; /* per cent over per cent */
     }
     return rc;

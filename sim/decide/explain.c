@@ -9,26 +9,8 @@
 #include "decide/advise.h"
 #include "stepsim/compute.h"
 
-static const char *const keys[SS_TERMS] = {
-#define X(symbol, key, words) key,
-    SS_TERM_LIST(X)
-#undef X
-};
-static const char *const texts[SS_TERMS] = {
-#define X(symbol, key, words) words,
-    SS_TERM_LIST(X)
-#undef X
-};
-
-const char *ss_term_key(int term)
-{
-    return term >= 0 && term < SS_TERMS ? keys[term] : "unknown";
-}
-
-const char *ss_term_words(int term)
-{
-    return term >= 0 && term < SS_TERMS ? texts[term] : "unknown";
-}
+SS_NAMES(ss_term_key, SS_TERM_LIST, SS_SECOND)
+SS_NAMES(ss_term_words, SS_TERM_LIST, SS_THIRD)
 
 static int is_matmul(int part)
 {

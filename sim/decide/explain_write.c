@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/contrast.h"
 #include "report/common.h"
 #include "report/text.h"
 #include "stepsim/compute.h"
@@ -19,11 +20,9 @@ static void write_answer(const struct ss_summary *u, FILE *out)
     char time[32], mfu[64];
 
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, " an iteration, %.0f TFLOP/s/GPU, %s, %s: %.1f of %.1f GiB\n", u->tflops_per_gpu,
-            ss_text_mfu(u, 0, mfu, sizeof mfu), ss_outcome_word(u->outcome), u->peak_device / SS_GIB,
-            u->capacity / SS_GIB);
+    fprintf(out, "%s an iteration, %.0f TFLOP/s/GPU, %s, %s: %.1f of %.1f GiB\n", ss_text_band(u, time),
+            u->tflops_per_gpu, ss_text_mfu(u, 0, mfu, sizeof mfu), ss_outcome_word(u->outcome),
+            u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 
 static void write_terms(const struct ss_explanation *x, FILE *out)
@@ -190,60 +189,43 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
 
 static json_t *advice_object(const struct ss_explanation *x, const struct ss_advice *a)
 {
-    json_t *o = json_object();
+    json_t *o =
+        SS_OBJECT(SS_SAME(a, change), SS_SAME(a, note),
+                  SS_KEY("time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1)),
+                  SS_KEY("apart", ss_apart_cell(&a->apart)));
 
-    ss_json_text(o, "change", a->change);
-    ss_json_text(o, "note", a->note);
-    ss_json_number(o, "time_pct", 100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1));
-    if (isnan(a->apart.least_pct))
-        ss_json_set(o, "apart", json_null());
-    else
-        ss_json_flag(o, "apart", a->apart.apart);
     ss_json_verdict(o, &a->summary);
     ss_json_metrics(o, -1, &a->summary);
     return o;
 }
 
-static void add_changes(json_t *root, const struct ss_explanation *x)
+static json_t *change_object(const struct ss_explanation *x, const struct ss_advice *a)
 {
-    json_t *advice = json_array(), *changes = json_object();
-
-    ss_json_integer(root, "simulations", x->runs + 1);
-    ss_json_integer(changes, "tried", x->tried);
-    ss_json_integer(changes, "slower", x->slower);
-    ss_json_integer(changes, "too_large", x->too_large);
-    ss_json_integer(changes, "refused", x->refused);
-    ss_json_set(root, "changes", changes);
-    for (int i = 0; i < x->nadvice; i++)
-        ss_json_append(advice, advice_object(x, &x->advice[i]));
-    ss_json_set(root, "advice", advice);
-    ss_json_set(root, "together", x->together.change[0] ? advice_object(x, &x->together) : json_null());
-    ss_json_set(root, "split", x->split.change[0] ? advice_object(x, &x->split) : json_null());
+    return a->change[0] ? advice_object(x, a) : json_null();
 }
 
 static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
                       struct ss_error *err)
 {
     struct ss_notes warnings = {0};
-    json_t *root = ss_json_document("explain"), *terms = json_object(), *percent = json_object();
+    json_t *root = ss_json_document("explain"), *advice = json_array();
+    int rc = ss_side_warn(run, &warnings, err);
 
+    for (int i = 0; i < x->nadvice; i++)
+        ss_json_append(advice, advice_object(x, &x->advice[i]));
     ss_json_verdict(root, &x->side.summary);
     ss_json_metrics(root, -1, &x->side.summary);
-    ss_json_integer(root, "critical_stage", x->side.critical_stage);
-    for (int t = 0; t < SS_TERMS; t++)
-        ss_json_number(terms, ss_term_key(t), 1e3 * x->term[t]);
-    ss_json_set(root, "terms_ms", terms);
-    for (int e = 0; e < SS_ELASTICITIES; e++)
-        ss_json_number(percent, ss_elasticity_name(e), x->elasticity[e]);
-    ss_json_set(root, "elasticity_pct", percent);
-    if (run->compute)
-        ss_json_set(root, "compute", ss_json_compute(run));
-    add_changes(root, x);
-    int rc = ss_side_warn(run, &warnings, err);
-    ss_json_set(root, "warnings", ss_json_notes(&warnings));
+    SS_PUT(root, SS_SAME(&x->side, critical_stage),
+           SS_KEY("terms_ms", ss_json_named(SS_TERMS, ss_term_key, x->term, 1e3)),
+           SS_KEY("elasticity_pct", ss_json_named(SS_ELASTICITIES, ss_elasticity_name, x->elasticity, 1)),
+           SS_KEY_IF(run->compute, "compute", ss_json_compute(run)), SS_KEY("simulations", x->runs + 1),
+           SS_KEY("changes", SS_OBJECT(SS_SAME(x, tried), SS_SAME(x, slower), SS_SAME(x, too_large),
+                                       SS_SAME(x, refused))),
+           SS_KEY("advice", advice), SS_KEY("together", change_object(x, &x->together)),
+           SS_KEY("split", change_object(x, &x->split)), SS_KEY("warnings", ss_json_notes(&warnings)));
     ss_notes_free(&warnings);
     if (rc)
-        json_decref(root);
+        ss_json_free(root);
     return rc ? rc : ss_json_write(root, out, err);
 }
 

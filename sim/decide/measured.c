@@ -12,25 +12,8 @@
 
 #define UNNAMED_MOST 0.05 /* of all transfers: with more the labels are not told apart */
 
-const char *ss_real_term_key(int term)
-{
-    static const char *const keys[] = {
-#define X(sym, key, words) key,
-        SS_REAL_LIST(X)
-#undef X
-    };
-    return term >= 0 && term < SS_REAL_COUNT ? keys[term] : "unknown";
-}
-
-const char *ss_real_term_words(int term)
-{
-    static const char *const all[] = {
-#define X(sym, key, words) words,
-        SS_REAL_LIST(X)
-#undef X
-    };
-    return term >= 0 && term < SS_REAL_COUNT ? all[term] : "unknown";
-}
+SS_NAMES(ss_real_term_key, SS_REAL_LIST, SS_SECOND)
+SS_NAMES(ss_real_term_words, SS_REAL_LIST, SS_THIRD)
 
 /* ---- the prediction ---- */
 

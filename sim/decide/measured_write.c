@@ -171,69 +171,51 @@ static int write_text(const struct ss_measured *m, FILE *out, struct ss_error *e
 
 static json_t *times_object(const struct ss_gpu_time *t)
 {
-    json_t *o = json_object();
-
-    ss_json_number(o, "exposed_ms", 1e3 * t->exposed);
-    ss_json_number(o, "hidden_ms", 1e3 * t->hidden);
-    ss_json_number(o, "calls", t->calls);
-    return o;
+    return SS_OBJECT(SS_KEY("exposed_ms", 1e3 * t->exposed), SS_KEY("hidden_ms", 1e3 * t->hidden),
+                     SS_SAME(t, calls));
 }
 
 static json_t *trace_object(const struct ss_measured *m)
 {
     static const char *const by[] = {"steps", "period", "whole"};
     const struct ss_kineto *t = &m->trace;
-    json_t *o = json_object(), *works = json_object(), *labels = json_object();
+    json_t *works = json_object(), *labels = json_object();
 
-    ss_json_text(o, "name", m->file);
-    ss_json_integer(o, "rank", t->rank);
-    ss_json_integer(o, "world_size", t->world);
-    ss_json_text(o, "device", t->device);
-    ss_json_integer(o, "kernels", t->kernels);
-    ss_json_integer(o, "gpu", t->gpu);
-    ss_json_integer(o, "gpus", t->gpus);
-    ss_json_text(o, "iterations_by", by[t->by]);
-    ss_json_integer(o, "iterations_found", t->found);
-    ss_json_integer(o, "iterations_used", t->used);
-    ss_json_number(o, "iteration_ms", 1e3 * t->iteration_s);
-    ss_json_number(o, "idle_ms", 1e3 * t->idle);
     for (int w = 0; w < SS_GPU_WORK_COUNT; w++)
-        ss_json_set(works, ss_gpu_work_key(w), times_object(&t->work[w]));
-    ss_json_set(o, "work", works);
+        SS_PUT(works, SS_KEY(ss_gpu_work_key(w), times_object(&t->work[w])));
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         if (t->label[l].calls > 0)
-            ss_json_set(labels, ss_label_name(l), times_object(&t->label[l]));
-    ss_json_set(labels, "messages", times_object(&t->messages));
-    ss_json_set(labels, "unnamed", times_object(&t->unnamed));
-    ss_json_set(o, "communication", labels);
-    return o;
+            SS_PUT(labels, SS_KEY(ss_label_name(l), times_object(&t->label[l])));
+    SS_PUT(labels, SS_KEY("messages", times_object(&t->messages)),
+           SS_KEY("unnamed", times_object(&t->unnamed)));
+    return SS_OBJECT(SS_KEY("name", m->file), SS_SAME(t, rank), SS_KEY("world_size", t->world),
+                     SS_SAME(t, device), SS_SAME(t, kernels), SS_SAME(t, gpu), SS_SAME(t, gpus),
+                     SS_KEY("iterations_by", by[t->by]), SS_KEY("iterations_found", t->found),
+                     SS_KEY("iterations_used", t->used), SS_KEY("iteration_ms", 1e3 * t->iteration_s),
+                     SS_KEY("idle_ms", 1e3 * t->idle), SS_KEY("work", works),
+                     SS_KEY("communication", labels));
 }
 
 static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("compare"), *run = json_object(), *terms = json_object();
+    json_t *root = ss_json_document("compare"), *terms = json_object();
 
-    ss_json_set(root, "trace", trace_object(m));
-    ss_json_text(run, "name", m->run);
-    ss_json_integer(run, "stage", m->stage);
-    ss_json_flag(run, "of_the_rank", m->by_rank);
-    ss_json_number(run, "iteration_ms", 1e3 * m->predicted_s);
-    ss_json_number(run, "error_band_pct", m->band_pct);
-    ss_json_set(root, "prediction", run);
-    ss_json_flag(root, "groups_named", m->named);
-    ss_json_flag(root, "messages_guessed", m->guessed);
     for (int t = 0; t < SS_REAL_COUNT; t++) {
-        json_t *o = json_object();
-        ss_json_number(o, "measured_ms", 1e3 * m->measured[t]);
-        ss_json_number(o, "predicted_ms", 1e3 * m->predicted[t]);
-        ss_json_number(o, "more_ms", 1e3 * more_of(m, t));
-        if (is_transfer(t)) {
-            ss_json_number(o, "measured_hidden_ms", 1e3 * m->measured_hidden[t]);
-            ss_json_number(o, "predicted_hidden_ms", 1e3 * m->predicted_hidden[t]);
-        }
-        ss_json_set(terms, ss_real_term_key(t), o);
+        json_t *o =
+            SS_OBJECT(SS_KEY("measured_ms", 1e3 * m->measured[t]),
+                      SS_KEY("predicted_ms", 1e3 * m->predicted[t]), SS_KEY("more_ms", 1e3 * more_of(m, t)));
+        if (is_transfer(t))
+            SS_PUT(o, SS_KEY("measured_hidden_ms", 1e3 * m->measured_hidden[t]),
+                   SS_KEY("predicted_hidden_ms", 1e3 * m->predicted_hidden[t]));
+        SS_PUT(terms, SS_KEY(ss_real_term_key(t), o));
     }
-    ss_json_set(root, "terms", terms);
+    SS_PUT(root, SS_KEY("trace", trace_object(m)),
+           SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_SAME(m, stage),
+                                          SS_KEY("of_the_rank", (bool)m->by_rank),
+                                          SS_KEY("iteration_ms", 1e3 * m->predicted_s),
+                                          SS_KEY("error_band_pct", m->band_pct))),
+           SS_KEY("groups_named", (bool)m->named), SS_KEY("messages_guessed", (bool)m->guessed),
+           SS_KEY("terms", terms));
     return ss_json_write(root, out, err);
 }
 

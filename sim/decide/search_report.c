@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A search as text, JSON and CSV. */
-#include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/text.h"
@@ -97,36 +95,63 @@ static int is_causal(const struct ss_find_result *f)
     return 0;
 }
 
-static void write_point(const struct ss_find_result *f, int i, int width, FILE *out)
+/* What CSV, text and JSON have of a point. */
+static void add_point(struct ss_row *r, const struct ss_find_point *p)
 {
-    const struct ss_find_point *p = &f->points[i];
-    const struct ss_summary *u = &p->summary;
-    char time[32], layout[200];
-    fprintf(out, "%5d %5.0f  %-*s %10s %6.1f", f->groups[p->group].nodes, u->gpus, width,
-            ss_find_layout(p, layout, sizeof layout), ss_text_time(u->iteration_s, time, sizeof time),
-            100 * u->mfu);
-    if (is_causal(f))
-        fprintf(out, " %8.1f", 100 * ss_text_causal_mfu(u));
-    fprintf(out, " %12.1f %7.1f  %s%s%s\n", u->tokens_per_s_per_gpu, u->peak_device / SS_GIB,
-            ss_outcome_word(u->outcome),
-            p->like_best                    ? ", not told apart"
-            : i == f->groups[p->group].best ? ", best"
-                                            : "",
-            p->front ? ", front" : "");
+    SS_ADD(r, SS_SAME(p, tp), SS_SAME(p, cp), SS_SAME(p, pp), SS_SAME(p, ep), SS_SAME(p, chunks),
+           SS_SAME(p, dp), SS_SAME(p, micro_batch), SS_SAME(p, microbatches),
+           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_TRUTH(p, fsdp),
+           SS_SAME(p, schedule));
+    ss_row_verdict(r, &p->summary);
+    ss_row_metrics(r, &p->summary);
+    SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),
+           SS_TRUTH(p, front), SS_TRUTH(p, like_best));
 }
 
-static void write_group(const struct ss_find_result *f, int g, int top, int width, FILE *out)
+static void write_point(const struct ss_find_result *f, int i, const struct ss_column *columns, size_t n,
+                        FILE *out)
 {
-    const struct ss_find_group *group = &f->groups[g];
-    int shown = 0, first = next_shown(f, g, top, 0, &shown);
-    char words[sizeof group->flags];
-    if (ss_find_group_words(group, words, sizeof words)[0])
-        fprintf(out, "%s\n", words);
-    for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
-        write_point(f, i, width, out);
-    if (first < 0)
-        fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
-                (long long)(group->layouts - group->refused));
+    const struct ss_find_point *p = &f->points[i];
+    const struct ss_find_group *g = &f->groups[p->group];
+    struct ss_row r = {0};
+    char verdict[64], layout[200];
+    snprintf(verdict, sizeof verdict, "%s%s%s", ss_outcome_word(p->summary.outcome),
+             p->like_best   ? ", not told apart"
+             : i == g->best ? ", best"
+                            : "",
+             p->front ? ", front" : "");
+    SS_ADD(&r, SS_SAME(g, nodes), SS_KEY("layout", ss_find_layout(p, layout, sizeof layout)),
+           SS_KEY("causal", ss_text_causal_mfu(&p->summary)), SS_KEY("said", verdict));
+    add_point(&r, p);
+    ss_row_text(&r, columns, n, out);
+}
+
+static void write_points(const struct ss_find_result *f, int top, FILE *out)
+{
+    char wide[16];
+    const struct ss_column columns[] = {{"nodes", "nodes", "%5.0f", 1},
+                                        {"gpus", "GPUs", " %5.0f", 1},
+                                        {"layout", "layout", wide, 1},
+                                        {"iteration_ms", "iteration", " %10s", 1e-3},
+                                        {"mfu", "MFU %", " %6.1f", 100},
+                                        {"causal", "causal %", is_causal(f) ? " %8.1f" : NULL, 100},
+                                        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
+                                        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
+                                        {"said", "verdict", "  %s", 1}};
+    char words[sizeof f->groups->flags];
+    snprintf(wide, sizeof wide, "  %%-%ds", layout_width(f, top));
+    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
+    for (int g = 0; g < f->ngroups; g++) {
+        const struct ss_find_group *group = &f->groups[g];
+        int shown = 0, first = next_shown(f, g, top, 0, &shown);
+        if (ss_find_group_words(group, words, sizeof words)[0])
+            fprintf(out, "%s\n", words);
+        for (int i = first; i >= 0; i = next_shown(f, g, top, i + 1, &shown))
+            write_point(f, i, columns, SS_ARRAY_LEN(columns), out);
+        if (first < 0)
+            fprintf(out, "%5d %5d  none of %lld layouts fits\n", group->nodes, group->gpus,
+                    (long long)(group->layouts - group->refused));
+    }
 }
 
 /* Writes "best on 8 nodes", with the values of the varied flags. */
@@ -148,9 +173,8 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     write_name("best", group, out);
     fprintf(out, ": %s\n", p->flags[0] ? p->flags : "the job as it is");
     fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
-    if (p->summary.band_pct > 0)
-        fprintf(out, " +-%.*f %%", p->summary.band_pct < 10, p->summary.band_pct);
-    fprintf(out, "; %d other%s within that error", group->like_best, group->like_best == 1 ? "" : "s");
+    fprintf(out, "%s; %d other%s within that error", ss_text_band(&p->summary, time), group->like_best,
+            group->like_best == 1 ? "" : "s");
     if (group->confirmed_s > 0)
         fprintf(out, "; SimGrid at layer level: %s", ss_text_time(group->confirmed_s, time, sizeof time));
     fputc('\n', out);
@@ -182,13 +206,9 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
-    int width = layout_width(f, top);
     write_counts(f, out);
     fputc('\n', out);
-    fprintf(out, "%5s %5s  %-*s %10s %6s%s %12s %7s  verdict\n", "nodes", "GPUs", width, "layout",
-            "iteration", "MFU %", is_causal(f) ? " causal %" : "", "tokens/s/GPU", "GiB");
-    for (int g = 0; g < f->ngroups; g++)
-        write_group(f, g, top, width, out);
+    write_points(f, top, out);
     fputc('\n', out);
     for (int g = 0; g < f->ngroups; g++)
         write_best(f, g, out);
@@ -202,107 +222,58 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     return ss_report_done(out, err);
 }
 
-static json_t *point_object(const struct ss_find_point *p)
+static json_t *point_object(const void *row)
 {
-    json_t *o = json_object();
-    ss_json_integer(o, "group", p->group);
-    ss_json_text(o, "flags", p->flags);
-    ss_json_integer(o, "tp", p->tp);
-    ss_json_integer(o, "cp", p->cp);
-    ss_json_integer(o, "pp", p->pp);
-    ss_json_integer(o, "ep", p->ep);
-    ss_json_integer(o, "chunks", p->chunks);
-    ss_json_integer(o, "dp", p->dp);
-    ss_json_integer(o, "micro_batch", p->micro_batch);
-    ss_json_integer(o, "microbatches", p->microbatches);
-    ss_json_text(o, "recompute", ss_job_word("--recompute", p->recompute));
-    ss_json_flag(o, "fsdp", p->fsdp);
-    ss_json_text(o, "schedule", p->schedule);
-    ss_json_verdict(o, &p->summary);
-    ss_json_metrics(o, -1, &p->summary);
-    ss_json_number(o, "least_ms", 1e3 * p->least_s);
-    ss_json_number(o, "least_mib", p->least_bytes / SS_MIB);
-    ss_json_flag(o, "front", p->front);
-    ss_json_flag(o, "like_best", p->like_best);
-    return o;
+    const struct ss_find_point *p = row;
+    struct ss_row r = {0};
+    SS_ADD(&r, SS_SAME(p, group), SS_SAME(p, flags));
+    add_point(&r, p);
+    return ss_json_object(r.at);
 }
 
-static void put_index(json_t *o, const char *key, int index)
+static json_t *group_object(const void *row)
 {
-    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
+    const struct ss_find_group *g = row;
+    return SS_OBJECT(SS_SAME(g, flags), SS_SAME(g, nodes), SS_SAME(g, gpus), SS_SAME(g, work),
+                     SS_SAME(g, layouts), SS_SAME(g, refused), SS_SAME(g, too_large), SS_SAME(g, bounded),
+                     SS_SAME(g, predicted), SS_KEY("best", ss_cell_index(g->best)),
+                     SS_KEY("near", ss_cell_index(g->near)), SS_SAME(g, like_best),
+                     SS_KEY_IF(g->confirmed_s > 0, "confirmed_ms", 1e3 * g->confirmed_s));
 }
 
-static json_t *group_object(const struct ss_find_group *g)
+static json_t *rule_object(const void *row)
 {
-    json_t *o = json_object();
-    ss_json_text(o, "flags", g->flags);
-    ss_json_integer(o, "nodes", g->nodes);
-    ss_json_integer(o, "gpus", g->gpus);
-    ss_json_integer(o, "work", g->work);
-    ss_json_integer(o, "layouts", g->layouts);
-    ss_json_integer(o, "refused", g->refused);
-    ss_json_integer(o, "too_large", g->too_large);
-    ss_json_integer(o, "bounded", g->bounded);
-    ss_json_integer(o, "predicted", g->predicted);
-    put_index(o, "best", g->best);
-    put_index(o, "near", g->near);
-    ss_json_integer(o, "like_best", g->like_best);
-    if (g->confirmed_s > 0)
-        ss_json_number(o, "confirmed_ms", 1e3 * g->confirmed_s);
-    return o;
-}
-
-static json_t *rule_object(const struct ss_find_rule *r)
-{
-    json_t *o = json_object();
-    ss_json_text(o, "code", ss_status_name(r->code));
-    ss_json_text(o, "flags", r->flags);
-    ss_json_text(o, "example", r->example);
-    ss_json_integer(o, "layouts", r->n);
-    return o;
+    const struct ss_find_rule *r = row;
+    return SS_OBJECT(SS_KEY("code", ss_status_name(r->code)), SS_SAME(r, flags), SS_SAME(r, example),
+                     SS_KEY("layouts", r->n));
 }
 
 static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("search"), *groups = json_array(), *rules = json_array(),
-           *points = json_array();
-    for (int g = 0; g < f->ngroups; g++)
-        ss_json_append(groups, group_object(&f->groups[g]));
-    for (int r = 0; r < f->nrules; r++)
-        ss_json_append(rules, rule_object(&f->rules[r]));
-    for (int i = 0; i < f->npoints; i++)
-        ss_json_append(points, point_object(&f->points[i]));
-    ss_json_set(root, "groups", groups);
-    ss_json_set(root, "rules", rules);
-    ss_json_set(root, "points", points);
-    ss_json_set(root, "warnings", ss_json_notes(&f->warnings));
+    json_t *root = ss_json_document("search");
+    SS_PUT(root, SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
+           SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
+           SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
+           SS_KEY("warnings", ss_json_notes(&f->warnings)));
     return ss_json_write(root, out, err);
 }
 
 int ss_find_write_csv(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    fputs("nodes,flags,tp,cp,pp,ep,chunks,dp,micro_batch,microbatches,recompute,schedule,fsdp,verdict", out);
-    for (int m = 0; m < SS_METRICS; m++)
-        fprintf(out, ",%s", ss_metric_at(m)->key);
-    fputs(",least_ms,least_mib,front,like_best\n", out);
+    static const char *const keys[] = {"nodes",     "flags",     "tp",    "cp",          "pp",
+                                       "ep",        "chunks",    "dp",    "micro_batch", "microbatches",
+                                       "recompute", "schedule",  "fsdp",  "verdict",     NULL,
+                                       "least_ms",  "least_mib", "front", "like_best"};
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *p = &f->points[i];
         char words[sizeof f->groups->flags], all[sizeof words + sizeof p->flags + 1];
+        struct ss_row r = {0};
         ss_find_group_words(&f->groups[p->group], words, sizeof words);
         snprintf(all, sizeof all, "%s%s%s", words, words[0] ? " " : "", p->flags);
-        fprintf(out, "%d,", f->groups[p->group].nodes);
-        ss_csv_write(out, all);
-        fprintf(out, ",%d,%d,%d,%d,%d,%d,%d,%d,%s,%s,%d,%s", p->tp, p->cp, p->pp, p->ep, p->chunks, p->dp,
-                p->micro_batch, p->microbatches, ss_job_word("--recompute", p->recompute), p->schedule,
-                p->fsdp, ss_outcome_word(p->summary.outcome));
-        for (int m = 0; m < SS_METRICS; m++) {
-            double value = ss_metric_value(m, &p->summary);
-            fputc(',', out);
-            if (ss_metric_known(m, &p->summary) && isfinite(value))
-                fprintf(out, "%.10g", value);
-        }
-        fprintf(out, ",%.10g,%.10g,%d,%d\n", 1e3 * p->least_s, p->least_bytes / SS_MIB, p->front,
-                p->like_best);
+        SS_ADD(&r, SS_KEY("nodes", f->groups[p->group].nodes), SS_KEY("flags", all));
+        add_point(&r, p);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
     }
     return ss_report_done(out, err);
 }

@@ -64,42 +64,24 @@ static int write_text(const struct ss_sharing *x, FILE *out, struct ss_error *er
     return ss_report_done(out, err);
 }
 
-static json_t *link_object(const struct ss_sharing *x)
-{
-    json_t *o = json_object();
-
-    ss_json_text(o, "name", x->limit.name);
-    ss_json_number(o, "bandwidth_gbps", x->limit.bandwidth / 1e9);
-    return o;
-}
-
 static int write_json(const struct ss_sharing *x, FILE *out, struct ss_error *err)
 {
-    json_t *root = ss_json_document("share"), *jobs = json_array();
+    json_t *root = ss_json_document("share"), *jobs = json_array(), *limit = json_null();
 
-    ss_json_text(root, "platform", x->platform);
-    ss_json_integer(root, "nodes", x->nodes);
-    ss_json_text(root, "engine", ss_engine_name(x->engine));
-    ss_json_text(root, "level", ss_level_name(x->level));
-    ss_json_integer(root, "starts", x->starts);
     for (int j = 0; j < x->n; j++) {
         const struct ss_sharer *s = &x->sharer[j];
-        json_t *o = json_object();
-        ss_json_text(o, "name", s->name);
-        ss_json_text(o, "nodes", s->nodes);
-        ss_json_integer(o, "gpus", s->gpus);
-        ss_json_number(o, "alone_ms", 1e3 * s->alone);
-        ss_json_number(o, "beside_ms", 1e3 * s->beside);
-        ss_json_number(o, "least_ms", 1e3 * s->least);
-        ss_json_number(o, "most_ms", 1e3 * s->most);
-        ss_json_number(o, "slower_pct", slower_pct(s, s->beside));
-        ss_json_integer(o, "iterations", s->iterations);
-        ss_json_number(o, "limit_use", x->limit.use[j]);
-        ss_json_append(jobs, o);
+        ss_json_append(jobs,
+                       SS_OBJECT(SS_SAME(s, name), SS_SAME(s, nodes), SS_SAME(s, gpus),
+                                 SS_KEY("alone_ms", 1e3 * s->alone), SS_KEY("beside_ms", 1e3 * s->beside),
+                                 SS_KEY("least_ms", 1e3 * s->least), SS_KEY("most_ms", 1e3 * s->most),
+                                 SS_KEY("slower_pct", slower_pct(s, s->beside)), SS_SAME(s, iterations),
+                                 SS_KEY("limit_use", x->limit.use[j])));
     }
-    ss_json_set(root, "jobs", jobs);
-    ss_json_integer(root, "shared_links", x->nlinks);
-    ss_json_set(root, "limit", x->limit.name[0] ? link_object(x) : json_null());
+    if (x->limit.name[0])
+        limit = SS_OBJECT(SS_SAME(&x->limit, name), SS_KEY("bandwidth_gbps", x->limit.bandwidth / 1e9));
+    SS_PUT(root, SS_SAME(x, platform), SS_SAME(x, nodes), SS_KEY("engine", ss_engine_name(x->engine)),
+           SS_KEY("level", ss_level_name(x->level)), SS_SAME(x, starts), SS_KEY("jobs", jobs),
+           SS_KEY("shared_links", x->nlinks), SS_KEY("limit", limit));
     return ss_json_write(root, out, err);
 }
 

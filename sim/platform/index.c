@@ -5,16 +5,7 @@
 
 #include "platform/platform_internal.h"
 
-const char *ss_link_kind_name(int kind)
-{
-    static const char *const names[SS_LINK_KIND_COUNT] = {
-#define X(sym, name) name,
-        SS_LINK_KIND_LIST(X)
-#undef X
-    };
-
-    return kind >= 0 && kind < SS_LINK_KIND_COUNT ? names[kind] : "unknown";
-}
+SS_NAMES(ss_link_kind_name, SS_LINK_KIND_LIST, SS_SECOND)
 
 /* A name kept as long as the index; NULL when out of memory. */
 static const char *keep(struct ss_index *ix, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/common.h"
+#include "report/text.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/parameters.h"
@@ -26,6 +27,23 @@ char *ss_report_count(double n, char *buf, size_t size)
     while (i + 1 < SS_ARRAY_LEN(units) && n < 0.9995 * units[i].one)
         i++;
     snprintf(buf, size, "%.3g%s", n / units[i].one, units[i].letter);
+    return buf;
+}
+
+const char *ss_text_time(double seconds, char *buf, size_t size)
+{
+    double value = seconds >= 1 ? seconds : 1e3 * seconds;
+    int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
+
+    snprintf(buf, size, value < 1e15 ? "%.*f %s" : "%.*e %s", digits, value, seconds >= 1 ? "s" : "ms");
+    return buf;
+}
+
+const char *ss_text_band(const struct ss_summary *u, char buf[32])
+{
+    buf[0] = '\0';
+    if (u->band_pct > 0)
+        snprintf(buf, 32, " +-%.*f %%", u->band_pct < 10, u->band_pct);
     return buf;
 }
 

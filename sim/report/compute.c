@@ -132,12 +132,8 @@ void ss_text_kernels(const struct ss_run *run, FILE *out)
 
 static void add_row(json_t *rows, const char *part, int label, double seconds)
 {
-    json_t *row = json_object();
-
-    ss_json_text(row, "part", part);
-    ss_json_text(row, "label", ss_label_name(label));
-    ss_json_number(row, "ms", 1e3 * seconds);
-    ss_json_append(rows, row);
+    ss_json_append(rows, SS_OBJECT(SS_KEY("part", part), SS_KEY("label", ss_label_name(label)),
+                                   SS_KEY("ms", 1e3 * seconds)));
 }
 
 static json_t *rows_of(const struct ss_run *run)
@@ -160,56 +156,42 @@ static json_t *rows_of(const struct ss_run *run)
     return rows;
 }
 
-static json_t *kernel_of(const struct ss_kernel_use *u)
+static json_t *kernel_of(const void *use)
 {
-    json_t *o = json_object();
+    const struct ss_kernel_use *u = use;
 
-    ss_json_text(o, "operator", u->op);
-    ss_json_text(o, "kind", u->op_kind);
-    ss_json_text(o, "part", ss_part_key(u->part));
-    ss_json_text(o, "pass", pass_of(u));
-    ss_json_text(o, "peak_of", ss_precision_name(u->precision));
-    ss_json_number(o, "calls", u->calls);
-    ss_json_number(o, "ms", 1e3 * u->seconds);
-    ss_json_number(o, "tflops", u->flops / u->seconds / 1e12);
-    ss_json_number(o, "peak_share", u->flops_share);
-    ss_json_number(o, "gbps", u->bytes / u->seconds / 1e9);
-    ss_json_number(o, "hbm_share", u->bytes_share);
-    ss_json_text(o, "bound", ss_kernel_bound(u));
-    return o;
+    return SS_OBJECT(SS_KEY("operator", u->op), SS_KEY("kind", u->op_kind),
+                     SS_KEY("part", ss_part_key(u->part)), SS_KEY("pass", pass_of(u)),
+                     SS_KEY("peak_of", ss_precision_name(u->precision)), SS_SAME(u, calls),
+                     SS_KEY("ms", 1e3 * u->seconds), SS_KEY("tflops", u->flops / u->seconds / 1e12),
+                     SS_KEY("peak_share", u->flops_share), SS_KEY("gbps", u->bytes / u->seconds / 1e9),
+                     SS_KEY("hbm_share", u->bytes_share), SS_KEY("bound", ss_kernel_bound(u)));
 }
 
 static json_t *stage_of(const struct ss_compute_stage *s, int stage)
 {
-    json_t *o = json_object(), *parts = json_object();
+    json_t *parts = json_object();
 
-    ss_json_integer(o, "stage", stage);
     for (int i = 0; i < SS_PARTS; i++)
         if (s->compute[i] + s->recompute[i] > 0)
-            ss_json_number(parts, ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i]));
-    ss_json_set(o, "parts_ms", parts);
-    return o;
+            SS_PUT(parts, SS_KEY(ss_part_key(i), 1e3 * (s->compute[i] + s->recompute[i])));
+    return SS_OBJECT(SS_KEY("stage", stage), SS_KEY("parts_ms", parts));
 }
 
 json_t *ss_json_compute(const struct ss_run *run)
 {
     const struct ss_compute *c = run->compute;
-    json_t *o = json_object(), *kernels = json_array(), *stages = json_array(), *more = json_object();
+    json_t *stages = json_array(), *more = json_object();
 
-    ss_json_set(o, "rows", rows_of(run));
-    for (int i = 0; i < c->nkernels; i++)
-        ss_json_append(kernels, kernel_of(&c->kernels[i]));
-    ss_json_set(o, "kernels", kernels);
     for (int s = 0; s < c->nstages; s++)
         ss_json_append(stages, stage_of(&c->stages[s], s));
-    ss_json_set(o, "stages", stages);
-    ss_json_integer(o, "longest_stage", c->longest);
-    ss_json_number(o, "longer_pct", 100 * c->longer);
     for (int i = 0; i < SS_PARTS; i++)
         if (c->more[i] != 0)
-            ss_json_number(more, ss_part_key(i), 100 * c->more[i]);
-    ss_json_set(o, "more_pct", more);
-    return o;
+            SS_PUT(more, SS_KEY(ss_part_key(i), 100 * c->more[i]));
+    return SS_OBJECT(SS_KEY("rows", rows_of(run)),
+                     SS_KEY("kernels", SS_LIST(kernel_of, c->kernels, c->nkernels)), SS_KEY("stages", stages),
+                     SS_KEY("longest_stage", c->longest), SS_KEY("longer_pct", 100 * c->longer),
+                     SS_KEY("more_pct", more));
 }
 
 /* ---- page ---- */

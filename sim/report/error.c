@@ -4,19 +4,13 @@
 
 int ss_report_error(const struct ss_error *e, FILE *out)
 {
-    json_t *document = ss_json_document(NULL), *error = json_object();
+    json_t *document = ss_json_document(NULL);
 
-    if (ss_status_refuses(e->code))
-        ss_json_text(document, "verdict", ss_outcome_word(SS_OUTCOME_REFUSED));
-    ss_json_text(error, "code", ss_status_name(e->code));
-    ss_json_text(error, "message", e->message);
-    if (e->file[0])
-        ss_json_text(error, "file", e->file);
-    if (e->line > 0)
-        ss_json_integer(error, "line", e->line);
-    if (e->hint[0])
-        ss_json_text(error, "hint", e->hint);
-    ss_json_set(document, "error", error);
+    SS_PUT(document, SS_KEY_IF(ss_status_refuses(e->code), "verdict", ss_outcome_word(SS_OUTCOME_REFUSED)),
+           SS_KEY("error",
+                  SS_OBJECT(SS_KEY("code", ss_status_name(e->code)), SS_SAME(e, message),
+                            SS_KEY_IF(e->file[0], "file", e->file), SS_KEY_IF(e->line > 0, "line", e->line),
+                            SS_KEY_IF(e->hint[0], "hint", e->hint))));
     return ss_json_write(document, out, NULL);
 }
 
@@ -24,12 +18,8 @@ int ss_report_checked(const char *command, int n, const char *const *names, FILE
 {
     json_t *document = ss_json_document(command), *files = json_array();
 
-    for (int i = 0; i < n; i++) {
-        json_t *file = json_object();
-        ss_json_text(file, "file", names[i]);
-        ss_json_flag(file, "ok", 1);
-        ss_json_append(files, file);
-    }
-    ss_json_set(document, "checked", files);
+    for (int i = 0; i < n; i++)
+        ss_json_append(files, SS_OBJECT(SS_KEY("file", names[i]), SS_KEY("ok", (bool)1)));
+    SS_PUT(document, SS_KEY("checked", files));
     return ss_json_write(document, out, err);
 }

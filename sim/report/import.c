@@ -152,22 +152,16 @@ static int write_text(const struct ss_request *r, const struct ss_notes *assumed
 
 static json_t *flag_object(const struct ss_request *r, const struct told *t)
 {
-    json_t *o = json_object(), *values = json_array();
+    json_t *values = json_array();
     const char *file = r->place[r->word[t->at].place].file, *equal = strchr(r->word[t->at].text, '=');
 
-    ss_json_text(o, "flag", t->name);
     if (equal)
         ss_json_append(values, ss_json_string(equal + 1));
     for (size_t i = t->at + 1; i < t->at + t->n; i++)
         ss_json_append(values, ss_json_string(r->word[i].text));
-    ss_json_set(o, "values", values);
-    if (file)
-        ss_json_text(o, "file", file);
-    if (file && r->word[t->at].line > 0)
-        ss_json_integer(o, "line", r->word[t->at].line);
-    if (t->effect != SS_FLAG_IS_READ && t->why)
-        ss_json_text(o, "why", t->why);
-    return o;
+    return SS_OBJECT(SS_KEY("flag", t->name), SS_KEY("values", values), SS_KEY_IF(file, "file", file),
+                     SS_KEY_IF(file && r->word[t->at].line > 0, "line", r->word[t->at].line),
+                     SS_KEY_IF(t->effect != SS_FLAG_IS_READ && t->why, "why", t->why));
 }
 
 static int write_json(const struct ss_request *r, const struct ss_notes *assumed, FILE *out,
@@ -184,15 +178,10 @@ static int write_json(const struct ss_request *r, const struct ss_notes *assumed
                        flag_object(r, &t));
         i += t.n;
     }
-    for (unsigned long i = 0; i < r->ignored.n; i++) {
-        json_t *text = json_object();
-        ss_json_text(text, "text", r->ignored.text[i]);
-        ss_json_append(ignored, text);
-    }
-    ss_json_set(o, "flags", flags);
-    ss_json_set(o, "assumed", ss_json_notes(assumed));
-    ss_json_set(o, "ignored", ignored);
-    ss_json_set(o, "refused", refused);
+    for (unsigned long i = 0; i < r->ignored.n; i++)
+        ss_json_append(ignored, SS_OBJECT(SS_KEY("text", r->ignored.text[i])));
+    SS_PUT(o, SS_KEY("flags", flags), SS_KEY("assumed", ss_json_notes(assumed)), SS_KEY("ignored", ignored),
+           SS_KEY("refused", refused));
     return ss_json_write(o, out, err);
 }
 

@@ -4,23 +4,20 @@
 
 #include "report/common.h"
 
-static json_t *stage_memory(const struct ss_stage_result *s)
+static json_t *stage_memory(const void *stage)
 {
-    json_t *o = json_object();
+    const struct ss_stage_result *s = stage;
+    json_t *o = SS_OBJECT(SS_SAME(s, stage));
 
-    ss_json_integer(o, "stage", s->stage);
     for (int m = 0; m < SS_MEM_COUNT; m++) {
         char key[48];
-        double bytes = s->memory[m];
         /* context, NCCL and fragmentation belong to no tensor: "other", so that the classes sum to the total */
-        if (m == SS_MEM_OTHER)
-            bytes += ss_result_beside(s);
+        double bytes = s->memory[m] + (m == SS_MEM_OTHER ? ss_result_beside(s) : 0);
         snprintf(key, sizeof key, "%s_mib", ss_mem_name(m));
-        ss_json_number(o, key, bytes / SS_MIB);
+        SS_PUT(o, SS_KEY(key, bytes / SS_MIB));
     }
-    ss_json_number(o, "total_mib", s->device / SS_MIB);
-    ss_json_number(o, "reserved_mib", s->reserved / SS_MIB);
-    ss_json_number(o, "allocated_mib", s->allocated / SS_MIB);
+    SS_PUT(o, SS_KEY("total_mib", s->device / SS_MIB), SS_KEY("reserved_mib", s->reserved / SS_MIB),
+           SS_KEY("allocated_mib", s->allocated / SS_MIB));
     return o;
 }
 
@@ -28,123 +25,92 @@ json_t *ss_json_memory(const struct ss_run *run, const struct ss_report_options 
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
-    json_t *o = json_object(), *stages = json_array();
+    const int measured = opt->measured_bytes > 0;
+    json_t *o = json_object();
 
     ss_json_metrics(o, SS_IN_MEMORY, u);
-    ss_json_text(o, "band_like", u->memory_like);
-    ss_json_integer(o, "peak_stage", r->peak_stage);
-    ss_json_number(o, "device_mib", u->peak_device / SS_MIB);
-    ss_json_text(o, "largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage)));
-    if (opt->measured_bytes > 0) {
-        ss_json_number(o, "measured_mib", opt->measured_bytes / SS_MIB);
-        ss_json_number(o, "error_pct", ss_error_pct(r->peak_device, opt->measured_bytes));
-    }
-    for (int s = 0; s < r->nstages; s++)
-        ss_json_append(stages, stage_memory(&r->stages[s]));
-    ss_json_set(o, "stages", stages);
+    SS_PUT(o, SS_KEY("band_like", u->memory_like), SS_SAME(r, peak_stage),
+           SS_KEY("device_mib", u->peak_device / SS_MIB),
+           SS_KEY("largest_class", ss_mem_name(ss_result_largest(r, r->peak_stage))),
+           SS_KEY_IF(measured, "measured_mib", opt->measured_bytes / SS_MIB),
+           SS_KEY_IF(measured, "error_pct", ss_error_pct(r->peak_device, opt->measured_bytes)),
+           SS_KEY("stages", SS_LIST(stage_memory, r->stages, r->nstages)));
     return o;
 }
 
 static void add_rates(json_t *o, const struct ss_summary *u, const struct ss_report_options *opt)
 {
+    const int measured = opt->measured_s > 0;
+
     ss_json_verdict(o, u);
     ss_json_metrics(o, SS_IN_RUN, u);
-    ss_json_text(o, "error_band_like", u->time_like);
-    if (opt->measured_s > 0) {
-        ss_json_number(o, "measured_ms", 1e3 * opt->measured_s);
-        ss_json_number(o, "error_pct", ss_error_pct(u->iteration_s, opt->measured_s));
-    }
+    SS_PUT(o, SS_KEY("error_band_like", u->time_like),
+           SS_KEY_IF(measured, "measured_ms", 1e3 * opt->measured_s),
+           SS_KEY_IF(measured, "error_pct", ss_error_pct(u->iteration_s, opt->measured_s)));
+}
+
+static void put_labels(json_t *o, const double *seconds)
+{
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        SS_PUT(o, SS_KEY(ss_label_name(l), 1e3 * seconds[l]));
+}
+
+static json_t *stage_labels(const void *stage)
+{
+    const struct ss_stage_result *s = stage;
+    json_t *o = SS_OBJECT(SS_SAME(s, stage));
+
+    put_labels(o, s->breakdown);
+    return o;
 }
 
 static void add_breakdown(json_t *o, const struct ss_result *r)
 {
-    json_t *stages = json_array(), *timers = json_object(), *value;
-    const char *key;
+    json_t *timers = json_object();
 
-    ss_json_integer(o, "critical_stage", r->critical_stage);
-    ss_json_set(o, "breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown));
-    for (int s = 0; s < r->nstages; s++) {
-        json_t *stage = json_object();
-        ss_json_integer(stage, "stage", s);
-        json_t *labels = ss_json_labels(r->stages[s].breakdown);
-        json_object_foreach(labels, key, value) ss_json_set(stage, key, json_incref(value));
-        if (!ss_json_is_whole(labels))
-            ss_json_set(stage, "", NULL);
-        ss_json_free(labels);
-        ss_json_append(stages, stage);
-    }
-    ss_json_set(o, "stage_breakdown", stages);
     for (int i = 0; i < r->ntimers; i++)
-        ss_json_number(timers, r->timers[i].name, 1e3 * r->timers[i].seconds);
-    ss_json_set(o, "timers_ms", timers);
+        SS_PUT(timers, SS_KEY(r->timers[i].name, 1e3 * r->timers[i].seconds));
+    SS_PUT(o, SS_SAME(r, critical_stage),
+           SS_KEY("breakdown_ms", ss_json_labels(r->stages[r->critical_stage].breakdown)),
+           SS_KEY("stage_breakdown", SS_LIST(stage_labels, r->stages, r->nstages)),
+           SS_KEY("timers_ms", timers));
 }
 
 #define LINKS_SHOWN 10
 
-static void add_links(json_t *o, const struct ss_result *r)
+static json_t *link_object(const void *use)
 {
-    json_t *links = json_array();
+    const struct ss_link_use *u = use;
 
-    ss_json_text(o, "limiting_link", r->nlinks ? r->links[0].link.name : "");
-    for (int i = 0; i < r->nlinks && i < LINKS_SHOWN; i++) {
-        const struct ss_link_use *u = &r->links[i];
-        json_t *link = json_object();
-        ss_json_text(link, "name", u->link.name);
-        ss_json_text(link, "kind", ss_link_kind_name(u->link.kind));
-        ss_json_integer(link, "alike", u->alike);
-        ss_json_number(link, "bytes", u->bytes);
-        ss_json_number(link, "utilisation", u->utilisation);
-        ss_json_number(link, "busy", u->busy);
-        ss_json_append(links, link);
-    }
-    ss_json_set(o, "links", links);
+    return SS_OBJECT(SS_SAME(&u->link, name), SS_KEY("kind", ss_link_kind_name(u->link.kind)),
+                     SS_SAME(u, alike), SS_SAME(u, bytes), SS_SAME(u, utilisation), SS_SAME(u, busy));
 }
 
-static void add_interval(json_t *o, const char *name, struct ss_interval in)
+static json_t *interval(struct ss_interval in)
 {
-    json_t *ends = json_object();
-
-    ss_json_number(ends, "low", 1e3 * in.low);
-    ss_json_number(ends, "high", 1e3 * in.high);
-    ss_json_set(o, name, ends);
+    return SS_OBJECT(SS_KEY("low", 1e3 * in.low), SS_KEY("high", 1e3 * in.high));
 }
 
-static void add_spread(json_t *o, const struct ss_spread *s)
+static json_t *spread_object(const struct ss_spread *s)
 {
-    json_t *spread = json_object(), *ms = json_object(), *in = json_object();
+    json_t *ms = SS_OBJECT(
+        SS_KEY("without", 1e3 * s->without), SS_KEY("mean", 1e3 * s->mean), SS_KEY("min", 1e3 * s->min),
+        SS_KEY("p5", 1e3 * s->p5), SS_KEY("p25", 1e3 * s->p25), SS_KEY("p50", 1e3 * s->p50),
+        SS_KEY("p75", 1e3 * s->p75), SS_KEY("p95", 1e3 * s->p95), SS_KEY("max", 1e3 * s->max));
+    json_t *in = SS_OBJECT(SS_KEY("mean", interval(s->mean_in)), SS_KEY("p5", interval(s->p5_in)),
+                           SS_KEY("p25", interval(s->p25_in)), SS_KEY("p50", interval(s->p50_in)),
+                           SS_KEY("p75", interval(s->p75_in)), SS_KEY("p95", interval(s->p95_in)));
 
-    ss_json_number(spread, "sigma", s->sigma);
-    ss_json_integer(spread, "seed", (int64_t)s->seed);
-    ss_json_integer(spread, "replicas", s->replicas);
-    ss_json_number(ms, "without", 1e3 * s->without);
-    ss_json_number(ms, "mean", 1e3 * s->mean);
-    ss_json_number(ms, "min", 1e3 * s->min);
-    ss_json_number(ms, "p5", 1e3 * s->p5);
-    ss_json_number(ms, "p25", 1e3 * s->p25);
-    ss_json_number(ms, "p50", 1e3 * s->p50);
-    ss_json_number(ms, "p75", 1e3 * s->p75);
-    ss_json_number(ms, "p95", 1e3 * s->p95);
-    ss_json_number(ms, "max", 1e3 * s->max);
-    ss_json_set(spread, "iteration_ms", ms);
-    add_interval(in, "mean", s->mean_in);
-    add_interval(in, "p5", s->p5_in);
-    add_interval(in, "p25", s->p25_in);
-    add_interval(in, "p50", s->p50_in);
-    add_interval(in, "p75", s->p75_in);
-    add_interval(in, "p95", s->p95_in);
-    ss_json_set(spread, "confidence_95_ms", in);
-    ss_json_set(o, "jitter", spread);
+    return SS_OBJECT(SS_SAME(s, sigma), SS_SAME(s, seed), SS_SAME(s, replicas), SS_KEY("iteration_ms", ms),
+                     SS_KEY("confidence_95_ms", in));
 }
 
-static void add_sensitivity(json_t *o, const struct ss_result *r)
+static json_t *sensitivity_object(const struct ss_result *r)
 {
     const struct ss_sensitivity *s = &r->sensitivity;
-    json_t *sensitivity = json_object();
 
-    ss_json_number(sensitivity, "low_ms", 1e3 * s->low);
-    ss_json_number(sensitivity, "high_ms", 1e3 * s->high);
-    ss_json_number(sensitivity, "relative", (s->high - s->low) / r->iteration_s);
-    ss_json_set(o, "sensitivity", sensitivity);
+    return SS_OBJECT(SS_KEY("low_ms", 1e3 * s->low), SS_KEY("high_ms", 1e3 * s->high),
+                     SS_KEY("relative", (s->high - s->low) / r->iteration_s));
 }
 
 static json_t *fixes_array(const struct ss_report_options *opt, double iteration_s)
@@ -153,29 +119,19 @@ static json_t *fixes_array(const struct ss_report_options *opt, double iteration
 
     for (int i = 0; i < opt->nfixes; i++) {
         const struct ss_fix *f = &opt->fixes[i];
-        json_t *o = json_object();
-        ss_json_text(o, "change", f->change);
-        ss_json_text(o, "verdict", ss_outcome_word(f->summary.outcome));
-        ss_json_metric(o, SS_METRIC_OF_peak_device, &f->summary);
-        ss_json_metric(o, SS_METRIC_OF_iteration_s, &f->summary);
-        ss_json_number(o, "cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1));
-        ss_json_append(array, o);
+        ss_json_append(array,
+                       SS_OBJECT(SS_SAME(f, change), SS_KEY("verdict", ss_outcome_word(f->summary.outcome)),
+                                 SS_KEY("peak_mib", f->summary.peak_device / SS_MIB),
+                                 SS_KEY("iteration_ms", 1e3 * f->summary.iteration_s),
+                                 SS_KEY("cost_pct", 100 * (f->summary.iteration_s / iteration_s - 1))));
     }
     return array;
 }
 
 static json_t *smallest_object(const struct ss_smallest *s)
 {
-    json_t *o = json_object();
-
-    if (s->gpus == 0) {
-        ss_json_free(o);
-        return json_null();
-    }
-    ss_json_integer(o, "gpus", s->gpus);
-    ss_json_text(o, "flags", s->flags);
-    ss_json_number(o, "static_mib", s->bytes / SS_MIB);
-    return o;
+    return s->gpus ? SS_OBJECT(SS_SAME(s, gpus), SS_SAME(s, flags), SS_KEY("static_mib", s->bytes / SS_MIB))
+                   : json_null();
 }
 
 static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
@@ -183,14 +139,14 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     struct ss_notes notes;
     int rc = ss_report_warnings(run, opt, &notes);
 
-    ss_json_set(o, "warnings", ss_json_notes(&notes));
+    SS_PUT(o, SS_KEY("warnings", ss_json_notes(&notes)));
     ss_notes_free(&notes);
     if (rc)
         return rc;
     rc = ss_report_guessed(run, &notes);
-    ss_json_set(o, "guessed", ss_json_notes(&notes));
+    SS_PUT(o, SS_KEY("guessed", ss_json_notes(&notes)));
     ss_notes_free(&notes);
-    ss_json_set(o, "ignored", ss_json_notes(opt->ignored));
+    SS_PUT(o, SS_KEY("ignored", ss_json_notes(opt->ignored)));
     return rc;
 }
 
@@ -201,39 +157,27 @@ int ss_json_run(const struct ss_run *run, const struct ss_report_options *opt, F
     json_t *o = ss_json_document("run");
 
     add_rates(o, &run->summary, opt);
-    ss_json_set(o, "memory", ss_json_memory(run, opt));
-    if (!r->fits)
-        ss_json_set(o, "fixes", fixes_array(opt, ss_report_undisturbed_s(r)));
-    if (!r->fits && opt->smallest)
-        ss_json_set(o, "smallest", smallest_object(opt->smallest));
+    SS_PUT(o, SS_KEY("memory", ss_json_memory(run, opt)),
+           SS_KEY_IF(!r->fits, "fixes", fixes_array(opt, ss_report_undisturbed_s(r))),
+           SS_KEY_IF(!r->fits && opt->smallest, "smallest", smallest_object(opt->smallest)));
     if (ss_report_shows_load(run->plan))
         ss_json_add_load(o, run->plan);
     ss_json_add_packing(o, run->plan);
     add_breakdown(o, r);
-    if (run->compute)
-        ss_json_set(o, "compute", ss_json_compute(run));
-    add_links(o, r);
-    if (r->spread.replicas)
-        add_spread(o, &r->spread);
-    if (r->sensitivity.sensitive)
-        add_sensitivity(o, r);
+    SS_PUT(o, SS_KEY_IF(run->compute, "compute", ss_json_compute(run)),
+           SS_KEY("limiting_link", r->nlinks ? r->links[0].link.name : ""),
+           SS_KEY("links", SS_LIST(link_object, r->links, r->nlinks < LINKS_SHOWN ? r->nlinks : LINKS_SHOWN)),
+           SS_KEY_IF(r->spread.replicas, "jitter", spread_object(&r->spread)),
+           SS_KEY_IF(r->sensitivity.sensitive, "sensitivity", sensitivity_object(r)));
     int rc = add_notes(o, run, opt);
     if (rc) {
         ss_json_free(o);
         return ss_fail(err, rc, NULL, 0, "no memory for the report");
     }
-    ss_json_text(o, "engine", ss_engine_name(r->engine));
-    ss_json_text(o, "level", ss_level_name(r->level));
-    if (run->level_reason[0])
-        ss_json_text(o, "level_reason", run->level_reason);
-    ss_json_integer(o, "ranks_simulated", r->ranks_simulated);
-    ss_json_integer(o, "events", r->events);
-    ss_json_set(o, "inputs", ss_json_inputs(run->plan, opt));
-    if (opt->wall_s >= 0) {
-        json_t *timing = json_object();
-        ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
-        ss_json_integer(timing, "flows", run->timeline->flows);
-        ss_json_set(o, "timing", timing);
-    }
+    SS_PUT(o, SS_KEY("engine", ss_engine_name(r->engine)), SS_KEY("level", ss_level_name(r->level)),
+           SS_KEY_IF(run->level_reason[0], "level_reason", run->level_reason), SS_SAME(r, ranks_simulated),
+           SS_SAME(r, events), SS_KEY("inputs", ss_json_inputs(run->plan, opt)),
+           SS_KEY_IF(opt->wall_s >= 0, "timing",
+                     SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s), SS_SAME(run->timeline, flows))));
     return ss_json_write(o, out, err);
 }

@@ -1,144 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/common.h"
 #include "stepsim/job.h"
 
-/* A value that something is missing of has a type that jansson does not know: it cannot be dumped, nor can what holds it, and
- * nothing can be added to it. A flag of ours would need memory where there is none. */
-enum { SPOILED = 100 };
-
-static void spoil(json_t *value)
-{
-    if (value && (int)value->type < SPOILED)
-        value->type = (json_type)((int)value->type + SPOILED);
-}
-
-void ss_json_set(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value))
-        spoil(object);
-}
-
-void ss_json_append(json_t *array, json_t *value)
-{
-    if (json_array_append_new(array, value))
-        spoil(array);
-}
-
-bool ss_json_is_whole(const json_t *value)
-{
-    const char *key;
-    json_t *part;
-    size_t i;
-
-    if (!value || (int)value->type >= SPOILED)
-        return false;
-    json_object_foreach((json_t *)value, key, part)
-    {
-        if (!ss_json_is_whole(part))
-            return false;
-    }
-    json_array_foreach(value, i, part)
-    {
-        if (!ss_json_is_whole(part))
-            return false;
-    }
-    return true;
-}
-
-/* Gives jansson back the types that it frees by. */
-static void mend(json_t *value)
-{
-    const char *key;
-    json_t *part;
-    size_t i;
-
-    if ((int)value->type >= SPOILED)
-        value->type = (json_type)((int)value->type - SPOILED);
-    json_object_foreach(value, key, part) mend(part);
-    json_array_foreach(value, i, part) mend(part);
-}
-
-void ss_json_free(json_t *value)
-{
-    if (value)
-        mend(value);
-    json_decref(value);
-}
-
-json_t *ss_json_string(const char *text)
-{
-    json_t *value = json_string(text);
-    char ascii[1024];
-    size_t n = 0;
-
-    if (value || !text)
-        return value;
-    for (; text[n] && n + 1 < sizeof ascii; n++)
-        ascii[n] = (unsigned char)text[n] < 128 ? text[n] : '?';
-    ascii[n] = '\0';
-    return json_string(ascii);
-}
-
-void ss_json_number(json_t *object, const char *key, double value)
-{
-    /* -0.0 would print a sign that means nothing */
-    ss_json_set(object, key, isfinite(value) ? json_real(value == 0 ? 0 : value) : json_null());
-}
-
-void ss_json_integer(json_t *object, const char *key, int64_t value)
-{
-    ss_json_set(object, key, json_integer(value));
-}
-
-void ss_json_text(json_t *object, const char *key, const char *text)
-{
-    ss_json_set(object, key, ss_json_string(text));
-}
-
-void ss_json_flag(json_t *object, const char *key, int value)
-{
-    ss_json_set(object, key, json_boolean(value));
-}
-
-void ss_json_metric(json_t *object, int metric, const struct ss_summary *s)
-{
-    const struct ss_metric *m = ss_metric_at(metric);
-
-    if (m->kind == SS_METRIC_COUNT)
-        ss_json_integer(object, m->key, (int64_t)ss_metric_value(metric, s));
-    else
-        ss_json_number(object, m->key, ss_metric_value(metric, s));
-}
-
 void ss_json_verdict(json_t *object, const struct ss_summary *s)
 {
-    ss_json_text(object, "verdict", ss_outcome_word(s->outcome));
-    if (s->code)
-        ss_json_text(object, "code", ss_status_name(s->code));
-    ss_json_text(object, "reason", s->reason);
+    struct ss_row r = {0};
+
+    ss_row_verdict(&r, s);
+    ss_json_put(object, r.at);
 }
 
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
 {
+    struct ss_row r = {0};
+
+    ss_row_metrics(&r, s);
     for (int i = 0; i < SS_METRICS; i++)
-        if ((place < 0 || ss_metric_at(i)->place == place) && ss_metric_known(i, s))
-            ss_json_metric(object, i, s);
+        if (place >= 0 && ss_metric_at(i)->place != place)
+            r.at[i].cell = SS_NO_CELL;
+    ss_json_put(object, r.at);
 }
 
 json_t *ss_json_document(const char *command)
 {
-    json_t *document = json_object();
-
-    ss_json_integer(document, "schema_version", SS_SCHEMA_VERSION);
-    ss_json_text(document, "version", ss_version());
-    if (command)
-        ss_json_text(document, "command", command);
-    return document;
+    return SS_OBJECT(SS_KEY("schema_version", SS_SCHEMA_VERSION), SS_KEY("version", ss_version()),
+                     SS_KEY_IF(command, "command", command));
 }
 
 json_t *ss_json_notes(const struct ss_notes *notes)
@@ -154,43 +44,32 @@ json_t *ss_json_notes(const struct ss_notes *notes)
 
 json_t *ss_json_labels(const double seconds[SS_LABEL_COUNT])
 {
-    json_t *object = json_object();
-
-    for (int l = 0; l < SS_LABEL_COUNT; l++)
-        ss_json_number(object, ss_label_name(l), 1e3 * seconds[l]);
-    return object;
+    return ss_json_named(SS_LABEL_COUNT, ss_label_name, seconds, 1e3);
 }
 
 static json_t *card_object(const struct ss_card *card)
 {
-    json_t *object = json_object();
+    json_t *object = SS_OBJECT(SS_SAME(card, name));
 
-    ss_json_text(object, "name", card->name);
     for (int i = 0; i < SS_PROP_CARD_COUNT; i++)
-        ss_json_number(object, ss_prop_key(i), ss_prop_get(i, card));
+        SS_PUT(object, SS_KEY(ss_prop_key(i), ss_prop_get(i, card)));
     return object;
 }
 
 json_t *ss_json_platform(const struct ss_platform *p)
 {
-    json_t *object = json_object();
     char hash[32];
 
     snprintf(hash, sizeof hash, "%016" PRIx64, ss_platform_hash(p));
-    ss_json_text(object, "name", ss_platform_name(p));
-    ss_json_text(object, "hash", hash);
-    ss_json_integer(object, "nodes", ss_platform_file_nodes(p));
-    ss_json_integer(object, "gpus_per_node", ss_platform_file_gpus(p));
-    ss_json_integer(object, "nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p));
-    ss_json_number(object, "nic_bandwidth", ss_platform_nic_bandwidth(p));
-    ss_json_number(object, "nvlink_bandwidth", ss_platform_fabric_bandwidth(p));
-    if (strcmp(ss_platform_fabric(p), "NVLink"))
-        ss_json_text(object, "fabric", ss_platform_fabric(p));
-    if (ss_platform_library_file(p))
-        ss_json_text(object, "library", ss_platform_library(p)->name);
-    ss_json_text(object, "assumed", ss_platform_assumed(p));
-    ss_json_set(object, "card", card_object(ss_platform_card(p)));
-    return object;
+    return SS_OBJECT(
+        SS_KEY("name", ss_platform_name(p)), SS_KEY("hash", hash), SS_KEY("nodes", ss_platform_file_nodes(p)),
+        SS_KEY("gpus_per_node", ss_platform_file_gpus(p)),
+        SS_KEY("nics_per_node", ss_platform_nics_per_node(p) / ss_platform_joined_nodes(p)),
+        SS_KEY("nic_bandwidth", ss_platform_nic_bandwidth(p)),
+        SS_KEY("nvlink_bandwidth", ss_platform_fabric_bandwidth(p)),
+        SS_KEY_IF(strcmp(ss_platform_fabric(p), "NVLink"), "fabric", ss_platform_fabric(p)),
+        SS_KEY_IF(ss_platform_library_file(p), "library", ss_platform_library(p)->name),
+        SS_KEY("assumed", ss_platform_assumed(p)), SS_KEY("card", card_object(ss_platform_card(p))));
 }
 
 struct json_text {
@@ -233,51 +112,32 @@ int ss_json_write(json_t *document, FILE *out, struct ss_error *err)
 
 json_t *ss_json_spread(const struct ss_load_spread *s, double scale)
 {
-    json_t *o = json_object();
-
-    ss_json_number(o, "mean", scale * s->mean);
-    ss_json_number(o, "p50", scale * s->p50);
-    ss_json_number(o, "p90", scale * s->p90);
-    ss_json_number(o, "p99", scale * s->p99);
-    return o;
+    return SS_OBJECT(SS_KEY("mean", scale * s->mean), SS_KEY("p50", scale * s->p50),
+                     SS_KEY("p90", scale * s->p90), SS_KEY("p99", scale * s->p99));
 }
 
 void ss_json_add_packing(json_t *to, const struct ss_plan *plan)
 {
     const struct ss_packing_figures *p = &plan->packing;
-    json_t *o;
 
-    if (!plan->job->packed.rows)
-        return;
-    o = json_object();
-    ss_json_number(o, "documents_per_row", p->documents);
-    ss_json_number(o, "padding_pct", 100 * p->padding);
-    ss_json_number(o, "attention_pct", 100 * p->attention);
-    ss_json_number(o, "cut_pct", 100 * p->cut);
-    ss_json_number(o, "row_sigma", p->sigma);
-    ss_json_set(o, "imbalance_ms", ss_json_spread(&p->imbalance, 1e3));
-    ss_json_set(to, "packing", o);
+    if (plan->job->packed.rows)
+        SS_PUT(to, SS_KEY("packing", SS_OBJECT(SS_KEY("documents_per_row", p->documents),
+                                               SS_KEY("padding_pct", 100 * p->padding),
+                                               SS_KEY("attention_pct", 100 * p->attention),
+                                               SS_KEY("cut_pct", 100 * p->cut), SS_KEY("row_sigma", p->sigma),
+                                               SS_KEY("imbalance_ms", ss_json_spread(&p->imbalance, 1e3)))));
 }
 
 void ss_json_add_load(json_t *to, const struct ss_plan *plan)
 {
     const struct ss_load_figures *l = &plan->load;
-    json_t *o;
 
-    if (!plan->experts)
-        return;
-    o = json_object();
-    ss_json_set(o, "hottest_rank", ss_json_spread(&l->rank, 1));
-    ss_json_set(o, "hottest_expert", ss_json_spread(&l->expert, 1));
-    ss_json_number(o, "coldest_rank", l->coldest_rank);
-    ss_json_number(o, "dropped", l->dropped);
-    ss_json_number(o, "expert_copies", l->expert_copies);
-    ss_json_number(o, "nodes", l->nodes);
-    ss_json_number(o, "remote_nodes", l->remote_nodes);
-    ss_json_number(o, "ranks", l->ranks);
-    ss_json_number(o, "remote_ranks", l->remote_ranks);
-    ss_json_number(o, "hottest_rank_tokens", l->hottest_rank_tokens);
-    ss_json_number(o, "hottest_node_tokens", l->hottest_node_tokens);
-    ss_json_number(o, "busiest_source", l->source);
-    ss_json_set(to, "expert_load", o);
+    if (plan->experts)
+        SS_PUT(to, SS_KEY("expert_load",
+                          SS_OBJECT(SS_KEY("hottest_rank", ss_json_spread(&l->rank, 1)),
+                                    SS_KEY("hottest_expert", ss_json_spread(&l->expert, 1)),
+                                    SS_SAME(l, coldest_rank), SS_SAME(l, dropped), SS_SAME(l, expert_copies),
+                                    SS_SAME(l, nodes), SS_SAME(l, remote_nodes), SS_SAME(l, ranks),
+                                    SS_SAME(l, remote_ranks), SS_SAME(l, hottest_rank_tokens),
+                                    SS_SAME(l, hottest_node_tokens), SS_KEY("busiest_source", l->source))));
 }

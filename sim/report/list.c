@@ -161,8 +161,7 @@ static void collect_line(void *ctx, const char *name, const char *description)
 {
     json_t *o = json_object();
 
-    ss_json_text(o, "name", name);
-    ss_json_text(o, "description", description);
+    SS_PUT(o, SS_KEY("name", name), SS_KEY("description", description));
     ss_json_append(ctx, o);
 }
 
@@ -196,12 +195,9 @@ static void add_parameters(json_t *o)
     if (rc)
         return; /* it has just been described */
     ss_model_count(&m, m.vocab_size + m.extra_vocab_size, &n);
-    ss_json_integer(o, "parameters", (int64_t)n.total);
-    ss_json_integer(o, "active_parameters", (int64_t)n.active);
-    ss_json_integer(o, "input_parameters", (int64_t)n.input);
-    ss_json_integer(o, "output_parameters", (int64_t)n.output);
-    ss_json_integer(o, "mtp_parameters", (int64_t)n.mtp);
-    ss_json_integer(o, "mtp_active_parameters", (int64_t)n.mtp_active);
+    SS_PUT(o, SS_KEY("parameters", (int64_t)n.total), SS_KEY("active_parameters", (int64_t)n.active),
+           SS_KEY("input_parameters", (int64_t)n.input), SS_KEY("output_parameters", (int64_t)n.output),
+           SS_KEY("mtp_parameters", (int64_t)n.mtp), SS_KEY("mtp_active_parameters", (int64_t)n.mtp_active));
 }
 
 static int list_json(const char *what, FILE *out, struct ss_error *err)
@@ -215,7 +211,7 @@ static int list_json(const char *what, FILE *out, struct ss_error *err)
         int rc = each(&families[i], collect_line, array, err);
         for (size_t k = 0; families[i].describe == describe_model && k < json_array_size(array); k++)
             add_parameters(json_array_get(array, k));
-        ss_json_set(o, families[i].name, array);
+        SS_PUT(o, SS_KEY(families[i].name, array));
         if (rc) {
             ss_json_free(o);
             return rc;

@@ -143,38 +143,32 @@ static json_t *json_groups(const struct ss_plan *plan, int *members)
         int n;
         if (!grid)
             continue;
-        json_t *o = json_object(), *first = json_array();
+        json_t *first = json_array();
         ss_ranks_group(grid, comm, 0, members, &n);
-        ss_json_integer(o, "size", n);
-        ss_json_integer(o, "count", group_count(plan, comm, n));
         for (int i = 0; i < n; i++)
             ss_json_append(first, json_integer(members[i]));
-        ss_json_set(o, "first", first);
-        ss_json_set(groups, ss_comm_facts(comm)->name, o);
+        SS_PUT(groups, SS_KEY(ss_comm_facts(comm)->name,
+                              SS_OBJECT(SS_KEY("size", n), SS_KEY("count", group_count(plan, comm, n)),
+                                        SS_KEY("first", first))));
     }
     return groups;
 }
 
-static json_t *json_chunk(const struct ss_chunk_cost *chunk)
+static json_t *json_chunk(const void *cost)
 {
-    json_t *o = json_object();
+    const struct ss_chunk_cost *c = cost;
     double forward = 0, backward = 0;
 
     for (int l = 0; l < SS_LABEL_COUNT; l++) {
-        forward += chunk->forward[l];
-        backward += chunk->backward[l];
+        forward += c->forward[l];
+        backward += c->backward[l];
     }
-    ss_json_integer(o, "virtual_stage", chunk->virtual_stage);
-    ss_json_integer(o, "first_layer", chunk->first_layer);
-    ss_json_integer(o, "layers", chunk->nlayers);
-    ss_json_flag(o, "embedding", chunk->has_embedding);
-    ss_json_flag(o, "loss", chunk->has_loss);
-    ss_json_number(o, "forward_ms", 1e3 * forward);
-    ss_json_number(o, "backward_ms", 1e3 * backward);
-    ss_json_number(o, "activations_mib", chunk->activation_bytes / SS_MIB);
-    ss_json_number(o, "logits_mib", chunk->logits_bytes / SS_MIB);
-    ss_json_number(o, "send_mib", chunk->send_bytes / SS_MIB);
-    return o;
+    return SS_OBJECT(SS_SAME(c, virtual_stage), SS_SAME(c, first_layer), SS_KEY("layers", c->nlayers),
+                     SS_KEY("embedding", (bool)c->has_embedding), SS_KEY("loss", (bool)c->has_loss),
+                     SS_KEY("forward_ms", 1e3 * forward), SS_KEY("backward_ms", 1e3 * backward),
+                     SS_KEY("activations_mib", c->activation_bytes / SS_MIB),
+                     SS_KEY("logits_mib", c->logits_bytes / SS_MIB),
+                     SS_KEY("send_mib", c->send_bytes / SS_MIB));
 }
 
 static json_t *json_stages(const struct ss_plan *plan)
@@ -183,16 +177,13 @@ static json_t *json_stages(const struct ss_plan *plan)
 
     for (int s = 0; s < plan->schedule->stages; s++) {
         const struct ss_plan_class *c = class_of_stage(plan, s);
-        json_t *o = json_object(), *chunks = json_array();
-        ss_json_integer(o, "stage", s);
-        ss_json_integer(o, "ranks", plan->world_size / plan->schedule->stages);
-        ss_json_integer(o, "parameters", c ? (int64_t)c->parameters : 0);
-        ss_json_integer(o, "warmup", ss_schedule_warmup(plan->schedule, s));
-        ss_json_integer(o, "in_flight", ss_schedule_in_flight(plan->schedule, s));
-        for (int k = 0; c && k < plan->schedule->chunks; k++)
-            ss_json_append(chunks, json_chunk(&c->chunks[k]));
-        ss_json_set(o, "chunks", chunks);
-        ss_json_append(stages, o);
+        ss_json_append(
+            stages,
+            SS_OBJECT(SS_KEY("stage", s), SS_KEY("ranks", plan->world_size / plan->schedule->stages),
+                      SS_KEY("parameters", c ? (int64_t)c->parameters : 0),
+                      SS_KEY("warmup", ss_schedule_warmup(plan->schedule, s)),
+                      SS_KEY("in_flight", ss_schedule_in_flight(plan->schedule, s)),
+                      SS_KEY("chunks", SS_LIST(json_chunk, c->chunks, c ? plan->schedule->chunks : 0))));
     }
     return stages;
 }
@@ -207,24 +198,19 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
     if (rc)
         return rc;
     json_t *o = ss_json_document("plan");
-    ss_json_integer(o, "world_size", plan->world_size);
-    ss_json_integer(o, "dp", plan->dp);
-    ss_json_integer(o, "microbatches", plan->microbatches);
-    ss_json_integer(o, "parameters", (int64_t)plan->parameters);
-    ss_json_integer(o, "active_parameters",
-                    (int64_t)ss_model_active_parameters(&plan->job->model, plan->padded_vocab));
-    ss_json_integer(o, "classes", plan->nclasses);
-    ss_json_set(o, "groups", json_groups(plan, members));
-    ss_json_set(o, "stages", json_stages(plan));
+    SS_PUT(o, SS_SAME(plan, world_size), SS_SAME(plan, dp), SS_SAME(plan, microbatches),
+           SS_KEY("parameters", (int64_t)plan->parameters),
+           SS_KEY("active_parameters",
+                  (int64_t)ss_model_active_parameters(&plan->job->model, plan->padded_vocab)),
+           SS_KEY("classes", plan->nclasses), SS_KEY("groups", json_groups(plan, members)),
+           SS_KEY("stages", json_stages(plan)));
     ss_json_add_load(o, plan);
     ss_json_add_packing(o, plan);
     if (run->result)
         ss_json_verdict(o, &run->summary);
-    if (run->result)
-        ss_json_set(o, "memory", ss_json_memory(run, opt));
-    ss_json_set(o, "warnings", ss_json_notes(&warnings));
-    ss_json_set(o, "ignored", ss_json_notes(opt->ignored));
-    ss_json_set(o, "inputs", ss_json_inputs(plan, opt));
+    SS_PUT(o, SS_KEY_IF(run->result, "memory", ss_json_memory(run, opt)),
+           SS_KEY("warnings", ss_json_notes(&warnings)), SS_KEY("ignored", ss_json_notes(opt->ignored)),
+           SS_KEY("inputs", ss_json_inputs(plan, opt)));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

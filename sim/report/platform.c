@@ -21,21 +21,15 @@ static void text_card(const struct ss_card *card, FILE *out)
 static int json_show(const struct ss_platform *p, FILE *out, struct ss_error *err)
 {
     json_t *o = ss_json_document("platform"), *links = json_array();
-    int n = ss_platform_link_count(p), shown = n < 1024 ? n : 1024;
+    int n = ss_platform_link_count(p);
 
-    ss_json_set(o, "platform", ss_json_platform(p));
-    ss_json_integer(o, "link_count", n);
-    for (int i = 0; i < shown; i++) {
+    for (int i = 0; i < n && i < 1024; i++) {
         struct ss_link link;
-        json_t *entry = json_object();
         ss_platform_link(p, i, &link);
-        ss_json_text(entry, "name", link.name);
-        ss_json_text(entry, "kind", ss_link_kind_name(link.kind));
-        ss_json_number(entry, "bandwidth", link.bandwidth);
-        ss_json_number(entry, "latency", link.latency);
-        ss_json_append(links, entry);
+        ss_json_append(links, SS_OBJECT(SS_SAME(&link, name), SS_KEY("kind", ss_link_kind_name(link.kind)),
+                                        SS_SAME(&link, bandwidth), SS_SAME(&link, latency)));
     }
-    ss_json_set(o, "links", links);
+    SS_PUT(o, SS_KEY("platform", ss_json_platform(p)), SS_KEY("link_count", n), SS_KEY("links", links));
     return ss_json_write(o, out, err);
 }
 

@@ -19,14 +19,9 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
                     facts->conditions[0] ? "; needs " : "", facts->conditions, facts->source);
             continue;
         }
-        json_t *entry = json_object();
-        ss_json_text(entry, "name", name);
-        ss_json_text(entry, "description", description);
-        ss_json_text(entry, "source", facts->source);
-        ss_json_text(entry, "conditions", facts->conditions);
-        ss_json_text(entry, "bubble", facts->bubble);
-        ss_json_text(entry, "in_flight", facts->in_flight);
-        ss_json_append(list, entry);
+        ss_json_append(list, SS_OBJECT(SS_KEY("name", name), SS_KEY("description", description),
+                                       SS_SAME(facts, source), SS_SAME(facts, conditions),
+                                       SS_SAME(facts, bubble), SS_SAME(facts, in_flight)));
     }
     if (!json) {
         fprintf(
@@ -36,7 +31,7 @@ int ss_report_schedules(int json, FILE *out, struct ss_error *err)
             "In flight: most chunks of microbatches that a rank keeps. Bubble: without a global barrier.\n");
         return ss_report_done(out, err);
     }
-    ss_json_set(o, "schedules", list);
+    SS_PUT(o, SS_KEY("schedules", list));
     return ss_json_write(o, out, err);
 }
 
@@ -181,39 +176,32 @@ static void summary(const struct chart *x, const double *bubble)
             s->chunks > 1 ? " of a chunk" : "", x->makespan, worst, most);
 }
 
+static json_t *slot_object(const struct ss_slot *slot, double start, double end)
+{
+    const int pair = slot->phase == SS_PHASE_FB;
+
+    return SS_OBJECT(SS_KEY("phase", ss_phase_name(slot->phase)), SS_SAME(slot, chunk),
+                     SS_SAME(slot, microbatch), SS_KEY_IF(pair, "chunk2", slot->chunk2),
+                     SS_KEY_IF(pair, "microbatch2", slot->microbatch2), SS_KEY("start", start),
+                     SS_KEY("end", end));
+}
+
 static int show_json(const struct chart *x, const double *bubble, struct ss_error *err)
 {
     const struct ss_schedule *s = x->s;
     json_t *o = ss_json_document("schedule show"), *ranks = json_array();
-    ss_json_text(o, "schedule", s->name);
-    ss_json_integer(o, "stages", s->stages);
-    ss_json_integer(o, "chunks", s->chunks);
-    ss_json_integer(o, "microbatches", ss_schedule_microbatches(s));
-    ss_json_integer(o, "pipelines", s->pipelines > 1 ? s->pipelines : 1);
-    ss_json_text(o, "p2p", ss_p2p_name(s->p2p));
-    ss_json_number(o, "length", x->makespan);
     for (int r = 0; r < s->stages; r++) {
-        json_t *rank = json_object(), *slots = json_array();
-        ss_json_number(rank, "bubble", bubble[r]);
-        ss_json_integer(rank, "in_flight", ss_schedule_in_flight(s, r));
-        for (int i = 0; i < s->nslots[r]; i++) {
-            const struct ss_slot *slot = &s->slots[r][i];
-            json_t *one = json_object();
-            ss_json_text(one, "phase", ss_phase_name(slot->phase));
-            ss_json_integer(one, "chunk", slot->chunk);
-            ss_json_integer(one, "microbatch", slot->microbatch);
-            if (slot->phase == SS_PHASE_FB) {
-                ss_json_integer(one, "chunk2", slot->chunk2);
-                ss_json_integer(one, "microbatch2", slot->microbatch2);
-            }
-            ss_json_number(one, "start", x->start[r][i]);
-            ss_json_number(one, "end", x->end[r][i]);
-            ss_json_append(slots, one);
-        }
-        ss_json_set(rank, "slots", slots);
-        ss_json_append(ranks, rank);
+        json_t *slots = json_array();
+        for (int i = 0; i < s->nslots[r]; i++)
+            ss_json_append(slots, slot_object(&s->slots[r][i], x->start[r][i], x->end[r][i]));
+        ss_json_append(ranks,
+                       SS_OBJECT(SS_KEY("bubble", bubble[r]),
+                                 SS_KEY("in_flight", ss_schedule_in_flight(s, r)), SS_KEY("slots", slots)));
     }
-    ss_json_set(o, "ranks", ranks);
+    SS_PUT(o, SS_KEY("schedule", s->name), SS_SAME(s, stages), SS_SAME(s, chunks),
+           SS_KEY("microbatches", ss_schedule_microbatches(s)),
+           SS_KEY("pipelines", s->pipelines > 1 ? s->pipelines : 1), SS_KEY("p2p", ss_p2p_name(s->p2p)),
+           SS_KEY("length", x->makespan), SS_KEY("ranks", ranks));
     return ss_json_write(o, x->out, err);
 }
 

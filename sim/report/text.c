@@ -18,15 +18,6 @@ static const char *const color_off = "\033[0m", *const color_of[SS_OUTCOME_COUNT
                                                     [SS_OUTCOME_TOO_LARGE] = "\033[1;31m",
                                                     [SS_OUTCOME_REFUSED] = "\033[1;31m"};
 
-const char *ss_text_time(double seconds, char *buf, size_t size)
-{
-    double value = seconds >= 1 ? seconds : 1e3 * seconds;
-    int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
-
-    snprintf(buf, size, value < 1e15 ? "%.*f %s" : "%.*e %s", digits, value, seconds >= 1 ? "s" : "ms");
-    return buf;
-}
-
 /* Two digits of the spread: what comes behind them changes with the order of equal events. */
 static int holding(double spread)
 {
@@ -129,9 +120,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     char predicted[128], measured[32], mfu[64];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fputs(" an iteration", out);
+    fprintf(out, "%s an iteration", ss_text_band(u, measured));
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),

@@ -17,26 +17,15 @@ static int json_timeline(const struct ss_program *p, const struct ss_timeline *t
 {
     json_t *o = ss_json_document("program"), *classes = json_array();
 
-    ss_json_text(o, "program", p->name);
-    ss_json_number(o, "iteration_ms", 1e3 * t->iteration_s);
-    for (int c = 0; c < p->nclasses; c++) {
-        json_t *entry = json_object();
-        ss_json_text(entry, "name", p->classes[c].name);
-        ss_json_integer(entry, "stage", p->classes[c].stage);
-        ss_json_integer(entry, "count", p->classes[c].count);
-        ss_json_set(entry, "breakdown_ms", ss_json_labels(t->spent[c]));
-        ss_json_number(entry, "peak_mib", peak_bytes(p, t, c) / SS_MIB);
-        ss_json_number(entry, "peak_ms", 1e3 * t->peak_time[c]);
-        ss_json_append(classes, entry);
-    }
-    ss_json_set(o, "classes", classes);
-    ss_json_text(o, "engine", ss_engine_name(engine));
-    ss_json_integer(o, "events", t->events);
-    if (opt->wall_s >= 0) {
-        json_t *timing = json_object();
-        ss_json_number(timing, "wall_ms", 1e3 * opt->wall_s);
-        ss_json_set(o, "timing", timing);
-    }
+    for (int c = 0; c < p->nclasses; c++)
+        ss_json_append(classes, SS_OBJECT(SS_SAME(&p->classes[c], name), SS_SAME(&p->classes[c], stage),
+                                          SS_SAME(&p->classes[c], count),
+                                          SS_KEY("breakdown_ms", ss_json_labels(t->spent[c])),
+                                          SS_KEY("peak_mib", peak_bytes(p, t, c) / SS_MIB),
+                                          SS_KEY("peak_ms", 1e3 * t->peak_time[c])));
+    SS_PUT(o, SS_KEY("program", p->name), SS_KEY("iteration_ms", 1e3 * t->iteration_s),
+           SS_KEY("classes", classes), SS_KEY("engine", ss_engine_name(engine)), SS_SAME(t, events),
+           SS_KEY_IF(opt->wall_s >= 0, "timing", SS_OBJECT(SS_KEY("wall_ms", 1e3 * opt->wall_s))));
     return ss_json_write(o, out, err);
 }
 

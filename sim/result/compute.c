@@ -12,26 +12,8 @@
 
 #define EXACT 1e-9 /* of a stage's kernels: a smaller difference is rounding */
 
-static const char *const keys[SS_PARTS] = {
-#define X(symbol, key, words) key,
-    SS_PART_LIST(X)
-#undef X
-};
-static const char *const texts[SS_PARTS] = {
-#define X(symbol, key, words) words,
-    SS_PART_LIST(X)
-#undef X
-};
-
-const char *ss_part_key(int part)
-{
-    return part >= 0 && part < SS_PARTS ? keys[part] : "unknown";
-}
-
-const char *ss_part_words(int part)
-{
-    return part >= 0 && part < SS_PARTS ? texts[part] : "unknown";
-}
+SS_NAMES(ss_part_key, SS_PART_LIST, SS_SECOND)
+SS_NAMES(ss_part_words, SS_PART_LIST, SS_THIRD)
 
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel)
 {

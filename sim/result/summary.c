@@ -12,17 +12,8 @@
 #include "stepsim/result.h"
 #include "stepsim/stack.h"
 
-static const char *const words[SS_OUTCOME_COUNT] = {
-#define X(symbol, word, measured) word,
-    SS_OUTCOME_LIST(X)
-#undef X
-};
-
-static const char *const measured_words[SS_OUTCOME_COUNT] = {
-#define X(symbol, word, measured) measured,
-    SS_OUTCOME_LIST(X)
-#undef X
-};
+SS_NAMES(ss_outcome_word, SS_OUTCOME_LIST, SS_SECOND)
+SS_NAMES(ss_outcome_measured_word, SS_OUTCOME_LIST, SS_THIRD)
 
 static const struct {
     const char *unit;
@@ -39,16 +30,6 @@ static const struct ss_metric metrics[SS_METRICS] = {
     SS_METRIC_LIST(X)
 #undef X
 };
-
-const char *ss_outcome_word(int outcome)
-{
-    return outcome >= 0 && outcome < SS_OUTCOME_COUNT ? words[outcome] : "unknown";
-}
-
-const char *ss_outcome_measured_word(int outcome)
-{
-    return outcome >= 0 && outcome < SS_OUTCOME_COUNT ? measured_words[outcome] : "unknown";
-}
 
 const struct ss_metric *ss_metric_at(int metric)
 {

@@ -109,89 +109,58 @@ int ss_calibration_write_text(const struct ss_calibration *c, FILE *out, struct 
 
 /* ---- JSON ---- */
 
-static json_t *stat_object(const struct ss_error_stat *s)
-{
-    json_t *o = json_object();
-
-    ss_json_integer(o, "n", s->n);
-    ss_json_number(o, "mean_abs_pct", s->mean_abs);
-    ss_json_number(o, "median_abs_pct", s->median_abs);
-    ss_json_number(o, "worst_abs_pct", s->worst_abs);
-    ss_json_number(o, "bias_pct", s->bias);
-    return o;
-}
-
 static json_t *prop_object(const struct ss_calibration *c, int i)
 {
     const struct ss_fit_prop *p = &c->props[i];
-    json_t *o = json_object(), *correlation = json_object();
+    json_t *correlation = json_object();
 
-    ss_json_text(o, "id", p->id);
-    ss_json_text(o, "of", p->of_stack ? "stack" : "platform");
-    ss_json_number(o, "low", p->lo);
-    ss_json_number(o, "high", p->hi);
-    ss_json_number(o, "before", p->before);
-    ss_json_number(o, "after", p->after);
-    ss_json_number(o, "deviation", p->deviation);
-    ss_json_flag(o, "determined", p->determined);
-    ss_json_flag(o, "at_bound", p->at_bound);
     for (int k = 0; k < c->nprops; k++)
-        ss_json_number(correlation, c->props[k].id, c->correlation[i][k]);
-    ss_json_set(o, "correlation", correlation);
+        SS_PUT(correlation, SS_KEY(c->props[k].id, c->correlation[i][k]));
+    return SS_OBJECT(SS_SAME(p, id), SS_KEY("of", p->of_stack ? "stack" : "platform"), SS_KEY("low", p->lo),
+                     SS_KEY("high", p->hi), SS_SAME(p, before), SS_SAME(p, after), SS_SAME(p, deviation),
+                     SS_TRUTH(p, determined), SS_TRUTH(p, at_bound), SS_KEY("correlation", correlation));
+}
+
+static json_t *row_object(const void *row)
+{
+    const struct ss_fit_row *r = row;
+    const int memory = !strcmp(r->kind, "memory");
+    const double scale = memory ? 1 / SS_MIB : 1e3;
+
+    return SS_OBJECT(SS_SAME(r, id), SS_KEY_IF(r->run[0], "run", r->run), SS_SAME(r, kind),
+                     SS_TRUTH(r, fitted), SS_KEY("unit", memory ? "MiB" : "ms"),
+                     SS_KEY("measured", scale * r->measured), SS_KEY("before", scale * r->before),
+                     SS_KEY("after", scale * r->after));
+}
+
+static json_t *left_out_object(const void *row)
+{
+    const struct ss_fit_left_out *l = row;
+    json_t *o = ss_error_stat_json(&l->error);
+
+    SS_PUT(o, SS_KEY("left_out", l->name), SS_KEY_IF(l->memory.n, "memory", ss_error_stat_json(&l->memory)));
     return o;
 }
 
-static json_t *row_object(const struct ss_fit_row *r)
+static json_t *leave_out_object(const struct ss_calibration *c)
 {
-    double scale = !strcmp(r->kind, "memory") ? 1 / SS_MIB : 1e3;
-    json_t *o = json_object();
-
-    ss_json_text(o, "id", r->id);
-    if (r->run[0])
-        ss_json_text(o, "run", r->run);
-    ss_json_text(o, "kind", r->kind);
-    ss_json_flag(o, "fitted", r->fitted);
-    ss_json_text(o, "unit", !strcmp(r->kind, "memory") ? "MiB" : "ms");
-    ss_json_number(o, "measured", scale * r->measured);
-    ss_json_number(o, "before", scale * r->before);
-    ss_json_number(o, "after", scale * r->after);
-    return o;
+    return SS_OBJECT(SS_KEY("by", c->leave_out),
+                     SS_KEY("groups", SS_LIST(left_out_object, c->left_out, c->nleft_out)),
+                     SS_KEY("all", ss_error_stat_json(&c->over_left_out)),
+                     SS_KEY_IF(c->memory_left_out.n, "all_memory", ss_error_stat_json(&c->memory_left_out)));
 }
 
 int ss_calibration_write_json(const struct ss_calibration *c, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate"), *props = json_array(), *rows = json_array(),
-           *left = json_array();
+    json_t *o = ss_json_document("calibrate"), *props = json_array();
 
-    ss_json_set(o, "before", stat_object(&c->before));
-    ss_json_set(o, "after", stat_object(&c->after));
     for (int i = 0; i < c->nprops; i++)
         ss_json_append(props, prop_object(c, i));
-    ss_json_set(o, "props", props);
-    for (int i = 0; i < c->nrows; i++)
-        ss_json_append(rows, row_object(&c->rows[i]));
-    ss_json_set(o, "rows", rows);
-    ss_json_integer(o, "rows_skipped", c->nskipped);
-    if (c->leave_out[0]) {
-        json_t *object = json_object();
-        ss_json_text(object, "by", c->leave_out);
-        for (int i = 0; i < c->nleft_out; i++) {
-            json_t *one = stat_object(&c->left_out[i].error);
-            ss_json_text(one, "left_out", c->left_out[i].name);
-            if (c->left_out[i].memory.n)
-                ss_json_set(one, "memory", stat_object(&c->left_out[i].memory));
-            ss_json_append(left, one);
-        }
-        ss_json_set(object, "groups", left);
-        ss_json_set(object, "all", stat_object(&c->over_left_out));
-        if (c->memory_left_out.n)
-            ss_json_set(object, "all_memory", stat_object(&c->memory_left_out));
-        ss_json_set(o, "leave_out", object);
-    } else {
-        ss_json_free(left);
-    }
-    ss_json_integer(o, "evaluations", c->evaluations);
-    ss_json_set(o, "notes", ss_json_notes(&c->notes));
+    SS_PUT(o, SS_KEY("before", ss_error_stat_json(&c->before)),
+           SS_KEY("after", ss_error_stat_json(&c->after)), SS_KEY("props", props),
+           SS_KEY("rows", SS_LIST(row_object, c->rows, c->nrows)), SS_KEY("rows_skipped", c->nskipped),
+           SS_KEY_IF(c->leave_out[0], "leave_out", leave_out_object(c)), SS_SAME(c, evaluations),
+           SS_KEY("notes", ss_json_notes(&c->notes)));
     return ss_json_write(o, out, err);
 }
 

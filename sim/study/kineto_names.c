@@ -7,25 +7,8 @@
 #include "base/base.h"
 #include "study/kineto.h"
 
-const char *ss_gpu_work_key(int work)
-{
-    static const char *const keys[] = {
-#define X(sym, key, words) key,
-        SS_GPU_WORK_LIST(X)
-#undef X
-    };
-    return work >= 0 && work < SS_GPU_WORK_COUNT ? keys[work] : "unknown";
-}
-
-const char *ss_gpu_work_words(int work)
-{
-    static const char *const all[] = {
-#define X(sym, key, words) words,
-        SS_GPU_WORK_LIST(X)
-#undef X
-    };
-    return work >= 0 && work < SS_GPU_WORK_COUNT ? all[work] : "unknown";
-}
+SS_NAMES(ss_gpu_work_key, SS_GPU_WORK_LIST, SS_SECOND)
+SS_NAMES(ss_gpu_work_words, SS_GPU_WORK_LIST, SS_THIRD)
 
 int ss_gpu_work_is_comm(int work)
 {

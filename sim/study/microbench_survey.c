@@ -268,48 +268,34 @@ int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *
     return ss_report_done(out, err);
 }
 
-static json_t *group_object(const struct ss_survey_group *g)
+static json_t *group_object(const void *group)
 {
-    json_t *o = json_object();
+    const struct ss_survey_group *g = group;
+    json_t *o = SS_OBJECT(SS_KEY("platform", g->gpu), SS_SAME(g, kind), SS_SAME(g, rows),
+                          SS_KEY_IF(g->why, "reason", g->why));
 
-    ss_json_text(o, "platform", g->gpu);
-    ss_json_text(o, "kind", g->kind);
-    ss_json_integer(o, "rows", g->rows);
-    if (g->why) {
-        ss_json_text(o, "reason", g->why);
-        return o;
-    }
-    ss_json_number(o, "mean_abs_pct", g->error.mean_abs);
-    ss_json_number(o, "median_abs_pct", g->error.median_abs);
-    ss_json_number(o, "worst_abs_pct", g->error.worst_abs);
-    ss_json_number(o, "bias_pct", g->error.bias);
+    if (!g->why)
+        SS_PUT(o, SS_KEY("mean_abs_pct", g->error.mean_abs), SS_KEY("median_abs_pct", g->error.median_abs),
+               SS_KEY("worst_abs_pct", g->error.worst_abs), SS_KEY("bias_pct", g->error.bias));
     return o;
+}
+
+static json_t *row_object(const void *row)
+{
+    const struct ss_survey_row *r = row;
+
+    return SS_OBJECT(SS_SAME(r, line), SS_KEY("platform", r->gpu), SS_SAME(r, kind), SS_KEY("shape", r->id),
+                     SS_KEY_IF(r->why, "reason", r->why),
+                     SS_KEY_IF(!r->why, "measured_us", 1e6 * r->measured),
+                     SS_KEY_IF(!r->why, "predicted_us", 1e6 * r->predicted));
 }
 
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("calibrate"), *groups = json_array(), *rows = json_array();
+    json_t *o = ss_json_document("calibrate");
 
-    ss_json_integer(o, "rows_read", s->nrows);
-    ss_json_integer(o, "rows_priced", s->npriced);
-    for (int i = 0; i < s->ngroups; i++)
-        ss_json_append(groups, group_object(&s->groups[i]));
-    ss_json_set(o, "groups", groups);
-    for (int i = 0; i < s->nrows; i++) {
-        const struct ss_survey_row *r = &s->rows[i];
-        json_t *row = json_object();
-        ss_json_integer(row, "line", r->line);
-        ss_json_text(row, "platform", r->gpu);
-        ss_json_text(row, "kind", r->kind);
-        ss_json_text(row, "shape", r->id);
-        if (r->why) {
-            ss_json_text(row, "reason", r->why);
-        } else {
-            ss_json_number(row, "measured_us", 1e6 * r->measured);
-            ss_json_number(row, "predicted_us", 1e6 * r->predicted);
-        }
-        ss_json_append(rows, row);
-    }
-    ss_json_set(o, "rows", rows);
+    SS_PUT(o, SS_KEY("rows_read", s->nrows), SS_KEY("rows_priced", s->npriced),
+           SS_KEY("groups", SS_LIST(group_object, s->groups, s->ngroups)),
+           SS_KEY("rows", SS_LIST(row_object, s->rows, s->nrows)));
     return ss_json_write(o, out, err);
 }

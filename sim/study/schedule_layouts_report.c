@@ -63,21 +63,17 @@ static int write_text(const struct ss_search_layouts *l, FILE *out, struct ss_er
 
 static json_t *row_json(const struct ss_search_layout *r, int cluster)
 {
-    json_t *o = json_object();
-    ss_json_integer(o, "pp", r->stages);
-    ss_json_integer(o, "chunks", r->chunks);
-    ss_json_text(o, "placement", placement(r));
+    json_t *o = SS_OBJECT(SS_KEY("pp", r->stages), SS_SAME(r, chunks), SS_KEY("placement", placement(r)));
     if (cluster || !r->schedule) /* of a shape no memory is known */
         ss_json_verdict(o, &r->summary);
     if (!r->schedule)
         return o;
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
     if (!cluster) {
-        ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
-        ss_json_number(o, "peak", r->activation);
+        SS_PUT(o, SS_SAME(&r->summary, bubble_fraction), SS_KEY("peak", r->activation));
         return o;
     }
-    ss_json_number(o, "activations_mib", r->activation / SS_MIB);
+    SS_PUT(o, SS_KEY("activations_mib", r->activation / SS_MIB));
     ss_json_metrics(o, -1, &r->summary);
     return o;
 }
@@ -89,9 +85,7 @@ int ss_search_layouts_write(const struct ss_search_layouts *l, int json, FILE *o
     json_t *o = ss_json_document("schedule search"), *rows = json_array();
     for (int i = 0; i < l->n; i++)
         ss_json_append(rows, row_json(&l->rows[i], l->cluster));
-    ss_json_set(o, "layouts", rows);
-    if (l->best >= 0)
-        ss_json_integer(o, "best", l->best);
+    SS_PUT(o, SS_KEY("layouts", rows), SS_KEY_IF(l->best >= 0, "best", l->best));
     return ss_json_write(o, out, err);
 }
 

@@ -91,29 +91,31 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
     return ss_report_done(out, err);
 }
 
+/* Numbers of the stages. */
+static json_t *stages_array(const double *values, int n, double scale)
+{
+    json_t *list = json_array();
+    for (int s = 0; s < n; s++)
+        ss_json_append(list, json_real(values[s] * scale));
+    return list;
+}
+
 static json_t *row_json(const struct ss_comparison *c, const struct ss_compare_row *r)
 {
-    json_t *o = json_object(), *stages = json_array();
-    ss_json_text(o, "schedule", r->name);
+    json_t *o = SS_OBJECT(SS_KEY("schedule", r->name));
     if (c->cluster || r->summary.code) /* of integers no memory is known */
         ss_json_verdict(o, &r->summary);
-    if (r->summary.code) {
-        ss_json_free(stages);
+    if (r->summary.code)
         return o;
-    }
-    ss_json_integer(o, "chunks", r->chunks);
-    if (c->cluster) {
+    SS_PUT(o, SS_SAME(r, chunks));
+    if (c->cluster)
         ss_json_metrics(o, -1, &r->summary);
-    } else {
-        ss_json_number(o, "iteration", r->summary.iteration_s);
-        ss_json_metric(o, SS_METRIC_OF_bubble_fraction, &r->summary);
-        ss_json_number(o, "bubble_inside_rank", r->inner_bubble);
-    }
-    ss_json_integer(o, "in_flight_chunks", r->in_flight);
-    ss_json_integer(o, "sends", (int64_t)r->sends);
-    for (int s = 0; s < r->stages; s++)
-        ss_json_append(stages, json_real(c->cluster ? r->activation[s] / SS_MIB : r->activation[s]));
-    ss_json_set(o, c->cluster ? "activations_mib" : "activations_in_flight", stages);
+    else
+        SS_PUT(o, SS_KEY("iteration", r->summary.iteration_s), SS_SAME(&r->summary, bubble_fraction),
+               SS_KEY("bubble_inside_rank", r->inner_bubble));
+    SS_PUT(o, SS_KEY("in_flight_chunks", r->in_flight), SS_SAME(r, sends),
+           SS_KEY(c->cluster ? "activations_mib" : "activations_in_flight",
+                  stages_array(r->activation, r->stages, c->cluster ? 1 / SS_MIB : 1)));
     return o;
 }
 
@@ -125,8 +127,8 @@ int ss_comparison_write(const struct ss_comparison *c, int json, FILE *out, stru
     for (int i = 0; i < c->n; i++)
         ss_json_append(rows, row_json(c, &c->rows[i]));
     if (capacity(c) > 0) /* of a job that some schedule runs */
-        ss_json_number(o, "capacity_mib", capacity(c) / SS_MIB);
-    ss_json_set(o, "schedules", rows);
+        SS_PUT(o, SS_KEY("capacity_mib", capacity(c) / SS_MIB));
+    SS_PUT(o, SS_KEY("schedules", rows));
     return ss_json_write(o, out, err);
 }
 
@@ -162,40 +164,30 @@ double ss_search_above_bound(double length, double lower_bound)
 void ss_search_order_json(json_t *o, double length, double lower_bound, const char *known,
                           double known_length)
 {
-    ss_json_number(o, "length", length);
-    ss_json_number(o, "lower_bound", lower_bound);
-    ss_json_number(o, "above_bound_pct", ss_search_above_bound(length, lower_bound));
-    if (known[0]) {
-        ss_json_text(o, "best_known", known);
-        ss_json_number(o, "best_known_length", known_length);
-    }
+    SS_PUT(o, SS_KEY("length", length), SS_KEY("lower_bound", lower_bound),
+           SS_KEY("above_bound_pct", ss_search_above_bound(length, lower_bound)),
+           SS_KEY_IF(known[0], "best_known", known), SS_KEY_IF(known[0], "best_known_length", known_length));
 }
 
 static int search_json(const struct ss_search *q, const struct ss_search_result *r, FILE *out,
                        struct ss_error *err)
 {
-    json_t *o = ss_json_document("schedule search"), *peaks = json_array();
-    ss_json_text(o, "objective", q->barrier ? "makespan" : "longest rank");
-    ss_json_integer(o, "chunks", q->chunks);
-    ss_json_text(o, "placement", ss_search_placement(q->chunks, q->v_shape));
+    json_t *o = ss_json_document("schedule search");
+    SS_PUT(o, SS_KEY("objective", q->barrier ? "makespan" : "longest rank"), SS_SAME(q, chunks),
+           SS_KEY("placement", ss_search_placement(q->chunks, q->v_shape)));
     ss_search_order_json(o, r->length, r->lower_bound, r->known, r->known_length);
-    if (r->other[0]) {
-        ss_json_text(o, "shorter_known", r->other);
-        ss_json_text(o, "shorter_known_placement", ss_search_placement(r->other_chunks, r->other_v));
-        ss_json_number(o, "shorter_known_length", r->other_length);
-    }
-    for (int s = 0; s < r->stages; s++)
-        ss_json_append(peaks, json_real(r->peak[s]));
-    ss_json_set(o, "peak_by_rank", peaks);
+    if (r->other[0])
+        SS_PUT(o, SS_KEY("shorter_known", r->other),
+               SS_KEY("shorter_known_placement", ss_search_placement(r->other_chunks, r->other_v)),
+               SS_KEY("shorter_known_length", r->other_length));
+    SS_PUT(o, SS_KEY("peak_by_rank", stages_array(r->peak, r->stages, 1)));
     if (q->growth > 0) {
         json_t *device = json_array();
         for (int s = 0; s < r->stages; s++)
             ss_json_append(device, json_real(ss_search_device(q, s, r->peak[s]) / SS_MIB));
-        ss_json_set(o, "device_mib_by_rank", device);
-        ss_json_number(o, "cap_mib", q->limit / SS_MIB);
+        SS_PUT(o, SS_KEY("device_mib_by_rank", device), SS_KEY("cap_mib", q->limit / SS_MIB));
     }
-    ss_json_integer(o, "tried", r->tried);
-    ss_json_integer(o, "seed", (int64_t)q->seed);
+    SS_PUT(o, SS_SAME(r, tried), SS_SAME(q, seed));
     return ss_json_write(o, out, err);
 }
 

@@ -2,10 +2,8 @@
 /* A sweep as a table, and as JSON. */
 #include "stepsim/sweep.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "base/csv.h"
 #include "report/common.h"
 #include "report/text.h"
 #include "study/study_internal.h"
@@ -34,26 +32,52 @@ int ss_sweep_is_causal(const struct ss_sweep *s)
     return 0;
 }
 
-static void write_row(const struct ss_sweep *s, const struct ss_sweep_row *row, int priced, int causal,
-                      FILE *out)
+int ss_sweep_is_priced(const struct ss_sweep *s)
 {
-    const struct ss_summary *u = &row->summary;
-    char time[32];
+    for (int i = 0; i < s->nrows; i++)
+        if (s->rows[i].summary.usd_per_iteration > 0)
+            return 1;
+    return 0;
+}
+
+/* What text and CSV have of a row; of a refused one no figures. */
+static void fill_row(struct ss_row *r, const struct ss_sweep *s, const struct ss_sweep_row *row)
+{
+    for (int f = 0; f < s->nflags; f++)
+        SS_ADD(r, SS_KEY(s->flags[f].name, value_of(s, row, f)));
+    ss_row_verdict(r, &row->summary);
+    if (row->summary.outcome != SS_OUTCOME_REFUSED)
+        ss_row_metrics(r, &row->summary);
+}
+
+static void write_rows(const struct ss_sweep *s, FILE *out)
+{
+    const struct ss_column figures[] = {
+        {"gpus", "GPUs", "%5.0f", 1},
+        {"iteration_ms", "iteration", " %10s", 1e-3},
+        {"mfu", "MFU %", " %6.1f", 100},
+        {"causal", "causal %", ss_sweep_is_causal(s) ? " %8.1f" : NULL, 100},
+        {"tokens_per_s_per_gpu", "tokens/s/GPU", " %12.1f", 1},
+        {"bubble_fraction", "bubble %", " %9.1f", 100},
+        {"peak_mib", "GiB", " %7.1f", 1 / 1024.0},
+        {"usd_per_iteration", "USD", ss_sweep_is_priced(s) ? " %9.3f" : NULL, 1},
+        {"verdict", "verdict", "  %s", 1}};
 
     for (int f = 0; f < s->nflags; f++)
-        fprintf(out, "%-*s  ", width(s, f), value_of(s, row, f));
-    if (u->outcome == SS_OUTCOME_REFUSED) {
-        fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
-        return;
+        fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
+    ss_row_heads(figures, SS_ARRAY_LEN(figures), out);
+    for (int i = 0; i < ss_sweep_shown(s); i++) {
+        const struct ss_summary *u = &s->rows[i].summary;
+        struct ss_row r = {0};
+        for (int f = 0; f < s->nflags; f++)
+            fprintf(out, "%-*s  ", width(s, f), value_of(s, &s->rows[i], f));
+        fill_row(&r, s, &s->rows[i]);
+        SS_ADD(&r, SS_KEY("causal", ss_text_causal_mfu(u)));
+        if (u->outcome == SS_OUTCOME_REFUSED)
+            fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
+        else
+            ss_row_text(&r, figures, SS_ARRAY_LEN(figures), out);
     }
-    fprintf(out, "%5.0f %10s %6.1f", u->gpus, ss_text_time(u->iteration_s, time, sizeof time), 100 * u->mfu);
-    if (causal)
-        fprintf(out, " %8.1f", 100 * ss_text_causal_mfu(u));
-    fprintf(out, " %12.1f %9.1f %7.1f", u->tokens_per_s_per_gpu, 100 * u->bubble_fraction,
-            u->peak_device / SS_GIB);
-    if (priced)
-        fprintf(out, " %9.3f", u->usd_per_iteration);
-    fprintf(out, "  %s\n", ss_outcome_word(u->outcome));
 }
 
 static void write_best(const struct ss_sweep *s, const char *what, int best, FILE *out)
@@ -65,9 +89,7 @@ static void write_best(const struct ss_sweep *s, const char *what, int best, FIL
     for (int f = 0; f < s->nflags; f++)
         fprintf(out, " %s %s", s->flags[f].name, value_of(s, &s->rows[best], f));
     fprintf(out, ", %s", ss_text_time(u->iteration_s, time, sizeof time));
-    if (u->band_pct > 0)
-        fprintf(out, " +-%.*f %%", u->band_pct < 10, u->band_pct);
-    fprintf(out, " an iteration, %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
+    fprintf(out, "%s an iteration, %.1f tokens/s/GPU", ss_text_band(u, time), u->tokens_per_s_per_gpu);
     if (u->padding_fraction > 0)
         fprintf(out, ", %.1f %% of them padding", 100 * u->padding_fraction);
     fputc('\n', out);
@@ -94,14 +116,6 @@ void ss_sweep_answer(const struct ss_sweep *s, FILE *out)
         write_best(s, fastest < 0 ? "fastest, near limit" : "faster, but near limit", near, out);
 }
 
-int ss_sweep_is_priced(const struct ss_sweep *s)
-{
-    for (int i = 0; i < s->nrows; i++)
-        if (s->rows[i].summary.usd_per_iteration > 0)
-            return 1;
-    return 0;
-}
-
 /* Writes what the table lacks. */
 static void write_rest(const struct ss_sweep *s, FILE *out)
 {
@@ -116,14 +130,7 @@ static void write_rest(const struct ss_sweep *s, FILE *out)
 
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    int priced = ss_sweep_is_priced(s), causal = ss_sweep_is_causal(s);
-
-    for (int f = 0; f < s->nflags; f++)
-        fprintf(out, "%-*s  ", width(s, f), s->flags[f].name);
-    fprintf(out, "%5s %10s %6s%s %12s %9s %7s%s  verdict\n", "GPUs", "iteration", "MFU %",
-            causal ? " causal %" : "", "tokens/s/GPU", "bubble %", "GiB", priced ? "       USD" : "");
-    for (int i = 0; i < ss_sweep_shown(s); i++)
-        write_row(s, &s->rows[i], priced, causal, out);
+    write_rows(s, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
     if (s->warnings)
@@ -133,21 +140,15 @@ static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 
 static json_t *row_object(const struct ss_sweep *s, const struct ss_sweep_row *row)
 {
-    const struct ss_summary *u = &row->summary;
     json_t *o = json_object(), *flags = json_object();
 
     for (int f = 0; f < s->nflags; f++)
-        ss_json_text(flags, s->flags[f].name, value_of(s, row, f));
-    ss_json_set(o, "flags", flags);
-    ss_json_verdict(o, u);
-    if (u->outcome != SS_OUTCOME_REFUSED)
-        ss_json_metrics(o, -1, u);
+        SS_PUT(flags, SS_KEY(s->flags[f].name, value_of(s, row, f)));
+    SS_PUT(o, SS_KEY("flags", flags));
+    ss_json_verdict(o, &row->summary);
+    if (row->summary.outcome != SS_OUTCOME_REFUSED)
+        ss_json_metrics(o, -1, &row->summary);
     return o;
-}
-
-static void put_index(json_t *o, const char *key, int index)
-{
-    ss_json_set(o, key, index < 0 ? json_null() : json_integer(index));
 }
 
 static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
@@ -156,46 +157,34 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 
     for (int i = 0; i < s->nrows; i++)
         ss_json_append(rows, row_object(s, &s->rows[i]));
-    ss_json_set(root, "rows", rows);
     for (int outcome = 0; outcome < SS_OUTCOME_COUNT; outcome++)
         if (s->left_out[outcome]) {
             left_out = left_out ? left_out : json_object();
-            ss_json_integer(left_out, ss_outcome_word(outcome), s->left_out[outcome]);
+            SS_PUT(left_out, SS_KEY(ss_outcome_word(outcome), s->left_out[outcome]));
         }
-    if (left_out)
-        ss_json_set(root, "left_out", left_out);
-    put_index(root, "fastest", ss_sweep_best(s, SS_OUTCOME_FITS, 0));
-    put_index(root, "most_per_gpu", ss_sweep_best(s, SS_OUTCOME_FITS, 1));
-    put_index(root, "fastest_near_limit", ss_sweep_best_near_limit(s));
-    ss_json_set(root, "warnings", ss_json_notes(s->warnings));
+    SS_PUT(root, SS_KEY("rows", rows), SS_KEY_IF(left_out, "left_out", left_out),
+           SS_KEY("fastest", ss_cell_index(ss_sweep_best(s, SS_OUTCOME_FITS, 0))),
+           SS_KEY("most_per_gpu", ss_cell_index(ss_sweep_best(s, SS_OUTCOME_FITS, 1))),
+           SS_KEY("fastest_near_limit", ss_cell_index(ss_sweep_best_near_limit(s))),
+           SS_KEY("warnings", ss_json_notes(s->warnings)));
     return ss_json_write(root, out, err);
 }
 
 int ss_sweep_write_csv(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    for (int f = 0; f < s->nflags; f++) {
-        ss_csv_write(out, s->flags[f].name);
-        fputc(',', out);
-    }
-    fputs("verdict,code,reason", out);
-    for (int m = 0; m < SS_METRICS; m++)
-        fprintf(out, ",%s", ss_metric_at(m)->key);
-    fputc('\n', out);
+    static const char *const more[] = {"verdict", "code", "reason", NULL};
+    const char *keys[SS_SWEEP_FLAGS + SS_ARRAY_LEN(more)];
+    size_t n = 0;
+
+    for (int f = 0; f < s->nflags; f++)
+        keys[n++] = s->flags[f].name;
+    for (size_t i = 0; i < SS_ARRAY_LEN(more); i++)
+        keys[n++] = more[i];
+    ss_row_csv(NULL, keys, n, out);
     for (int i = 0; i < s->nrows; i++) {
-        const struct ss_summary *u = &s->rows[i].summary;
-        for (int f = 0; f < s->nflags; f++) {
-            ss_csv_write(out, value_of(s, &s->rows[i], f));
-            fputc(',', out);
-        }
-        fprintf(out, "%s,%s,", ss_outcome_word(u->outcome), u->code ? ss_status_name(u->code) : "");
-        ss_csv_write(out, u->reason);
-        for (int m = 0; m < SS_METRICS; m++) {
-            double value = ss_metric_value(m, u);
-            fputc(',', out);
-            if (u->outcome != SS_OUTCOME_REFUSED && ss_metric_known(m, u) && isfinite(value))
-                fprintf(out, "%.10g", value);
-        }
-        fputc('\n', out);
+        struct ss_row r = {0};
+        fill_row(&r, s, &s->rows[i]);
+        ss_row_csv(&r, keys, n, out);
     }
     return ss_report_done(out, err);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How often error bands hold the runs of a source that they were made without: for people and as JSON. */
-#include <string.h>
-
 #include "base/base.h"
 #include "report/common.h"
 #include "stepsim/bands.h"
@@ -22,26 +20,18 @@ static void print(const struct ss_coverage *c, const char *name, FILE *out)
     fprintf(out, "  %-24s %-8s %6s %8.0f %9.1f\n", "all runs", "", "", c->weight, 100 * c->by_run);
 }
 
+static json_t *source_object(const void *source)
+{
+    const struct ss_coverage_source *s = source;
+
+    return SS_OBJECT(SS_KEY("source", s->name), SS_KEY("mixtures", (bool)s->experts), SS_SAME(s, runs),
+                     SS_SAME(s, weight), SS_KEY("inside_pct", 100 * s->inside), SS_KEY("band_pct", s->pct));
+}
+
 static json_t *object(const struct ss_coverage *c)
 {
-    json_t *o = json_object(), *list = json_array();
-
-    ss_json_number(o, "by_source_pct", 100 * c->by_source);
-    ss_json_number(o, "by_run_pct", 100 * c->by_run);
-    ss_json_number(o, "weight", c->weight);
-    for (int i = 0; i < c->n; i++) {
-        const struct ss_coverage_source *s = &c->sources[i];
-        json_t *one = json_object();
-        ss_json_text(one, "source", s->name);
-        ss_json_set(one, "mixtures", json_boolean(s->experts));
-        ss_json_integer(one, "runs", s->runs);
-        ss_json_number(one, "weight", s->weight);
-        ss_json_number(one, "inside_pct", 100 * s->inside);
-        ss_json_number(one, "band_pct", s->pct);
-        ss_json_append(list, one);
-    }
-    ss_json_set(o, "sources", list);
-    return o;
+    return SS_OBJECT(SS_KEY("by_source_pct", 100 * c->by_source), SS_KEY("by_run_pct", 100 * c->by_run),
+                     SS_SAME(c, weight), SS_KEY("sources", SS_LIST(source_object, c->sources, c->n)));
 }
 
 int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err)
@@ -50,7 +40,7 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
     int rc = SS_OK;
 
     if (json)
-        ss_json_number(o, "claimed_pct", 100 * SS_BAND_SHARE);
+        SS_PUT(o, SS_KEY("claimed_pct", 100 * SS_BAND_SHARE));
     else
         fprintf(
             out,
@@ -63,7 +53,7 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
         if (rc)
             break;
         if (json)
-            ss_json_set(o, names[memory], object(&c));
+            SS_PUT(o, SS_KEY(names[memory], object(&c)));
         else
             print(&c, names[memory], out);
         ss_coverage_free(&c);

@@ -9,64 +9,50 @@
 #include "report/common.h"
 #include "study/study_internal.h"
 
-static const char header[] =
-    "table,id,model,platform,stack,card,gpus,precision,parameters,quality,outcome,predicted_outcome,right,"
-    "measured_ms,"
-    "predicted_ms,error_pct,memory_kind,measured_mib,predicted_mib,memory_error_pct,experts,source,family,"
-    "weight\n";
-
-static void put(FILE *out, const char *text)
+/* As digits hold: a difference below them is none. */
+static const char *digits(const char *format, double value, char text[32])
 {
-    fputc(',', out);
-    ss_csv_write(out, text);
-}
-
-static void put_number(FILE *out, double value, const char *fmt)
-{
-    fputc(',', out);
+    text[0] = '\0';
     if (isfinite(value))
-        fprintf(out, fmt, value == 0 ? 0 : value);
+        snprintf(text, 32, format, value == 0 ? 0 : value);
+    return text;
 }
 
-static void put_known(FILE *out, double value)
+static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char text[8][32])
 {
-    put_number(out, value > 0 ? value : NAN, "%.6g");
-}
-
-static void write_row(const struct ss_validation_row *r, FILE *out)
-{
-    ss_csv_write(out, r->table);
-    put(out, r->id);
-    put(out, r->model);
-    put(out, r->platform);
-    put(out, r->stack);
-    put(out, r->card);
-    fprintf(out, ",%d", r->gpus);
-    put(out, r->precision);
-    put_number(out, r->summary.parameters > 0 ? r->summary.parameters : NAN, "%.4g");
-    put(out, r->quality);
-    put(out, r->outcome);
-    put(out, r->predicted_outcome);
-    put(out, r->right < 0 ? "" : r->right ? "yes" : "no");
-    put_known(out, 1e3 * r->measured_s);
-    put_known(out, 1e3 * r->summary.iteration_s);
-    put_number(out, ss_validation_time_error(r), "%.2f");
-    put(out, r->memory_kind);
-    put_known(out, r->measured_bytes / SS_MIB);
-    put_known(out, r->predicted_bytes / SS_MIB);
-    put_number(out, ss_validation_memory_error(r), "%.2f");
-    fprintf(out, ",%d", r->experts);
-    put(out, r->source);
-    put(out, r->family);
-    put_number(out, r->weight, "%.6g");
-    fputc('\n', out);
+    SS_ADD(to, SS_SAME(r, table), SS_SAME(r, id), SS_SAME(r, model), SS_SAME(r, platform), SS_SAME(r, stack),
+           SS_SAME(r, card), SS_SAME(r, gpus), SS_SAME(r, precision),
+           SS_KEY("parameters", digits("%.4g", ss_known(r->summary.parameters), text[0])),
+           SS_SAME(r, quality), SS_SAME(r, outcome), SS_SAME(r, predicted_outcome),
+           SS_KEY("right", r->right < 0 ? ""
+                           : r->right   ? "yes"
+                                        : "no"),
+           SS_KEY("measured_ms", digits("%.6g", ss_known(1e3 * r->measured_s), text[1])),
+           SS_KEY("predicted_ms", digits("%.6g", ss_known(1e3 * r->summary.iteration_s), text[2])),
+           SS_KEY("error_pct", digits("%.2f", ss_validation_time_error(r), text[3])), SS_SAME(r, memory_kind),
+           SS_KEY("measured_mib", digits("%.6g", ss_known(r->measured_bytes / SS_MIB), text[4])),
+           SS_KEY("predicted_mib", digits("%.6g", ss_known(r->predicted_bytes / SS_MIB), text[5])),
+           SS_KEY("memory_error_pct", digits("%.2f", ss_validation_memory_error(r), text[6])),
+           SS_SAME(r, experts), SS_SAME(r, source), SS_SAME(r, family),
+           SS_KEY("weight", digits("%.6g", r->weight, text[7])));
 }
 
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    fputs(header, out);
-    for (int i = 0; i < v->nrows; i++)
-        write_row(&v->rows[i], out);
+    static const char *const keys[] = {"table",       "id",           "model",         "platform",
+                                       "stack",       "card",         "gpus",          "precision",
+                                       "parameters",  "quality",      "outcome",       "predicted_outcome",
+                                       "right",       "measured_ms",  "predicted_ms",  "error_pct",
+                                       "memory_kind", "measured_mib", "predicted_mib", "memory_error_pct",
+                                       "experts",     "source",       "family",        "weight"};
+    char text[8][32];
+
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
+    for (int i = 0; i < v->nrows; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, &v->rows[i], text);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
+    }
     return ss_report_done(out, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/stats.h"
+#include "report/row.h"
 #include "study/study_internal.h"
 
 static const char *const group_names[SS_BY_COUNT] = {"model",  "gpu",     "precision",
@@ -33,6 +34,15 @@ double ss_validation_memory_error(const struct ss_validation_row *row)
 double ss_validation_timer_error(const struct ss_validation_timer *timer)
 {
     return ss_error_pct(timer->predicted_s, timer->measured_s);
+}
+
+json_t *ss_error_stat_json(const struct ss_error_stat *s)
+{
+    const double unknown = s->n ? 1 : NAN;
+
+    return SS_OBJECT(SS_SAME(s, n), SS_KEY("mean_abs_pct", unknown * s->mean_abs),
+                     SS_KEY("median_abs_pct", unknown * s->median_abs),
+                     SS_KEY("worst_abs_pct", unknown * s->worst_abs), SS_KEY("bias_pct", unknown * s->bias));
 }
 
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out)

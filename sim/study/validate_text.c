@@ -26,6 +26,45 @@ static const char *error_text(double error, char *buf, size_t size)
     return buf;
 }
 
+static json_t *figures(const struct ss_summary *s)
+{
+    json_t *o = json_object();
+
+    ss_json_metrics(o, -1, s);
+    return o;
+}
+
+static json_t *bounds(const struct ss_validation_row *r)
+{
+    return SS_OBJECT(SS_KEY("none_ms", ss_known(1e3 * r->none.seconds)),
+                     SS_KEY("none_mib", ss_known(r->none.bytes / SS_MIB)),
+                     SS_KEY("full_ms", ss_known(1e3 * r->full.seconds)),
+                     SS_KEY("full_mib", ss_known(r->full.bytes / SS_MIB)));
+}
+
+/* What JSON and text have of a row; `json`: with objects inside. */
+static void fill_row(struct ss_row *to, const struct ss_validation_row *r, bool json)
+{
+    const char *predicted = r->predicted_outcome;
+    const bool has_figures = json && predicted[0] && r->summary.outcome != SS_OUTCOME_REFUSED;
+
+    SS_ADD(to, SS_SAME(r, id), SS_SAME(r, table), SS_SAME(r, source), SS_SAME(r, model), SS_SAME(r, platform),
+           SS_SAME(r, stack), SS_SAME(r, gpu), SS_SAME(r, gpus), SS_SAME(r, precision),
+           SS_SAME(r, configuration), SS_SAME(r, quality),
+           SS_KEY("counted", (bool)(r->counted && strcmp(predicted, "unsupported") != 0)),
+           SS_SAME(r, outcome), SS_SAME(r, predicted_outcome),
+           SS_KEY_IF(predicted[0], "verdict", ss_outcome_word(r->summary.outcome)),
+           SS_KEY_IF(has_figures, "figures", figures(&r->summary)),
+           SS_KEY("right", r->right < 0 ? ss_cell_number(NAN) : ss_cell_flag(r->right)),
+           SS_KEY("measured_ms", ss_known(1e3 * r->measured_s)),
+           SS_KEY("predicted_ms", ss_known(1e3 * r->summary.iteration_s)),
+           SS_KEY("error_pct", ss_validation_time_error(r)), SS_SAME(r, memory_kind),
+           SS_KEY("measured_mib", ss_known(r->measured_bytes / SS_MIB)),
+           SS_KEY("predicted_mib", ss_known(r->predicted_bytes / SS_MIB)),
+           SS_KEY("memory_error_pct", ss_validation_memory_error(r)), SS_SAME(r, reason),
+           SS_KEY_IF(json && r->none.seconds > 0, "recompute_bounds", bounds(r)));
+}
+
 static const char *verdict(const struct ss_validation_row *r, char *buf, size_t size)
 {
     snprintf(buf, size, "%s, %s%s", r->outcome,
@@ -34,18 +73,8 @@ static const char *verdict(const struct ss_validation_row *r, char *buf, size_t 
     return buf;
 }
 
-static void print_row(const struct ss_validation_row *r, int id_width, int configuration_width, FILE *out)
+static void print_reasons(const struct ss_validation_row *r, int id_width, FILE *out)
 {
-    char a[32], b[32], c[32], d[32], e[32], f[32], g[80];
-
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, r->id, configuration_width,
-            r->configuration, number(1e3 * r->measured_s, "%.1f", a, sizeof a),
-            number(1e3 * r->summary.iteration_s, "%.1f", b, sizeof b),
-            error_text(ss_validation_time_error(r), c, sizeof c),
-            number(r->measured_bytes / SS_MIB, "%.0f", d, sizeof d),
-            number(r->predicted_bytes / SS_MIB, "%.0f", e, sizeof e),
-            error_text(ss_validation_memory_error(r), f, sizeof f), r->quality[0] ? r->quality : "-",
-            verdict(r, g, sizeof g));
     if (r->reason[0])
         fprintf(out, "%*s %s\n", id_width, "", r->reason);
     if (r->none.seconds > 0)
@@ -55,6 +84,42 @@ static void print_row(const struct ss_validation_row *r, int id_width, int confi
         fprintf(out, "; everything %.1f ms, %.0f MiB", 1e3 * r->full.seconds, r->full.bytes / SS_MIB);
     if (r->none.seconds > 0)
         fputc('\n', out);
+}
+
+static void print_rows(const struct ss_validation *v, FILE *out)
+{
+    char id[24], configuration[24], text[80];
+    const struct ss_column columns[] = {{"id", "id", id, 1},
+                                        {"configuration", "configuration", configuration, 1},
+                                        {"measured_ms", "measured", " %10.1f", 1},
+                                        {"predicted_ms", "predicted", " %10.1f", 1},
+                                        {"error_pct", "error", " %+7.1f", 1},
+                                        {"measured_mib", "measured", " %8.0f", 1},
+                                        {"predicted_mib", "predicted", " %8.0f", 1},
+                                        {"memory_error_pct", "error", " %+7.1f", 1},
+                                        {"known_quality", "quality", "  %-10s", 1},
+                                        {"judged", "measured, verdict", " %s", 1}};
+    int wide = 4, wider = 13;
+
+    for (int i = 0; i < v->nrows; i++) {
+        int a = (int)strlen(v->rows[i].id), b = (int)strlen(v->rows[i].configuration);
+        wide = a > wide && a <= 44 ? a : wide;
+        wider = b > wider ? b : wider;
+    }
+    snprintf(id, sizeof id, "%%-%ds", wide);
+    snprintf(configuration, sizeof configuration, " %%-%ds", wider);
+    ss_row_heads(columns, SS_ARRAY_LEN(columns), out);
+    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", wide, "", wider, "", "ms", "ms", "%", "MiB", "MiB",
+            "%");
+    for (int i = 0; i < v->nrows; i++) {
+        const struct ss_validation_row *of = &v->rows[i];
+        struct ss_row r = {0};
+        fill_row(&r, of, false);
+        SS_ADD(&r, SS_KEY("known_quality", of->quality[0] ? of->quality : "-"),
+               SS_KEY("judged", verdict(of, text, sizeof text)));
+        ss_row_text(&r, columns, SS_ARRAY_LEN(columns), out);
+        print_reasons(of, wide, out);
+    }
 }
 
 static void print_stat(const struct ss_error_stat *s, FILE *out)
@@ -140,20 +205,7 @@ static void print_timers(const struct ss_validation *v, FILE *out)
 
 int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    int id_width = 4, configuration_width = 13;
-
-    for (int i = 0; i < v->nrows; i++) {
-        int a = (int)strlen(v->rows[i].id), b = (int)strlen(v->rows[i].configuration);
-        id_width = a > id_width && a <= 44 ? a : id_width;
-        configuration_width = b > configuration_width ? b : configuration_width;
-    }
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s  %-10s %s\n", id_width, "id", configuration_width,
-            "configuration", "measured", "predicted", "error", "measured", "predicted", "error", "quality",
-            "measured, verdict");
-    fprintf(out, "%-*s %-*s %10s %10s %7s %8s %8s %7s\n", id_width, "", configuration_width, "", "ms", "ms",
-            "%", "MiB", "MiB", "%");
-    for (int i = 0; i < v->nrows; i++)
-        print_row(&v->rows[i], id_width, configuration_width, out);
+    print_rows(v, out);
     print_summaries(v, out);
     print_timers(v, out);
     if (v->unsupported)
@@ -167,132 +219,55 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
 
 /* ---- JSON ---- */
 
-static void put_known(json_t *o, const char *key, double value)
+static json_t *row_object(const void *row)
 {
-    ss_json_number(o, key, value > 0 ? value : NAN);
+    struct ss_row r = {0};
+
+    fill_row(&r, row, true);
+    return ss_json_object(r.at);
 }
 
-static json_t *figures(const struct ss_summary *s)
+static json_t *timer_object(const void *timer)
 {
-    json_t *o = json_object();
+    const struct ss_validation_timer *t = timer;
 
-    ss_json_metrics(o, -1, s);
-    return o;
-}
-
-static json_t *bounds(const struct ss_validation_row *r)
-{
-    json_t *o = json_object();
-
-    put_known(o, "none_ms", 1e3 * r->none.seconds);
-    put_known(o, "none_mib", r->none.bytes / SS_MIB);
-    put_known(o, "full_ms", 1e3 * r->full.seconds);
-    put_known(o, "full_mib", r->full.bytes / SS_MIB);
-    return o;
-}
-
-static json_t *row_object(const struct ss_validation_row *r)
-{
-    json_t *o = json_object();
-
-    ss_json_text(o, "id", r->id);
-    ss_json_text(o, "table", r->table);
-    ss_json_text(o, "source", r->source);
-    ss_json_text(o, "model", r->model);
-    ss_json_text(o, "platform", r->platform);
-    ss_json_text(o, "stack", r->stack);
-    ss_json_text(o, "gpu", r->gpu);
-    ss_json_integer(o, "gpus", r->gpus);
-    ss_json_text(o, "precision", r->precision);
-    ss_json_text(o, "configuration", r->configuration);
-    ss_json_text(o, "quality", r->quality);
-    ss_json_flag(o, "counted", r->counted && strcmp(r->predicted_outcome, "unsupported") != 0);
-    ss_json_text(o, "outcome", r->outcome);
-    ss_json_text(o, "predicted_outcome", r->predicted_outcome);
-    if (r->predicted_outcome[0])
-        ss_json_text(o, "verdict", ss_outcome_word(r->summary.outcome));
-    if (r->predicted_outcome[0] && r->summary.outcome != SS_OUTCOME_REFUSED)
-        ss_json_set(o, "figures", figures(&r->summary));
-    ss_json_set(o, "right", r->right < 0 ? json_null() : json_boolean(r->right));
-    put_known(o, "measured_ms", 1e3 * r->measured_s);
-    put_known(o, "predicted_ms", 1e3 * r->summary.iteration_s);
-    ss_json_number(o, "error_pct", ss_validation_time_error(r));
-    ss_json_text(o, "memory_kind", r->memory_kind);
-    put_known(o, "measured_mib", r->measured_bytes / SS_MIB);
-    put_known(o, "predicted_mib", r->predicted_bytes / SS_MIB);
-    ss_json_number(o, "memory_error_pct", ss_validation_memory_error(r));
-    ss_json_text(o, "reason", r->reason);
-    if (r->none.seconds > 0)
-        ss_json_set(o, "recompute_bounds", bounds(r));
-    return o;
-}
-
-static json_t *stat_object(const struct ss_error_stat *s)
-{
-    json_t *o = json_object();
-
-    ss_json_integer(o, "n", s->n);
-    ss_json_number(o, "mean_abs_pct", s->n ? s->mean_abs : NAN);
-    ss_json_number(o, "median_abs_pct", s->n ? s->median_abs : NAN);
-    ss_json_number(o, "worst_abs_pct", s->n ? s->worst_abs : NAN);
-    ss_json_number(o, "bias_pct", s->n ? s->bias : NAN);
-    return o;
+    return SS_OBJECT(SS_SAME(t, id), SS_KEY("timer", t->name),
+                     SS_KEY("measured_ms", ss_known(1e3 * t->measured_s)),
+                     SS_KEY("predicted_ms", ss_known(1e3 * t->predicted_s)),
+                     SS_KEY("error_pct", ss_validation_timer_error(t)));
 }
 
 static json_t *summary_object(const struct ss_validation_summary *s)
 {
-    json_t *o = json_object(), *outcomes = json_object();
-
-    ss_json_set(o, "time", stat_object(&s->time));
-    ss_json_set(o, "memory", stat_object(&s->memory));
-    ss_json_integer(outcomes, "n", s->outcomes);
-    ss_json_integer(outcomes, "right", s->right);
-    ss_json_set(o, "outcomes", outcomes);
-    return o;
+    return SS_OBJECT(SS_KEY("time", ss_error_stat_json(&s->time)),
+                     SS_KEY("memory", ss_error_stat_json(&s->memory)),
+                     SS_KEY("outcomes", SS_OBJECT(SS_KEY("n", s->outcomes), SS_SAME(s, right))));
 }
 
-static json_t *timers_array(const struct ss_validation *v)
+/* Summaries by the name of their group, as valid UTF-8. */
+static json_t *groups_object(const struct ss_validation_summary *groups, int n)
 {
-    json_t *list = json_array();
+    json_t *o = json_object();
 
-    for (int i = 0; i < v->ntimers; i++) {
-        const struct ss_validation_timer *t = &v->timers[i];
-        json_t *o = json_object();
-        ss_json_text(o, "id", t->id);
-        ss_json_text(o, "timer", t->name);
-        put_known(o, "measured_ms", 1e3 * t->measured_s);
-        put_known(o, "predicted_ms", 1e3 * t->predicted_s);
-        ss_json_number(o, "error_pct", ss_validation_timer_error(t));
-        ss_json_append(list, o);
+    for (int i = 0; i < n; i++) {
+        json_t *name = ss_json_string(groups[i].name);
+        ss_json_set(o, json_string_value(name), summary_object(&groups[i]));
+        json_decref(name);
     }
-    return list;
+    return o;
 }
 
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    json_t *o = ss_json_document("validate"), *rows = json_array(), *groups = json_object();
+    json_t *o = ss_json_document("validate"), *groups = json_object();
 
-    for (int i = 0; i < v->nrows; i++)
-        ss_json_append(rows, row_object(&v->rows[i]));
-    ss_json_set(o, "rows", rows);
-    ss_json_set(o, "summary", summary_object(&v->all));
-    for (int g = 0; g < SS_BY_COUNT; g++) {
-        json_t *list = json_object();
-        for (int i = 0; i < v->ngroups[g]; i++) {
-            json_t *holder = json_object();
-            ss_json_text(holder, "name", v->groups[g][i].name); /* as valid UTF-8 */
-            ss_json_set(list, json_string_value(json_object_get(holder, "name")),
-                        summary_object(&v->groups[g][i]));
-            ss_json_free(holder);
-        }
-        ss_json_set(groups, ss_validation_group_name(g), list);
-    }
-    ss_json_set(o, "groups", groups);
-    if (v->ntimers) {
-        ss_json_set(o, "timers", timers_array(v));
-        ss_json_set(o, "timer_summary", stat_object(&v->timer_error));
-    }
-    ss_json_integer(o, "unsupported", v->unsupported);
-    ss_json_set(o, "notes", ss_json_notes(&v->notes));
+    for (int g = 0; g < SS_BY_COUNT; g++)
+        SS_PUT(groups, SS_KEY(ss_validation_group_name(g), groups_object(v->groups[g], v->ngroups[g])));
+    SS_PUT(o, SS_KEY("rows", SS_LIST(row_object, v->rows, v->nrows)),
+           SS_KEY("summary", summary_object(&v->all)), SS_KEY("groups", groups));
+    if (v->ntimers)
+        SS_PUT(o, SS_KEY("timers", SS_LIST(timer_object, v->timers, v->ntimers)),
+               SS_KEY("timer_summary", ss_error_stat_json(&v->timer_error)));
+    SS_PUT(o, SS_SAME(v, unsupported), SS_KEY("notes", ss_json_notes(&v->notes)));
     return ss_json_write(o, out, err);
 }

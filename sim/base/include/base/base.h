@@ -16,6 +16,16 @@
 #define SS_MIB (1024.0 * 1024.0)
 #define SS_GIB (1024.0 * 1024.0 * 1024.0)
 
+/* Defines function(int i): what PART picks of row i of an X list, "unknown" of a number that is none. */
+#define SS_NAMES(function, LIST, PART)                                                                       \
+    const char *function(int i)                                                                              \
+    {                                                                                                        \
+        static const char *const names[] = {LIST(PART)};                                                     \
+        return i >= 0 && (size_t)i < SS_ARRAY_LEN(names) ? names[i] : "unknown";                             \
+    }
+#define SS_SECOND(first, second, ...) second,
+#define SS_THIRD(first, second, third, ...) third,
+
 /* ---- error.c ---- */
 /* Fills *err (when not NULL) with the one text for lack of this machine's memory; returns SS_ERR_NOMEM. */
 int ss_nomem(struct ss_error *err);

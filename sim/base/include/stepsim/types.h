@@ -51,9 +51,19 @@ enum ss_mem {
         SS_MEM_COUNT
 };
 
-/* A phase is the part of a microbatch's work on one chunk that a slot does. F: forward. B: full backward. I:
- * gradient of the input. W: gradient of the weight. FB: a forward paired with a backward. */
-enum ss_phase { SS_PHASE_F, SS_PHASE_B, SS_PHASE_I, SS_PHASE_W, SS_PHASE_FB, SS_PHASE_COUNT };
+/* A phase is the part of a microbatch's work on one chunk that a slot does. X(symbol, name) */
+#define SS_PHASE_LIST(X)                                                                                     \
+    X(SS_PHASE_F, "F")   /* forward */                                                                       \
+    X(SS_PHASE_B, "B")   /* full backward */                                                                 \
+    X(SS_PHASE_I, "I")   /* gradient of the input */                                                         \
+    X(SS_PHASE_W, "W")   /* gradient of the weight */                                                        \
+    X(SS_PHASE_FB, "FB") /* a forward paired with a backward */
+enum ss_phase {
+#define X(symbol, name) symbol,
+    SS_PHASE_LIST(X)
+#undef X
+        SS_PHASE_COUNT
+};
 
 /* Level of detail of a program. X(symbol, name) */
 #define SS_LEVEL_LIST(X)                                                                                     \

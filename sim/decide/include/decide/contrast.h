@@ -3,6 +3,7 @@
 #ifndef SS_DECIDE_CONTRAST_H
 #define SS_DECIDE_CONTRAST_H
 
+#include "report/row.h"
 #include "stepsim/compare.h"
 
 struct ss_contrast {
@@ -23,6 +24,12 @@ int ss_contrast_row(const struct ss_contrast *c, int table, int i, struct ss_con
 const char *ss_contrast_table_key(int table);
 /* Whether a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
+
+/* Returns whether the two can be told apart: true, false or not known. */
+static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
+{
+    return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);
+}
 
 /* For pictures: where bars begin and how long the longest is, in pixels; and a piece of a bar, with its
  * title. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/base.h"
+#include "report/row.h"
 #include "stepsim/model.h"
 #include "stepsim/params.h"
 #include "stepsim/report.h"
@@ -53,15 +54,8 @@ bool ss_json_is_whole(const json_t *value);
 void ss_json_free(json_t *value);
 /* json_string; paths and names may hold any bytes, JSON holds UTF-8 only: others become '?'. */
 json_t *ss_json_string(const char *text);
-/* Adds; a number that is not finite becomes null. */
-void ss_json_number(json_t *object, const char *key, double value);
-void ss_json_integer(json_t *object, const char *key, int64_t value);
-void ss_json_text(json_t *object, const char *key, const char *text);
-void ss_json_flag(json_t *object, const char *key, int value);
 /* "verdict", "reason" and, of a refused job, "code". */
 void ss_json_verdict(json_t *object, const struct ss_summary *s);
-/* A figure under its key. */
-void ss_json_metric(json_t *object, int metric, const struct ss_summary *s);
 /* Those of one place (enum ss_metric_place; < 0: of all) that are known, in the order of their list. */
 void ss_json_metrics(json_t *object, int place, const struct ss_summary *s);
 /* {"schema_version": 2, "version": "...", "command": "..."} */

@@ -28,6 +28,8 @@ int ss_text_is_causal(const struct ss_summary *u);
 const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_t size);
 /* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
+/* " +-3.1 %", the error band of the iteration; "" where it is not known. Returns buf. */
+const char *ss_text_band(const struct ss_summary *u, char buf[32]);
 /* That of an iteration, in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal events decides)"; returns buf. */
 const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size);
 

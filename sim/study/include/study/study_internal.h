@@ -3,6 +3,8 @@
 #ifndef SS_STUDY_INTERNAL_H
 #define SS_STUDY_INTERNAL_H
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -131,6 +133,8 @@ int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line
 /* ---- validate_stats.c ---- */
 /* Sorts errors[n] by size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
+/* {"n": 3, "mean_abs_pct": 1.2, ...} */
+json_t *ss_error_stat_json(const struct ss_error_stat *s);
 /* Fills summary and groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 

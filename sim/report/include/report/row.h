@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report says of one thing is a row: values under keys, filled once. JSON has all of them; a table of text or CSV has those
+ * that its columns name:
+ *
+ *     static void job_row(struct ss_row *r, const struct ss_sharer *s)
+ *     {
+ *         SS_ADD(r, SS_KEY("name", s->name), SS_KEY("alone_ms", 1e3 * s->alone), SS_SAME(s, gpus));
+ *     }
+ *     static const struct ss_column columns[] = {{"name", "job", "%-12s", 1}, {"gpus", "GPUs", " %5.0f", 1},
+ *                                                {"alone_ms", "alone", " %11s", 1e-3}};
+ */
+#ifndef SS_REPORT_ROW_H
+#define SS_REPORT_ROW_H
+
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "stepsim/summary.h"
+
+/* ---- values ---- */
+enum ss_cell_kind { SS_CELL_NONE, SS_CELL_WHOLE, SS_CELL_NUMBER, SS_CELL_TEXT, SS_CELL_FLAG, SS_CELL_JSON };
+/* A number that is not finite is not known. A text lives as long as the cell; a JSON value belongs to the object that takes it. */
+struct ss_cell {
+    enum ss_cell_kind kind;
+    union {
+        int64_t whole;
+        double number;
+        const char *text;
+        bool flag;
+        json_t *json;
+    };
+};
+struct ss_keyed {
+    const char *key; /* a constant */
+    struct ss_cell cell;
+};
+
+static inline struct ss_cell ss_cell_whole(int64_t value)
+{
+    return (struct ss_cell){SS_CELL_WHOLE, .whole = value};
+}
+static inline struct ss_cell ss_cell_number(double value)
+{
+    return (struct ss_cell){SS_CELL_NUMBER, .number = value};
+}
+static inline struct ss_cell ss_cell_text(const char *value)
+{
+    return (struct ss_cell){SS_CELL_TEXT, .text = value};
+}
+static inline struct ss_cell ss_cell_flag(bool value)
+{
+    return (struct ss_cell){SS_CELL_FLAG, .flag = value};
+}
+static inline struct ss_cell ss_cell_json(json_t *value)
+{
+    return (struct ss_cell){SS_CELL_JSON, .json = value};
+}
+static inline struct ss_cell ss_cell_same(struct ss_cell cell)
+{
+    return cell;
+}
+/* An index into a list; -1: not known. */
+static inline struct ss_cell ss_cell_index(int index)
+{
+    return index < 0 ? ss_cell_number(NAN) : ss_cell_whole(index);
+}
+/* A figure that is not known where it is 0. */
+static inline double ss_known(double value)
+{
+    return value > 0 ? value : NAN;
+}
+/* No value: JSON leaves the key out, CSV leaves the field empty. */
+#define SS_NO_CELL ((struct ss_cell){.kind = SS_CELL_NONE})
+
+/* The cell of a value by its type. */
+#define SS_CELL(value)                                                                                       \
+    _Generic((value), bool                                                                                   \
+             : ss_cell_flag, float                                                                           \
+             : ss_cell_number, double                                                                       \
+             : ss_cell_number, char *                                                                        \
+             : ss_cell_text, const char *                                                                    \
+             : ss_cell_text, json_t *                                                                        \
+             : ss_cell_json, struct ss_cell                                                                  \
+             : ss_cell_same, default                                                                         \
+             : ss_cell_whole)(value)
+#define SS_KEY(key, value) ((struct ss_keyed){key, SS_CELL(value)})
+/* Leaves the key out where the condition is false; the value is looked at only where it is true. */
+#define SS_KEY_IF(condition, key, value) ((struct ss_keyed){key, (condition) ? SS_CELL(value) : SS_NO_CELL})
+/* A key that is called as the field of a struct is; SS_TRUTH: an int that is true or false. */
+#define SS_SAME(from, field) SS_KEY(#field, (from)->field)
+#define SS_TRUTH(from, field) SS_KEY(#field, (bool)(from)->field)
+/* Keys up to the one that is NULL. */
+#define SS_KEYS(...) ((const struct ss_keyed[]){__VA_ARGS__, {.key = NULL}})
+
+/* ---- JSON ---- */
+/* SS_OBJECT(SS_KEY("n", s->n), SS_KEY("mean_ms", 1e3 * s->mean)) is a new object, SS_PUT adds to one. */
+#define SS_OBJECT(...) ss_json_object(SS_KEYS(__VA_ARGS__))
+#define SS_PUT(object, ...) ss_json_put(object, SS_KEYS(__VA_ARGS__))
+json_t *ss_json_object(const struct ss_keyed *keys);
+void ss_json_put(json_t *object, const struct ss_keyed *keys);
+/* An array of what `object` makes of each row: SS_LIST(row_object, rows, n). */
+#define SS_LIST(object, rows, n) ss_json_list(object, rows, n, sizeof *(rows))
+json_t *ss_json_list(json_t *(*object)(const void *row), const void *rows, int n, size_t size);
+/* {"name of 0": scale * values[0], ...} */
+json_t *ss_json_named(int n, const char *(*name)(int), const double *values, double scale);
+
+/* ---- rows ---- */
+#define SS_ROW_MOST 80
+/* {0} is an empty one. */
+struct ss_row {
+    size_t n;
+    struct ss_keyed at[SS_ROW_MOST + 1]; /* the last one has no key */
+};
+#define SS_ADD(row, ...) ss_row_add(row, SS_KEYS(__VA_ARGS__))
+void ss_row_add(struct ss_row *r, const struct ss_keyed *keys);
+/* "verdict", "code" of a refused job, "reason". */
+void ss_row_verdict(struct ss_row *r, const struct ss_summary *s);
+/* All figures of SS_METRIC_LIST; those that are not known have no value. */
+void ss_row_metrics(struct ss_row *r, const struct ss_summary *s);
+
+/* ---- text ---- */
+struct ss_column {
+    const char *key, *head;
+    const char *
+        format; /* printf's with blanks before it: %f or %g of a number, %s of a text or of a time; NULL: no such column */
+    double scale; /* the number shown over that of the row; of a time to s */
+};
+/* A line: the heads, or the row. What is not known is "-". */
+void ss_row_heads(const struct ss_column *columns, size_t n, FILE *out);
+void ss_row_text(const struct ss_row *r, const struct ss_column *columns, size_t n, FILE *out);
+
+/* ---- CSV ---- */
+/* A line: the keys (r NULL), or the row's values of them. A key that is NULL stands for all of SS_METRIC_LIST. Numbers have 10 digits,
+ * a flag is 0 or 1, what is not known is empty. */
+void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/row.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "report/common.h"
+#include "report/text.h"
+
+/* ---- JSON ---- */
+
+static json_t *json_of(struct ss_cell c)
+{
+    switch (c.kind) {
+    case SS_CELL_WHOLE: return json_integer(c.whole);
+    case SS_CELL_NUMBER: /* -0.0 would print a sign that means nothing */
+        return isfinite(c.number) ? json_real(c.number == 0 ? 0 : c.number) : json_null();
+    case SS_CELL_TEXT: return ss_json_string(c.text);
+    case SS_CELL_FLAG: return json_boolean(c.flag);
+    case SS_CELL_JSON: return c.json;
+    case SS_CELL_NONE: break;
+    }
+    return NULL;
+}
+
+void ss_json_put(json_t *object, const struct ss_keyed *keys)
+{
+    for (; keys->key; keys++)
+        if (keys->cell.kind != SS_CELL_NONE)
+            ss_json_set(object, keys->key, json_of(keys->cell));
+}
+
+json_t *ss_json_object(const struct ss_keyed *keys)
+{
+    json_t *object = json_object();
+
+    ss_json_put(object, keys);
+    return object;
+}
+
+json_t *ss_json_list(json_t *(*object)(const void *row), const void *rows, int n, size_t size)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < n; i++)
+        ss_json_append(list, object((const char *)rows + (size_t)i * size));
+    return list;
+}
+
+json_t *ss_json_named(int n, const char *(*name)(int), const double *values, double scale)
+{
+    json_t *object = json_object();
+
+    for (int i = 0; i < n; i++)
+        SS_PUT(object, SS_KEY(name(i), scale * values[i]));
+    return object;
+}
+
+/* ---- rows ---- */
+
+void ss_row_add(struct ss_row *r, const struct ss_keyed *keys)
+{
+    for (; keys->key; keys++) {
+        assert(r->n < SS_ROW_MOST);
+        r->at[r->n++] = *keys;
+    }
+}
+
+void ss_row_verdict(struct ss_row *r, const struct ss_summary *s)
+{
+    SS_ADD(r, SS_KEY("verdict", ss_outcome_word(s->outcome)),
+           SS_KEY_IF(s->code, "code", ss_status_name(s->code)), SS_SAME(s, reason));
+}
+
+void ss_row_metrics(struct ss_row *r, const struct ss_summary *s)
+{
+    for (int m = 0; m < SS_METRICS; m++) {
+        const struct ss_metric *of = ss_metric_at(m);
+        const double value = ss_metric_value(m, s);
+        if (of->kind == SS_METRIC_COUNT)
+            SS_ADD(r, SS_KEY_IF(ss_metric_known(m, s), of->key, (int64_t)value));
+        else
+            SS_ADD(r, SS_KEY_IF(ss_metric_known(m, s), of->key, value));
+    }
+}
+
+/* From *at on, which the value's neighbour becomes: columns mostly stand in the order of the row. */
+static struct ss_cell find(const struct ss_row *r, const char *key, size_t *at)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const struct ss_keyed *k = &r->at[(*at + i) % r->n];
+        if (!strcmp(k->key, key)) {
+            *at += i + 1;
+            return k->cell;
+        }
+    }
+    return SS_NO_CELL;
+}
+
+/* NaN of what is no number. */
+static double number_of(struct ss_cell c)
+{
+    return c.kind == SS_CELL_WHOLE    ? (double)c.whole
+           : c.kind == SS_CELL_NUMBER ? c.number
+           : c.kind == SS_CELL_FLAG   ? c.flag
+                                      : NAN;
+}
+
+/* ---- text ---- */
+
+/* A text in the room of a column, whatever its conversion is. */
+static void put_text(const struct ss_column *c, const char *text, FILE *out)
+{
+    const char *percent = strchr(c->format, '%');
+    const int width = atoi(percent + 1 + strspn(percent + 1, "-+"));
+
+    fprintf(out, "%.*s%*s", (int)(percent - c->format), c->format, percent[1] == '-' ? -width : width, text);
+}
+
+void ss_row_heads(const struct ss_column *columns, size_t n, FILE *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (columns[i].format)
+            put_text(&columns[i], columns[i].head, out);
+    fputc('\n', out);
+}
+
+void ss_row_text(const struct ss_row *r, const struct ss_column *columns, size_t n, FILE *out)
+{
+    size_t at = 0;
+    char time[32];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct ss_column *c = &columns[i];
+        const struct ss_cell cell = find(r, c->key, &at);
+        const double value = c->scale * number_of(cell);
+        if (!c->format)
+            continue;
+        if (cell.kind == SS_CELL_TEXT)
+            put_text(c, cell.text, out);
+        else if (!isfinite(value))
+            put_text(c, "-", out);
+        else if (strchr(c->format, 's'))
+            put_text(c, ss_text_time(value, time, sizeof time), out);
+        else
+            fprintf(out, c->format, value);
+    }
+    fputc('\n', out);
+}
+
+/* ---- CSV ---- */
+
+static void put_field(struct ss_cell cell, FILE *out)
+{
+    const double value = number_of(cell);
+
+    if (cell.kind == SS_CELL_TEXT)
+        ss_csv_write(out, cell.text);
+    else if (isfinite(value))
+        fprintf(out, "%.10g", value);
+}
+
+void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE *out)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (int m = 0; m < (keys[i] ? 1 : SS_METRICS); m++) {
+            const char *key = keys[i] ? keys[i] : ss_metric_at(m)->key;
+            fputs(i || m ? "," : "", out);
+            put_field(r ? find(r, key, &at) : ss_cell_text(key), out);
+        }
+    fputc('\n', out);
+}

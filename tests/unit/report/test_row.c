@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows as JSON, text and CSV: what is expected is written by hand. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/common.h"
+#include "report/row.h"
+#include "suite.h"
+
+static char written[2048];
+
+static FILE *begin(void)
+{
+    memset(written, 0, sizeof written);
+    return fmemopen(written, sizeof written, "w");
+}
+
+static void expect(FILE *f, const char *text)
+{
+    fclose(f);
+    if (strcmp(written, text) != 0)
+        fprintf(stderr, "expected\n%s---\nwritten\n%s---\n", text, written);
+    CU_ASSERT_STRING_EQUAL(written, text);
+}
+
+static void expect_json(json_t *value, const char *text)
+{
+    char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dump);
+    if (strcmp(dump, text) != 0)
+        fprintf(stderr, "expected\n%s\nwritten\n%s\n", text, dump);
+    CU_ASSERT_STRING_EQUAL(dump, text);
+    free(dump);
+    json_decref(value);
+}
+
+struct thing {
+    char name[16];
+    int gpus, first;
+    long long large;
+    double seconds, share;
+};
+static const struct thing two[] = {{"a<b, c", 8, 1, 1LL << 40, 0.01234, 0.5},
+                                   {"longest of all", 1024, 0, 3, 2, NAN}};
+
+static void fill_row(struct ss_row *r, const struct thing *t)
+{
+    SS_ADD(r, SS_SAME(t, name), SS_SAME(t, gpus), SS_KEY("time_ms", 1e3 * t->seconds), SS_SAME(t, share));
+    SS_ADD(r, SS_TRUTH(t, first), SS_SAME(t, large), SS_KEY_IF(t->first, "once", "x \"y\""));
+}
+
+static json_t *object(const void *thing)
+{
+    struct ss_row r = {0};
+
+    fill_row(&r, thing);
+    return ss_json_object(r.at);
+}
+
+static void test_json(void)
+{
+    expect_json(
+        SS_LIST(object, two, 2),
+        "[{\"name\":\"a<b, c\",\"gpus\":8,\"time_ms\":12.34,\"share\":0.5,\"first\":true,"
+        "\"large\":1099511627776,\"once\":\"x \\\"y\\\"\"},"
+        "{\"name\":\"longest of all\",\"gpus\":1024,\"time_ms\":2000.0,\"share\":null,\"first\":false,"
+        "\"large\":3}]");
+    expect_json(SS_OBJECT(SS_KEY("minus", -0.0), SS_KEY("index", ss_cell_index(2)),
+                          SS_KEY("none", ss_cell_index(-1)), SS_KEY("unknown", ss_known(0)),
+                          SS_KEY("inner", SS_OBJECT(SS_KEY("x", 1)))),
+                "{\"minus\":0.0,\"index\":2,\"none\":null,\"unknown\":null,\"inner\":{\"x\":1}}");
+    const double seconds[SS_LABEL_COUNT] = {1};
+    json_t *labels = ss_json_labels(seconds);
+    CU_ASSERT_EQUAL(json_object_size(labels), SS_LABEL_COUNT);
+    CU_ASSERT_DOUBLE_EQUAL(json_real_value(json_object_get(labels, "compute")), 1000, 0);
+    json_decref(labels);
+    json_t *spoiled = SS_OBJECT(SS_KEY("a", 1), SS_KEY("b", (json_t *)NULL));
+    CU_ASSERT_FALSE(ss_json_is_whole(spoiled));
+    ss_json_free(spoiled);
+}
+
+static void test_text(void)
+{
+    static const struct ss_column columns[] = {
+        {"name", "thing", "%-6s", 1},       {"gpus", "GPUs", " %5.0f", 1},
+        {"time_ms", "time", "  %9s", 1e-3}, {"share", "share", " %+6.1f%%", 100},
+        {"once", "left out", NULL, 1},      {"large", "large", " %.3g", 1},
+        {"once", "said", "  %s", 1}};
+    FILE *f = begin();
+
+    ss_row_heads(columns, SS_ARRAY_LEN(columns), f);
+    for (int i = 0; i < 2; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, &two[i]);
+        ss_row_text(&r, columns, SS_ARRAY_LEN(columns), f);
+    }
+    expect(f, "thing   GPUs       time  share large  said\n"
+              "a<b, c     8   12.34 ms  +50.0% 1.1e+12  x \"y\"\n"
+              "longest of all  1024    2.000 s      - 3  -\n");
+}
+
+/* Keys need not have the order of the row, and one may stand twice. */
+static void test_csv(void)
+{
+    static const char *const keys[] = {"share", "name", "first", "name", "once", "none", "time_ms"};
+    FILE *f = begin();
+
+    ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), f);
+    for (int i = 0; i < 2; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, &two[i]);
+        ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), f);
+    }
+    expect(f, "share,name,first,name,once,none,time_ms\n"
+              "0.5,\"a<b, c\",1,\"a<b, c\",\"x \"\"y\"\"\",,12.34\n"
+              ",longest of all,0,longest of all,,,2000\n");
+    f = begin();
+    ss_row_csv(&(struct ss_row){.n = 1, .at = {SS_KEY("third", 1.0 / 3)}}, (const char *const[]){"third"}, 1,
+               f);
+    expect(f, "0.3333333333\n");
+}
+
+static void test_figures(void)
+{
+    static const char *const keys[] = {"verdict", NULL, "last"};
+    struct ss_summary s = {.iteration_s = 0.5, .gpus = 16, .band_pct = NAN};
+    struct ss_row r = {0};
+    FILE *f = begin();
+
+    ss_row_verdict(&r, &s);
+    ss_row_metrics(&r, &s);
+    SS_ADD(&r, SS_KEY("last", 7));
+    CU_ASSERT_EQUAL(r.n, SS_METRICS + 4);
+    CU_ASSERT_EQUAL(r.at[1].cell.kind, SS_CELL_NONE); /* no code */
+    CU_ASSERT_EQUAL(r.at[3].cell.kind, SS_CELL_WHOLE);
+    CU_ASSERT_EQUAL(r.at[3 + SS_METRIC_OF_usd_per_iteration].cell.kind, SS_CELL_NONE);
+    ss_row_csv(NULL, keys, 3, f);
+    ss_row_csv(&r, keys, 3, f);
+    fclose(f);
+    CU_ASSERT_PTR_NOT_NULL(strstr(written, "verdict,gpus,parameters,iteration_ms,"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(written, ",last\nfits,16,0,500,"));
+    CU_ASSERT_STRING_EQUAL(written + strlen(written) - 3, ",7\n");
+}
+
+SUITE(row)
+{
+    CU_TestInfo tests[] = {{"json", test_json},
+                           {"text", test_text},
+                           {"csv", test_csv},
+                           {"figures", test_figures},
+                           CU_TEST_INFO_NULL};
+    return suite_run("row", NULL, NULL, tests);
+}
