@@ -83,20 +83,17 @@ static int check_attrs(const char *file, const struct ss_xml_node *node, const c
     return SS_OK;
 }
 
-static int same_prop(const char *id, const char *other)
-{
-    return !strcmp(id, other) || (ss_prop_find(id, SS_OF_STACK) >= 0 &&
-                                  ss_prop_find(id, SS_OF_STACK) == ss_prop_find(other, SS_OF_STACK));
-}
-
 /* Refuses a prop that stands twice for one card; quadratic, but stacks are short. */
 static int check_repeated(const char *file, const struct ss_xml_node *node, struct ss_error *err)
 {
     const char *id = ss_xml_attr(node, "id"), *card = ss_xml_attr(node, "card");
+    int prop = ss_prop_find(id, SS_OF_STACK);
+    const char *names[] = {prop < 0 ? id : ss_prop_at(prop)->id, prop < 0 ? id : ss_prop_key(prop)};
 
     for (const struct ss_xml_node *p = node->parent->first_child; p != node; p = p->next) {
-        const char *other = ss_xml_attr(p, "card");
-        if (same_prop(id, ss_xml_attr(p, "id")) && (card ? other && !strcmp(card, other) : !other))
+        const char *other = ss_xml_attr(p, "id"), *only = ss_xml_attr(p, "card");
+        int same = !strcmp(names[0], other) || (names[1] != names[0] && !strcmp(names[1], other));
+        if (same && (card ? only && !strcmp(card, only) : !only))
             return ss_fail(err, SS_ERR_INPUT, file, node->line, "%s is given twice, first in line %d", id,
                            p->line);
     }

@@ -126,7 +126,8 @@ int ss_prop_find(const char *id, int owners)
     if (!id || strncmp(id, "ss.", 3) != 0)
         return -1;
     for (size_t i = 0; i < SS_ARRAY_LEN(aliases); i++)
-        if ((props[aliases[i].prop].owner & owners) != 0 && strcmp(aliases[i].id, id) == 0)
+        if (aliases[i].id[3] == id[3] && (props[aliases[i].prop].owner & owners) != 0 &&
+            strcmp(aliases[i].id, id) == 0)
             return aliases[i].prop;
     const char *name = id + 3;
     int first = owners & SS_OF_PLATFORM ? 0 : SS_PROP_PLATFORM_COUNT;
