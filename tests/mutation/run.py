@@ -54,6 +54,8 @@ def run(words, **more):
 
 def limits():
     os.setsid()
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP): # a shell's background job ignores them; a test that sends one would wait
+        signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
