@@ -42,9 +42,14 @@ static int settle(const struct maker *m, bool known)
 
     ss_platform_base_name(c->name, p->name, sizeof(p->name));
     ss_copy(p->file, sizeof(p->file), "the new platform");
+    if (ss_platform_is_mesh(p) && c->gpus_per_node > p->gpus_per_node)
+        return refuse(m,
+                      "take fewer, or a platform of your own (platform show --xml writes one to start from)",
+                      "a node of %s is a mesh of %d GPUs, which says nothing of %d", c->card,
+                      p->gpus_per_node, c->gpus_per_node);
     if (c->gpus_per_node > 0)
         p->gpus_per_node = c->gpus_per_node;
-    if (p->gpus_per_node == 1 || p->template_kind == SS_TEMPLATE_MESH) {
+    if (p->gpus_per_node == 1) {
         p->bandwidth[SS_LINK_FABRIC] = ss_platform_fabric_bandwidth(p);
         p->template_kind = SS_TEMPLATE_NVSWITCH;
     }
@@ -52,19 +57,20 @@ static int settle(const struct maker *m, bool known)
     if (c->nic_bandwidth > 0)
         p->bandwidth[SS_LINK_NIC] = c->nic_bandwidth;
     if (c->fabric_bandwidth > 0)
-        p->bandwidth[SS_LINK_FABRIC] = c->fabric_bandwidth;
+        p->bandwidth[SS_LINK_FABRIC] =
+            c->fabric_bandwidth / (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
     p->fabric_nodes = c->fabric_nodes > 0 ? c->fabric_nodes : known ? p->fabric_nodes : 0;
     p->oversubscription = c->oversubscription > 0 ? c->oversubscription : 1;
     p->nodes_per_leaf = c->nodes_per_leaf > 0 ? c->nodes_per_leaf : p->nodes_per_leaf;
     p->card.price = c->price;
     free(p->assumed);
     p->assumed = NULL;
-    if (asprintf(&p->assumed, "nvlink.latency nic.latency%s%s%s%s%s",
+    if (asprintf(&p->assumed, "fabric.latency nic.latency%s%s%s%s%s",
                  c->network == SS_NETWORK_RAIL ? " uplink.latency" : "",
                  c->network == SS_NETWORK_RAIL && c->nodes_per_leaf == 0 ? " nodes_per_leaf" : "",
                  c->network == SS_NETWORK_RAIL && c->oversubscription == 0 ? " oversubscription" : "",
                  c->nic_bandwidth > 0 ? "" : " nic.bandwidth",
-                 c->fabric_bandwidth > 0 || known ? "" : " nvlink.bandwidth") < 0) {
+                 c->fabric_bandwidth > 0 || known ? "" : " fabric.bandwidth") < 0) {
         p->assumed = NULL;
         return ss_nomem(m->err);
     }
@@ -210,6 +216,10 @@ static int make(const struct maker *m)
 {
     long gpus = (long)m->c->nodes * m->p->gpus_per_node;
 
+    if (ss_platform_is_mesh(m->p) && (m->c->network != SS_NETWORK_RAIL || m->c->fabric_nodes > 1))
+        return refuse(m, "take --fabric rail without --nvlink-nodes",
+                      "a node of %s is a mesh; GPUs of a node of a %s%s are on one switch", m->c->card,
+                      ss_network_name(m->c->network), m->c->fabric_nodes > 1 ? " with --nvlink-nodes" : "");
     if (m->c->network == SS_NETWORK_RAIL) {
         m->p->nodes = m->c->nodes;
         if (ss_template_check_size(m->p, 0, m->err) != SS_OK)

@@ -234,6 +234,41 @@ static void test_refused(void)
     refuse_new((struct ss_new_cluster){.nodes = 4}, SS_ERR_USAGE, "without name or card");
 }
 
+/* A node of the MI300X is eight GPUs with links of 64 GB/s between each two: a new cluster of the card is one, too. --nvlink is what a
+ * GPU has in all: 192 GB/s to three others are 64 to each. */
+static void test_mesh(void)
+{
+    struct ss_new_cluster c = {.card = "mi300x", .nodes = 2, .nics_per_node = -1, .name = "m"};
+    char path[64];
+    struct ss_platform *p = made(&c, path);
+
+    CU_ASSERT(ss_platform_is_mesh(p));
+    CU_ASSERT_DOUBLE_EQUAL(ss_platform_fabric_bandwidth(p), 7 * 64e9, 1);
+    CU_ASSERT_STRING_EQUAL(ss_platform_fabric(p), "xGMI");
+    CU_ASSERT_STRING_EQUAL(ss_platform_library(p)->name, "RCCL");
+    unlink(path);
+    ss_platform_free(p);
+    c.gpus_per_node = 4;
+    c.fabric_bandwidth = 192e9;
+    p = made(&c, path);
+    CU_ASSERT(ss_platform_is_mesh(p) && p->bandwidth[SS_LINK_FABRIC] == 64e9);
+    unlink(path);
+    ss_platform_free(p);
+    c.gpus_per_node = 1;
+    p = made(&c, path);
+    CU_ASSERT(!ss_platform_is_mesh(p));
+    unlink(path);
+    ss_platform_free(p);
+    c.gpus_per_node = 16;
+    refuse_new(c, SS_ERR_USAGE, "a mesh of 8 GPUs, which says nothing of 16");
+    c.gpus_per_node = 0;
+    c.fabric_nodes = 2;
+    refuse_new(c, SS_ERR_USAGE, "with --nvlink-nodes are on one switch");
+    c.fabric_nodes = 0;
+    c.network = SS_NETWORK_FAT_TREE;
+    refuse_new(c, SS_ERR_USAGE, "a node of mi300x is a mesh");
+}
+
 #define HEAD                                                                                                 \
     "<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"                \
     "<platform version=\"4.1\"><zone id=\"w\" routing=\"Full\">\n<prop id=\"ss.card.base\" "                 \
@@ -310,6 +345,7 @@ SUITE(platform_new)
     CU_TestInfo tests[] = {{"fat tree", test_fat_tree},
                            {"dragonfly", test_dragonfly},
                            {"rails", test_rails},
+                           {"meshes", test_mesh},
                            {"sizes that make no fabric", test_refused},
                            {"SimGrid's clusters of GPUs", test_users_files},
                            {"files that are wrong", test_bad_files},
