@@ -75,6 +75,8 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
     return SS_OK;
 }
 
+#define PIPED "give a file, or - for what is piped to stdin"
+
 /* What a file of this kind is that cannot be read to an end, or where opening it alone does something: a device may begin to work, a FIFO
  * waits for a writer and takes what is another reader's. NULL: it can be read. */
 static const char *no_file(const struct stat *st)
@@ -85,10 +87,10 @@ static const char *no_file(const struct stat *st)
                                                         : NULL;
 }
 
-static int refuse(const char *path, const char *what, struct ss_error *err)
+static int refuse(const char *path, const char *what, const char *hint, struct ss_error *err)
 {
     ss_fail(err, SS_ERR_INPUT, path, 0, "%s, not a file", what);
-    return ss_hint(err, SS_ERR_INPUT, "give a file, or - for what is piped to stdin");
+    return ss_hint(err, SS_ERR_INPUT, "%s", hint);
 }
 
 /* Paths of what this process has open: a pipe of the shell's there has its writer. */
@@ -98,8 +100,8 @@ static bool is_own(const char *path)
            ((!strncmp(path, "/dev/fd/", 8) || !strncmp(path, "/proc/self/fd/", 14)) && !strstr(path, ".."));
 }
 
-/* Whether a path can be read to its end, without opening it. */
-static int look(const char *path, struct ss_error *err)
+/* Returns SS_OK where a path can be read to its end, without opening it. */
+static int look(const char *path, const char *hint, struct ss_error *err)
 {
     struct stat st;
 
@@ -108,7 +110,21 @@ static int look(const char *path, struct ss_error *err)
     if (S_ISDIR(st.st_mode))
         return ss_file_fail(err, path, "read", EISDIR);
     const char *what = no_file(&st);
-    return !what || (S_ISFIFO(st.st_mode) && is_own(path)) ? SS_OK : refuse(path, what, err);
+    return !what || (S_ISFIFO(st.st_mode) && is_own(path)) ? SS_OK : refuse(path, what, hint, err);
+}
+
+static int open_file(const char *path, const char *hint, FILE **out, struct ss_error *err)
+{
+    int rc = look(path, hint, err);
+    if (rc)
+        return rc;
+    *out = fopen(path, "rbe");
+    return *out ? SS_OK : ss_file_fail(err, path, "read", errno);
+}
+
+int ss_file_open(const char *path, FILE **out, struct ss_error *err)
+{
+    return open_file(path, "give a file", out, err);
 }
 
 static int read_stdin(size_t max_bytes, char **out, size_t *len, struct ss_error *err)
@@ -116,7 +132,7 @@ static int read_stdin(size_t max_bytes, char **out, size_t *len, struct ss_error
     struct stat st;
 
     if (!fstat(STDIN_FILENO, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) && !isatty(STDIN_FILENO))
-        return refuse("stdin", no_file(&st), err);
+        return refuse("stdin", no_file(&st), PIPED, err);
     return read_all(stdin, "stdin", max_bytes, out, len, err);
 }
 
@@ -126,12 +142,10 @@ int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, st
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no file is named");
     if (!strcmp(path, "-"))
         return read_stdin(max_bytes, out, len, err);
-    int rc = look(path, err);
+    FILE *f;
+    int rc = open_file(path, PIPED, &f, err);
     if (rc)
         return rc;
-    FILE *f = fopen(path, "rbe");
-    if (!f)
-        return ss_file_fail(err, path, "read", errno);
     errno = 0;
     rc = read_all(f, path, max_bytes, out, len, err);
     fclose(f);

@@ -50,11 +50,12 @@ static int read_stream(FILE *in, const char *name, ss_trace_reader reader, struc
 
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err)
 {
-    FILE *under = fopen(path, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
-    int rc;
+    FILE *under, *in;
+    int rc = ss_file_open(path, &under, err);
 
-    if (!under)
-        return ss_file_fail(err, path, "read", errno);
+    if (rc)
+        return rc;
+    in = ss_gunzip_open(under);
     rc = in ? read_stream(in, path, reader, out, err) : ss_nomem(err);
     if (in)
         fclose(in);

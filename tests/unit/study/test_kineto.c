@@ -262,6 +262,14 @@ static void test_errors(void)
     expect_error("[{\"ts\":12x}]", SS_ERR_INPUT, 1, "no number");
     expect_error("[\n" KERNEL("sgemm", "0", "0", "") "]", SS_ERR_INPUT, 0, "take no time");
     expect_error("[{\"a\":\"\\q\"}]", SS_ERR_INPUT, 1, "escape");
+
+    /* refused unread, and a FIFO not waited for */
+    struct ss_kineto k;
+    struct ss_error err = {0};
+    CU_ASSERT_EQUAL(ss_kineto_load("/dev/zero", &k, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "a device, not a file");
+    CU_ASSERT_EQUAL(ss_nsys_load("/dev/zero", &k, &err), SS_ERR_INPUT);
+    CU_ASSERT_STRING_EQUAL(err.message, "a device, not a file");
 }
 
 /* What is no event, and values of other kinds, are passed over. */

@@ -64,6 +64,9 @@ int ss_file_why(FILE *stream);
  * and sockets are refused with SS_ERR_INPUT before they are opened, folders with SS_ERR_IO; a pipe that this
  * process has ("/dev/stdin", "/dev/fd/63" of a shell's "<(...)") is read. */
 int ss_file_read(const char *path, size_t max_bytes, char **out, size_t *len, struct ss_error *err);
+/* Opens a file to be read piece by piece; the caller closes *out. Refuses what ss_file_read refuses; "-" is a
+ * name like any other. */
+int ss_file_open(const char *path, FILE **out, struct ss_error *err);
 /* Writes by way of "path.tmp.PID" and rename, so that a reader never sees half a file. Begin returns the
  * stream; commit closes and renames; abort closes and removes. "-" is stdout. A file that nobody may write is
  * refused even to root. */
