@@ -15,6 +15,12 @@ static int unknown_prop(const char *id, struct ss_error *err)
 {
     const char *near = ss_prop_nearest(id, ss_prop_is_settable);
 
+    if (ss_prop_find(id, SS_OF_ANY) >= 0) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: only a platform's file says this prop", id);
+        return ss_hint(
+            err, SS_ERR_USAGE,
+            "write it into a file that \"stepsim platform show NAME --xml\" makes, and give the file");
+    }
     ss_fail(err, SS_ERR_USAGE, NULL, 0, "--set %s: no such prop", id);
     if (near)
         return ss_hint(err, SS_ERR_USAGE, "did you mean %s?", near);

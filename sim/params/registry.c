@@ -157,12 +157,15 @@ int ss_prop_is_scalable(int index)
 
 const char *ss_prop_nearest(const char *id, int (*may)(int index))
 {
-    const char *names[SS_PROP_COUNT];
+    const char *names[SS_PROP_COUNT + SS_ARRAY_LEN(aliases)];
     size_t n = 0;
 
     for (int i = 0; i < SS_PROP_COUNT; i++)
         if (may(i))
             names[n++] = props[i].id;
+    for (size_t i = 0; i < SS_ARRAY_LEN(aliases); i++)
+        if (may(aliases[i].prop))
+            names[n++] = aliases[i].id;
     return ss_nearest(id, names, n);
 }
 

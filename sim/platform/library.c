@@ -115,14 +115,20 @@ static int read_numbers(const struct reader *r, const struct ss_xml_node *node, 
             return bad(r, node, ss_unit_example(a->unit), "%s=\"%.80s\" of <%s>: %s %s", a->name, text,
                        node->tag, word, why);
         if (value < a->low || value > a->high)
-            return bad(r, node, "is the unit right?", "%s=\"%.80s\" of <%s> is outside %s to %s", a->name,
-                       text, node->tag, ss_unit_format(a->low, a->unit, low, sizeof low),
+            return bad(r, node,
+                       a->unit == SS_UNIT_NONE || a->unit == SS_UNIT_COUNT ? "give one of these"
+                                                                           : "is the unit right?",
+                       "%s=\"%.80s\" of <%s> is outside %s to %s", a->name, text, node->tag,
+                       ss_unit_format(a->low, a->unit, low, sizeof low),
                        ss_unit_format(a->high, a->unit, high, sizeof high));
         out[n] = value;
     }
     return n == a->count ? SS_OK
-                         : bad(r, node, "once, of a step inside a node, of a step between nodes",
-                               "%s=\"%.80s\" of <%s> needs %d numbers", a->name, text, node->tag, a->count);
+                         : bad(r, node,
+                               a->count == 1 ? ss_unit_example(a->unit)
+                                             : "once, of a step inside a node, of a step between nodes",
+                               "%s=\"%.80s\" of <%s> needs %d number%s", a->name, text, node->tag, a->count,
+                               a->count == 1 ? "" : "s");
 }
 
 /* Checks that the element has the attributes that are said to be assumed. */
@@ -202,6 +208,7 @@ static int read_algorithms(const struct reader *r, const struct ss_xml_node *roo
     static const char known[] = SS_LIBRARY_ALGORITHM_LIST(X);
 #undef X
     const char *text = ss_xml_attr(root, "algorithms");
+    unsigned seen = 0;
     char word[64];
     if (!text)
         return bad(r, root, "algorithms=\"ring tree\"", "<library> has no attribute \"algorithms\"");
@@ -209,6 +216,9 @@ static int read_algorithms(const struct reader *r, const struct ss_xml_node *roo
         int which = index_of(known, word);
         if (which < 0 && strcmp(word, "ring"))
             return bad(r, root, known + 1, "algorithm \"%s\" is none of these and no ring", word);
+        if (seen & 1u << (which + 1))
+            return bad(r, root, "say each once", "algorithm \"%s\" is said twice", word);
+        seen |= 1u << (which + 1);
         out->algorithms |= which < 0 ? 0 : 1u << which;
     }
     return SS_OK;
@@ -231,6 +241,13 @@ static int check_whole(const struct reader *r, const struct ss_xml_node *root, c
     return SS_OK;
 }
 
+bool ss_name_is_plain(const char *name)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -_.+";
+
+    return name[0] != 0 && name[0] != ' ' && name[strspn(name, letters)] == 0;
+}
+
 static int read_library(const struct ss_xml *doc, const char *file, struct ss_library *out,
                         struct ss_error *err)
 {
@@ -242,8 +259,9 @@ static int read_library(const struct ss_xml *doc, const char *file, struct ss_li
     if (!ss_tag_is(root, "library"))
         return bad(&r, root, "a library is <library> with protocols in it",
                    "the root is <%.60s>, not <library>", root->tag);
-    if (!name || !name[0] || !ss_copy(out->name, sizeof out->name, name))
-        return bad(&r, root, "name=\"NCCL\"", "<library> needs a name of 1 to 23 characters");
+    if (!name || !ss_name_is_plain(name) || !ss_copy(out->name, sizeof out->name, name))
+        return bad(&r, root, "name=\"NCCL\"",
+                   "<library> needs a name of 1 to 23 letters, digits, -_.+, and blanks behind the first");
     int rc = read_attrs(&r, root, &root_element, "name algorithms", out);
     rc = rc ? rc : read_algorithms(&r, root, out);
     for (const struct ss_xml_node *c = root->first_child; c && !rc; c = c->next)

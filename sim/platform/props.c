@@ -174,7 +174,7 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
                        ss_prop_at(SS_PROP_LIBRARY)->id, sizeof p->library_file - 1);
     if (status == SS_OK)
         return SS_OK;
-    if (why.file[0] == 0 && named->text != NULL) { /* no such library */
+    if (named->text != NULL && why.line == 0) { /* no such file: the place that names it is to be mended */
         status = ss_fail(err, SS_ERR_INPUT, named->file, named->line, "%s: %s",
                          ss_prop_at(SS_PROP_LIBRARY)->id, why.message);
         return ss_hint(err, status, "%s", why.hint);
@@ -186,16 +186,16 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
 
 int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
 {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 -_.+";
     const struct ss_prop_value *named = &props->value[SS_PROP_FABRIC_NAME];
     const char *name = named->text != NULL ? named->text : "NVLink";
 
-    if (name[0] == 0 || name[strspn(name, letters)] != 0 || !ss_copy(p->fabric, sizeof p->fabric, name))
-        return ss_hint(err,
-                       ss_fail(err, SS_ERR_INPUT, named->file, named->line,
-                               "%s needs a name of 1 to %zu letters, digits, blanks and -_.+",
-                               ss_prop_at(SS_PROP_FABRIC_NAME)->id, sizeof p->fabric - 1),
-                       "write it like xGMI");
+    if (!ss_name_is_plain(name) || !ss_copy(p->fabric, sizeof p->fabric, name))
+        return ss_hint(
+            err,
+            ss_fail(err, SS_ERR_INPUT, named->file, named->line,
+                    "%s needs a name of 1 to %zu letters, digits, -_.+, and blanks behind the first",
+                    ss_prop_at(SS_PROP_FABRIC_NAME)->id, sizeof p->fabric - 1),
+            "write it like xGMI");
     p->fabric_word = strcmp(name, "NVLink") == 0 ? "nvlink" : "fabric";
     return SS_OK;
 }

@@ -312,10 +312,11 @@ void ss_html_memory(const struct ss_page *page)
           out);
     for (int m = 0; m < SS_MEM_COUNT; m++)
         fprintf(out, "<th scope=\"col\">%s</th>", ss_mem_name(m));
-    fputs("<th scope=\"col\">context, NCCL, fragmentation</th><th scope=\"col\">total</th><th scope=\"col\" "
-          "class=\"text\">when</th>"
-          "</tr></thead>\n<tbody>\n",
-          out);
+    fputs("<th scope=\"col\">", out);
+    ss_xml_escape(out, page->extra->name);
+    fputs(
+        "</th><th scope=\"col\">total</th><th scope=\"col\" class=\"text\">when</th></tr></thead>\n<tbody>\n",
+        out);
     for (int c = 0; c < page->program->nclasses; c++)
         if (page->book->shown[c])
             memory_row(page, c);

@@ -206,6 +206,16 @@ static double least_listed(const struct ss_page *page)
     return least;
 }
 
+/* Returns the word for a kind of link; one of a fabric that is no NVLink has the fabric's name. */
+static const char *kind_of(const struct ss_page *page, const struct ss_link *link)
+{
+    const struct ss_platform *p = page->run && page->run->plan ? page->run->plan->platform : NULL;
+
+    return p && link->kind == SS_LINK_FABRIC && strcmp(ss_platform_fabric(p), "NVLink") != 0
+               ? ss_platform_fabric(p)
+               : ss_link_kind_name(link->kind);
+}
+
 static void links(const struct ss_page *page)
 {
     const struct ss_program *p = page->program;
@@ -233,8 +243,8 @@ static void links(const struct ss_page *page)
         ss_xml_escape(page->out, p->links[l].name);
         fprintf(page->out,
                 "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
-                ss_link_kind_name(p->links[l].kind), p->links[l].bandwidth / 1e9,
-                page->bins->link_bytes[l] / 1e9, 100 * mean, 100 * most);
+                kind_of(page, &p->links[l]), p->links[l].bandwidth / 1e9, page->bins->link_bytes[l] / 1e9,
+                100 * mean, 100 * most);
         if (page->timeline->link_busy && page->timeline->iteration_s > 0)
             fprintf(page->out, "<td>%.2f %%</td>",
                     100 * page->timeline->link_busy[l] / page->timeline->iteration_s);

@@ -89,6 +89,8 @@ static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
     double share =
         run && run->plan ? run->plan->stack->fragmentation : a->program->memory_overhead_factor - 1;
 
+    snprintf(extra->name, sizeof extra->name, "context, %s, fragmentation",
+             run && run->plan ? ss_platform_library(run->plan->platform)->name : "NCCL");
     extra->capacity = run && run->result ? run->result->capacity : 0;
     for (int c = 0; c < a->program->nclasses; c++) {
         double dynamic = 0;

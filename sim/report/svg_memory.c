@@ -106,7 +106,7 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
     fputc('V', k->out);
     ss_svg_number(k->out, bottom);
     fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n", m < 0 ? "#b6bec9" : ss_color_memory(m),
-            m < 0 ? "context, NCCL, fragmentation" : ss_mem_name(m));
+            m < 0 ? k->extra->name : ss_mem_name(m));
 }
 
 static void put_capacity(const struct chart *k, double bottom)
@@ -191,7 +191,7 @@ static void put_legend(const struct chart *k)
     char text[64];
 
     for (int m = -1; m < SS_MEM_COUNT; m++) {
-        const char *name = m < 0 ? "context, NCCL, fragmentation" : ss_mem_name(m);
+        const char *name = m < 0 ? k->extra->name : ss_mem_name(m);
         fprintf(k->out, "<rect x=\"%.0f\" y=\"38\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x,
                 m < 0 ? "#b6bec9" : ss_color_memory(m));
         ss_svg_text(k->out, x + 19, 48, "small", name);

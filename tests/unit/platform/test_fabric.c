@@ -138,7 +138,8 @@ static void test_name(void)
 
 static void test_bad_names(void)
 {
-    static const char *const bad[] = {"", "a name of more than 23 letters", "x&lt;y", "\xc3\xa4"};
+    static const char *const bad[] = {"",       " ",       " xGMI", "a name of more than 23 letters",
+                                      "x&lt;y", "\xc3\xa4"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {
         char text[400];

@@ -101,6 +101,8 @@ int ss_props_card(const struct ss_props *props, const char *file, int line, stru
                   struct ss_error *err);
 /* Loads the library that the card, or the file, names, NCCL where neither does. The error is at that line. */
 int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
+/* Returns whether a name of a fabric or library has letters, digits and -_.+ alone, and blanks behind the first. */
+bool ss_name_is_plain(const char *name);
 /* Takes the name of the fabric, NVLink where neither has one, and the word of its links. */
 int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Checks the words of ss.assumed, of the file and of its card; *out (malloc'ed): the file's words, then the

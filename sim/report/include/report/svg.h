@@ -36,10 +36,11 @@ void ss_svg_number(FILE *out, double value);
 
 /* ---- one file each ---- */
 void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out);
-/* capacity: bytes, 0 = not known. overhead: [class] bytes beside the tensors. */
+/* Bytes beside the tensors of a program. */
 struct ss_memory_extra {
-    double capacity;
-    double *overhead;
+    double capacity;  /* bytes of a GPU, 0: not known */
+    double *overhead; /* [class] bytes */
+    char name[64];    /* of what they are, with the library of collectives that holds some of them */
 };
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
                    const struct ss_memory_extra *extra, FILE *out);

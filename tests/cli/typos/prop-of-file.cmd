@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform mi300x --nodes 1 --model llama3.1-8b --bf16 --gbs 8 --seq 1024 --set ss.fabric.name=ICI; "$STEPSIM" run --platform mi300x --nodes 1 --model llama3.1-8b --bf16 --gbs 8 --seq 1024 --set ss.nvlink.bandwith=3GBps
