@@ -13,7 +13,7 @@ struct machine {
     struct ss_platform *platform;
     struct ss_stack stack;
 };
-enum kind { MACHINE, STACK, MODEL, LOADS, LENGTHS, PACKING, KINDS };
+enum kind { MACHINE, STACK, MODEL, LOADS, LENGTHS, PACKING, RECIPES, KINDS };
 /* What was read or made once. */
 struct entry {
     char *key; /* what a job says of it */
@@ -25,6 +25,7 @@ struct entry {
         struct ss_moe_loads loads;
         struct ss_lengths lengths;
         struct ss_packing packing; /* of the rows of documents */
+        struct ss_csv *recipes;
     };
 };
 struct ss_input_cache {
@@ -43,6 +44,7 @@ static void free_entry(struct entry *e, enum kind kind)
     case LOADS: free(e->loads.load); break;
     case LENGTHS: ss_lengths_free(&e->lengths); break;
     case PACKING: ss_packing_free(&e->packing); break;
+    case RECIPES: ss_csv_free(e->recipes); break;
     default: break;
     }
     free(e->key);
@@ -316,7 +318,23 @@ void ss_input_cache_give_back(struct ss_input_cache *l, const struct ss_platform
     free_entry(e, MACHINE);
 }
 
-/* ---- models, loads and documents ---- */
+/* ---- models, recipes, loads and documents ---- */
+
+int ss_input_cache_recipes(struct ss_input_cache *l, const struct ss_csv **out, struct ss_error *err)
+{
+    struct entry *e = find(l, RECIPES, "", 0);
+    char path[4096];
+
+    if (!e) {
+        e = new_entry("", 0);
+        int rc = e ? ss_data_find("workloads", "recipes", ".csv", path, sizeof path, err) : ss_nomem(err);
+        rc = keep(l, RECIPES, e, rc ? rc : ss_csv_load(path, &e->recipes, err));
+        if (rc)
+            return rc;
+    }
+    *out = e->recipes;
+    return SS_OK;
+}
 
 int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
                          struct ss_error *err)

@@ -18,8 +18,10 @@ void ss_request_free(struct ss_request *r)
 {
     for (size_t i = 0; i < r->n; i++)
         free(r->word[i].text);
-    for (int i = 0; i < r->nplaces; i++)
+    for (int i = 0; i < r->nplaces; i++) {
         free(r->place[i].file);
+        free(r->place[i].whence);
+    }
     free(r->word);
     free(r->place);
     ss_notes_free(&r->notes);
@@ -58,10 +60,13 @@ int ss_request_add(struct ss_request *r, const char *text, int line, struct ss_e
 static int copy_place(struct ss_request *to, const struct ss_request_place *place, struct ss_error *err)
 {
     int rc = ss_request_add_place(to, place->file, err);
+    struct ss_request_place *copy = rc ? NULL : &to->place[to->nplaces - 1];
 
-    if (!rc)
-        to->place[to->nplaces - 1].how = place->how;
-    return rc;
+    if (rc)
+        return rc;
+    copy->how = place->how;
+    copy->whence = place->whence ? strdup(place->whence) : NULL;
+    return place->whence && !copy->whence ? ss_nomem(err) : SS_OK;
 }
 
 int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)

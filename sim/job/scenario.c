@@ -58,6 +58,36 @@ static int resolve(struct whole *w, struct ss_error *err)
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
 
+/* Puts what the words leave open in front of them. */
+static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
+{
+    struct ss_request with;
+    struct ss_asked asked;
+    struct ss_platform *platform;
+    struct ss_stack *stack;
+
+    ss_asked_init(&asked);
+    int rc = ss_asked_parse(&asked, &w->request, NULL, NULL, err);
+    if (rc || !ss_assume_applies(&w->request, &asked))
+        return rc;
+    rc = ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err);
+    if (rc)
+        return rc;
+    int each = ss_platform_gpus_per_node(platform);
+    const struct ss_assume a = {
+        .said = &w->request,
+        .inputs = w->inputs,
+        .card = ss_platform_card(platform)->name,
+        .gpus = asked.job.nodes ? ss_job_world_size(&asked.job, ss_platform_nodes(platform), each) : 0};
+    rc = ss_assume(&a, &asked, &with, err);
+    ss_input_cache_give_back(w->inputs, platform);
+    if (rc)
+        return rc;
+    ss_request_free(&w->request);
+    w->request = with;
+    return SS_OK;
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -66,6 +96,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     int rc = ss_notes_add_all(&s->notes, &w->request.notes);
 
     SS_THEN(rc, ss_notes_add_all(&s->ignored, &w->request.ignored));
+    SS_THEN(rc, assume(w, files, err));
     SS_THEN(rc, resolve(w, err));
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && !w->asked.job.platform[0])

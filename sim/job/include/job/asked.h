@@ -30,6 +30,9 @@ enum {
 #define SS_GIVE(asked, name) ((asked)->given |= 1u << SS_GIVEN_##name)
 #define SS_TAKE_BACK(asked, name) ((asked)->given &= ~(1u << SS_GIVEN_##name))
 
+/* --recipe. */
+enum { SS_RECIPE_OPEN, SS_RECIPE_AUTO, SS_RECIPE_NONE };
+
 /* Words of --cuda-graph-scope. */
 enum ss_graph_word {
     SS_GRAPH_WORD_FULL = 1,

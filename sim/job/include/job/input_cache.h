@@ -4,6 +4,7 @@
 #ifndef SS_LOADED_H
 #define SS_LOADED_H
 
+#include "base/csv.h"
 #include "job/asked.h"
 #include "job/moe_loads.h"
 #include "job/packing.h"
@@ -32,6 +33,8 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
 /* A model by name or path, as its config.json has it. */
 int ss_input_cache_model(struct ss_input_cache *l, const char *name_or_path, struct ss_model *out,
                          struct ss_error *err);
+/* The table of workloads/recipes.csv; it lives as long as *l. */
+int ss_input_cache_recipes(struct ss_input_cache *l, const struct ss_csv **out, struct ss_error *err);
 /* Finds the loads of a model with `experts` experts, whose tokens choose top_k; they live as long as *l. */
 int ss_input_cache_loads(struct ss_input_cache *l, const char *path, int experts, int top_k,
                          const struct ss_moe_loads **out, struct ss_error *err);

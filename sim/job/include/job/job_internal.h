@@ -29,6 +29,20 @@ int ss_request_has_what_if(const struct ss_request *r);
  * no such flag, or none before it. */
 int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
 
+/* What is known where words leave something open. */
+struct ss_assume {
+    const struct ss_request *said;
+    struct ss_input_cache *inputs;
+    const char *card;
+    int gpus; /* of the job; 0: nobody says how many nodes */
+};
+/* Whether what words leave open is assumed: people typed them, or they ask for it by --recipe auto. */
+int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked);
+/* Makes *out, which must not be initialised, the words with what is assumed before them, in places that say whence: the stack, the precision
+ * (bf16) and the nearest recipe of the stack's release. The caller frees *out with ss_request_free, unless this fails. */
+int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
+              struct ss_error *err);
+
 /* The inputs and the result while a job is made. */
 struct ss_finish {
     const struct ss_asked *asked;

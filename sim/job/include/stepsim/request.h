@@ -29,6 +29,8 @@ struct ss_request_place {
     char *file; /* NULL: the command line */
     /* 1: options of how an earlier result was simulated; a command leaves out those that it lacks */
     int how;
+    /* NULL: somebody asked for the words; else where they come from, as nobody said otherwise: "default", or the name of a recipe */
+    char *whence;
 };
 struct ss_request_word {
     char *text;

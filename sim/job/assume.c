@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What words leave open: the recipe of the framework's release, precision and stack. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/input_cache.h"
+#include "job/job_internal.h"
+#include "job/recipe.h"
+#include "stepsim/precision.h"
+
+/* Whether people typed all words; a file or a launch script has its framework's defaults. */
+static int is_typed(const struct ss_request *r)
+{
+    for (int i = 0; i < r->nplaces; i++)
+        if (r->place[i].file || r->place[i].whence)
+            return 0;
+    return r->n > 0;
+}
+
+static int gives_precision(const struct ss_request *r)
+{
+    static const char *const flags[] = {"--precision", "--bf16", "--fp16", "--fp8-format", "--fp4-format"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
+        if (ss_request_find(r, flags[i]) < r->n)
+            return 1;
+    return 0;
+}
+
+static const char *precision_of(const struct ss_asked *asked)
+{
+    const struct ss_job *job = &asked->job;
+
+    if (job->precision == SS_FP8 && (job->fp8_recipe == SS_FP8_MXFP8 || asked->precision_mxfp8))
+        return "mxfp8";
+    if (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_BLOCKWISE)
+        return "fp8_block";
+    return ss_precision_name(job->precision);
+}
+
+static int virtual_stages(const struct ss_asked *asked, const struct ss_request *r)
+{
+    int any = asked->job.layers_per_virtual_stage > 0 ||
+              ss_request_find(r, "--pipeline-model-parallel-layout") < r->n;
+
+    return asked->job.virtual_stages > 0 ? asked->job.virtual_stages : any ? 0 : 1;
+}
+
+/* Begins *out with a place of words that nobody gave. */
+static int add_place(struct ss_request *out, const char *whence, struct ss_error *err)
+{
+    struct ss_request_place *p = &out->place[out->nplaces - 1];
+
+    free(p->whence);
+    p->whence = strdup(whence);
+    return p->whence ? SS_OK : ss_nomem(err);
+}
+
+static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
+                      struct ss_error *err)
+{
+    const struct ss_job *job = &asked->job;
+    const struct ss_csv *recipes;
+    char differs[512] = "", whence[1024];
+    int layout = ss_recipe_has_layout(a->said), row, rc = ss_input_cache_recipes(a->inputs, &recipes, err);
+    struct ss_recipe_key key = {.stack = job->stack,
+                                .model = job->model_ref,
+                                .card = a->card,
+                                .precision = gives_precision(a->said) ? precision_of(asked) : "bf16",
+                                .gpus = a->gpus,
+                                .mbs = job->micro_batch,
+                                .gbs = job->global_batch};
+
+    if (rc)
+        return rc;
+    if (layout) {
+        key.tp = job->tp, key.pp = job->pp, key.cp = job->cp, key.ep = job->ep;
+        key.vp = virtual_stages(asked, a->said);
+    }
+    row = ss_recipe_nearest(recipes, &key, 0, differs, sizeof differs);
+    if (row < 0)
+        return SS_OK;
+    rc = ss_recipe_add(recipes, row, &key, a->said, !layout, out, err);
+    snprintf(whence, sizeof whence, "recipe %.300s%s%s%s",
+             ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "source")),
+             differs[0] ? " (nearest: " : "", differs, differs[0] ? ")" : "");
+    return rc ? rc : add_place(out, whence, err);
+}
+
+static int copy_words(const struct ss_request *from, struct ss_request *to, struct ss_error *err)
+{
+    int rc = SS_OK, place = -1;
+
+    for (size_t i = 0; i < from->n && !rc; i++) {
+        if (from->word[i].place != place)
+            rc = ss_request_add_place(to, from->place[from->word[i].place].file, err);
+        place = from->word[i].place;
+        SS_THEN(rc, ss_request_add(to, from->word[i].text, from->word[i].line, err));
+    }
+    to->edited = from->edited;
+    return rc;
+}
+
+static int add_defaults(const struct ss_assume *a, struct ss_request *out, struct ss_error *err)
+{
+    int rc = ss_request_add_place(out, NULL, err);
+
+    SS_THEN(rc, add_place(out, "default", err));
+    if (!rc && ss_request_find(a->said, "--stack") == a->said->n) {
+        rc = ss_request_add(out, "--stack", 0, err);
+        SS_THEN(rc, ss_request_add(out, SS_DEFAULT_STACK, 0, err));
+    }
+    if (!rc && !gives_precision(a->said))
+        rc = ss_request_add(out, "--bf16", 0, err);
+    return rc;
+}
+
+int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
+              struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    ss_request_init(out);
+    rc = add_defaults(a, out, err);
+    if (!rc && asked->recipe != SS_RECIPE_NONE)
+        rc = add_recipe(a, asked, out, err);
+    SS_THEN(rc, copy_words(a->said, out, err));
+    SS_THEN(rc, ss_notes_add_all(&out->notes, &a->said->notes));
+    SS_THEN(rc, ss_notes_add_all(&out->ignored, &a->said->ignored));
+    if (rc)
+        ss_request_free(out);
+    return rc;
+}
+
+int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked)
+{
+    return asked->job.platform[0] && (asked->recipe == SS_RECIPE_AUTO || is_typed(r));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recipes: what a framework's release sets for a model on a card, of which published tables and people say little. workloads/recipes.csv has
+ * them, a row each, with its source; workloads/recipes.py makes the file.
+ */
+#ifndef SS_RECIPE_H
+#define SS_RECIPE_H
+
+#include "base/csv.h"
+#include "stepsim/request.h"
+
+/* What is known of a job: "" and 0 where nothing is told. */
+struct ss_recipe_key {
+    const char *stack, *model;
+    const char *card;      /* its name, "GB200-186GB"; the part before "-" counts */
+    const char *precision; /* a word of --precision, or "fp8_block" */
+    int gpus, tp, pp, cp, vp, ep, mbs, gbs;
+};
+
+/* Finds the row nearest to a job in ss_csv_load's table: the stack (or the nearest release of its framework, unless `exact`), the model, and a
+ * card of one family (H or B) must be there; precision, layout and size count as far as they are told. An empty field of the table is right
+ * for all jobs. Returns the row, or -1 where there is none; `differs` gets in what it differs, "26.02 for 26.04, 256 GPUs for 128". */
+int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int exact, char *differs,
+                      size_t size);
+/* Adds the words of a row in a place of their own, with the file and line of the row. Words of a thing of which `said` has any, as modules of
+ * recompute where it gives another granularity, are left out, and so is the layout of stages where pipeline and virtual stages are not the
+ * row's. `whole`: with the row's layout and batch, too, for `gpus` GPUs, where `said` gives none. Errors: SS_ERR_NOMEM, and SS_ERR_INPUT where
+ * the row is damaged. */
+int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
+                  const struct ss_request *said, int whole, struct ss_request *out, struct ss_error *err);
+/* Whether a request gives a flag of the layout: tensor, pipeline, context, expert parallelism or virtual stages. */
+int ss_recipe_has_layout(const struct ss_request *r);
+
+#endif

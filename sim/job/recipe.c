@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "job/recipe.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "job/job_internal.h"
+
+/* Flags that say one thing together: a job that gives one of them takes none of a recipe's. */
+static const char *const things[] = {
+    "--pipeline-model-parallel-layout --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers "
+    "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+    "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers --recompute "
+    "--recompute-activations",
+    "--cuda-graph-impl --cuda-graph-scope --enable-cuda-graph --external-cuda-graph",
+    "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms --moe-deepep-num-sms "
+    "--moe-enable-deepep",
+    "--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules",
+    "--use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2 --fsdp "
+    "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+    "--use-precision-aware-optimizer --exp-avg-dtype --exp-avg-sq-dtype --main-grads-dtype --optimizer",
+    "--moe-router-load-balancing-type --moe-router-force-load-balancing --moe-load"};
+#define LAYOUT_FLAGS                                                                                         \
+    "--tp --pp --cp --ep --vp --num-layers-per-virtual-pipeline-stage "                                      \
+    "--num-virtual-stages-per-pipeline-rank "
+
+/* ---- the nearest row ---- */
+
+static const char *field(const struct ss_csv *csv, int row, const char *column)
+{
+    return ss_csv_field(csv, (size_t)row, ss_csv_column(csv, column));
+}
+
+static int whole_number(const struct ss_csv *csv, int row, const char *column)
+{
+    return atoi(field(csv, row, column));
+}
+
+/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. */
+static double months(const char *stack, size_t *family)
+{
+    const char *dash = strrchr(stack, '-');
+    int year = 0, month = 0, patch = 0;
+
+    *family = dash ? (size_t)(dash - stack) + 1 : 0;
+    if (!dash || sscanf(dash + 1, "%d.%d.%d", &year, &month, &patch) < 2 || year > 99)
+        return -1;
+    return 12 * year + month + patch / 10.;
+}
+
+/* How far the nearest stack of a row's list is, in months; -1: there is none of this family. The name is put into `name`. */
+static double stack_distance(const char *list, const char *stack, int exact, char name[64])
+{
+    size_t family, other;
+    double at = months(stack, &family), best = -1;
+
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        char one[64];
+        int n = (int)strcspn(p, " ");
+        snprintf(one, sizeof one, "%.*s", n, p);
+        double d = !strcmp(one, stack) ? 0 : -1, release = months(one, &other);
+        p += n;
+        if (d < 0 && !exact && at >= 0 && release >= 0 && other == family && !strncmp(one, stack, family))
+            d = fabs(release - at);
+        if (d < 0 || (best >= 0 && d >= best))
+            continue;
+        best = d;
+        ss_copy(name, 64, one);
+    }
+    return best;
+}
+
+/* The card's family, after the Grace in front of it. */
+static char family_of(const char *card)
+{
+    return card[0] == 'G' ? card[1] : card[0];
+}
+
+static double card_distance(const char *row, const char *card)
+{
+    size_t n = strcspn(card, "-");
+
+    if (!row[0] || (strlen(row) == n && !strncmp(row, card, n)))
+        return 0;
+    if (family_of(row) != family_of(card))
+        return -1;
+    return row[0] == card[0] ? 40 : 60;
+}
+
+static double precision_distance(const char *row, const char *precision)
+{
+    if (!row[0] || !precision[0] || !strcmp(row, precision))
+        return 0;
+    return strcmp(row, "bf16") && strcmp(precision, "bf16") ? 30 : 80;
+}
+
+static double size_distance(int row, int told, double weight)
+{
+    return row > 0 && told > 0 ? weight * fabs(log2((double)row / told)) : 0;
+}
+
+/* Columns of the layout: what one step away costs; a GPU's microbatch shapes its kernels, the number of GPUs little. */
+static const struct {
+    const char *column, *words;
+    size_t at;
+    double weight;
+} sizes[] = {{"tp", "tensor parallel", offsetof(struct ss_recipe_key, tp), 6},
+             {"pp", "pipeline parallel", offsetof(struct ss_recipe_key, pp), 6},
+             {"cp", "context parallel", offsetof(struct ss_recipe_key, cp), 6},
+             {"vp", "virtual stages", offsetof(struct ss_recipe_key, vp), 3},
+             {"ep", "expert parallel", offsetof(struct ss_recipe_key, ep), 6},
+             {"mbs", "microbatch", offsetof(struct ss_recipe_key, mbs), 4},
+             {"gpus", "GPUs", offsetof(struct ss_recipe_key, gpus), 1},
+             {"gbs", "global batch", offsetof(struct ss_recipe_key, gbs), 0.25}};
+
+static int told(const struct ss_recipe_key *key, size_t i)
+{
+    return *(const int *)(const void *)((const char *)key + sizes[i].at);
+}
+
+static double distance(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, int exact)
+{
+    char name[64];
+
+    if (strcmp(field(csv, row, "model"), key->model) != 0)
+        return -1;
+    double stack = stack_distance(field(csv, row, "stack"), key->stack, exact, name);
+    double card = card_distance(field(csv, row, "gpu"), key->card);
+    if (stack < 0 || card < 0)
+        return -1;
+    double sum = 5 * stack + card + precision_distance(field(csv, row, "precision"), key->precision);
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        sum += size_distance(whole_number(csv, row, sizes[i].column), told(key, i), sizes[i].weight);
+    return sum;
+}
+
+static void put_difference(char *text, size_t size, const char *row, const char *job)
+{
+    ss_append(text, size, "%s%s for %s", text[0] ? ", " : "", row, job);
+}
+
+static void put_differences(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, char *text,
+                            size_t size)
+{
+    const char *precision = field(csv, row, "precision");
+    char name[64], mine[96], yours[32];
+
+    text[0] = 0;
+    if (stack_distance(field(csv, row, "stack"), key->stack, 0, name) > 0)
+        put_difference(text, size, name, key->stack);
+    if (card_distance(field(csv, row, "gpu"), key->card) > 0)
+        put_difference(text, size, field(csv, row, "gpu"), key->card);
+    if (precision_distance(precision, key->precision) > 0)
+        put_difference(text, size, precision, key->precision);
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++) {
+        int is = whole_number(csv, row, sizes[i].column), should = told(key, i);
+        if (!is || !should || is == should)
+            continue;
+        snprintf(mine, sizeof mine, "%s %d", sizes[i].words, is);
+        snprintf(yours, sizeof yours, "%d", should);
+        put_difference(text, size, mine, yours);
+    }
+}
+
+int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int exact, char *differs,
+                      size_t size)
+{
+    double best = -1;
+    int found = -1;
+
+    for (int i = 0; i < (int)ss_csv_rows(recipes); i++) {
+        double d = distance(recipes, i, key, exact);
+        if (d < 0 || (best >= 0 && d >= best))
+            continue;
+        best = d;
+        found = i;
+    }
+    if (found >= 0 && size)
+        put_differences(recipes, found, key, differs, size);
+    return found;
+}
+
+/* ---- its words ---- */
+
+static int gives_any(const struct ss_request *r, const char *flags)
+{
+    for (const char *p = flags; *p; p += strspn(p, " ")) {
+        char name[96];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(p, " "), p);
+        p += strcspn(p, " ");
+        if (ss_request_find(r, name) < r->n)
+            return 1;
+    }
+    return 0;
+}
+
+int ss_recipe_has_layout(const struct ss_request *r)
+{
+    return gives_any(r, LAYOUT_FLAGS);
+}
+
+static int is_in(const char *flags, const char *flag)
+{
+    size_t n = strlen(flag);
+
+    for (const char *p = strstr(flags, flag); p; p = strstr(p + 1, flag))
+        if ((p == flags || p[-1] == ' ') && (!p[n] || p[n] == ' '))
+            return 1;
+    return 0;
+}
+
+/* Whether the job says the thing of which this flag is a part. */
+static int is_said(const struct ss_request *said, const char *flag)
+{
+    if (ss_request_find(said, flag) < said->n)
+        return 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(things); i++)
+        if (is_in(things[i], flag))
+            return gives_any(said, things[i]);
+    return 0;
+}
+
+static int add_size(const struct ss_csv *csv, int row, const char *column, const char *flag, int value,
+                    const struct ss_request *said, struct ss_request *out, struct ss_error *err)
+{
+    char text[16];
+    int rc = SS_OK;
+
+    if (value < 1 || ss_request_find(said, flag) < said->n || !field(csv, row, column)[0])
+        return SS_OK;
+    snprintf(text, sizeof text, "%d", value);
+    rc = ss_request_add(out, flag, ss_csv_line(csv, (size_t)row), err);
+    SS_THEN(rc, ss_request_add(out, text, ss_csv_line(csv, (size_t)row), err));
+    return rc;
+}
+
+/* The layout and the batch of a row, the batch in proportion to the GPUs as scripts/performance of Megatron-Bridge scales it. */
+static int add_sizes(const struct ss_csv *csv, int row, const struct ss_recipe_key *key,
+                     const struct ss_request *said, struct ss_request *out, struct ss_error *err)
+{
+    static const char *const flags[][2] = {
+        {"tp", "--tp"}, {"pp", "--pp"}, {"cp", "--cp"}, {"vp", "--vp"}, {"ep", "--ep"}};
+    int gpus = whole_number(csv, row, "gpus"), rc = SS_OK;
+    double scale = gpus > 0 && key->gpus > 0 ? (double)key->gpus / gpus : 1;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(flags) && !rc; i++)
+        if (strcmp(flags[i][0], "vp") || whole_number(csv, row, "vp") > 1)
+            rc = add_size(csv, row, flags[i][0], flags[i][1], whole_number(csv, row, flags[i][0]), said, out,
+                          err);
+    SS_THEN(rc, add_size(csv, row, "mbs", "--mbs", whole_number(csv, row, "mbs"), said, out, err));
+    SS_THEN(rc,
+            add_size(csv, row, "gbs", "--gbs", (int)(scale * whole_number(csv, row, "gbs")), said, out, err));
+    return rc;
+}
+
+static int copy_words(const struct ss_request *from, const struct ss_csv *csv, int row,
+                      const struct ss_recipe_key *key, const struct ss_request *said, int whole,
+                      struct ss_request *out, struct ss_error *err)
+{
+    int same = whole || (key->pp == whole_number(csv, row, "pp") && key->vp == whole_number(csv, row, "vp"));
+    int rc = SS_OK;
+
+    for (size_t i = 0, n; i < from->n && !rc; i += n) {
+        const char *flag = from->word[i].text;
+        n = ss_request_span(from, i);
+        if (is_said(said, flag) || (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
+            (!strcmp(flag, "--sequence-parallel") && key->tp == 1 && !whole))
+            continue;
+        for (size_t k = 0; k < n && !rc; k++)
+            rc = ss_request_add(out, from->word[i + k].text, ss_csv_line(csv, (size_t)row), err);
+    }
+    return rc;
+}
+
+int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
+                  const struct ss_request *said, int whole, struct ss_request *out, struct ss_error *err)
+{
+    const char *words = field(recipes, row, "words");
+    struct ss_request from;
+    int rc = ss_request_add_place(out, ss_csv_file(recipes), err);
+
+    ss_request_init(&from);
+    for (const char *p = words + strspn(words, " "); *p && !rc; p += strspn(p, " ")) {
+        char word[512];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(p, " "), p);
+        p += strcspn(p, " ");
+        rc = ss_request_add(&from, word, 0, err);
+    }
+    SS_THEN(rc, copy_words(&from, recipes, row, key, said, whole, out, err));
+    SS_THEN(rc, add_size(recipes, row, "etp", "--etp", whole_number(recipes, row, "etp"), said, out, err));
+    SS_THEN(rc, add_size(recipes, row, "seq", "--seq", whole_number(recipes, row, "seq"), said, out, err));
+    if (whole)
+        SS_THEN(rc, add_sizes(recipes, row, key, said, out, err));
+    ss_request_free(&from);
+    return rc;
+}
