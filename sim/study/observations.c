@@ -202,6 +202,11 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
 
     if (rc)
         return rc;
+    if (!(log->seconds > 0)) {
+        ss_train_log_free(log);
+        ss_fail(err, SS_ERR_INPUT, opt->log, 0, "no line tells the time of an iteration");
+        return ss_hint(err, SS_ERR_INPUT, "\"stepsim check\" reads logs of tokens/s alone");
+    }
     c->measured_s = log->seconds;
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,

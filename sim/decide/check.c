@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A measured run beside its prediction. */
+#include "stepsim/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/advise.h"
+#include "decide/check_internal.h"
+#include "stepsim/job.h"
+#include "stepsim/stack.h"
+
+SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
+SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
+
+#define USUAL_BAND 15.0  /* per cent, where nothing like the job was measured */
+#define SAME_FLOP 0.03   /* time and TFLOP/s of a log belong together within this share */
+#define MEMORY_BAND 10.0 /* per cent, likewise of memory */
+
+#define FOURTH(a, b, c, fourth, ...) fourth,
+#define FIFTH(a, b, c, d, fifth, ...) fifth,
+SS_NAMES(ss_check_memory_key, SS_CHECK_LIST, FOURTH)
+SS_NAMES(ss_check_memory_words, SS_CHECK_LIST, FIFTH)
+
+/* ---- what was measured ---- */
+
+static const struct {
+    const char *option;
+    int told;
+    enum ss_unit unit;
+    const char *example;
+} options_of[] = {
+    {"--tokens-per-second", SS_TOLD_TOKENS, SS_UNIT_NONE, "write it as 56000, of all GPUs, or 7000/gpu"},
+    {"--samples-per-second", SS_TOLD_SAMPLES, SS_UNIT_NONE, "write it as 12.5, of all GPUs"},
+    {"--tflops", SS_TOLD_TFLOPS, SS_UNIT_NONE,
+     "write it as 411, of a GPU, or 411:causal, 411:full, 411:hardware"},
+    {"--mfu", SS_TOLD_MFU, SS_UNIT_FRACTION,
+     "write it as 41% or 0.41, or 41%:causal, 41%:full, 41%:hardware"},
+    {"--memory", SS_TOLD_DEVICE, SS_UNIT_BYTES,
+     "write it as 71GiB, as nvidia-smi shows it, or 71GiB:reserved, 71GiB:allocated"},
+};
+
+/* Takes the word behind the number: of which count, kind or GPUs it is. */
+static int read_kind(struct ss_measurement *m, const char *kind, int *told)
+{
+    static const char *const memory[] = {"allocated", "reserved", "device"};
+
+    if (!kind)
+        return 1;
+    if (*told == SS_TOLD_TOKENS && !strcmp(kind, "gpu")) {
+        *told = SS_TOLD_TOKENS_GPU;
+        return 1;
+    }
+    if (*told == SS_TOLD_DEVICE)
+        for (int i = 0; i < 3; i++)
+            if (!strcmp(kind, memory[i])) {
+                *told = SS_TOLD_ALLOCATED + i;
+                return 1;
+            }
+    if (*told == SS_TOLD_TFLOPS || *told == SS_TOLD_MFU)
+        for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++)
+            if (!strcmp(kind, ss_flop_count_key(i))) {
+                m->count = i;
+                return 1;
+            }
+    return 0;
+}
+
+int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err)
+{
+    char text[64], *kind;
+    double number = 0;
+    size_t i = 0;
+
+    while (i + 1 < SS_ARRAY_LEN(options_of) && strcmp(option, options_of[i].option) != 0)
+        i++;
+    int told = options_of[i].told;
+    ss_copy(text, sizeof text, value);
+    kind = strpbrk(text, ":/");
+    if (kind)
+        *kind++ = '\0';
+    int rc = options_of[i].unit == SS_UNIT_NONE ? ss_parse_double(text, &number)
+                                                : ss_unit_parse(text, options_of[i].unit, &number, NULL);
+    if (rc || !(number > 0 && number < 1e15) || !read_kind(m, kind, &told)) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", option, value);
+        return ss_hint(err, SS_ERR_USAGE, "%s", options_of[i].example);
+    }
+    m->told[told] = number;
+    return SS_OK;
+}
+
+void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file)
+{
+    for (int i = 0; i < SS_TOLD_COUNT; i++)
+        if (log->told[i] > 0 && !(m->told[i] > 0))
+            m->told[i] = log->told[i];
+    m->count = m->count ? m->count : log->count;
+    m->logger = log->logger;
+    m->iterations = log->iterations;
+    m->used = log->used;
+    m->whole_run = log->whole_run;
+    m->spread = log->spread;
+    ss_copy(m->file, sizeof m->file, file);
+}
+
+int ss_measurement_tells(const struct ss_measurement *m)
+{
+    for (int i = 0; i < SS_TOLD_BATCH; i++)
+        if (m->told[i] > 0)
+            return 1;
+    return 0;
+}
+
+/* ---- figures ---- */
+
+/* Stacks whose own log counts the causal half: Megatron-LM does so from core 0.12 on (num_floating_point_operations in
+ * megatron/training/training.py), Megatron-Bridge always. All others count the whole square. A name that ends in a dash stands for
+ * all that begin with it. */
+static const char *const causal_stacks[] = {"megatron-lm-2025", "megatron-lm-2026-", "megatron-lm-ci-2025",
+                                            "megatron-bridge-"};
+
+int ss_check_count_of(const char *stack, int logger)
+{
+    if (logger == SS_LOGGER_BRIDGE)
+        return SS_COUNT_CAUSAL;
+    for (size_t i = 0; i < SS_ARRAY_LEN(causal_stacks) && logger != SS_LOGGER_NEMO; i++) {
+        size_t n = strlen(causal_stacks[i]);
+        if (!strncmp(stack, causal_stacks[i], n) && (causal_stacks[i][n - 1] == '-' || !stack[n]))
+            return SS_COUNT_CAUSAL;
+    }
+    return SS_COUNT_FULL;
+}
+
+/* FLOP by a count over those of the whole square. */
+static double over_full(const struct ss_summary *u, int count)
+{
+    double base = count == SS_COUNT_CAUSAL ? u->tflops_per_gpu : u->mfu,
+           value = count == SS_COUNT_CAUSAL ? u->tflops_causal_per_gpu : u->hfu;
+
+    return (count == SS_COUNT_CAUSAL || count == SS_COUNT_HARDWARE) && base > 0 ? value / base : 1;
+}
+
+double ss_check_predicted(const struct ss_run *run, int told, int count)
+{
+    const struct ss_summary *u = &run->summary;
+
+    switch (told) {
+    case SS_TOLD_SECONDS: return u->iteration_s;
+    case SS_TOLD_TOKENS_GPU: return u->tokens_per_s_per_gpu;
+    case SS_TOLD_TOKENS: return u->tokens_per_s_per_gpu * u->gpus;
+    case SS_TOLD_SAMPLES: return run->plan->job->global_batch / u->iteration_s;
+    case SS_TOLD_TFLOPS: return u->tflops_per_gpu * over_full(u, count);
+    case SS_TOLD_MFU: return u->mfu_bf16 * over_full(u, count);
+    case SS_TOLD_ALLOCATED: return u->peak_allocated;
+    case SS_TOLD_RESERVED: return u->peak_reserved;
+    case SS_TOLD_DEVICE: return u->peak_device;
+    default: return run->plan->job->global_batch;
+    }
+}
+
+double ss_check_seconds(const struct ss_run *run, int told, int count, double measured)
+{
+    double seconds = run->summary.iteration_s;
+
+    return told == SS_TOLD_SECONDS ? measured : seconds * ss_check_predicted(run, told, count) / measured;
+}
+
+int ss_check_holds(const struct ss_checked *c, double predicted_s)
+{
+    double band = c->band_pct / 100;
+
+    return c->measured_s >= predicted_s / (1 + band) && c->measured_s <= predicted_s / (1 - band);
+}
+
+/* The count of a log that tells time and TFLOP/s is the one by which they belong together. */
+static void find_count(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    struct ss_measurement *m = &c->measured;
+    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS],
+           full = u->iteration_s * u->tflops_per_gpu, nearest = INFINITY;
+    int usual = m->count ? m->count : ss_check_count_of(run->plan->stack->name, m->logger), best = usual;
+
+    m->count = usual;
+    if (!(flop > 0) || !(full > 0))
+        return;
+    for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++) {
+        double off = fabs(log(flop / (full * over_full(u, i))));
+        if (off < nearest - (i == usual ? 0 : 1e-9)) {
+            nearest = off;
+            best = i;
+        }
+    }
+    if (nearest <= SAME_FLOP)
+        m->count = fabs(log(flop / (full * over_full(u, usual)))) <= SAME_FLOP ? usual : best;
+    else
+        snprintf(c->doubt, sizeof c->doubt,
+                 "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
+                 "sequence, model "
+                 "or number of GPUs than is told",
+                 flop / (full * over_full(u, usual)), ss_flop_count_words(usual));
+}
+
+static void fill_figures(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_measurement *m = &c->measured;
+
+    for (int i = 0; i < SS_TOLD_BATCH; i++)
+        if (m->told[i] > 0)
+            c->figure[c->nfigures++] = (struct ss_check_figure){
+                i, i == SS_TOLD_TFLOPS || i == SS_TOLD_MFU ? m->count : SS_COUNT_STACK, m->told[i],
+                ss_check_predicted(run, i, m->count)};
+}
+
+/* ---- verdicts ---- */
+
+static int judge(double measured, double low, double high)
+{
+    return measured < low ? SS_CHECK_FASTER : measured > high ? SS_CHECK_SLOWER : SS_CHECK_AS_PREDICTED;
+}
+
+static void judge_time(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    const struct ss_check_figure *f = &c->figure[0];
+
+    c->band_known = u->band_pct > 0 && u->band_pct < 100;
+    c->band_pct = c->band_known ? u->band_pct : USUAL_BAND;
+    if (!c->nfigures || f->told >= SS_TOLD_RATES)
+        return;
+    c->timed = 1;
+    c->measured_s = ss_check_seconds(run, f->told, f->count, f->measured);
+    c->low_s = u->iteration_s / (1 + c->band_pct / 100);
+    c->high_s = u->iteration_s / (1 - c->band_pct / 100);
+    c->verdict = judge(c->measured_s, c->low_s, c->high_s);
+}
+
+static void judge_memory(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    double low = isnan(u->memory_low_pct) ? -MEMORY_BAND : u->memory_low_pct,
+           high = isnan(u->memory_high_pct) ? MEMORY_BAND : u->memory_high_pct;
+
+    for (int i = 0; i < c->nfigures && !c->stored; i++) {
+        const struct ss_check_figure *f = &c->figure[i];
+        if (f->told < SS_TOLD_RATES)
+            continue;
+        c->stored = 1;
+        c->memory_low = f->predicted * (1 + low / 100);
+        c->memory_high = f->predicted * (1 + high / 100);
+        c->memory_verdict = judge(f->measured, c->memory_low, c->memory_high);
+    }
+    if (!c->timed)
+        c->verdict = c->memory_verdict;
+}
+
+int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
+             enum ss_check_depth depth, struct ss_checked *out, struct ss_error *err)
+{
+    int batch = (int)m->told[SS_TOLD_BATCH], rc = SS_OK;
+
+    memset(out, 0, sizeof *out);
+    out->measured = *m;
+    ss_side_fill(run, "the job", &out->help.side);
+    if (batch && batch != run->plan->job->global_batch) {
+        ss_fail(err, SS_ERR_INPUT, m->file, 0, "global batch size %d, but %d of the job", batch,
+                run->plan->job->global_batch);
+        return ss_hint(err, SS_ERR_INPUT, "give the job that printed this log: --global-batch-size %d",
+                       batch);
+    }
+    find_count(run, out);
+    fill_figures(run, out);
+    judge_time(run, out);
+    judge_memory(run, out);
+    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict != SS_CHECK_AS_PREDICTED) {
+        rc = ss_advise(run, options, &out->help, err);
+        SS_THEN(rc, ss_check_suspects(run, options, out, err));
+        out->runs += out->help.runs;
+    }
+    return rc;
+}
+
+int ss_check_status(const struct ss_checked *c)
+{
+    static const int status[] = {
+#define X(symbol, key, words, memory_key, memory, status) status,
+        SS_CHECK_LIST(X)
+#undef X
+    };
+    return c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? ss_status_exit(SS_ERR_OOM)
+                                                                : status[c->verdict];
+}
