@@ -37,7 +37,7 @@ STAND_INS = {"llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yam
 # Left out by --few: what they begin with
 LONG = ("stepsim sweep --nodes 32 --model qwen3-235b-a22b", "stepsim share 8b.args@0,2,4,6 ", "stepsim calibrate --platform h100.xml --rows my-runs.csv")
 # Flags of jobs are not options of a verb; these commands take them
-TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
+TAKE_JOBS = ("run", "import", "plan", "sweep", "search", "compare", "explain", "check", "share", "capacity", "serve", "program write", "schedule search", "schedule compare", "validate", "calibrate")
 
 
 def blocks(lines):

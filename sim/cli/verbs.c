@@ -157,8 +157,7 @@ static const struct cli_command commands[] = {
      "run it ranks suspects, each simulated with its words: a switch that does not act, a slow link, GPU, "
      "NIC or host, another batch "
      "or precision, another count; and says what to measure next.",
-     "0 as fast as such a job is (or takes as much memory, where only memory is told)\n1 the job is "
-     "predicted not to fit\n2 usage\n"
+     "0 as fast as such a job is (or takes as much memory, where only memory is told)\n2 usage\n"
      "3 bad input or a configuration that the framework refuses\n5 slower (or more memory)\n6 faster (or "
      "less memory)\n"
      "With --table the lowest of the rows that is not 0",

@@ -15,6 +15,7 @@ SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
 SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
 
 #define USUAL_BAND 15.0  /* per cent, where nothing like the job was measured */
+#define SAME_RUN 0.07    /* two figures of one run agree within this share */
 #define SAME_FLOP 0.03   /* time and TFLOP/s of a log belong together within this share */
 #define MEMORY_BAND 10.0 /* per cent, likewise of memory */
 
@@ -213,6 +214,23 @@ static void fill_figures(const struct ss_run *run, struct ss_checked *c)
                 ss_check_predicted(run, i, m->count)};
 }
 
+/* Two figures that are not those of one run of this job. */
+static void doubt_figures(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_check_figure *a = &c->figure[0];
+
+    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES && !c->doubt[0]; i++) {
+        const struct ss_check_figure *b = &c->figure[i];
+        double first = ss_check_seconds(run, a->told, a->count, a->measured),
+               other = ss_check_seconds(run, b->told, b->count, b->measured);
+        if (fabs(log(other / first)) > SAME_RUN)
+            snprintf(c->doubt, sizeof c->doubt,
+                     "by %s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
+                     "another job",
+                     ss_told_words(a->told), first, ss_told_words(b->told), other);
+    }
+}
+
 /* ---- verdicts ---- */
 
 static int judge(double measured, double low, double high)
@@ -271,10 +289,11 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
     }
     find_count(run, out);
     fill_figures(run, out);
+    doubt_figures(run, out);
     judge_time(run, out);
     judge_memory(run, out);
     if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict != SS_CHECK_AS_PREDICTED) {
-        rc = ss_advise(run, options, &out->help, err);
+        rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OK : ss_advise(run, options, &out->help, err);
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;
     }
@@ -288,6 +307,5 @@ int ss_check_status(const struct ss_checked *c)
         SS_CHECK_LIST(X)
 #undef X
     };
-    return c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? ss_status_exit(SS_ERR_OOM)
-                                                                : status[c->verdict];
+    return status[c->verdict];
 }

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "decide/check_internal.h"
+#include "report/text.h"
 #include "stepsim/job.h"
 #include "study/changes.h"
 
@@ -283,8 +284,7 @@ static void say_row(struct court *k, const struct suspect_row *row)
     ss_copy(s.id, sizeof s.id, row->id);
     ss_copy(s.next, sizeof s.next, row->next);
     if (strstr(row->what, "%s")) {
-        snprintf(time, sizeof time, "%.4g s", measured - predicted);
-        snprintf(s.what, sizeof s.what, row->what, time);
+        snprintf(s.what, sizeof s.what, row->what, ss_text_time(measured - predicted, time, sizeof time));
     } else {
         snprintf(s.what, sizeof s.what, row->what,
                  100 * (row->when & FASTER ? measured / predicted : 1 - predicted / measured));

@@ -42,7 +42,33 @@ struct table {
     json_t *rows;             /* of JSON, else NULL */
     FILE *out;
     int status; /* of the worst row */
+    int width;  /* of names of rows */
 };
+
+#define NAME_SIZE 160
+
+/* "tp 1, pp 2": what a row gives of the job. */
+static void name_row(const struct ss_csv *csv, size_t row, char name[NAME_SIZE])
+{
+    name[0] = '\0';
+    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
+        const char *column = ss_csv_column_name(csv, i), *text = ss_csv_field(csv, row, (int)i);
+        if (*text && figure_of(column) < 0)
+            ss_append(name, NAME_SIZE, "%s%s %s", *name ? ", " : "", column + strspn(column, "-"), text);
+    }
+}
+
+static int longest_name(const struct ss_csv *csv)
+{
+    char name[NAME_SIZE];
+    size_t most = 0;
+
+    for (size_t i = 0; i < ss_csv_rows(csv); i++) {
+        name_row(csv, i, name);
+        most = strlen(name) > most ? strlen(name) : most;
+    }
+    return (int)most;
+}
 
 static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int figure,
                        struct ss_measurement *m, struct ss_error *err)
@@ -67,9 +93,24 @@ static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int 
     return SS_OK;
 }
 
+/* The values of a flag, with blanks between them. */
+static int add_values(struct ss_request *r, const char *text, int line, struct ss_error *err)
+{
+    char word[256];
+    int rc = SS_OK;
+
+    for (const char *p = text + strspn(text, " "); *p && !rc; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
+        rc = ss_request_add(r, word, line, err);
+        p += n;
+    }
+    return rc;
+}
+
 /* The request of a row, and what was measured. A flag of which the row has nothing is the job's; "on" gives one without a value. */
 static int read_row(const struct table *t, size_t row, struct ss_request *r, struct ss_measurement *m,
-                    char *name, size_t size, struct ss_error *err)
+                    struct ss_error *err)
 {
     int rc = ss_request_add_place(r, ss_csv_file(t->csv), err);
 
@@ -86,8 +127,7 @@ static int read_row(const struct table *t, size_t row, struct ss_request *r, str
         snprintf(flag, sizeof flag, "%s%.80s", strncmp(column, "--", 2) ? "--" : "", column);
         rc = ss_request_add(r, flag, ss_csv_line(t->csv, row), err);
         if (strcmp(text, "on") != 0)
-            SS_THEN(rc, ss_request_add(r, text, ss_csv_line(t->csv, row), err));
-        ss_append(name, size, "%s%s %s", *name ? ", " : "", flag + 2, text);
+            SS_THEN(rc, add_values(r, text, ss_csv_line(t->csv, row), err));
     }
     if (!rc && !ss_measurement_tells(m)) {
         rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(t->csv), ss_csv_line(t->csv, row),
@@ -116,14 +156,17 @@ static int put_row(struct table *t, const char *name, const struct ss_error *why
         return SS_OK;
     }
     if (why)
-        fprintf(t->out, "%-40s %10s %10s %8s  refused: %s\n", name, "-", "-", "-", why->message);
+        fprintf(t->out, "%-*s %10s %10s %8s  refused: %s\n", t->width, name, "-", "-", "-", why->message);
     else if (c->timed)
-        fprintf(t->out, "%-40s %10s %10s %+6.1f %%  %s\n", name, ss_text_time(c->measured_s, a, sizeof a),
+        fprintf(t->out, "%-*s %10s %10s %+6.1f %%  %s%s\n", t->width, name,
+                ss_text_time(c->measured_s, a, sizeof a),
                 ss_text_time(c->help.side.summary.iteration_s, b, sizeof b),
-                100 * (c->measured_s / c->help.side.summary.iteration_s - 1), ss_check_words(c->verdict));
+                100 * (c->measured_s / c->help.side.summary.iteration_s - 1), ss_check_words(c->verdict),
+                c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "");
     else
-        fprintf(t->out, "%-40s %8.1f G %8.1f G %+6.1f %%  %s\n", name, c->figure[0].measured / SS_GIB,
-                c->figure[0].predicted / SS_GIB, 100 * (c->figure[0].measured / c->figure[0].predicted - 1),
+        fprintf(t->out, "%-*s %8.1f G %8.1f G %+6.1f %%  %s\n", t->width, name,
+                c->figure[0].measured / SS_GIB, c->figure[0].predicted / SS_GIB,
+                100 * (c->figure[0].measured / c->figure[0].predicted - 1),
                 ss_check_memory_words(c->memory_verdict));
     return SS_OK;
 }
@@ -135,20 +178,21 @@ static int check_row(struct table *t, size_t row, struct ss_error *err)
     struct ss_error why = {0};
     struct ss_request r;
     struct ss_run run = {0};
-    char name[160] = "";
+    char name[NAME_SIZE];
     int rc = ss_request_copy(t->job, &r, err);
 
     if (rc)
         return rc;
-    rc = read_row(t, row, &r, &m, name, sizeof name, err);
+    name_row(t->csv, row, name);
+    rc = read_row(t, row, &r, &m, err);
     if (!rc) {
         rc = ss_scenario_build(&r, t->how, &s, &why);
         SS_THEN(rc, ss_run_scenario(s, t->options, &run, &why));
         SS_THEN(rc, ss_check(&run, t->options, &m, SS_CHECK_VERDICT, t->check, &why));
-        if (!rc || ss_status_refuses(rc))
-            rc = put_row(t, name, rc ? &why : NULL);
-        else if (err)
+        if (rc == SS_ERR_NOMEM && err)
             *err = why;
+        else
+            rc = put_row(t, name, rc ? &why : NULL);
     }
     ss_run_free(&run);
     ss_scenario_free(s);
@@ -165,11 +209,12 @@ int ss_check_table(const struct ss_request *job, const char *csv, const struct s
 
     if (rc)
         return rc;
+    t.width = longest_name(t.csv);
     t.check = ss_calloc(1, sizeof *t.check);
     t.rows = form == SS_CHECK_JSON ? json_array() : NULL;
     rc = t.check ? SS_OK : ss_nomem(err);
     if (!rc && !t.rows)
-        fprintf(out, "%-40s %10s %10s %8s  verdict\n", "row", "measured", "predicted", "");
+        fprintf(out, "%-*s %10s %10s %8s  verdict\n", t.width, "row", "measured", "predicted", "");
     for (size_t i = 0; i < ss_csv_rows(t.csv) && !rc; i++)
         rc = check_row(&t, i, err);
     *status = t.status;

@@ -162,11 +162,15 @@ static void write_help(const struct ss_checked *c, FILE *out)
 static int write_text(const struct ss_checked *c, const struct ss_run *run, int brief, FILE *out,
                       struct ss_error *err)
 {
+    const struct ss_summary *u = &run->summary;
     struct ss_notes warnings = {0};
 
     write_first(c, out);
     if (brief)
         return ss_report_done(out, err);
+    if (u->outcome != SS_OUTCOME_FITS)
+        fprintf(out, "memory of the job as told: %s, %.1f of %.1f GiB: %s\n", ss_outcome_word(u->outcome),
+                u->peak_device / SS_GIB, u->capacity / SS_GIB, u->reason);
     write_source(c, out);
     ss_text_job(run->plan, out);
     write_figures(c, out);

@@ -37,6 +37,8 @@ COMMANDS = {
     "search": ["search", *JOB, "--vary", "tp=1,2", "--vary", "pp=1,2", "--workers", "1"],
     "calibrate": ["calibrate", "--platform", "h800", "--prop", "ss.gemm.efficiency.bf16", "--log", "train.log", "--job", "job.args"],
     "explain": ["explain", *JOB, "--json"],
+    "slower": ["check", *JOB, "--measured", "900s", "--json"],
+    "logged": ["check", *JOB, "--log", "train.log"],
     "job": ["import", "--job", "job.args"],
     "ranks": ["run", *JOB, "--engine", "native", "--ranks-csv", "out.csv"],
 }

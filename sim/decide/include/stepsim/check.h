@@ -99,7 +99,7 @@ enum ss_check_depth { SS_CHECK_VERDICT, SS_CHECK_SUSPECTS };
  * of the run. Errors: SS_ERR_INPUT (the log is of another global batch), SS_ERR_NOMEM, and those of ss_run_scenario. */
 int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
              enum ss_check_depth depth, struct ss_checked *out, struct ss_error *err);
-/* Returns the exit status that tells the verdict; 1 for a job that is predicted not to fit. */
+/* Returns the exit status that tells the verdict, whether or not the job is predicted to fit: it ran. */
 int ss_check_status(const struct ss_checked *c);
 enum ss_check_form { SS_CHECK_TEXT, SS_CHECK_BRIEF, SS_CHECK_JSON };
 /* Writes a check. Error: SS_ERR_IO. */
