@@ -115,65 +115,6 @@ int ss_measurement_tells(const struct ss_measurement *m)
 
 /* ---- figures ---- */
 
-/* Stacks whose own log counts the causal half: Megatron-LM does so from core 0.12 on (num_floating_point_operations in
- * megatron/training/training.py), Megatron-Bridge always. All others count the whole square. A name that ends in a dash stands for
- * all that begin with it. */
-static const char *const causal_stacks[] = {"megatron-lm-2025", "megatron-lm-2026-", "megatron-lm-ci-2025",
-                                            "megatron-bridge-"};
-
-int ss_check_count_of(const char *stack, int logger)
-{
-    if (logger == SS_LOGGER_BRIDGE)
-        return SS_COUNT_CAUSAL;
-    for (size_t i = 0; i < SS_ARRAY_LEN(causal_stacks) && logger != SS_LOGGER_NEMO; i++) {
-        size_t n = strlen(causal_stacks[i]);
-        if (!strncmp(stack, causal_stacks[i], n) && (causal_stacks[i][n - 1] == '-' || !stack[n]))
-            return SS_COUNT_CAUSAL;
-    }
-    return SS_COUNT_FULL;
-}
-
-/* FLOP by a count over those of the whole square. */
-static double over_full(const struct ss_summary *u, int count)
-{
-    double base = count == SS_COUNT_CAUSAL ? u->tflops_per_gpu : u->mfu,
-           value = count == SS_COUNT_CAUSAL ? u->tflops_causal_per_gpu : u->hfu;
-
-    return (count == SS_COUNT_CAUSAL || count == SS_COUNT_HARDWARE) && base > 0 ? value / base : 1;
-}
-
-double ss_check_predicted(const struct ss_run *run, int told, int count)
-{
-    const struct ss_summary *u = &run->summary;
-
-    switch (told) {
-    case SS_TOLD_SECONDS: return u->iteration_s;
-    case SS_TOLD_TOKENS_GPU: return u->tokens_per_s_per_gpu;
-    case SS_TOLD_TOKENS: return u->tokens_per_s_per_gpu * u->gpus;
-    case SS_TOLD_SAMPLES: return run->plan->job->global_batch / u->iteration_s;
-    case SS_TOLD_TFLOPS: return u->tflops_per_gpu * over_full(u, count);
-    case SS_TOLD_MFU: return u->mfu_bf16 * over_full(u, count);
-    case SS_TOLD_ALLOCATED: return u->peak_allocated;
-    case SS_TOLD_RESERVED: return u->peak_reserved;
-    case SS_TOLD_DEVICE: return u->peak_device;
-    default: return run->plan->job->global_batch;
-    }
-}
-
-double ss_check_seconds(const struct ss_run *run, int told, int count, double measured)
-{
-    double seconds = run->summary.iteration_s;
-
-    return told == SS_TOLD_SECONDS ? measured : seconds * ss_check_predicted(run, told, count) / measured;
-}
-
-int ss_check_holds(const struct ss_checked *c, double predicted_s)
-{
-    double band = c->band_pct / 100;
-
-    return c->measured_s >= predicted_s / (1 + band) && c->measured_s <= predicted_s / (1 - band);
-}
-
 /* The count of a log that tells time and TFLOP/s is the one by which they belong together. */
 static void find_count(const struct ss_run *run, struct ss_checked *c)
 {
@@ -187,20 +128,20 @@ static void find_count(const struct ss_run *run, struct ss_checked *c)
     if (!(flop > 0) || !(full > 0))
         return;
     for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++) {
-        double off = fabs(log(flop / (full * over_full(u, i))));
+        double off = fabs(log(flop / (full * ss_check_over_full(u, i))));
         if (off < nearest - (i == usual ? 0 : 1e-9)) {
             nearest = off;
             best = i;
         }
     }
     if (nearest <= SAME_FLOP)
-        m->count = fabs(log(flop / (full * over_full(u, usual)))) <= SAME_FLOP ? usual : best;
+        m->count = fabs(log(flop / (full * ss_check_over_full(u, usual)))) <= SAME_FLOP ? usual : best;
     else
         snprintf(c->doubt, sizeof c->doubt,
                  "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
                  "sequence, model "
                  "or number of GPUs than is told",
-                 flop / (full * over_full(u, usual)), ss_flop_count_words(usual));
+                 flop / (full * ss_check_over_full(u, usual)), ss_flop_count_words(usual));
 }
 
 static void fill_figures(const struct ss_run *run, struct ss_checked *c)

@@ -8,6 +8,8 @@
 
 /* How a stack counts FLOP in its log: enum ss_flop_count, never SS_COUNT_STACK. `logger`: enum ss_logger. */
 int ss_check_count_of(const char *stack, int logger);
+/* Returns FLOP by a count over those of the whole square. */
+double ss_check_over_full(const struct ss_summary *u, int count);
 /* Returns a predicted figure (enum ss_told) of a run; FLOP by `count`. */
 double ss_check_predicted(const struct ss_run *run, int told, int count);
 /* Returns seconds of an iteration that a measured figure means for the job. */
