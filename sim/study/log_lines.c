@@ -2,7 +2,7 @@
 /*
  * Figures of training logs. Where two rows of a framework tell one figure the first that has any counts. The words are those of
  * the sources of each framework: Megatron-LM megatron/training/training.py and utils, Megatron-Bridge's and NeMo's loggers, GPT-NeoX
- * megatron/logging.py, torchtitan components/metrics.py, nanotron trainer.py, DeepSpeed utils/timer.py, runtime/pipe/engine.py and
+ * megatron/logging.py, Composer's and InternEvo's loggers, ms-swift, nanoGPT train.py, torchtitan components/metrics.py, nanotron trainer.py, DeepSpeed utils/timer.py, runtime/pipe/engine.py and
  * profiling/flops_profiler, transformers trainer_utils.py and tqdm.
  */
 #include "study/log_lines.h"
@@ -39,6 +39,13 @@ static const struct ss_log_row rows[] = {
     ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_BEFORE, "s/it", NULL, 1),
     ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_BEFORE | SS_LOG_INVERSE, "it/s", NULL, 1),
     ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_INVERSE, "train_steps_per_second", NULL, 1),
+    ROW(SWIFT,      SECONDS,    STACK,    0, "train_speed(s/it)", NULL, 1),
+    ROW(SWIFT,      SECONDS,    STACK,    SS_LOG_INVERSE, "train_speed(iter/s)", NULL, 1),
+    ROW(NANOGPT,    SECONDS,    STACK,    0, "time", "loss ", 1),
+    ROW(COMPOSER,   SECONDS,    STACK,    SS_LOG_INVERSE, "throughput/batches_per_sec", NULL, 1),
+    ROW(COMPOSER,   TOKENS_GPU, STACK,    0, "throughput/device/tokens_per_sec", NULL, 1),
+    ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs (tokens/gpu/second)", NULL, 1),
+    ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs", NULL, 1),
     ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "tps", NULL, 1),
     ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "wps", NULL, 1),
     ROW(NANOTRON,   TOKENS_GPU, STACK,    0, "tokens_per_sec_per_gpu", NULL, 1),
@@ -60,6 +67,7 @@ static const struct ss_log_row rows[] = {
     ROW(NEOX,       TFLOPS,     HARDWARE, 0, "approx flops per GPU", NULL, 1),
     ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "TFLOPs", NULL, 1),
     ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "FLOPS per GPU", NULL, 1),
+    ROW(COMPOSER,   MFU,        FULL,     0, "throughput/device/mfu", NULL, 1),
     ROW(TORCHTITAN, MFU,        FULL,     0, "mfu", NULL, 0.01),
     ROW(MEGATRON,   ALLOCATED,  STACK,    0, "max allocated", "memory (MB)", MIB),
     ROW(MEGATRON,   RESERVED,   STACK,    0, "max reserved", "memory (MB)", MIB),
@@ -67,6 +75,7 @@ static const struct ss_log_row rows[] = {
     ROW(NEMO,       RESERVED,   STACK,    0, "max_memory_reserved", NULL, 1),
     ROW(TORCHTITAN, RESERVED,   STACK,    0, "memory", "ps: ", GIB),
     ROW(NANOTRON,   RESERVED,   STACK,    0, "cuda_max_memory_reserved", NULL, 1),
+    ROW(SWIFT,      RESERVED,   STACK,    0, "memory(GiB)", NULL, GIB),
     ROW(DEEPSPEED,  ALLOCATED,  STACK,    0, "MaxMemAllocated", NULL, GIB),
     ROW(MEGATRON,   BATCH,      STACK,    0, "global batch size", NULL, 1),
     ROW(NANOTRON,   BATCH,      STACK,    0, "global_batch_size", NULL, 1),

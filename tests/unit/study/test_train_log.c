@@ -181,6 +181,40 @@ static void test_trainer(void)
     ss_train_log_free(log);
 }
 
+/* Others, of a line or two each. */
+static void test_others(void)
+{
+    struct ss_train_log *log = read(" iteration        5/     206 | elapsed time per iteration (ms): "
+                                    "100512.9 | memory(GiB): 21.5 | elapsed time: 10m 7s | "
+                                    "global batch size:    64 |\n");
+
+    tells(log, SS_TOLD_SECONDS, 100.5129);
+    tells(log, SS_TOLD_RESERVED, 21.5 * GIB);
+    ss_train_log_free(log);
+    log = read("{'loss': 1.2, 'memory(GiB)': 60.25, 'train_speed(iter/s)': 0.25}\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_SWIFT);
+    tells(log, SS_TOLD_SECONDS, 4);
+    ss_train_log_free(log);
+    log = read("Train throughput/batches_per_sec: 0.5\nTrain throughput/device/tokens_per_sec: 3750.5\nTrain "
+               "throughput/device/mfu: 0.4125\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_COMPOSER);
+    tells(log, SS_TOLD_SECONDS, 2);
+    tells(log, SS_TOLD_TOKENS_GPU, 3750.5);
+    tells(log, SS_TOLD_MFU, 0.4125);
+    ss_train_log_free(log);
+    log = read(
+        "tflops=188.8, step=0, loss=11.6, tgs (tokens/gpu/second)=4193.8, tgs/last_tgs_1=4193.8, lr=4e-07\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_INTERN);
+    tells(log, SS_TOLD_TOKENS_GPU, 4193.8);
+    tells(log, SS_TOLD_TFLOPS, 188.8);
+    ss_train_log_free(log);
+    log = read("iter 1631: loss 4.0863, time 561.94ms, mfu 32.10%\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_NANOGPT);
+    tells(log, SS_TOLD_SECONDS, 0.56194);
+    tells(log, SS_TOLD_MFU, 0.321);
+    ss_train_log_free(log);
+}
+
 static void test_nothing(void)
 {
     static const char *const texts[] = {"", "tps_x: 5\n", "mfu: none\n", "memory: 3GiB\n",
@@ -196,15 +230,12 @@ static void test_nothing(void)
 
 SUITE(train_log)
 {
-    static CU_TestInfo tests[] = {{"Megatron-LM", test_megatron},
-                                  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
-                                  {"torchtitan", test_torchtitan},
-                                  {"nanotron", test_nanotron},
-                                  {"DeepSpeed", test_deepspeed},
-                                  {"GPT-NeoX", test_neox},
-                                  {"Trainer", test_trainer},
-                                  {"no figure", test_nothing},
-                                  CU_TEST_INFO_NULL};
+    static CU_TestInfo tests[] = {
+        {"Megatron-LM", test_megatron},  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
+        {"torchtitan", test_torchtitan}, {"nanotron", test_nanotron},
+        {"DeepSpeed", test_deepspeed},   {"GPT-NeoX", test_neox},
+        {"Trainer", test_trainer},       {"others", test_others},
+        {"no figure", test_nothing},     CU_TEST_INFO_NULL};
 
     return suite_run("train log", NULL, NULL, tests);
 }

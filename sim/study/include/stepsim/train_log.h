@@ -26,7 +26,11 @@ extern "C" {
     X(SS_LOGGER_TORCHTITAN, "torchtitan")                                                                    \
     X(SS_LOGGER_NANOTRON, "nanotron")                                                                        \
     X(SS_LOGGER_DEEPSPEED, "DeepSpeed")                                                                      \
-    X(SS_LOGGER_TRAINER, "Hugging Face Trainer")
+    X(SS_LOGGER_TRAINER, "Hugging Face Trainer")                                                             \
+    X(SS_LOGGER_SWIFT, "ms-swift")                                                                           \
+    X(SS_LOGGER_COMPOSER, "Composer")                                                                        \
+    X(SS_LOGGER_INTERN, "InternEvo or XTuner")                                                               \
+    X(SS_LOGGER_NANOGPT, "nanoGPT")
 enum ss_logger {
 #define X(symbol, name) symbol,
     SS_LOGGER_LIST(X)

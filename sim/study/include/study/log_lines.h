@@ -18,7 +18,7 @@ struct ss_log_row {
 #define SS_LOG_BEFORE 1u  /* the number stands before the key */
 #define SS_LOG_INVERSE 2u /* the figure is 1 over the number */
 
-#define SS_LOG_ROWS_MOST 48
+#define SS_LOG_ROWS_MOST 64
 int ss_log_row_count(void);
 const struct ss_log_row *ss_log_row_at(int i);
 /* Returns 1 and the number, > 0 and in the unit of ss_told, where the line has the row's figure; else 0. */
