@@ -195,6 +195,18 @@ static void judge_time(const struct ss_run *run, struct ss_checked *c)
     c->verdict = judge(c->measured_s, c->low_s, c->high_s);
 }
 
+/* Another kind of memory of which the figure would be one of such a job. */
+static void doubt_memory(const struct ss_run *run, const struct ss_check_figure *f, struct ss_checked *c)
+{
+    for (int told = SS_TOLD_ALLOCATED; told <= SS_TOLD_DEVICE && !c->doubt[0]; told++) {
+        double scale = ss_check_predicted(run, told, 0) / f->predicted;
+        if (told != f->told &&
+            judge(f->measured, scale * c->memory_low, scale * c->memory_high) == SS_CHECK_AS_PREDICTED)
+            snprintf(c->doubt, sizeof c->doubt,
+                     "as %s the figure would be one of such a job: which one is it?", ss_told_words(told));
+    }
+}
+
 static void judge_memory(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_summary *u = &run->summary;
@@ -209,6 +221,8 @@ static void judge_memory(const struct ss_run *run, struct ss_checked *c)
         c->memory_low = f->predicted * (1 + low / 100);
         c->memory_high = f->predicted * (1 + high / 100);
         c->memory_verdict = judge(f->measured, c->memory_low, c->memory_high);
+        if (c->memory_verdict != SS_CHECK_AS_PREDICTED)
+            doubt_memory(run, f, c);
     }
     if (!c->timed)
         c->verdict = c->memory_verdict;

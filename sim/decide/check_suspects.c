@@ -11,6 +11,7 @@
 #include "study/changes.h"
 
 #define LEAST_SHARE 0.05 /* of the difference: what explains less is no suspect */
+#define LARGE_SHARE 0.5  /* what explains less is no explanation, where the run is near the end of the band */
 #define BISECTIONS 12
 #define CLOSE 0.003 /* of the time: a factor is found */
 
@@ -18,7 +19,16 @@
  * not simulated. */
 enum kind { WORDS, FACTOR, STRAGGLER, LINK, SAID };
 /* When a suspect applies; a row may have several, which all must hold. */
-enum when { SLOWER = 1, FASTER = 2, NODES = 4, PER_ITERATION = 8, OF_TOKENS = 16, TIGHT = 32, COLD = 64 };
+enum when {
+    SLOWER = 1,
+    FASTER = 2,
+    NODES = 4,
+    PER_ITERATION = 8,
+    OF_TOKENS = 16,
+    TIGHT = 32,
+    COLD = 64,
+    NO_STACK = 128
+};
 
 static const struct suspect_row {
     const char *id;
@@ -75,6 +85,10 @@ static const struct suspect_row {
      "time of each rank's forward (--timing-log-option all, or a barrier before each step)"},
     {"link", LINK, SLOWER | NODES, 64, "one NIC has 1/%.1f of its rate", "nic-0-0",
      "ibstat and error counters of each NIC; nccl-tests over pairs of nodes"},
+    {"stack", WORDS, SLOWER | NO_STACK, 0, "the software is older: as Megatron-LM of 2022",
+     "--stack megatron-lm-2022", "the release of the framework; name it by --stack"},
+    {"stack", WORDS, SLOWER | NO_STACK, 0, "the software is Megatron-LM of 2025 with its own defaults",
+     "--stack megatron-lm-2025", "the release of the framework; name it by --stack"},
     /* ---- what is not simulated ---- */
     {"memory", SAID, SLOWER | TIGHT, 0,
      "memory is near the limit: the allocator frees its cache and tries again", NULL,
@@ -89,6 +103,10 @@ static const struct suspect_row {
      "%s of each iteration outside of the model: data, logging, evaluation, checkpoints", NULL,
      "a run on synthetic data without evaluation and checkpoints; a trace of the end of the iteration"},
     /* ---- faster ---- */
+    {"stack", WORDS, FASTER | NO_STACK, 0, "the software is newer: as NeMo of 2025", "--stack nemo-25.03",
+     "the release of the framework; name it by --stack"},
+    {"stack", WORDS, FASTER | NO_STACK, 0, "the software is newer: as Megatron-Bridge of 2026",
+     "--stack megatron-bridge-26.06", "the release of the framework; name it by --stack"},
     {"fp8", WORDS, FASTER, 0, "GEMMs run in fp8", "--fp8-format hybrid",
      "names of GEMM kernels in a trace; the log's arguments"},
     {"bf16", WORDS, FASTER, 0, "the run is in bf16", "--bf16", "the log's arguments"},
@@ -218,7 +236,7 @@ static void keep(struct ss_checked *c, const struct ss_suspect *s)
 static void rank(const struct court *k, struct ss_suspect *s, double extent)
 {
     s->share = share_of(k->c, k->run->summary.iteration_s, s->seconds);
-    s->explains = ss_check_holds(k->c, s->seconds);
+    s->explains = s->share >= LARGE_SHARE && ss_check_holds(k->c, s->seconds);
     s->rank = s->explains ? (extent > 0 ? 1 + extent : fabs(1 - s->share))
                           : 4 - (s->share > 1 ? 1 / s->share : s->share);
 }
@@ -304,6 +322,8 @@ static unsigned state_of(const struct court *k)
     state |= told == SS_TOLD_TOKENS || told == SS_TOLD_TOKENS_GPU ? OF_TOKENS : 0;
     state |= k->run->summary.outcome != SS_OUTCOME_FITS ? TIGHT : 0;
     state |= m->iterations && (m->whole_run || m->used == m->iterations) ? COLD : 0;
+    state |=
+        ss_request_find(k->run->scenario->request, "--stack") == k->run->scenario->request->n ? NO_STACK : 0;
     return state;
 }
 

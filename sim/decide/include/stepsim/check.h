@@ -73,8 +73,8 @@ struct ss_suspect {
     char next[224];   /* what to measure next */
     double seconds;   /* of an iteration with the change; NaN: not simulated */
     double share;     /* of the difference that it makes, 1: all of it; NaN: not known */
-    int explains;     /* 1: with it the measurement is inside the error band */
-    double rank;      /* smaller is likelier */
+    int explains; /* 1: it makes half of the difference, and with it the measurement is inside the error band */
+    double rank; /* smaller is likelier */
 };
 struct ss_checked {
     struct ss_measurement measured;
