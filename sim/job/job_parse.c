@@ -154,7 +154,10 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
 /* Values that follow word i: how many belong to the flag. */
 static int count_values(struct parser *p, const struct ss_flag *f, size_t i, size_t *n)
 {
-    *n = ss_request_values(p->request, i, f->values);
+    *n = ss_request_values(p->request, i, ss_request_takes(p->request, i, f));
+    if (*n > 1 && f->values == '1')
+        ss_note(p->notes, "%s has %zu values where it takes 1; it has no effect on time or memory", f->name,
+                *n);
     if (*n > 0 || (f->values != '1' && f->values != '+'))
         return SS_OK;
     if (f->treatment == SS_FLAG_NO_EFFECT) {

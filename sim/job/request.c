@@ -130,6 +130,13 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values)
     return end - i - 1;
 }
 
+char ss_request_takes(const struct ss_request *r, size_t i, const struct ss_flag *f)
+{
+    int loose = f->treatment == SS_FLAG_NO_EFFECT && f->values == '1' && r->place[r->word[i].place].program;
+
+    return loose ? '*' : f->values;
+}
+
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err)
 {
     int rc = SS_OK;
@@ -143,7 +150,7 @@ int ss_request_files(const struct ss_request *r, struct ss_files *files, struct 
 /* Words of the flag at i, with its values. */
 static size_t span_of(const struct ss_request *r, size_t i, const struct ss_flag *f)
 {
-    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, f->values);
+    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, ss_request_takes(r, i, f));
 }
 
 size_t ss_request_span(const struct ss_request *r, size_t i)

@@ -86,6 +86,8 @@ int ss_flag_find_of_program(const char *name, struct ss_flag *out);
  * 0: it is none. */
 struct ss_request;
 int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out);
+/* Values that it takes there: a program's flag without effect has all words behind it, as "your own path" of published scripts is three. */
+char ss_request_takes(const struct ss_request *r, size_t i, const struct ss_flag *f);
 /* Number of words that the flag at index i and its values are; an unknown one has all words behind it that are no flags. */
 size_t ss_request_extent(const struct ss_request *r, size_t i);
 /* Nearest known name, written to buf; 0 when none is near. */

@@ -77,6 +77,9 @@ int ss_job_layout_most(const struct ss_job *job);
 int ss_job_check_unpriced(struct ss_finish *f);
 /* Completes the model: flags over its config.json, and defaults of both. */
 int ss_job_complete_model(struct ss_finish *f);
+/* job_forks.c: schedule, experts and padded layers as flags of forks say them. */
+void ss_job_complete_forks(struct ss_finish *f);
+int ss_job_complete_padding(struct ss_finish *f);
 /* Whether --max-position-embeddings is given. */
 static inline int ss_job_gives_positions(const struct ss_finish *f)
 {
