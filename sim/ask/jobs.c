@@ -24,6 +24,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     report.measured_bytes = s->measured_bytes;
     report.notes = &s->notes;
     report.ignored = &s->ignored;
+    report.dropped = &s->dropped;
     report.request = s->request;
     report.fixes = fixes;
     report.smallest = &smallest;
@@ -77,6 +78,7 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
                                                  .wall_s = -1,
                                                  .notes = &s->notes,
                                                  .ignored = &s->ignored,
+                                                 .dropped = &s->dropped,
                                                  .request = s->request,
                                                  .how = &a->told,
                                                  .files = &a->files};

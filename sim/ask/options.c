@@ -279,8 +279,8 @@ int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *er
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < a->request.n && !rc;) {
             const struct ss_request_word *word = &a->request.word[i];
-            const struct option *o =
-                a->request.place[word->place].how == earlier ? find(a, word->text) : NULL;
+            const struct ss_request_place *place = &a->request.place[word->place];
+            const struct option *o = place->how == earlier && !place->program ? find(a, word->text) : NULL;
             int used = 0;
             if (!o) {
                 i += ss_request_span(&a->request, i);

@@ -76,7 +76,7 @@ static int take_options(struct ss_request *r, struct ss_request *how, struct cli
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < r->n;) {
             int used = 0, rc = SS_OK;
-            if (r->place[r->word[i].place].how == earlier)
+            if (r->place[r->word[i].place].how == earlier && !r->place[r->word[i].place].program)
                 rc = take_option(r, i, how, flags, &used, err);
             if (rc)
                 return rc;

@@ -430,6 +430,8 @@ int ss_words_strip_command(struct ss_words *words, struct ss_error *err)
     read_sizes(words, &c);
     rc = add_sizes(&c, &own);
     rc = rc ? rc : add_default(words, &c, &own);
+    own.program = 1;
+    own.own = own.n;
     for (size_t i = c.script + 1; i < c.end && !rc; i++) {
         size_t n = strlen(words->w[i].text);
         rc = ss_words_add(&own, words->w[i].text, n - (i + 1 == c.end && is_last(words->w[i].text)),

@@ -115,12 +115,25 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     return rc;
 }
 
+static int add_words(struct ss_request *r, const struct ss_words *words, size_t first, size_t end,
+                     struct ss_error *err)
+{
+    int rc = first < end ? ss_request_add_place(r, words->file, err) : SS_OK;
+
+    for (size_t i = first; i < end && !rc; i++)
+        rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
+    return rc;
+}
+
+/* Words of ours and of a program stand in places of their own. */
 static int add_place(struct ss_request *r, const struct ss_words *words, struct ss_error *err)
 {
-    int rc = ss_request_add_place(r, words->file, err);
+    size_t own = words->program ? words->own : words->n;
+    int rc = add_words(r, words, 0, own, err);
 
-    for (size_t i = 0; i < words->n && !rc; i++)
-        rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
+    SS_THEN(rc, add_words(r, words, own, words->n, err));
+    if (!rc && own < words->n)
+        r->place[r->nplaces - 1].program = 1;
     return rc;
 }
 
@@ -148,11 +161,13 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
         ss_words_free(words);
         return rc;
     }
-    if (ss_hydra_is_command(words))
+    if (ss_hydra_is_command(words)) {
         rc = ss_hydra_take(to->request, words, err);
+        words->program = 0; /* what is left says the configuration in our words */
+    }
     for (size_t i = 0; i < words->n; i++) {
         const char *name;
-        int used = rc ? 0 : names_file(words, i, &name);
+        int used = rc || (words->program && i >= words->own) ? 0 : names_file(words, i, &name);
         if (!used) {
             words->w[kept++] = words->w[i];
             continue;

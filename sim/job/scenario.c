@@ -58,6 +58,19 @@ static int resolve(struct whole *w, struct ss_error *err)
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
 
+/* Says what the real job has and this one has not. */
+static int note_dropped(struct whole *w)
+{
+    char list[1024] = "";
+    int rc = ss_request_dropped(w->used, &w->s.dropped);
+
+    for (unsigned long i = 0; i < w->s.dropped.n; i++)
+        ss_append(list, sizeof list, "%s%s", i ? ", " : "", w->s.dropped.text[i]);
+    return rc || !list[0]
+               ? rc
+               : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -68,6 +81,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_notes_add_all(&s->ignored, &w->request.ignored));
     SS_THEN(rc, resolve(w, err));
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
+    if (!rc && note_dropped(w))
+        rc = ss_nomem(err);
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
     SS_THEN(rc,
@@ -129,6 +144,7 @@ void ss_scenario_free(struct ss_scenario *s)
     ss_input_cache_drop(w->inputs);
     ss_notes_free(&w->s.notes);
     ss_notes_free(&w->s.ignored);
+    ss_notes_free(&w->s.dropped);
     ss_request_free(&w->request);
     ss_request_free(&w->left);
     free(w);

@@ -27,6 +27,9 @@ struct ss_words {
     struct ss_made_file *made;
     size_t nmade, made_cap;
     int processes; /* as struct ss_command says it */
+    /* 1: the words behind the first `own` ones are those of a recorded program, which its own flags alone explain */
+    int program;
+    size_t own;
     int ungrouped; /* 1: of a command of Megatron-LM, which does not obey its --num-query-groups */
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);

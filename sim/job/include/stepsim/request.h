@@ -29,6 +29,8 @@ struct ss_request_place {
     char *file; /* NULL: the command line */
     /* 1: options of how an earlier result was simulated; a command leaves out those that it lacks */
     int how;
+    /* 1: words of a recorded program, whose flags alone they may be: none of stepsim's own names is among them */
+    int program;
 };
 struct ss_request_word {
     char *text;
@@ -77,6 +79,11 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
 
 /* Adds the files of the words to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
+
+/* Takes away what --without, --drop and --drop-unknown name, and measurements before a --without or --scale of a later place, which
+ * then are those of another job. A word "--dropped=NAME,NAME" stands for what --drop and --drop-unknown took. `notes` may be NULL.
+ * Errors: SS_ERR_USAGE and, in a file, SS_ERR_INPUT: no such flag, or none before it; SS_ERR_NOMEM. */
+int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
 
 /* Returns how many words the flag at index i and its values are, at least 1; 1 for a word that is no flag of
  * a job. */
