@@ -74,6 +74,7 @@ static int unread_add(struct ss_request *r, const struct ss_words *words, const 
 
 static const struct ss_command_importer importers[] = {
     {"others", unread_sniff, unread_add},
+    {"GPT-NeoX", ss_neox_command_sniff, ss_neox_command_add},
     {"torchtitan", ss_titan_command_sniff, ss_titan_command_add},
     {"Hugging Face", ss_hf_command_sniff, ss_hf_command_add},
     {"Megatron-DeepSpeed", ss_megatron_deepspeed_sniff, ss_megatron_deepspeed_add},

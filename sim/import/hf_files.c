@@ -106,7 +106,8 @@ int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct 
 /* A line is "host slots=8". */
 int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err)
 {
-    const char *name = ss_command_value(words, c->first, c->script, "--hostfile");
+    const char *full = ss_command_value(words, c->first, c->script, "--hostfile"),
+               *name = full ? full : ss_command_value(words, c->first, c->script, "-H");
     char path[1024], *text;
     size_t len;
     int slots = 0, hosts = 0, number = 1;

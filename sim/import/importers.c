@@ -11,6 +11,7 @@
 
 const struct ss_importer ss_importers[] = {
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
+    {"a configuration of GPT-NeoX", ss_neox_sniff, NULL, ss_neox_add},
     {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
     {"arguments of Hugging Face's Trainer as JSON", ss_hf_json_sniff, NULL, ss_factory_add},
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},

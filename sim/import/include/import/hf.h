@@ -36,6 +36,15 @@ int ss_megatron_deepspeed_sniff(const struct ss_words *words, const struct ss_co
 int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                               struct ss_error *err);
 
+/* neox.c: GPT-NeoX's YAML, in blocks or in braces, which is Megatron's shape and DeepSpeed's configuration in one; "deepy.py train.py -d
+ * configs 125M.yml local_setup.yml". A name in two files is an error, as there. */
+int ss_neox_sniff(const char *text, size_t len);
+int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
+int ss_neox_command_sniff(const struct ss_words *words, const struct ss_command *c);
+int ss_neox_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                        struct ss_error *err);
+extern const struct ss_key_code ss_neox_code[]; /* functions of neox.map */
+
 /* ---- between its files ---- */
 
 /* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`; `words` may be NULL. */
