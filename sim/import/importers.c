@@ -17,6 +17,8 @@ const struct ss_importer ss_importers[] = {
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
     {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
     {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
+    {"a configuration of Axolotl", ss_axolotl_sniff, NULL, ss_axolotl_add},
+    {"a configuration of LLaMA-Factory v1", ss_factory_v1_sniff, NULL, ss_factory_v1_add},
     {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
     {"flags or a launch command", NULL, ss_args_read, NULL}, /* whatever is none of the others */
 };

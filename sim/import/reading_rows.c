@@ -301,12 +301,12 @@ static void add_names(struct ss_reading *r, const struct ss_tree_node *map)
 
 /* ---- rows ---- */
 
-/* Puts a node in another place of the tree, from which its own file and line are told as before. */
+/* Puts a node in another place of the tree, from which its own file and line are told as before. What another file has there is beaten. */
 static void move(struct ss_reading *r, const char *path, struct ss_tree_node *from)
 {
     struct ss_tree_node *root = ss_tree_root(r->tree), *to = ss_tree_find(root, path);
 
-    if (to)
+    if (to && !strcmp(to->file, from->file))
         ss_reading_fail(r, from, SS_ERR_INPUT, "%s:%d says it, too", to->file, to->line);
     ss_reading_set(r, path, "", from->file, from->line);
     to = ss_tree_find(root, path);
