@@ -295,6 +295,8 @@ static void read_arguments(struct ss_reading *t, const struct ss_words *words, c
 
     if (config)
         t->rc = ss_hf_graft_file(t->tree, words, section, config, words->file, t->err);
+    if (t->rc)
+        (void)ss_command_locate(words, c->script, t->err);
     for (size_t i = first, launcher = 0; i < c->end && !t->rc; i++) {
         if (!strcmp(words->w[i].text, "--"))
             launcher = 1;
