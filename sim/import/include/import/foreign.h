@@ -33,7 +33,6 @@ extern const struct ss_key_code ss_nanotron_code[]; /* nanotron.c */
 /* foreign_code.c: the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
 const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
 
-
 /* ---- nanotron.c: "torchrun --nproc_per_node 8 run_train.py --config-file config.yaml" ---- */
 int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
