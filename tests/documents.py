@@ -31,7 +31,7 @@ from run import plain_words  # noqa: E402
 DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
 HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
-STAND_INS = {"llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
+STAND_INS = {"20B.yml": "tests/import/neox/configs/model.yml", "llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
              "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv",
              "own-h200.csv": "validation/reread.csv", "own-h200-kernels.csv": "validation/microbench.csv"}
 # Left out by --few: what they begin with

@@ -98,11 +98,22 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
+/* Adds which keys of a configuration nobody read: one of them may be what is missing. */
+static void hint_unknown(const struct ss_notes *notes, struct ss_error *err)
+{
+    for (unsigned long i = 0; i < notes->n; i++) {
+        size_t n = strlen(err->hint);
+        if (strstr(notes->text[i], "not known, hence ignored"))
+            snprintf(err->hint + n, sizeof err->hint - n, "%s%s", n ? "; " : "", notes->text[i]);
+    }
+}
+
 /* Adds the notes of the launch script's reader as a hint why its words do not make a job. */
 static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
 {
     for (unsigned long i = 0; i < notes->n && !err->hint[0]; i++)
-        snprintf(err->hint, sizeof err->hint, "%s", notes->text[i]);
+        if (!strstr(notes->text[i], ": assumed: "))
+            snprintf(err->hint, sizeof err->hint, "%s", notes->text[i]);
 }
 
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
@@ -127,6 +138,8 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     ss_request_init(&in->how);
     rc = cli_request_read(&r, &in->how, flags, argc, argv, err);
     SS_THEN(rc, build(in, &r, err));
+    if (rc)
+        hint_unknown(&r.notes, err);
     if (rc)
         hint_notes(&r.notes, err);
     ss_request_free(&r);

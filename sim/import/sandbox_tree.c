@@ -25,7 +25,7 @@ static const char changers[] = "chmod cp ln mv rm rmdir split touch";
 static const char launchers[] =
     "torchrun dlrover-run deepspeed accelerate colossalai python python2 python3 python3.8 "
     "python3.9 python3.10 python3.11 python3.12 python3.13 "
-    "llamafactory-cli axolotl swift megatron nemo nemorun";
+    "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
 static const char runners[] =
     "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "

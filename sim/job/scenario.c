@@ -71,6 +71,16 @@ static int note_dropped(struct whole *w)
                : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
 }
 
+/* Where a file says no number of GPUs, that of the platform would be a guess. */
+static int check_nodes(const struct whole *w, struct ss_error *err)
+{
+    if (!w->asked.ask_nodes || w->asked.job.nodes || ss_job_is_placed(&w->asked.job))
+        return SS_OK;
+    int rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "how many GPUs the job has is nowhere said: give --nodes");
+    ss_request_locate(w->used, "--ask-nodes", err);
+    return rc;
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -85,6 +95,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
         rc = ss_nomem(err);
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
+    SS_THEN(rc, check_nodes(w, err));
     SS_THEN(rc,
             ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)
