@@ -40,6 +40,8 @@ static struct named find_link(const struct ss_foreign_reader *r, char *name)
         link.bandwidth = strtod(values, &end);
         link.latency = *end != 0 ? strtod(end + 1, NULL) : 0;
         link.known = link.bandwidth > 0 && link.latency >= 0;
+        link.fatpipe =
+            strcmp(name, "__loopback__") == 0; /* SimGrid's own, where a gateway is an end of a bypass */
     }
     return link;
 }

@@ -172,6 +172,7 @@ static int set_fabric(struct ss_import *n, struct ss_platform *p, bool *own, str
 static void set_nics(struct ss_import *n, struct ss_platform *p)
 {
     int nics = n->facts.nnics < n->facts.ngpus ? n->facts.nnics : n->facts.ngpus;
+    int listed = n->facts.listed_nics > 0 ? n->facts.listed_nics : n->facts.nnics;
 
     while (nics > 0 && n->facts.ngpus % nics != 0)
         nics--;
@@ -180,14 +181,14 @@ static void set_nics(struct ss_import *n, struct ss_platform *p)
         ss_import_note(n, "The file has no InfiniBand device: this platform has one node only.");
     } else if (n->facts.nic_bandwidth > 0) {
         p->bandwidth[SS_LINK_NIC] = n->facts.nic_bandwidth;
-        ss_import_note(n, "%d of the file's %d NICs of %g Gb/s carry the network.", nics, n->facts.nnics,
+        ss_import_note(n, "%d of the file's %d NICs of %g Gb/s carry the network.", nics, listed,
                        n->facts.nic_bandwidth * 8 / 1e9);
     } else {
         ss_import_note(
             n,
             "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g "
             "Gb/s is the card table's.",
-            nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
+            nics, listed, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
     }
 }
 
