@@ -64,7 +64,11 @@ static int find_card(const struct ss_import *n, const char *model, struct ss_pla
                 *err = why;
             break;
         }
-        if (p->foreign == NULL && strstr(known, p->card.name) == NULL &&
+        char all[sizeof(known) + 4], own[sizeof(p->card.name) + 4];
+
+        snprintf(all, sizeof(all), ", %s,", known);
+        snprintf(own, sizeof(own), ", %s,", p->card.name); /* H20 is a part of GH200 */
+        if (p->foreign == NULL && strstr(all, own) == NULL &&
             strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
             strcat(known, known[0] != 0 ? ", " : "");
             strcat(known, p->card.name);
