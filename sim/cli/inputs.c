@@ -5,19 +5,15 @@
 
 #include "cli/cli.h"
 
-static int load_platform(const char *name, int nodes, int gpus_per_node, struct ss_platform **out,
-                         struct ss_error *err)
-{
-    const struct ss_platform_options options = {
-        .nodes = nodes, .gpus_per_node = gpus_per_node, .asker = ss_simgrid_ask_routes, .files = cli_files()};
-
-    return ss_platform_load(name, &options, out, err);
-}
-
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err)
 {
-    int rc = load_platform(name, flags->nodes, flags->gpus_per_node, out, err);
+    const struct ss_platform_options options = {.nodes = flags->nodes,
+                                                .gpus_per_node = flags->gpus_per_node,
+                                                .asker = ss_simgrid_ask_routes,
+                                                .files = cli_files(),
+                                                .card = flags->platform.card};
+    int rc = ss_platform_load(name, &options, out, err);
 
     if (rc)
         return rc;

@@ -192,7 +192,7 @@ static const struct cli_option table[] = {
      .usual = "8420", .doc = "of 127.0.0.1; 0: any that is free"},
 
     /* ---- clusters ---- */
-    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_IMPORT), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .usual = "the number of files", .doc = "so many equal nodes"},
@@ -227,8 +227,12 @@ static const struct cli_option table[] = {
      .low = 0, .high = 1e6, .unit = SS_UNIT_PRICE, .usual = "none", .doc = "of one GPU, as 2.5USD/h"},
     {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_IMPORT), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(platform.card), .usual = "what the file names", .doc = "the card: \"stepsim list cards\""},
-    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
-     .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
+    {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_TEXT,
+     .several = CLI_ONCE, .offset = AT(platform.card), .usual = "what the platform names",
+     .doc = "the card of a platform that was written for SimGrid alone: \"stepsim list cards\""},
+    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_COUNT,
+     .offset = AT(gpus_per_node), .low = 1, .high = 1024,
+     .doc = "of each node the first N GPUs; of a SimGrid platform that does not say it, how many hosts are a node"},
     {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(sets),
      .doc = "changes one value of the card or the cluster; may be repeated"},
 

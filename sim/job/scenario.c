@@ -105,6 +105,11 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     s->gpus_per_node = ss_platform_gpus_per_node(platform);
     s->world_size = ss_job_world_size(&w->asked.job, ss_platform_nodes(platform), s->gpus_per_node);
     note_spares(w);
+    if (ss_platform_untaken(platform)[0])
+        ss_notes_add(&s->notes,
+                     "of %s hosts, links and routes are taken; what its <config> says of SimGrid's own "
+                     "kernel is not: %.300s",
+                     ss_platform_file(platform), ss_platform_untaken(platform));
     s->measured_s = w->asked.measured_ms / 1e3;
     s->measured_bytes = w->asked.measured_mib * SS_MIB;
     struct ss_finish f = {.asked = &w->asked,

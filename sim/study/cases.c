@@ -20,7 +20,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
     struct ss_platform_options options = {.nodes = c->asked.job.nodes,
                                           .asker = ss_simgrid_ask_routes,
                                           .gpus_per_node = c->asked.job.gpus_per_node,
-                                          .files = files};
+                                          .files = files,
+                                          .card = c->asked.job.card};
     int rc = ss_job_is_placed(&c->asked.job)
                  ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")

@@ -136,8 +136,11 @@ struct ss_nccl_log {
     double traffic; /* busbw over algbw of the largest size, 0 = not known */
     int npoints;
     struct ss_nccl_point *points;
+    char device[64]; /* model of the first device of the list, "NVIDIA H100 80GB HBM3"; "" = not said */
+    int summed;      /* 1: sums without a root of the whole buffer, 2: of a rank's share of it, 0: neither */
 };
-/* Reads the text that one run of nccl-tests' *_perf printed, also behind the labels of mpirun, srun and torchrun. The caller
+/* Reads the text that one run of nccl-tests' *_perf printed, whatever launchers and loggers wrote before each line; a run whose data were
+ * wrong is refused. The caller
  * frees *out with ss_nccl_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
 int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err);
 /* Reads such a text from `len` bytes of memory; messages call it `name`. */
