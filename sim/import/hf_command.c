@@ -20,8 +20,10 @@ static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, cons
     if (!rc) {
         ss_reading_begin(&x->r, name, tree, r, err);
         if (c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes")) {
-            x->r.nodes = c->nodes;
-            x->r.gpus_per_node = c->gpus_per_node;
+            struct ss_command whole = *c;
+            ss_command_resolve(words, &whole);
+            x->r.nodes = whole.nodes;
+            x->r.gpus_per_node = whole.gpus_per_node;
         }
         ss_reading_load(&x->r, "huggingface", ss_hf_code);
         ss_reading_rows(&x->r);
@@ -243,13 +245,11 @@ static void read_arguments(struct ss_reading *t, const struct ss_words *words, c
 int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                       struct ss_error *err)
 {
-    struct ss_command sized = *c;
     struct ss_hf x = {.script = words->w[c->script].text, .factory = is_factory(words, c)};
     struct ss_tree *tree;
     struct ss_reading t;
-    int rc = ss_hf_hosts(words, &sized, err);
+    int rc = ss_tree_new(words->file, &tree, err);
 
-    rc = rc ? rc : ss_tree_new(words->file, &tree, err);
     if (rc)
         return rc;
     ss_reading_begin(&t, "", tree, r, err);
@@ -258,7 +258,7 @@ int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const 
         read_arguments(&t, words, c);
     rc = ss_reading_end(&t);
     if (!rc)
-        return map(r, tree, &x, &sized, words, x.factory ? "LLaMA-Factory" : "Hugging Face", err);
+        return map(r, tree, &x, c, words, x.factory ? "LLaMA-Factory" : "Hugging Face", err);
     ss_tree_free(tree);
     return rc;
 }

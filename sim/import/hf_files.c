@@ -102,39 +102,3 @@ int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct 
     free(text);
     return tell_missing(&named, rc, err);
 }
-
-/* A line is "host slots=8". */
-int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err)
-{
-    const char *name = ss_command_value(words, c->first, c->script, "--hostfile");
-    char path[1024], *text;
-    size_t len;
-    int slots = 0, hosts = 0, number = 1;
-
-    if (!name || c->nodes)
-        return SS_OK;
-    int rc = ss_command_read(words, name, words->file, path, sizeof path, &text, &len, err);
-
-    if (rc)
-        return rc;
-    for (char *line = text, *next; line && !rc; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        line += strspn(line, " \t\r");
-        if (!*line || *line == '#')
-            continue;
-        const char *at = strstr(line, "slots=");
-        int n = at ? atoi(at + 6) : 0;
-        if (n < 1 || n > 1024 || (slots && n != slots))
-            rc = ss_fail(err, SS_ERR_UNSUPPORTED, path, number,
-                         "\"host slots=N\" is expected, with the same number of GPUs in each line");
-        slots = n;
-        hosts++;
-    }
-    free(text);
-    c->nodes = hosts;
-    if (!c->gpus_per_node)
-        c->gpus_per_node = slots;
-    return rc;
-}
