@@ -179,6 +179,8 @@ static int bad(const struct chain *x, size_t i, const char *value, struct ss_err
 
     if (!x->strict)
         return SS_OK;
+    if (value[0] == '-')
+        return ss_fail(err, SS_ERR_INPUT, x->words->file, w->line, "%.60s needs a value", w->text);
     ss_fail(err, SS_ERR_INPUT, x->words->file, w->line, "%.60s %.100s: a number of at least 1 is asked",
             w->text, value);
     return strchr(value, '$')

@@ -248,7 +248,9 @@ void ss_request_blame(const struct ss_request *r, struct ss_error *err)
         return;
     ss_copy(hint, sizeof hint, err->hint);
     for (unsigned long i = 0; i < r->behind.n; i++)
-        if (!strstr(hint, r->behind.text[i]))
+        if (!strstr(hint, r->behind.text[i]) &&
+            (err->code == SS_ERR_INPUT ||
+             !strstr(r->behind.text[i], ": not set, "))) /* which makes bad values */
             ss_append(hint, sizeof hint, "%s%s", hint[0] ? "; " : "", r->behind.text[i]);
     ss_hint(err, err->code, "%s", hint);
 }

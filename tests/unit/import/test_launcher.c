@@ -170,6 +170,7 @@ static void test_forms(void)
         {"", "ssh a torchrun --nnodes 2 --nproc_per_node 8", 2, 8, NULL},
         {"", "mpirun -np 16 numactl -N 0 python", 2, 8, NULL},
         {"", "launcher.py_of_mine --nodes 4 --gpus-per-node 8 python", 4, 8, NULL},
+        {"", "torchrun --nnodes --nproc_per_node 8", 0, 0, "--nnodes needs a value"},
         {"", "srun -n $N python", 0, 0, "a number of at least 1"},
         /* lines for the scheduler */
         {"#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n", "srun python", 4, 8, NULL},
