@@ -104,20 +104,16 @@ static void hint_unknown(const struct ss_notes *notes, struct ss_error *err)
     }
 }
 
-/* Adds the notes of the launch script's reader as a hint why its words do not make a job. */
-static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
-{
-    for (unsigned long i = 0; i < notes->n && !err->hint[0]; i++)
-        if (!strstr(notes->text[i], ": assumed: "))
-            snprintf(err->hint, sizeof err->hint, "%s", notes->text[i]);
-}
-
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
                      char *const *argv, struct ss_error *err)
 {
     int rc = ss_request_read(r, argc, argv, err);
 
-    SS_THEN(rc, take_options(r, how, flags, err));
+    if (!rc) {
+        rc = take_options(r, how, flags, err);
+        if (rc)
+            ss_request_blame(r, err);
+    }
     flags->how.options.any_engine = !cli_given(flags, "--engine");
     flags->how.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
@@ -136,8 +132,6 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     SS_THEN(rc, build(in, &r, err));
     if (rc)
         hint_unknown(&r.notes, err);
-    if (rc)
-        hint_notes(&r.notes, err);
     ss_request_free(&r);
     if (rc)
         cli_inputs_free(in);

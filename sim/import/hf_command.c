@@ -32,8 +32,10 @@ static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, cons
     if (!rc) {
         ss_reading_begin(&x->r, x->kind->name, tree, r, err);
         if (sized) {
-            x->r.nodes = c->nodes;
-            x->r.gpus_per_node = c->gpus_per_node;
+            struct ss_command whole = *c;
+            ss_command_resolve(x->words, &whole);
+            x->r.nodes = whole.nodes;
+            x->r.gpus_per_node = whole.gpus_per_node;
         }
         ss_reading_load(&x->r, x->kind->map, ss_hf_code);
         ss_reading_rows(&x->r);
@@ -347,14 +349,12 @@ static int check_verb(const struct ss_words *words, const struct ss_command *c, 
 int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                       struct ss_error *err)
 {
-    struct ss_command sized = *c;
     struct ss_hf x = {
         .script = words->w[c->script].text, .words = words, .kind = &ss_hf_kinds[kind_of(words, c)]};
     struct ss_tree *tree;
     struct ss_reading t;
     int rc = check_verb(words, c, err);
 
-    SS_THEN(rc, ss_hf_hosts(words, &sized, err));
     rc = rc ? rc : ss_tree_new(words->file, &tree, err);
     if (rc)
         return rc;
@@ -363,7 +363,7 @@ int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const 
     read_accelerate(&t, words, c);
     rc = ss_reading_end(&t);
     if (!rc)
-        return map(r, tree, &x, &sized, err);
+        return map(r, tree, &x, c, err);
     ss_tree_free(tree);
     return rc;
 }

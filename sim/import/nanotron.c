@@ -117,8 +117,10 @@ int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, 
     rc = ss_command_add_sizes(r, words, c, err);
     ss_reading_begin(&reading, "nanotron", tree, r, err);
     reading.rc = rc;
-    reading.nodes = c->nodes;
-    reading.gpus_per_node = c->gpus_per_node;
+    struct ss_command whole = *c;
+    ss_command_resolve(words, &whole);
+    reading.nodes = whole.nodes;
+    reading.gpus_per_node = whole.gpus_per_node;
     ss_reading_load(&reading, "nanotron", ss_nanotron_code);
     ss_reading_rows(&reading);
     rc = ss_reading_end(&reading);

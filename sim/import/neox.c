@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "import/foreign.h"
 #include "import/hf.h"
+#include "import/launcher.h"
 
 #define MOST ((int64_t)1 << 26)
 
@@ -291,17 +292,21 @@ static int merge_all(struct ss_tree *tree, const struct ss_words *words, const s
 int ss_neox_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                         struct ss_error *err)
 {
-    struct ss_command sized = *c, own = {.first = c->script, .script = c->end};
+    const char *full = ss_command_value(words, c->script, c->end, "--hostfile"), /* as DeepSpeed takes it */
+        *name = full ? full : ss_command_value(words, c->script, c->end, "-H");
+    struct ss_command sized = *c;
+    int64_t hosts = 0, slots = 0;
     struct ss_tree *tree;
-    int rc = ss_hf_hosts(words, &own, err); /* deepy.py takes DeepSpeed's --hostfile */
+    int rc = name ? ss_launcher_hosts(words, name, &hosts, &slots, err) : SS_OK;
 
-    if (!rc && own.nodes)
-        sized.nodes = own.nodes, sized.gpus_per_node = own.gpus_per_node;
+    if (!rc && hosts)
+        sized.nodes = (int)hosts, sized.gpus_per_node = (int)slots, sized.processes = 0;
     rc = rc ? rc : ss_tree_new(words->file, &tree, err);
     if (rc)
         return rc;
     rc = merge_all(tree, words, c, err);
     SS_THEN(rc, ss_command_add_sizes(r, words, &sized, err));
+    ss_command_resolve(words, &sized);
     if (!rc)
         return map(r, tree, &sized, err);
     ss_tree_free(tree);

@@ -31,6 +31,7 @@ static int names_file(const struct ss_words *words, size_t i, const char **file)
 struct reading {
     struct ss_request *request;
     int files;
+    struct ss_cluster cluster;
 };
 static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err);
 
@@ -80,6 +81,8 @@ static int import_text(struct reading *to, struct ss_words *words, const char *t
 {
     const struct ss_importer *kind = ss_importer_of(text, len);
     int tree = kind->read == ss_args_read && ss_foreign_sniff(text, len), rc;
+
+    words->cluster = &to->cluster;
 
     if (tree)
         rc = import_tree(to, words->file, text, len, over, err);
@@ -157,7 +160,8 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
     int rc = SS_OK;
 
     if (words->file && ss_command_find(words, &command, &other)) {
-        rc = other->add(to->request, words, &command, err);
+        rc = ss_command_sizes(words, &command, &to->request->notes, err);
+        rc = rc ? rc : other->add(to->request, words, &command, err);
         ss_words_free(words);
         return rc;
     }
@@ -198,13 +202,18 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
         rc = !argv || !argv[i] ? ss_fail(err, SS_ERR_USAGE, NULL, 0, "word %d of %d is missing", i + 1, argc)
              : ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? ss_nomem(err)
                                                                  : SS_OK;
-    rc = rc ? rc : ss_launch_take(&words, &script, &r->notes, err);
+    rc = rc ? rc : ss_launch_take(&words, &script, &to.cluster, &r->notes, err);
+    if (ss_notes_add_all(&r->behind, &script.behind) && !rc)
+        rc = ss_nomem(err);
     if (!rc && script.file)
         rc = expand(&to, &script, 1, err);
     if (!rc)
-        return expand(&to, &words, 0, err);
+        rc = expand(&to, &words, 0, err);
+    else
+        ss_words_free(&words);
     ss_words_free(&script);
-    ss_words_free(&words);
+    if (rc)
+        ss_request_blame(r, err);
     return rc;
 }
 

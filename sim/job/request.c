@@ -24,6 +24,7 @@ void ss_request_free(struct ss_request *r)
     free(r->place);
     ss_notes_free(&r->notes);
     ss_notes_free(&r->ignored);
+    ss_notes_free(&r->behind);
     memset(r, 0, sizeof *r);
 }
 
@@ -81,6 +82,7 @@ int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct 
     copy->edited = r->edited;
     SS_THEN(rc, ss_notes_add_all(&copy->notes, &r->notes));
     SS_THEN(rc, ss_notes_add_all(&copy->ignored, &r->ignored));
+    SS_THEN(rc, ss_notes_add_all(&copy->behind, &r->behind));
     if (rc)
         ss_request_free(copy);
     return rc;
@@ -270,6 +272,21 @@ void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_
         }
         break;
     }
+}
+
+void ss_request_blame(const struct ss_request *r, struct ss_error *err)
+{
+    char hint[sizeof err->hint];
+
+    if (!err || err->code == SS_ERR_NOMEM || r->behind.n == 0)
+        return;
+    ss_copy(hint, sizeof hint, err->hint);
+    for (unsigned long i = 0; i < r->behind.n; i++)
+        if (!strstr(hint, r->behind.text[i]) &&
+            (err->code == SS_ERR_INPUT ||
+             !strstr(r->behind.text[i], ": not set, "))) /* which makes bad values */
+            ss_append(hint, sizeof hint, "%s%s", hint[0] ? "; " : "", r->behind.text[i]);
+    ss_hint(err, err->code, "%s", hint);
 }
 
 /* Appends text to buf[*used ..] and keeps the last byte free for the end. */

@@ -81,6 +81,34 @@ static int check_nodes(const struct whole *w, struct ss_error *err)
     return rc;
 }
 
+/* Makes nodes of --gpus, unless --nodes is given behind it. */
+static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
+{
+    struct ss_job *job = &w->asked.job, plain = *job;
+    struct ss_platform *platform;
+    struct ss_stack *stack;
+    size_t nodes = ss_request_find(w->used, "--nodes"), gpus = ss_request_find(w->used, "--gpus");
+    int all = job->gpus;
+
+    job->gpus = 0;
+    if (!all || (nodes < w->used->n && nodes > gpus))
+        return SS_OK;
+    plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
+    int rc = ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err);
+    if (rc)
+        return rc;
+    int each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
+    ss_input_cache_give_back(w->inputs, platform);
+    if (all > each && all % each) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d GPUs are no whole nodes of %d", all, each);
+        ss_request_locate(w->used, "--gpus", err);
+        return ss_hint(err, SS_ERR_CONFIG, "say by --nodes and --gpus-per-node on which nodes they are");
+    }
+    job->nodes = all > each ? all / each : 1;
+    job->gpus_per_node = all < each ? all : job->gpus_per_node;
+    return SS_OK;
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -95,6 +123,7 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
         rc = ss_nomem(err);
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
+    SS_THEN(rc, count_nodes(w, files, err));
     SS_THEN(rc, check_nodes(w, err));
     SS_THEN(rc,
             ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
@@ -142,6 +171,7 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, o ? o->files : NULL, err));
     if (rc) {
+        ss_request_blame(r, err);
         ss_scenario_free(&w->s);
         return rc;
     }

@@ -25,6 +25,8 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
     int rc = ss_job_is_placed(&c->asked.job)
                  ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
+             : c->asked.job.gpus
+                 ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "--gpus: a measured job says --nodes")
                  : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
     SS_THEN(rc, ss_input_cache_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name,

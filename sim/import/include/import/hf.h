@@ -65,8 +65,6 @@ int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const c
 /* Makes a text the map `section` of the tree, "": its root. */
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err);
-/* Nodes and GPUs of DeepSpeed's launcher, which may be in a host file. */
-int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err);
 
 /* A framework that trains by the Trainer, or as it does, and its own defaults. */
 struct ss_hf_kind {

@@ -48,6 +48,8 @@ struct ss_request {
     struct ss_notes notes; /* notes of the readers of the words; a scenario of this request has them, too */
     /* words that the readers left out because they have no effect on time or memory, one entry each */
     struct ss_notes ignored;
+    /* what a launch script left to say, one entry each: it may be the reason of every refusal of these words */
+    struct ss_notes behind;
 };
 
 /* Makes an empty request. The caller ends it with ss_request_free. */
@@ -93,6 +95,8 @@ size_t ss_request_find(const struct ss_request *r, const char *flag);
 /* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
  * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
+/* Adds what a launch script left to say to the hint of a refusal. */
+void ss_request_blame(const struct ss_request *r, struct ss_error *err);
 /* Writes the words from index `first` on as one line for people and shells, cut to `size` bytes with the final 0. Returns buf. */
 char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
 /* Does so with n words. */
