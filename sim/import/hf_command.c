@@ -13,7 +13,7 @@ static void add_machine(struct ss_hf *x, const struct ss_command *c)
 {
     struct ss_reading *r = &x->r;
 
-    if (r->rc || !c || !x->kind->alone || c->nodes > 1 || r->nodes > 1 || c->script != c->first)
+    if (r->rc || !c || !x->kind->alone || c->nodes > 1 || (r->nodes && !c->nodes) || c->script != c->first)
         return;
     if (!c->nodes)
         ss_reading_flag(r, NULL, "--nodes", "1");
