@@ -55,6 +55,18 @@ static int named_at(const struct ss_words *words, const char *name)
     return 0;
 }
 
+/* A file of hosts has any name; configurations have these. */
+static int is_hosts(const char *name)
+{
+    static const char *const others[] = {".json", ".yaml", ".yml", ".toml"};
+    size_t n = strlen(name);
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
+        if (n > strlen(others[i]) && !strcmp(name + n - strlen(others[i]), others[i]))
+            return 0;
+    return 1;
+}
+
 int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
                     const struct ss_call *launcher)
 {
@@ -68,6 +80,8 @@ int ss_launch_files(struct ss_words *out, const char *script, const struct ss_ca
             rc = add(out, c->word[0], c->word[1], line, 0);
         else if (n > 5 && !strcmp(c->word[0] + n - 5, ".json")) /* whose lines mean nothing */
             rc = add(out, c->word[0], c->word[1], named_at(out, c->word[0]), 1);
+        else if (n && is_hosts(c->word[0]))
+            rc = add(out, c->word[0], c->word[1], 1, 0);
     }
     return rc;
 }

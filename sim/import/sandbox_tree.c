@@ -25,10 +25,11 @@ static const char changers[] = "chmod cp ln mv rm rmdir split touch";
 static const char launchers[] =
     "torchrun dlrover-run deepspeed accelerate colossalai python python2 python3 python3.8 "
     "python3.9 python3.10 python3.11 python3.12 python3.13 "
-    "llamafactory-cli axolotl swift megatron nemo nemorun";
+    "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
 static const char runners[] =
-    "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "
+    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub kubectl numactl nsys "
+    "ncu timeout "
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
 /* They run their last words on other machines, as one text of a shell. */
@@ -44,12 +45,19 @@ static const char remotes[] = "ssh pdsh clush";
 static const char launcher_text[] =
     HEAD "case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|python*' ')\n"
          "  export PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH}\n"
-         "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n" RECORD
+         "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n"
+         /* variables that count: as a runner of its own */
+         "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES PET_NNODES "
+         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE; do\n"
+         "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+         "if ((${#own[@]} > 1)); then\n" RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+         "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
          "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
          "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
-         "for word in \"$@\"; do\n"
-         "  file=${word#*=}\n"
-         "  case $file in *.json|*.yaml|*.yml|*.toml|*host*) ;; *) continue;; esac\n"
+         "last=; for word in \"$@\" --hostfile \"${STEPSIM_HOSTS-}\"; do\n"
+         "  file=${word#*=} before=$last last=$word\n"
+         "  case \"$before $word\" in *.json|*.yaml|*.yml|*.toml|*host*|*'-H '*|*'machinefile '*) ;; *) "
+         "continue;; esac\n"
          "  [ -f \"$file\" ] || continue\n"
          "  text=; IFS= read -r -d '' -n 65536 text < \"$file\"\n" RECORD
          "  printf '%s\\0%s\\0' \"$file\" \"$text\" > $at/file\n"
@@ -62,15 +70,18 @@ static const char runner_text[] = HEAD RECORD
     /* values that may be called as a program is, the environment "env", the partition "test", or are files */
     "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
     "*' --hostfile'|*' -hostfile'|*' --machinefile'|*' -machinefile'|'mpiexec -f'|'mpirun -f'|"
-    "*' --partition'|*' --job-name'|*' --account'|*' --qos') own+=(\"$1\"); shift; own+=(\"${1-}\"); shift; "
+    "*' --partition'|*' --job-name'|*' --account'|*' --qos'|'kubectl -'[nc])\n"
+    "  case $1 in *hostfile|*machinefile|-f) export STEPSIM_HOSTS=${2-};; esac; own+=(\"$1\"); shift; "
+    "own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
-    "  case $1 in -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
+    "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
     "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
-    "(($#)) || exit 0\n"
+    "(($#)) || [ \"$own\" = bsub ] || exit 0\n" /* whose script is on stdin */
+    "(($#)) || set -- bash\n"
     "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
     "/\"$name\" \"$@\"; }\n"
     "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
@@ -134,7 +145,16 @@ static const char start_text[] =
     "command_not_found_handle() {\n"
     "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
     "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
-    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/nothing; return 0; }\n"
+    /* its output is used: a command around it captures it, or it goes to a configuration */
+    "local kind=nothing name\n"
+    "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && for name in \"$1\" \"${FUNCNAME[@]:1}\"; do\n"
+    "case $STEPSIM_OUTER in *\"$name\"*) kind=used;; esac; done\n"
+    "name=$BASHPID; case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n"
+    "*.json|*.y*ml|*.toml|*.env|*.sh|*.args) kind=used;; esac\n"
+    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; return 0; }\n"
+    /* the last command that captures what programs write, and the shell in which it does */
+    "stepsim_outer() { case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_OUTER=$1 STEPSIM_LEVEL=$BASH_SUBSHELL;; *)\n"
+    "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) || unset STEPSIM_LEVEL;; esac; return 0; }\n"
     "cd() { builtin cd \"$@\" 2>/dev/null && return; eval \"local to=\\${$#-}\"\n"
     "case $to in ''|-) return 0;; esac\n"
     "@R" SS_SANDBOX_REAL "/mkdir -p -- \"$to\" 2>/dev/null\n"
@@ -145,7 +165,8 @@ static const char start_text[] =
     "source() { if [ -r \"${1-}\" ]; then builtin source \"$@\"; else command_not_found_handle "
     "\"${1-source}\"; fi; }\n"
     ".() { source \"$@\"; }\n"
-    "trap 'builtin set +eu +o pipefail; stepsim_folder \"$BASH_COMMAND\"' DEBUG; set -T\n"; /* last: it calls them */
+    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; stepsim_folder \"$BASH_COMMAND\"' "
+    "DEBUG; set -T\n"; /* last: it calls them */
 
 static const struct {
     const char *names, *text;
@@ -220,6 +241,15 @@ static int find_program(const char *name, size_t len, char path[4096])
             return 1;
     }
     return 0;
+}
+
+int ss_sandbox_is_tool(const char *name, size_t n)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    return n < sizeof word &&
+           (ss_has_word(tools, word) || ss_has_word(changers, word) || !strcmp(word, "bash"));
 }
 
 int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode)
