@@ -241,9 +241,9 @@ def words_of(c, mixture):
         words += ["--pipeline-model-parallel-layout", layout_text(value(c, "model.pipeline_model_parallel_layout"))]
     if value(c, "model.mtp_num_layers"):
         words += ["--mtp-num-layers", str(value(c, "model.mtp_num_layers"))]
-    words += ["--sequence-parallel"] if value(c, "model.sequence_parallel") is True else []
+    words.append("--sequence-parallel")  # overrides.py and perf_recipes: wherever tensor ranks are more than 1
     words += recompute_words(c)
-    if value(c, "model.cpu_offloading_num_layers"):
+    if value(c, "model.cpu_offloading") and value(c, "model.cpu_offloading_num_layers"):
         words += ["--cpu-offloading", "--cpu-offloading-num-layers", str(value(c, "model.cpu_offloading_num_layers"))]
     if value(c, "model.fine_grained_activation_offloading"):
         words += ["--fine-grained-activation-offloading", "--offload-modules"] + listed(value(c, "model.offload_modules"))

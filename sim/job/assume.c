@@ -88,20 +88,6 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, s
     return rc ? rc : add_place(out, whence, err);
 }
 
-static int copy_words(const struct ss_request *from, struct ss_request *to, struct ss_error *err)
-{
-    int rc = SS_OK, place = -1;
-
-    for (size_t i = 0; i < from->n && !rc; i++) {
-        if (from->word[i].place != place)
-            rc = ss_request_add_place(to, from->place[from->word[i].place].file, err);
-        place = from->word[i].place;
-        SS_THEN(rc, ss_request_add(to, from->word[i].text, from->word[i].line, err));
-    }
-    to->edited = from->edited;
-    return rc;
-}
-
 static int add_defaults(const struct ss_assume *a, struct ss_request *out, struct ss_error *err)
 {
     int rc = ss_request_add_place(out, NULL, err);
@@ -125,9 +111,7 @@ int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss
     rc = add_defaults(a, out, err);
     if (!rc && asked->recipe != SS_RECIPE_NONE)
         rc = add_recipe(a, asked, out, err);
-    SS_THEN(rc, copy_words(a->said, out, err));
-    SS_THEN(rc, ss_notes_add_all(&out->notes, &a->said->notes));
-    SS_THEN(rc, ss_notes_add_all(&out->ignored, &a->said->ignored));
+    SS_THEN(rc, ss_request_append(out, a->said, err));
     if (rc)
         ss_request_free(out);
     return rc;

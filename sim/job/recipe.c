@@ -244,10 +244,12 @@ static int add_sizes(const struct ss_csv *csv, int row, const struct ss_recipe_k
     static const char *const flags[][2] = {
         {"tp", "--tp"}, {"pp", "--pp"}, {"cp", "--cp"}, {"vp", "--vp"}, {"ep", "--ep"}};
     int gpus = whole_number(csv, row, "gpus"), rc = SS_OK;
+    int has_stages =
+        strstr(field(csv, row, "words"), "--pipeline-model-parallel-layout") != NULL; /* virtual ones, too */
     double scale = gpus > 0 && key->gpus > 0 ? (double)key->gpus / gpus : 1;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(flags) && !rc; i++)
-        if (strcmp(flags[i][0], "vp") || whole_number(csv, row, "vp") > 1)
+        if (strcmp(flags[i][0], "vp") || (whole_number(csv, row, "vp") > 1 && !has_stages))
             rc = add_size(csv, row, flags[i][0], flags[i][1], whole_number(csv, row, flags[i][0]), said, out,
                           err);
     SS_THEN(rc, add_size(csv, row, "mbs", "--mbs", whole_number(csv, row, "mbs"), said, out, err));
@@ -261,13 +263,14 @@ static int copy_words(const struct ss_request *from, const struct ss_csv *csv, i
                       struct ss_request *out, struct ss_error *err)
 {
     int same = whole || (key->pp == whole_number(csv, row, "pp") && key->vp == whole_number(csv, row, "vp"));
+    int alone = (whole ? whole_number(csv, row, "tp") : key->tp) <= 1; /* no tensor ranks */
     int rc = SS_OK;
 
     for (size_t i = 0, n; i < from->n && !rc; i += n) {
         const char *flag = from->word[i].text;
         n = ss_request_span(from, i);
         if (is_said(said, flag) || (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
-            (!strcmp(flag, "--sequence-parallel") && key->tp == 1 && !whole))
+            (alone && !strcmp(flag, "--tp-comm-overlap")))
             continue;
         for (size_t k = 0; k < n && !rc; k++)
             rc = ss_request_add(out, from->word[i + k].text, ss_csv_line(csv, (size_t)row), err);

@@ -71,22 +71,28 @@ static int copy_place(struct ss_request *to, const struct ss_request_place *plac
     return place->whence && !copy->whence ? ss_nomem(err) : SS_OK;
 }
 
-int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)
+int ss_request_append(struct ss_request *to, const struct ss_request *r, struct ss_error *err)
 {
     int rc = SS_OK, place = -1;
 
-    ss_request_init(copy);
     for (size_t i = 0; i < r->n && !rc; i++) {
         for (; place < r->word[i].place && !rc; place++)
-            rc = copy_place(copy, &r->place[place + 1], err);
-        SS_THEN(rc, ss_request_add(copy, r->word[i].text, r->word[i].line, err));
+            rc = copy_place(to, &r->place[place + 1], err);
+        SS_THEN(rc, ss_request_add(to, r->word[i].text, r->word[i].line, err));
     }
     for (place++; place < r->nplaces && !rc; place++)
-        rc = copy_place(copy, &r->place[place], err);
-    copy->edited = r->edited;
-    SS_THEN(rc, ss_notes_add_all(&copy->notes, &r->notes));
-    SS_THEN(rc, ss_notes_add_all(&copy->ignored, &r->ignored));
-    SS_THEN(rc, ss_notes_add_all(&copy->behind, &r->behind));
+        rc = copy_place(to, &r->place[place], err);
+    to->edited = r->edited;
+    SS_THEN(rc, ss_notes_add_all(&to->notes, &r->notes));
+    SS_THEN(rc, ss_notes_add_all(&to->ignored, &r->ignored));
+    SS_THEN(rc, ss_notes_add_all(&to->behind, &r->behind));
+    return rc;
+}
+
+int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct ss_error *err)
+{
+    ss_request_init(copy);
+    int rc = ss_request_append(copy, r, err);
     if (rc)
         ss_request_free(copy);
     return rc;

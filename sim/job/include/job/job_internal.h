@@ -43,6 +43,9 @@ int ss_faults_add(struct ss_faults *f, const struct ss_request *r, size_t i, con
 /* Makes *err of the errors that were kept, or of *why where there is none but `rc`; returns its code. */
 int ss_faults_end(struct ss_faults *f, int rc, const struct ss_error *why, struct ss_error *err);
 
+/* Adds the places, words and notes of a request behind those of *to. Error: SS_ERR_NOMEM. */
+int ss_request_append(struct ss_request *to, const struct ss_request *r, struct ss_error *err);
+
 /* What is known where words leave something open. */
 struct ss_assume {
     const struct ss_request *said;
