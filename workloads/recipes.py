@@ -23,6 +23,8 @@ import sys
 import tarfile
 import tempfile
 
+import yaml
+
 # Release of the framework: the stack of stepsim, and the tag whose configuration files it ships.
 RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-26.02", "v0.3.0"),
             ("megatron-bridge-26.02.01", "v0.3.1"), ("megatron-bridge-26.04", "v0.4.0"), ("megatron-bridge-26.04.01", "v0.4.1"),
@@ -302,6 +304,35 @@ def scripts(root, tag):
                                               f"NVIDIA-NeMo/Megatron-Bridge@{tag} {function} {precision} {variant}")
 
 
+def matrices(root, tag):
+    """v0.1.0rc4: a YAML file a model, with a matrix of cards, GPUs and precisions; what run_script.py sets beside it stands here."""
+    words = {"deepseek_v3": ["--mtp-num-layers", "1"]}
+    for folder, _, files in sorted(os.walk(os.path.join(root, "scripts/performance/configs"))):
+        for file in sorted(f for f in files if f.endswith("_llm_pretrain.yaml")):
+            with open(os.path.join(folder, file), encoding="utf-8") as text:
+                whole = yaml.safe_load(text)
+            model, matrix, cfg = file[:-len("_llm_pretrain.yaml")], whole["perf_matrix"], whole["ConfigContainer"]["model"]
+            for card, gpus, precision, case in ((c, g, p, {**v["common"], **(v[p] or {})}) for c, of in matrix.items() for g, v in of.items()
+                                                for p in v if p != "common" and c in CARDS):
+                h100 = card == "h100"
+                more = list(words.get(model, []))
+                if model == "deepseek_v3":
+                    more += (["--pipeline-model-parallel-layout", "Et|(tt|)*30mL"] if h100 else []) + ["--recompute-granularity", "selective", "--recompute-modules", "mla_up_proj"]
+                    more += (["mlp", "--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep", "--overlap-moe-expert-parallel-comm", "--delay-wgrad-compute"] if h100 else [])
+                more += ["--sequence-parallel", "--tp-comm-overlap"] if model != "deepseek_v3" else ["--sequence-parallel"]
+                if case.get("ep") and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
+                    more += ["--moe-expert-capacity-factor", "1.0", "--moe-pad-expert-input-to-capacity", "--moe-token-dispatcher-type", "alltoall"]
+                more += ["--moe-router-fusion"] if cfg.get("moe_router_fusion") else []
+                more += ["--cuda-graph-impl", "local"] if case.get("cuda_graphs") else []
+                more += ["--use-megatron-fsdp", "--data-parallel-sharding-strategy", "optim_grads_params"] if case.get("use_megatron_fsdp") or case.get("fsdp") else [
+                    "--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"]
+                more += ["--use-precision-aware-optimizer"] if precision == "bf16" else []
+                sizes = {c: case.get(k) or 1 for c, k in (("tp", "tp"), ("pp", "pp"), ("cp", "cp"), ("vp", "vp"), ("mbs", "mbs"), ("gbs", "gbs"))}
+                yield {"model": MODELS[model], "gpu": card.upper(), "precision": {"fp8_ss": "fp8_block"}.get(precision, PRECISIONS.get(precision)),
+                       "gpus": gpus.split("_")[-1], **sizes, "ep": case.get("ep") or "", "etp": case.get("etp") or "", "seq": case["seq_length"],
+                       "words": " ".join(more), "source": f"NVIDIA-NeMo/Megatron-Bridge@{tag} {file} and run_script.py"}
+
+
 def base_config(module, function, model, card, precision, variant):
     """The workload's sizes, by the names that the release gives them; None: it has none for this precision."""
     package = module.rpartition(".")[0]
@@ -346,7 +377,7 @@ def release(folder, tag):
         dataclasses.fields = lambda of: () if isinstance(of, (Recorder, Meta)) else fields(of)
         flat = os.path.isdir(os.path.join(root, "src/megatron/bridge/perf_recipes"))
         out = csv.DictWriter(sys.stdout, COLUMNS, extrasaction="ignore", lineterminator="\n")
-        out.writerows((perf_recipes if flat else scripts)(root, tag))
+        out.writerows((perf_recipes if flat else matrices if tag == "v0.1.0rc4" else scripts)(root, tag))
 
 
 def merged(rows):
@@ -371,8 +402,6 @@ def main():
         return release(given.megatron_bridge, given.tag)
     rows = []
     for stack, tag in RELEASES:
-        if tag == "v0.1.0rc4":  # its recipes are YAML: rows of recipes-other.csv
-            continue
         text = subprocess.run([sys.executable, __file__, "--megatron-bridge", given.megatron_bridge, "--tag", tag], check=True,
                               capture_output=True, text=True).stdout
         rows += [{**row, "stack": stack} for row in csv.DictReader(io.StringIO(text), COLUMNS)]

@@ -46,6 +46,9 @@ static int add_places(struct ss_request *r, const json_t *inputs, const char *fi
         rc = ss_request_add_place(r, json_string_value(json_object_get(place, "file")), err);
         if (!rc)
             r->place[r->nplaces - 1].program = json_is_true(json_object_get(place, "program"));
+        const char *whence = json_string_value(json_object_get(place, "whence"));
+        if (!rc && whence && !(r->place[r->nplaces - 1].whence = strdup(whence)))
+            rc = ss_nomem(err);
         SS_THEN(rc, add_words(r, json_object_get(place, "words"), file, err));
     }
     if (rc)

@@ -6,6 +6,7 @@
 #include "base/csv.h"
 #include "import/import.h"
 #include "import/table_internal.h"
+#include "job/recipe.h"
 #include "model/model_internal.h"
 
 /* ---- the model: what its name says, beside the columns ---- */
@@ -185,71 +186,66 @@ static int layout_of(const struct ss_table_row *r, char *out, size_t size)
     return 1;
 }
 
-/*
- * Recipes: what a release sets for a model beside what a table of runs says (workloads/recipes.csv, each row with its
- * source). Published tables leave it out. A recipe stands in for one column: a row whose recompute is "unknown", or which does not say
- * whether the collectives of its tensor ranks, or of data parallelism, overlap, takes its words, which its own beat.
- */
+/* ---- the recipe of the release, which published tables leave out (job/recipe.h) ---- */
 
-/* Whether an empty field, or the same text, stands in the recipe. */
-static int agrees(const struct ss_csv *csv, size_t i, const char *column, const char *value)
+static int virtual_stages_of(const struct ss_table_row *r)
 {
-    const char *field = ss_csv_field(csv, i, ss_csv_column(csv, column));
+    int layers = number_of(r, "num_layers", r->known ? r->named.num_layers : 0), pp = number_of(r, "pp", 1);
+    int each = number_of(r, "layers_per_virtual_stage", 0);
 
-    return !field[0] || !strcmp(field, value);
+    return each > 0 && pp > 0 ? (layers + pp * each - 1) / (pp * each) : 1;
 }
 
-static int is_of(const struct ss_table_row *r, const struct ss_csv *csv, size_t i, const char *column)
+/* What the row says, which beats a recipe: its flags, and how its optimizer is sharded. */
+static int read_flags(const struct ss_table_row *r, struct ss_request *out)
 {
-    static const char *const same[] = {"model", "gpu", "precision", "ep"};
-    const char *stack = ss_csv_field(csv, i, ss_csv_column(csv, "stack"));
-
-    if (strncmp(ss_table_field(r, "stack"), stack, strlen(stack)) != 0 || !agrees(csv, i, "column", column))
-        return 0;
-    for (size_t k = 0; k < SS_ARRAY_LEN(same); k++)
-        if (!agrees(csv, i, same[k], ss_table_field(r, same[k])))
-            return 0;
-    return 1;
-}
-
-static int add_recipe_words(const struct ss_table_row *r, const struct ss_csv *csv, size_t i,
-                            struct ss_request *out)
-{
-    const char *field = ss_csv_field(csv, i, ss_csv_column(csv, "words"));
+    const char *text = ss_table_field(r, "flags");
     struct ss_words words = {0};
-    int line = ss_csv_line(csv, i);
-    int rc = ss_args_read(&words, field, strlen(field), ss_csv_file(csv), r->err);
+    int rc = ss_args_read(&words, text, strlen(text), "", r->err);
 
-    SS_THEN(rc, ss_request_add_place(out, ss_csv_file(csv), r->err));
     for (size_t k = 0; k < words.n && !rc; k++)
-        rc = ss_request_add(out, words.w[k].text, line, r->err);
+        rc = ss_request_add(out, words.w[k].text, 0, r->err);
     ss_words_free(&words);
+    if (!rc && ss_table_is(r, "optimizer", "distributed")) /* and no FSDP */
+        rc = ss_request_add(out, "--use-distributed-optimizer", 0, r->err);
     return rc;
 }
 
-/* The words of the first recipe that stands in for this column. */
-static int add_first(const struct ss_table_row *r, const struct ss_csv *csv, const char *column,
-                     struct ss_request *out)
+/* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else those of
+ * overlaps that the row leaves open. */
+static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, const char *only, int exact,
+                       struct ss_request *out)
 {
-    for (size_t i = 0; i < ss_csv_rows(csv); i++)
-        if (is_of(r, csv, i, column))
-            return add_recipe_words(r, csv, i, out);
-    return SS_OK;
+    const struct ss_recipe_key key = {.stack = ss_table_field(r, "stack"),
+                                      .model = ss_table_field(r, "model"),
+                                      .card = ss_table_field(r, "gpu"),
+                                      .precision = ss_table_field(r, "precision"),
+                                      .gpus = number_of(r, "nodes", 0) * number_of(r, "gpus_per_node", 0),
+                                      .tp = number_of(r, "tp", 1),
+                                      .pp = number_of(r, "pp", 1),
+                                      .cp = number_of(r, "cp", 1),
+                                      .ep = number_of(r, "ep", 1),
+                                      .vp = virtual_stages_of(r),
+                                      .mbs = number_of(r, "micro_batch", 0),
+                                      .gbs = number_of(r, "global_batch", 0)};
+    int row = ss_recipe_nearest(csv, &key, exact, NULL, 0);
+    struct ss_request said;
+
+    if (row < 0)
+        return SS_OK;
+    ss_request_init(&said);
+    int rc = read_flags(r, &said);
+    SS_THEN(rc,
+            ss_recipe_add(csv, row, &key, &(struct ss_recipe_use){.said = &said, .only = only}, out, r->err));
+    ss_request_free(&said);
+    return rc;
 }
 
-/* Adds the words of the release's recipe, in a place of their own, where the row leaves recompute unknown, or open whether
- * collectives of its tensor ranks overlap. */
 static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
 {
-    const struct {
-        const char *column;
-        int open;
-    } columns[] = {
-        {"recompute", ss_table_is(r, "recompute", "unknown")},
-        {"tp_comm_overlap",
-         ss_table_is(r, "tp_comm_overlap", "") && !ss_table_is(r, "tp", "1") && !ss_table_is(r, "tp", "")},
-        {"grad_param_overlap", ss_table_is(r, "grad_param_overlap", "")},
-    };
+    int unknown = ss_table_is(r, "recompute", "unknown");
+    int tp = ss_table_is(r, "tp_comm_overlap", "") && number_of(r, "tp", 1) > 1;
+    int dp = ss_table_is(r, "grad_param_overlap", "");
     char path[4096];
     struct ss_csv *csv;
 
@@ -257,9 +253,14 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
     SS_THEN(rc, ss_csv_load(path, &csv, r->err));
     if (rc)
         return rc;
-    for (size_t i = 0; i < SS_ARRAY_LEN(columns) && !rc; i++)
-        if (columns[i].open)
-            rc = add_first(r, csv, columns[i].column, out);
+    if (unknown)
+        rc = add_nearest(r, csv, NULL, 0, out);
+    if (tp && !unknown)
+        rc = add_nearest(r, csv, "--tp-comm-overlap", 1, out);
+    if (dp)
+        SS_THEN(rc, add_nearest(r, csv,
+                                "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather", 1,
+                                out));
     ss_csv_free(csv);
     return rc;
 }

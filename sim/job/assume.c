@@ -81,7 +81,8 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, s
     row = ss_recipe_nearest(recipes, &key, 0, differs, sizeof differs);
     if (row < 0)
         return SS_OK;
-    rc = ss_recipe_add(recipes, row, &key, a->said, !layout, out, err);
+    rc = ss_recipe_add(recipes, row, &key, &(struct ss_recipe_use){.said = a->said, .whole = !layout}, out,
+                       err);
     snprintf(whence, sizeof whence, "recipe %.300s%s%s%s",
              ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "source")),
              differs[0] ? " (nearest: " : "", differs, differs[0] ? ")" : "");
@@ -93,10 +94,6 @@ static int add_defaults(const struct ss_assume *a, struct ss_request *out, struc
     int rc = ss_request_add_place(out, NULL, err);
 
     SS_THEN(rc, add_place(out, "default", err));
-    if (!rc && ss_request_find(a->said, "--stack") == a->said->n) {
-        rc = ss_request_add(out, "--stack", 0, err);
-        SS_THEN(rc, ss_request_add(out, SS_DEFAULT_STACK, 0, err));
-    }
     if (!rc && !gives_precision(a->said))
         rc = ss_request_add(out, "--bf16", 0, err);
     return rc;

@@ -9,20 +9,30 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 
-/* Flags that say one thing together: a job that gives one of them takes none of a recipe's. */
-static const char *const things[] = {
-    "--pipeline-model-parallel-layout --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers "
-    "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
-    "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers --recompute "
-    "--recompute-activations",
-    "--cuda-graph-impl --cuda-graph-scope --enable-cuda-graph --external-cuda-graph",
-    "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms --moe-deepep-num-sms "
-    "--moe-enable-deepep",
-    "--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules",
-    "--use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2 --fsdp "
-    "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-    "--use-precision-aware-optimizer --exp-avg-dtype --exp-avg-sq-dtype --main-grads-dtype --optimizer",
-    "--moe-router-load-balancing-type --moe-router-force-load-balancing --moe-load"};
+/* What a job that gives one of the flags `said` says itself: it takes none of a recipe's `parts`. */
+static const struct {
+    const char *said, *parts;
+} things[] = {
+    {"--pipeline-model-parallel-layout --decoder-first-pipeline-num-layers "
+     "--decoder-last-pipeline-num-layers "
+     "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+     "--pipeline-model-parallel-layout"},
+    {"--recompute-granularity --recompute --recompute-activations",
+     "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
+    {"--cuda-graph-impl --enable-cuda-graph --external-cuda-graph", "--cuda-graph-impl --cuda-graph-scope"},
+    {"--moe-token-dispatcher-type --moe-enable-deepep",
+     "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms"},
+    {"--moe-flex-dispatcher-backend", "--moe-hybridep-num-sms"},
+    {"--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules",
+     "--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules"},
+    {"--use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2 --fsdp "
+     "--use-distributed-optimizer",
+     "--use-megatron-fsdp --data-parallel-sharding-strategy --use-distributed-optimizer "
+     "--overlap-grad-reduce "
+     "--overlap-param-gather"},
+    {"--use-precision-aware-optimizer --optimizer",
+     "--use-precision-aware-optimizer --exp-avg-dtype --exp-avg-sq-dtype"},
+    {"--moe-router-load-balancing-type --moe-load", "--moe-router-force-load-balancing"}};
 #define LAYOUT_FLAGS                                                                                         \
     "--tp --pp --cp --ep --vp --num-layers-per-virtual-pipeline-stage "                                      \
     "--num-virtual-stages-per-pipeline-rank "
@@ -218,8 +228,8 @@ static int is_said(const struct ss_request *said, const char *flag)
     if (ss_request_find(said, flag) < said->n)
         return 1;
     for (size_t i = 0; i < SS_ARRAY_LEN(things); i++)
-        if (is_in(things[i], flag))
-            return gives_any(said, things[i]);
+        if (is_in(things[i].parts, flag) && gives_any(said, things[i].said))
+            return 1;
     return 0;
 }
 
@@ -259,9 +269,11 @@ static int add_sizes(const struct ss_csv *csv, int row, const struct ss_recipe_k
 }
 
 static int copy_words(const struct ss_request *from, const struct ss_csv *csv, int row,
-                      const struct ss_recipe_key *key, const struct ss_request *said, int whole,
+                      const struct ss_recipe_key *key, const struct ss_recipe_use *use,
                       struct ss_request *out, struct ss_error *err)
 {
+    const int whole = use->whole;
+
     int same = whole || (key->pp == whole_number(csv, row, "pp") && key->vp == whole_number(csv, row, "vp"));
     int alone = (whole ? whole_number(csv, row, "tp") : key->tp) <= 1; /* no tensor ranks */
     int rc = SS_OK;
@@ -269,7 +281,8 @@ static int copy_words(const struct ss_request *from, const struct ss_csv *csv, i
     for (size_t i = 0, n; i < from->n && !rc; i += n) {
         const char *flag = from->word[i].text;
         n = ss_request_span(from, i);
-        if (is_said(said, flag) || (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
+        if ((use->only ? !is_in(use->only, flag) : is_said(use->said, flag)) ||
+            (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
             (alone && !strcmp(flag, "--tp-comm-overlap")))
             continue;
         for (size_t k = 0; k < n && !rc; k++)
@@ -279,11 +292,11 @@ static int copy_words(const struct ss_request *from, const struct ss_csv *csv, i
 }
 
 int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
-                  const struct ss_request *said, int whole, struct ss_request *out, struct ss_error *err)
+                  const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err)
 {
     const char *words = field(recipes, row, "words");
     struct ss_request from;
-    int rc = ss_request_add_place(out, ss_csv_file(recipes), err);
+    int rc = ss_request_add_place(out, "workloads/recipes.csv", err);
 
     ss_request_init(&from);
     for (const char *p = words + strspn(words, " "); *p && !rc; p += strspn(p, " ")) {
@@ -292,11 +305,15 @@ int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_
         p += strcspn(p, " ");
         rc = ss_request_add(&from, word, 0, err);
     }
-    SS_THEN(rc, copy_words(&from, recipes, row, key, said, whole, out, err));
-    SS_THEN(rc, add_size(recipes, row, "etp", "--etp", whole_number(recipes, row, "etp"), said, out, err));
-    SS_THEN(rc, add_size(recipes, row, "seq", "--seq", whole_number(recipes, row, "seq"), said, out, err));
-    if (whole)
-        SS_THEN(rc, add_sizes(recipes, row, key, said, out, err));
+    SS_THEN(rc, copy_words(&from, recipes, row, key, use, out, err));
+    if (!use->only) {
+        SS_THEN(rc, add_size(recipes, row, "etp", "--etp", whole_number(recipes, row, "etp"), use->said, out,
+                             err));
+        SS_THEN(rc, add_size(recipes, row, "seq", "--seq", whole_number(recipes, row, "seq"), use->said, out,
+                             err));
+    }
+    if (use->whole)
+        SS_THEN(rc, add_sizes(recipes, row, key, use->said, out, err));
     ss_request_free(&from);
     return rc;
 }

@@ -58,6 +58,22 @@ static int resolve(struct whole *w, struct ss_error *err)
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
 
+/* Reads words, but for those that take others away, which may be assumed ones. */
+static int read_said(const struct ss_request *r, struct ss_asked *asked)
+{
+    struct ss_request copy;
+    int rc = ss_request_copy(r, &copy, NULL);
+
+    ss_asked_init(asked);
+    if (rc)
+        return rc;
+    ss_request_drop(&copy, "--without");
+    rc = ss_request_resolve(&copy, NULL, NULL);
+    SS_THEN(rc, ss_asked_parse(asked, &copy, NULL, NULL, NULL));
+    ss_request_free(&copy);
+    return rc;
+}
+
 /* Puts what the words leave open in front of them. */
 static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
@@ -66,10 +82,9 @@ static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_platform *platform;
     struct ss_stack *stack;
 
-    ss_asked_init(&asked);
-    int rc = ss_asked_parse(&asked, &w->request, NULL, NULL, err);
-    if (rc || !ss_assume_applies(&w->request, &asked))
-        return rc;
+    int rc = read_said(&w->request, &asked);
+    if (rc || !ss_assume_applies(&w->request, &asked)) /* what is wrong is told when all words are read */
+        return rc == SS_ERR_NOMEM ? ss_nomem(err) : SS_OK;
     rc = ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err);
     if (rc)
         return rc;

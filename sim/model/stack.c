@@ -9,7 +9,7 @@
 #include "model/stack_internal.h"
 #include "stepsim/params.h"
 
-#define MAX_BASES 8
+#define MAX_BASES 12
 #define FOLDER "workloads/stacks"
 
 static int of_stack(int prop)

@@ -4,6 +4,7 @@
 
 #include "report/common.h"
 #include "report/html/parts.h"
+#include "stepsim/request.h"
 
 static void section(const struct ss_page *page, const char *id, const char *title)
 {
@@ -109,6 +110,24 @@ static void names(const struct ss_page *page, const struct ss_notes *list, const
     fputs("</p>\n", page->out);
 }
 
+static int all_assumed(const struct ss_page *page)
+{
+    const struct ss_request *r = page->options ? page->options->request : NULL;
+    struct ss_notes list = {0};
+    struct ss_assumption a;
+    int rc = SS_OK;
+
+    for (size_t at = 0; r && !rc && ss_request_assumption(r, &at, &a);)
+        rc = ss_notes_add(&list, "%s %s (%s)", a.flag, a.value, a.whence);
+    if (list.n) {
+        section(page, "assumed", "Assumed");
+        fputs("<p class=\"lead\">Nobody said otherwise.</p>\n", page->out);
+        notes(page, &list, "None.");
+    }
+    ss_notes_free(&list);
+    return rc;
+}
+
 static int all_notes(const struct ss_page *page)
 {
     static const struct ss_report_options none = {.wall_s = -1};
@@ -117,6 +136,9 @@ static int all_notes(const struct ss_page *page)
 
     if (!page->run)
         return SS_OK;
+    rc = all_assumed(page);
+    if (rc)
+        return rc;
     section(page, "warnings", "Warnings");
     rc = ss_report_warnings(page->run, page->options ? page->options : &none, &list);
     notes(page, &list, "None.");

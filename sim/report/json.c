@@ -3,6 +3,7 @@
 #include "report/json.h"
 
 #include "report/common.h"
+#include "stepsim/request.h"
 
 static json_t *stage_memory(const void *stage)
 {
@@ -134,12 +135,23 @@ static json_t *smallest_object(const struct ss_smallest *s)
                    : json_null();
 }
 
+static json_t *assumed_array(const struct ss_request *r)
+{
+    json_t *list = json_array();
+    struct ss_assumption a;
+
+    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);)
+        json_array_append_new(
+            list, SS_OBJECT(SS_KEY("what", a.flag), SS_KEY("value", a.value), SS_KEY("whence", a.whence)));
+    return list;
+}
+
 static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
 {
     struct ss_notes notes;
     int rc = ss_report_warnings(run, opt, &notes);
 
-    SS_PUT(o, SS_KEY("warnings", ss_json_notes(&notes)));
+    SS_PUT(o, SS_KEY("assumed", assumed_array(opt->request)), SS_KEY("warnings", ss_json_notes(&notes)));
     ss_notes_free(&notes);
     if (rc)
         return rc;

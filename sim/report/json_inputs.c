@@ -98,6 +98,7 @@ static json_t *request_array(const struct ss_request *r)
         }
         ss_json_append(places, SS_OBJECT(SS_KEY_IF(r->place[p].file, "file", r->place[p].file),
                                          SS_KEY_IF(r->place[p].program, "program", (bool)true),
+                                         SS_KEY_IF(r->place[p].whence, "whence", r->place[p].whence),
                                          SS_KEY("words", words)));
     }
     return places;

@@ -319,6 +319,29 @@ static int names(const char *title, const struct ss_notes *ignored, FILE *out)
     return rc;
 }
 
+void ss_text_assumed(const struct ss_request *r, FILE *out)
+{
+    struct ss_assumption a;
+    const char *whence = NULL;
+    struct ss_notes lines = {0};
+    char line[4096] = "";
+
+    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
+        if (whence && whence != a.whence) {
+            ss_note(&lines, "%s", line);
+            line[0] = 0;
+        }
+        if (!line[0])
+            snprintf(line, sizeof line, "%.1000s:", a.whence);
+        whence = a.whence;
+        ss_append(line, sizeof line, " %s%s%s", a.flag, a.value[0] ? " " : "", a.value);
+    }
+    if (line[0])
+        ss_note(&lines, "%s", line);
+    ss_text_notes("Assumed, for nobody said otherwise (--recipe none leaves recipes out)", &lines, 20, out);
+    ss_notes_free(&lines);
+}
+
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out)
 {
     int rc = names("Left out by --drop, whatever time and memory it takes", opt->dropped, out);
@@ -432,6 +455,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     timers(r, out);
     network(run, out);
     spread(&r->spread, out);
+    ss_text_assumed(opt->request, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     rc = ss_text_ignored(opt, out);

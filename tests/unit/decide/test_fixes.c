@@ -65,11 +65,11 @@ static void test_fits(void)
     CU_ASSERT_EQUAL(count(LLAMA "--mbs 4 --gbs 128", "", &found), 0);
 }
 
-/* Who forgot --bf16 is told so; who has it, or fp16, is not. */
+/* Who trains in fp32 is told of --bf16; who has it, or fp16, is not. */
 static void test_forgotten_precision(void)
 {
-    const char *fp32 =
-        "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --seq 4096 --mbs 1 --gbs 64";
+    const char *fp32 = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --seq 4096 --mbs 1 "
+                       "--gbs 64 --precision fp32";
 
     CU_ASSERT(is_told(fp32, "--bf16"));
     CU_ASSERT_FALSE(is_told(LLAMA "--mbs 16 --gbs 128", "--bf16"));

@@ -22,12 +22,16 @@ struct ss_recipe_key {
  * for all jobs. Returns the row, or -1 where there is none; `differs` gets in what it differs, "26.02 for 26.04, 256 GPUs for 128". */
 int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int exact, char *differs,
                       size_t size);
-/* Adds the words of a row in a place of their own, with the file and line of the row. Words of a thing of which `said` has any, as modules of
- * recompute where it gives another granularity, are left out, and so is the layout of stages where pipeline and virtual stages are not the
- * row's. `whole`: with the row's layout and batch, too, for `gpus` GPUs, where `said` gives none. Errors: SS_ERR_NOMEM, and SS_ERR_INPUT where
- * the row is damaged. */
+/* What of a row is taken. */
+struct ss_recipe_use {
+    const struct ss_request *said; /* what the job says: words of a thing of which it has any are left out */
+    const char *only;              /* flags that are taken, with blanks between; NULL: all */
+    int whole;                     /* 1: with layout and batch, as far as `said` gives none, for the GPUs of the key */
+};
+/* Adds the words of a row in a place of their own, with the file and line of the row. The layout of stages is left out where pipeline and
+ * virtual stages are not the row's. Errors: SS_ERR_NOMEM. */
 int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
-                  const struct ss_request *said, int whole, struct ss_request *out, struct ss_error *err);
+                  const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err);
 /* Whether a request gives a flag of the layout: tensor, pipeline, context, expert parallelism or virtual stages. */
 int ss_recipe_has_layout(const struct ss_request *r);
 

@@ -94,6 +94,15 @@ int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_e
 size_t ss_request_span(const struct ss_request *r, size_t i);
 /* Returns the index of the last word that gives this flag under any of its names; r->n where there is none. */
 size_t ss_request_find(const struct ss_request *r, const char *flag);
+/* A flag that nobody gave, and that no later place beats. */
+struct ss_assumption {
+    const char *flag;   /* "--recompute-modules" */
+    const char *value;  /* its values with blanks between, "" for none; lives in `text` */
+    const char *whence; /* as in struct ss_request_place */
+    char text[1024];
+};
+/* Finds the next one from the word at *at on, which 0 begins, and sets *at behind it. Returns 0 where there is none. */
+int ss_request_assumption(const struct ss_request *r, size_t *at, struct ss_assumption *out);
 /* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
  * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);

@@ -3,6 +3,7 @@
 #define SS_REPORT_TEXT_H
 
 #include "stepsim/report.h"
+#include "stepsim/request.h"
 
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                 struct ss_error *err);
@@ -19,6 +20,8 @@ void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
 /* What was left out, and what of a job has no effect, a paragraph each; nothing where there is none. SS_OK or SS_ERR_NOMEM. */
+/* Lists what nobody gave, with whence it is; nothing where all was given. `r` may be NULL. */
+void ss_text_assumed(const struct ss_request *r, FILE *out);
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out);
 /* MFU with half of the attention square, as causal kernels compute it: a share, 0 where there is no MFU. */
 double ss_text_causal_mfu(const struct ss_summary *u);
