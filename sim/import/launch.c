@@ -23,7 +23,7 @@ struct launch {
     int host_lines;   /* as in ss_launch_room */
     struct ss_words environment;
     struct ss_calls calls;
-    struct ss_notes made; /* files that were made, since the script stops without them */
+    struct ss_launch_made made;
     struct ss_notes *notes;
 };
 
@@ -189,7 +189,8 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
     out[0] = 0;
     for (size_t i = 0; i < x->calls.n; i++) {
         const struct ss_call *c = &x->calls.call[i];
-        if (c->kind == kind && c->n > 0 && c->word[0][0])
+        int is_kind = c->kind == kind || (kind == SS_CALL_NOTHING && c->kind == SS_CALL_MISSING);
+        if (is_kind && c->n > 0 && c->word[0][0])
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
     }
@@ -367,8 +368,10 @@ static void tell(struct launch *x, int jobs)
     list_calls(x, SS_CALL_NOTHING, list, sizeof list);
     if (list[0])
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
-    for (unsigned long i = 0; i < x->made.n; i++)
-        ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.text[i]);
+    for (unsigned long i = 0; i < x->made.files.n; i++)
+        ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
+    for (unsigned long i = 0; i < x->made.hidden.n; i++)
+        ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
     if (jobs > 1)
         ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
 }
@@ -440,7 +443,8 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);
-    ss_notes_free(&x.made);
+    ss_notes_free(&x.made.files);
+    ss_notes_free(&x.made.hidden);
     ss_calls_free(&x.calls);
     free(text);
     return rc;
