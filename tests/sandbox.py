@@ -66,7 +66,7 @@ class Machine:
             self.skipTest("no namespaces")
         self.top = tempfile.mkdtemp(prefix="stepsim-sandbox-", dir="/var/tmp")  # of the machine: memory covers /tmp
         self.folder, self.outside = os.path.join(self.top, "jobs"), os.path.join(self.top, "outside")
-        for path in (self.folder, self.outside, os.path.join(self.folder, "sub")):
+        for path in (self.folder, self.outside, os.path.join(self.folder, "sub"), os.path.join(self.folder, ".git")):
             os.mkdir(path)
             os.chmod(path, 0o777)
         os.chmod(self.top, 0o777)
@@ -87,7 +87,7 @@ class Machine:
         path = self.write("job.sh", "".join(line + "\n" for line in lines) + JOB)
         words = [*before, PROGRAM, "run", "--platform", "h100", "--engine", "native", "--brief", *["--trust"] * trust, "--launch", path]
         seen = walk(self.top)
-        r = subprocess.run(words, preexec_fn=self.become, capture_output=True, text=True, stdin=subprocess.DEVNULL, **more)
+        r = subprocess.run(words, preexec_fn=self.become, capture_output=True, text=True, stdin=subprocess.DEVNULL, **{"cwd": self.folder, **more})
         self.assertEqual(seen, walk(self.top))
         return r
 

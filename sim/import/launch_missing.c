@@ -120,6 +120,26 @@ static int examine(struct missing *m, const char *path, int sourced, const char 
     return refuse(m, real, file, line);
 }
 
+/* A relative name that the script's own folder has where the working folder has not: the script is run there, as its users do. */
+static int try_own_folder(struct missing *m, const char *name)
+{
+    char path[PATH_MAX];
+    const char *script = m->view->script;
+    int n = (int)(strrchr(script, '/') - script);
+    struct stat st;
+
+    if (name[0] == '/' || (!strncmp(m->view->work, script, (size_t)n) && !m->view->work[n]) ||
+        snprintf(path, sizeof path, "%.*s/%s", n, script, name) >= (int)sizeof path || stat(path, &st) ||
+        !S_ISREG(st.st_mode))
+        return 0;
+    char *folder = strndup(script, n ? (size_t)n : 1);
+    if (!folder)
+        return 0;
+    free(m->view->work);
+    m->view->work = folder;
+    return m->again = 1;
+}
+
 /* A name as a program told it: relative ones by every folder that the script was in. */
 static int examine_name(struct missing *m, const char *name)
 {
@@ -128,8 +148,10 @@ static int examine_name(struct missing *m, const char *name)
 
     if (name[0] == '/')
         return examine(m, name, 0, m->view->script, 0);
-    snprintf(path, sizeof path, "%s/%s", m->view->work, name);
-    rc = examine(m, path, 0, m->view->script, 0);
+    if (snprintf(path, sizeof path, "%s/%s", m->view->work, name) < (int)sizeof path)
+        rc = examine(m, path, 0, m->view->script, 0);
+    if (!rc && !m->again && try_own_folder(m, name))
+        return SS_OK;
     for (size_t i = 0; i < m->calls->n && !rc; i++) {
         const struct ss_call *c = &m->calls->call[i];
         if (c->kind == SS_CALL_FOLDER && c->n > 0 &&
@@ -187,6 +209,8 @@ int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct
         size_t above =
             calls->above && !strncmp(file, calls->above, strlen(calls->above)) ? strlen(calls->above) : 0;
         rc = examine(&m, c->word[1], 1, file + above, (int)line);
+        if (!rc && !m.again && try_own_folder(&m, c->word[0]))
+            return 1;
     }
     rc = rc ? rc : examine_output(&m);
     return rc ? rc : m.again;
