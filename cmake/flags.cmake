@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DIN=sim/job/megatron_flags.txt -DOUT=FILE.c -P flags.cmake
-# Writes the tables ss_flag_groups and ss_flags_elsewhere of job/flags.h; IN says of what.
+# Writes the tables ss_flag_groups, ss_flags_of_programs and ss_flags_elsewhere of job/flags.h; IN says of what.
 file(STRINGS ${IN} lines REGEX "^[^#]")
 set(end_of_table "\n{0, 0, NULL, NULL}};\n")
 set(text "/* Made by cmake/flags.cmake from ${IN}. */\n#include \"job/flags.h\"\nconst struct ss_flag_group ss_flag_groups[] = {")
@@ -11,12 +11,16 @@ foreach(line IN LISTS lines)
         string(REPLACE "-" "_" treatment "${CMAKE_MATCH_1}")
         string(TOUPPER ${treatment} treatment)
         string(APPEND text "${end}")
-        if(treatment STREQUAL ELSEWHERE)
-            if(NOT elsewhere)
-                string(APPEND text "${end_of_table}const struct ss_flag_group ss_flags_elsewhere[] = {")
+        if(treatment MATCHES "^(OF_PROGRAMS|ELSEWHERE)$")
+            string(TOLOWER ${treatment} table)
+            if(NOT ${table}_begun)
+                string(APPEND text "${end_of_table}const struct ss_flag_group ss_flags_${table}[] = {")
             endif()
-            set(elsewhere TRUE)
+            set(${table}_begun TRUE)
             set(treatment TREATMENTS)
+            if(table STREQUAL of_programs)
+                set(treatment NO_EFFECT)
+            endif()
         endif()
         string(APPEND text "\n{SS_FLAG_${treatment}, ${values},")
         set(end "},")

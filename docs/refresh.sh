@@ -39,6 +39,7 @@ for study in 70b-8-vs-16:study-70b-8-vs-16-nodes oversubscription:study-oversubs
 done
 page docs/guide/decide.md sh docs/guide/decide.sh "$program"
 page docs/guide/deepseek-v3.md sh docs/guide/deepseek-v3.sh "$program"
+part threads docs/guide/check.md python3 tests/check/threads.py "$program" . --table
 page docs/guide/capacity.md sh docs/guide/capacity.sh "$program"
 page docs/reference/models.md python3 docs/models.py "$program"
 page docs/reference/bad-inputs.md python3 docs/bad-inputs.py "$program"

@@ -190,6 +190,68 @@ class Launch(unittest.TestCase):
         self.assertFalse(any("made empty" in n for n in self.result("--launch", path)["warnings"]))
         self.assertIn("status 3", self.refused("--launch", self.script("[ -e a ]; [ -e b ]; exit 3\n")))
 
+    def gpus(self, text, *words):
+        got = self.result("--launch", self.script(text), *words)
+        return got["gpus"], " ".join(got["warnings"])
+
+    def test_what_a_launcher_finds_in_the_script(self):
+        """Variables that the script sets, files of hosts that it writes, runners of one program; a line each."""
+        job = "pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "2"]) + "\n"
+        hosts = "printf 'a slots=8\\nb slots=8\\nc slots=8\\nd slots=8\\n' > hf\n"
+        for text, gpus in (("export CUDA_VISIBLE_DEVICES=0,1,2,3\ntorchrun --nproc_per_node gpu " + job, 4),
+                           ("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node auto " + job, 2),
+                           ("env HIP_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node gpu " + job, 4),
+                           (hosts + "deepspeed --hostfile hf " + job, 32), (hosts + "deepspeed --hostfile=hf " + job, 32),
+                           (hosts + "mpirun --hostfile hf python " + job, 32), (hosts + "mpirun --hostfile hf -np 16 python " + job, 16),
+                           ("for h in a b c d; do echo $h:8; done > nodes.txt\nhorovodrun -np 32 --hostfile nodes.txt python " + job, 32),
+                           ("horovodrun -np 16 -H a:8,b:8 python " + job, 16),
+                           ("kubectl exec -it pod -n torch -- torchrun --nnodes 2 --nproc_per_node 8 " + job, 16),
+                           ("kubectl exec pod -- bash -c 'torchrun --nproc_per_node 8 " + job.strip() + "'\n", 8),
+                           ("bsub -n 32 -R 'span[ptile=8]' mpirun python " + job, 32), ("bsub <<END\nmpirun -np 32 python " + job + "END\n", 32),
+                           ("#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n[ $SLURM_NNODES = 4 ] && srun python " + job, 32),
+                           ("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job, 8)):
+            with self.subTest(text=text[:60]):
+                self.assertEqual(self.gpus(text)[0], gpus)
+        gb200 = run(*HERE, "--platform", "gb200", "--launch", self.script("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job))
+        self.assertEqual(json.loads(gb200.stdout)["gpus"], 4, gb200.stdout[:500] + gb200.stderr)
+
+    def test_what_the_shell_said(self):
+        """Errors of the shell and of tools are warnings, and stand behind a refusal; a status is told."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        _, said = self.gpus("set -e\nTP=$(cat /shared/tp.txt)\n" + job + " --tensor-model-parallel-size ${TP:-1}\n")
+        self.assertIn("job.sh: the shell said: cat: /shared/tp.txt: No such file or directory", said)
+        self.assertIn("job.sh ended with status 3", self.gpus(job + "\nexit 3\n")[1])
+        _, said = self.gpus(job + "\n")
+        self.assertNotIn("said", said)
+        self.assertNotIn("status", said)
+        said = self.refused("--launch", self.script("N=$(( /c / 8 ))\n" + job + " --train-iters $N\n"))
+        self.assertIn("job.sh:2: error: --train-iters needs a value: job.sh: the shell said: job.sh: line 1: /c / 8 : syntax error", said)
+        said = self.refused("--launch", self.script("module load x\n" + job + " --no-such-flag\n"))
+        self.assertNotIn("did nothing", said)
+
+    def test_arguments_that_are_missing(self):
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        path = self.script("f() {\n  echo $3\n}\nawk '{print $4}' /dev/null\nTP=$1 # $5\n" + job + " --tensor-model-parallel-size $TP --train-iters ${2}\n")
+        said = self.refused("--launch", path)
+        self.assertIn("not set, hence empty: $1, $2 (--env NAME=VALUE; arguments behind --launch FILE)", said)
+        self.assertIn("hence empty: $2 (", self.refused("--launch", path, "2"))
+        self.assertNotIn("hence empty", " ".join(self.result("--launch", path, "2", "100")["warnings"]))
+        path = self.script("while [ $# -gt 0 ]; do echo $1; shift; done\necho ${2:-x}\n" + job + "\n")
+        self.assertNotIn("hence empty", " ".join(self.result("--launch", path)["warnings"]))
+
+    def test_programs_whose_output_is_used(self):
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        for used in ('A=$(yq .a model.yaml | tr "\\n" " ")', "export A=`yq .a model.yaml`", "get() { yq .a m.yaml; }; A=$(get)",
+                     "mapfile -t A < <(yq .a m.yaml)", "yq .a m.yaml > ds.json"):
+            with self.subTest(used=used):
+                said = self.refused("--launch", self.script("\n" + used + "\n" + job + " $A\n"))
+                self.assertIn("job.sh:2: error: the script uses what yq writes, which is not here and wrote nothing: ", said)
+        for unused in ("yq .a m.yaml", "yq .a m.yaml | tee log", "V=$(date); yq .a m.yaml | tee log", "V=$(git rev-parse HEAD)",
+                       "V=$(date)\n{ yq --version; } 2>&1 | tee log.txt", "yq --version > log.txt"):
+            with self.subTest(unused=unused):
+                said = self.gpus(unused + "\n" + job + "\n")[1]
+                self.assertIn("did nothing: " + ("git" if "git" in unused else "yq"), said)
+
     def test_what_torch_says(self):
         path = self.script("GPUS=`python -c \"import torch; print(torch.cuda.device_count())\"`\n" + LAUNCH.replace("8 pretrain", "$GPUS pretrain"))
         self.same_as(self.result("--launch", path), *LAYOUT)

@@ -25,7 +25,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from ._library import ask as _ask
 from ._words import Value, flat_of, name_of, number_of, vary_of, words_of
 
-__all__ = ['Error', 'run', 'plan', 'explain', 'compare', 'sweep', 'search', 'capacity', 'validate', 'names', 'doctor', 'version', 'flat']
+__all__ = ['Error', 'run', 'plan', 'explain', 'check', 'compare', 'sweep', 'search', 'capacity', 'validate', 'names', 'doctor', 'version', 'flat']
 
 Document = Dict[str, Any]
 Row = Dict[str, Any]
@@ -87,6 +87,12 @@ def explain(*words: str, **flags: Value) -> Document:
     """Why a job is slow: `terms_ms` against an ideal, `elasticity_pct` (per cent of time for a per cent of a rate), and in `advice` the changes
     that help most, each run."""
     return _document(['explain'] + _given(words, flags))
+
+
+def check(*words: str, **flags: Value) -> Document:
+    """Is a run as fast as such a job is? log="run.log", measured="13.2s", tokens_per_second="7123/gpu", tflops="411:causal", mfu="41%",
+    memory="71GiB:reserved" say what was measured; `verdict` is as-predicted, slower or faster, `suspects` are ranked."""
+    return _document(['check'] + _given(words, flags))
 
 
 Side = Union[str, Mapping[str, Value]]

@@ -18,6 +18,7 @@ static const struct {
     {"run", SS_ASK_RUN, ss_ask_run},
     {"plan", SS_ASK_PLAN, ss_ask_plan},
     {"explain", SS_ASK_EXPLAIN, ss_ask_explain},
+    {"check", SS_ASK_CHECK, ss_ask_check},
     {"compare", SS_ASK_COMPARE, ss_ask_compare},
     {"sweep", SS_ASK_SWEEP, ss_ask_sweep},
     {"search", SS_ASK_SEARCH, ss_ask_search},

@@ -4,6 +4,7 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "stepsim/check.h"
 #include "stepsim/explain.h"
 #include "stepsim/job.h"
 #include "stepsim/schedule.h"
@@ -23,6 +24,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     report.measured_bytes = s->measured_bytes;
     report.notes = &s->notes;
     report.ignored = &s->ignored;
+    report.dropped = &s->dropped;
     report.request = s->request;
     report.fixes = fixes;
     report.smallest = &smallest;
@@ -76,6 +78,7 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
                                                  .wall_s = -1,
                                                  .notes = &s->notes,
                                                  .ignored = &s->ignored,
+                                                 .dropped = &s->dropped,
                                                  .request = s->request,
                                                  .how = &a->told,
                                                  .files = &a->files};
@@ -102,5 +105,45 @@ int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status
     ss_run_free(&run);
     ss_scenario_free(s);
     free(x);
+    return rc;
+}
+
+/* What options, the job and the log tell. */
+static int measure(struct ss_ask *a, const struct ss_scenario *s, struct ss_error *err)
+{
+    struct ss_measurement *m = &a->measured;
+    struct ss_train_log *log;
+    int rc = a->log[0] ? ss_train_log_load(a->log, &log, err) : SS_OK;
+
+    m->told[SS_TOLD_SECONDS] = s->measured_s;
+    if (s->measured_bytes > 0)
+        m->told[SS_TOLD_DEVICE] = s->measured_bytes;
+    if (!rc && a->log[0]) {
+        ss_measurement_log(m, log, a->log);
+        ss_train_log_free(log);
+    }
+    if (rc || ss_measurement_tells(m))
+        return rc;
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing that was measured");
+    return ss_hint(err, SS_ERR_USAGE,
+                   "give --log, --measured, --tokens-per-second, --tflops, --mfu or --memory");
+}
+
+int ss_ask_check(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
+{
+    struct ss_checked *c = ss_calloc(1, sizeof *c);
+    struct ss_scenario *s = NULL;
+    struct ss_run run = {0};
+    int rc = c ? begin(a, n, words, &s, err) : ss_nomem(err);
+
+    a->how.options.open_compute = 1;
+    SS_THEN(rc, measure(a, s, err));
+    SS_THEN(rc, ss_run_scenario(s, &a->how.options, &run, err));
+    SS_THEN(rc, ss_check(&run, &a->how.options, &a->measured, SS_CHECK_SUSPECTS, c, err));
+    SS_THEN(rc, ss_check_write(c, &run, SS_CHECK_JSON, out, err));
+    *status = rc ? 0 : ss_check_status(c);
+    ss_run_free(&run);
+    ss_scenario_free(s);
+    free(c);
     return rc;
 }

@@ -10,7 +10,7 @@
 #include "stepsim/import.h"
 #include "stepsim/replay.h"
 
-#define LOWER (SS_ASK_RUN | SS_ASK_COMPARE | SS_ASK_EXPLAIN)
+#define LOWER (SS_ASK_RUN | SS_ASK_COMPARE | SS_ASK_EXPLAIN | SS_ASK_CHECK)
 #define MOST_WORKERS 1024
 
 typedef int reader(struct ss_ask *a, const char *name, const char *value, struct ss_error *err);
@@ -135,6 +135,13 @@ static int read_layout(struct ss_ask *a, const char *name, const char *value, st
     return SS_OK;
 }
 
+static int read_measured(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+{
+    if (strcmp(name, "--log") != 0)
+        return ss_measurement_add(&a->measured, name, value, err);
+    return ss_copy(a->log, sizeof a->log, value) && value[0] ? SS_OK : no_value(name, value, err);
+}
+
 static int read_spread(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
     if (ss_parse_double(value, &a->spread) || !(a->spread >= 0 && a->spread <= 10))
@@ -169,6 +176,12 @@ static const struct option {
     {"--deadline", SS_ASK_CAPACITY, 1, 0, read_goal},
     {"--budget", SS_ASK_CAPACITY, 1, 0, read_goal},
     {"--layout", SS_ASK_CAPACITY, 1, 0, read_layout},
+    {"--log", SS_ASK_CHECK, 1, 0, read_measured},
+    {"--tokens-per-second", SS_ASK_CHECK, 1, 0, read_measured},
+    {"--samples-per-second", SS_ASK_CHECK, 1, 0, read_measured},
+    {"--tflops", SS_ASK_CHECK, 1, 0, read_measured},
+    {"--mfu", SS_ASK_CHECK, 1, 0, read_measured},
+    {"--memory", SS_ASK_CHECK, 1, 0, read_measured},
     {"--spread", SS_ASK_VALIDATE, 1, 0, read_spread},
     {"--coverage", SS_ASK_VALIDATE, 0, 0, read_switch},
 };
@@ -266,8 +279,8 @@ int ss_ask_read(struct ss_ask *a, int n, char *const *words, struct ss_error *er
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < a->request.n && !rc;) {
             const struct ss_request_word *word = &a->request.word[i];
-            const struct option *o =
-                a->request.place[word->place].how == earlier ? find(a, word->text) : NULL;
+            const struct ss_request_place *place = &a->request.place[word->place];
+            const struct option *o = place->how == earlier && !place->program ? find(a, word->text) : NULL;
             int used = 0;
             if (!o) {
                 i += ss_request_span(&a->request, i);

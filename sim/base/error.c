@@ -118,8 +118,13 @@ static size_t common_prefix(const char *a, const char *b)
 
 const char *ss_nearest(const char *word, const char *const *names, size_t n)
 {
+    return ss_nearest_within(word, names, n, 1 + (strlen(word) - strspn(word, "-")) / 3);
+}
+
+const char *ss_nearest_within(const char *word, const char *const *names, size_t n, size_t most)
+{
     const char *best = NULL;
-    size_t len = strlen(word), best_distance = 2 + (len - strspn(word, "-")) / 3;
+    size_t len = strlen(word), best_distance = most + 1;
     if (len > 63)
         return NULL;
     for (size_t i = 0; i < n; i++) {

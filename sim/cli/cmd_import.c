@@ -32,9 +32,16 @@ static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, c
 static int flatten(const struct ss_request *read, struct ss_request *r, struct ss_notes *assumed,
                    struct ss_error *err)
 {
-    int refused = ss_report_refused(read);
-    int rc = refused ? ss_request_copy(read, r, err) : ss_request_flatten(read, r, err);
+    int rc = ss_request_copy(read, r, err);
 
+    if (rc)
+        return rc;
+    rc = ss_request_resolve(r, &r->notes, err);
+    int refused = !rc && ss_report_refused(r);
+    if (rc || !refused)
+        ss_request_free(r);
+    if (!rc && !refused)
+        rc = ss_request_flatten(read, r, err);
     if (rc)
         return rc;
     rc = ss_notes_add_all(assumed, &r->notes);

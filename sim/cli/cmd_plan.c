@@ -12,6 +12,7 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                                     .wall_s = -1,
                                     .notes = &in->scenario->notes,
                                     .ignored = &in->scenario->ignored,
+                                    .dropped = &in->scenario->dropped,
                                     .request = in->scenario->request,
                                     .how = &in->how,
                                     .files = &files};

@@ -65,18 +65,15 @@ int cmd_platform_draw(int argc, char **argv, struct ss_error *err)
     return rc;
 }
 
-static int check_one(const char *path, int json, struct ss_error *err)
+static int check_one(const char *path, const struct cli_flags *flags, struct ss_error *err)
 {
-    struct cli_flags flags;
     struct ss_platform *p;
-    int rc;
+    int rc = cli_platform_load(path, flags, &p, err);
 
-    cli_flags_init(&flags, CLI_PLATFORM_CHECK);
-    rc = cli_platform_load(path, &flags, &p, err);
     if (rc)
         return rc;
     rc = ss_simgrid_probe(ss_platform_file(p), err);
-    if (!rc && !json)
+    if (!rc && !flags->json)
         printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_file_nodes(p),
                ss_platform_file_nodes(p) == 1 ? "" : "s", ss_platform_file_gpus(p),
                ss_platform_card(p)->name);
@@ -98,7 +95,7 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
         return rc;
     for (int i = 0; i < n; i++) {
         struct ss_error one = {0};
-        rc = check_one(argv[i], flags.json, &one);
+        rc = check_one(argv[i], &flags, &one);
         if (!rc)
             continue;
         if (worst && flags.json)

@@ -13,6 +13,7 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_SWEEP] = cmd_sweep,
     [CLI_COMPARE] = cmd_compare,
     [CLI_EXPLAIN] = cmd_explain,
+    [CLI_CHECK] = cmd_check,
     [CLI_SHARE] = cmd_share,
     [CLI_CAPACITY] = cmd_capacity,
     [CLI_SERVE] = cmd_serve,

@@ -36,7 +36,7 @@ int cli_unknown(struct ss_error *err, const char *what, const char *word, const 
 
 int cli_fail(const struct ss_error *err, int json)
 {
-    char text[1600];
+    char text[4096];
 
     if (!json || ss_report_error(err, stdout)) /* which may lack the memory for it */
         fprintf(stderr, "%s\n", ss_error_format(err, text, sizeof text));

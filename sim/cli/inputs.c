@@ -5,19 +5,15 @@
 
 #include "cli/cli.h"
 
-static int load_platform(const char *name, int nodes, int gpus_per_node, struct ss_platform **out,
-                         struct ss_error *err)
-{
-    const struct ss_platform_options options = {
-        .nodes = nodes, .gpus_per_node = gpus_per_node, .asker = ss_simgrid_ask_routes, .files = cli_files()};
-
-    return ss_platform_load(name, &options, out, err);
-}
-
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err)
 {
-    int rc = load_platform(name, flags->nodes, flags->gpus_per_node, out, err);
+    const struct ss_platform_options options = {.nodes = flags->nodes,
+                                                .gpus_per_node = flags->gpus_per_node,
+                                                .asker = ss_simgrid_ask_routes,
+                                                .files = cli_files(),
+                                                .card = flags->platform.card};
+    int rc = ss_platform_load(name, &options, out, err);
 
     if (rc)
         return rc;
@@ -76,7 +72,7 @@ static int take_options(struct ss_request *r, struct ss_request *how, struct cli
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < r->n;) {
             int used = 0, rc = SS_OK;
-            if (r->place[r->word[i].place].how == earlier)
+            if (r->place[r->word[i].place].how == earlier && !r->place[r->word[i].place].program)
                 rc = take_option(r, i, how, flags, &used, err);
             if (rc)
                 return rc;
@@ -98,11 +94,14 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
-/* Adds the notes of the launch script's reader as a hint why its words do not make a job. */
-static void hint_notes(const struct ss_notes *notes, struct ss_error *err)
+/* Adds which keys of a configuration nobody read: one of them may be what is missing. */
+static void hint_unknown(const struct ss_notes *notes, struct ss_error *err)
 {
-    for (unsigned long i = 0; i < notes->n && !err->hint[0]; i++)
-        snprintf(err->hint, sizeof err->hint, "%s", notes->text[i]);
+    for (unsigned long i = 0; i < notes->n; i++) {
+        size_t n = strlen(err->hint);
+        if (strstr(notes->text[i], "not known, hence ignored"))
+            snprintf(err->hint + n, sizeof err->hint - n, "%s%s", n ? "; " : "", notes->text[i]);
+    }
 }
 
 int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_flags *flags, int argc,
@@ -110,7 +109,11 @@ int cli_request_read(struct ss_request *r, struct ss_request *how, struct cli_fl
 {
     int rc = ss_request_read(r, argc, argv, err);
 
-    SS_THEN(rc, take_options(r, how, flags, err));
+    if (!rc) {
+        rc = take_options(r, how, flags, err);
+        if (rc)
+            ss_request_blame(r, err);
+    }
     flags->how.options.any_engine = !cli_given(flags, "--engine");
     flags->how.options.level_choice = cli_given(flags, "--level") ? SS_LEVEL_STAYS : SS_LEVEL_FOLLOWS;
     return rc ? rc : cli_options_check(flags, err);
@@ -128,7 +131,7 @@ int cli_inputs_load(struct cli_inputs *in, struct cli_flags *flags, int argc, ch
     rc = cli_request_read(&r, &in->how, flags, argc, argv, err);
     SS_THEN(rc, build(in, &r, err));
     if (rc)
-        hint_notes(&r.notes, err);
+        hint_unknown(&r.notes, err);
     ss_request_free(&r);
     if (rc)
         cli_inputs_free(in);

@@ -12,17 +12,17 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 
 /* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
 #define JSON                                                                                                 \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(CAPACITY) | V(PLAN) | \
      V(IMPORT) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) |                  \
      V(SCHEDULE_CHECK) | ORDERS | SEARCH | V(PLATFORM_SHOW) | V(PLATFORM_CHECK) | V(VALIDATE) |              \
      V(CALIBRATE) | V(LIST) | V(DOCTOR) | V(VERSION))
 #define OUTPUT                                                                                               \
-    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(CAPACITY) | V(PLAN) |            \
+    (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(CAPACITY) | V(PLAN) | \
      V(IMPORT) | V(PROGRAM_WRITE) | V(PROGRAM_READ) | V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | ORDERS |        \
      V(PLATFORM_SHOW) | V(VALIDATE))
 #define ORDERS (V(SCHEDULE_COMPARE) | V(SCHEDULE_COMPARE_JOB))
 #define SEARCH (V(SCHEDULE_SEARCH) | V(SCHEDULE_SEARCH_JOB))
-#define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(PROGRAM_WRITE))
+#define LOWER (V(RUN) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(PROGRAM_WRITE))
 #define DRAW (V(RUN) | V(PROGRAM_READ))
 #define SHAPE (V(SCHEDULE_SHOW) | V(SCHEDULE_WRITE) | V(SCHEDULE_COMPARE) | V(SCHEDULE_SEARCH))
 #define ALL UINT64_MAX
@@ -32,6 +32,7 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 #define PICTURES "pictures (docs/guide/pictures.md)"
 #define SHAPES "shape of the pipeline"
 #define SEARCHES "search"
+#define MEASURED "what was measured (beside --measured and --measured-memory)"
 #define PICTURE_FILES "--report --gantt --memory --trace --kineto-trace"
 
 static const char *engine(int i)
@@ -66,12 +67,28 @@ static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine,
      .usual = "simgrid", .doc = "which kernel replays it"},
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(how.options.plan.level),
      .choice = level, .usual = "chunk, flow where links make it more than 3 % off", .doc = "an event a slot; operators, and their collectives as flows; the same"},
     {.name = "--level", .how = 1, .value = "level", .verbs = V(SHARE), .kind = CLI_CHOICE, .offset = AT(how.options.plan.level),
      .choice = level, .usual = "flow", .doc = "chunk: collectives inside layers are closed forms, which no other job slows; layer, flow: flows"},
+    {.name = "--log", .value = "FILE", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.log), .section = MEASURED,
+     .beside = "--table", .doc = "lines that the training printed; -: stdin. First iterations are left out where there are three or more"},
+    {.name = "--tokens-per-second", .value = "N[/gpu]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[0]),
+     .beside = "--table", .section = MEASURED, .doc = "of all GPUs, or of one"},
+    {.name = "--samples-per-second", .value = "N", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[1]),
+     .beside = "--table", .section = MEASURED, .doc = "sequences of all GPUs"},
+    {.name = "--tflops", .value = "N[:COUNT]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[2]),
+     .beside = "--table", .section = MEASURED, .doc = "TFLOP/s a GPU; COUNT is causal (half of the attention square), full or hardware (recompute counted): "
+     "as the stack logs it without one"},
+    {.name = "--mfu", .value = "N%[:COUNT]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[3]),
+     .beside = "--table", .section = MEASURED, .doc = "of the dense 16-bit peak; COUNT likewise"},
+    {.name = "--memory", .value = "SIZE[:KIND]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[4]),
+     .beside = "--table", .section = MEASURED, .doc = "of the fullest GPU; KIND is device (as nvidia-smi shows it, without one), reserved or allocated"},
+    {.name = "--table", .value = "FILE.csv", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.table), .section = MEASURED,
+     .doc = "a row for each layout: columns are flags of the job (tp, pp, mbs, ...) and seconds, ms, tokens_per_s, "
+            "tokens_per_s_per_gpu, samples_per_s, tflops, mfu or memory"},
     {.name = "--starts", .value = "N", .verbs = V(SHARE), .kind = CLI_COUNT, .offset = AT(starts), .low = 1, .high = 1000,
      .usual = "4", .doc = "times at which jobs begin behind each other, by parts of the shortest iteration; 1: all at once"},
     {.name = "--unfold", .how = 1, .verbs = LOWER, .kind = CLI_SET, .offset = AT(how.options.plan.unfold), .low = 1,
@@ -175,7 +192,7 @@ static const struct cli_option table[] = {
      .usual = "8420", .doc = "of 127.0.0.1; 0: any that is free"},
 
     /* ---- clusters ---- */
-    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
+    {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .doc = "so many nodes of a platform that is told by one"},
     {.name = "--nodes", .value = "N", .verbs = V(PLATFORM_IMPORT), .kind = CLI_COUNT, .offset = AT(nodes), .low = 1,
      .high = SS_MAX_GPUS, .usual = "the number of files", .doc = "so many equal nodes"},
@@ -210,8 +227,12 @@ static const struct cli_option table[] = {
      .low = 0, .high = 1e6, .unit = SS_UNIT_PRICE, .usual = "none", .doc = "of one GPU, as 2.5USD/h"},
     {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_IMPORT), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(platform.card), .usual = "what the file names", .doc = "the card: \"stepsim list cards\""},
-    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_COUNT, .offset = AT(gpus_per_node),
-     .low = 1, .high = 1024, .doc = "of each node the first N GPUs"},
+    {.name = "--card", .value = "NAME|FILE", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_TEXT,
+     .several = CLI_ONCE, .offset = AT(platform.card), .usual = "what the platform names",
+     .doc = "the card of a platform that was written for SimGrid alone: \"stepsim list cards\""},
+    {.name = "--gpus-per-node", .value = "N", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW) | V(PLATFORM_CHECK), .kind = CLI_COUNT,
+     .offset = AT(gpus_per_node), .low = 1, .high = 1024,
+     .doc = "of each node the first N GPUs; of a SimGrid platform that does not say it, how many hosts are a node"},
     {.name = "--set", .value = "ss.PROP=VALUE", .verbs = V(PLATFORM_SHOW) | V(PLATFORM_DRAW), .kind = CLI_EACH, .several = CLI_ALL, .offset = AT(sets),
      .doc = "changes one value of the card or the cluster; may be repeated"},
 
@@ -345,7 +366,7 @@ static const struct cli_option table[] = {
      .doc = "everything as one JSON object: docs/reference/formats.md"},
     {.name = "--ranks-csv", .value = "FILE", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "rank,ranks,class,", .kind = CLI_NEW_FILE,
      .several = CLI_ONCE, .offset = AT(ranks_csv), .doc = "time by label and memory of every rank, a row each (of a program: of every class)"},
-    {.name = "--brief", .verbs = V(RUN), .kind = CLI_SET, .beside = "--json --report", .offset = AT(brief), .low = 1,
+    {.name = "--brief", .verbs = V(RUN) | V(CHECK), .kind = CLI_SET, .beside = "--json --report", .offset = AT(brief), .low = 1,
      .doc = "writes the answer alone, a line"},
     {.name = "--timing", .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},

@@ -35,7 +35,7 @@ int cli_team_leave(int status, const struct ss_error *err)
 
     team = NULL;
     if (rank > 0 && first != status && err->code && told >= 0) { /* what went wrong here alone */
-        char text[1600];
+        char text[4096];
         dprintf(told, "process %d: %s\n", rank, ss_error_format(err, text, sizeof text));
     } else if (rank > 0 && first >= 0) {
         status = 0; /* the first one's tells */

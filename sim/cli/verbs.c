@@ -14,6 +14,7 @@ static const struct cli_verb_row rows[CLI_VERB_COUNT] = {
     [CLI_SWEEP] = {1, "JOB-OPTION... --vary FLAG=VALUE,VALUE... [OPTION...]", "", NULL},
     [CLI_COMPARE] = {1, "[JOBFILE|RESULT...] [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_EXPLAIN] = {1, JOB_USAGE " [OPTION...]", "", NULL},
+    [CLI_CHECK] = {1, "JOB-OPTION... MEASURED [OPTION...]", "", NULL},
     [CLI_SHARE] = {1, "JOBFILE[@NODES] JOBFILE[@NODES]... [JOB-OPTION...] [OPTION...]", "", "file"},
     [CLI_CAPACITY] = {1, "JOB-OPTION... --tokens N [--nodes A..B] [--deadline TIME|--budget USD] [OPTION...]",
                       "", NULL},
@@ -144,6 +145,24 @@ static const struct cli_command commands[] = {
      "0 it fits or is near the limit\n1 out of memory or deadlock\n2 usage\n3 bad input or a configuration "
      "that the framework refuses",
      "stepsim explain --job 70b-14 --platform h800"},
+    {"check", "is a run as fast as such a job is, and if not, why",
+     "Holds what a run took against its prediction. MEASURED is --log with lines that the training printed "
+     "(Megatron-LM, "
+     "Megatron-Bridge, NeMo, GPT-NeoX, torchtitan, nanotron, DeepSpeed, Trainer), one figure, or --table "
+     "with a "
+     "row for each layout. The verdict is \"as fast as such a job is\" inside the error band, else slower or "
+     "faster than predicted; "
+     "memory likewise. TFLOP/s and MFU are compared by the count of FLOP that the framework logs, which is "
+     "said. For a slower or faster "
+     "run it ranks suspects, each simulated with its words: a switch that does not act, a slow link, GPU, "
+     "NIC or host, another batch "
+     "or precision, another count; and says what to measure next.",
+     "0 as fast as such a job is (or takes as much memory, where only memory is told)\n2 usage\n"
+     "3 bad input or a configuration that the framework refuses\n5 slower (or more memory)\n6 faster (or "
+     "less memory)\n"
+     "With --table the lowest of the rows that is not 0",
+     "stepsim check --platform h100 --nodes 16 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 \\\n"
+     "    --seq 8192 --tflops 410"},
     {"share", "jobs on one cluster at the same time, which share its links",
      "Runs jobs alone and beside each other on nodes of one cluster, in one replay, and tells how much each "
      "is slowed down, and which "

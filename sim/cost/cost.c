@@ -367,6 +367,8 @@ static void repeat_layer(const struct ss_cost_context *c, const struct ss_ops *o
     /* each repetition goes before the earlier ones */
     ss_record_again(c->record, to, ss_record_length(c->record));
     ss_record_again(c->record, 0, from);
+    if (c->job->recompute.distributed && ops->where == SS_WHERE_TRANSFORMER)
+        ss_cost_bare(c, SS_PHASE_I, SS_COLL_ALL_GATHER, ss_memory_group_input(c), out);
 }
 
 /* Prices the first forward of a layer that is repeated. With Megatron core's checkpointing that forward knows

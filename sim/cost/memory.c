@@ -61,7 +61,8 @@ static int reads_gradients(const struct ss_cost_context *c)
     if (c->stack->param_remainders > 0 || c->fsdp.n > 1 || c->stack->fsdp_pytorch > 0)
         return 1;
     return job->optimizer.precision_aware &&
-           (!ss_precision_is_quantized(job->precision) || job->fp8_recipe == SS_FP8_DELAYED);
+           (!ss_precision_is_quantized(job->precision) || job->fp8_recipe == SS_FP8_DELAYED ||
+            job->optimizer.master_bytes < 4);
 }
 
 /* DeepSpeed flattens gradients before it copies them for a step; ZeRO-3 steps this many parameters at a time
@@ -277,6 +278,18 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
     return l;
 }
 
+double ss_memory_group_input(const struct ss_cost_context *c)
+{
+    int uniform = c->job->recompute.method == SS_RECOMPUTE_UNIFORM && c->job->recompute.num_layers > 0;
+    return ss_shape_border_bytes(&c->shape) / (uniform ? c->job->recompute.num_layers : 1);
+}
+
+/* Returns the bytes of a recomputed layer's input, of which a tensor rank may keep its part. */
+static double kept_input(const struct ss_cost_context *c)
+{
+    return ss_shape_border_bytes(&c->shape) / (c->job->recompute.distributed ? c->tp.n : 1);
+}
+
 /* Adds up what the transformer layers keep from F to B, and the working sets of F and B. */
 static void layers_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                           struct ss_chunk_cost *chunk)
@@ -289,7 +302,7 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
     double border = ss_shape_border_bytes(&c->shape);
     /* of the residual stream, of the running branch, and of the output of its norm */
     double gradients = 3 * border;
-    chunk->activation_bytes = ceil((double)l.redone / group) * border + l.kept;
+    chunk->activation_bytes = ceil((double)l.redone / group) * kept_input(c) + l.kept;
     chunk->activation_bytes -= l.offloaded; /* offloaded bytes live on the host */
     chunk->forward_extra_bytes = l.working;
     chunk->backward_extra_bytes = l.working + gradients + l.hidden;

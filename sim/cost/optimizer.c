@@ -25,8 +25,10 @@ double ss_cost_gradients(const struct ss_cost_context *c, double params)
 static double step_bytes(const struct ss_cost_context *c, double *adam)
 {
     int own = ss_optimizer_in_model_type(c->job, c->stack); /* 1: the step changes the parameter itself */
-    double e = ss_parameter_bytes(c->job, c->stack).weight, grad = own ? 2 : 4, master = own ? 2 : 4;
-    double moments = own || c->job->optimizer.bf16_moments ? 4 : 8;
+    double e = ss_parameter_bytes(c->job, c->stack).weight,
+           grad = own ? 2 : c->job->optimizer.main_grad_bytes;
+    double master = own ? 2 : c->job->optimizer.master_bytes,
+           moments = own ? 4 : c->job->optimizer.moment_bytes;
     double unscale = c->shape.storage_precision == SS_FP16 ? 8 : 0;
     *adam = grad + 2 * (moments + master);
     return ((c->job->optimizer.clip_grad ? 3 * grad : 0) + unscale + *adam + (!own && e < 4 ? e : 0)) *

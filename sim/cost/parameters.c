@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of parameters, gradients and optimizer states. */
+#include <math.h>
+
 #include "cost/memory.h"
 #include "stepsim/job.h"
 
@@ -11,14 +13,16 @@ int ss_optimizer_in_model_type(const struct ss_job *job, const struct ss_stack *
 struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const struct ss_stack *stack)
 {
     enum ss_precision stored = job->stored;
-    double moments = job->optimizer.bf16_moments ? 4 : 8;
+    double moments = job->optimizer.moment_bytes;
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};
     if (ss_optimizer_in_model_type(job, stack))
         return (struct ss_parameter_bytes){2, 2, 4};
+    double master = job->optimizer.master_bytes;
     int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->dp.distributed_optimizer &&
                job->optimizer.kind != SS_OPTIMIZER_MUON; /* Apex's Adam */
-    return (struct ss_parameter_bytes){2, job->dp.grad_reduce_fp32 ? 4 : 2, (half ? 2 : 4) + moments};
+    return (struct ss_parameter_bytes){2, job->dp.grad_reduce_fp32 ? 4 : 2,
+                                       (half ? fmin(2, master) : master) + moments};
 }
 
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "import/foreign.h"
 #include "import/hf.h"
 #include "import/torchtitan.h"
 
@@ -31,13 +32,26 @@ static const struct unread unread[] = {
     {"openrlhf", "OpenRLHF", 1, GENERATES, STEP},
     {"swift", "ms-swift", 1, "", STEP},
     {"megatron", "ms-swift", 0, "", STEP},
-    {"axolotl", "axolotl", 1, "", STEP},
+    {"tune", "torchtune", 0, "", STEP},
+    {"litgpt", "LitGPT", 1, "", STEP},
+    {"xtuner", "XTuner", 1, "", STEP},
+    {"colossalai", "Colossal-AI", 1, "", STEP},
     {"run_recipe.py", "Megatron-Bridge", 0, "", DUMP},
     {"setup_experiment.py", "Megatron-Bridge", 0, "", DUMP},
     {"nemo", "NeMo-Run", 0, "",
      "recipes are Python, which is not run: write the configuration out with --to-yaml FILE and give it by "
      "--job"},
 };
+
+/* colossalai starts the user's own script, which may be Megatron-LM's all the same. */
+static int starts_other(const struct ss_words *words, const struct ss_command *c)
+{
+    int other = !strcmp(words->w[c->first].text, "colossalai");
+
+    for (size_t i = c->script + 1; i < c->end && other; i++)
+        other = strncmp(words->w[i].text, "--num-layers", 12) != 0;
+    return other;
+}
 
 static const struct unread *unread_of(const struct ss_words *words, const struct ss_command *c)
 {
@@ -47,6 +61,8 @@ static const struct unread *unread_of(const struct ss_words *words, const struct
     for (size_t i = c->script + 1; i < c->end; i++)
         if (!strcmp(words->w[i].text, "--actor-num-nodes"))
             return &unread[0];
+    if (starts_other(words, c))
+        name = "colossalai";
     for (size_t i = 0; i < SS_ARRAY_LEN(unread); i++) {
         size_t n = strlen(unread[i].program);
         int module = unread[i].modules && !strncmp(name, unread[i].program, n) && name[n] == '.';
@@ -74,6 +90,8 @@ static int unread_add(struct ss_request *r, const struct ss_words *words, const 
 
 static const struct ss_command_importer importers[] = {
     {"others", unread_sniff, unread_add},
+    {"GPT-NeoX", ss_neox_command_sniff, ss_neox_command_add},
+    {"nanotron", ss_nanotron_command_sniff, ss_nanotron_command_add},
     {"torchtitan", ss_titan_command_sniff, ss_titan_command_add},
     {"Hugging Face", ss_hf_command_sniff, ss_hf_command_add},
     {"Megatron-DeepSpeed", ss_megatron_deepspeed_sniff, ss_megatron_deepspeed_add},

@@ -54,17 +54,10 @@ static int add_size(struct ss_request *r, const char *flag, int value, int line,
     return rc || !value ? rc : ss_request_add(r, text, line, err);
 }
 
-void ss_command_tell_processes(struct ss_notes *notes, const char *file, int processes)
-{
-    if (processes > 1)
-        ss_note(notes,
-                "%s: the launcher starts %d processes, but does not say on how many nodes: --nodes does",
-                file ? file : "command line", processes);
-}
-
 void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_words *words)
 {
-    ss_command_tell_processes(notes, file, words->processes);
+    for (unsigned long i = 0; i < words->said.n; i++)
+        ss_note(notes, "%s", words->said.text[i]);
     if (words->ungrouped)
         ss_note(notes,
                 "%s: --num-query-groups is used, although Megatron-LM ignores it without "
@@ -75,12 +68,12 @@ void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_w
 int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                          struct ss_error *err)
 {
-    int line = words->w[c->first].line;
-    int rc = c->nodes || c->gpus_per_node ? ss_request_add_place(r, words->file, err) : SS_OK;
+    int line = c->line ? c->line : words->w[c->first].line;
+    int rc = c->nodes || c->gpus_per_node || c->processes ? ss_request_add_place(r, words->file, err) : SS_OK;
 
-    ss_command_tell_processes(&r->notes, words->file, c->nodes ? 0 : c->processes);
     rc = rc ? rc : add_size(r, "--nodes", c->nodes, line, err);
-    return rc ? rc : add_size(r, "--gpus-per-node", c->gpus_per_node, line, err);
+    rc = rc ? rc : add_size(r, "--gpus-per-node", c->gpus_per_node, line, err);
+    return rc ? rc : add_size(r, "--gpus", c->processes, line, err);
 }
 
 int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err)

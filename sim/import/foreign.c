@@ -18,6 +18,7 @@ static const struct ss_foreign_kind kinds[] = {
      "train.micro_batch_size? model? _target_~ConfigContainer or train.micro_batch_size? model? "
      "model._target_~megatron.bridge",
      ss_core_code, true, false},
+    {"nanotron", "nanotron", "parallelism.tp? tokens.micro_batch_size?", ss_nanotron_code, false, false},
     {"Megatron-LM's --yaml-cfg", "megatron-yaml", "language_model.num_layers? model_parallel?", ss_core_code,
      false, false},
     {"Megatron-LM's MODEL_ARGS", "megatron-arguments", NULL, ss_arguments_code, true, true},
@@ -40,11 +41,11 @@ static int unknown(const struct ss_tree *tree, struct ss_error *err)
     for (size_t i = 0; i < SS_ARRAY_LEN(kinds); i++)
         ss_append(names, sizeof names, "%s%s", i ? ", " : "", kinds[i].name);
     ss_fail(err, SS_ERR_INPUT, ss_tree_file(tree), 1, "a configuration of a kind that is not known");
-    return ss_hint(
-        err, SS_ERR_INPUT,
-        "give one of %s, torchtitan, DeepSpeed, accelerate, LLaMA-Factory, or the job in Megatron-LM's "
-        "flags",
-        names);
+    return ss_hint(err, SS_ERR_INPUT,
+                   "give one of %s, torchtitan, GPT-NeoX, DeepSpeed, accelerate, Hugging Face's Trainer, "
+                   "TRL, LLaMA-Factory, Axolotl, or the job in Megatron-LM's "
+                   "flags",
+                   names);
 }
 
 int ss_foreign_request(struct ss_request *request, struct ss_words *own, struct ss_tree *tree,

@@ -15,6 +15,29 @@
 #define DS_STEPS "deepspeed.gradient_accumulation_steps"
 #define DS_ALL "deepspeed.train_batch_size"
 
+/* Files that arguments name. */
+static SS_KEY_CALLED(add_files)
+{
+    const struct ss_words *words = ss_hf_of(r)->words;
+
+    ss_hf_set_kind(r);
+    if (!r->rc)
+        r->rc = ss_hf_graft_deepspeed(r->tree, words, r->err);
+    if (!r->rc)
+        r->rc = ss_hf_graft_fsdp(r->tree, words, r->err);
+    for (size_t i = 0; i < 2; i++) {
+        const struct ss_tree_node *map = ss_tree_find(ss_tree_root(r->tree), i ? "accelerate" : "deepspeed");
+        for (const struct ss_tree_node *n = map ? map->first : NULL; n && map; n = n->next)
+            if (strstr(n->file, "importers/known.yaml")) {
+                ss_reading_assume(
+                    r,
+                    "the file of %s is not here: what is published under its name is taken (known.yaml:%d)",
+                    map->key, n->parent->line);
+                map = NULL;
+            }
+    }
+}
+
 /* ---- model and batch ---- */
 
 static SS_KEY_CALLED(add_model)
@@ -37,9 +60,9 @@ static SS_KEY_CALLED(add_sequence)
     const struct ss_hf *x = ss_hf_of(r);
     int clm = strstr(x->script, "run_clm") != NULL, full = clm || ss_reading_truth(r, "args.packing", 0);
     int apart = ss_reading_truth(r, "args.neat_packing", 0);
-    int64_t seq = ss_reading_size(r, LENGTH, x->factory ? 2048 : clm ? 1024 : 0, 0, MOST);
+    int64_t seq = ss_reading_size(r, LENGTH, x->kind->length ? x->kind->length : clm ? 1024 : 0, 0, MOST);
 
-    if (x->factory && ss_tree_is(ss_reading_node(r, "args.stage"), "pt"))
+    if (ss_hf_is_factory(r) && ss_tree_is(ss_reading_node(r, "args.stage"), "pt"))
         full = 1;
     if (!seq) {
         ss_reading_assume(r, "--seq says the length of a row");
@@ -102,7 +125,8 @@ static SS_KEY_CALLED(add_batch)
     const struct ss_tree_node *all = ss_reading_node(r, DS_ALL),
                               *said = ss_reading_node(r, STEPS " " DS_STEPS);
     int trainer = ss_tree_find(ss_tree_root(r->tree), "args") != NULL;
-    int64_t micro = agreed(r, SIZE, DS_SIZE, trainer ? 8 : 0), number = agreed(r, STEPS, DS_STEPS, 1);
+    int64_t micro = agreed(r, SIZE, DS_SIZE, trainer ? ss_hf_of(r)->kind->batch : 0),
+            number = agreed(r, STEPS, DS_STEPS, 1);
 
     if (micro)
         ss_reading_whole_flag(r, ss_reading_node(r, SIZE " " DS_SIZE), "--mbs", micro);
@@ -129,8 +153,9 @@ static void add_autocast(struct ss_reading *r, const struct ss_tree_node *at, in
 {
     const char *paths = "args.torch_dtype args.dtype", *type = ss_reading_text(r, paths, "float32");
     enum ss_hf_sharding how = ss_hf_of(r)->how;
-    int pure = ss_reading_truth(r, "args.pure_bf16", 0),
-        whole = strstr(type, "bfloat16") || !strcmp(type, "bf16") || pure;
+    int pure = ss_reading_truth(r, "args.pure_bf16", 0), whole = strstr(type, "bfloat16") ||
+                                                                 !strcmp(type, "bf16") || pure ||
+                                                                 (ss_hf_of(r)->kind->whole && !half);
 
     if (how == SS_HF_FSDP && pure)
         ss_reading_refuse(r, ss_reading_node(r, "args.pure_bf16"),
@@ -169,9 +194,9 @@ static SS_KEY_CALLED(add_precision)
         ss_reading_node(r, "args.bf16 deepspeed.bf16.enabled accelerate.mixed_precision args.dtype");
     const char *chat =
         x->script[0] && ss_reading_node(r, "args.zero_stage") ? ss_reading_text(r, "args.dtype", "fp16") : "";
-    int bf16 = ss_reading_truth(r, "args.bf16", 0) || !strcmp(name, "bf16") || !strcmp(chat, "bf16") ||
-               ss_reading_truth(r, "args.pure_bf16", 0);
     int fp16 = ss_reading_truth(r, "args.fp16", 0) || !strcmp(name, "fp16") || !strcmp(chat, "fp16");
+    int bf16 = ss_reading_truth(r, "args.bf16", x->kind->bf16 && !fp16) || !strcmp(name, "bf16") ||
+               !strcmp(chat, "bf16") || ss_reading_truth(r, "args.pure_bf16", 0);
     int fp8 = ss_reading_truth(r, "args.fp8", 0) || !strcmp(name, "fp8");
 
     if (x->stage >= 0) {
@@ -205,22 +230,22 @@ static SS_KEY_CALLED(add_recompute)
     static const char plugins[] = "args.fsdp_config.activation_checkpointing";
     const struct ss_hf *x = ss_hf_of(r);
     const struct ss_tree_node *at = ss_reading_node(r, "args.gradient_checkpointing");
-    int on = ss_reading_truth(r, "args.gradient_checkpointing", 0);
+    int own = x->kind->recompute, on = ss_reading_truth(r, "args.gradient_checkpointing", own);
     int wrapped = ss_reading_truth(r, plugins, 0) && x->how == SS_HF_FSDP;
 
-    if (x->factory) { /* on unless switched off */
+    if (ss_hf_is_factory(r)) {
         at = ss_reading_node(r, "args.disable_gradient_checkpointing");
         on = !ss_reading_truth(r, "args.disable_gradient_checkpointing", 0);
-        if (!at && !wrapped)
-            ss_reading_assume(r, "layers are recomputed, LLaMA-Factory's default "
-                                 "(disable_gradient_checkpointing)");
-    } else if (on && wrapped) {
+    } else if (at && on && wrapped && !x->kind->root) {
         ss_reading_fail(r, ss_reading_node(r, plugins), SS_ERR_CONFIG,
                         "the Trainer refuses FSDP's checkpointing beside gradient_checkpointing: take one");
     }
+    if (!at && !wrapped && own)
+        ss_reading_assume(r, "layers are recomputed, %s's default (%s)", x->kind->name,
+                          ss_hf_is_factory(r) ? "disable_gradient_checkpointing" : "gradient_checkpointing");
     if (wrapped || !at)
         at = ss_reading_node(r, plugins) ? ss_reading_node(r, plugins) : at;
-    if (x->factory || ss_tree_find(ss_tree_root(r->tree), "args") || at)
+    if (own || ss_tree_find(ss_tree_root(r->tree), "args") || at)
         ss_reading_flag(r, at, "--recompute", on || wrapped ? "full" : "none");
 }
 
@@ -265,7 +290,7 @@ static SS_KEY_CALLED(pass_own)
         ss_reading_assume(r, "these arguments, which are not known here, change no time: %s", list);
 }
 
-const struct ss_key_code ss_hf_code[] = {{"model", add_model},         {"sequence", add_sequence},
-                                         {"batch", add_batch},         {"precision", add_precision},
-                                         {"recompute", add_recompute}, {"own", pass_own},
-                                         SS_HF_SHARDING_CODE,          {NULL, NULL}};
+const struct ss_key_code ss_hf_code[] = {
+    {"files", add_files}, {"model", add_model},         {"sequence", add_sequence},
+    {"batch", add_batch}, {"precision", add_precision}, {"recompute", add_recompute},
+    {"own", pass_own},    SS_HF_SHARDING_CODE,          {NULL, NULL}};

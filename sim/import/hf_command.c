@@ -8,33 +8,48 @@
 #include "import/foreign.h"
 #include "import/hf.h"
 
+/* A command that starts processes on this machine, of which no word says how many nodes there are. */
+static void add_machine(struct ss_hf *x, const struct ss_command *c)
+{
+    struct ss_reading *r = &x->r;
+
+    if (r->rc || !c || !x->kind->alone || c->nodes || r->nodes || c->script != c->first)
+        return;
+    ss_reading_flag(r, NULL, "--nodes", "1");
+    ss_reading_assume(
+        r, "the command runs on one node, the machine that it is typed on; --nodes says another number");
+}
+
 /* Takes the tree over. */
 static int map(struct ss_request *r, struct ss_tree *tree, struct ss_hf *x, const struct ss_command *c,
-               const struct ss_words *words, const char *name, struct ss_error *err)
+               struct ss_error *err)
 {
-    int rc = ss_hf_graft_deepspeed(tree, words, err);
+    const char *const all = "accelerate.num_processes";
+    int rc = SS_OK, sized = c && !ss_tree_find(ss_tree_root(tree), all);
 
-    rc = rc ? rc : ss_hf_graft_fsdp(tree, words, err);
-    if (!rc && c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes"))
-        rc = ss_command_add_sizes(r, words, c, err);
+    if (sized)
+        rc = ss_command_add_sizes(r, x->words, c, err);
     if (!rc) {
-        ss_reading_begin(&x->r, name, tree, r, err);
-        if (c && !ss_tree_find(ss_tree_root(tree), "accelerate.num_processes")) {
-            x->r.nodes = c->nodes;
-            x->r.gpus_per_node = c->gpus_per_node;
+        ss_reading_begin(&x->r, x->kind->name, tree, r, err);
+        if (sized) {
+            struct ss_command whole = *c;
+            ss_command_resolve(x->words, &whole);
+            x->r.nodes = whole.nodes;
+            x->r.gpus_per_node = whole.gpus_per_node;
         }
-        ss_reading_load(&x->r, "huggingface", ss_hf_code);
+        ss_reading_load(&x->r, x->kind->map, ss_hf_code);
         ss_reading_rows(&x->r);
+        add_machine(x, c);
         rc = ss_reading_end(&x->r);
     }
     ss_tree_free(tree);
     return rc;
 }
 
-static int add_file(struct ss_request *r, const char *section, const char *name, const char *text, size_t len,
-                    const char *file, struct ss_error *err)
+static int add_file(struct ss_request *r, const char *section, enum ss_hf_kind_index kind, const char *text,
+                    size_t len, const char *file, struct ss_error *err)
 {
-    struct ss_hf x = {.script = "", .factory = !strcmp(name, "LLaMA-Factory")};
+    struct ss_hf x = {.script = "", .kind = &ss_hf_kinds[kind]};
     struct ss_tree *tree;
     int rc = ss_tree_new(file, &tree, err);
 
@@ -42,7 +57,7 @@ static int add_file(struct ss_request *r, const char *section, const char *name,
         return rc;
     rc = ss_hf_graft(tree, section, text, len, file, err);
     if (!rc)
-        return map(r, tree, &x, NULL, NULL, name, err);
+        return map(r, tree, &x, NULL, err);
     ss_tree_free(tree);
     return rc;
 }
@@ -73,7 +88,7 @@ int ss_deepspeed_sniff(const char *text, size_t len)
 int ss_deepspeed_add(struct ss_request *r, const char *text, size_t len, const char *file,
                      struct ss_error *err)
 {
-    return add_file(r, "deepspeed", "DeepSpeed", text, len, file, err);
+    return add_file(r, "deepspeed", SS_HF_DEEPSPEED, text, len, file, err);
 }
 
 int ss_accelerate_sniff(const char *text, size_t len)
@@ -84,7 +99,7 @@ int ss_accelerate_sniff(const char *text, size_t len)
 int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err)
 {
-    return add_file(r, "accelerate", "accelerate", text, len, file, err);
+    return add_file(r, "accelerate", SS_HF_ACCELERATE, text, len, file, err);
 }
 
 int ss_factory_sniff(const char *text, size_t len)
@@ -102,7 +117,22 @@ int ss_factory_add(struct ss_request *r, const char *text, size_t len, const cha
 {
     int factory = has_name(text, len, "stage") || has_name(text, len, "finetuning_type");
 
-    return add_file(r, "args", factory ? "LLaMA-Factory" : "Hugging Face", text, len, file, err);
+    return add_file(r, "args",
+                    factory                                    ? SS_HF_FACTORY
+                    : has_name(text, len, "accelerate_config") ? SS_HF_TRL
+                                                               : SS_HF_TRAINER,
+                    text, len, file, err);
+}
+
+int ss_axolotl_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err)
+{
+    return add_file(r, "", SS_HF_AXOLOTL, text, len, file, err);
+}
+
+int ss_factory_v1_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                      struct ss_error *err)
+{
+    return add_file(r, "", SS_HF_FACTORY_V1, text, len, file, err);
 }
 
 /* ---- commands ---- */
@@ -117,6 +147,16 @@ static int ends_in(const char *text, const char *end)
 static int is_config(const char *text)
 {
     return ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json");
+}
+
+/* Whether the program is of this package: "axolotl", "/opt/bin/axolotl", "axolotl.cli.train". */
+static int is_of(const struct ss_words *words, const struct ss_command *c, const char *package)
+{
+    const char *script = words->w[c->script].text, *slash = strrchr(script, '/'),
+               *name = slash ? slash + 1 : script;
+    size_t n = strlen(package);
+
+    return !strncmp(name, package, n) && (!name[n] || name[n] == '.') && strcmp(name + n, ".py") != 0;
 }
 
 static int is_factory(const struct ss_words *words, const struct ss_command *c)
@@ -145,7 +185,7 @@ int ss_hf_command_sniff(const struct ss_words *words, const struct ss_command *c
     static const char *const names[] = {"--model_name_or_path", "--model-name-or-path",
                                         "--per_device_train_batch_size", "--per-device-train-batch-size"};
 
-    if (is_factory(words, c) || names_file(words, c))
+    if (is_factory(words, c) || names_file(words, c) || is_of(words, c, "axolotl") || is_of(words, c, "trl"))
         return 1;
     for (size_t i = c->script + 1; i < c->end; i++)
         for (size_t k = 0; k < SS_ARRAY_LEN(names); k++)
@@ -212,53 +252,118 @@ static void read_accelerate(struct ss_reading *t, const struct ss_words *words, 
     }
 }
 
-/* The script's own words: files of arguments, then options, which beat them. */
-static void read_arguments(struct ss_reading *t, const struct ss_words *words, const struct ss_command *c)
+/* "train FILE", of which the first word says what is done. */
+static size_t skip_verb(const struct ss_words *words, const struct ss_command *c)
 {
     size_t first = c->script + 1;
-    const char *config = ss_command_value(words, first, c->end, "--config");
 
-    if (ends_in(words->w[c->script].text, "llamafactory-cli") && first < c->end &&
-        (!strcmp(words->w[first].text, "train") || !strcmp(words->w[first].text, "sft")))
-        first++;
-    if (!config && first < c->end && is_config(words->w[first].text))
-        config = words->w[first++].text;
-    if (config && is_config(config))
-        t->rc = ss_hf_graft_file(t->tree, words, "args", config, words->file, t->err);
-    for (size_t i = first; i < c->end && !t->rc; i++) {
-        if (!strncmp(words->w[i].text, "--", 2))
-            ss_reading_option(t, "args", words, c->end, &i, ' ');
-        else if (strchr(words->w[i].text, '=')) { /* LLaMA-Factory: name=value */
-            char path[160];
-            size_t n = strcspn(words->w[i].text, "=");
-            snprintf(path, sizeof path, "args.%.*s", (int)n, words->w[i].text);
-            ss_reading_set(t, path, words->w[i].text + n + 1, words->file, words->w[i].line);
-        } else {
-            t->rc = ss_fail(t->err, SS_ERR_INPUT, words->file, words->w[i].line, "\"%.100s\" is no option",
-                            words->w[i].text);
-        }
+    return first < c->end && ss_has_word("train sft", words->w[first].text) ? first + 1 : first;
+}
+
+/* The file of arguments that a command names; NULL: none. */
+static const char *file_of(const struct ss_words *words, const struct ss_command *c, size_t *first)
+{
+    const char *config = ss_command_value(words, c->script + 1, c->end, "--config");
+
+    *first = skip_verb(words, c);
+    if (!config && *first < c->end && is_config(words->w[*first].text))
+        config = words->w[(*first)++].text;
+    return config && is_config(config) ? config : NULL;
+}
+
+static void read_option(struct ss_reading *t, const struct ss_words *words, const char *section, size_t end,
+                        size_t *at)
+{
+    const struct ss_word *w = &words->w[*at];
+
+    if (!strncmp(w->text, "--", 2)) {
+        ss_reading_option(t, section, words, end, at, ' ');
+    } else if (strchr(w->text, '=')) { /* LLaMA-Factory: name=value */
+        char path[160];
+        size_t n = strcspn(w->text, "=");
+        snprintf(path, sizeof path, "%s%s%.*s", section, section[0] ? "." : "", (int)n, w->text);
+        ss_reading_set(t, path, w->text + n + 1, words->file, w->line);
+    } else {
+        t->rc = ss_fail(t->err, SS_ERR_INPUT, words->file, w->line, "\"%.100s\" is no option", w->text);
     }
+}
+
+/* The script's own words: files of arguments, then options, which beat them; behind "--" those of a launcher that it starts. */
+static void read_arguments(struct ss_reading *t, const struct ss_words *words, const struct ss_command *c,
+                           const char *section)
+{
+    size_t first;
+    const char *config = file_of(words, c, &first);
+
+    if (config)
+        t->rc = ss_hf_graft_file(t->tree, words, section, config, words->file, t->err);
+    if (t->rc)
+        (void)ss_command_locate(words, c->script, t->err);
+    for (size_t i = first, launcher = 0; i < c->end && !t->rc; i++) {
+        if (!strcmp(words->w[i].text, "--"))
+            launcher = 1;
+        else if (launcher)
+            set_launcher(t, words, c->end, &i);
+        else
+            read_option(t, words, section, c->end, &i);
+    }
+}
+
+/* LLaMA-Factory's command reads files of its v1, too. */
+static int is_v1(const struct ss_words *words, const struct ss_command *c)
+{
+    size_t first, len;
+    const char *config = file_of(words, c, &first);
+    char path[1024], *text;
+
+    if (!config || ss_command_read(words, config, words->file, path, sizeof path, &text, &len, NULL))
+        return 0;
+    int v1 = ss_factory_v1_sniff(text, len);
+    free(text);
+    return v1;
+}
+
+static enum ss_hf_kind_index kind_of(const struct ss_words *words, const struct ss_command *c)
+{
+    return is_factory(words, c)         ? is_v1(words, c) ? SS_HF_FACTORY_V1 : SS_HF_FACTORY
+           : is_of(words, c, "axolotl") ? SS_HF_AXOLOTL
+           : is_of(words, c, "trl")     ? SS_HF_TRL
+                                        : SS_HF_TRAINER;
+}
+
+/* trl has other trainers, too. */
+static int check_verb(const struct ss_words *words, const struct ss_command *c, struct ss_error *err)
+{
+    const struct ss_word *verb = c->script + 1 < c->end ? &words->w[c->script + 1] : NULL;
+
+    if (!is_of(words, c, "trl") || (verb && !strcmp(verb->text, "sft")))
+        return SS_OK;
+    ss_fail(err, SS_ERR_UNSUPPORTED, words->file, words->w[c->script].line,
+            "trl %.40s is not modelled: sft is; others run other models, or the model more than once a step",
+            verb ? verb->text : "");
+    return ss_hint(err, SS_ERR_UNSUPPORTED,
+                   "give the training step as a job: --model, --seq, --mbs, --gbs and its parallel sizes in "
+                   "Megatron's flags");
 }
 
 int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                       struct ss_error *err)
 {
-    struct ss_command sized = *c;
-    struct ss_hf x = {.script = words->w[c->script].text, .factory = is_factory(words, c)};
+    struct ss_hf x = {
+        .script = words->w[c->script].text, .words = words, .kind = &ss_hf_kinds[kind_of(words, c)]};
     struct ss_tree *tree;
     struct ss_reading t;
-    int rc = ss_hf_hosts(words, &sized, err);
+    int rc = check_verb(words, c, err);
 
     rc = rc ? rc : ss_tree_new(words->file, &tree, err);
     if (rc)
         return rc;
     ss_reading_begin(&t, "", tree, r, err);
+    read_arguments(&t, words, c, x.kind->root ? "" : "args");
     read_accelerate(&t, words, c);
-    if (!t.rc)
-        read_arguments(&t, words, c);
     rc = ss_reading_end(&t);
     if (!rc)
-        return map(r, tree, &x, &sized, words, x.factory ? "LLaMA-Factory" : "Hugging Face", err);
+        return map(r, tree, &x, c, err);
     ss_tree_free(tree);
     return rc;
 }

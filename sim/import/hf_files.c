@@ -29,8 +29,50 @@ static int assign(struct ss_tree *tree, struct ss_tree_node *at, const char *sec
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err)
 {
-    return assign(tree, ss_tree_child(ss_tree_root(tree), section, strlen(section)), section, text, len, file,
-                  err);
+    struct ss_tree_node *root = ss_tree_root(tree),
+                        *at = section[0] ? ss_tree_child(root, section, strlen(section)) : root;
+
+    return assign(tree, at, section, text, len, file, err);
+}
+
+/* Whether a name ends in a known file's, "examples/deepspeed/ds_z3_config.json" in "deepspeed/ds_z3_config.json", as a whole word. */
+static bool names(const char *name, const char *known)
+{
+    size_t n = strlen(name), k = strlen(known);
+
+    return n >= k && !strcmp(name + n - k, known) && (n == k || name[n - k - 1] == '/');
+}
+
+/* Assigns a file that frameworks publish, which known.yaml of the importers has. *found: whether it is one. */
+static int graft_known(struct ss_tree *tree, const char *section, const char *name, bool *found,
+                       struct ss_error *err)
+{
+    char path[1024], *text;
+    struct ss_tree *known;
+    size_t len;
+    int rc = ss_data_find("workloads/importers", "known", ".yaml", path, sizeof path, err);
+
+    *found = false;
+    SS_THEN(rc, ss_file_read(path, 1 << 20, &text, &len, err));
+    if (rc)
+        return rc;
+    rc = ss_tree_parse(text, len, path, &known, err);
+    free(text);
+    if (rc)
+        return rc;
+    const struct ss_tree_node *node = ss_tree_root(known)->first;
+    while (node && !names(name, node->key))
+        node = node->next;
+    *found = node != NULL;
+    struct ss_tree_node *root = ss_tree_root(tree), *at = ss_tree_child(root, section, strlen(section));
+    const struct ss_tree_made made = {
+        .kind = SS_TREE_MAP, .key = section, .key_len = strlen(section), .file = path, .line = 1};
+    if (node && !at)
+        rc = ss_tree_add(tree, root, &made, &at, err);
+    if (node && !rc)
+        rc = ss_tree_assign(tree, at, node, err);
+    ss_tree_free(known);
+    return rc;
 }
 
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
@@ -38,10 +80,17 @@ int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const c
 {
     char path[1024], *text;
     size_t len;
-    int rc = ss_command_read(words, name, from, path, sizeof path, &text, &len, err);
+    bool known = false;
+    int rc = ss_command_read(words, name, from, path, sizeof path, &text, &len, NULL);
 
+    if (rc == SS_ERR_IO && section[0]) {
+        rc = graft_known(tree, section, name, &known, err);
+        if (rc || known)
+            return rc;
+        rc = SS_ERR_IO;
+    }
     if (rc)
-        return rc;
+        return ss_command_read(words, name, from, path, sizeof path, &text, &len, err);
     rc = ss_hf_graft(tree, section, text, len, path, err);
     free(text);
     return rc;
@@ -101,40 +150,4 @@ int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct 
     rc = rc ? rc : assign(tree, at, "", text, len, path, err);
     free(text);
     return tell_missing(&named, rc, err);
-}
-
-/* A line is "host slots=8". */
-int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err)
-{
-    const char *name = ss_command_value(words, c->first, c->script, "--hostfile");
-    char path[1024], *text;
-    size_t len;
-    int slots = 0, hosts = 0, number = 1;
-
-    if (!name || c->nodes)
-        return SS_OK;
-    int rc = ss_command_read(words, name, words->file, path, sizeof path, &text, &len, err);
-
-    if (rc)
-        return rc;
-    for (char *line = text, *next; line && !rc; line = next, number++) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        line += strspn(line, " \t\r");
-        if (!*line || *line == '#')
-            continue;
-        const char *at = strstr(line, "slots=");
-        int n = at ? atoi(at + 6) : 0;
-        if (n < 1 || n > 1024 || (slots && n != slots))
-            rc = ss_fail(err, SS_ERR_UNSUPPORTED, path, number,
-                         "\"host slots=N\" is expected, with the same number of GPUs in each line");
-        slots = n;
-        hosts++;
-    }
-    free(text);
-    c->nodes = hosts;
-    if (!c->gpus_per_node)
-        c->gpus_per_node = slots;
-    return rc;
 }

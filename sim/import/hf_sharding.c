@@ -222,6 +222,6 @@ SS_KEY_CALLED(ss_hf_sharding)
         ss_reading_fact(r, "ddp", "true");
     if (x->megatron)
         ss_reading_fact(r, "pretrain", "true");
-    if (x->factory)
+    if (ss_hf_is_factory(r))
         ss_reading_fact(r, "factory", "true");
 }

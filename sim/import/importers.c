@@ -11,11 +11,14 @@
 
 const struct ss_importer ss_importers[] = {
     {"a configuration of torchtitan as JSON", ss_titan_json_sniff, NULL, ss_titan_json_add},
+    {"a configuration of GPT-NeoX", ss_neox_sniff, NULL, ss_neox_add},
     {"a configuration of DeepSpeed", ss_deepspeed_sniff, NULL, ss_deepspeed_add},
     {"arguments of Hugging Face's Trainer as JSON", ss_hf_json_sniff, NULL, ss_factory_add},
     {"the result of an earlier run", ss_result_sniff, NULL, ss_result_add},
     {"a job file of torchtitan", ss_titan_toml_sniff, NULL, ss_titan_toml_add},
     {"a configuration of accelerate", ss_accelerate_sniff, NULL, ss_accelerate_add},
+    {"a configuration of Axolotl", ss_axolotl_sniff, NULL, ss_axolotl_add},
+    {"a configuration of LLaMA-Factory v1", ss_factory_v1_sniff, NULL, ss_factory_v1_add},
     {"arguments of Hugging Face's Trainer or of LLaMA-Factory", ss_factory_sniff, NULL, ss_factory_add},
     {"flags or a launch command", NULL, ss_args_read, NULL}, /* whatever is none of the others */
 };

@@ -121,7 +121,7 @@ static int make_key(struct parser *p, const char *key, const char **out)
 
 static const struct {
     const char *word;
-    enum { FLAG, WORDS, ELSE, WHY, NOTHING, NAME } behind;
+    enum { FLAG, WORDS, ELSE, WHY, PATH, NOTHING, NAME } behind;
 } kinds[] = {
 #define X(kind, word, behind) {#word, behind},
     SS_KEY_KINDS(X)
@@ -147,6 +147,7 @@ static const char *complaint(const struct parser *p, int behind, const char *tex
     case WORDS: return flag || !text[0] ? NULL : "flags are asked, \"--name\", or nothing";
     case ELSE: return !text[0] || !strncmp(text, "else ", 5) ? NULL : "\"else VALUE\" is asked, or nothing";
     case WHY: return text[0] ? NULL : "a reason is asked";
+    case PATH: return text[0] && !strpbrk(text, " \t|") ? NULL : "one path is asked";
     case NAME: return has_code(p, text) ? NULL : "there is no function of this name";
     default: return text[0] ? "nothing may stand behind it" : NULL;
     }

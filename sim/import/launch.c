@@ -15,12 +15,9 @@
 
 struct launch {
     const struct ss_launch *l;
-    const char *text; /* of the script */
-    const char *name; /* of the script, without folders */
-    int nodes, gpus;  /* 0: not known */
-    int tasks;        /* of a node, as the script asks Slurm for them; 0: it does not */
-    int asked;        /* 1: the script asks Slurm or PBS for the GPUs */
-    int host_lines;   /* as in ss_launch_room */
+    const char *text;      /* of the script */
+    const char *name;      /* of the script, without folders */
+    struct ss_batch batch; /* what the user, else the script, asks for */
     struct ss_words environment;
     struct ss_calls calls;
     struct ss_launch_made made;
@@ -28,73 +25,6 @@ struct launch {
 };
 
 /* ---- variables that the scheduler would set ---- */
-
-/* The number behind one of the names, "--nodes=4", "--nodes 4", "-N4", in a line; 0: none. */
-static int number_behind(const char *line, const char *end, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *p = line; p + n < end; p++)
-        if (!strncmp(p, name, n) && (p == line || isspace((unsigned char)p[-1]))) {
-            const char *value = p + n;
-            value += *value == '=' || *value == ' ';
-            value += !strncmp(value, "gpu:", 4) ? 4 : 0;
-            while (value < end && isalpha((unsigned char)*value)) /* gpu:h100:8 */
-                value += strcspn(value, ":\n") + 1;
-            int found = value < end ? atoi(value) : 0;
-            if (found > 0 && found <= 1 << 20)
-                return found;
-        }
-    return 0;
-}
-
-/* The number of the first of the names that lines "#SBATCH --nodes=4" have; 0: none has. */
-static int directive(const char *text, const char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        for (const char *line = text, *next; line; line = next ? next + 1 : NULL) {
-            next = strchr(line, '\n');
-            int found =
-                strncmp(line, "#SBATCH", 7) ? 0 : number_behind(line, line + strcspn(line, "\n"), names[i]);
-            if (found)
-                return found;
-        }
-    return 0;
-}
-
-/* Multiplies numbers >= 0; returns 0 where the product is more than there are GPUs. */
-static int product(int a, int b)
-{
-    int64_t n = (int64_t)a * b;
-
-    return n <= 1 << 20 ? (int)n : 0;
-}
-
-/* Nodes and GPUs as the script asks Slurm or PBS for them, where the user gave none. A single task of a node may start as many processes as
- * there are GPUs. */
-static void read_directives(struct launch *x)
-{
-    static const char *const nodes[] = {"--nodes", "-N"}, *const gpus[] = {"--gpus-per-node", "--gres"},
-                             *const tasks[] = {"--ntasks-per-node", "--tasks-per-node"},
-                             *const each[] = {"--gpus-per-task"}, *const all[] = {"--gpus", "-G"};
-    struct ss_pbs pbs;
-    int given = x->gpus;
-
-    if (ss_launch_pbs(x->text, &pbs))
-        x->host_lines = pbs.lines ? pbs.lines : 1;
-    x->nodes = x->nodes ? x->nodes : directive(x->text, nodes, SS_ARRAY_LEN(nodes));
-    x->nodes = x->nodes ? x->nodes : pbs.nodes;
-    x->tasks = directive(x->text, tasks, SS_ARRAY_LEN(tasks));
-    x->tasks = x->tasks ? x->tasks : pbs.tasks;
-    x->gpus = x->gpus ? x->gpus : directive(x->text, gpus, SS_ARRAY_LEN(gpus));
-    x->gpus = x->gpus ? x->gpus : pbs.gpus;
-    x->gpus = x->gpus ? x->gpus : product(x->tasks, directive(x->text, each, SS_ARRAY_LEN(each)));
-    if (!x->gpus && x->nodes && directive(x->text, all, SS_ARRAY_LEN(all)) % x->nodes == 0)
-        x->gpus = directive(x->text, all, SS_ARRAY_LEN(all)) / x->nodes;
-    x->asked = !given && x->gpus;
-    if (!x->gpus && x->tasks > 1)
-        x->gpus = x->tasks;
-}
 
 static int add_variable(struct launch *x, const char *name, const char *value)
 {
@@ -121,24 +51,23 @@ static int add_number(struct launch *x, const char *names, int value)
     return rc;
 }
 
-/* Adds what the script asks of Slurm besides nodes. */
+/* Adds what the script asks of Slurm or LSF besides nodes. */
 static int add_asked(struct launch *x)
 {
-    static const char *const cpus[] = {"--cpus-per-task", "-c"};
-    int n = directive(x->text, cpus, SS_ARRAY_LEN(cpus)), rc = SS_OK;
+    const struct ss_batch *batch = &x->batch;
     char list[256] = "0";
+    int rc = SS_OK;
 
-    for (int i = 1; i < x->gpus && i < 64; i++)
+    for (int i = 1; i < batch->gpus && i < 64; i++)
         ss_append(list, sizeof list, ",%d", i);
-    if (x->asked)
+    if (batch->asked)
         rc = add_variable(x, "CUDA_VISIBLE_DEVICES", list);
-    if (!rc && n)
-        rc = add_number(x, "SLURM_CPUS_PER_TASK", n);
-    if (!rc && x->tasks)
-        rc = add_number(x, "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE", x->tasks);
-    return rc || !x->tasks || !x->nodes
-               ? rc
-               : add_number(x, "SLURM_NTASKS SLURM_NPROCS", product(x->nodes, x->tasks));
+    if (!rc && batch->cpus)
+        rc = add_number(x, "SLURM_CPUS_PER_TASK", batch->cpus);
+    if (!rc && batch->tasks)
+        rc = add_number(x, "SLURM_NTASKS_PER_NODE SLURM_TASKS_PER_NODE", batch->tasks);
+    int all = batch->all ? batch->all : ss_batch_product(batch->nodes, batch->tasks);
+    return rc || !all ? rc : add_number(x, "SLURM_NTASKS SLURM_NPROCS LSB_DJOB_NUMPROC", all);
 }
 
 /* Sets what PBS sets for a script that asks for it. The user's own file of hosts stays. */
@@ -148,13 +77,13 @@ static int add_pbs(struct launch *x)
     int rc = add_variable(x, "PBS_NODEFILE", SS_SANDBOX_HOSTS);
 
     if (x->environment.n == before)
-        x->host_lines = 0;
-    else if (!product(x->nodes ? x->nodes : 1, x->host_lines))
-        x->host_lines = 1;
+        x->batch.host_lines = 0;
+    else if (!ss_batch_product(x->batch.nodes ? x->batch.nodes : 1, x->batch.host_lines))
+        x->batch.host_lines = 1;
     rc = rc ? rc : add_variable(x, "PBS_O_WORKDIR", ".");
     rc = rc ? rc : add_variable(x, "PBS_JOBID", "1.node0");
-    rc = rc || !x->nodes ? rc : add_number(x, "PBS_NUM_NODES", x->nodes);
-    return rc || x->host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->host_lines);
+    rc = rc || !x->batch.nodes ? rc : add_number(x, "PBS_NUM_NODES", x->batch.nodes);
+    return rc || x->batch.host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->batch.host_lines);
 }
 
 /* Makes the environment: the user's variables, then those that a scheduler sets for the first process. */
@@ -169,14 +98,14 @@ static int make_environment(struct launch *x)
     rc = rc ? rc : add_number(x, "SLURM_JOB_ID SLURM_JOBID", 1);
     rc = rc ? rc : add_variable(x, "MASTER_ADDR", "node0");
     rc = rc ? rc : add_variable(x, "MASTER_PORT", "29500");
-    if (!rc && x->gpus)
-        rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->gpus);
+    if (!rc && x->batch.gpus)
+        rc = add_number(x, "SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE", x->batch.gpus);
     rc = rc ? rc : add_asked(x);
-    rc = rc || !x->host_lines ? rc : add_pbs(x);
-    if (rc || !x->nodes)
+    rc = rc || !x->batch.host_lines ? rc : add_pbs(x);
+    if (rc || !x->batch.nodes)
         return rc;
-    snprintf(list, sizeof list, x->nodes > 1 ? "node[0-%d]" : "node0", x->nodes - 1);
-    rc = add_number(x, "SLURM_NNODES SLURM_JOB_NUM_NODES", x->nodes);
+    snprintf(list, sizeof list, x->batch.nodes > 1 ? "node[0-%d]" : "node0", x->batch.nodes - 1);
+    rc = add_number(x, "SLURM_NNODES SLURM_JOB_NUM_NODES", x->batch.nodes);
     rc = rc ? rc : add_variable(x, "SLURM_JOB_NODELIST", list);
     return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
 }
@@ -189,8 +118,9 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
     out[0] = 0;
     for (size_t i = 0; i < x->calls.n; i++) {
         const struct ss_call *c = &x->calls.call[i];
-        int is_kind = c->kind == kind || (kind == SS_CALL_NOTHING && c->kind == SS_CALL_MISSING);
-        if (is_kind && c->n > 0 && c->word[0][0])
+        int same = c->kind == kind ||
+                   (kind == SS_CALL_NOTHING && (c->kind == SS_CALL_MISSING || c->kind == SS_CALL_USED));
+        if (same && c->n > 0 && c->word[0][0])
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
     }
@@ -267,30 +197,6 @@ static const char *last_line(const struct ss_calls *calls, int *n)
     return line;
 }
 
-static int no_job(struct launch *x, struct ss_error *err)
-{
-    char launchers[256], nothing[256], unset[256];
-    int n;
-    const char *last = last_line(&x->calls, &n);
-
-    list_calls(x, SS_CALL_LAUNCHER, launchers, sizeof launchers);
-    list_calls(x, SS_CALL_NOTHING, nothing, sizeof nothing);
-    ss_launch_unset(x->text, &x->environment, unset, sizeof unset);
-    if (x->calls.status < 0)
-        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s", SS_LAUNCH_SECONDS);
-    else if (launchers[0])
-        ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "no launcher was called with flags of a job, only: %s",
-                launchers);
-    else
-        ss_fail(err, SS_ERR_INPUT, x->l->script, 0,
-                "the script called no launcher; it ended with status %d%s%.*s", x->calls.status,
-                n ? ": " : "", n, last);
-    if (!unset[0] && !nothing[0])
-        return SS_ERR_INPUT;
-    return ss_hint(err, SS_ERR_INPUT, "%s%s%s%s%s%s", unset[0] ? "not set, give --env NAME=VALUE: " : "",
-                   unset, unset[0] && nothing[0] ? "; " : "", nothing[0] ? "did nothing: " : "", nothing, "");
-}
-
 /* The line of the script in which a flag stands; 0: none. */
 static int line_of(const char *text, const char *flag)
 {
@@ -305,82 +211,129 @@ static int line_of(const char *text, const char *flag)
     return 0;
 }
 
-/* Checks nodes: torchrun waits for as many nodes as its flag says, and the script or a step of srun must ask
- * for as many. */
-static int check_nodes(struct launch *x, const struct ss_words *words, struct ss_error *err)
+static int no_job(struct launch *x, struct ss_error *err)
 {
-    int of_step, n = x->l->nodes ? 0 : ss_words_nodes(words, x->nodes, &of_step);
+    char launchers[256];
+    int n;
+    const char *last = last_line(&x->calls, &n);
 
-    if (!n)
+    list_calls(x, SS_CALL_LAUNCHER, launchers, sizeof launchers);
+    if (x->calls.status < 0)
+        return ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script did not end within %g s",
+                       SS_LAUNCH_SECONDS);
+    if (launchers[0])
+        return ss_fail(err, SS_ERR_INPUT, x->l->script, 0,
+                       "no launcher was called with flags of a job, only: %s", launchers);
+    return ss_fail(err, SS_ERR_INPUT, x->l->script, 0,
+                   "the script called no launcher; it ended with status %d%s%.*s", x->calls.status,
+                   n ? ": " : "", n, last);
+}
+
+/* A program that is not there, and whose output the script used. */
+static int check_used(const struct launch *x, struct ss_error *err)
+{
+    const char *name = ss_launch_used(&x->calls);
+
+    if (!name)
         return SS_OK;
-    if (of_step) {
-        ss_note(x->notes, "%s: it asks for %d nodes, of which srun and torchrun take %d: the job is on these",
-                x->name, x->nodes, n);
-        x->nodes = n;
-        return SS_OK;
+    ss_fail(err, SS_ERR_INPUT, x->l->script, line_of(x->text, name),
+            "the script uses what %.100s writes, which is not here and wrote nothing", name);
+    return ss_hint(err, SS_ERR_INPUT, "put its output into the script");
+}
+
+/* Lines of the script for the words of a call: each flag, and each word behind it, has that of the flag. */
+static void find_lines(const struct launch *x, struct ss_words *words)
+{
+    int line = words->n ? line_of(x->text, words->w[0].text) : 0;
+
+    for (size_t i = 0; i < words->n; i++) {
+        const char *text = words->w[i].text;
+        int found = !strncmp(text, "--", 2) || ss_hydra_is_override(text) ? line_of(x->text, text) : 0;
+        line = found ? found : line;
+        words->w[i].line = line;
     }
-    ss_fail(err, SS_ERR_CONFIG, x->l->script, line_of(x->text, "--nnodes"),
-            "torchrun has --nnodes %d, the script asks for %d nodes: they make no world of %d", n, x->nodes,
-            x->nodes);
-    return ss_hint(err, SS_ERR_CONFIG, "make both the same, or say by --nodes what is meant");
+}
+
+/* Adds a number of the scheduler's. */
+static int add_asked_word(struct ss_words *out, const char *name, int n)
+{
+    char text[48];
+
+    snprintf(text, sizeof text, "%s=%d", name, n);
+    return n ? ss_words_add(out, text, strlen(text), 0) : SS_OK;
+}
+
+/* Lines of #SBATCH and #PBS stand outside of every command. */
+static int add_batch(const struct launch *x, struct ss_words *out)
+{
+    const struct ss_batch *b = &x->batch;
+
+    if (!b->nodes && !b->gpus && !b->tasks && !b->all)
+        return SS_OK;
+    int rc = ss_words_add(out, "sbatch", 6, 0);
+    rc = rc ? rc : add_asked_word(out, "--nodes", b->nodes);
+    rc = rc ? rc : add_asked_word(out, "--gpus-per-node", b->gpus);
+    rc = rc ? rc : add_asked_word(out, "--ntasks-per-node", b->tasks);
+    return rc ? rc : add_asked_word(out, "--ntasks", b->all);
 }
 
 static int take_words(struct launch *x, const struct ss_call *c, struct ss_words *out, struct ss_error *err)
 {
-    int rc = add_call(out, &x->calls, c), line = 0, nodes = rc ? rc : check_nodes(x, out, err);
-
-    if (!rc && nodes)
-        return nodes;
-    if (x->nodes && !rc) { /* lines of #SBATCH and #PBS stand outside of every command */
-        struct ss_words all = {.file = out->file};
-        char text[96];
-        snprintf(text, sizeof text, "--nodes=%d", x->nodes);
-        rc = ss_words_add(&all, "sbatch", 6, 0) || ss_words_add(&all, text, strlen(text), 0);
-        snprintf(text, sizeof text, x->gpus ? "--gpus-per-node=%d" : "--ntasks-per-node=%d",
-                 x->gpus ? x->gpus : x->tasks);
-        if (!rc && (x->gpus || x->tasks))
-            rc = ss_words_add(&all, text, strlen(text), 0);
-        for (size_t i = 0; i < out->n && !rc; i++)
-            rc = ss_words_add(&all, out->w[i].text, strlen(out->w[i].text), 0);
-        out->file = NULL;
-        ss_words_free(out);
-        *out = all;
-    }
-    if (rc)
+    out->cluster = &x->l->cluster;
+    if (add_batch(x, out) || add_call(out, &x->calls, c))
         return ss_nomem(err);
-    rc = ss_command_strip(out, err);
+    find_lines(x, out);
+    if (ss_launch_files(out, x->text, &x->calls, c))
+        return ss_nomem(err);
+    int rc = ss_command_strip(out, err);
     ss_command_tell(x->notes, x->name, out);
-    for (size_t i = 0; i < out->n && !rc; i++) {
-        if (!strncmp(out->w[i].text, "--", 2) || ss_hydra_is_override(out->w[i].text))
-            line = line_of(x->text, out->w[i].text);
-        out->w[i].line = line;
-    }
     return rc;
 }
 
-static void tell(struct launch *x, int jobs)
+/* Tells what may be the reason of a refusal: a note, and a text behind each refusal. */
+static void tell_reason(struct launch *x, struct ss_words *out, const char *what, const char *list,
+                        const char *do_it)
 {
-    char list[512];
+    if (!list[0])
+        return;
+    ss_note(x->notes, "%s: %s%s%s", x->name, what, list, do_it);
+    ss_note(&out->behind, "%s: %s%s%s", x->name, what, list, do_it);
+}
 
+static void tell(struct launch *x, struct ss_words *out, int jobs)
+{
+    int arguments = ss_launch_arguments(x->text);
+    char list[768];
+
+    ss_launch_errors(&x->calls, list, sizeof list);
+    tell_reason(x, out, "the shell said: ", list, "");
     ss_launch_unset(x->text, &x->environment, list, sizeof list);
-    if (list[0])
-        ss_note(x->notes, "%s: not set, hence empty: %s (--env NAME=VALUE)", x->name, list);
+    for (int i = (int)x->l->nwords + 1; i <= arguments; i++)
+        ss_append(list, sizeof list, "%s$%d", list[0] ? ", " : "", i);
+    tell_reason(x, out, "not set, hence empty: ", list,
+                arguments > (int)x->l->nwords ? " (--env NAME=VALUE; arguments behind --launch FILE)"
+                                              : " (--env NAME=VALUE)");
     list_calls(x, SS_CALL_NOTHING, list, sizeof list);
     if (list[0])
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
+    if (list[0] && jobs == 0)
+        ss_note(&out->behind, "%s: these programs did nothing: %s", x->name, list);
     for (unsigned long i = 0; i < x->made.files.n; i++)
         ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
     for (unsigned long i = 0; i < x->made.hidden.n; i++)
         ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
-    if (jobs > 1)
-        ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
+    if (x->calls.status > 0)
+        ss_note(x->notes, "%s ended with status %d", x->name, x->calls.status);
 }
 
 static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
 {
     const struct ss_call *c;
-    int jobs = find_jobs(x, &c);
+    int jobs = find_jobs(x, &c), rc = check_used(x, err);
 
+    tell(x, out, jobs);
+    if (rc)
+        return rc;
     if (jobs == 0)
         return no_job(x, err);
     if (!c)
@@ -390,9 +343,9 @@ static int choose(struct launch *x, struct ss_words *out, struct ss_error *err)
         ss_fail(err, SS_ERR_INPUT, x->l->script, 0, "the script starts %d different jobs", jobs);
         return ss_hint(err, SS_ERR_INPUT, "choose one by --call 1 to --call %d", jobs);
     }
-    tell(x, jobs);
-    int rc = take_words(x, c, out, err);
-    return !rc && ss_launch_files(out, x->text, &x->calls, c) ? ss_nomem(err) : rc;
+    if (jobs > 1)
+        ss_note(x->notes, "%s starts %d jobs; this is number %d (--call)", x->name, jobs, x->l->call);
+    return take_words(x, c, out, err);
 }
 
 /* Collects what is known before the script runs. */
@@ -401,13 +354,8 @@ static int begin(struct launch *x, const struct ss_launch *l, const char *text, 
 {
     const char *slash = strrchr(l->script, '/');
 
-    *x = (struct launch){.l = l,
-                         .text = text,
-                         .name = slash ? slash + 1 : l->script,
-                         .nodes = l->nodes,
-                         .gpus = l->gpus_per_node,
-                         .notes = notes};
-    read_directives(x);
+    *x = (struct launch){.l = l, .text = text, .name = slash ? slash + 1 : l->script, .notes = notes};
+    ss_launch_batch(text, &l->cluster, &x->batch);
     return make_environment(x) ? ss_nomem(err) : SS_OK;
 }
 
@@ -439,7 +387,9 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
         return ss_hint(err, SS_ERR_INPUT, "--job reads it");
     }
     rc = begin(&x, l, text, notes, err);
-    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.nodes, x.gpus, x.host_lines};
+    int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);
+    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.batch.nodes, gpus,
+                                        x.batch.host_lines};
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);

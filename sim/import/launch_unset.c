@@ -72,6 +72,43 @@ static int is_given(const struct ss_words *environment, const char *name, size_t
     return ss_has_word(own, word);
 }
 
+/* Where text goes on behind a part that a shell leaves alone or that is of a function: a comment, single quotes, "f() { ... }". */
+static const char *skip(const char *text, const char *p)
+{
+    int begins = p == text || isspace((unsigned char)p[-1]) || strchr(";(", p[-1]);
+
+    if (*p == '#' && begins)
+        return p + strcspn(p, "\n");
+    if (*p == '\'' && (p == text || p[-1] != '\\')) {
+        const char *end = strchr(p + 1, '\'');
+        return end ? end + 1 : p + 1;
+    }
+    if (!strncmp(p, "()", 2)) {
+        const char *end = strstr(p, "\n}");
+        const char *line = p + strcspn(p, "\n");
+        return end && memchr(p, '{', (size_t)(line + 2 < end ? line + 2 - p : end - p)) ? end + 2 : line;
+    }
+    return p;
+}
+
+int ss_launch_arguments(const char *text)
+{
+    int last = 0;
+
+    if (strstr(text, "$#"))
+        return 0;
+    for (const char *p = text, *next; *p; p = next > p ? next : p + 1) {
+        next = skip(text, p);
+        int brace = p[0] == '$' && p[1] == '{';
+        if (next > p || *p != '$' || (p > text && p[-1] == '\\') || !isdigit((unsigned char)p[1 + brace]))
+            continue;
+        int n = p[1 + brace] - '0';
+        if (n > last && !(brace && strchr(":-=+", p[3])) && !(brace && isdigit((unsigned char)p[3])))
+            last = n;
+    }
+    return strstr(text, "shift") && last > 1 ? 1 : last;
+}
+
 void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size)
 {
     struct ss_notes names = {0};

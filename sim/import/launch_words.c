@@ -107,8 +107,11 @@ static int take(const struct ss_words *words, size_t i, struct said *s, size_t *
         *used = (size_t)(s->l.trust = 1);
     if (*used)
         s->lone = words->w[i].text;
-    (void)take_number(words, i, "--nodes", 1 << 20, &s->l.nodes); /* which stay words of the job */
-    (void)take_number(words, i, "--gpus-per-node", 1024, &s->l.gpus_per_node);
+    (void)take_number(words, i, "--nodes", 1 << 20, &s->l.cluster.nodes); /* which stay words of the job */
+    (void)take_number(words, i, "--gpus-per-node", 1024, &s->l.cluster.gpus_per_node);
+    size_t both;
+    const char *platform = value_at(words, i, "--platform", &both);
+    s->l.cluster.platform = platform ? platform : s->l.cluster.platform;
     return SS_OK;
 }
 
@@ -122,8 +125,8 @@ static int run(struct said *s, struct ss_words *script, struct ss_notes *notes, 
     return ss_launch_read(script, &s->l, notes, err);
 }
 
-int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_notes *notes,
-                   struct ss_error *err)
+int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cluster *cluster,
+                   struct ss_notes *notes, struct ss_error *err)
 {
     struct said s = {0};
     size_t used = 0;
@@ -135,6 +138,7 @@ int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_no
         used = used > words->n - i ? words->n - i : used;
         memset(taken + i, 1, rc ? 0 : used);
     }
+    *cluster = s.l.cluster;
     if (!rc && s.lone && !s.l.script)
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is of --launch SCRIPT, which is not given", s.lone);
     if (!rc && s.l.script)

@@ -193,9 +193,9 @@ int ss_megatron_deepspeed_add(struct ss_request *request, const struct ss_words 
     struct ss_hf x = {.script = "", .megatron = 1, .own = &own, .command = &sized};
     struct ss_reading *r = &x.r;
     struct ss_tree *tree;
-    int rc = ss_hf_hosts(words, &sized, err);
+    int rc = ss_tree_new(words->file, &tree, err);
 
-    rc = rc ? rc : ss_tree_new(words->file, &tree, err);
+    ss_command_resolve(words, &sized);
     if (rc)
         return rc;
     ss_reading_begin(r, "Megatron-DeepSpeed", tree, request, err);
@@ -205,7 +205,7 @@ int ss_megatron_deepspeed_add(struct ss_request *request, const struct ss_words 
         r->rc = ss_hf_graft_deepspeed(tree, words, err);
     ss_reading_rows(r);
     if (!r->rc)
-        r->rc = ss_command_add_sizes(request, words, &sized, err);
+        r->rc = ss_command_add_sizes(request, words, c, err);
     rc = ss_reading_end(r);
     rc = rc ? rc : add_own(request, &own, words->file, err);
     ss_words_free(&own);

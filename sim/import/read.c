@@ -31,6 +31,7 @@ static int names_file(const struct ss_words *words, size_t i, const char **file)
 struct reading {
     struct ss_request *request;
     int files;
+    struct ss_cluster cluster;
 };
 static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err);
 
@@ -81,6 +82,8 @@ static int import_text(struct reading *to, struct ss_words *words, const char *t
     const struct ss_importer *kind = ss_importer_of(text, len);
     int tree = kind->read == ss_args_read && ss_foreign_sniff(text, len), rc;
 
+    words->cluster = &to->cluster;
+
     if (tree)
         rc = import_tree(to, words->file, text, len, over, err);
     else
@@ -115,12 +118,25 @@ static int expand_file(struct reading *to, const char *name, const struct ss_wor
     return rc;
 }
 
+static int add_words(struct ss_request *r, const struct ss_words *words, size_t first, size_t end,
+                     struct ss_error *err)
+{
+    int rc = first < end ? ss_request_add_place(r, words->file, err) : SS_OK;
+
+    for (size_t i = first; i < end && !rc; i++)
+        rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
+    return rc;
+}
+
+/* Words of ours and of a program stand in places of their own. */
 static int add_place(struct ss_request *r, const struct ss_words *words, struct ss_error *err)
 {
-    int rc = ss_request_add_place(r, words->file, err);
+    size_t own = words->program ? words->own : words->n;
+    int rc = add_words(r, words, 0, own, err);
 
-    for (size_t i = 0; i < words->n && !rc; i++)
-        rc = ss_request_add(r, words->w[i].text, words->w[i].line, err);
+    SS_THEN(rc, add_words(r, words, own, words->n, err));
+    if (!rc && own < words->n)
+        r->place[r->nplaces - 1].program = 1;
     return rc;
 }
 
@@ -144,15 +160,18 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
     int rc = SS_OK;
 
     if (words->file && ss_command_find(words, &command, &other)) {
-        rc = other->add(to->request, words, &command, err);
+        rc = ss_command_sizes(words, &command, &to->request->notes, err);
+        rc = rc ? rc : other->add(to->request, words, &command, err);
         ss_words_free(words);
         return rc;
     }
-    if (ss_hydra_is_command(words))
+    if (ss_hydra_is_command(words)) {
         rc = ss_hydra_take(to->request, words, err);
+        words->program = 0; /* what is left says the configuration in our words */
+    }
     for (size_t i = 0; i < words->n; i++) {
         const char *name;
-        int used = rc ? 0 : names_file(words, i, &name);
+        int used = rc || (words->program && i >= words->own) ? 0 : names_file(words, i, &name);
         if (!used) {
             words->w[kept++] = words->w[i];
             continue;
@@ -183,13 +202,18 @@ int ss_request_read(struct ss_request *r, int argc, char *const *argv, struct ss
         rc = !argv || !argv[i] ? ss_fail(err, SS_ERR_USAGE, NULL, 0, "word %d of %d is missing", i + 1, argc)
              : ss_words_add(&words, argv[i], strlen(argv[i]), 0) ? ss_nomem(err)
                                                                  : SS_OK;
-    rc = rc ? rc : ss_launch_take(&words, &script, &r->notes, err);
+    rc = rc ? rc : ss_launch_take(&words, &script, &to.cluster, &r->notes, err);
+    if (ss_notes_add_all(&r->behind, &script.behind) && !rc)
+        rc = ss_nomem(err);
     if (!rc && script.file)
         rc = expand(&to, &script, 1, err);
     if (!rc)
-        return expand(&to, &words, 0, err);
+        rc = expand(&to, &words, 0, err);
+    else
+        ss_words_free(&words);
     ss_words_free(&script);
-    ss_words_free(&words);
+    if (rc)
+        ss_request_blame(r, err);
     return rc;
 }
 

@@ -39,7 +39,7 @@ static void refuse_rest(struct ss_reading *r, struct ss_tree_node *node)
             const struct ss_key_row *row = ss_keymap_find(r->map, ss_tree_path(child, path, sizeof path));
             if (row && row->kind != SS_KEY_TABLE)
                 ss_reading_settle(r, row, child);
-            else
+            else if (!ss_tree_is_null(child) || !ss_keymap_is_section(r->map, path))
                 unknown(r, child, path);
         }
     }

@@ -301,6 +301,21 @@ static void add_names(struct ss_reading *r, const struct ss_tree_node *map)
 
 /* ---- rows ---- */
 
+/* Puts a node in another place of the tree, from which its own file and line are told as before. What another file has there is beaten. */
+static void move(struct ss_reading *r, const char *path, struct ss_tree_node *from)
+{
+    struct ss_tree_node *root = ss_tree_root(r->tree), *to = ss_tree_find(root, path);
+
+    if (to && !strcmp(to->file, from->file))
+        ss_reading_fail(r, from, SS_ERR_INPUT, "%s:%d says it, too", to->file, to->line);
+    ss_reading_set(r, path, "", from->file, from->line);
+    to = ss_tree_find(root, path);
+    if (!r->rc)
+        r->rc = ss_tree_assign(r->tree, to, from, r->err);
+    if (!r->rc)
+        ss_tree_drop(from);
+}
+
 /* A value is read as a whole; of a section each key is read by a row of its own. */
 static void take(const struct ss_reading *r, struct ss_tree_node *node)
 {
@@ -314,7 +329,7 @@ static void take(const struct ss_reading *r, struct ss_tree_node *node)
 
 static void apply(struct ss_reading *r, const struct ss_key_row *row, struct ss_tree_node *node)
 {
-    if (node && row->kind != SS_KEY_ADD)
+    if (node && row->kind != SS_KEY_ADD && row->kind != SS_KEY_AS)
         take(r, node);
     switch (row->kind) {
     case SS_KEY_VALUE: ss_reading_value(r, node, row->text); break;
@@ -324,6 +339,7 @@ static void apply(struct ss_reading *r, const struct ss_key_row *row, struct ss_
     case SS_KEY_FALSE: add_switch(r, node, row->text, 0); break;
     case SS_KEY_PICK: pick(r, row, node); break;
     case SS_KEY_ADD: ss_reading_words(r, node, row->text); break;
+    case SS_KEY_AS: move(r, row->text, node); break;
     default: ss_reading_assume(r, "%s", row->text); /* SS_KEY_ASSUME */
     }
 }

@@ -44,6 +44,8 @@ static int add_places(struct ss_request *r, const json_t *inputs, const char *fi
     for (size_t i = 0; i < json_array_size(places) && !rc; i++) {
         const json_t *place = json_array_get(places, i);
         rc = ss_request_add_place(r, json_string_value(json_object_get(place, "file")), err);
+        if (!rc)
+            r->place[r->nplaces - 1].program = json_is_true(json_object_get(place, "program"));
         SS_THEN(rc, add_words(r, json_object_get(place, "words"), file, err));
     }
     if (rc)

@@ -12,7 +12,7 @@
 #define MAX_CALLS 10000
 #define MAX_BYTES (1u << 20)
 
-static const char *const kinds[] = {"launcher", "runner", "nothing", "folder", "file", "missing"};
+static const char *const kinds[] = {"launcher", "runner", "nothing", "folder", "file", "missing", "used"};
 
 /* What stands before the words of a call on their way out of the sandbox. */
 struct header {

@@ -25,10 +25,11 @@ static const char changers[] = "chmod cp ln mv rm rmdir split touch";
 static const char launchers[] =
     "torchrun dlrover-run deepspeed accelerate colossalai python python2 python3 python3.8 "
     "python3.9 python3.10 python3.11 python3.12 python3.13 "
-    "llamafactory-cli axolotl swift megatron nemo nemorun";
+    "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
 static const char runners[] =
-    "srun mpirun mpiexec orterun prun aprun jsrun flux numactl nsys ncu timeout "
+    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub kubectl numactl nsys "
+    "ncu timeout "
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
 /* They run their last words on other machines, as one text of a shell. */
@@ -44,7 +45,13 @@ static const char remotes[] = "ssh pdsh clush";
 static const char launcher_text[] =
     HEAD "case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|python*' ')\n"
          "  export PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH}\n"
-         "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n" RECORD
+         "  [ -x @R" SS_SANDBOX_REAL "/python3 ] && exec @R" SS_SANDBOX_REAL "/python3 \"$@\";; esac\n"
+         /* variables that count: as a runner of its own */
+         "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES PET_NNODES "
+         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE; do\n"
+         "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+         "if ((${#own[@]} > 1)); then\n" RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+         "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
          "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
          "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
          /* files, and those that configurations among them name */
@@ -58,7 +65,7 @@ static const char launcher_text[] =
          "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in ${text//[\\\"\\',:]/ }; do\n"
          "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set +f;; esac\n"
          "}\n"
-         "seen=; for word in \"$@\"; do look \"${word#*=}\"; done; exit 0\n";
+         "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
 
 static const char runner_text[] = HEAD RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
@@ -67,15 +74,18 @@ static const char runner_text[] = HEAD RECORD
     /* values that may be called as a program is, the environment "env", the partition "test", or are files */
     "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
     "*' --hostfile'|*' -hostfile'|*' --machinefile'|*' -machinefile'|'mpiexec -f'|'mpirun -f'|"
-    "*' --partition'|*' --job-name'|*' --account'|*' --qos') own+=(\"$1\"); shift; own+=(\"${1-}\"); shift; "
+    "*' --partition'|*' --job-name'|*' --account'|*' --qos'|'kubectl -'[nc])\n"
+    "  case $1 in *hostfile|*machinefile|-f) export STEPSIM_HOSTS=${2-};; esac; own+=(\"$1\"); shift; "
+    "own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
-    "  case $1 in -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
+    "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
     "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
     "export STEPSIM_RUNNER=$n\n"
-    "(($#)) || exit 0\n"
+    "(($#)) || [ \"$own\" = bsub ] || exit 0\n" /* whose script is on stdin */
+    "(($#)) || set -- bash\n"
     "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
     "/\"$name\" \"$@\"; }\n"
     "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
@@ -139,7 +149,17 @@ static const char start_text[] =
     "stepsim_call() { local n=0 kind=$1; shift; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
     "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
     "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; }\n"
-    "command_not_found_handle() { stepsim_call nothing \"$@\"; return 0; }\n"
+    "command_not_found_handle() {\n"
+    /* its output is used: a command around it captures it, or it goes to a configuration */
+    "local kind=nothing name\n"
+    "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && for name in \"$1\" \"${FUNCNAME[@]:1}\"; do\n"
+    "case $STEPSIM_OUTER in *\"$name\"*) kind=used;; esac; done\n"
+    "name=$BASHPID; case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n"
+    "*.json|*.y*ml|*.toml|*.env|*.sh|*.args) kind=used;; esac\n"
+    "stepsim_call $kind \"$@\"; return 0; }\n"
+    /* the last command that captures what programs write, and the shell in which it does */
+    "stepsim_outer() { case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_OUTER=$1 STEPSIM_LEVEL=$BASH_SUBSHELL;; *)\n"
+    "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) || unset STEPSIM_LEVEL;; esac; return 0; }\n"
     "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
     "case $to in ''|-) return 0;; esac\n"
     "@R" SS_SANDBOX_REAL
@@ -157,7 +177,7 @@ static const char start_text[] =
     /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded. The arguments of "source" mean
      * what they mean to it, hence in the trap itself; in a function it would have other arguments, and what is declared would be lost. */
     "shopt -s extdebug\n"
-    "trap 'builtin set +eu +o pipefail; case $BASH_COMMAND in \"source \"*\"<\"*|\". \"*\"<\"*) :;; "
+    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; case $BASH_COMMAND in \"source \"*\"<\"*|\". \"*\"<\"*) :;; "
     "\"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* }\";; *\">\"*) stepsim_folder "
     "\"$BASH_COMMAND\";; *) :;; esac' "
     "DEBUG; set -T\n"; /* last: it calls them */
@@ -236,6 +256,15 @@ static int find_program(const char *name, size_t len, char path[4096])
             return 1;
     }
     return 0;
+}
+
+int ss_sandbox_is_tool(const char *name, size_t n)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    return n < sizeof word &&
+           (ss_has_word(tools, word) || ss_has_word(changers, word) || !strcmp(word, "bash"));
 }
 
 int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode)

@@ -147,6 +147,19 @@ static void write_layout(int layers, int stages, char *out, size_t size)
     ss_copy(out, size, "E");
     for (int i = 0; i < stages; i++)
         ss_append(out, size, "%st*%d", i ? "|" : "", layers / stages + (i < layers % stages));
+}
+
+/* Ends a layout: MTP layers, of the row or of the recipe's words, stand in the last stage, before the loss. */
+static void end_layout(const struct ss_table_row *r, const struct ss_request *said, char *out, size_t size)
+{
+    static const char flag[] = "--mtp-num-layers";
+    const char *own = strstr(ss_table_field(r, "flags"), flag);
+    size_t at = ss_request_find(said, flag);
+    const char *text = own ? own + sizeof flag : at + 1 < said->n ? said->word[at + 1].text : "0";
+
+    if (text[0] >= '1' && text[0] <= '9' && !(text[1] >= '0' && text[1] <= '9'))
+        for (int i = '0'; i < text[0]; i++)
+            ss_append(out, size, "m");
     ss_append(out, size, "L");
 }
 
@@ -292,6 +305,8 @@ static int add_columns(const struct ss_table_row *r, const struct ss_request *sa
     int made = !known && layout_of(r, layout, sizeof layout);
     int has = known || made || has_layout(r), rc = ss_table_place(r, out);
 
+    if (made)
+        end_layout(r, said, layout, sizeof layout);
     for (size_t i = 0; i < ss_table_column_count && !rc; i++)
         if (!has || !is_of_layout(ss_table_columns[i].name))
             rc = ss_table_add_column(r, &ss_table_columns[i], out);

@@ -10,15 +10,17 @@
 #include "import/toml.h"
 
 /* Takes the tree over. */
-static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_command *c,
-               struct ss_error *err)
+static int map(struct ss_request *request, struct ss_tree *tree, const struct ss_words *words,
+               const struct ss_command *c, struct ss_error *err)
 {
     struct ss_titan x = {.steps = 1};
 
     ss_reading_begin(&x.r, "torchtitan", tree, request, err);
     if (c) {
-        x.r.nodes = c->nodes;
-        x.r.gpus_per_node = c->gpus_per_node;
+        struct ss_command whole = *c;
+        ss_command_resolve(words, &whole);
+        x.r.nodes = whole.nodes;
+        x.r.gpus_per_node = whole.gpus_per_node;
     }
     ss_reading_load(&x.r, "torchtitan", ss_titan_code);
     ss_reading_rows(&x.r);
@@ -84,7 +86,7 @@ int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const 
     struct ss_tree *tree;
     int rc = ss_toml_parse(text, len, file, &tree, err);
 
-    return rc ? rc : map(r, tree, NULL, err);
+    return rc ? rc : map(r, tree, NULL, NULL, err);
 }
 
 /* Where the JSON begins; NULL: there is none. */
@@ -140,7 +142,7 @@ int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const 
         copy[i] = i >= first || text[i] == '\n' ? text[i] : ' ';
     int rc = ss_tree_parse(copy, end, file, &tree, err);
     free(copy);
-    return rc ? rc : map(r, tree, NULL, err);
+    return rc ? rc : map(r, tree, NULL, NULL, err);
 }
 
 /* ---- commands ---- */
@@ -225,7 +227,7 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
     rc = override_all(tree, r, words, c, config, err);
     SS_THEN(rc, ss_command_add_sizes(r, words, c, err));
     if (!rc)
-        return map(r, tree, c, err);
+        return map(r, tree, words, c, err);
     ss_tree_free(tree);
     return rc;
 }

@@ -28,6 +28,8 @@ void ss_words_free(struct ss_words *words)
         free(words->made[i].text);
         free(words->made[i].path);
     }
+    ss_notes_free(&words->said);
+    ss_notes_free(&words->behind);
     free(words->made);
     free(words->w);
     free(words->file);

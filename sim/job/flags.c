@@ -64,6 +64,22 @@ int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out)
     return 0;
 }
 
+static int find_in_groups(const struct ss_flag_group *g, const char *name, struct ss_flag *out)
+{
+    size_t want = strlen(name + 2);
+
+    for (; g->names; g++) {
+        const char *p = g->names, *word;
+        size_t len;
+        while ((word = next_name(&p, &len)) != NULL)
+            if (len == want && !memcmp(word, name + 2, len)) {
+                from_group(g, word, len, out);
+                return 1;
+            }
+    }
+    return 0;
+}
+
 int ss_flag_find(const char *name, struct ss_flag *out)
 {
     if (strncmp(name, "--", 2))
@@ -74,17 +90,14 @@ int ss_flag_find(const char *name, struct ss_flag *out)
             from_setter(s, out);
             return 1;
         }
-    size_t want = strlen(name + 2);
-    for (const struct ss_flag_group *g = ss_flag_groups; g->names; g++) {
-        const char *p = g->names, *word;
-        size_t len;
-        while ((word = next_name(&p, &len)) != NULL)
-            if (len == want && !memcmp(word, name + 2, len)) {
-                from_group(g, word, len, out);
-                return 1;
-            }
-    }
-    return 0;
+    return find_in_groups(ss_flag_groups, name, out);
+}
+
+int ss_flag_find_of_program(const char *name, struct ss_flag *out)
+{
+    if (!strncmp(name, "--", 2) && find_in_groups(ss_flags_of_programs, name, out))
+        return 1;
+    return ss_flag_find(name, out) && out->treatment != SS_FLAG_OWN;
 }
 
 const char *ss_job_word(const char *flag, int value)
@@ -127,6 +140,15 @@ static const char *modelled_with_words(const char *name)
     return best;
 }
 
+/* Whether a name that is a third of its letters off may be what was meant: there are so many that one is for any word. */
+static int is_likely(const char *name, const char *near)
+{
+    size_t len = strlen(name) - strspn(name, "-");
+
+    return has_words(name, near) || !strncmp(name, near, strlen(name)) ||
+           ss_nearest_within(name, &near, 1, len < 10 ? 1 : len / 5);
+}
+
 int ss_flag_nearest(const char *name, char *buf, size_t size)
 {
     struct ss_flag_walk w = {0};
@@ -151,7 +173,7 @@ int ss_flag_nearest(const char *name, char *buf, size_t size)
     for (size_t i = 0; i < n; i++)
         names[i] = text[i];
     const char *near = ss_nearest(name, names, n);
-    if (near) {
+    if (near && is_likely(name, near)) {
         ss_copy(buf, size, near);
         found = 1;
     }

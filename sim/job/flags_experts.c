@@ -283,31 +283,6 @@ SS_FLAG_CALLED(offload_modules)
 
 /* ---- optimizer and kernels ---- */
 
-static const struct {
-    const char *name;
-    int bf16;
-} moments[] = {{"fp32", 0}, {"bf16", 1}};
-
-static int read_moment(const char *word, int *out, const char **why)
-{
-    for (size_t i = 0; i < SS_ARRAY_LEN(moments); i++)
-        if (!strcmp(word, moments[i].name)) {
-            *out = moments[i].bf16;
-            return SS_OK;
-        }
-    return refuse(why, SS_ERR_UNSUPPORTED, "moments are modelled in fp32 and bf16 only");
-}
-
-SS_FLAG_CALLED(exp_avg)
-{
-    return read_moment(values[0], &asked->exp_avg_bf16, why);
-}
-
-SS_FLAG_CALLED(exp_avg_sq)
-{
-    return read_moment(values[0], &asked->exp_avg_sq_bf16, why);
-}
-
 SS_FLAG_CALLED(muon_coefficients)
 {
     if (!strcmp(values[0], "cubic5"))

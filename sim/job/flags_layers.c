@@ -242,7 +242,7 @@ SS_FLAG_CALLED(layout)
         rc = wrong(&r, "the last layer must be the loss, L");
     *why = r.why;
     if (rc)
-        return rc;
+        return SS_ERR_UNSUPPORTED; /* of one row, not of the whole table that it stands in */
     asked->job.layout = layout;
     asked->layout_mtp = s.mtp;
     asked->layout_mtp_apart = s.apart;

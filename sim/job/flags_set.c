@@ -25,12 +25,6 @@ SS_FLAG_CALLED(job)
     return bad(why, "only a command line can give it");
 }
 
-/* A request resolves --without before it is parsed. */
-SS_FLAG_CALLED(without)
-{
-    return bad(why, "it takes away flags of a command line or a job file, and here are none");
-}
-
 SS_FLAG_CALLED(measured)
 {
     double s;

@@ -114,14 +114,15 @@ void ss_input_cache_drop(struct ss_input_cache *l)
 static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
-                  strlen(job->stack) + 2;
+                  strlen(job->stack) + strlen(job->card) + 3;
 
     for (size_t i = 0; i < r->n; i++)
         size += strlen(r->word[i].text) + 1;
     char *key = malloc(size), *at = key;
     if (!key)
         return NULL;
-    at += snprintf(at, size, "%s\n%s\n%d %d", job->platform, job->stack, job->nodes, job->gpus_per_node);
+    at += snprintf(at, size, "%s\n%s\n%s\n%d %d", job->platform, job->stack, job->card, job->nodes,
+                   job->gpus_per_node);
     for (int i = 0; i < job->nfailed; i++)
         at += snprintf(at, size - (size_t)(at - key), " %d:%d", job->failed[i].node, job->failed[i].gpu);
     at += snprintf(at, size - (size_t)(at - key), "\n%d", job->cluster_nodes);
@@ -237,8 +238,11 @@ static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job
                 const struct ss_request *r, ss_route_asker asker, struct ss_files *files,
                 struct ss_error *err)
 {
-    const struct ss_platform_options options = {
-        .nodes = job->nodes, .gpus_per_node = job->gpus_per_node, .asker = asker, .files = files};
+    const struct ss_platform_options options = {.nodes = job->nodes,
+                                                .gpus_per_node = job->gpus_per_node,
+                                                .asker = asker,
+                                                .files = files,
+                                                .card = job->card};
     int rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
                                              load_cluster(m, job, options, err), err)
                                    : load_platform(m, job, r, options, err);

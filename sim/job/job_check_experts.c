@@ -258,8 +258,5 @@ int ss_job_check_unpriced(struct ss_finish *f)
         SS_GIVEN(f->asked, etp) && job->etp > 1)
         return unpriced(f, "--muon-tp-mode", "take --muon-tp-mode blockwise, or --etp 1",
                         "Muon on experts that tensor ranks share is modelled blockwise alone");
-    if (f->asked->exp_avg_bf16 != f->asked->exp_avg_sq_bf16)
-        return unpriced(f, "--exp-avg-dtype --exp-avg-sq-dtype", "give both the same",
-                        "moments of two types are not modelled");
     return SS_OK;
 }

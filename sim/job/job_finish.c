@@ -125,7 +125,7 @@ static void complete_data_parallel(struct ss_finish *f)
     if (!SS_GIVEN(f->asked, grad_reduce_fp32))
         job->dp.grad_reduce_fp32 =
             job->stored != SS_FP16 && (job->precision == SS_FP32 || f->stack->grad_reduce_fp32 > 0);
-    if (job->dp.grad_reduce_bf16 && job->stored == SS_BF16)
+    if ((job->dp.grad_reduce_bf16 || f->asked->main_grads) && job->stored == SS_BF16)
         job->dp.grad_reduce_fp32 = 0;
     ss_job_complete_quantized(f);
     ss_job_complete_optimizer(f);
@@ -243,6 +243,7 @@ static void complete_open(struct ss_finish *f)
         job->moe.grouped_gemm = f->stack->grouped_gemm > 0;
     if (!SS_GIVEN(asked, offload_weights))
         job->offload.weights = f->stack->offload_weights > 0;
+    ss_job_complete_forks(f);
     if (asked->dist_muon)
         job->dp.distributed_optimizer = 1;
     if (asked->recompute_short && !job->recompute.num_layers)
@@ -252,8 +253,9 @@ static void complete_open(struct ss_finish *f)
 int ss_job_complete(struct ss_finish *f)
 {
     static int (*const steps[])(struct ss_finish *) = {
-        ss_job_complete_model, ss_job_check_layout, complete_batch,         ss_job_check_stages,
-        ss_job_check_features, complete_loads,      ss_job_complete_packed, ss_job_check_unpriced,
+        ss_job_complete_model, ss_job_complete_padding, ss_job_check_layout,
+        complete_batch,        ss_job_check_stages,     ss_job_check_features,
+        complete_loads,        ss_job_complete_packed,  ss_job_check_unpriced,
     };
     int rc = SS_OK;
 

@@ -3,13 +3,29 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 
+/* Words of the flags of types: fp32 is 0. REMAINDERS: what bf16 parameters lack of the master copy. */
+enum { BF16 = 1, FP16 = 2, REMAINDERS = 3 };
+static const int state_bytes[] = {4, 2, 2, 1};
+
 int ss_job_check_optimizer(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
-    if ((f->asked->exp_avg_bf16 || f->asked->exp_avg_sq_bf16) && !job->optimizer.precision_aware)
-        REFUSE(f, "--exp-avg-dtype --exp-avg-sq-dtype", "add --use-precision-aware-optimizer",
-               "exp_avg_dtype can only be fp32 when not using precision-aware optimizer");
+    const struct {
+        int type;
+        const char *flag, *name;
+    } states[] = {{f->asked->exp_avg, "--exp-avg-dtype", "exp_avg_dtype"},
+                  {f->asked->exp_avg_sq, "--exp-avg-sq-dtype", "exp_avg_sq_dtype"},
+                  {f->asked->main_grads, "--main-grads-dtype", "main_grads_dtype"},
+                  {f->asked->optimizer_master == FP16, "--main-params-dtype", "main_params_dtype"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(states) && !job->optimizer.precision_aware; i++)
+        if (states[i].type)
+            REFUSE(f, states[i].flag, "add --use-precision-aware-optimizer",
+                   "%s can only be fp32 when not using precision-aware optimizer", states[i].name);
+    if (f->asked->main_grads && SS_GIVEN(f->asked, grad_reduce_fp32) && job->stored == SS_BF16)
+        REFUSE(f, "--main-grads-dtype --accumulate-allreduce-grads-in-fp32", "drop one of them",
+               "--main-grads-dtype can only be fp32 when --accumulate-allreduce-grads-in-fp32 is set");
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->stored == SS_FP16)
         REFUSE(f, "--optimizer", "take --bf16", "muon with fp16 is not supported.");
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->optimizer.precision_aware)
@@ -21,6 +37,35 @@ int ss_job_check_optimizer(struct ss_finish *f)
     return SS_OK;
 }
 
+/* Types of Megatron-FSDP. Its gradients are in fp32 without --grad-reduce-in-bf16, whatever the others say. */
+static void complete_fsdp_types(struct ss_finish *f)
+{
+    enum { FP32 = 3, OWN = 3 };
+    const struct ss_asked *asked = f->asked;
+    struct ss_job *job = f->job;
+    int main = asked->fsdp_main_grads, comm = asked->fsdp_grad_comm ? asked->fsdp_grad_comm : main;
+
+    if (!job->dp.fsdp || job->stored == SS_FP32) {
+        if (main || comm || asked->fsdp_main_params)
+            ss_note(f->notes, "types of Megatron-FSDP are not active without --use-megatron-fsdp in 16 bit");
+        return;
+    }
+    if (asked->fsdp_main_params) /* of the parameters' own type: no copy beside them */
+        job->optimizer.master_bytes =
+            asked->fsdp_main_params == OWN ||
+                    asked->fsdp_main_params == (job->stored == SS_FP16 ? FP16 : BF16)
+                ? 0
+                : 2;
+    if (!job->dp.grad_reduce_bf16 && (main % FP32 || comm % FP32))
+        ss_note(f->notes, "gradients of Megatron-FSDP stay in fp32 without --grad-reduce-in-bf16");
+    if (!job->dp.grad_reduce_bf16)
+        return;
+    job->dp.grad_reduce_fp32 = comm == FP32;
+    if (main == FP32 && comm != FP32)
+        ss_note(f->notes,
+                "gradients that are kept in fp32 and reduced in 16 bit: what they take more is not counted");
+}
+
 void ss_job_complete_optimizer(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
@@ -29,7 +74,10 @@ void ss_job_complete_optimizer(struct ss_finish *f)
         job->offload.optimizer = f->asked->optimizer_fraction;
     else if (f->asked->optimizer_fraction >= 0)
         ss_note(f->notes, "--optimizer-offload-fraction is not active without --optimizer-cpu-offload");
-    job->optimizer.bf16_moments = f->asked->exp_avg_bf16 && f->asked->exp_avg_sq_bf16;
+    job->optimizer.moment_bytes = state_bytes[f->asked->exp_avg] + state_bytes[f->asked->exp_avg_sq];
+    job->optimizer.main_grad_bytes = f->asked->main_grads ? 2 : 4;
+    job->optimizer.master_bytes = f->asked->optimizer_master ? 2 : 4;
+    complete_fsdp_types(f);
     if (job->stored == SS_FP16)
         job->optimizer.check_for_nan = 0; /* dynamic loss scaling looks for them itself */
 }

@@ -24,6 +24,7 @@ struct parser {
     const char *file;               /* of the place that is read; NULL: the command line */
     struct said said[SAYS_NOTHING]; /* settings of this place so far, flag NULL: none */
     struct ss_notes *ignored;       /* names of flags without effect; may be NULL */
+    struct ss_faults *faults;
 };
 
 /* A wrong command line is the user's typing, a wrong file is bad input. */
@@ -35,35 +36,6 @@ static int wrong_code(const struct parser *p)
 static int line_at(const struct parser *p, size_t i)
 {
     return p->request->word[i].line;
-}
-
-/* What to do instead of a name that is no flag here; NULL: it is not known. */
-static const char *hint_elsewhere(const char *name)
-{
-    for (const struct ss_flag_group *g = ss_flags_elsewhere; g->names; g++)
-        if (!strncmp(name, "--", 2) && ss_has_word(g->names, name + 2))
-            return g->why;
-    return NULL;
-}
-
-static int unknown_word(struct parser *p, size_t i, const char *name)
-{
-    char near[96];
-    int code = wrong_code(p);
-
-    if (!ss_is_flag(name)) {
-        ss_fail(p->err, code, p->file, line_at(p, i), "\"%.100s\" is no flag", name);
-        return ss_hint(p->err, code,
-                       p->file ? "flags begin with --; --launch FILE runs a launch script"
-                               : "flags begin with --");
-    }
-    const char *hint = hint_elsewhere(name);
-    ss_fail(p->err, code, p->file, line_at(p, i), "unknown flag %.100s", name);
-    if (hint)
-        return ss_hint(p->err, code, "%s", hint);
-    if (ss_flag_nearest(name, near, sizeof(near)))
-        return ss_hint(p->err, code, "did you mean %s?", near);
-    return ss_hint(p->err, code, "docs/reference/flags.md lists all of them");
 }
 
 static int says_of(const char *name, const char *value)
@@ -182,9 +154,16 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
 /* Values that follow word i: how many belong to the flag. */
 static int count_values(struct parser *p, const struct ss_flag *f, size_t i, size_t *n)
 {
-    *n = ss_request_values(p->request, i, f->values);
+    *n = ss_request_values(p->request, i, ss_request_takes(p->request, i, f));
+    if (*n > 1 && f->values == '1')
+        ss_note(p->notes, "%s has %zu values where it takes 1; it has no effect on time or memory", f->name,
+                *n);
     if (*n > 0 || (f->values != '1' && f->values != '+'))
         return SS_OK;
+    if (f->treatment == SS_FLAG_NO_EFFECT) {
+        ss_note(p->notes, "%s has no value here; it has no effect on time or memory", f->name);
+        return SS_OK;
+    }
     int rc = ss_fail(p->err, wrong_code(p), p->file, line_at(p, i), "%s needs a value", f->name);
     return strcmp(f->name, "--without")
                ? rc
@@ -211,26 +190,19 @@ static int parse_flag(struct parser *p, size_t i, size_t *used)
 {
     struct ss_flag f;
     char *text = p->request->word[i].text, *equal = ss_is_flag(text) ? strchr(text, '=') : NULL;
-    char name[128];
-    size_t n = equal ? (size_t)(equal - text) : strlen(text);
+    size_t n;
 
-    size_t kept = n < sizeof(name) ? n : sizeof(name) - 1;
-    memcpy(name, text, kept);
-    name[kept] = '\0';
-    if (!ss_flag_find(name, &f))
-        return unknown_word(p, i, name);
+    *used = ss_request_extent(p->request, i);
+    if (!ss_request_flag(p->request, i, &f))
+        return ss_faults_unknown(p->request, i, p->err);
     if (equal) {
         if (f.values == '0')
             return ss_fail(p->err, wrong_code(p), p->file, line_at(p, i), "%s takes no value", f.name);
         char *const value[] = {equal + 1};
-        *used = 1;
         return apply_known(p, &f, i, 1, value);
     }
     int rc = count_values(p, &f, i, &n);
-    if (rc)
-        return rc;
-    *used = 1 + n;
-    return apply_words(p, &f, i, n);
+    return rc ? rc : apply_words(p, &f, i, n);
 }
 
 /* Words first .. end - 1, which stand in one place. */
@@ -240,8 +212,13 @@ static int parse_place(struct parser *p, size_t first, size_t end)
 
     p->file = p->request->place[p->request->word[first].place].file;
     memset(p->said, 0, sizeof p->said);
-    for (size_t i = first, used = 0; i < end && !rc; i += used)
+    for (size_t i = first, used = 0; i < end && !rc; i += used) {
         rc = parse_flag(p, i, &used);
+        if (rc && rc != SS_ERR_NOMEM && ss_request_is_beaten(p->request, i))
+            rc = SS_OK; /* the later place says what holds */
+        else if (rc)
+            rc = ss_faults_add(p->faults, p->request, i, p->err);
+    }
     return rc;
 }
 
@@ -296,18 +273,23 @@ int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss
                    struct ss_notes *ignored, struct ss_error *err)
 {
     struct ss_asked draft;
-    struct parser p = {.asked = &draft, .request = r, .notes = notes, .ignored = ignored, .err = err};
+    struct ss_faults faults;
+    struct ss_error why;
+    struct parser p = {
+        .asked = &draft, .request = r, .notes = notes, .ignored = ignored, .err = &why, .faults = &faults};
     int rc = SS_OK;
 
+    faults.n = 0;                        /* its texts begin with the first of them */
     memcpy(&draft, asked, sizeof draft); /* padding too */
     for (size_t first = 0, end; first < r->n && !rc; first = end) {
         for (end = first + 1; end < r->n && r->word[end].place == r->word[first].place;)
             end++;
         rc = parse_over(&p, first, end);
     }
-    if (!rc)
-        memcpy(asked, &draft, sizeof draft);
-    return rc;
+    if (rc || faults.n)
+        return ss_faults_end(&faults, rc, &why, err);
+    memcpy(asked, &draft, sizeof draft);
+    return SS_OK;
 }
 
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err)

@@ -44,6 +44,12 @@ int ss_job_check_recompute(struct ss_finish *f)
     if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE && job->recompute.num_layers)
         REFUSE(f, "--recompute-num-layers", "drop --recompute-num-layers",
                "When using recompute_granularity: selective recompute_num_layers must be None.");
+    if (job->recompute.distributed && job->tp == 1)
+        REFUSE(f, "--distribute-saved-activations --tp", "drop it",
+               "can distribute recomputed activations only across tensor model parallel groups");
+    if (job->recompute.distributed && job->recompute.granularity != SS_RECOMPUTE_FULL)
+        REFUSE(f, "--distribute-saved-activations", "add --recompute-granularity full",
+               "distributed recompute activations is only application to full recompute granularity");
     if (job->recompute.granularity != SS_RECOMPUTE_FULL)
         return SS_OK;
     if (!SS_GIVEN(f->asked, recompute_method) && !f->asked->recompute_short)
@@ -86,6 +92,13 @@ static void note_idle_modules(struct ss_finish *f)
 
 void ss_job_complete_recompute(struct ss_finish *f)
 {
+    if (f->job->recompute.distributed && f->job->sequence_parallel) {
+        ss_note(
+            f->notes,
+            "--distribute-saved-activations: sequence parallelism has cut what layers save; Megatron core "
+            "refuses both together, older releases do nothing more");
+        f->job->recompute.distributed = 0;
+    }
     struct ss_job *job = f->job;
     int selective = job->recompute.granularity == SS_RECOMPUTE_SELECTIVE;
 

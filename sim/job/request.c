@@ -24,6 +24,7 @@ void ss_request_free(struct ss_request *r)
     free(r->place);
     ss_notes_free(&r->notes);
     ss_notes_free(&r->ignored);
+    ss_notes_free(&r->behind);
     memset(r, 0, sizeof *r);
 }
 
@@ -59,8 +60,10 @@ static int copy_place(struct ss_request *to, const struct ss_request_place *plac
 {
     int rc = ss_request_add_place(to, place->file, err);
 
-    if (!rc)
+    if (!rc) {
         to->place[to->nplaces - 1].how = place->how;
+        to->place[to->nplaces - 1].program = place->program;
+    }
     return rc;
 }
 
@@ -79,6 +82,7 @@ int ss_request_copy(const struct ss_request *r, struct ss_request *copy, struct 
     copy->edited = r->edited;
     SS_THEN(rc, ss_notes_add_all(&copy->notes, &r->notes));
     SS_THEN(rc, ss_notes_add_all(&copy->ignored, &r->ignored));
+    SS_THEN(rc, ss_notes_add_all(&copy->behind, &r->behind));
     if (rc)
         ss_request_free(copy);
     return rc;
@@ -103,9 +107,9 @@ void ss_request_remove(struct ss_request *r, size_t i, size_t n)
     r->n -= n;
 }
 
-/* The flag that the word is or begins with ("--tp=4"); 0: it is none. */
-static int flag_of(const char *text, struct ss_flag *out)
+int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out)
 {
+    const char *text = r->word[i].text;
     char name[128];
     size_t n = strcspn(text, "=");
 
@@ -113,7 +117,7 @@ static int flag_of(const char *text, struct ss_flag *out)
         return 0;
     memcpy(name, text, n);
     name[n] = '\0';
-    return ss_flag_find(name, out);
+    return r->place[r->word[i].place].program ? ss_flag_find_of_program(name, out) : ss_flag_find(name, out);
 }
 
 size_t ss_request_values(const struct ss_request *r, size_t i, char values)
@@ -126,6 +130,13 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values)
            (values != '1' || end == i + 1))
         end++;
     return end - i - 1;
+}
+
+char ss_request_takes(const struct ss_request *r, size_t i, const struct ss_flag *f)
+{
+    int loose = f->treatment == SS_FLAG_NO_EFFECT && f->values == '1' && r->place[r->word[i].place].program;
+
+    return loose ? '*' : f->values;
 }
 
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err)
@@ -141,14 +152,23 @@ int ss_request_files(const struct ss_request *r, struct ss_files *files, struct 
 /* Words of the flag at i, with its values. */
 static size_t span_of(const struct ss_request *r, size_t i, const struct ss_flag *f)
 {
-    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, f->values);
+    return strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, ss_request_takes(r, i, f));
 }
 
 size_t ss_request_span(const struct ss_request *r, size_t i)
 {
     struct ss_flag f;
 
-    return flag_of(r->word[i].text, &f) ? span_of(r, i, &f) : 1;
+    return ss_request_flag(r, i, &f) ? span_of(r, i, &f) : 1;
+}
+
+size_t ss_request_extent(const struct ss_request *r, size_t i)
+{
+    struct ss_flag f;
+
+    if (ss_request_flag(r, i, &f))
+        return span_of(r, i, &f);
+    return ss_is_flag(r->word[i].text) && strchr(r->word[i].text, '=') ? 1 : 1 + ss_request_values(r, i, '*');
 }
 
 /* Short and long names of one thing. */
@@ -177,6 +197,8 @@ const char *ss_request_value_of(const struct ss_request *r, size_t i, const char
     const char *text = r->word[i].text;
     size_t n = strlen(flag);
 
+    if (r->place[r->word[i].place].program)
+        return NULL;
     if (!strncmp(text, flag, n) && text[n] == '=')
         return text + n + 1;
     return !strcmp(text, flag) && ss_request_span(r, i) > 1 ? r->word[i + 1].text : NULL;
@@ -186,7 +208,7 @@ static int gives(const struct ss_request *r, size_t i, const struct ss_flag *wan
 {
     struct ss_flag f;
 
-    return flag_of(r->word[i].text, &f) && same_thing(&f, wanted);
+    return ss_request_flag(r, i, &f) && same_thing(&f, wanted);
 }
 
 void ss_request_drop(struct ss_request *r, const char *flag)
@@ -212,12 +234,26 @@ size_t ss_request_find(const struct ss_request *r, const char *flag)
     if (!ss_flag_find(flag, &wanted))
         return found;
     for (size_t i = 0, n; i < r->n; i += n) {
-        int is_flag = flag_of(r->word[i].text, &f);
+        int is_flag = ss_request_flag(r, i, &f);
         n = is_flag ? span_of(r, i, &f) : 1;
         if (is_flag && same_thing(&f, &wanted))
             found = i;
     }
     return found;
+}
+
+int ss_request_is_beaten(const struct ss_request *r, size_t i)
+{
+    struct ss_flag f, later;
+
+    if (r->word[i].place + 1 == r->nplaces) /* the last one */
+        return 0;
+    if (!ss_request_flag(r, i, &f) || (f.setter && f.setter->kind == SS_FLAG_PROP))
+        return 0;
+    for (size_t k = i; k < r->n; k += ss_request_span(r, k))
+        if (r->word[k].place > r->word[i].place && ss_request_flag(r, k, &later) && same_thing(&f, &later))
+            return 1;
+    return 0;
 }
 
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err)
@@ -236,6 +272,21 @@ void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_
         }
         break;
     }
+}
+
+void ss_request_blame(const struct ss_request *r, struct ss_error *err)
+{
+    char hint[sizeof err->hint];
+
+    if (!err || err->code == SS_ERR_NOMEM || r->behind.n == 0)
+        return;
+    ss_copy(hint, sizeof hint, err->hint);
+    for (unsigned long i = 0; i < r->behind.n; i++)
+        if (!strstr(hint, r->behind.text[i]) &&
+            (err->code == SS_ERR_INPUT ||
+             !strstr(r->behind.text[i], ": not set, "))) /* which makes bad values */
+            ss_append(hint, sizeof hint, "%s%s", hint[0] ? "; " : "", r->behind.text[i]);
+    ss_hint(err, err->code, "%s", hint);
 }
 
 /* Appends text to buf[*used ..] and keeps the last byte free for the end. */

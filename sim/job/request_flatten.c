@@ -21,8 +21,13 @@ static int parse(const struct ss_request *r, int one_place, struct ss_asked *ask
     if (!one_place)
         return ss_asked_parse(asked, r, NULL, NULL, err);
     ss_request_init(&copy);
-    for (size_t i = 0; i < r->n && !rc; i++)
-        rc = ss_request_add(&copy, r->word[i].text, 0, err);
+    for (size_t i = 0, n; i < r->n && !rc; i += n) {
+        struct ss_flag f; /* names without effect may be a program's alone */
+        int silent = ss_request_flag(r, i, &f) && f.treatment == SS_FLAG_NO_EFFECT;
+        n = ss_request_span(r, i);
+        for (size_t k = 0; k < n && !silent && !rc; k++)
+            rc = ss_request_add(&copy, r->word[i + k].text, 0, err);
+    }
     rc = rc ? rc : ss_asked_parse(asked, &copy, NULL, NULL, err);
     ss_request_free(&copy);
     return rc;
@@ -56,28 +61,13 @@ static int64_t try_without(struct ss_request *r, size_t i, int one_place, const 
     return (int64_t)n;
 }
 
-/* Whether a later place gives the flag at word i again, under any name; values of --set and --scale add up. */
-static int is_beaten(const struct ss_request *r, size_t i)
-{
-    char name[128];
-    struct ss_flag f;
-
-    if (r->word[i].place + 1 == r->nplaces) /* the last one */
-        return 0;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(r->word[i].text, "="), r->word[i].text);
-    if (!ss_flag_find(name, &f) || (f.setter && f.setter->kind == SS_FLAG_PROP))
-        return 0;
-    size_t last = ss_request_find(r, name);
-    return last < r->n && r->word[last].place > r->word[i].place;
-}
-
 /* Removes flags of earlier places: beaten ones, or else the first one that cannot stand in one place with the
  * others. */
 static int remove_from(struct ss_request *r, int beaten, const struct ss_asked *wanted, struct ss_error *err)
 {
     for (size_t i = 0; i < r->n;) {
         int64_t gone = 0;
-        if (beaten ? is_beaten(r, i) : r->word[i].place + 1 < r->nplaces)
+        if (beaten ? ss_request_is_beaten(r, i) : r->word[i].place + 1 < r->nplaces)
             gone = try_without(r, i, !beaten, wanted, err);
         if (gone < 0)
             return (int)gone;

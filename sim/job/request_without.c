@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What-ifs that take words of a request away. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -28,11 +29,13 @@ static size_t take(struct ss_request *r, size_t end, const char *flag)
 static int refuse(const struct ss_request *r, size_t i, const char *value, const char *flag,
                   struct ss_error *err)
 {
+    const char *what = ss_request_value_of(r, i, "--without") ? "--without" : "--drop";
     const char *file = r->place[r->word[i].place].file;
     int code = file ? SS_ERR_INPUT : SS_ERR_USAGE, known = ss_flag_known(flag);
     char near[96];
 
-    ss_fail(err, code, file, r->word[i].line, "--without %.80s: %s", value,
+    known |= !strcmp(what, "--drop");
+    ss_fail(err, code, file, r->word[i].line, "%s %.80s: %s", what, value,
             known ? "the job does not give it before" : "no such flag");
     if (!known && ss_flag_nearest(flag, near, sizeof near))
         return ss_hint(err, code, "did you mean %s?", near + 2);
@@ -70,17 +73,131 @@ static int64_t take_named(struct ss_request *r, size_t i, const char *value, str
     return (int64_t)gone;
 }
 
+/* ---- flags that a prediction goes without, though the real job has them ---- */
+
+static int is_drop_unknown(const struct ss_request *r, size_t i)
+{
+    return !r->place[r->word[i].place].program && !strcmp(r->word[i].text, "--drop-unknown");
+}
+
+/* Whether the word gives the flag, by this name or, of a known flag, by another. */
+static int gives(const struct ss_request *r, size_t i, const char *flag)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(r->word[i].text, "="), r->word[i].text);
+    return ss_is_flag(name) && (!strcmp(name, flag) || ss_flag_same(name, flag));
+}
+
+static int is_unknown(const struct ss_request *r, size_t i)
+{
+    struct ss_flag f;
+
+    return ss_is_flag(r->word[i].text) && !ss_request_flag(r, i, &f);
+}
+
+/* Removes, before the word at index i, `flag`, NULL: all that are unknown; their names go to `names`. Returns how many words went, or an error. */
+static int64_t drop(struct ss_request *r, size_t i, const char *flag, struct ss_notes *names)
+{
+    size_t gone = 0;
+
+    for (size_t k = 0, n; k + gone < i; k += n) {
+        n = ss_request_extent(r, k);
+        if (flag ? !gives(r, k, flag) : !is_unknown(r, k))
+            continue;
+        if (ss_notes_add(names, "%.*s", (int)strcspn(r->word[k].text, "="), r->word[k].text))
+            return SS_ERR_NOMEM;
+        ss_request_remove(r, k, n);
+        gone += n;
+        n = 0;
+    }
+    return (int64_t)gone;
+}
+
+/* Puts "--dropped=NAME,NAME" in the place of the word at index i and its value, or nothing where there is no name. */
+static int replace(struct ss_request *r, size_t i, const struct ss_notes *names, struct ss_error *err)
+{
+    size_t size = sizeof "--dropped=", span = ss_request_span(r, i);
+
+    if (!names->n) {
+        ss_request_remove(r, i, span);
+        return SS_OK;
+    }
+    for (unsigned long k = 0; k < names->n; k++)
+        size += strlen(names->text[k]);
+    char *text = malloc(size);
+    if (!text)
+        return ss_nomem(err);
+    ss_copy(text, size, "--dropped");
+    for (unsigned long k = 0; k < names->n; k++)
+        ss_append(text, size, "%c%s", k ? ',' : '=', names->text[k] + 2);
+    ss_request_remove(r, i + 1, span - 1);
+    free(r->word[i].text);
+    r->word[i].text = text;
+    return SS_OK;
+}
+
+/* The --drop or --drop-unknown at index i: returns how many words before it went, or an error. */
+static int64_t take_dropped(struct ss_request *r, size_t i, const char *value, struct ss_error *err)
+{
+    struct ss_notes names = {0};
+    char flag[128] = "";
+
+    if (value)
+        snprintf(flag, sizeof flag, "%s%.100s", strncmp(value, "--", 2) ? "--" : "", value);
+    int64_t gone = drop(r, i, value ? flag : NULL, &names);
+    int rc = gone < 0         ? ss_nomem(err)
+             : value && !gone ? refuse(r, i, value, flag, err)
+                              : replace(r, i - (size_t)gone, &names, err);
+    ss_notes_free(&names);
+    return rc ? rc : gone;
+}
+
+int ss_request_dropped(const struct ss_request *r, struct ss_notes *names)
+{
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < r->n; i++) {
+        const char *value = ss_request_value_of(r, i, "--dropped");
+        for (size_t n; value && *value && !rc; value += n + (value[n] == ',')) {
+            n = strcspn(value, ",");
+            rc = ss_notes_add(names, "--%.*s", (int)n, value);
+        }
+    }
+    return rc;
+}
+
 int ss_request_has_what_if(const struct ss_request *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (ss_request_value_of(r, i, "--without") || ss_request_value_of(r, i, "--scale"))
+        if (ss_request_value_of(r, i, "--without") || ss_request_value_of(r, i, "--scale") ||
+            ss_request_value_of(r, i, "--drop") || is_drop_unknown(r, i))
             return 1;
     return 0;
 }
 
-int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err)
+/* All --drop and --drop-unknown, before --without, which an unknown flag's values would confuse. */
+static int resolve_dropped(struct ss_request *r, struct ss_error *err)
 {
     for (size_t i = 0; i < r->n;) {
+        const char *value = ss_request_value_of(r, i, "--drop");
+        if (!value && !is_drop_unknown(r, i)) {
+            i++;
+            continue;
+        }
+        int64_t gone = take_dropped(r, i, value, err);
+        if (gone < 0)
+            return (int)gone;
+        i -= (size_t)gone; /* where another word may be now */
+    }
+    return SS_OK;
+}
+
+int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err)
+{
+    int rc = resolve_dropped(r, err);
+
+    for (size_t i = 0; i < r->n && !rc;) {
         const char *value = ss_request_value_of(r, i, "--without");
         if (!value && !ss_request_value_of(r, i, "--scale")) {
             i++;
@@ -96,5 +213,5 @@ int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_e
         else
             i++;
     }
-    return SS_OK;
+    return rc;
 }

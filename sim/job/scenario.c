@@ -58,6 +58,57 @@ static int resolve(struct whole *w, struct ss_error *err)
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
 
+/* Says what the real job has and this one has not. */
+static int note_dropped(struct whole *w)
+{
+    char list[1024] = "";
+    int rc = ss_request_dropped(w->used, &w->s.dropped);
+
+    for (unsigned long i = 0; i < w->s.dropped.n; i++)
+        ss_append(list, sizeof list, "%s%s", i ? ", " : "", w->s.dropped.text[i]);
+    return rc || !list[0]
+               ? rc
+               : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
+}
+
+/* Where a file says no number of GPUs, that of the platform would be a guess. */
+static int check_nodes(const struct whole *w, struct ss_error *err)
+{
+    if (!w->asked.ask_nodes || w->asked.job.nodes || ss_job_is_placed(&w->asked.job))
+        return SS_OK;
+    int rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "how many GPUs the job has is nowhere said: give --nodes");
+    ss_request_locate(w->used, "--ask-nodes", err);
+    return rc;
+}
+
+/* Makes nodes of --gpus, unless --nodes is given behind it. */
+static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
+{
+    struct ss_job *job = &w->asked.job, plain = *job;
+    struct ss_platform *platform;
+    struct ss_stack *stack;
+    size_t nodes = ss_request_find(w->used, "--nodes"), gpus = ss_request_find(w->used, "--gpus");
+    int all = job->gpus;
+
+    job->gpus = 0;
+    if (!all || (nodes < w->used->n && nodes > gpus))
+        return SS_OK;
+    plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
+    int rc = ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err);
+    if (rc)
+        return rc;
+    int each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
+    ss_input_cache_give_back(w->inputs, platform);
+    if (all > each && all % each) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d GPUs are no whole nodes of %d", all, each);
+        ss_request_locate(w->used, "--gpus", err);
+        return ss_hint(err, SS_ERR_CONFIG, "say by --nodes and --gpus-per-node on which nodes they are");
+    }
+    job->nodes = all > each ? all / each : 1;
+    job->gpus_per_node = all < each ? all : job->gpus_per_node;
+    return SS_OK;
+}
+
 static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     struct ss_scenario *s = &w->s;
@@ -68,8 +119,12 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_notes_add_all(&s->ignored, &w->request.ignored));
     SS_THEN(rc, resolve(w, err));
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
+    if (!rc && note_dropped(w))
+        rc = ss_nomem(err);
     if (!rc && !w->asked.job.platform[0])
         rc = no_platform(err);
+    SS_THEN(rc, count_nodes(w, files, err));
+    SS_THEN(rc, check_nodes(w, err));
     SS_THEN(rc,
             ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)
@@ -79,6 +134,11 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     s->gpus_per_node = ss_platform_gpus_per_node(platform);
     s->world_size = ss_job_world_size(&w->asked.job, ss_platform_nodes(platform), s->gpus_per_node);
     note_spares(w);
+    if (ss_platform_untaken(platform)[0])
+        ss_notes_add(&s->notes,
+                     "of %s hosts, links and routes are taken; what its <config> says of SimGrid's own "
+                     "kernel is not: %.300s",
+                     ss_platform_file(platform), ss_platform_untaken(platform));
     s->measured_s = w->asked.measured_ms / 1e3;
     s->measured_bytes = w->asked.measured_mib * SS_MIB;
     struct ss_finish f = {.asked = &w->asked,
@@ -111,6 +171,7 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, o ? o->files : NULL, err));
     if (rc) {
+        ss_request_blame(r, err);
         ss_scenario_free(&w->s);
         return rc;
     }
@@ -129,6 +190,7 @@ void ss_scenario_free(struct ss_scenario *s)
     ss_input_cache_drop(w->inputs);
     ss_notes_free(&w->s.notes);
     ss_notes_free(&w->s.ignored);
+    ss_notes_free(&w->s.dropped);
     ss_request_free(&w->request);
     ss_request_free(&w->left);
     free(w);

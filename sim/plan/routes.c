@@ -145,6 +145,7 @@ static int link_kind(const struct routing *b, int link)
 /* A route under construction. */
 struct route {
     int n, failed; /* 1: it crosses a failed link */
+    int missing;   /* 1: the platform has no way there */
     int link[2 * SS_ROUTE_MAX];
     double latency;
 };
@@ -175,6 +176,7 @@ static void go(const struct routing *b, struct route *route, int from, int to, i
     if (from == to)
         return;
     ss_platform_route(b->plan->platform, from, to, &more);
+    route->missing |= more.nlinks == 0;
     ports = near && !b->mesh && !by_switch(b, &more);
     if (ports)
         cross(b, route, b->r->nplatform + 2 * from);
@@ -271,6 +273,13 @@ static int find_route(const struct routing *b, int src, int dst, int ring, int p
     *route = (struct route){0};
     go(b, route, from, via, ring);
     go(b, route, via, to, ring);
+    if (route->missing)
+        return ss_hint(
+            b->err,
+            ss_fail(b->err, SS_ERR_CONFIG, ss_platform_file(b->plan->platform), 0,
+                    "no route from GPU %d of node %d to GPU %d of node %d, where rank %d sends to rank %d",
+                    from % b->gpus, from / b->gpus, to % b->gpus, to / b->gpus, src, dst),
+            "take nodes that reach each other (--nodes, --on-nodes), or add the route");
     if (!route->failed || go_around(b, route, from, to))
         return SS_OK;
     return ss_fail(b->err, SS_ERR_CONFIG, NULL, 0,

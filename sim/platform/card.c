@@ -120,6 +120,14 @@ static int card_props(struct ss_props *props, const char *name, const char *file
     return status;
 }
 
+int ss_props_begin(struct ss_props *props, const char *card, struct ss_error *err)
+{
+    int status = card != NULL && card[0] != 0 ? card_props(props, card, NULL, 0, err) : SS_OK;
+
+    props->outside = props->steps;
+    return status;
+}
+
 int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error *err)
 {
     struct ss_card_files files = {0};

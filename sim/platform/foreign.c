@@ -27,6 +27,23 @@ static int same_card(const struct ss_foreign_reader *r, const struct ss_props *p
                    "one platform has one kind of card");
 }
 
+/* A file that was written for SimGrid alone: all that it lacks at once. */
+static int check_told(const struct ss_foreign_reader *r, const struct ss_props *props)
+{
+    bool told = props->value[SS_PROP_GPUS_PER_NODE].text != NULL || props->value[SS_PROP_NODE].text != NULL ||
+                props->value[SS_PROP_CARD].text != NULL;
+
+    for (int i = 0; i < SS_PROP_CARD_COUNT && !told; i++)
+        told = props->value[i].text != NULL;
+    if (told)
+        return SS_OK;
+    return ss_hint(r->err,
+                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
+                           "no word of the GPUs' card and of how many hosts, a GPU each, are a node"),
+                   "give --card NAME and --gpus-per-node N (\"stepsim list cards\"), or the props "
+                   "ss.card.base and ss.gpus_per_node in this zone");
+}
+
 /* The host at the walk's point, with the props that hold for it. */
 static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, int line, bool *checked)
 {
@@ -35,7 +52,8 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
     const struct ss_prop_value *node = &props->value[SS_PROP_NODE];
 
     if (!*checked) {
-        int status = ss_props_card(props, r->p->file, r->root_zone->line, &card, r->err);
+        int status = check_told(r, props);
+        SS_THEN(status, ss_props_card(props, r->p->file, r->root_zone->line, &card, r->err));
 
         if (status == SS_OK && r->have_card)
             status = same_card(r, props, &card, line, name);
@@ -49,6 +67,7 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
             return status;
         if (!r->have_card) {
             r->p->card = card;
+            r->p->has_card = props->value[SS_PROP_CARD].step > props->outside;
             r->first_host = name;
         }
         r->have_card = *checked = true;
@@ -59,6 +78,17 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
     r->numbered = r->numbered || node->text != NULL;
     r->next++;
     return SS_OK;
+}
+
+/* Takes every host of a <cabinet>, which is no zone of its own. */
+static int walk_cabinet(struct ss_foreign_reader *r, const struct ss_props *props,
+                        const struct ss_xml_node *node, bool *checked)
+{
+    int status = SS_OK;
+
+    while (status == SS_OK && r->next < (int)r->ix->npoints && r->ix->points[r->next].node == node)
+        status = add_host(r, props, node->line, checked);
+    return status;
 }
 
 /* Takes every host of a <cluster>, then its router. */
@@ -95,6 +125,8 @@ static int walk_zone(struct ss_foreign_reader *r, const struct ss_props *outer,
             status = walk_zone(r, &props, c); /* depth bounded by the reader */
         } else if (ss_tag_is(c, "cluster")) {
             status = walk_cluster(r, &props, c, SS_AT_ZONE);
+        } else if (ss_tag_is(c, "cabinet")) {
+            status = walk_cabinet(r, &props, c, &checked);
         } else if (ss_tag_is(c, "router")) {
             r->next++;
         } else if (ss_tag_is(c, "link") && c->first_child != NULL) {
@@ -171,17 +203,17 @@ static int group(struct ss_foreign_reader *r, const struct ss_props *props, int 
         p->gpus_per_node = per_node;
         nodes = (int)r->ngpus;
     } else if (r->numbered) {
-        status = group_numbered(r, &nodes, per_node);
+        status = group_numbered(r, &nodes, per->line > 0 ? per_node : 0);
         if (status != SS_OK)
             return status;
     } else if (per_node == 0) {
         return ss_hint(
             r->err,
             ss_fail(r->err, SS_ERR_INPUT, p->file, r->root_zone->line, "missing prop \"ss.gpus_per_node\""),
-            "add it to this zone, or ss.node to every host that is a GPU");
+            "add it to this zone, ss.node to every host that is a GPU, or give --gpus-per-node");
     } else if (r->ngpus % (size_t)per_node != 0) {
         return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line,
+                       ss_fail(r->err, SS_ERR_INPUT, p->file, per->line > 0 ? per->line : r->root_zone->line,
                                "%zu hosts are no whole nodes of %d GPUs", r->ngpus, per_node),
                        "all nodes must have as many GPUs");
     } else {
@@ -205,14 +237,14 @@ static int count_nics(const struct ss_platform *p)
 
     for (int l = 0; p->nodes > 1 && l < p->gpus_per_node && l < SS_MAX_GPUS_PER_NODE; l++) {
         const struct ss_foreign_route *r = &f->routes[l * f->ngpus + p->gpus_per_node + l];
-        int link = f->pool[r->first], old = 0;
+        int link = r->nlinks > 0 ? f->pool[r->first] : -1, old = 0;
 
         for (int i = r->nlinks - 1; i >= 0; i--)
             if (f->links[f->pool[r->first + i]].kind == SS_LINK_NIC)
                 link = f->pool[r->first + i];
         while (old < n && seen[old] != link)
             old++;
-        if (old == n)
+        if (old == n && link >= 0)
             seen[n++] = link;
     }
     return n;
@@ -235,7 +267,7 @@ double ss_foreign_bandwidth(const struct ss_platform *p, int kind)
             return link->bandwidth;
         narrowest = fmin(narrowest, link->bandwidth);
     }
-    return narrowest;
+    return narrowest < INFINITY ? narrowest : 0;
 }
 
 static int walk(struct ss_foreign_reader *r, const struct ss_props *props)
@@ -255,18 +287,22 @@ static int walk(struct ss_foreign_reader *r, const struct ss_props *props)
 }
 
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_props *props, const struct ss_platform_options *options,
-                    struct ss_error *err)
+                    struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err)
 {
+    struct ss_prop_value *per_node = &props->value[SS_PROP_GPUS_PER_NODE];
     const char *hosts = props->value[SS_PROP_HOSTS].text;
     struct ss_foreign_reader r = {.p = p,
                                   .ix = ix,
-                                  .root_zone = root->first_child,
+                                  .root_zone = ss_zone_of(root),
                                   .props = props,
                                   .of_nodes = hosts != NULL && strcmp(hosts, "nodes") == 0,
                                   .err = err};
-    int status = walk(&r, props);
+    int status;
 
+    if (per_node->text == NULL && options != NULL && options->gpus_per_node > 0)
+        *per_node =
+            (struct ss_prop_value){.number = options->gpus_per_node, .text = "" /* line 0: the option */};
+    status = walk(&r, props);
     if (status == SS_OK)
         status = group(&r, props, options != NULL ? options->nodes : 0);
     if (status == SS_OK)

@@ -115,6 +115,8 @@ int ss_foreign_nodes_store(struct ss_foreign_reader *r, int src, int dst, const 
 {
     int gpus = r->p->gpus_per_node, nics = nics_of(r) > 0, status = SS_OK;
 
+    if (hosts->n == 0)
+        return SS_OK; /* no way from the one node to the other */
     if (hosts->n + 2 * nics > SS_ROUTE_MAX)
         return ss_hint(r->err,
                        ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,

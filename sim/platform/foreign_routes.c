@@ -40,6 +40,8 @@ static struct named find_link(const struct ss_foreign_reader *r, char *name)
         link.bandwidth = strtod(values, &end);
         link.latency = *end != 0 ? strtod(end + 1, NULL) : 0;
         link.known = link.bandwidth > 0 && link.latency >= 0;
+        link.fatpipe =
+            strcmp(name, "__loopback__") == 0; /* SimGrid's own, where a gateway is an end of a bypass */
     }
     return link;
 }
@@ -98,17 +100,12 @@ static int split_route(struct ss_foreign_reader *r, const char *src, const char 
 static int check_route(const struct ss_foreign_reader *r, const char *src, const char *dst,
                        const struct ss_pair_route *route)
 {
-    if (route->n > 0 && route->narrowest <= route->fat)
-        return SS_OK;
-    if (route->fat < INFINITY)
-        return ss_hint(r->err,
-                       ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
-                               "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
-                       "make it SHARED or SPLITDUPLEX, or wider than the links around it");
+    if (route->fat == INFINITY || (route->n > 0 && route->narrowest <= route->fat))
+        return SS_OK; /* without links: whoever sends there is told */
     return ss_hint(r->err,
-                   ss_fail(r->err, SS_ERR_INPUT, r->p->file, r->root_zone->line,
-                           "missing route from \"%s\" to \"%s\"", src, dst),
-                   "every GPU must reach every other over at least one link");
+                   ss_fail(r->err, SS_ERR_UNSUPPORTED, r->p->file, r->root_zone->line,
+                           "a FATPIPE link limits the route from \"%s\" to \"%s\"", src, dst),
+                   "make it SHARED or SPLITDUPLEX, or wider than the links around it");
 }
 
 /* The name of host i: of GPU i, or of node i. */
@@ -129,34 +126,45 @@ static int store_route(struct ss_foreign_reader *r, int src, int dst, char *text
     return r->of_nodes ? ss_foreign_nodes_store(r, src, dst, &route) : ss_foreign_store(r, src, dst, &route);
 }
 
-/* hosts: the first so many, GPUs or nodes. */
-static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_platform_options *options)
+/* Asks for the routes from host `src` and those behind it to all of `n`, as many hosts as one piece has, and stores them;
+ * *next: the first host that is left. pairs and routes have room for the piece. */
+static int ask_piece(struct ss_foreign_reader *r, int n, int src, const struct ss_platform_options *options,
+                     const char *(*pairs)[2], char **routes, int *next)
 {
-    int n = hosts, npairs = n * (n - 1), at = 0, status;
-    const char *(*pairs)[2] = ss_calloc((size_t)npairs + 1, sizeof(*pairs));
-    char **routes = ss_calloc((size_t)npairs + 1, sizeof(*routes));
+    int npairs = 0, at = 0, status;
 
-    for (int s = 0; pairs != NULL && s < n; s++)
+    for (*next = src; *next < n && npairs + n - 1 <= SS_ASKED_PAIRS; ++*next)
         for (int d = 0; d < n; d++)
-            if (s != d) {
-                pairs[at][0] = host_of(r, s);
-                pairs[at++][1] = host_of(r, d);
+            if (d != *next) {
+                routes[npairs] = NULL;
+                pairs[npairs][0] = host_of(r, *next);
+                pairs[npairs++][1] = host_of(r, d);
             }
-    if (pairs == NULL || routes == NULL)
-        status = ss_foreign_no_memory(r);
-    else
-        status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
-    at = 0;
-    for (int s = 0; s < n && status == SS_OK; s++)
+    status = options->asker(r->p->file, npairs, (const char *const(*)[2])pairs, routes, r->err);
+    for (int s = src; s < *next && status == SS_OK; s++)
         for (int d = 0; d < n && status == SS_OK; d++)
-            if (s != d) {
+            if (d != s) {
                 char empty[] = "";
 
                 status = store_route(r, s, d, routes[at] != NULL ? routes[at] : empty);
                 at++;
             }
-    for (int i = 0; routes != NULL && i < npairs; i++)
+    for (int i = 0; i < npairs; i++)
         free(routes[i]);
+    return status;
+}
+
+/* hosts: the first so many, GPUs or nodes. */
+static int ask_routes(struct ss_foreign_reader *r, int hosts, const struct ss_platform_options *options)
+{
+    size_t room =
+        (size_t)hosts * (size_t)hosts < SS_ASKED_PAIRS ? (size_t)hosts * (size_t)hosts : SS_ASKED_PAIRS;
+    const char *(*pairs)[2] = ss_calloc(room, sizeof(*pairs));
+    char **routes = ss_calloc(room, sizeof(*routes));
+    int status = pairs == NULL || routes == NULL ? ss_foreign_no_memory(r) : SS_OK;
+
+    for (int s = 0; s < hosts && status == SS_OK;)
+        status = ask_piece(r, hosts, s, options, pairs, routes, &s);
     free(pairs);
     free(routes);
     ss_map_free(&r->links);
@@ -191,7 +199,7 @@ int ss_foreign_make(struct ss_foreign_reader *r, const struct ss_platform_option
         return ss_hint(r->err,
                        ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,
                                "%d GPUs in a file without ss.template; at most %d", n, SS_MAX_FOREIGN_GPUS),
-                       "take fewer nodes, or describe one node and use ss.template");
+                       "take fewer nodes (--nodes), or describe one node and use ss.template");
     if (hosts > 1 && (options == NULL || options->asker == NULL))
         return ss_hint(r->err,
                        ss_fail(r->err, SS_ERR_UNSUPPORTED, p->file, r->root_zone->line,

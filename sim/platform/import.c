@@ -213,9 +213,9 @@ int ss_platform_import(const char *const *paths, int npaths, const struct ss_imp
 
     if (options == NULL)
         options = &none;
-    if (status == SS_OK && (npaths < 1 || npaths > SS_MAX_FOREIGN_GPUS || options->nodes < 0))
+    if (status == SS_OK && (npaths < 1 || npaths > SS_MAX_WRITTEN_GPUS || options->nodes < 0))
         status = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%d files; 1 to %d are possible", npaths,
-                         SS_MAX_FOREIGN_GPUS);
+                         SS_MAX_WRITTEN_GPUS);
     if (note != NULL && note_size > 0)
         note[0] = 0;
     for (int i = 0; i < npaths && status == SS_OK; i++) {

@@ -87,6 +87,7 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
                       const char *file, struct ss_error *err)
 {
     const char *policy = ss_xml_attr(node, "sharing_policy"), *id = ss_xml_attr(node, "id");
+    bool cabinet = ss_tag_is(node, "cabinet");
     const char *limiter = ss_xml_attr(node, "limiter_link"), *name;
     int status =
         add_point(ix, SS_ENTRY_HOST,
@@ -95,7 +96,8 @@ static int add_member(struct ss_index *ix, const struct ss_xml_node *node, int z
 
     if (status != SS_OK || !ss_cluster_is_flat(node)) /* SimGrid alone knows the links of others */
         return status;
-    name = keep(ix, "%s_link_%ld", id, number);
+    name =
+        cabinet ? keep(ix, "link_%s", ix->points[ix->npoints - 1].name) : keep(ix, "%s_link_%ld", id, number);
     if (name == NULL)
         return ss_nomem(err);
     status = add_policy_link(ix, name, policy != NULL ? policy : "SPLITDUPLEX", node,
@@ -181,6 +183,11 @@ static int add_children(struct ss_index *ix, const struct ss_xml_node *parent, i
                                      value_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "cluster"))
             status = add_cluster(ix, c, zone, file, err);
+        else if (ss_tag_is(c, "cabinet"))
+            status = add_radical(ix, c, zone, file, err);
+        else if (ss_tag_is(c, "backbone"))
+            status = add_policy_link(ix, id, "SHARED", c, value_of(c, "bandwidth", SS_QUANTITY_BANDWIDTH),
+                                     value_of(c, "latency", SS_QUANTITY_TIME), err);
         else if (ss_tag_is(c, "zone")) {
             status = add_point(ix, SS_ENTRY_ZONE, id, zone, c, file, err);
             if (status == SS_OK)
@@ -246,7 +253,7 @@ int ss_index_build(struct ss_index *ix, const struct ss_xml_node *root, const ch
         status = sort(ix->links, ix->nlinks, &ix->link_by_name, "link", file, err);
     if (status == SS_OK && ix->nhosts == 0)
         status = ss_hint(err,
-                         ss_fail(err, SS_ERR_INPUT, file, root->first_child->line, "zone \"%s\" has no hosts",
+                         ss_fail(err, SS_ERR_INPUT, file, ss_zone_of(root)->line, "zone \"%s\" has no hosts",
                                  ix->points[0].name),
                          "every GPU is a <host>");
     return status;

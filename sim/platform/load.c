@@ -12,8 +12,10 @@
 
 bool ss_variant_is(const struct ss_xml_node *root)
 {
-    return ss_tag_is(root, "platform") && root->first_child != NULL && ss_tag_is(root->first_child, "zone") &&
-           ss_props_find(root->first_child, SS_PROP_BASE) != NULL;
+    const struct ss_xml_node *zone = ss_zone_of(root);
+
+    return ss_tag_is(root, "platform") && zone != NULL && ss_tag_is(zone, "zone") &&
+           ss_props_find(zone, SS_PROP_BASE) != NULL;
 }
 
 static int check_body(const struct ss_xml_node *zone, const char *file, struct ss_error *err)
@@ -127,6 +129,7 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
         status = ss_props_card(&props, p->file, zone->line, &p->card, err);
     else if (status == SS_OK)
         set_card(p, &props);
+    p->has_card = p->has_card || props.value[SS_PROP_CARD].text != NULL;
     if (status == SS_OK &&
         (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
         status = ss_props_library(&props, p, err);
@@ -175,7 +178,7 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
                     const struct ss_platform_options *options, int depth, struct ss_platform **out,
                     struct ss_error *err)
 {
-    const struct ss_xml_node *zone = root->first_child;
+    const struct ss_xml_node *zone = ss_zone_of(root);
     struct ss_platform *p = NULL;
     int nodes = options != NULL ? options->nodes : 0, status = ss_schema_check_variant(root, file, err);
 
@@ -276,7 +279,7 @@ static int join_nodes(struct ss_platform *p, struct ss_error *err)
 static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
                      const struct ss_platform_options *options, struct ss_error *err)
 {
-    const struct ss_xml_node *zone = root->first_child;
+    const struct ss_xml_node *zone = ss_zone_of(root);
     struct ss_card_files cards = {.read = options != NULL ? options->files : NULL};
     struct ss_props props = {.files = &cards};
     struct ss_index ix = {0};
@@ -285,8 +288,9 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
 
     if (ss_props_find(zone, SS_PROP_HOSTS) != NULL) /* the links inside nodes are props too */
         where |= SS_AT_VARIANT;
-    status = ss_props_read(&props, zone, where, p->file, err);
-
+    status = ss_props_begin(&props, options != NULL ? options->card : NULL, err);
+    SS_THEN(status, ss_props_read(&props, zone, where, p->file, err));
+    p->has_card = status == SS_OK && props.value[SS_PROP_CARD].step > props.outside;
     if (status == SS_OK)
         status = ss_index_build(&ix, root, p->file, err);
     if (status == SS_OK)
@@ -298,6 +302,23 @@ static int read_zone(struct ss_platform *p, const struct ss_xml_node *root,
     ss_index_free(&ix);
     ss_card_files_free(&cards);
     return status;
+}
+
+/* Settings of SimGrid's own kernel have no part in a prediction, which takes hosts, links and routes alone. */
+static int keep_config(struct ss_platform *p, const struct ss_xml_node *root, struct ss_error *err)
+{
+    for (const struct ss_xml_node *c = root->first_child; c != NULL; c = c->next)
+        for (const struct ss_xml_node *v = ss_tag_is(c, "config") ? c->first_child : NULL; v != NULL;
+             v = v->next) {
+            char *all = NULL;
+
+            if (asprintf(&all, "%s%s%.60s=%.60s", p->untaken != NULL ? p->untaken : "",
+                         p->untaken != NULL ? ", " : "", ss_xml_attr(v, "id"), ss_xml_attr(v, "value")) < 0)
+                return ss_nomem(err);
+            free(p->untaken);
+            p->untaken = all;
+        }
+    return SS_OK;
 }
 
 int ss_platform_from_document(const struct ss_xml *doc, const char *name,
@@ -322,14 +343,31 @@ int ss_platform_from_document(const struct ss_xml *doc, const char *name,
     }
     ss_platform_base_name(name, p->name, sizeof(p->name));
     status = ss_schema_check(ss_xml_root(doc), p->file, err);
-    if (status == SS_OK)
-        status = read_zone(p, ss_xml_root(doc), options, err);
+    SS_THEN(status, keep_config(p, ss_xml_root(doc), err));
+    SS_THEN(status, read_zone(p, ss_xml_root(doc), options, err));
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;
     }
     *out = p;
     return SS_OK;
+}
+
+/* A card that is given beside a file which names one must be that card. */
+static int check_card(const struct ss_platform *p, const char *card, struct ss_error *err)
+{
+    struct ss_card own;
+    int status = ss_card_load(card, &own, err);
+    bool same = status == SS_OK && strcmp(own.name, p->card.name) == 0;
+
+    for (int i = 0; i < SS_PROP_CARD_COUNT && same; i++)
+        same = ss_prop_get(i, &own) == ss_prop_get(i, &p->card);
+    if (status != SS_OK || same)
+        return status;
+    return ss_hint(err,
+                   ss_fail(err, SS_ERR_CONFIG, p->file, 0,
+                           "the file says its card itself, %s: --card %s is another one", p->card.name, card),
+                   "leave --card out: it is for files that name no card");
 }
 
 static int from_document(const struct ss_xml *doc, const char *name,
@@ -339,12 +377,12 @@ static int from_document(const struct ss_xml *doc, const char *name,
     struct ss_platform *p;
     int status = ss_platform_from_document(doc, name, options, 0, &p, err);
 
-    if (status == SS_OK && options != NULL)
-        status = ss_variant_take_gpus(p, options->gpus_per_node, err);
-    else if (status != SS_OK)
+    if (status != SS_OK)
         return status;
-    if (status == SS_OK)
-        status = join_nodes(p, err);
+    if (options != NULL && options->card != NULL && options->card[0] != 0 && p->has_card)
+        status = check_card(p, options->card, err);
+    SS_THEN(status, ss_variant_take_gpus(p, options != NULL ? options->gpus_per_node : 0, err));
+    SS_THEN(status, join_nodes(p, err));
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;

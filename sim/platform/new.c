@@ -230,10 +230,10 @@ static int make(const struct maker *m)
     if (m->c->fabric_nodes > 1)
         return refuse(m, "take --fabric rail", "domains of the fabric over nodes in a %s",
                       ss_network_name(m->c->network));
-    if (gpus > SS_MAX_FOREIGN_GPUS)
+    if (gpus > SS_MAX_WRITTEN_GPUS)
         return refuse(m, "take fewer nodes, or --fabric rail, which has any number",
                       "%ld GPUs in a %s; at most %d", gpus, ss_network_name(m->c->network),
-                      SS_MAX_FOREIGN_GPUS);
+                      SS_MAX_WRITTEN_GPUS);
     if (m->p->nics_per_node == 0)
         return refuse(m, "give --nics", "nodes without a NIC cannot reach each other");
     return m->c->network == SS_NETWORK_FAT_TREE ? make_fat_tree(m) : make_dragonfly(m);

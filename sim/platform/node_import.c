@@ -64,7 +64,11 @@ static int find_card(const struct ss_import *n, const char *model, struct ss_pla
                 *err = why;
             break;
         }
-        if (p->foreign == NULL && strstr(known, p->card.name) == NULL &&
+        char all[sizeof(known) + 4], own[sizeof(p->card.name) + 4];
+
+        snprintf(all, sizeof(all), ", %s,", known);
+        snprintf(own, sizeof(own), ", %s,", p->card.name); /* H20 is a part of GH200 */
+        if (p->foreign == NULL && strstr(all, own) == NULL &&
             strlen(known) + strlen(p->card.name) + 3 < sizeof(known)) {
             strcat(known, known[0] != 0 ? ", " : "");
             strcat(known, p->card.name);
@@ -172,6 +176,7 @@ static int set_fabric(struct ss_import *n, struct ss_platform *p, bool *own, str
 static void set_nics(struct ss_import *n, struct ss_platform *p)
 {
     int nics = n->facts.nnics < n->facts.ngpus ? n->facts.nnics : n->facts.ngpus;
+    int listed = n->facts.listed_nics > 0 ? n->facts.listed_nics : n->facts.nnics;
 
     while (nics > 0 && n->facts.ngpus % nics != 0)
         nics--;
@@ -180,14 +185,14 @@ static void set_nics(struct ss_import *n, struct ss_platform *p)
         ss_import_note(n, "The file has no InfiniBand device: this platform has one node only.");
     } else if (n->facts.nic_bandwidth > 0) {
         p->bandwidth[SS_LINK_NIC] = n->facts.nic_bandwidth;
-        ss_import_note(n, "%d of the file's %d NICs of %g Gb/s carry the network.", nics, n->facts.nnics,
+        ss_import_note(n, "%d of the file's %d NICs of %g Gb/s carry the network.", nics, listed,
                        n->facts.nic_bandwidth * 8 / 1e9);
     } else {
         ss_import_note(
             n,
             "%d of the file's %d InfiniBand devices carry the network; their speed is not in the file, %g "
             "Gb/s is the card table's.",
-            nics, n->facts.nnics, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
+            nics, listed, p->bandwidth[SS_LINK_NIC] * 8 / 1e9);
     }
 }
 

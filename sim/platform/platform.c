@@ -37,6 +37,7 @@ int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, stru
     }
     *copy = *p;
     copy->assumed = assumed;
+    copy->untaken = NULL; /* of a template there is none */
     *out = copy;
     return SS_OK;
 }
@@ -47,6 +48,7 @@ void ss_platform_free(struct ss_platform *p)
         return;
     ss_foreign_free(p->foreign);
     free(p->assumed);
+    free(p->untaken);
     free(p);
 }
 
@@ -138,6 +140,11 @@ double ss_platform_fabric_bandwidth(const struct ss_platform *p)
 const char *ss_platform_assumed(const struct ss_platform *p)
 {
     return p->assumed != NULL ? p->assumed : "";
+}
+
+const char *ss_platform_untaken(const struct ss_platform *p)
+{
+    return p->untaken != NULL ? p->untaken : "";
 }
 
 int ss_platform_leaf_nodes(const struct ss_platform *p)

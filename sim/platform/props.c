@@ -144,7 +144,8 @@ static int check_missing(const struct ss_props *props, const char *file, int lin
         return n == 0 ? SS_OK : missing_one(ss_prop_at(first), file, line, err);
     return ss_hint(err,
                    ss_fail(err, SS_ERR_INPUT, file, line, "%d props of a card are missing: %s", n, names),
-                   "name a card, <prop id=\"%s\" value=\"h100\"/> (\"stepsim list cards\"), or add them "
+                   "name a card, by --card h100 or <prop id=\"%s\" value=\"h100\"/> (\"stepsim list "
+                   "cards\"), or add them "
                    "with \"ss.\" before",
                    ss_prop_at(SS_PROP_CARD_BASE)->id);
 }

@@ -121,8 +121,8 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
         status = parse_one(text, len, quantity, &next, why);
         if (status != SS_OK)
             return status;
-        if (next <= 0) {
-            *why = "holds a speed that is not positive";
+        if (next < 0) { /* 0: a state in which the host is off */
+            *why = "holds a negative speed";
             return SS_ERR_INPUT;
         }
     }

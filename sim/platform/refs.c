@@ -251,11 +251,17 @@ static int check_lonely(const struct zone *z)
 static int check_reach(const struct zone *z)
 {
     const char *routing = ss_xml_attr(z->node, "routing");
+    bool zones = false, some = strcmp(routing, "Full") == 0 || strcmp(routing, "Cluster") == 0;
     int targets = 0, status;
 
-    for (int i = z->self + 1; i < z->end; i++)
+    for (int i = z->self + 1; i < z->end; i++) {
         targets += is_target(z, i);
+        zones = zones || (is_target(z, i) && z->ix->points[i].kind == SS_ENTRY_ZONE);
+    }
     if (targets < 2)
+        return SS_OK;
+    if (!zones &&
+        some) /* hosts need no route while nobody sends there; elsewhere SimGrid ends where there is none */
         return SS_OK;
     if (strcmp(routing, "None") == 0)
         return ss_hint(z->err,
@@ -298,5 +304,7 @@ static int check_zone(const struct ss_index *ix, const struct ss_xml_node *node,
 int ss_refs_check(const struct ss_index *ix, const struct ss_xml_node *root, const char *file,
                   struct ss_error *err)
 {
-    return ss_tag_is(root->first_child, "zone") ? check_zone(ix, root->first_child, file, err) : SS_OK;
+    const struct ss_xml_node *zone = ss_zone_of(root);
+
+    return ss_tag_is(zone, "zone") ? check_zone(ix, zone, file, err) : SS_OK;
 }

@@ -38,8 +38,9 @@ struct tag {
 
 static const struct tag tags[] = {
     {"platform", "", 0, {{"version", TEXT, true}}},
+    {"config", " platform ", PHASE_PROP, {{"id", TEXT, false}}},
     {"zone", " platform zone ", PHASE_ELEMENT, {{"id", NAME, true}, {"routing", ROUTING, true}}},
-    {"prop", " zone host cluster link disk ", PHASE_PROP, {{"id", NAME, true}, {"value", TEXT, true}}},
+    {"prop", " zone host cluster link disk config ", PHASE_PROP, {{"id", NAME, true}, {"value", TEXT, true}}},
     {"host",
      " zone ",
      PHASE_ELEMENT,
@@ -87,6 +88,21 @@ static const struct tag tags[] = {
       {"limiter_link", BANDWIDTH, false},
       {"loopback_bw", BANDWIDTH, false},
       {"loopback_lat", TIME, false}}},
+    {"cabinet",
+     " zone ",
+     PHASE_ELEMENT,
+     {{"id", NAME, true},
+      {"prefix", TEXT, true},
+      {"suffix", TEXT, true},
+      {"radical", NAME, true},
+      {"speed", SPEED, true},
+      {"bw", BANDWIDTH, true},
+      {"lat", TIME, true}}},
+    {"backbone",
+     " zone ",
+     PHASE_ELEMENT,
+     {{"id", NAME, true}, {"bandwidth", BANDWIDTH, true}, {"latency", TIME, true}}},
+    {"host_link", " zone ", PHASE_ELEMENT, {{"id", NAME, true}, {"up", NAME, true}, {"down", NAME, true}}},
     {"route",
      " zone ",
      PHASE_ROUTE,
@@ -111,27 +127,48 @@ static const struct tag tags[] = {
 };
 
 /* Tags of SimGrid that change over time, are deprecated, or have no meaning here. */
-static const char *const refused[] = {
-    "AS",     "ASroute",   "bypassASroute", "actor",      "argument",     "backbone", "cabinet",
-    "config", "host_link", "include",       "model_prop", "mount",        "peer",     "process",
-    "random", "storage",   "storage_type",  "trace",      "trace_connect"};
+static const char *const refused[] = {"actor",   "argument",     "include", "model_prop",
+                                      "mount",   "peer",         "process", "random",
+                                      "storage", "storage_type", "trace",   "trace_connect"};
+
+/* Names of older days, which SimGrid still takes. */
+static const char *const older[][2] = {
+    {"AS", "zone"}, {"ASroute", "zoneRoute"}, {"bypassASroute", "bypassZoneRoute"}};
 
 static const char *const policies[] = {"SHARED", "SPLITDUPLEX", "FATPIPE", NULL};
 static const char *const topologies[] = {"FLAT", "TORUS", "FAT_TREE", "DRAGONFLY", NULL};
 static const char *const yesno[] = {"YES", "NO", "yes", "no", NULL};
 static const char *const directions[] = {"UP", "DOWN", "NONE", NULL};
-static const char *const routings[] = {"Full", "Floyd", "Dijkstra", "DijkstraCache", "None", NULL};
+static const char *const routings[] = {"Full", "Floyd", "Dijkstra", "DijkstraCache", "Cluster", "None", NULL};
+
+/* Today's name. */
+static const char *tag_of(const struct ss_xml_node *node)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(older); i++)
+        if (strcmp(older[i][0], node->tag) == 0)
+            return older[i][1];
+    return node->tag;
+}
 
 bool ss_tag_is(const struct ss_xml_node *node, const char *tag)
 {
-    return strcmp(node->tag, tag) == 0;
+    return strcmp(tag_of(node), tag) == 0;
+}
+
+const struct ss_xml_node *ss_zone_of(const struct ss_xml_node *root)
+{
+    const struct ss_xml_node *c = root->first_child;
+
+    while (c != NULL && ss_tag_is(c, "config"))
+        c = c->next;
+    return c;
 }
 
 bool ss_tag_in(const struct ss_xml_node *node, const char *tags_spaced)
 {
     char word[40];
 
-    snprintf(word, sizeof(word), " %.30s ", node->tag);
+    snprintf(word, sizeof(word), " %.30s ", tag_of(node));
     return strstr(tags_spaced, word) != NULL;
 }
 
@@ -232,8 +269,7 @@ static int check_value(const struct ss_xml_node *node, const struct ss_xml_attr 
     case YESNO: return one_of(node, a, yesno, file, err);
     case DIRECTION: return one_of(node, a, directions, file, err);
     case ROUTING:
-        if (strcmp(a->value, "Cluster") == 0 || strcmp(a->value, "Vivaldi") == 0 ||
-            strcmp(a->value, "Wifi") == 0)
+        if (strcmp(a->value, "Vivaldi") == 0 || strcasecmp(a->value, "Wifi") == 0)
             return ss_hint(err,
                            ss_fail(err, SS_ERR_UNSUPPORTED, file, node->line, "routing=\"%s\"", a->value),
                            "use Full, Floyd, Dijkstra, or a <cluster>");
@@ -303,7 +339,7 @@ static int check_place(const struct ss_xml_node *node, const struct tag *tag, st
 {
     static const char *const phases[] = {"props", "hosts, routers, links and zones", "routes"};
     bool inner = ss_tag_is(node, "zone") || ss_tag_is(node, "cluster");
-    bool leaf = ss_tag_is(node, "host") || ss_tag_is(node, "router");
+    bool leaf = ss_tag_in(node, " host router cabinet ");
 
     if (!ss_tag_in(node->parent, tag->parents))
         return ss_hint(err,
@@ -335,7 +371,7 @@ static int check_children(const struct ss_xml_node *node, const char *file, stru
     struct content content = {PHASE_PROP, NULL, NULL};
 
     for (const struct ss_xml_node *c = node->first_child; c != NULL; c = c->next) {
-        const struct tag *tag = find_tag(c->tag);
+        const struct tag *tag = find_tag(tag_of(c));
         int status;
 
         if (tag == NULL)
@@ -370,12 +406,12 @@ int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, st
 {
     int status = check_root(root, file, err);
 
-    return status != SS_OK ? status : check_attrs(root->first_child, find_tag("zone"), file, err);
+    return status != SS_OK ? status : check_attrs(ss_zone_of(root), find_tag("zone"), file, err);
 }
 
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err)
 {
-    const struct ss_xml_node *zone = root->first_child;
+    const struct ss_xml_node *zone = ss_zone_of(root);
     int status;
 
     if (!ss_tag_is(root, "platform"))

@@ -161,6 +161,7 @@ static int finish(struct topo *t)
     for (int i = 0; i < t->nnics; i++)
         near += t->near[i];
     f->nnics = near > 0 ? near : t->nnics;
+    f->listed_nics = t->nnics;
     f->memory = ss_model_memory(f->model);
     f->nvlink.given = t->ngpus > 1;
     f->nvlink.counted = 1;

@@ -157,7 +157,7 @@ static void put_foreign(const struct ss_platform *p, FILE *out)
                  f->links[i].latency);
     for (int s = 0; s < f->ngpus; s++)
         for (int d = 0; d < f->ngpus; d++)
-            if (s != d)
+            if (s != d && f->routes[s * f->ngpus + d].nlinks > 0)
                 put_foreign_route(f, s, d, out);
 }
 

@@ -95,14 +95,13 @@ static void notes(const struct ss_page *page, const struct ss_notes *list, const
 }
 
 /* Names in one paragraph; no section where there are none. */
-static void ignored(const struct ss_page *page)
+static void names(const struct ss_page *page, const struct ss_notes *list, const char *id, const char *title,
+                  const char *lead)
 {
-    const struct ss_notes *list = page->options ? page->options->ignored : NULL;
-
     if (!list || list->n == 0)
         return;
-    section(page, "ignored", "Accepted without effect");
-    fputs("<p class=\"lead\">What time and memory do not depend on.</p>\n<p>", page->out);
+    section(page, id, title);
+    fprintf(page->out, "<p class=\"lead\">%s</p>\n<p>", lead);
     for (unsigned long i = 0; i < list->n; i++) {
         fputs(i ? ", " : "", page->out);
         ss_xml_escape(page->out, list->text[i]);
@@ -129,7 +128,12 @@ static int all_notes(const struct ss_page *page)
     rc = ss_report_guessed(page->run, &list);
     notes(page, &list, "None.");
     ss_notes_free(&list);
-    ignored(page);
+    if (page->options) {
+        names(page, page->options->dropped, "dropped", "Left out",
+              "What the real job has and --drop left out, whatever time and memory it takes.");
+        names(page, page->options->ignored, "ignored", "Accepted without effect",
+              "What time and memory do not depend on.");
+    }
     return rc;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "job/flags.h"
 #include "report/common.h"
 #include "stepsim/flags.h"
 
@@ -18,15 +19,15 @@ struct told {
 
 static struct told told_at(const struct ss_request *r, size_t i)
 {
-    struct told t = {.at = i, .n = ss_request_span(r, i)};
+    struct told t = {.at = i, .n = ss_request_extent(r, i)};
+    struct ss_flag f;
 
     snprintf(t.name, sizeof t.name, "%.*s", (int)strcspn(r->word[i].text, "="), r->word[i].text);
-    t.effect = ss_flag_effect(t.name, &t.why);
-    if (t.effect != SS_FLAG_IS_UNKNOWN)
-        return t;
-    t.why = "no such flag";
-    while (i + t.n < r->n && r->word[i + t.n].place == r->word[i].place && r->word[i + t.n].text[0] != '-')
-        t.n++; /* which are its values, for all that is known */
+    int known = ss_request_flag(r, i, &f);
+    t.effect = known && f.treatment == SS_FLAG_NO_EFFECT ? SS_FLAG_IS_WITHOUT_EFFECT
+               : known                                   ? ss_flag_effect(t.name, &t.why)
+                                                         : SS_FLAG_IS_UNKNOWN;
+    t.why = known ? f.why : "no such flag";
     return t;
 }
 
@@ -133,7 +134,8 @@ static int write_text(const struct ss_request *r, const struct ss_notes *assumed
     fputs("# A job of stepsim: stepsim run --job THIS-FILE", out);
     fputs(ss_request_find(r, "--platform") < r->n ? "\n" : " --platform NAME\n", out);
     for (int p = 0; p < r->nplaces; p++)
-        if (r->place[p].file) {
+        if (r->place[p].file &&
+            (p == 0 || !r->place[p - 1].file || strcmp(r->place[p].file, r->place[p - 1].file) != 0)) {
             fputs("# from ", out);
             comment(r->place[p].file, out);
             fputc('\n', out);

@@ -146,7 +146,7 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     rc = ss_report_guessed(run, &notes);
     SS_PUT(o, SS_KEY("guessed", ss_json_notes(&notes)));
     ss_notes_free(&notes);
-    SS_PUT(o, SS_KEY("ignored", ss_json_notes(opt->ignored)));
+    SS_PUT(o, SS_KEY("ignored", ss_json_notes(opt->ignored)), SS_KEY("dropped", ss_json_notes(opt->dropped)));
     return rc;
 }
 

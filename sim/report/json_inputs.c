@@ -96,8 +96,9 @@ static json_t *request_array(const struct ss_request *r)
             ss_json_free(words);
             continue;
         }
-        ss_json_append(
-            places, SS_OBJECT(SS_KEY_IF(r->place[p].file, "file", r->place[p].file), SS_KEY("words", words)));
+        ss_json_append(places, SS_OBJECT(SS_KEY_IF(r->place[p].file, "file", r->place[p].file),
+                                         SS_KEY_IF(r->place[p].program, "program", (bool)true),
+                                         SS_KEY("words", words)));
     }
     return places;
 }

@@ -128,7 +128,7 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
         ss_text_memory(run->result, out);
     ss_text_kernels(run, out);
     ss_text_notes("Warnings", &warnings, 20, out);
-    rc = ss_text_ignored(opt->ignored, out);
+    rc = ss_text_ignored(opt, out);
     ss_notes_free(&warnings);
     free(members);
     return rc ? ss_fail(err, rc, NULL, 0, "no memory for the report") : ss_report_done(out, err);
@@ -210,7 +210,7 @@ int ss_json_plan(const struct ss_run *run, const struct ss_report_options *opt, 
         ss_json_verdict(o, &run->summary);
     SS_PUT(o, SS_KEY_IF(run->result, "memory", ss_json_memory(run, opt)),
            SS_KEY("warnings", ss_json_notes(&warnings)), SS_KEY("ignored", ss_json_notes(opt->ignored)),
-           SS_KEY("inputs", ss_json_inputs(plan, opt)));
+           SS_KEY("dropped", ss_json_notes(opt->dropped)), SS_KEY("inputs", ss_json_inputs(plan, opt)));
     ss_notes_free(&warnings);
     free(members);
     return ss_json_write(o, out, err);

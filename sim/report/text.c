@@ -297,7 +297,8 @@ void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned lon
         fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
 }
 
-int ss_text_ignored(const struct ss_notes *ignored, FILE *out)
+/* Names as one paragraph below "title: how many". */
+static int names(const char *title, const struct ss_notes *ignored, FILE *out)
 {
     char *text = NULL;
     size_t size;
@@ -311,11 +312,18 @@ int ss_text_ignored(const struct ss_notes *ignored, FILE *out)
         fprintf(list, "%s%s", i ? ", " : "", ignored->text[i]);
     int rc = fclose(list) ? SS_ERR_NOMEM : SS_OK;
     if (!rc) {
-        fprintf(out, "\nAccepted without effect on time or memory: %lu\n", ignored->n);
+        fprintf(out, "\n%s: %lu\n", title, ignored->n);
         wrapped(text, out);
     }
     free(text);
     return rc;
+}
+
+int ss_text_ignored(const struct ss_report_options *opt, FILE *out)
+{
+    int rc = names("Left out by --drop, whatever time and memory it takes", opt->dropped, out);
+
+    return rc ? rc : names("Accepted without effect on time or memory", opt->ignored, out);
 }
 
 /* The link that carries most for its bandwidth: the one that limits, if the network does. */
@@ -426,7 +434,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     spread(&r->spread, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
-    rc = ss_text_ignored(opt->ignored, out);
+    rc = ss_text_ignored(opt, out);
     fprintf(out, "\n%s engine, %s level, %d class%s of ranks, %lld events", ss_engine_name(r->engine),
             ss_level_name(r->level), r->ranks_simulated, r->ranks_simulated == 1 ? "" : "es",
             (long long)r->events);

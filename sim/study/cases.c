@@ -20,10 +20,13 @@ static int load_inputs(struct ss_case *c, struct ss_files *files, struct ss_erro
     struct ss_platform_options options = {.nodes = c->asked.job.nodes,
                                           .asker = ss_simgrid_ask_routes,
                                           .gpus_per_node = c->asked.job.gpus_per_node,
-                                          .files = files};
+                                          .files = files,
+                                          .card = c->asked.job.card};
     int rc = ss_job_is_placed(&c->asked.job)
                  ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
                            "--on-nodes and --cluster-nodes: a measured job has all nodes")
+             : c->asked.job.gpus
+                 ? ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "--gpus: a measured job says --nodes")
                  : ss_platform_load(c->asked.job.platform, &options, &c->platform, err);
 
     SS_THEN(rc, ss_input_cache_stack(c->loaded, c->asked.job.stack, ss_platform_card(c->platform)->name,

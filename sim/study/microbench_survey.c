@@ -79,6 +79,9 @@ static const struct machine *machine_of(const struct survey_reader *r, const str
             continue;
         if (names_cluster(row, name))
             return m;
+        if (strncasecmp(name, ss_platform_card(m->platform)->name,
+                        strcspn(ss_platform_card(m->platform)->name, "-")) != 0)
+            continue; /* of a cloud's own name: p5 */
         if (!best || strlen(name) < strlen(ss_platform_name(best->platform)))
             best = m;
     }

@@ -3,6 +3,8 @@
  * Output of nccl-tests. A line of column names ("# size count type redop root time algbw busbw #wrong time ...")
  * tells where the times stand; below it come lines of numbers. Sizes are bytes, times us. Gathers of 2020 to 2022 leave redop blank,
  * a replayed trace what is out of place; #wrong is "N/A" where nothing is checked; a timestamp is two words behind all.
+ * Whatever launchers and loggers write before a line is no part of it: a comment begins at the '#' behind which it is known, a row where
+ * a size, a count and a type follow each other, and a row that is cut behind as many words as stand before the column names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +22,9 @@ struct reader {
     struct ss_nccl_log *log;
     size_t cap, nhosts, host_cap;
     char **hosts;
-    int time[2], algbw, redop; /* columns, -1 = not seen */
-    int columns, line;         /* of the line of column names; of the file */
+    int time[2], algbw, redop, root, wrong[2]; /* columns, -1 = not seen */
+    int prefix, glued;                         /* words before the column names; 1: no blank is between */
+    int columns, line;                         /* of the line of column names; of the file */
     int cut; /* the line that may be all that a cut log has of a size; 0: there are others behind it */
     struct ss_error *err;
 };
@@ -45,11 +48,11 @@ static int split(char *line, char *words[MAX_WORDS])
 
 static int read_columns(struct reader *r, char *words[], int n)
 {
-    int times = 0;
+    int times = 0, checks = 0;
 
     if (n < 4 || strcmp(words[0], "size") != 0 || strcmp(words[1], "count") != 0)
         return 0;
-    r->time[0] = r->time[1] = r->algbw = r->redop = -1;
+    r->time[0] = r->time[1] = r->algbw = r->redop = r->root = r->wrong[0] = r->wrong[1] = -1;
     r->columns = n;
     for (int i = 0; i < n; i++) {
         if (!strcmp(words[i], "time") && times < 2)
@@ -58,6 +61,10 @@ static int read_columns(struct reader *r, char *words[], int n)
             r->algbw = i;
         if (!strcmp(words[i], "redop"))
             r->redop = i;
+        if (!strcmp(words[i], "root"))
+            r->root = i;
+        if (!strcmp(words[i], "#wrong") && checks < 2)
+            r->wrong[checks++] = i;
     }
     return 1;
 }
@@ -72,6 +79,8 @@ static int read_device(struct reader *r, char *words[], int n)
     if (i + 1 >= n)
         return SS_OK;
     r->log->ranks++;
+    for (int k = i + 5; k < n && r->log->ranks == 1; k++) /* on HOST device 0 [0x0f] NVIDIA ... */
+        ss_append(r->log->device, sizeof r->log->device, "%s%s", k > i + 5 ? " " : "", words[k]);
     for (size_t h = 0; h < r->nhosts; h++)
         if (!strcmp(r->hosts[h], words[i + 1]))
             return SS_OK;
@@ -148,6 +157,62 @@ static int is_whole(const char *word)
     return word[strspn(word, "0123456789")] == '\0';
 }
 
+/* Bytes of an element of a type, 0: the word is none. */
+static int type_size(const char *word)
+{
+    static const struct {
+        const char *name;
+        int size;
+    } types[] = {{"float", 4},    {"half", 2},    {"bfloat16", 2}, {"double", 8},  {"int8", 1},
+                 {"uint8", 1},    {"int32", 4},   {"uint32", 4},   {"int64", 8},   {"uint64", 8},
+                 {"f8e4m3", 1},   {"f8e5m2", 1},  {"float16", 2},  {"float32", 4}, {"float64", 8},
+                 {"fp8_e4m3", 1}, {"fp8_e5m2", 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(types); i++)
+        if (!strcmp(types[i].name, word))
+            return types[i].size;
+    return 0;
+}
+
+/* The number at the end of a word to which a label is glued: "[1,0]<stdout>:1024". */
+static char *behind_label(char *word)
+{
+    char *at = word + strlen(word);
+
+    while (at > word && !strchr("]>:|", at[-1]))
+        at--;
+    return at;
+}
+
+/* Takes the words before a row away; returns how many are left. */
+static int skip_prefix(const struct reader *r, char *words[], int n)
+{
+    int at = n > r->prefix ? r->prefix : 0;
+
+    if (r->glued && at > 0 && *behind_label(words[at - 1])) {
+        at--;
+        words[at] = behind_label(words[at]);
+    }
+
+    for (int i = 0; i + 2 < n; i++)
+        if (*behind_label(words[i]) && is_whole(behind_label(words[i])) && is_whole(words[i + 1]) &&
+            type_size(words[i + 2])) {
+            words[i] = behind_label(words[i]);
+            at = i;
+            break;
+        }
+    memmove(words, words + at, (size_t)(n - at) * sizeof *words);
+    return n - at;
+}
+
+static int is_wrong(const struct reader *r, const char *what, int line)
+{
+    ss_fail(r->err, SS_ERR_INPUT, r->file, line, "%s: the run's own check of the data failed", what);
+    return ss_hint(
+        r->err, SS_ERR_INPUT,
+        "its times say nothing of a network that works: measure again, and take a run without wrong values");
+}
+
 static int cut_line(const struct reader *r, int line, int n)
 {
     ss_fail(r->err, SS_ERR_INPUT, r->file, line, "the line has %d of %d columns", n, r->columns);
@@ -167,7 +232,7 @@ static int read_time(const struct reader *r, const char *word, double *us)
 static int read_point(struct reader *r, char *words[], int n)
 {
     struct ss_nccl_log *log = r->log;
-    double bytes, us, best = 0, algbw, busbw;
+    double bytes, us, best = 0, algbw, busbw, count;
 
     if (r->time[0] < 0 || !is_whole(words[0]) || ss_parse_double(words[0], &bytes) ||
         !(bytes >= 1 && bytes < 1e15) || (n > 1 && !is_whole(words[1])))
@@ -180,6 +245,9 @@ static int read_point(struct reader *r, char *words[], int n)
     int there = n + blank;
     if (there < r->columns && there != r->time[1])
         return cut_line(r, r->line, n);
+    for (int i = 0; i < 2 && r->wrong[i] >= 0 && r->wrong[i] < there; i++)
+        if (!ss_parse_double(words[r->wrong[i] - blank], &us) && us > 0)
+            return is_wrong(r, "#wrong above 0", r->line);
     for (int i = 0; i < 2 && r->time[i] >= 0 && r->time[i] < there; i++) {
         int rc = read_time(r, words[r->time[i] - blank], &us);
         if (rc)
@@ -189,41 +257,82 @@ static int read_point(struct reader *r, char *words[], int n)
     if (ss_grow(&log->points, &r->cap, (size_t)log->npoints + 1, sizeof *log->points))
         return ss_nomem(r->err);
     log->points[log->npoints++] = (struct ss_nccl_point){bytes, best * 1e-6};
+    if (r->redop >= 0 && r->root >= 0 && r->root < there && !blank && !strcmp(words[r->redop], "sum") &&
+        !strcmp(words[r->root], "-1") && !ss_parse_double(words[1], &count) && n > 2)
+        log->summed = count * type_size(words[2]) == bytes ? 1 : 2;
     if (r->algbw >= 0 && r->algbw + 1 < there && !ss_parse_double(words[r->algbw - blank], &algbw) &&
         !ss_parse_double(words[r->algbw + 1 - blank], &busbw) && algbw >= 1 && busbw > 0 && busbw < 1e6)
         log->traffic = busbw / algbw;
     return SS_OK;
 }
 
-static int read_line(void *ctx, char *line, int number)
+/* Reads a comment; *known: whether it is one of nccl-tests. */
+static int read_comment(struct reader *r, char *text, int before, bool *known)
 {
-    struct reader *r = ctx;
-    char *words[MAX_WORDS], *text = line + strspn(line, " \t");
-    int n;
+    char *words[MAX_WORDS];
+    int n = split(text, words);
 
-    r->line = number;
-    r->cut = 0;
-    read_operation(r, text);
-    if (*text != '#') {
-        n = split(text, words);
-        return n ? read_point(r, words, n) : SS_OK;
-    }
-    n = split(text + 1, words);
+    *known = true;
     if (r->log->npoints && begins(words, n))
         return second_run(r);
     if (n > 3 && !strcmp(words[0], "Rank"))
         return read_device(r, words, n);
     if (n > 3 && !strcmp(words[0], "nThread") && !strcmp(words[2], "nGpus"))
         read_threads(r, words[3]);
-    read_columns(r, words, n);
+    else if (n > 3 && !strcmp(words[0], "Out") && !strcmp(words[n - 1], "FAILED"))
+        return is_wrong(r, "FAILED", r->line);
+    else if (read_columns(r, words, n))
+        r->prefix = before;
+    else
+        *known = false;
     return SS_OK;
 }
 
-/* More transferred than the buffer holds: an all-reduce, whose factor is 2(n-1)/n. */
+/* How many words stand before `at`; a label that is glued to it is one. */
+static int words_before(const char *text, const char *at)
+{
+    int n = 0;
+
+    for (const char *p = text; p < at; p++)
+        n += strchr(" \t", *p) == NULL && (p == text || strchr(" \t", p[-1]) != NULL);
+    return n;
+}
+
+static int read_line(void *ctx, char *line, int number)
+{
+    struct reader *r = ctx;
+    char *words[MAX_WORDS], *text = line + strspn(line, " \t"), part[1024];
+    bool known = false;
+    int n, rc;
+
+    r->line = number;
+    r->cut = 0;
+    read_operation(r, text);
+    if (strstr(text, "Test NCCL failure") || strstr(text, "Test CUDA failure"))
+        return is_wrong(r, "the run ended with a failure", number);
+    for (char *at = strchr(text, '#'); at; at = strchr(at + 1, '#')) {
+        ss_copy(part, sizeof part, at + 1);
+        rc = read_comment(r, part, words_before(text, at), &known);
+        if (known)
+            r->glued = at > text && at[-1] != ' ' && at[-1] != '\t';
+        if (rc || known)
+            return rc;
+    }
+    if (*text == '#' && r->prefix == 0)
+        return SS_OK;
+    n = split(text, words);
+    n = skip_prefix(r, words, n);
+    return n ? read_point(r, words, n) : SS_OK;
+}
+
+/* More transferred than the buffer holds: an all-reduce, whose factor is 2(n-1)/n. So is a sum without a root whose count is all
+ * elements of the buffer; that of a reduce-scatter is a rank's share. */
 static void guess_operation(struct ss_nccl_log *log)
 {
-    if (!log->operation[0] && log->traffic > 1.02)
+    if (!log->operation[0] && (log->traffic > 1.02 || log->summed == 1))
         ss_copy(log->operation, sizeof log->operation, "all_reduce");
+    else if (!log->operation[0] && log->summed == 2)
+        ss_copy(log->operation, sizeof log->operation, "reduce_scatter");
 }
 
 static int finish(struct reader *r)
@@ -245,7 +354,8 @@ static int finish(struct reader *r)
 static int read_all(const char *name, const char *text, unsigned long len, struct ss_nccl_log **out,
                     struct ss_error *err)
 {
-    struct reader r = {.file = name, .time = {-1, -1}, .algbw = -1, .redop = -1, .err = err};
+    struct reader r = {
+        .file = name, .time = {-1, -1}, .algbw = -1, .redop = -1, .root = -1, .wrong = {-1, -1}, .err = err};
     int rc;
 
     r.log = ss_calloc(1, sizeof *r.log);

@@ -202,6 +202,11 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
 
     if (rc)
         return rc;
+    if (!(log->seconds > 0)) {
+        ss_train_log_free(log);
+        ss_fail(err, SS_ERR_INPUT, opt->log, 0, "no line tells the time of an iteration");
+        return ss_hint(err, SS_ERR_INPUT, "\"stepsim check\" reads logs of tokens/s alone");
+    }
     c->measured_s = log->seconds;
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,
@@ -286,6 +291,12 @@ static int load_nccl(const struct ss_calibrate_options *opt, struct ss_observati
         return rc;
     gpus = ss_platform_gpus_per_node(o->machine);
     /* Nodes of one name, as containers have, are more than its list of devices shows: it has too many ranks then. */
+    const char *card = ss_platform_card(o->machine)->name;
+    if (strpbrk(o->nccl->device, "0123456789") && !ss_card_is_named(o->nccl->device, card)) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "its devices are %s, the card of %s is %s",
+                     o->nccl->device, opt->platform, card);
+        return ss_hint(err, rc, "give the platform of the card that was measured");
+    }
     if (o->nccl->nodes && o->nccl->nodes != o->nccl_nodes && o->nccl->ranks <= o->nccl->nodes * gpus) {
         rc = ss_fail(err, SS_ERR_INPUT, opt->nccl, 0, "its list of devices has %d host%s, --nodes says %d",
                      o->nccl->nodes, o->nccl->nodes == 1 ? "" : "s", o->nccl_nodes);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logs of Megatron's training loop, old and new:
- *   iteration 20/ 100 | ... | elapsed time per iteration (ms): 5410.6 | throughput per GPU (TFLOP/s/GPU): 241.4 | ...
- *   [Rank 1] (after 1 iterations) memory (MB) | allocated: 54250.9 | max allocated: 54251.0 | reserved: ... | max reserved: ...
+ * Logs of training loops. Figures of an iteration are the rows of log_lines.c; timers are Megatron's, old and new:
  *   time (ms) | forward-compute: 193.77 | backward-compute: 73.02
  *   forward-compute ................................: (1204.9, 1211.3)
  *   forward-compute ................................: 1211.3
@@ -16,6 +14,7 @@
 
 #include "base/base.h"
 #include "base/stats.h"
+#include "study/log_lines.h"
 #include "study/study_internal.h"
 
 #define MAX_TIMERS 256
@@ -28,8 +27,8 @@ struct series {
 struct reader {
     const char *file;
     struct ss_train_log *log;
-    struct series ms, tflops;
-    struct series timers[MAX_TIMERS]; /* of log->timers; one printing a value */
+    struct series figures[SS_LOG_ROWS_MOST]; /* of the rows of log_lines.c */
+    struct series timers[MAX_TIMERS];        /* of log->timers; one printing a value */
     size_t timer_cap;
     int in_timers; /* below "time across ranks" or "times across ranks" */
     int of_ranks;  /* timer whose ranks' lines follow, -1 = none */
@@ -63,35 +62,19 @@ static int push(struct reader *r, struct series *s, double value)
     return SS_OK;
 }
 
-static int read_iteration(struct reader *r, const char *line)
+static int read_figures(struct reader *r, const char *line)
 {
-    static const char *const rates[] = {"throughput per GPU (TFLOP/s/GPU):", "TFLOPs:", "TFLOP/s/GPU:"};
     double value;
-    int rc;
+    int rc = SS_OK, found = 0; /* bits of enum ss_told */
 
-    if (!number_after(line, "elapsed time per iteration (ms):", &value) || !(value > 0))
-        return SS_OK;
-    rc = push(r, &r->ms, value);
-    for (size_t i = 0; i < SS_ARRAY_LEN(rates) && !rc; i++)
-        if (number_after(line, rates[i], &value) && value > 0) {
-            rc = push(r, &r->tflops, value);
-            break;
-        }
-    if (number_after(line, "global batch size:", &value) && value < 1e9)
-        r->log->global_batch = (int)value;
+    for (int i = 0; i < ss_log_row_count() && !rc; i++) {
+        const struct ss_log_row *row = ss_log_row_at(i);
+        if ((found >> row->told & 1) || !ss_log_row_read(row, line, &value))
+            continue;
+        found |= 1 << row->told;
+        rc = push(r, &r->figures[i], value);
+    }
     return rc;
-}
-
-static void read_memory(struct reader *r, const char *line)
-{
-    double value;
-
-    if (!strstr(line, "memory (MB)"))
-        return;
-    if (number_after(line, "max allocated:", &value))
-        r->log->allocated = fmax(r->log->allocated, value * SS_MIB);
-    if (number_after(line, "max reserved:", &value))
-        r->log->reserved = fmax(r->log->reserved, value * SS_MIB);
 }
 
 /* The timer of that name, new or known; *index -1 where there is no room for it. */
@@ -187,12 +170,26 @@ static int read_timer_row(struct reader *r, const char *line)
                                                                                : SS_OK;
 }
 
-static int read_line(void *ctx, char *line, int number)
+/* Takes colours of a terminal out of a line. */
+static void drop_colours(char *line)
 {
-    struct reader *r = ctx;
+    char *to = line;
+
+    for (const char *p = line; *p; p++) {
+        if (*p == '\033' && p[1] == '[')
+            p += 1 + strcspn(p + 1, "ABCDHJKfhlmn");
+        else
+            *to++ = *p;
+        if (!*p)
+            break;
+    }
+    *to = '\0';
+}
+
+static int read_part(struct reader *r, const char *line)
+{
     int rc;
 
-    (void)number;
     if (strstr(line, "time across ranks (ms)") || strstr(line, "times across ranks (ms)")) {
         r->in_timers = 1;
         r->of_ranks = -1;
@@ -200,9 +197,26 @@ static int read_line(void *ctx, char *line, int number)
     }
     if (strstr(line, "time (ms)"))
         return read_timer_line(r, line);
-    rc = read_iteration(r, line);
-    read_memory(r, line);
+    rc = read_figures(r, line);
     return rc || !r->in_timers ? rc : read_timer_row(r, line);
+}
+
+/* A line; progress bars write several over each other. */
+static int read_line(void *ctx, char *line, int number)
+{
+    struct reader *r = ctx;
+    char *next;
+    int rc = SS_OK;
+
+    (void)number;
+    drop_colours(line);
+    for (char *at = line; at && !rc; at = next) {
+        next = strchr(at, '\r');
+        if (next)
+            *next++ = '\0';
+        rc = *at || at == line ? read_part(r, at) : SS_OK;
+    }
+    return rc;
 }
 
 /* Returns the median of the values behind the first `skip`, which it sorts; 0 for none. */
@@ -245,24 +259,111 @@ static void finish_timers(struct reader *r)
     log->ntimers = kept;
 }
 
+static double largest(const struct series *s)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        most = fmax(most, s->value[i]);
+    return most;
+}
+
+/* The row that tells a figure: the first one that has any, of the framework of the log where one is known. -1: none. */
+static int row_of(const struct reader *r, int told, int logger)
+{
+    int first = -1;
+
+    for (int i = 0; i < ss_log_row_count(); i++) {
+        if (ss_log_row_at(i)->told != told || !r->figures[i].n)
+            continue;
+        if (ss_log_row_at(i)->logger == logger)
+            return i;
+        first = first < 0 ? i : first;
+    }
+    return first;
+}
+
+static int is_of_whole_run(const struct ss_log_row *row)
+{
+    return !strncmp(row->key, "train_", 6) && row->logger == SS_LOGGER_TRAINER;
+}
+
+/* Describes the log by the series of its first figure, which median() has sorted. */
+static void describe(struct ss_train_log *log, const struct ss_log_row *row, struct series *s)
+{
+    size_t skip = warmup(s->n);
+    double middle = log->told[row->told];
+
+    log->logger = row->logger;
+    log->whole_run = is_of_whole_run(row);
+    log->iterations = (int)s->n;
+    log->used = (int)(s->n - skip);
+    for (size_t i = skip; i < s->n; i++)
+        s->value[i] = fabs(s->value[i] - middle);
+    log->spread = median(s, skip) / middle;
+}
+
+/* DeepSpeed's wall clock breakdown: forward, backward and step are the iteration. */
+static void add_up_timers(struct reader *r)
+{
+    static const char *const parts[] = {"fwd", "bwd", "step"};
+    double sum = 0;
+    int n = 0;
+
+    for (int i = 0; i < r->log->ntimers; i++)
+        for (size_t k = 0; k < SS_ARRAY_LEN(parts); k++)
+            if (!strcmp(r->log->timers[i].name, parts[k])) {
+                sum += r->log->timers[i].seconds;
+                n++;
+            }
+    if (n < 3)
+        return;
+    r->log->told[SS_TOLD_SECONDS] = sum;
+    r->log->logger = SS_LOGGER_DEEPSPEED;
+    r->log->iterations = r->log->used = 1;
+}
+
+static void finish_figures(struct reader *r)
+{
+    struct ss_train_log *log = r->log;
+
+    for (int told = 0; told < SS_TOLD_COUNT; told++) {
+        int i = row_of(r, told, log->logger);
+        struct series *s = i < 0 ? NULL : &r->figures[i];
+        if (!s)
+            continue;
+        double last = s->value[s->n - 1];
+        log->told[told] = told < SS_TOLD_RATES   ? median(s, warmup(s->n))
+                          : told < SS_TOLD_BATCH ? largest(s)
+                                                 : last;
+        if (told == SS_TOLD_TFLOPS || (told == SS_TOLD_MFU && !log->told[SS_TOLD_TFLOPS]))
+            log->count = ss_log_row_at(i)->count;
+        if (!log->iterations && told < SS_TOLD_RATES)
+            describe(log, ss_log_row_at(i), s);
+    }
+}
+
 static int finish(struct reader *r)
 {
     struct ss_train_log *log = r->log;
-    size_t skip = warmup(r->ms.n);
 
-    if (!r->ms.n) {
-        ss_fail(r->err, SS_ERR_INPUT, r->file, 0, "no \"elapsed time per iteration (ms)\"");
-        return ss_hint(r->err, SS_ERR_INPUT,
-                       "give what the rank that logs printed, as Megatron-LM writes it");
-    }
-    log->iterations = (int)r->ms.n;
-    log->used = (int)(r->ms.n - skip);
-    log->seconds = median(&r->ms, skip) / 1e3;
-    for (int i = 0; i < log->used; i++)
-        r->ms.value[skip + (size_t)i] = fabs(r->ms.value[skip + (size_t)i] - 1e3 * log->seconds);
-    log->spread = median(&r->ms, skip) / (1e3 * log->seconds);
-    log->tflops = median(&r->tflops, warmup(r->tflops.n));
     finish_timers(r);
+    finish_figures(r);
+    if (!log->told[SS_TOLD_SECONDS])
+        add_up_timers(r);
+    if (!log->iterations) {
+        ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
+                "no line tells the time of an iteration, tokens/s, samples/s or TFLOP/s");
+        return ss_hint(
+            r->err, SS_ERR_INPUT,
+            "give what the rank that logs printed: Megatron-LM, Megatron-Bridge, NeMo, GPT-NeoX, torchtitan, "
+            "nanotron, DeepSpeed or Trainer");
+    }
+    log->seconds = log->told[SS_TOLD_SECONDS];
+    log->tflops = log->told[SS_TOLD_TFLOPS];
+    log->allocated = log->told[SS_TOLD_ALLOCATED];
+    log->reserved = log->told[SS_TOLD_RESERVED];
+    log->global_batch = log->told[SS_TOLD_BATCH] < 1e9 ? (int)log->told[SS_TOLD_BATCH] : 0;
     return SS_OK;
 }
 
@@ -276,8 +377,8 @@ static int read_all(const char *name, const char *text, unsigned long len, struc
     r.log = ss_calloc(1, sizeof *r.log);
     rc = r.log ? ss_log_read(name, text, len, read_line, &r, err) : ss_nomem((&r)->err);
     SS_THEN(rc, finish(&r));
-    free(r.ms.value);
-    free(r.tflops.value);
+    for (int i = 0; i < SS_LOG_ROWS_MOST; i++)
+        free(r.figures[i].value);
     for (int i = 0; i < MAX_TIMERS; i++)
         free(r.timers[i].value);
     if (rc)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as configurations of DeepSpeed, accelerate and LLaMA-Factory are words that are flags of a job, or one error with text.
+/* Any bytes as configurations of DeepSpeed, accelerate, LLaMA-Factory, Axolotl and GPT-NeoX are words that are flags of a job, or one error with text.
  * Files that they name are not read. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,14 +14,16 @@ typedef int (*adder)(struct ss_request *, const char *, size_t, const char *, st
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const adder readers[] = {ss_deepspeed_add, ss_accelerate_add, ss_factory_add};
+    static const adder readers[] = {ss_deepspeed_add, ss_accelerate_add, ss_factory_add,
+                                    ss_axolotl_add,   ss_factory_v1_add, ss_neox_add};
 
     const char *text = (const char *)data;
     (void)ss_deepspeed_sniff(text, size), (void)ss_accelerate_sniff(text, size),
-        (void)ss_factory_sniff(text, size);
+        (void)ss_factory_sniff(text, size), (void)ss_axolotl_sniff(text, size),
+        (void)ss_factory_v1_sniff(text, size), (void)ss_neox_sniff(text, size);
     if (memmem(data, size, "deepspeed", 9) && memmem(data, size, ".json", 5))
         return 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (int)(sizeof readers / sizeof *readers); i++) {
         struct ss_request r;
         struct ss_error err = {0};
         ss_request_init(&r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes are either a training log: a positive time, or give one error with text. */
+/* Any bytes are either a training log: a positive figure, or give one error with text. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -17,7 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         return 0;
     }
-    if (!(log->seconds > 0) || log->used < 1 || log->used > log->iterations)
+    int told = 0;
+    for (int i = 0; i < SS_TOLD_RATES; i++)
+        told += log->told[i] > 0;
+    if (!told || log->used < 1 || log->used > log->iterations || !(log->spread >= 0))
         abort();
     ss_train_log_free(log);
     return 0;

@@ -40,7 +40,7 @@ WORDS = {
     "csv": (["sim/import/table_columns.c"], []),
     "foreign": (["workloads/importers/[bcdmnops]*.map", "sim/import/nemo*.c", "sim/import/hydra*.c"], []),
     "gzip": (["sim/base/gzip.c"], []),
-    "huggingface": (["workloads/importers/[adhs]*.map", "sim/import/hf*.c"], []),
+    "huggingface": (["workloads/importers/[adhlnst]*.map", "sim/import/hf*.c"], []),
     "hwloc": (["sim/platform/hwloc_import.c"], []),
     "import": (["sim/platform/*import*.c"], []),
     "job": (["sim/job/flags*.c"], ["flags", "models", "platforms", "schedules"]),

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that jobs name: platforms, stacks, models, schedules, placements, job files."""
 import json
+import pathlib
+import re
 
 from words import CARD, LAUNCHERS
 
+OWN = set(re.findall(r'SS_OWN\("(--[a-z0-9-]+)"', (pathlib.Path(__file__).resolve().parents[2] / "sim/job/include/stepsim/job_fields.def").read_text()))
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">\n'
 
@@ -147,8 +150,7 @@ def job_file(d, job, world, gpus):
             groups.append([])
         groups[-1].append(w)
     name, launched = "job-%d.args" % job.index, d.chance(0.35)
-    own = [g for g in groups if g[0] in ("--platform", "--stack", "--model", "--nodes", "--gpus-per-node", "--set",
-                                         "--schedule")] if launched else []
+    own = [g for g in groups if g[0].split("=")[0] in OWN] if launched else []  # a program has none of these
     lines = []
     for g in groups:
         if g not in own:

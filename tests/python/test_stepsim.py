@@ -41,6 +41,7 @@ class Documents(unittest.TestCase):
                          program('run', '--job', '8b-16', '--level', 'layer', *native))
         self.assertEqual(stepsim.run(*SMALL_WORDS, engine='simgrid'), program('run', *SMALL_WORDS, '--engine', 'simgrid'))
         self.assertEqual(stepsim.plan(*SMALL_WORDS), program('plan', *SMALL_WORDS))
+        self.assertEqual(stepsim.check(tokens_per_second='1000/gpu', **SMALL), program('check', *SMALL_WORDS, '--tokens-per-second', '1000/gpu'))
         self.assertEqual(stepsim.compare(others=[{'tp': 8}, '--scale nic.bandwidth=2x'], **SMALL),
                          program('compare', *SMALL_WORDS, '--with', '--tp 8', '--with', '--scale nic.bandwidth=2x'))
         self.assertEqual(stepsim.search(*SMALL_WORDS[:-2], gbs=16, cp=1, vary={'pp': [1, 2]}),

@@ -1,6 +1,6 @@
 # torchrun's --nnodes against the nodes of the batch job: more, fewer, an elastic range, a step of srun on some of them, --nodes
 try() {
-    printf '#!/bin/bash\n#SBATCH -N 4 --gpus-per-node=8\n%s pretrain_gpt.py --num-layers 2 --tp 2 --bf16 --lr 1\n' "$1" > run.sh
+    printf '#!/bin/bash\n#SBATCH -N 4 --gpus-per-node=8\n%s pretrain_gpt.py --num-layers 2 --tensor-model-parallel-size 2 --bf16 --lr 1\n' "$1" > run.sh
     shift
     "$STEPSIM" import --launch run.sh "$@" 2>&1 | grep -E 'error|hint|^--nodes|srun'
 }

@@ -5,7 +5,7 @@ import 'python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_
 import 'torchrun --nproc_per_node 8 -m verl.trainer.sft_trainer data.train_files=x'
 import 'megatron pt --model Qwen/Qwen3-8B --tensor_model_parallel_size 2'
 import '/opt/bin/swift sft --model Qwen/Qwen3-8B'
-import 'axolotl train a.yaml'
+import 'tune run --nproc_per_node 4 full_finetune_distributed --config a.yaml'
 import 'torchrun --nproc_per_node 8 scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config train.global_batch_size=256'
 import 'python scripts/performance/setup_experiment.py -m qwen3 -s 30b_a3b -g h100 -ng 16'
 import 'nemo llm pretrain --factory llama3_8b trainer.num_nodes=2'

@@ -141,7 +141,10 @@ static void test_others(void)
         CU_ASSERT_STRING_EQUAL(text(o, "command"), keys[i][0]);
         json_decref(o);
     }
-    json_t *o = ASK(0, "list", "platforms");
+    json_t *o = ASK(5, "check", JOB, "--tp", "4", "--measured", "900s");
+    CU_ASSERT_STRING_EQUAL(text(o, "verdict"), "slower");
+    json_decref(o);
+    o = ASK(0, "list", "platforms");
     CU_ASSERT(json_array_size(json_object_get(o, "platforms")) > 5);
     json_decref(o);
     o = ASK(0, "doctor"); /* the engines agree, the data is there */

@@ -69,7 +69,7 @@ static void test_error(void)
 static void test_error_text(void)
 {
     struct ss_error e;
-    char longer[2000];
+    char longer[4000];
     memset(longer, 'a', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     ss_fail(&e, SS_ERR_INPUT, longer, 1, "%s", longer);
@@ -77,7 +77,7 @@ static void test_error_text(void)
     CU_ASSERT_EQUAL(strlen(e.file), sizeof e.file - 1);
     e.line = INT_MAX;
     memset(e.hint, 'a', sizeof e.hint - 1);
-    char all[2048]; /* which hold every error */
+    char all[4096]; /* which hold every error */
     CU_ASSERT(strlen(ss_error_format(&e, all, sizeof all)) < sizeof all - 1);
     /* Only valid UTF-8 in one line reaches a message. */
     ss_fail(&e, SS_ERR_INPUT, NULL, 0, "\xc3\xa9 \xff \xc3 \xed\xa0\x80 \xf0\x9f\x9a\x80 \t\x7f.");

@@ -172,7 +172,7 @@ static void test_bf16_moments(void)
         f.c.card = &card;
         f.stack.adam_passes = 1;
         seconds = ss_cost_optimizer(&f.c, 1e9, 0, 1);
-        f.job.optimizer.bf16_moments = 1;
+        f.job.optimizer.moment_bytes = 4;
         ss_memory_static(&f.c, &count, both(8), memory);
         CU_ASSERT_DOUBLE_EQUAL(memory[SS_MEM_OPTIMIZER], 1e9 * rows[i].states / 8, 1);
         CU_ASSERT_DOUBLE_EQUAL(seconds - ss_cost_optimizer(&f.c, 1e9, 0, 1), 1e9 * 8 / 1e12, 1e-12);

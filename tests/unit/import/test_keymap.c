@@ -368,10 +368,19 @@ static void test_shipped(void)
     static const struct {
         const char *name;
         const struct ss_key_code *code;
-    } tops[] = {{"nemo", ss_nemo_code},          {"nemo2", ss_nemo2_code},
-                {"bridge", ss_core_code},        {"megatron-yaml", ss_core_code},
-                {"megatron-dump", ss_core_code}, {"megatron-arguments", ss_arguments_code},
-                {"huggingface", ss_hf_code},     {"torchtitan", ss_titan_code}};
+    } tops[] = {{"nemo", ss_nemo_code},
+                {"nemo2", ss_nemo2_code},
+                {"bridge", ss_core_code},
+                {"megatron-yaml", ss_core_code},
+                {"megatron-dump", ss_core_code},
+                {"megatron-arguments", ss_arguments_code},
+                {"huggingface", ss_hf_code},
+                {"torchtitan", ss_titan_code},
+                {"axolotl", ss_hf_code},
+                {"llamafactory-v1", ss_hf_code},
+                {"trl", ss_hf_code},
+                {"neox", ss_neox_code},
+                {"nanotron", ss_nanotron_code}};
     char **names, path[512];
     struct ss_error err = {0};
     struct ss_keymap *m;

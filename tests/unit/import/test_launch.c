@@ -12,9 +12,12 @@
 
 #define FLAGS "--num-layers", "8", "--hidden-size", "512", "--seq-length", "1024"
 
-static char *small[] = {"torchrun", "pretrain_gpt.py", FLAGS, "--micro-batch-size", "1"};
-static char *large[] = {"torchrun", "pretrain_gpt.py", FLAGS, "--micro-batch-size", "4"};
-static char *again[] = {"torchrun", "pretrain_gpt.py", FLAGS, "--micro-batch-size", "1"};
+static char *small[] = {"torchrun", "--nproc_per_node=8", "pretrain_gpt.py",
+                        FLAGS,      "--micro-batch-size", "1"};
+static char *large[] = {"torchrun", "--nproc_per_node=8", "pretrain_gpt.py",
+                        FLAGS,      "--micro-batch-size", "4"};
+static char *again[] = {"torchrun", "--nproc_per_node=8", "pretrain_gpt.py",
+                        FLAGS,      "--micro-batch-size", "1"};
 
 /* Reads the words of the job that a script with these calls starts. */
 static int words_of(struct ss_call *call, size_t n, int chosen, struct ss_words *out, struct ss_notes *notes,

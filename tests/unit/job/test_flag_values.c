@@ -63,8 +63,12 @@ static void test_words(void)
     check("--muon-scalar-optimizer sgd", USAGE, "it is adam");
     check("--muon-fp32-matmul-prec high", LATER, "it is medium");
     check("--muon-fp32-matmul-prec mediums", USAGE, "it is medium");
-    check("--exp-avg-dtype fp16", LATER, "fp32 and bf16 only");
-    check("--exp-avg-sq-dtype fp8", LATER, "fp32 and bf16 only");
+    check("--exp-avg-dtype fp16", SS_OK, "");
+    check("--exp-avg-sq-dtype fp64", USAGE, "none of fp32 bf16 fp16 fp8");
+    check("--num-seq-splits 2", LATER, "parts of a sequence");
+    check("--zero-bubble-max-pending-backward some", USAGE, "not a whole number");
+    check("--num-layer-list 4,x", USAGE, "not a whole number");
+    check("--context-parallel-algo hybrid_cp_algo", LATER, "are modelled");
     check("--exp-avg-sq-dtype bf16", SS_OK, "");
     check("--cuda-graph-scope moe_router attn", SS_OK, "");
     check("--cuda-graph-scope attention", USAGE, "it is none of full full_iteration attn");
@@ -155,7 +159,7 @@ static void test_layouts(void)
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         char flags[256];
         snprintf(flags, sizeof flags, "--pipeline-model-parallel-layout %s", rows[i].value);
-        check(flags, rows[i].message ? USAGE : SS_OK, rows[i].message ? rows[i].message : "");
+        check(flags, rows[i].message ? SS_ERR_UNSUPPORTED : SS_OK, rows[i].message ? rows[i].message : "");
     }
 }
 

@@ -164,11 +164,86 @@ static void test_clusters(void)
     ss_platform_free(card);
 }
 
+static int load_text(const char *text, const struct ss_platform_options *options, struct ss_platform **p,
+                     struct ss_error *e)
+{
+    char path[] = "/tmp/stepsim-plain-XXXXXX.xml";
+    int fd = mkstemps(path, 4), rc;
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    fprintf(out, "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n%s",
+            text);
+    fclose(out);
+    rc = ss_platform_load(path, options, p, e);
+    unlink(path);
+    return rc;
+}
+
+/* A file that was written for SimGrid alone: cabinets below a backbone, older names, settings of the kernel, a route that
+ * passes the zones' own, and two hosts that only the third reaches. */
+static void test_plain(void)
+{
+    static const char text[] =
+        "<platform version=\"4.1\"><config id=\"c\"><prop id=\"network/model\" value=\"CM02\"/></config>\n"
+        "<AS id=\"w\" routing=\"Full\">\n"
+        "<zone id=\"a\" routing=\"Cluster\"><cabinet id=\"k\" prefix=\"h\" suffix=\"\" radical=\"0-1\" "
+        "speed=\"1Gf\" "
+        "bw=\"10GBps\" lat=\"1us\"/><cabinet id=\"k\" prefix=\"h\" suffix=\"\" radical=\"2\" speed=\"1Gf\" "
+        "bw=\"5GBps\" "
+        "lat=\"1us\"/><router id=\"ra\"/><backbone id=\"bb\" bandwidth=\"20GBps\" latency=\"3us\"/></zone>\n"
+        "<zone id=\"b\" routing=\"Full\"><host id=\"x\" speed=\"1Gf\"/><host id=\"y\" speed=\"1Gf\"/><host "
+        "id=\"z\" "
+        "speed=\"1Gf\"/><link id=\"l\" bandwidth=\"2GBps\" latency=\"7us\"/><route src=\"x\" "
+        "dst=\"y\"><link_ctn "
+        "id=\"l\"/></route></zone>\n"
+        "<link id=\"wire\" bandwidth=\"1GBps\" latency=\"5us\"/><link id=\"short\" bandwidth=\"3GBps\" "
+        "latency=\"2us\"/>\n"
+        "<ASroute src=\"a\" dst=\"b\" gw_src=\"ra\" gw_dst=\"x\"><link_ctn id=\"wire\"/></ASroute>\n"
+        "<bypassASroute src=\"b\" dst=\"a\" gw_src=\"x\" gw_dst=\"ra\"><link_ctn "
+        "id=\"short\"/></bypassASroute>\n"
+        "</AS></platform>\n";
+    struct ss_platform_options o = {.asker = ss_simgrid_ask_routes};
+    struct ss_platform *p = NULL;
+    struct ss_error e = {0};
+    struct ss_route r;
+    char names[1000];
+
+    CU_ASSERT_EQUAL(load_text(text, &o, &p, &e), SS_ERR_INPUT);
+    CU_ASSERT(strstr(e.message, "card and of how many hosts") &&
+              strstr(e.hint, "--card NAME and --gpus-per-node N"));
+    o.card = "a100";
+    CU_ASSERT_EQUAL(load_text(text, &o, &p, &e), SS_ERR_INPUT);
+    CU_ASSERT(strstr(e.message, "ss.gpus_per_node") != NULL);
+    o.gpus_per_node = 1;
+    if (load_text(text, &o, &p, &e) != SS_OK)
+        printf("\n  %s:%d: %s\n", e.file, e.line, e.message);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_STRING_EQUAL(ss_platform_card(p)->name, "A100-80GB");
+    CU_ASSERT_STRING_EQUAL(ss_platform_untaken(p), "network/model=CM02");
+    CU_ASSERT_EQUAL(ss_platform_nodes(p), 6);
+    route_names(p, 0, 2, names, sizeof names);
+    CU_ASSERT_STRING_EQUAL(names, "link_h0_UP bb link_h2_DOWN 5e-06 s");
+    route_names(p, 0, 4, names, sizeof names);
+    CU_ASSERT_STRING_EQUAL(names, "link_h0_UP bb wire l 1.6e-05 s");
+    route_names(p, 3, 0, names, sizeof names);
+    CU_ASSERT_STRING_EQUAL(names, "short bb link_h0_DOWN 6e-06 s");
+    ss_platform_route(p, 3, 5, &r);
+    CU_ASSERT_EQUAL(r.nlinks, 0);
+    ss_platform_free(p);
+    o.card = "h200"; /* another than the file's own */
+    CU_ASSERT_EQUAL(ss_platform_load("h100", &o, &p, &e), SS_ERR_CONFIG);
+    o.card = "h100";
+    CU_ASSERT_EQUAL(ss_platform_load("h100", &o, &p, &e), SS_OK);
+    ss_platform_free(p);
+}
+
 SUITE(platform_simgrid)
 {
     CU_TestInfo tests[] = {{"shipped files load", test_probe},
                            {"routes of templates", test_templates},
                            {"clusters of a foreign file", test_clusters},
+                           {"a file for SimGrid alone", test_plain},
                            CU_TEST_INFO_NULL};
     return suite_run("platform and SimGrid", NULL, NULL, tests);
 }

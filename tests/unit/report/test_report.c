@@ -137,6 +137,7 @@ static void test_run_has_every_key(void)
                                        "links",
                                        "guessed",
                                        "ignored",
+                                       "dropped",
                                        "engine",
                                        "level",
                                        "ranks_simulated",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "stepsim/study.h"
 #include "study/calibrate.h"
 #include "suite.h"
@@ -98,6 +99,7 @@ static void test_nccl_damage(void)
         {"64 16 float none -1 5.0 1.0 1.0 0 inf 1.0 1.0 0", 0, "\"inf\" is no time"},
         {"64 16 float none -1 0.00 1.0 1.0 0 4.0 1.0 1.0 0", 0, "\"0.00\" is no time"},
         {"64 16 float none -1 5.0 1.0 1.0 0 4", 0, "10 of 13 columns"},
+        {"64 16 float none -1 5.0 1.0 1.0 0 4.0 1.0 1.0 7", 0, "#wrong above 0"},
         {"64 16 float none -1 5", 0, "6 of 13 columns"},
         {"64 16 fl", 0, "3 of 13 columns"},
         {"64", 0, "1 of 13 columns"},
@@ -124,9 +126,88 @@ static void test_nccl_damage(void)
     }
 }
 
+/* Reads `nccl` with `prefix` before every line, then a row of its own. */
+static int read_behind(const char *prefix, const char *more, struct ss_nccl_log **log, struct ss_error *err)
+{
+    char text[8192] = "";
+
+    for (const char *at = nccl; *at; at += strcspn(at, "\n") + 1)
+        ss_append(text, sizeof text, "%s%.*s\n", prefix, (int)strcspn(at, "\n"), at);
+    ss_append(text, sizeof text, "%s%s\n", prefix, more);
+    return ss_nccl_parse(text, strlen(text), "n.txt", log, err);
+}
+
+/* What launchers, shells, containers and loggers write before each line is no part of it. */
+static void test_nccl_prefixes(void)
+{
+    static const char *const prefixes[] = {"[0]",
+                                           "[0] ",
+                                           "[1,0]<stdout>:",
+                                           "[1,0]<stdout>: ",
+                                           "0: ",
+                                           " 12: ",
+                                           "worker-0: ",
+                                           "10.0.0.1: ",
+                                           "node-7:",
+                                           "[rank0]: ",
+                                           "2025-03-14T10:11:12.123456789Z ",
+                                           "2025-03-14T10:11:12Z stdout F ",
+                                           "(RayWorker pid=4711, ip=10.0.0.2) ",
+                                           "Mar 14 10:11:12 node7 torchrun[4711]: ",
+                                           "2025-03-14 10:11:12.123 | INFO     | bench:run:42 - ",
+                                           "#12 0.534 ",
+                                           "| "};
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        struct ss_nccl_log *log = NULL;
+        struct ss_error err = {0};
+
+        CU_ASSERT_EQUAL_FATAL(read_behind(prefixes[i], "# Out of bounds values : 0 OK", &log, &err), 0);
+        CU_ASSERT_EQUAL(log->npoints, 2);
+        CU_ASSERT_EQUAL(log->ranks, 4);
+        CU_ASSERT_EQUAL(log->nodes, 2);
+        CU_ASSERT_DOUBLE_EQUAL(log->points[1].seconds, 413.6e-6, 1e-12);
+        ss_nccl_free(log);
+        CU_ASSERT_EQUAL(read_behind(prefixes[i], "# Out of bounds values : 3 FAILED", &log, &err),
+                        SS_ERR_INPUT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "FAILED"));
+        CU_ASSERT_EQUAL(read_behind(prefixes[i], "33554432 8388608 fl", &log, &err), SS_ERR_INPUT); /* cut */
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "3 of 13 columns"));
+    }
+}
+
+/* Two ranks move as much as the buffer holds in any collective: the count tells a sum of all from one of shares. */
+static void test_nccl_guess(void)
+{
+    static const struct {
+        const char *row, *operation;
+    } rows[] = {{"64 16 float sum -1 5.0 1.0 1.0 0 4.0 1.0 1.0 0", "all_reduce"},
+                {"64 32 bfloat16 sum -1 5.0 1.0 1.0 0 4.0 1.0 1.0 0", "all_reduce"},
+                {"64 8 float sum -1 5.0 1.0 1.0 0 4.0 1.0 1.0 0", "reduce_scatter"},
+                {"64 16 float sum 0 5.0 1.0 1.0 0 4.0 1.0 1.0 0", ""},
+                {"64 8 float none -1 5.0 1.0 1.0 0 4.0 1.0 1.0 0", ""}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_nccl_log *log = NULL;
+        struct ss_error err = {0};
+        char text[400];
+
+        snprintf(text, sizeof text,
+                 "# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n%s\n",
+                 rows[i].row);
+        CU_ASSERT_EQUAL_FATAL(ss_nccl_parse(text, strlen(text), "n.txt", &log, &err), 0);
+        CU_ASSERT_STRING_EQUAL(log->operation, rows[i].operation);
+        ss_nccl_free(log);
+    }
+}
+
 SUITE(nccl_log)
 {
-    static CU_TestInfo tests[] = {{"a run", test_nccl}, {"damage", test_nccl_damage}, CU_TEST_INFO_NULL};
+    static CU_TestInfo tests[] = {{"a run", test_nccl},
+                                  {"damage", test_nccl_damage},
+                                  {"prefixes", test_nccl_prefixes},
+                                  {"which collective", test_nccl_guess},
+                                  CU_TEST_INFO_NULL};
 
     return suite_run("nccl log", NULL, NULL, tests);
 }

@@ -8,6 +8,7 @@
 #include "stepsim/ask.h"
 #include "stepsim/bands.h"
 #include "stepsim/capacity.h"
+#include "stepsim/check.h"
 #include "stepsim/compare.h"
 #include "stepsim/files.h"
 #include "stepsim/report.h"
@@ -27,7 +28,8 @@ enum ss_ask_command {
     SS_ASK_SEARCH = 32,
     SS_ASK_CAPACITY = 64,
     SS_ASK_VALIDATE = 128,
-    SS_ASK_NONE = 256 /* takes no option */
+    SS_ASK_CHECK = 256,
+    SS_ASK_NONE = 512 /* takes no option */
 };
 
 /* One command: its words, read. It begins with ss_ask_init and ends with ss_ask_end. */
@@ -42,6 +44,8 @@ struct ss_ask {
     struct ss_request with;    /* texts of --with, a word each */
     struct ss_capacity_options capacity;
     struct ss_workers workers;
+    struct ss_measurement measured;
+    char log[4096]; /* of check; "": none */
     int exhaustive, unconfirmed, coverage;
     double spread; /* < 0: not given */
 };
@@ -66,7 +70,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
 /* The commands: words behind the name; *status begins as 0. */
 typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                           struct ss_error *err);
-ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_compare, ss_ask_sweep, ss_ask_search,
-    ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_doctor, ss_ask_version;
+ss_ask_answer ss_ask_run, ss_ask_plan, ss_ask_explain, ss_ask_check, ss_ask_compare, ss_ask_sweep,
+    ss_ask_search, ss_ask_capacity, ss_ask_validate, ss_ask_list, ss_ask_doctor, ss_ask_version;
 
 #endif

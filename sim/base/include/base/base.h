@@ -43,6 +43,8 @@ void *ss_calloc(size_t n, size_t size);
 int ss_grow(void *array, size_t *cap, size_t need, size_t size);
 /* Copies at most size - 1 bytes and always terminates; returns false when the text was cut. */
 bool ss_copy(char *dst, size_t size, const char *src);
+/* ss_nearest of names that are at most so far away. */
+const char *ss_nearest_within(const char *word, const char *const *names, size_t n, size_t most);
 /* Adds to the text that is in the buffer; returns false when it is cut. */
 bool ss_append(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Writes n >= 0 in decimal to *at, which has room for 11 characters, without a NUL; returns where the digits

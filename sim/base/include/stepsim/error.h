@@ -42,7 +42,7 @@ struct ss_error {
     int code;       /* enum ss_status */
     int line;       /* of the file, from 1; 0: none */
     char file[256]; /* "": no file is at fault */
-    char message[1024];
+    char message[3072];
     char hint[512]; /* what to do about it, or "" */
     /* SS_ERR_CONFIG: flags of the job that the refusal comes from ("--tp --pp"), most telling first; "": not
      * known */
@@ -61,7 +61,7 @@ int ss_status_refuses(int status);
  * third of the word's length. Leading dashes do not count. A name or word longer than 63 bytes is near to
  * nothing. The result is one of `names`. */
 const char *ss_nearest(const char *word, const char *const *names, size_t n);
-/* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 2,048 bytes hold every error.
+/* Writes "file:line: error: message: hint" into buf, cut to `size` bytes with the final 0; 4,096 bytes hold every error.
  * Returns buf. */
 char *ss_error_format(const struct ss_error *err, char *buf, unsigned long size);
 

@@ -25,6 +25,9 @@ struct cli_texts {
     char **text;
 };
 
+/* Options of check that have a figure, in the order of its messages. */
+#define CLI_FIGURES 5
+
 enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 
 /* The values of the options of a command line: the targets of the rows of options_table.c. */
@@ -59,6 +62,10 @@ struct cli_flags {
         double price;
         int layout; /* enum ss_capacity_layout */
     } capacity;
+    struct {
+        /* NULL = not given */
+        char *figure[CLI_FIGURES], *log, *table;
+    } check;
     struct {
         char *sort; /* NULL = not given */
         int top, fits;
@@ -191,6 +198,7 @@ int cmd_search(int argc, char **argv, struct ss_error *err);
 int cmd_sweep(int argc, char **argv, struct ss_error *err);
 int cmd_compare(int argc, char **argv, struct ss_error *err);
 int cmd_explain(int argc, char **argv, struct ss_error *err);
+int cmd_check(int argc, char **argv, struct ss_error *err);
 int cmd_share(int argc, char **argv, struct ss_error *err);
 int cmd_capacity(int argc, char **argv, struct ss_error *err);
 int cmd_serve(int argc, char **argv, struct ss_error *err);

@@ -16,6 +16,7 @@
     X(CLI_SWEEP, "sweep", "")                                                                                \
     X(CLI_COMPARE, "compare", "")                                                                            \
     X(CLI_EXPLAIN, "explain", "")                                                                            \
+    X(CLI_CHECK, "check", "")                                                                                \
     X(CLI_SHARE, "share", "")                                                                                \
     X(CLI_CAPACITY, "capacity", "")                                                                          \
     X(CLI_SERVE, "serve", "")                                                                                \

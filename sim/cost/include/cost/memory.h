@@ -33,6 +33,8 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
  * because they take the room of activations. */
 double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss_param_count *params,
                                 struct ss_optimizer_shards shards);
+/* Bytes of a recomputed layer's whole input, a layer: a group of layers shares one. */
+double ss_memory_group_input(const struct ss_cost_context *c);
 /* Fills what the k-th chunk keeps from F to B of a microbatch, and its working sets. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                      struct ss_chunk_cost *chunk);

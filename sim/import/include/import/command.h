@@ -9,10 +9,11 @@
 
 /* Words of a launch command, "torchrun --nnodes 4 train.py --flags": launchers from `first`, the script at
  * `script`, the script's own words up to `end`. The sizes are those that the launchers name; 0: none.
- * `processes` counts all nodes' processes where the launchers do not name a number of nodes. */
+ * `processes` counts those of all nodes where nothing says a number of nodes: a GPU each. */
 struct ss_command {
     size_t first, script, end;
     int nodes, gpus_per_node, processes;
+    int line; /* of the launcher that says so */
 };
 
 /* A framework whose commands are read by themselves. */
@@ -27,9 +28,13 @@ struct ss_command_importer {
 /* launcher.c: the first command whose script has flags, or else the first with a script. Returns 0 where there is none. */
 int ss_words_command(const struct ss_words *words, struct ss_command *out);
 
-/* launcher.c: returns torchrun's --nnodes where it differs from the `asked` nodes of the batch job, else 0.
- * *of_step is 1 where srun itself takes that many nodes for a step. */
-int ss_words_nodes(const struct ss_words *words, int asked, int *of_step);
+/* launcher_sizes.c: the sizes of such a command. What was taken on trust goes to `notes`. Errors: SS_ERR_CONFIG, launchers contradict each
+ * other; SS_ERR_UNSUPPORTED, SS_ERR_INPUT, SS_ERR_IO (a file of hosts). */
+int ss_command_sizes(const struct ss_words *words, struct ss_command *c, struct ss_notes *notes,
+                     struct ss_error *err);
+
+/* launcher_sizes.c: makes nodes and GPUs of each of `processes`, for readers, where the command line tells the cluster. */
+void ss_command_resolve(const struct ss_words *words, struct ss_command *c);
 
 /* ---- command.c ---- */
 
@@ -42,11 +47,9 @@ int ss_command_strip(struct ss_words *words, struct ss_error *err);
 int ss_command_is_call(char *const *word, size_t n);
 /* ---- command_files.c ---- */
 
-/* Adds --nodes and --gpus-per-node as the launcher said them, in a place of the words' file. */
+/* Adds --nodes and --gpus-per-node, or --gpus, as the launcher said them, in a place of the words' file. */
 int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                          struct ss_error *err);
-/* Notes that `processes` (ss_words, ss_command) are not obeyed; of 0 nothing. */
-void ss_command_tell_processes(struct ss_notes *notes, const char *file, int processes);
 /* Notes what a Megatron-LM command says that is read otherwise than its author may expect; file: the name of
  * its place. */
 void ss_command_tell(struct ss_notes *notes, const char *file, const struct ss_words *words);

@@ -3,6 +3,7 @@
 #ifndef SS_IMPORT_FOREIGN_H
 #define SS_IMPORT_FOREIGN_H
 
+#include "import/command.h"
 #include "import/import.h"
 #include "import/reading.h"
 
@@ -28,7 +29,13 @@ int ss_foreign_request(struct ss_request *r, struct ss_words *own, struct ss_tre
 /* ---- foreign_code.c: functions of the keymaps' rows; each list ends with a name of NULL ---- */
 
 extern const struct ss_key_code ss_core_code[], ss_nemo_code[], ss_nemo2_code[], ss_arguments_code[];
+extern const struct ss_key_code ss_nanotron_code[]; /* nanotron.c */
 /* foreign_code.c: the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
 const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);
+
+/* ---- nanotron.c: "torchrun --nproc_per_node 8 run_train.py --config-file config.yaml" ---- */
+int ss_nanotron_command_sniff(const struct ss_words *words, const struct ss_command *c);
+int ss_nanotron_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                            struct ss_error *err);
 
 #endif

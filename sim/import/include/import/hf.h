@@ -21,13 +21,20 @@ int ss_deepspeed_add(struct ss_request *r, const char *text, size_t len, const c
 int ss_accelerate_sniff(const char *text, size_t len);
 int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err);
+/* Axolotl's YAML, and that of LLaMA-Factory's v1. */
+int ss_axolotl_sniff(const char *text, size_t len);
+int ss_axolotl_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                   struct ss_error *err);
+int ss_factory_v1_sniff(const char *text, size_t len);
+int ss_factory_v1_add(struct ss_request *r, const char *text, size_t len, const char *file,
+                      struct ss_error *err);
 /* LLaMA-Factory's YAML, which names the others. */
 int ss_factory_sniff(const char *text, size_t len);
 int ss_hf_json_sniff(const char *text, size_t len);
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file,
                    struct ss_error *err);
 /* "accelerate launch --config_file FILE train.py --model_name_or_path NAME", "deepspeed train.py --deepspeed FILE ...", torchrun and
- * python likewise; "llamafactory-cli train FILE". */
+ * python likewise; "llamafactory-cli train FILE", "axolotl train FILE", "trl sft --config FILE". */
 int ss_hf_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_hf_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                       struct ss_error *err);
@@ -36,29 +43,58 @@ int ss_megatron_deepspeed_sniff(const struct ss_words *words, const struct ss_co
 int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                               struct ss_error *err);
 
+/* neox.c: GPT-NeoX's YAML, in blocks or in braces, which is Megatron's shape and DeepSpeed's configuration in one; "deepy.py train.py -d
+ * configs 125M.yml local_setup.yml". A name in two files is an error, as there. */
+int ss_neox_sniff(const char *text, size_t len);
+int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
+int ss_neox_command_sniff(const struct ss_words *words, const struct ss_command *c);
+int ss_neox_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
+                        struct ss_error *err);
+extern const struct ss_key_code ss_neox_code[]; /* functions of neox.map */
+
 /* ---- between its files ---- */
 
 /* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`; `words` may be NULL. */
 int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
 /* Puts the file that `args.fsdp_config` names, or the JSON that it is, in its place. */
 int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
-/* Makes the contents of a file, named in the file `from`, the map `section` of the tree. */
+/* Makes the contents of a file, named in the file `from`, the map `section` of the tree, "": its root. One that frameworks publish is known by its name,
+ * "deepspeed/ds_z3_config.json", where it is not there. */
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
                      const char *name, const char *from, struct ss_error *err);
-/* Makes a text the map `section` of the tree. */
+/* Makes a text the map `section` of the tree, "": its root. */
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err);
-/* Nodes and GPUs of DeepSpeed's launcher, which may be in a host file. */
-int ss_hf_hosts(const struct ss_words *words, struct ss_command *c, struct ss_error *err);
+
+/* A framework that trains by the Trainer, or as it does, and its own defaults. */
+struct ss_hf_kind {
+    const char *name, *map;
+    int length, batch; /* tokens of a row, 0: none; rows of a microbatch */
+    bool recompute, bf16,
+        whole;  /* layers are recomputed; in bf16 unless told otherwise; then also of the parameters */
+    bool root;  /* its file is the root of the tree, and its map puts keys where the Trainer has them */
+    bool alone; /* its command starts processes on this machine */
+};
+enum ss_hf_kind_index {
+    SS_HF_TRAINER,
+    SS_HF_DEEPSPEED,
+    SS_HF_ACCELERATE,
+    SS_HF_FACTORY,
+    SS_HF_FACTORY_V1,
+    SS_HF_AXOLOTL,
+    SS_HF_TRL
+};
+extern const struct ss_hf_kind ss_hf_kinds[]; /* by enum ss_hf_kind_index */
 
 enum ss_hf_sharding { SS_HF_DDP, SS_HF_ZERO, SS_HF_FSDP, SS_HF_MEGATRON };
 struct ss_hf {
     struct ss_reading r;              /* first, so that functions of rows find the rest */
-    int factory;                      /* LLaMA-Factory: its defaults */
+    const struct ss_hf_kind *kind;    /* of ss_hf_kinds; NULL: Megatron's layers by DeepSpeed */
     int megatron;                     /* Megatron-DeepSpeed: DeepSpeed's part of it */
     const char *script;               /* "run_clm.py"; "": none */
     int64_t stage;                    /* of ZeRO; -1: no DeepSpeed */
     enum ss_hf_sharding how;          /* of ss_hf_sharding */
+    const struct ss_words *words;     /* beside which files are looked for; NULL: a file alone */
     const struct ss_words *own;       /* of Megatron-DeepSpeed: flags of Megatron-LM */
     const struct ss_command *command; /* likewise */
 };
@@ -66,8 +102,16 @@ static inline struct ss_hf *ss_hf_of(struct ss_reading *r)
 {
     return (struct ss_hf *)r;
 }
+static inline bool ss_hf_is_factory(struct ss_reading *r)
+{
+    const struct ss_hf_kind *kind = ss_hf_of(r)->kind;
+
+    return kind && kind == &ss_hf_kinds[SS_HF_FACTORY];
+}
 /* hf.c: functions of huggingface.map. */
 extern const struct ss_key_code ss_hf_code[];
+/* hf_kinds.c: sets keys of the Trainer and of accelerate that rows of axolotl.map and llamafactory-v1.map cannot. */
+void ss_hf_set_kind(struct ss_reading *r);
 /* Fails where DeepSpeed's train_batch_size is a number that micro x steps x ranks of data parallelism do not make; 0: not said. */
 void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64_t ranks);
 /* hf_sharding.c: ranks of data parallelism; 0: not known. */

@@ -4,6 +4,7 @@
 #define SS_IMPORT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "stepsim/import.h"
 
@@ -15,18 +16,30 @@ struct ss_word {
 /* A file that a launch script gave its launcher, as the script saw it. */
 struct ss_made_file {
     char *name; /* as the command names it */
-    char *
-        text; /* of one that the script wrote or changed: behind empty lines, so that its lines count as in the script; NULL: the
-                   machine has it as it is */
+    /* Of one that the script wrote or changed: behind empty lines, so that its lines count as in the script; NULL: the machine has it as
+     * it is. */
+    char *text;
     char *path; /* where the machine has it, or the place for messages */
 };
+/* What the command line says of the cluster, whose words beat those of launchers. */
+struct ss_cluster {
+    int nodes, gpus_per_node; /* 0: not said */
+    const char *platform;     /* NULL: not said */
+};
+/* launcher_sizes.c: GPUs of a node; 0: not known. */
+int64_t ss_cluster_gpus(const struct ss_cluster *cluster);
 struct ss_words {
     struct ss_word *w;
     size_t n, cap;
     char *file; /* NULL on the command line */
     struct ss_made_file *made;
     size_t nmade, made_cap;
-    int processes; /* as struct ss_command says it */
+    /* 1: the words behind the first `own` ones are those of a recorded program, which its own flags alone explain */
+    int program;
+    size_t own;
+    const struct ss_cluster *cluster; /* of the caller; NULL: not known */
+    struct ss_notes said;             /* notes of what launchers said */
+    struct ss_notes behind;           /* as in struct ss_request */
     int ungrouped; /* 1: of a command of Megatron-LM, which does not obey its --num-query-groups */
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
@@ -68,10 +81,10 @@ struct ss_launch {
     size_t nwords;
     char *const *variable; /* "NAME=VALUE" */
     size_t nvariables;
-    int nodes, gpus_per_node; /* 0: not said */
-    int trust;                /* 1: also where the kernel cannot keep the script apart */
-    struct ss_notes let_in;   /* files and folders that the script sees, too */
-    int call;                 /* which of several jobs, from 1; 0: the only one */
+    struct ss_cluster cluster;
+    int trust;              /* 1: also where the kernel cannot keep the script apart */
+    struct ss_notes let_in; /* files and folders that the script sees, too */
+    int call;               /* which of several jobs, from 1; 0: the only one */
 };
 /* Runs the script in a sandbox (sandbox.h) and adds the words of the job that it starts to *out, with the lines of the script. What
  * did nothing, and what was not set, goes to `notes`. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_NOMEM; SS_ERR_USAGE: no such call. */
@@ -81,16 +94,36 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
 /* ---- launch_unset.c ---- */
 /* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B", beside those of "NAME=VALUE". */
 void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size);
+/* The last argument that the script reads as "$2" outside of quotes and functions, where it does not look at their number; 0: none. */
+int ss_launch_arguments(const char *text);
 
-/* ---- launch_run.c ---- */
 struct ss_calls;
 struct ss_call;
+
+/* ---- launch_said.c ---- */
+/* The last lines of the output that are errors of the shell or of a tool, joined by " | ", at most three. Returns how many there are. */
+int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size);
+/* The first program that wrote nothing where the script used what it writes, and whose output may decide a job; NULL: none. */
+const char *ss_launch_used(const struct ss_calls *calls);
+
+/* ---- launch_run.c ---- */
 struct ss_launch_room {
     const struct ss_word *variable; /* "NAME=VALUE": all that the script gets */
     size_t nvariables;
     int nodes, gpus_per_node; /* 0: not known */
     int host_lines;           /* lines of each node in the file of hosts; 0: there is none */
 };
+/* launch_batch.c: what a script asks its scheduler for; 0: it does not say. */
+struct ss_batch {
+    int nodes, gpus, tasks; /* all, of a node, processes of a node */
+    int all, cpus;          /* processes in all, processors of one */
+    int asked;              /* 1: the script asks for the GPUs, and no user did */
+    int host_lines;         /* as in ss_launch_room */
+};
+/* What the user says beats the script's lines. */
+void ss_launch_batch(const char *text, const struct ss_cluster *cluster, struct ss_batch *out);
+/* Multiplies numbers >= 0; 0: the product is more than there are GPUs. */
+int ss_batch_product(int a, int b);
 /* What a script asks of PBS; 0: it does not say. */
 struct ss_pbs {
     int nodes, gpus, tasks; /* all, of a node, processes of a node */
@@ -126,9 +159,9 @@ struct ss_call;
 int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
                     const struct ss_call *launcher);
 /* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --let-in, --trust and --call out of the words of a command line; *script, which
- * is empty, then has the words of the job that the script starts, and the script as its file. Errors: as of ss_launch_read,
- * SS_ERR_USAGE. */
-int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_notes *notes,
-                   struct ss_error *err);
+ * is empty, then has the words of the job that the script starts, and the script as its file. *cluster is what the words say, as pointers
+ * into them. Errors: as of ss_launch_read, SS_ERR_USAGE. */
+int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cluster *cluster,
+                   struct ss_notes *notes, struct ss_error *err);
 
 #endif

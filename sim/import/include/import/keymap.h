@@ -38,6 +38,7 @@
     X(FALSE, false, WORDS)   /* false: these words; true: nothing; else an error */                          \
     X(PICK, pick, ELSE)      /* the first case that has the value; "else V": the value of a missing key */   \
     X(ADD, add, FLAG)        /* these words, whether the key is there or not */                              \
+    X(AS, as, PATH)          /* the value stands at this path instead, where later rows read it */           \
     X(ASSUME, assume, WHY)   /* told as assumed where the key is there, always where it is "-" */            \
     X(REFUSE, refuse, WHY)   /* refused, but null, false, 0, empty and the values of "unless V V:" */        \
     X(DENY, deny, WHY)       /* refused likewise, as the framework itself does */                            \

@@ -63,7 +63,8 @@ enum ss_call_kind {
     SS_CALL_NOTHING,  /* a program that the sandbox has not */
     SS_CALL_FOLDER,   /* a folder that cd went to */
     SS_CALL_FILE,     /* a file that the launcher before it was given: its name, what is in it, its path */
-    SS_CALL_MISSING /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
+    SS_CALL_MISSING, /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
+    SS_CALL_USED /* a program that the sandbox has not, whose output goes into a variable or a configuration */
 };
 struct ss_call {
     enum ss_call_kind kind;
@@ -107,6 +108,8 @@ void ss_calls_free(struct ss_calls *calls);
 int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096]);
 /* Makes a new file in the folder (a descriptor) of at most `most` bytes that `from` still has. Returns 0 or errno. */
 int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode);
+/* Whether the first n bytes are the name of a text tool, or of the shell. */
+int ss_sandbox_is_tool(const char *name, size_t n);
 /* Folders of the tree, below `inside`. */
 #define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
 #define SS_SANDBOX_REAL "/.stepsim/real"

@@ -27,6 +27,8 @@ struct ss_flag_group {
 };
 /* The rows of sim/job/megatron_flags.txt: flags, and names that are none. */
 extern const struct ss_flag_group ss_flag_groups[], ss_flags_elsewhere[];
+/* Rows of that file for words of programs alone: options of stepsim's commands have these names. */
+extern const struct ss_flag_group ss_flags_of_programs[];
 
 /* One named value of a flag; name NULL ends a list. */
 struct ss_flag_choice {
@@ -78,6 +80,16 @@ struct ss_flag_walk {
 int ss_flag_next(struct ss_flag_walk *w, struct ss_flag *out);
 /* By name with "--"; 0 when there is none. */
 int ss_flag_find(const char *name, struct ss_flag *out);
+/* Likewise among the flags that programs have. */
+int ss_flag_find_of_program(const char *name, struct ss_flag *out);
+/* The flag that the word at index i of a request is or begins with ("--tp=4"), of stepsim's own names only where no program said it;
+ * 0: it is none. */
+struct ss_request;
+int ss_request_flag(const struct ss_request *r, size_t i, struct ss_flag *out);
+/* Values that it takes there: a program's flag without effect has all words behind it, as "your own path" of published scripts is three. */
+char ss_request_takes(const struct ss_request *r, size_t i, const struct ss_flag *f);
+/* Number of words that the flag at index i and its values are; an unknown one has all words behind it that are no flags. */
+size_t ss_request_extent(const struct ss_request *r, size_t i);
 /* Nearest known name, written to buf; 0 when none is near. */
 int ss_flag_nearest(const char *name, char *buf, size_t size);
 /* Applies n values; on failure *why says what is wrong (a text in buf or a static one). */

@@ -22,12 +22,26 @@ size_t ss_request_values(const struct ss_request *r, size_t i, char values);
 
 /* The value of a flag, "--set", where the word at index i gives it, by a word of its own or behind "="; else NULL. */
 const char *ss_request_value_of(const struct ss_request *r, size_t i, const char *flag);
-/* Whether a --without or a --scale is among the words. */
+/* Whether ss_request_resolve has anything to do. */
 int ss_request_has_what_if(const struct ss_request *r);
-/* Takes away each --without, what it names, and measurements before it that a --without or --scale of a later
- * place makes those of another job. `notes` may be NULL. Errors: SS_ERR_USAGE and, in a file, SS_ERR_INPUT:
- * no such flag, or none before it. */
-int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
+/* Adds the names, with their "--", that words "--dropped=NAME,NAME" have. Error: SS_ERR_NOMEM. */
+int ss_request_dropped(const struct ss_request *r, struct ss_notes *names);
+/* Whether a later place gives the flag at word i again, under any name; values of --set and --scale add up. */
+int ss_request_is_beaten(const struct ss_request *r, size_t i);
+
+/* ---- job_faults.c: flags that cannot be taken, all of which one error tells ---- */
+struct ss_faults {
+    int n;
+    struct ss_error first;
+    char unknown[2000],
+        refused[2000]; /* "--use-mpi (12), --lab-flag (13)": names, or messages, each with its line */
+};
+/* The error of a word that is no flag: its hint is a name only where that is likely what was meant. */
+int ss_faults_unknown(const struct ss_request *r, size_t i, struct ss_error *err);
+/* Keeps the error of a flag that is unknown or refused and returns SS_OK, so that the words behind it are read; else returns its code. */
+int ss_faults_add(struct ss_faults *f, const struct ss_request *r, size_t i, const struct ss_error *why);
+/* Makes *err of the errors that were kept, or of *why where there is none but `rc`; returns its code. */
+int ss_faults_end(struct ss_faults *f, int rc, const struct ss_error *why, struct ss_error *err);
 
 /* The inputs and the result while a job is made. */
 struct ss_finish {
@@ -63,6 +77,9 @@ int ss_job_layout_most(const struct ss_job *job);
 int ss_job_check_unpriced(struct ss_finish *f);
 /* Completes the model: flags over its config.json, and defaults of both. */
 int ss_job_complete_model(struct ss_finish *f);
+/* job_forks.c: schedule, experts and padded layers as flags of forks say them. */
+void ss_job_complete_forks(struct ss_finish *f);
+int ss_job_complete_padding(struct ss_finish *f);
 /* Whether --max-position-embeddings is given. */
 static inline int ss_job_gives_positions(const struct ss_finish *f)
 {

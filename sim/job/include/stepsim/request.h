@@ -29,6 +29,8 @@ struct ss_request_place {
     char *file; /* NULL: the command line */
     /* 1: options of how an earlier result was simulated; a command leaves out those that it lacks */
     int how;
+    /* 1: words of a recorded program, whose flags alone they may be: none of stepsim's own names is among them */
+    int program;
 };
 struct ss_request_word {
     char *text;
@@ -46,6 +48,8 @@ struct ss_request {
     struct ss_notes notes; /* notes of the readers of the words; a scenario of this request has them, too */
     /* words that the readers left out because they have no effect on time or memory, one entry each */
     struct ss_notes ignored;
+    /* what a launch script left to say, one entry each: it may be the reason of every refusal of these words */
+    struct ss_notes behind;
 };
 
 /* Makes an empty request. The caller ends it with ss_request_free. */
@@ -78,6 +82,11 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
 /* Adds the files of the words to `files`, which may be NULL. Error: SS_ERR_NOMEM. */
 int ss_request_files(const struct ss_request *r, struct ss_files *files, struct ss_error *err);
 
+/* Takes away what --without, --drop and --drop-unknown name, and measurements before a --without or --scale of a later place, which
+ * then are those of another job. A word "--dropped=NAME,NAME" stands for what --drop and --drop-unknown took. `notes` may be NULL.
+ * Errors: SS_ERR_USAGE and, in a file, SS_ERR_INPUT: no such flag, or none before it; SS_ERR_NOMEM. */
+int ss_request_resolve(struct ss_request *r, struct ss_notes *notes, struct ss_error *err);
+
 /* Returns how many words the flag at index i and its values are, at least 1; 1 for a word that is no flag of
  * a job. */
 size_t ss_request_span(const struct ss_request *r, size_t i);
@@ -86,6 +95,8 @@ size_t ss_request_find(const struct ss_request *r, const char *flag);
 /* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
  * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
+/* Adds what a launch script left to say to the hint of a refusal. */
+void ss_request_blame(const struct ss_request *r, struct ss_error *err);
 /* Writes the words from index `first` on as one line for people and shells, cut to `size` bytes with the final 0. Returns buf. */
 char *ss_request_text(const struct ss_request *r, size_t first, char *buf, size_t size);
 /* Does so with n words. */

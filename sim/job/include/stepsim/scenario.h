@@ -25,6 +25,7 @@ struct ss_scenario {
     struct ss_notes ignored; /* names of flags, and other words, that have no effect on time or memory */
     double measured_s, measured_bytes; /* --measured and --measured-memory, 0 = not given */
     const struct ss_request *request;  /* the scenario's own copy */
+    struct ss_notes dropped;           /* names of flags that --drop and --drop-unknown left out */
 };
 struct ss_scenario_options {
     /* Answers for routes of a SimGrid XML that only SimGrid can find: ss_simgrid_ask_routes; NULL: such a

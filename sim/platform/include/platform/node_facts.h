@@ -21,6 +21,7 @@ struct ss_nvlink_matrix {
 
 struct ss_node_facts {
     int ngpus, nnics, nnumas;
+    int listed_nics;      /* NICs of the file, of which nnics are near GPUs; 0: they are nnics */
     int hosts;            /* equal nodes that the file tells of, 0 = 1 */
     int sm;               /* compute capability x 10, 0 = not said */
     char model[128];      /* "" = not said */

@@ -11,8 +11,11 @@
 #define SS_MAX_MESH_GPUS 64
 /* Most hosts that a file may name one by one; a template needs one node. */
 #define SS_MAX_HOSTS 65536
-/* Routes of a file that is not ours are asked and kept pair by pair: 1024 GPUs are a million pairs. */
-#define SS_MAX_FOREIGN_GPUS 1024
+/* Routes of a file that is not ours are kept pair by pair: 4096 GPUs are 17 million pairs, 1 GB. They are asked for in pieces. */
+#define SS_MAX_FOREIGN_GPUS 4096
+#define SS_ASKED_PAIRS (1 << 20)
+/* GPUs that stepsim writes one by one */
+#define SS_MAX_WRITTEN_GPUS 1024
 #define SS_MAX_UNCACHED_GPUS 256
 
 enum ss_template_kind { SS_TEMPLATE_NONE, SS_TEMPLATE_NVSWITCH, SS_TEMPLATE_MESH };
@@ -46,6 +49,8 @@ struct ss_platform {
     char fabric[24];           /* ss.fabric.name */
     const char *fabric_word;   /* with which names of its links begin: "nvlink", or "fabric" of any other */
     char *assumed;             /* words of ss.assumed, separated by one space */
+    char *untaken; /* what of SimGrid's <config> is not taken, "network/model=SMPI, ..."; NULL: nothing */
+    bool has_card; /* the file names its card itself */
     int nodes, gpus_per_node, nics_per_node;
     /* nodes that one fabric switch may join, 0: none; for templates only, like the next four */
     int fabric_nodes;
@@ -83,6 +88,7 @@ struct ss_props {
     struct ss_prop_value value[SS_PROP_PLATFORM_COUNT];
     struct ss_prop_value card_assumed; /* ss.assumed of the card that ss.card.base names */
     int steps, depth;                  /* depth: cards that stand on one another */
+    int outside;                       /* the last step of a card that is given beside the file, 0: none is */
     struct ss_card_files *files;       /* of the cards: hold the texts above. Not owned, not NULL */
 };
 /* Error for an unknown id, with the nearest one as hint. */
@@ -93,6 +99,8 @@ const struct ss_xml_node *ss_props_find(const struct ss_xml_node *node, int prop
  * Other props are left alone. */
 int ss_props_read(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                   struct ss_error *err);
+/* Begins with a card that is given beside the file; card may be NULL. */
+int ss_props_begin(struct ss_props *props, const char *card, struct ss_error *err);
 /* Does so without the card that the node names. */
 int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, int where, const char *file,
                       struct ss_error *err);
@@ -133,7 +141,10 @@ int ss_quantity_parse(const char *text, int quantity, double *out, const char **
 int ss_schema_check(const struct ss_xml_node *root, const char *file, struct ss_error *err);
 /* Checks the root and the zone of a file with ss.base (ss_variant_is). */
 int ss_schema_check_variant(const struct ss_xml_node *root, const char *file, struct ss_error *err);
+/* Is it this tag, or SimGrid's older name of it? */
 bool ss_tag_is(const struct ss_xml_node *node, const char *tag);
+/* The outermost zone, behind <config>; NULL: there is none. */
+const struct ss_xml_node *ss_zone_of(const struct ss_xml_node *root);
 /* Is it one of these, " route zoneRoute "? */
 bool ss_tag_in(const struct ss_xml_node *node, const char *tags_spaced);
 
@@ -220,10 +231,9 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
 int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err);
 
 /* ---- foreign.c: any other SimGrid platform ---- */
-/* props: of the root's zone. */
+/* props: of the root's zone; gets the GPUs of a node from the options where the file does not say them. */
 int ss_foreign_read(struct ss_platform *p, const struct ss_xml_node *root, const struct ss_index *ix,
-                    const struct ss_props *props, const struct ss_platform_options *options,
-                    struct ss_error *err);
+                    struct ss_props *props, const struct ss_platform_options *options, struct ss_error *err);
 void ss_foreign_free(struct ss_foreign *f);
 double ss_foreign_bandwidth(const struct ss_platform *p, int kind);
 

@@ -42,10 +42,13 @@ typedef int (*ss_route_asker)(const char *file, int npairs, const char *const (*
                               struct ss_error *err);
 
 struct ss_platform_options {
-    int nodes;              /* nodes to take; 0: as many as the file has */
-    ss_route_asker asker;   /* NULL: a file whose routes only SimGrid can work out is refused */
-    int gpus_per_node;      /* GPUs to take of each node of a template; 0: all */
+    int nodes;            /* nodes to take; 0: as many as the file has */
+    ss_route_asker asker; /* NULL: a file whose routes only SimGrid can work out is refused */
+    int gpus_per_node; /* GPUs to take of each node of a template; of another file that does not say how many GPUs a node
+                               has, that number; 0: all, or as the file says */
     struct ss_files *files; /* gets the files that are read; may be NULL */
+    const char *
+        card; /* name or path of the card of a file that names none; of another it must be the card; may be NULL */
 };
 
 /* Loads a card by name (platforms/cards/NAME.xml of the data) or by path into *out. Errors: SS_ERR_IO (no such file),
@@ -62,6 +65,8 @@ int ss_card_is_named(const char *model, const char *card);
  * stepsim does not), and those of the asker. */
 int ss_platform_load(const char *name_or_path, const struct ss_platform_options *options,
                      struct ss_platform **out, struct ss_error *err);
+/* What a file's <config> says of SimGrid's own kernel, which no prediction takes: "network/model=SMPI, ...", or "". */
+const char *ss_platform_untaken(const struct ss_platform *p);
 /* Returns 1 for a template: its links follow from values of the file, where other files write each of them. */
 int ss_platform_is_template(const struct ss_platform *p);
 /* A copy of a template, with its values of now; the caller frees *out with ss_platform_free. Of other files, whose routes are many,

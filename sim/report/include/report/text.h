@@ -18,8 +18,8 @@ void ss_text_kernels(const struct ss_run *run, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
-/* What of a job has no effect, as one paragraph; nothing where there is none. `ignored` may be NULL. SS_OK or SS_ERR_NOMEM. */
-int ss_text_ignored(const struct ss_notes *ignored, FILE *out);
+/* What was left out, and what of a job has no effect, a paragraph each; nothing where there is none. SS_OK or SS_ERR_NOMEM. */
+int ss_text_ignored(const struct ss_report_options *opt, FILE *out);
 /* MFU with half of the attention square, as causal kernels compute it: a share, 0 where there is no MFU. */
 double ss_text_causal_mfu(const struct ss_summary *u);
 /* Whether that is so much less than the MFU, on long sequences, that both are told: the whole square can be more than a card computes. */

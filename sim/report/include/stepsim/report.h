@@ -34,6 +34,7 @@ struct ss_report_options {
     const struct ss_request *request; /* words of the job */
     const struct ss_request *how;     /* options that say how it was simulated */
     const struct ss_files *files;     /* that the job was read from; those of the words are left out */
+    const struct ss_notes *dropped;   /* names of flags of the real job that this one lacks; may be NULL */
 };
 /* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. `opt` may be NULL: text. Error: SS_ERR_IO, as of all reports. */
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,

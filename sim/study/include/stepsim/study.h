@@ -12,6 +12,7 @@
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
 #include "stepsim/table.h"
+#include "stepsim/train_log.h"
 #include "stepsim/workers.h"
 
 #ifdef __cplusplus
@@ -123,7 +124,7 @@ int ss_validation_compare(const struct ss_validation *v, const char *csv_path, F
  * SS_ERR_NOMEM, SS_ERR_IO. */
 int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct ss_error *err);
 
-/* ---- output of nccl-tests and of Megatron's training loop ---- */
+/* ---- output of nccl-tests ---- */
 struct ss_nccl_point {
     double bytes;   /* the size column: the full buffer */
     double seconds; /* the faster of out-of-place and in-place */
@@ -135,8 +136,11 @@ struct ss_nccl_log {
     double traffic; /* busbw over algbw of the largest size, 0 = not known */
     int npoints;
     struct ss_nccl_point *points;
+    char device[64]; /* model of the first device of the list, "NVIDIA H100 80GB HBM3"; "" = not said */
+    int summed;      /* 1: sums without a root of the whole buffer, 2: of a rank's share of it, 0: neither */
 };
-/* Reads the text that one run of nccl-tests' *_perf printed, also behind the labels of mpirun, srun and torchrun. The caller
+/* Reads the text that one run of nccl-tests' *_perf printed, whatever launchers and loggers wrote before each line; a run whose data were
+ * wrong is refused. The caller
  * frees *out with ss_nccl_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
 int ss_nccl_load(const char *path, struct ss_nccl_log **out, struct ss_error *err);
 /* Reads such a text from `len` bytes of memory; messages call it `name`. */
@@ -144,26 +148,6 @@ int ss_nccl_parse(const char *text, unsigned long len, const char *name, struct 
                   struct ss_error *err);
 /* Frees it. NULL is allowed. */
 void ss_nccl_free(struct ss_nccl_log *log);
-
-struct ss_train_log {
-    int iterations; /* lines found */
-    int used;       /* of them, without the first ones */
-    double seconds; /* median of those */
-    double spread;  /* their median absolute deviation over the median */
-    double tflops;  /* median TFLOP/s a GPU as printed, 0 = not printed */
-    /* bytes: largest "max allocated" and "max reserved" of any rank, 0 = not printed */
-    double allocated, reserved;
-    int global_batch; /* as printed last, 0 = not printed */
-    int ntimers;      /* median of each timer, without the first values; of ranks the largest */
-    struct ss_timer *timers;
-};
-/* Reads what Megatron's training loop printed. The caller frees *out with ss_train_log_free. Errors: SS_ERR_IO, SS_ERR_INPUT. */
-int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err);
-/* Reads such a log from `len` bytes of memory; messages call it `name`. */
-int ss_train_log_parse(const char *text, unsigned long len, const char *name, struct ss_train_log **out,
-                       struct ss_error *err);
-/* Frees it. NULL is allowed. */
-void ss_train_log_free(struct ss_train_log *log);
 
 /* ---- calibrate ---- */
 #define SS_FIT_MAX 25

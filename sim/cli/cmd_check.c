@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define LOG_MOST ((size_t)64 << 20) /* bytes of a log on stdin */
+
+/* Reads a log from stdin. */
+static int parse_stdin(struct ss_train_log **log, struct ss_error *err)
+{
+    size_t n = 0, cap = 1 << 16, got = 0;
+    char *text = malloc(cap);
+
+    while (text && (got = fread(text + n, 1, cap - n, stdin)) > 0 && (n += got) < LOG_MOST)
+        if (n == cap) {
+            char *more = realloc(text, cap * 2);
+            cap *= 2;
+            if (!more)
+                free(text);
+            text = more;
+        }
+    if (!text)
+        return SS_ERR_NOMEM;
+    int rc = n >= LOG_MOST ? cli_usage(err, "give the end of it", "the log on stdin is longer than 64 MiB")
+                           : ss_train_log_parse(text, n, "stdin", log, err);
+    free(text);
+    return rc;
+}
+
+static int read_log(const char *path, struct ss_measurement *m, struct ss_error *err)
+{
+    const int piped = !strcmp(path, "-");
+    struct ss_train_log *log;
+    int rc = piped ? parse_stdin(&log, err) : ss_train_log_load(path, &log, err);
+
+    if (rc)
+        return rc;
+    ss_measurement_log(m, log, piped ? "stdin" : path);
+    ss_train_log_free(log);
+    return piped ? SS_OK : ss_files_add(cli_files(), path, err);
+}
+
+/* What options tell, before what a log does. */
+static int measure(const struct cli_flags *flags, const struct ss_scenario *s, struct ss_measurement *m,
+                   struct ss_error *err)
+{
+    static const char *const names[CLI_FIGURES] = {"--tokens-per-second", "--samples-per-second", "--tflops",
+                                                   "--mfu", "--memory"};
+    int rc = SS_OK;
+
+    m->told[SS_TOLD_SECONDS] = s->measured_s;
+    m->told[SS_TOLD_DEVICE] = s->measured_bytes;
+    for (int i = 0; i < CLI_FIGURES && !rc; i++)
+        if (flags->check.figure[i])
+            rc = ss_measurement_add(m, names[i], flags->check.figure[i], err);
+    if (!rc && flags->check.log)
+        rc = read_log(flags->check.log, m, err);
+    if (!rc && !ss_measurement_tells(m))
+        rc = cli_usage(
+            err,
+            "give --log FILE, --measured 13.2s, --tokens-per-second, --tflops, --mfu, --memory or --table",
+            "nothing that was measured");
+    return rc;
+}
+
+static enum ss_check_form form_of(const struct cli_flags *flags)
+{
+    return flags->json ? SS_CHECK_JSON : flags->brief ? SS_CHECK_BRIEF : SS_CHECK_TEXT;
+}
+
+static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, struct ss_error *err)
+{
+    struct ss_checked *c = calloc(1, sizeof *c);
+    struct ss_measurement m = {.file = ""};
+    struct ss_output *output;
+    struct ss_run run = {0};
+    FILE *stream;
+    int rc = c ? measure(flags, in->scenario, &m, err) : SS_ERR_NOMEM;
+
+    SS_THEN(rc, ss_run_words_finish(&flags->how, in->scenario, cli_files(), err));
+    SS_THEN(rc, ss_run_scenario(in->scenario, &flags->how.options, &run, err));
+    SS_THEN(rc, ss_check(&run, &flags->how.options, &m, flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS,
+                         c, err));
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
+    SS_THEN(rc, cli_output_end(output, ss_check_write(c, &run, form_of(flags), stream, err), err));
+    *status = rc ? 0 : ss_check_status(c);
+    ss_run_free(&run);
+    free(c);
+    return rc;
+}
+
+static int check_table(const struct cli_flags *flags, const struct ss_request *r, int *status,
+                       struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
+    struct ss_output *output;
+    FILE *stream;
+    int rc = ss_files_add(cli_files(), flags->check.table, err);
+
+    SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));
+    if (rc)
+        return rc;
+    rc =
+        ss_check_table(r, flags->check.table, &flags->how.options, &how, form_of(flags), stream, status, err);
+    return cli_output_end(output, rc, err);
+}
+
+int cmd_check(int argc, char **argv, struct ss_error *err)
+{
+    struct cli_flags flags;
+    struct cli_inputs in = {0};
+    struct ss_request r;
+    struct ss_bands *bands = NULL;
+    int status = 0;
+
+    cli_flags_init(&flags, CLI_CHECK);
+    ss_request_init(&r);
+    int table = cli_has_word(argc, argv, "--table"),
+        rc = table ? cli_request_read(&r, NULL, &flags, argc, argv, err)
+                   : cli_inputs_load(&in, &flags, argc, argv, err);
+    SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
+    flags.how.options.bands = bands;
+    flags.how.options.open_compute = 1;
+    if (!rc)
+        rc = table ? check_table(&flags, &r, &status, err) : check(&in, &flags, &status, err);
+    ss_bands_free(bands);
+    ss_request_free(&r);
+    cli_inputs_free(&in);
+    cli_flags_free(&flags);
+    return rc ? rc : status;
+}

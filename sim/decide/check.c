@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A measured run beside its prediction. */
+#include "stepsim/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/advise.h"
+#include "decide/check_internal.h"
+#include "stepsim/job.h"
+#include "stepsim/stack.h"
+
+SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
+SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
+
+#define USUAL_BAND 15.0  /* per cent, where nothing like the job was measured */
+#define SAME_RUN 0.07    /* two figures of one run agree within this share */
+#define SAME_FLOP 0.03   /* time and TFLOP/s of a log belong together within this share */
+#define MEMORY_BAND 10.0 /* per cent, likewise of memory */
+
+#define FOURTH(a, b, c, fourth, ...) fourth,
+#define FIFTH(a, b, c, d, fifth, ...) fifth,
+SS_NAMES(ss_check_memory_key, SS_CHECK_LIST, FOURTH)
+SS_NAMES(ss_check_memory_words, SS_CHECK_LIST, FIFTH)
+
+/* ---- what was measured ---- */
+
+static const struct {
+    const char *option;
+    int told;
+    enum ss_unit unit;
+    const char *example;
+} options_of[] = {
+    {"--tokens-per-second", SS_TOLD_TOKENS, SS_UNIT_NONE, "write it as 56000, of all GPUs, or 7000/gpu"},
+    {"--samples-per-second", SS_TOLD_SAMPLES, SS_UNIT_NONE, "write it as 12.5, of all GPUs"},
+    {"--tflops", SS_TOLD_TFLOPS, SS_UNIT_NONE,
+     "write it as 411, of a GPU, or 411:causal, 411:full, 411:hardware"},
+    {"--mfu", SS_TOLD_MFU, SS_UNIT_FRACTION,
+     "write it as 41% or 0.41, or 41%:causal, 41%:full, 41%:hardware"},
+    {"--memory", SS_TOLD_DEVICE, SS_UNIT_BYTES,
+     "write it as 71GiB, as nvidia-smi shows it, or 71GiB:reserved, 71GiB:allocated"},
+};
+
+/* Takes the word behind the number: of which count, kind or GPUs it is. */
+static int read_kind(struct ss_measurement *m, const char *kind, int *told)
+{
+    static const char *const memory[] = {"allocated", "reserved", "device"};
+
+    if (!kind)
+        return 1;
+    if (*told == SS_TOLD_TOKENS && !strcmp(kind, "gpu")) {
+        *told = SS_TOLD_TOKENS_GPU;
+        return 1;
+    }
+    if (*told == SS_TOLD_DEVICE)
+        for (int i = 0; i < 3; i++)
+            if (!strcmp(kind, memory[i])) {
+                *told = SS_TOLD_ALLOCATED + i;
+                return 1;
+            }
+    if (*told == SS_TOLD_TFLOPS || *told == SS_TOLD_MFU)
+        for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++)
+            if (!strcmp(kind, ss_flop_count_key(i))) {
+                m->count = i;
+                return 1;
+            }
+    return 0;
+}
+
+int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err)
+{
+    char text[64], *kind;
+    double number = 0;
+    size_t i = 0;
+
+    while (i + 1 < SS_ARRAY_LEN(options_of) && strcmp(option, options_of[i].option) != 0)
+        i++;
+    int told = options_of[i].told;
+    ss_copy(text, sizeof text, value);
+    kind = strpbrk(text, ":/");
+    if (kind)
+        *kind++ = '\0';
+    int rc = options_of[i].unit == SS_UNIT_NONE ? ss_parse_double(text, &number)
+                                                : ss_unit_parse(text, options_of[i].unit, &number, NULL);
+    if (rc || !(number > 0 && number < 1e15) || !read_kind(m, kind, &told)) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %.60s: not a value of this option", option, value);
+        return ss_hint(err, SS_ERR_USAGE, "%s", options_of[i].example);
+    }
+    m->told[told] = number;
+    return SS_OK;
+}
+
+void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file)
+{
+    for (int i = 0; i < SS_TOLD_COUNT; i++)
+        if (log->told[i] > 0 && !(m->told[i] > 0))
+            m->told[i] = log->told[i];
+    m->count = m->count ? m->count : log->count;
+    m->logger = log->logger;
+    m->iterations = log->iterations;
+    m->used = log->used;
+    m->whole_run = log->whole_run;
+    m->spread = log->spread;
+    ss_copy(m->file, sizeof m->file, file);
+}
+
+int ss_measurement_tells(const struct ss_measurement *m)
+{
+    for (int i = 0; i < SS_TOLD_BATCH; i++)
+        if (m->told[i] > 0)
+            return 1;
+    return 0;
+}
+
+/* ---- figures ---- */
+
+/* The count of a log that tells time and TFLOP/s is the one by which they belong together. */
+static void find_count(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    struct ss_measurement *m = &c->measured;
+    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS],
+           full = u->iteration_s * u->tflops_per_gpu, nearest = INFINITY;
+    int usual = m->count ? m->count : ss_check_count_of(run->plan->stack->name, m->logger), best = usual;
+
+    m->count = usual;
+    if (!(flop > 0) || !(full > 0))
+        return;
+    for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++) {
+        double off = fabs(log(flop / (full * ss_check_over_full(u, i))));
+        if (off < nearest - (i == usual ? 0 : 1e-9)) {
+            nearest = off;
+            best = i;
+        }
+    }
+    if (nearest <= SAME_FLOP)
+        m->count = fabs(log(flop / (full * ss_check_over_full(u, usual)))) <= SAME_FLOP ? usual : best;
+    else
+        snprintf(c->doubt, sizeof c->doubt,
+                 "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
+                 "sequence, model "
+                 "or number of GPUs than is told",
+                 flop / (full * ss_check_over_full(u, usual)), ss_flop_count_words(usual));
+}
+
+static void fill_figures(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_measurement *m = &c->measured;
+
+    for (int i = 0; i < SS_TOLD_BATCH; i++)
+        if (m->told[i] > 0)
+            c->figure[c->nfigures++] = (struct ss_check_figure){
+                i, i == SS_TOLD_TFLOPS || i == SS_TOLD_MFU ? m->count : SS_COUNT_STACK, m->told[i],
+                ss_check_predicted(run, i, m->count)};
+}
+
+/* Two figures that are not those of one run of this job. */
+static void doubt_figures(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_check_figure *a = &c->figure[0];
+
+    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES && !c->doubt[0]; i++) {
+        const struct ss_check_figure *b = &c->figure[i];
+        double first = ss_check_seconds(run, a->told, a->count, a->measured),
+               other = ss_check_seconds(run, b->told, b->count, b->measured);
+        if (fabs(log(other / first)) > SAME_RUN)
+            snprintf(c->doubt, sizeof c->doubt,
+                     "by %s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
+                     "another job",
+                     ss_told_words(a->told), first, ss_told_words(b->told), other);
+    }
+}
+
+/* ---- verdicts ---- */
+
+static int judge(double measured, double low, double high)
+{
+    return measured < low ? SS_CHECK_FASTER : measured > high ? SS_CHECK_SLOWER : SS_CHECK_AS_PREDICTED;
+}
+
+static void judge_time(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    const struct ss_check_figure *f = &c->figure[0];
+
+    c->band_known = u->band_pct > 0 && u->band_pct < 100;
+    c->band_pct = c->band_known ? u->band_pct : USUAL_BAND;
+    if (!c->nfigures || f->told >= SS_TOLD_RATES)
+        return;
+    c->timed = 1;
+    c->measured_s = ss_check_seconds(run, f->told, f->count, f->measured);
+    c->low_s = u->iteration_s / (1 + c->band_pct / 100);
+    c->high_s = u->iteration_s / (1 - c->band_pct / 100);
+    c->verdict = judge(c->measured_s, c->low_s, c->high_s);
+}
+
+/* Another kind of memory of which the figure would be one of such a job. */
+static void doubt_memory(const struct ss_run *run, const struct ss_check_figure *f, struct ss_checked *c)
+{
+    for (int told = SS_TOLD_ALLOCATED; told <= SS_TOLD_DEVICE && !c->doubt[0]; told++) {
+        double scale = ss_check_predicted(run, told, 0) / f->predicted;
+        if (told != f->told &&
+            judge(f->measured, scale * c->memory_low, scale * c->memory_high) == SS_CHECK_AS_PREDICTED)
+            snprintf(c->doubt, sizeof c->doubt,
+                     "as %s the figure would be one of such a job: which one is it?", ss_told_words(told));
+    }
+}
+
+static void judge_memory(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+    double low = isnan(u->memory_low_pct) ? -MEMORY_BAND : u->memory_low_pct,
+           high = isnan(u->memory_high_pct) ? MEMORY_BAND : u->memory_high_pct;
+
+    for (int i = 0; i < c->nfigures && !c->stored; i++) {
+        const struct ss_check_figure *f = &c->figure[i];
+        if (f->told < SS_TOLD_RATES)
+            continue;
+        c->stored = 1;
+        c->memory_low = f->predicted * (1 + low / 100);
+        c->memory_high = f->predicted * (1 + high / 100);
+        c->memory_verdict = judge(f->measured, c->memory_low, c->memory_high);
+        if (c->memory_verdict != SS_CHECK_AS_PREDICTED)
+            doubt_memory(run, f, c);
+    }
+    if (!c->timed)
+        c->verdict = c->memory_verdict;
+}
+
+int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
+             enum ss_check_depth depth, struct ss_checked *out, struct ss_error *err)
+{
+    int batch = (int)m->told[SS_TOLD_BATCH], rc = SS_OK;
+
+    memset(out, 0, sizeof *out);
+    out->measured = *m;
+    ss_side_fill(run, "the job", &out->help.side);
+    if (batch && batch != run->plan->job->global_batch) {
+        ss_fail(err, SS_ERR_INPUT, m->file, 0, "global batch size %d, but %d of the job", batch,
+                run->plan->job->global_batch);
+        return ss_hint(err, SS_ERR_INPUT, "give the job that printed this log: --global-batch-size %d",
+                       batch);
+    }
+    find_count(run, out);
+    fill_figures(run, out);
+    doubt_figures(run, out);
+    judge_time(run, out);
+    judge_memory(run, out);
+    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict != SS_CHECK_AS_PREDICTED) {
+        rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OK : ss_advise(run, options, &out->help, err);
+        SS_THEN(rc, ss_check_suspects(run, options, out, err));
+        out->runs += out->help.runs;
+    }
+    return rc;
+}
+
+int ss_check_status(const struct ss_checked *c)
+{
+    static const int status[] = {
+#define X(symbol, key, words, memory_key, memory, status) status,
+        SS_CHECK_LIST(X)
+#undef X
+    };
+    return status[c->verdict];
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A table of layouts and what each was measured to take: a check a row. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "base/csv.h"
+#include "decide/check_internal.h"
+#include "report/common.h"
+#include "report/text.h"
+#include "stepsim/request.h"
+
+/* Columns that are figures; others are flags of the job. */
+static const struct {
+    const char *name, *option; /* option NULL: seconds, or ms */
+} figures[] = {
+    {"seconds", NULL},
+    {"ms", NULL},
+    {"tokens_per_s", "--tokens-per-second"},
+    {"tokens_per_s_per_gpu", "--tokens-per-second"},
+    {"samples_per_s", "--samples-per-second"},
+    {"tflops", "--tflops"},
+    {"mfu", "--mfu"},
+    {"memory", "--memory"},
+};
+
+static int figure_of(const char *column)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(figures); i++)
+        if (!strcmp(column, figures[i].name))
+            return (int)i;
+    return -1;
+}
+
+struct table {
+    const struct ss_request *job;
+    const struct ss_run_options *options;
+    const struct ss_scenario_options *how;
+    struct ss_csv *csv;
+    struct ss_checked *check; /* of the row at hand */
+    json_t *rows;             /* of JSON, else NULL */
+    FILE *out;
+    int status; /* of the worst row */
+    int width;  /* of names of rows */
+};
+
+#define NAME_SIZE 160
+
+/* "tp 1, pp 2": what a row gives of the job. */
+static void name_row(const struct ss_csv *csv, size_t row, char name[NAME_SIZE])
+{
+    name[0] = '\0';
+    for (size_t i = 0; i < ss_csv_columns(csv); i++) {
+        const char *column = ss_csv_column_name(csv, i), *text = ss_csv_field(csv, row, (int)i);
+        if (*text && figure_of(column) < 0)
+            ss_append(name, NAME_SIZE, "%s%s %s", *name ? ", " : "", column + strspn(column, "-"), text);
+    }
+}
+
+static int longest_name(const struct ss_csv *csv)
+{
+    char name[NAME_SIZE];
+    size_t most = 0;
+
+    for (size_t i = 0; i < ss_csv_rows(csv); i++) {
+        name_row(csv, i, name);
+        most = strlen(name) > most ? strlen(name) : most;
+    }
+    return (int)most;
+}
+
+static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int figure,
+                       struct ss_measurement *m, struct ss_error *err)
+{
+    const char *text = ss_csv_field(csv, row, (int)column), *name = figures[figure].name;
+    char value[72];
+    double seconds;
+
+    if (figures[figure].option) {
+        snprintf(value, sizeof value, "%.60s%s", text, strstr(name, "per_gpu") ? "/gpu" : "");
+        int rc = ss_measurement_add(m, figures[figure].option, value, err);
+        if (rc && err)
+            ss_copy(err->file, sizeof err->file, ss_csv_file(csv));
+        if (rc && err)
+            err->line = ss_csv_line(csv, row);
+        return rc ? SS_ERR_INPUT : SS_OK;
+    }
+    if (ss_parse_double(text, &seconds) || !(seconds > 0))
+        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
+                       "%s \"%.40s\": not a number above 0", name, text);
+    m->told[SS_TOLD_SECONDS] = strcmp(name, "ms") ? seconds : seconds / 1e3;
+    return SS_OK;
+}
+
+/* The values of a flag, with blanks between them. */
+static int add_values(struct ss_request *r, const char *text, int line, struct ss_error *err)
+{
+    char word[256];
+    int rc = SS_OK;
+
+    for (const char *p = text + strspn(text, " "); *p && !rc; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
+        rc = ss_request_add(r, word, line, err);
+        p += n;
+    }
+    return rc;
+}
+
+/* The request of a row, and what was measured. A flag of which the row has nothing is the job's; "on" gives one without a value. */
+static int read_row(const struct table *t, size_t row, struct ss_request *r, struct ss_measurement *m,
+                    struct ss_error *err)
+{
+    int rc = ss_request_add_place(r, ss_csv_file(t->csv), err);
+
+    for (size_t i = 0; i < ss_csv_columns(t->csv) && !rc; i++) {
+        const char *column = ss_csv_column_name(t->csv, i), *text = ss_csv_field(t->csv, row, (int)i);
+        int figure = figure_of(column);
+        char flag[96];
+        if (!*text)
+            continue;
+        if (figure >= 0) {
+            rc = read_figure(t->csv, row, i, figure, m, err);
+            continue;
+        }
+        snprintf(flag, sizeof flag, "%s%.80s", strncmp(column, "--", 2) ? "--" : "", column);
+        rc = ss_request_add(r, flag, ss_csv_line(t->csv, row), err);
+        if (strcmp(text, "on") != 0)
+            SS_THEN(rc, add_values(r, text, ss_csv_line(t->csv, row), err));
+    }
+    if (!rc && !ss_measurement_tells(m)) {
+        rc = ss_fail(err, SS_ERR_INPUT, ss_csv_file(t->csv), ss_csv_line(t->csv, row),
+                     "no figure that was measured");
+        ss_hint(err, rc,
+                "columns of figures: seconds, ms, tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops, "
+                "mfu, memory");
+    }
+    return rc;
+}
+
+static int put_row(struct table *t, const char *name, const struct ss_error *why)
+{
+    const struct ss_checked *c = t->check;
+    struct ss_row r = {0};
+    char a[32], b[32];
+    int status = why ? ss_status_exit(why->code) : ss_check_status(c);
+
+    t->status = t->status == 0 || (status && status < t->status) ? status : t->status;
+    if (t->rows) {
+        SS_ADD(&r, SS_KEY("row", name), SS_KEY_IF(why, "verdict", "refused"),
+               SS_KEY_IF(why, "reason", why->message));
+        if (!why)
+            ss_check_row(c, &r);
+        ss_json_append(t->rows, ss_json_object(r.at));
+        return SS_OK;
+    }
+    if (why)
+        fprintf(t->out, "%-*s %10s %10s %8s  refused: %s\n", t->width, name, "-", "-", "-", why->message);
+    else if (c->timed)
+        fprintf(t->out, "%-*s %10s %10s %+6.1f %%  %s%s\n", t->width, name,
+                ss_text_time(c->measured_s, a, sizeof a),
+                ss_text_time(c->help.side.summary.iteration_s, b, sizeof b),
+                100 * (c->measured_s / c->help.side.summary.iteration_s - 1), ss_check_words(c->verdict),
+                c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "");
+    else
+        fprintf(t->out, "%-*s %8.1f G %8.1f G %+6.1f %%  %s\n", t->width, name,
+                c->figure[0].measured / SS_GIB, c->figure[0].predicted / SS_GIB,
+                100 * (c->figure[0].measured / c->figure[0].predicted - 1),
+                ss_check_memory_words(c->memory_verdict));
+    return SS_OK;
+}
+
+static int check_row(struct table *t, size_t row, struct ss_error *err)
+{
+    struct ss_measurement m = {0};
+    struct ss_scenario *s = NULL;
+    struct ss_error why = {0};
+    struct ss_request r;
+    struct ss_run run = {0};
+    char name[NAME_SIZE];
+    int rc = ss_request_copy(t->job, &r, err);
+
+    if (rc)
+        return rc;
+    name_row(t->csv, row, name);
+    rc = read_row(t, row, &r, &m, err);
+    if (!rc) {
+        rc = ss_scenario_build(&r, t->how, &s, &why);
+        SS_THEN(rc, ss_run_scenario(s, t->options, &run, &why));
+        SS_THEN(rc, ss_check(&run, t->options, &m, SS_CHECK_VERDICT, t->check, &why));
+        if (rc == SS_ERR_NOMEM && err)
+            *err = why;
+        else
+            rc = put_row(t, name, rc ? &why : NULL);
+    }
+    ss_run_free(&run);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    return rc;
+}
+
+int ss_check_table(const struct ss_request *job, const char *csv, const struct ss_run_options *options,
+                   const struct ss_scenario_options *how, enum ss_check_form form, FILE *out, int *status,
+                   struct ss_error *err)
+{
+    struct table t = {.job = job, .options = options, .how = how, .out = out};
+    int rc = ss_csv_load(csv, &t.csv, err);
+
+    if (rc)
+        return rc;
+    t.width = longest_name(t.csv);
+    t.check = ss_calloc(1, sizeof *t.check);
+    t.rows = form == SS_CHECK_JSON ? json_array() : NULL;
+    rc = t.check ? SS_OK : ss_nomem(err);
+    if (!rc && !t.rows)
+        fprintf(out, "%-*s %10s %10s %8s  verdict\n", t.width, "row", "measured", "predicted", "");
+    for (size_t i = 0; i < ss_csv_rows(t.csv) && !rc; i++)
+        rc = check_row(&t, i, err);
+    *status = t.status;
+    if (t.rows && rc)
+        ss_json_free(t.rows);
+    if (t.rows && !rc) {
+        json_t *root = ss_json_document("check");
+        SS_PUT(root, SS_KEY("rows", t.rows), SS_KEY("exit_status", t.status));
+        rc = ss_json_write(root, out, err);
+    } else if (!rc) {
+        rc = ss_report_done(out, err);
+    }
+    free(t.check);
+    ss_csv_free(t.csv);
+    return rc;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a run as fast as such a job is? What was measured beside what is predicted, and suspects where they differ.
+ *
+ *     struct ss_measurement m = {0};
+ *     ss_measurement_add(&m, "--tokens-per-second", "7123/gpu", &err);      or ss_measurement_log
+ *     ss_run_scenario(...);                                                 stepsim/result.h
+ *     ss_check(&run, &options, &m, SS_CHECK_SUSPECTS, &check, &err);        large: allocate it
+ *     ss_check_write(&check, &run, SS_CHECK_TEXT, stdout, &err);
+ */
+#ifndef STEPSIM_CHECK_H
+#define STEPSIM_CHECK_H
+
+#include <stdio.h>
+
+#include "stepsim/explain.h"
+#include "stepsim/train_log.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(symbol, key in JSON, words on time, key of memory, words on memory, exit status of the program) */
+#define SS_CHECK_LIST(X)                                                                                     \
+    X(SS_CHECK_AS_PREDICTED, "as-predicted", "as fast as such a job is", "as-predicted",                     \
+      "as much as such a job takes", 0)                                                                      \
+    X(SS_CHECK_SLOWER, "slower", "slower", "more", "more than such a job takes", 5)                          \
+    X(SS_CHECK_FASTER, "faster", "faster than predicted", "less", "less than such a job takes", 6)
+enum ss_check_verdict {
+#define X(symbol, key, words, memory_key, memory, status) symbol,
+    SS_CHECK_LIST(X)
+#undef X
+        SS_CHECK_VERDICTS
+};
+/* Returns the key of a verdict in JSON: "slower". Never NULL. */
+const char *ss_check_key(int verdict);
+/* Returns the words of a verdict on time. Never NULL. */
+const char *ss_check_words(int verdict);
+/* Returns the key of a verdict on memory: "more". Never NULL. */
+const char *ss_check_memory_key(int verdict);
+/* Returns the words of a verdict on memory. Never NULL. */
+const char *ss_check_memory_words(int verdict);
+
+/* What was measured; {0}: nothing. */
+struct ss_measurement {
+    double told[SS_TOLD_COUNT]; /* as struct ss_train_log has it, 0: not told */
+    int count;                  /* enum ss_flop_count, of TFLOP/s and MFU */
+    int logger;                 /* enum ss_logger */
+    int iterations, used;       /* of a log; 0: no log */
+    int whole_run;              /* 1: a mean with the first iterations */
+    double spread;              /* of a log */
+    char file[256];             /* the log; "": none */
+};
+/* Adds the figure of an option: --tokens-per-second N[/gpu], --samples-per-second N, --tflops N[:COUNT], --mfu N%[:COUNT], --memory
+ * SIZE[:device|reserved|allocated]; COUNT is causal, full or hardware. Error: SS_ERR_USAGE. */
+int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err);
+/* Adds what a log tells. */
+void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file);
+/* Returns 1 when it tells how fast the run is or what memory it takes. */
+int ss_measurement_tells(const struct ss_measurement *m);
+
+/* One figure, measured and predicted, in the unit of enum ss_told. */
+struct ss_check_figure {
+    int told, count; /* enum ss_told; enum ss_flop_count of a rate of FLOP, never SS_COUNT_STACK */
+    double measured, predicted;
+};
+#define SS_SUSPECTS_MOST 16
+/* What would make the prediction what was measured. */
+struct ss_suspect {
+    char id[32];      /* "nic", "straggler" */
+    char what[160];   /* "each NIC at 38 % of its rate" */
+    char change[224]; /* words behind those of the job that were simulated; "": none */
+    char next[224];   /* what to measure next */
+    double seconds;   /* of an iteration with the change; NaN: not simulated */
+    double share;     /* of the difference that it makes, 1: all of it; NaN: not known */
+    int explains; /* 1: it makes half of the difference, and with it the measurement is inside the error band */
+    double rank; /* smaller is likelier */
+};
+struct ss_checked {
+    struct ss_measurement measured;
+    int verdict;                    /* enum ss_check_verdict: of time; without one of memory */
+    int timed, stored;              /* 1: time, memory was measured */
+    double measured_s;              /* of an iteration, from the first figure */
+    double low_s, high_s;           /* what nine of ten such jobs take */
+    double band_pct;                /* +- per cent of what is measured */
+    int band_known;                 /* 0: nothing like it was measured, and band_pct is taken */
+    int memory_verdict;             /* enum ss_check_verdict */
+    double memory_low, memory_high; /* bytes, for the first figure of memory */
+    int nfigures;
+    struct ss_check_figure figure[SS_TOLD_COUNT]; /* the first one that tells the speed comes first */
+    int nsuspects;
+    struct ss_suspect suspect[SS_SUSPECTS_MOST]; /* likeliest first */
+    int runs;                                    /* simulations besides that of the job */
+    char doubt[320];            /* why the figures are not those of one run of this job; "": they are */
+    struct ss_explanation help; /* of a slower run: what makes such a job faster in any case */
+};
+enum ss_check_depth { SS_CHECK_VERDICT, SS_CHECK_SUSPECTS };
+/* Checks a run that was made with open_compute; its scenario must be alive and the measurement tell something. `options` are those
+ * of the run. Errors: SS_ERR_INPUT (the log is of another global batch), SS_ERR_NOMEM, and those of ss_run_scenario. */
+int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
+             enum ss_check_depth depth, struct ss_checked *out, struct ss_error *err);
+/* Returns the exit status that tells the verdict, whether or not the job is predicted to fit: it ran. */
+int ss_check_status(const struct ss_checked *c);
+enum ss_check_form { SS_CHECK_TEXT, SS_CHECK_BRIEF, SS_CHECK_JSON };
+/* Writes a check. Error: SS_ERR_IO. */
+int ss_check_write(const struct ss_checked *c, const struct ss_run *run, enum ss_check_form form, FILE *out,
+                   struct ss_error *err);
+
+/* Checks a job on each row of a CSV file: columns are flags of the job ("tp", "--tp") and at least one of seconds, ms,
+ * tokens_per_s, tokens_per_s_per_gpu, samples_per_s, tflops, mfu, memory. Writes one line a row, or JSON; *status gets the exit
+ * status of the worst row, where slower is worse than faster. `options` of native runs. Errors: SS_ERR_IO, SS_ERR_INPUT, and those
+ * of ss_check; a refused row has a verdict. */
+int ss_check_table(const struct ss_request *job, const char *csv, const struct ss_run_options *options,
+                   const struct ss_scenario_options *how, enum ss_check_form form, FILE *out, int *status,
+                   struct ss_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a line of a training log tells, a row for each figure of each framework. */
+#ifndef SS_STUDY_LOG_LINES_H
+#define SS_STUDY_LOG_LINES_H
+
+#include "stepsim/train_log.h"
+
+/* A figure that a framework writes behind `key`, or before it. */
+struct ss_log_row {
+    int logger;   /* enum ss_logger */
+    int told;     /* enum ss_told */
+    int count;    /* enum ss_flop_count, of rates of FLOP */
+    unsigned way; /* SS_LOG_BEFORE, SS_LOG_INVERSE */
+    const char *key;
+    const char *beside; /* what the line has, too; NULL: nothing */
+    double scale;       /* of a number without a unit, to the unit of ss_told */
+};
+#define SS_LOG_BEFORE 1u  /* the number stands before the key */
+#define SS_LOG_INVERSE 2u /* the figure is 1 over the number */
+
+#define SS_LOG_ROWS_MOST 64
+int ss_log_row_count(void);
+const struct ss_log_row *ss_log_row_at(int i);
+/* Returns 1 and the number, > 0 and in the unit of ss_told, where the line has the row's figure; else 0. */
+int ss_log_row_read(const struct ss_log_row *row, const char *line, double *out);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Figures of training logs. Where two rows of a framework tell one figure the first that has any counts. The words are those of
+ * the sources of each framework: Megatron-LM megatron/training/training.py and utils, Megatron-Bridge's and NeMo's loggers, GPT-NeoX
+ * megatron/logging.py, Composer's and InternEvo's loggers, ms-swift, nanoGPT train.py, torchtitan components/metrics.py, nanotron trainer.py, DeepSpeed utils/timer.py, runtime/pipe/engine.py and
+ * profiling/flops_profiler, transformers trainer_utils.py and tqdm.
+ */
+#include "study/log_lines.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/base.h"
+
+#define MIB 1048576.0
+#define GIB 1073741824.0
+
+SS_NAMES(ss_logger_name, SS_LOGGER_LIST, SS_SECOND)
+SS_NAMES(ss_flop_count_key, SS_FLOP_COUNT_LIST, SS_SECOND)
+SS_NAMES(ss_flop_count_words, SS_FLOP_COUNT_LIST, SS_THIRD)
+SS_NAMES(ss_told_key, SS_TOLD_LIST, SS_SECOND)
+SS_NAMES(ss_told_words, SS_TOLD_LIST, SS_THIRD)
+
+#define ROW(logger, told, count, ...)                                                                        \
+    {                                                                                                        \
+        SS_LOGGER_##logger, SS_TOLD_##told, SS_COUNT_##count, __VA_ARGS__                                    \
+    }
+/* clang-format off */
+static const struct ss_log_row rows[] = {
+    ROW(NEOX,       SECONDS,    STACK,    0, "elapsed time per iteration (ms)", "approx flops per GPU", 1e-3),
+    ROW(DEEPSPEED,  SECONDS,    STACK,    0, "elapsed time per iteration (ms)", "samples per second", 1e-3),
+    ROW(MEGATRON,   SECONDS,    STACK,    0, "elapsed time per iteration (ms)", NULL, 1e-3),
+    ROW(BRIDGE,     SECONDS,    STACK,    0, "Step Time", "GPU utilization", 1),
+    ROW(NEMO,       SECONDS,    STACK,    0, "train_step_timing in s", NULL, 1),
+    ROW(NANOTRON,   SECONDS,    STACK,    0, "elapsed_time_per_iteration_ms", NULL, 1e-3),
+    ROW(NANOTRON,   SECONDS,    STACK,    0, "time_per_iteration_ms", NULL, 1e-3),
+    ROW(DEEPSPEED,  SECONDS,    STACK,    0, "iter time (s)", NULL, 1),
+    ROW(DEEPSPEED,  SECONDS,    STACK,    0, "iter latency", NULL, 1),
+    ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_BEFORE, "s/it", NULL, 1),
+    ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_BEFORE | SS_LOG_INVERSE, "it/s", NULL, 1),
+    ROW(TRAINER,    SECONDS,    STACK,    SS_LOG_INVERSE, "train_steps_per_second", NULL, 1),
+    ROW(SWIFT,      SECONDS,    STACK,    0, "train_speed(s/it)", NULL, 1),
+    ROW(SWIFT,      SECONDS,    STACK,    SS_LOG_INVERSE, "train_speed(iter/s)", NULL, 1),
+    ROW(NANOGPT,    SECONDS,    STACK,    0, "time", "loss ", 1),
+    ROW(COMPOSER,   SECONDS,    STACK,    SS_LOG_INVERSE, "throughput/batches_per_sec", NULL, 1),
+    ROW(COMPOSER,   TOKENS_GPU, STACK,    0, "throughput/device/tokens_per_sec", NULL, 1),
+    ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs (tokens/gpu/second)", NULL, 1),
+    ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs", NULL, 1),
+    ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "tps", NULL, 1),
+    ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "wps", NULL, 1),
+    ROW(NANOTRON,   TOKENS_GPU, STACK,    0, "tokens_per_sec_per_gpu", NULL, 1),
+    ROW(NANOTRON,   TOKENS,     STACK,    0, "tokens_per_sec", NULL, 1),
+    ROW(BRIDGE,     TOKENS_GPU, STACK,    SS_LOG_BEFORE, "tok/s/gpu", "Step Time", 1),
+    ROW(TRAINER,    TOKENS,     STACK,    0, "train_tokens_per_second", NULL, 1),
+    ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "CurrSamplesPerSec", NULL, 1),
+    ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "SamplesPerSec", NULL, 1),
+    ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "samples/sec", NULL, 1),
+    ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "samples per second", NULL, 1),
+    ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "samples/second", NULL, 1),
+    ROW(TRAINER,    SAMPLES,    STACK,    0, "train_samples_per_second", NULL, 1),
+    ROW(MEGATRON,   TFLOPS,     STACK,    0, "throughput per GPU (TFLOP/s/GPU)", NULL, 1),
+    ROW(BRIDGE,     TFLOPS,     STACK,    SS_LOG_BEFORE, "MODEL_TFLOP/s/GPU", NULL, 1),
+    ROW(MEGATRON,   TFLOPS,     STACK,    0, "TFLOP/s/GPU", NULL, 1),
+    ROW(NEMO,       TFLOPS,     STACK,    0, "TFLOPS_per_GPU", NULL, 1),
+    ROW(TORCHTITAN, TFLOPS,     FULL,     0, "tflops", NULL, 1),
+    ROW(NANOTRON,   TFLOPS,     FULL,     0, "model_tflops_per_gpu", NULL, 1),
+    ROW(NEOX,       TFLOPS,     HARDWARE, 0, "approx flops per GPU", NULL, 1),
+    ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "TFLOPs", NULL, 1),
+    ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "FLOPS per GPU", NULL, 1),
+    ROW(COMPOSER,   MFU,        FULL,     0, "throughput/device/mfu", NULL, 1),
+    ROW(TORCHTITAN, MFU,        FULL,     0, "mfu", NULL, 0.01),
+    ROW(MEGATRON,   ALLOCATED,  STACK,    0, "max allocated", "memory (MB)", MIB),
+    ROW(MEGATRON,   RESERVED,   STACK,    0, "max reserved", "memory (MB)", MIB),
+    ROW(NEMO,       ALLOCATED,  STACK,    0, "max_memory_allocated", NULL, 1),
+    ROW(NEMO,       RESERVED,   STACK,    0, "max_memory_reserved", NULL, 1),
+    ROW(TORCHTITAN, RESERVED,   STACK,    0, "memory", "ps: ", GIB),
+    ROW(NANOTRON,   RESERVED,   STACK,    0, "cuda_max_memory_reserved", NULL, 1),
+    ROW(SWIFT,      RESERVED,   STACK,    0, "memory(GiB)", NULL, GIB),
+    ROW(DEEPSPEED,  ALLOCATED,  STACK,    0, "MaxMemAllocated", NULL, GIB),
+    ROW(MEGATRON,   BATCH,      STACK,    0, "global batch size", NULL, 1),
+    ROW(NANOTRON,   BATCH,      STACK,    0, "global_batch_size", NULL, 1),
+};
+/* clang-format on */
+_Static_assert(SS_ARRAY_LEN(rows) <= SS_LOG_ROWS_MOST, "readers have room for each row");
+
+int ss_log_row_count(void)
+{
+    return (int)SS_ARRAY_LEN(rows);
+}
+
+const struct ss_log_row *ss_log_row_at(int i)
+{
+    return &rows[i];
+}
+
+/* What a unit behind a number makes of it; a word is a unit where no letter follows. Thousands are those of people who write "2.3K".
+ * DeepSpeed and Megatron mean binary units by GB and MB. */
+static const struct {
+    const char *unit;
+    double scale;
+    int absolute; /* 1: replaces the scale of the row */
+} units[] = {{"GiB", GIB, 1},  {"MiB", MIB, 1},     {"GB", GIB, 1},     {"MB", MIB, 1},
+             {"TFLOPS", 1, 0}, {"GFLOPS", 1e-3, 0}, {"PFLOPS", 1e3, 0}, {"ms", 1e-3, 0},
+             {"K", 1e3, 0},    {"M", 1e6, 0},       {"G", 1e9, 0},      {"B", 1e9, 0}};
+
+static double scale_of(const char *unit, double scale)
+{
+    unit += *unit == ' ';
+    for (size_t i = 0; i < SS_ARRAY_LEN(units); i++) {
+        size_t n = strlen(units[i].unit);
+        if (!strncmp(unit, units[i].unit, n) && !isalpha((unsigned char)unit[n]))
+            return units[i].absolute ? units[i].scale : scale * units[i].scale;
+    }
+    return scale;
+}
+
+/* A number at p, with commas between thousands, as "7,123"; returns what is behind, NULL: none. */
+static const char *read_number(const char *p, double *out)
+{
+    char text[40];
+    size_t n = 0;
+
+    for (; n < sizeof text - 1; p++) {
+        int exponent =
+            (*p == 'e' || *p == 'E') && n && (isdigit((unsigned char)p[1]) || strchr("+-", p[1])) && p[1];
+        int sign = (*p == '+' || *p == '-') && n && (text[n - 1] == 'e' || text[n - 1] == 'E');
+        if (*p == ',' && n && strspn(p + 1, "0123456789") == 3)
+            continue;
+        if (!isdigit((unsigned char)*p) && *p != '.' && !exponent && !sign)
+            break;
+        text[n++] = *p;
+    }
+    text[n] = '\0';
+    return n && !ss_parse_double(text, out) ? p : NULL;
+}
+
+/* The number that ends before `end`; returns its first character, NULL: none. */
+static const char *number_before(const char *line, const char *end, double *out)
+{
+    const char *p = end;
+
+    while (p > line && p[-1] == ' ')
+        p--;
+    while (p > line && (isdigit((unsigned char)p[-1]) || p[-1] == '.' || p[-1] == ','))
+        p--;
+    while (*p == ',' || *p == '.')
+        p++;
+    return (p == line || !isalnum((unsigned char)p[-1])) && read_number(p, out) ? p : NULL;
+}
+
+static int in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* Whether the figure is told at this place of its key. */
+static int read_at(const struct ss_log_row *row, const char *line, const char *at, double *out)
+{
+    const char *behind = at + strlen(row->key), *p;
+    size_t gap;
+
+    *out = 0;
+    if (row->way & SS_LOG_BEFORE)
+        return number_before(line, at, out) && !in_word(*behind) && *out > 0;
+    if (at > line && in_word(at[-1]))
+        return 0;
+    gap = strspn(behind, " \t:='\"");
+    p = gap ? read_number(behind + gap, out) : NULL;
+    if (p)
+        *out *= scale_of(p, row->scale);
+    return p != NULL && *out > 0;
+}
+
+/* Progress bars of other work than training. */
+static int is_other_bar(const char *line)
+{
+    static const char *const words[] = {"Loading", "Map", "Tokeniz", "Saving", "Generating", "Download"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (strstr(line, words[i]))
+            return 1;
+    return 0;
+}
+
+int ss_log_row_read(const struct ss_log_row *row, const char *line, double *out)
+{
+    if ((row->way & SS_LOG_BEFORE) && row->logger == SS_LOGGER_TRAINER && is_other_bar(line))
+        return 0;
+    if (row->beside && !strstr(line, row->beside))
+        return 0;
+    for (const char *at = strstr(line, row->key); at; at = strstr(at + 1, row->key))
+        if (read_at(row, line, at, out)) {
+            *out = row->way & SS_LOG_INVERSE ? 1 / *out : *out;
+            return *out > 0 && *out < 1e15;
+        }
+    return 0;
+}

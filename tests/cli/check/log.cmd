@@ -1,0 +1,1 @@
+printf 'iteration %d/ 9 | elapsed time per iteration (ms): %s | global batch size: 256 |\n' 1 30000 2 8100 3 8000 4 8050 > t.log; "$STEPSIM" check --platform h100 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 --seq 8192 --sequence-parallel --use-distributed-optimizer --log t.log

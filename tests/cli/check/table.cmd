@@ -1,0 +1,1 @@
+printf 'tp,pp,ms,memory\n2,1,8000,\n4,2,9000,50GiB\n3,1,7000,\n2,2,,44GiB:reserved\n' > t.csv; "$STEPSIM" check --platform h100 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 --seq 8192 --sequence-parallel --use-distributed-optimizer --table t.csv

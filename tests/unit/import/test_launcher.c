@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forms of launchers: which nodes and GPUs of each they are, with what the script asks its scheduler for, and what is refused. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "import/import.h"
+#include "import/sandbox.h"
+#include "stepsim/platform.h"
+#include "stepsim/scenario.h"
+#include "suite.h"
+
+#define JOB                                                                                                  \
+    "pretrain_gpt.py --num-layers 8 --hidden-size 512 --num-attention-heads 8 --seq-length 1024 "            \
+    "--max-position-embeddings 1024 --vocab-size 32000 --micro-batch-size 1 --gradient-accumulation-steps "  \
+    "1 --bf16"
+
+struct row {
+    const char *batch;   /* lines of the script before the launcher */
+    const char *command; /* JOB is behind it */
+    int nodes, gpus;     /* of each; 0: it is refused */
+    const char *said;    /* by a note, or by the error; NULL: any */
+};
+
+/* The words of a text with blanks between, which may be quoted by '. */
+static size_t split(char *text, char **word, size_t most)
+{
+    size_t n = 0;
+
+    for (char *p = text; *p && n < most;) {
+        char end = *p == '\'' ? '\'' : ' ';
+        p += end == '\'';
+        word[n++] = p;
+        p += strcspn(p, end == ' ' ? " " : "'");
+        while (*p && strchr(" '", *p))
+            *p++ = '\0';
+    }
+    return n;
+}
+
+/* The request of the words that a script with this one call starts. */
+static int read_call(const struct row *row, const struct ss_cluster *cluster, struct ss_request *r,
+                     struct ss_error *err)
+{
+    char text[2048], script[4096], *word[128];
+    struct ss_words words = {.file = strdup("jobs/run.sh")};
+    struct ss_launch launch = {.script = "jobs/run.sh", .cluster = *cluster};
+
+    snprintf(text, sizeof text, "%s %s", row->command, JOB);
+    snprintf(script, sizeof script, "%s%s\n", row->batch, text);
+    struct ss_call call = {SS_CALL_LAUNCHER, -1, 0, word};
+    call.n = split(text, word, SS_ARRAY_LEN(word));
+    const struct ss_calls calls = {.n = 1, .call = &call};
+    int rc = ss_launch_words(&words, &launch, script, &calls, &r->notes, err);
+    rc = rc ? rc : ss_request_add_place(r, words.file, err);
+    for (size_t i = 0; i < words.n && !rc; i++)
+        rc = ss_request_add(r, words.w[i].text, words.w[i].line, err);
+    ss_words_free(&words);
+    return rc;
+}
+
+static int has_note(const struct ss_notes *notes, const char *text)
+{
+    for (unsigned long i = 0; i < notes->n; i++)
+        if (strstr(notes->text[i], text))
+            return 1;
+    return 0;
+}
+
+static void check(const struct row *row, const char *platform, int nodes_of_user)
+{
+    const struct ss_cluster cluster = {.platform = platform, .nodes = nodes_of_user};
+    struct ss_scenario *s = NULL;
+    struct ss_error err = {0};
+    struct ss_request r;
+    char nodes[16];
+    int got[2] = {0, 0};
+
+    ss_request_init(&r);
+    snprintf(nodes, sizeof nodes, "%d", nodes_of_user);
+    int rc = read_call(row, &cluster, &r, &err);
+    rc = rc ? rc : ss_request_set(&r, "--platform", platform, &err);
+    if (!rc && nodes_of_user)
+        rc = ss_request_set(&r, "--nodes", nodes, &err);
+    rc = rc ? rc : ss_scenario_build(&r, NULL, &s, &err);
+    if (!rc) {
+        got[0] = ss_platform_file_nodes(s->platform);
+        got[1] = s->world_size / got[0];
+    }
+    int good =
+        got[0] == row->nodes && got[1] == row->gpus &&
+        (!row->said || (rc ? strstr(err.message, row->said) != NULL : has_note(&r.notes, row->said))) &&
+        (!rc || (!strcmp(err.file, "jobs/run.sh") && err.line > 0));
+    if (!good) {
+        printf("\n%s%s\n  is %d nodes of %d, not %d of %d; %s:%d: %s\n", row->batch, row->command, got[0],
+               got[1], row->nodes, row->gpus, err.file, err.line, err.message);
+        for (unsigned long i = 0; i < r.notes.n; i++)
+            printf("  note: %s\n", r.notes.text[i]);
+    }
+    CU_ASSERT_TRUE(good);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+}
+
+/* A node of h100 has 8 GPUs. */
+static void test_forms(void)
+{
+    static const struct row rows[] = {
+        /* launchers of a node */
+        {"", "torchrun --standalone --nproc_per_node 8", 1, 8, NULL},
+        {"", "torchrun --standalone", 1, 8, "without --nproc-per-node"},
+        {"", "torchrun --nproc_per_node gpu", 1, 8, NULL},
+        {"", "torchrun --nproc-per-node=auto --nnodes=2", 2, 8, NULL},
+        {"", "CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node gpu", 1, 4, NULL},
+        {"", "env HIP_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node auto", 1, 2, NULL},
+        {"", "env CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node 8", 0, 0, "2 are visible"},
+        {"", "torchrun --nproc_per_node cpu", 0, 0, "anything but GPUs"},
+        {"", "python -m torch.distributed.run --nnodes 2 --nproc_per_node 8", 2, 8, NULL},
+        {"", "python -m torch.distributed.launch --nproc_per_node=8", 1, 8, NULL},
+        {"", "env PET_NNODES=2 PET_NPROC_PER_NODE=4 torchrun", 2, 4, NULL},
+        {"", "python -u", 1, 1, "starts 1 process: 1 node of 1"},
+        {"", "deepspeed", 1, 8, NULL},
+        {"", "deepspeed --num_gpus 4", 1, 4, NULL},
+        {"", "deepspeed --num_nodes 2 --num_gpus 8", 2, 8, NULL},
+        {"", "deepspeed --include a:0,1@b:0,1", 2, 2, NULL},
+        {"", "deepspeed --exclude b:0", 0, 0, "--exclude of deepspeed"},
+        {"", "deepspeed --hostfile /none", 0, 0, "/none"},
+        {"", "deepspeed --autotuning run", 0, 0, "--autotuning of deepspeed"},
+        {"", "accelerate launch --num_processes 8", 1, 8, NULL},
+        {"", "accelerate launch --num_processes=32 --num_machines=4", 4, 8, NULL},
+        {"", "accelerate launch --num_processes 9 --num_machines 2", 0, 0, "do not divide"},
+        {"", "accelerate launch --multi_gpu", 1, 8, NULL},
+        {"", "accelerate launch --cpu", 0, 0, "--cpu of accelerate"},
+        {"", "colossalai run --nproc_per_node 8 --host a,b", 2, 8, NULL},
+        /* all processes: the platform's GPUs of a node make nodes of them */
+        {"", "mpirun -np 64 python", 8, 8, "mpirun starts 64 processes: 8 nodes of 8"},
+        {"", "mpirun -n 4 python", 1, 4, "1 node of 4"},
+        {"", "/opt/mpi/bin/mpiexec -n 32 python", 4, 8, "mpiexec starts 32"},
+        {"", "mpirun -np 12 python", 0, 0, "12 GPUs are no whole nodes of 8"},
+        {"", "mpirun --npernode 8 -np 32 python", 4, 8, NULL},
+        {"", "mpirun -np 30 -N 8 python", 0, 0, "not 8 on each node"},
+        {"", "mpiexec -n 32 --ppn 4 python", 8, 4, NULL},
+        {"", "mpirun -np 16 -H a:8,b:8 -x PATH python", 2, 8, NULL},
+        {"", "mpirun -np 16 -H a:8,b:4,c:4 python", 0, 0, "unlike numbers"},
+        {"", "mpirun -np 16 --hostfile /none python", 2, 8, "/none is not here"},
+        {"", "mpirun -np 32 --map-by ppr:8:node:PE=4 python", 4, 8, NULL},
+        {"", "horovodrun -np 16 -H a:8,b:8 python", 2, 8, NULL},
+        {"", "horovodrun -np 16 --min-np 8 python", 0, 0, "grows and shrinks"},
+        {"", "srun -n 32 python", 4, 8, "srun starts 32 processes: 4 nodes of 8"},
+        {"", "srun -N4 -n32 python", 4, 8, NULL},
+        {"", "srun -N 4 --ntasks-per-node=8 python", 4, 8, NULL},
+        {"", "srun -N 4 -n 30 python", 0, 0, "as many on each of 4 nodes"},
+        {"", "srun --ntasks-per-node=8 python", 1, 8, NULL},
+        {"", "jsrun -n 4 -a 8 -g 8 -r 1 python", 4, 8, NULL},
+        {"", "jsrun -n 32 -r 8 -a 1 -g 1 python", 4, 8, NULL},
+        {"", "jsrun -p 16 python", 2, 8, "jsrun starts 16"},
+        {"", "flux run -n 32 -N 4 -g 1 python", 4, 8, NULL},
+        {"", "flux run -n 16 python", 2, 8, NULL},
+        {"", "aprun -n 32 -N 8 python", 4, 8, NULL},
+        {"", "bsub -n 32 -R 'span[ptile=8]' -gpu 'num=8:mode=shared' mpirun python", 4, 8, NULL},
+        /* one of another */
+        {"", "srun -N 4 --ntasks-per-node=1 torchrun --nnodes 4 --nproc_per_node 8", 4, 8, NULL},
+        {"", "mpirun -np 4 --npernode 1 torchrun --nproc_per_node 8", 4, 8,
+         "is not told that there are 4 nodes"},
+        {"", "docker run --gpus 4 image torchrun --nproc_per_node gpu", 1, 4, NULL},
+        {"", "docker run --gpus all image torchrun --nproc_per_node gpu", 1, 8, NULL},
+        {"", "singularity exec --nv image.sif torchrun --nproc_per_node 8", 1, 8, NULL},
+        {"", "kubectl exec -it pod -n space -- torchrun --nnodes 2 --nproc_per_node 8", 2, 8, NULL},
+        {"", "ssh a torchrun --nnodes 2 --nproc_per_node 8", 2, 8, NULL},
+        {"", "mpirun -np 16 numactl -N 0 python", 2, 8, NULL},
+        {"", "launcher.py_of_mine --nodes 4 --gpus-per-node 8 python", 4, 8, NULL},
+        {"", "torchrun --nnodes --nproc_per_node 8", 0, 0, "--nnodes needs a value"},
+        {"", "srun -n $N python", 0, 0, "a number of at least 1"},
+        /* lines for the scheduler */
+        {"#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n", "srun python", 4, 8, NULL},
+        {"#SBATCH --ntasks=32\n", "srun python", 4, 8, NULL},
+        {"#SBATCH -N 4 --ntasks-per-node=8\n", "srun -n 16 python", 2, 8, NULL},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "python", 4, 8, "as many processes as it is given"},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "srun -n 64 python", 0, 0, "16 processes a node"},
+        {"#SBATCH -N 2 --gpus-per-node=8\n", "srun -N 4 python", 0, 0,
+         "srun takes 4 nodes, the script asks for 2"},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "torchrun --nnodes 8 --nproc_per_node 8", 0, 0, "no world of 4"},
+        {"#SBATCH -N 4 --gres=gpu:4\n", "srun torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
+         "asks for 4 GPUs"},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "srun torchrun --nnodes 2:4 --nproc_per_node gpu", 4, 8, NULL},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "mpirun -np 16 python", 2, 8, NULL},
+        {"#PBS -l select=4:ngpus=8:mpiprocs=8\n", "mpiexec python", 4, 8, NULL},
+        {"#BSUB -n 32\n#BSUB -R \"span[ptile=8]\"\n#BSUB -gpu \"num=8\"\n", "mpirun python", 4, 8, NULL},
+        {"#flux: -N 4 --gpus-per-node=8\n", "flux run -n 32 python", 4, 8, NULL},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check(&rows[i], "h100", 0);
+}
+
+/* A node of gb200 has 4 GPUs. */
+static void test_platform(void)
+{
+    static const struct row rows[] = {
+        {"", "mpirun -np 64 python", 16, 4, "16 nodes of 4"},
+        {"", "torchrun --nproc_per_node gpu --nnodes 2", 2, 4, NULL},
+        {"#SBATCH --ntasks=32\n", "srun python", 8, 4, NULL},
+        {"", "mpirun -np 6 python", 0, 0, "no whole nodes of 4"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check(&rows[i], "gb200", 0);
+}
+
+/* --nodes of the user beats all of it. */
+static void test_user(void)
+{
+    static const struct row rows[] = {
+        {"", "mpirun -np 64 python", 2, 8, "--nodes 2 of the command line is obeyed"},
+        {"", "mpirun -np 12 python", 2, 8, NULL},
+        {"", "python", 2, 8, "--nodes 2"},
+        {"", "torchrun --nnodes 4 --nproc_per_node 8", 2, 8, NULL},
+        {"", "deepspeed --hostfile /none", 2, 8, NULL},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "srun -n 64 python", 2, 8, NULL},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++)
+        check(&rows[i], "h100", 2);
+}
+
+SUITE(launcher)
+{
+    CU_TestInfo tests[] = {{"forms", test_forms},
+                           {"the platform's GPUs", test_platform},
+                           {"the user's nodes", test_user},
+                           CU_TEST_INFO_NULL};
+
+    return suite_run("launcher", NULL, NULL, tests);
+}

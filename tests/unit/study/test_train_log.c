@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of each framework's log, written by hand after the sources of its logger. */
+#include <math.h>
+#include <string.h>
+
+#include "stepsim/train_log.h"
+#include "suite.h"
+
+#define MIB 1048576.0
+#define GIB 1073741824.0
+
+static struct ss_train_log *read(const char *text)
+{
+    struct ss_train_log *log = NULL;
+    struct ss_error err = {0};
+
+    CU_ASSERT_EQUAL_FATAL(ss_train_log_parse(text, strlen(text), "t.log", &log, &err), 0);
+    return log;
+}
+
+static void tells(const struct ss_train_log *log, int told, double value)
+{
+    CU_ASSERT_DOUBLE_EQUAL(log->told[told], value, 1e-9 * value);
+}
+
+static void test_megatron(void)
+{
+    struct ss_train_log *log = read(" [2026-01-02 03:04:05] iteration        1/     100 | elapsed time per "
+                                    "iteration (ms): 30000.0 | throughput per GPU "
+                                    "(TFLOP/s/GPU): 60.0 | global batch size:   128 | lm loss: 1.2E+01 |\n"
+                                    "[Rank 0] (after 1 iterations) memory (MB) | allocated: 1000.0 | max "
+                                    "allocated: 54251.5 | reserved: 60000.0 | max "
+                                    "reserved: 61490.0\n"
+                                    " iteration        2/     100 | elapsed time per iteration (ms): 5000.0 "
+                                    "| throughput per GPU (TFLOP/s/GPU): 240.0 | "
+                                    "global batch size:   128 |\n"
+                                    " iteration        3/     100 | elapsed time per iteration (ms): 5200.0 "
+                                    "| throughput per GPU (TFLOP/s/GPU): 230.0 | "
+                                    "global batch size:   128 |\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_MEGATRON);
+    CU_ASSERT_EQUAL(log->iterations, 3);
+    CU_ASSERT_EQUAL(log->used, 2);
+    tells(log, SS_TOLD_SECONDS, 5.1);
+    tells(log, SS_TOLD_TFLOPS, 235);
+    tells(log, SS_TOLD_ALLOCATED, 54251.5 * MIB);
+    tells(log, SS_TOLD_RESERVED, 61490.0 * MIB);
+    tells(log, SS_TOLD_BATCH, 128);
+    CU_ASSERT_EQUAL(log->count, SS_COUNT_STACK);
+    ss_train_log_free(log);
+}
+
+static void test_bridge_and_nemo(void)
+{
+    struct ss_train_log *log = read("Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU\n"
+                                    "Step Time: 0.50s , 32680.36 tok/s/gpu, GPU utilization: 257.1 "
+                                    "MODEL_TFLOP/s/GPU , Peak Mem: 64.5GB\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_BRIDGE);
+    tells(log, SS_TOLD_SECONDS, (9.09 + 0.50) / 2);
+    tells(log, SS_TOLD_TFLOPS, (663.5 + 257.1) / 2);
+    tells(log, SS_TOLD_TOKENS_GPU, 32680.36);
+    ss_train_log_free(log);
+    log =
+        read("Training epoch 0, iteration 5/9 | lr: 1.5e-07 | global_batch_size: 32 | max_memory_reserved: "
+             "48318382080 | "
+             "max_memory_allocated: 40000000000 | train_step_timing in s: 3.53 | TFLOPS_per_GPU: 6.71e+02\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_NEMO);
+    tells(log, SS_TOLD_SECONDS, 3.53);
+    tells(log, SS_TOLD_TFLOPS, 671);
+    tells(log, SS_TOLD_RESERVED, 48318382080.0);
+    tells(log, SS_TOLD_BATCH, 32);
+    ss_train_log_free(log);
+    log = read(
+        "Epoch 0: :   1%| 10/1000 [01:10<1:55:00, reduced_train_loss=9.1, train_step_timing in s=7.620]\n");
+    tells(log, SS_TOLD_SECONDS, 7.62);
+    ss_train_log_free(log);
+}
+
+static void test_torchtitan(void)
+{
+    struct ss_train_log *log =
+        read("[rank0]:[titan] 2026-01-01 - root - INFO - \033[31mstep: 10  \033[32mloss:  7.2  "
+             "\033[33mmemory: 43.25GiB(45.52%)  "
+             "\033[34mtps: 7,123  \033[36mtflops: 411.25  \033[35mmfu: 41.58%\033[39m\n"
+             "https: 99 //tps\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_TORCHTITAN);
+    CU_ASSERT_EQUAL(log->iterations, 1);
+    tells(log, SS_TOLD_TOKENS_GPU, 7123);
+    tells(log, SS_TOLD_TFLOPS, 411.25);
+    tells(log, SS_TOLD_MFU, 0.4158);
+    tells(log, SS_TOLD_RESERVED, 43.25 * GIB);
+    CU_ASSERT_EQUAL(log->count, SS_COUNT_FULL);
+    CU_ASSERT_EQUAL(log->told[SS_TOLD_SECONDS], 0);
+    ss_train_log_free(log);
+    log = read("step:  3  loss: 10.1  memory: 30.00GiB(38%)  wps: 6,500  mfu: 40.00%\n");
+    tells(log, SS_TOLD_TOKENS_GPU, 6500);
+    ss_train_log_free(log);
+}
+
+static void test_nanotron(void)
+{
+    struct ss_train_log *log = read(
+        "iteration: 5 / 15 | consumed_tokens: 1.31M | elapsed_time_per_iteration_ms: 2.3K | tokens_per_sec: "
+        "113K | "
+        "tokens_per_sec_per_gpu: 14.1K | global_batch_size: 256 | lm_loss: 9.5 | model_tflops_per_gpu: 201 | "
+        "hardware_tflops_per_gpu: 250 | cuda_max_memory_reserved: 71.2G\n"
+        "iteration: 6 / 15 | consumed_tokens: 1.4M | time_per_iteration_ms: 2.3K | tokens_per_sec: "
+        "1.130000E+05 |\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_NANOTRON);
+    tells(log, SS_TOLD_SECONDS, 2.3);
+    tells(log, SS_TOLD_TOKENS, 113e3);
+    tells(log, SS_TOLD_TOKENS_GPU, 14.1e3);
+    tells(log, SS_TOLD_TFLOPS, 201);
+    tells(log, SS_TOLD_RESERVED, 71.2e9);
+    CU_ASSERT_EQUAL(log->count, SS_COUNT_FULL);
+    ss_train_log_free(log);
+}
+
+static void test_deepspeed(void)
+{
+    struct ss_train_log *log = read("[timer.py:260:stop] epoch=0/micro_step=40/global_step=10, "
+                                    "RunningAvgSamplesPerSec=25.02, CurrSamplesPerSec=25.5, "
+                                    "MemAllocated=4.32GB, MaxMemAllocated=38.5GB\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_DEEPSPEED);
+    tells(log, SS_TOLD_SAMPLES, 25.5);
+    tells(log, SS_TOLD_ALLOCATED, 38.5 * GIB);
+    ss_train_log_free(log);
+    log = read("steps: 10 loss: 6.2 iter time (s): 2.345 samples/sec: 13.646\n");
+    tells(log, SS_TOLD_SECONDS, 2.345);
+    tells(log, SS_TOLD_SAMPLES, 13.646);
+    ss_train_log_free(log);
+    log = read("FLOPS per GPU: 102.1 TFLOPS\niter latency: 812.5 ms\nsamples/second: 9.5\n");
+    tells(log, SS_TOLD_SECONDS, 0.8125);
+    tells(log, SS_TOLD_TFLOPS, 102.1);
+    CU_ASSERT_EQUAL(log->count, SS_COUNT_HARDWARE);
+    ss_train_log_free(log);
+    log = read("[Rank 0] time (ms) | fwd: 300.00 | bwd: 600.00 | bwd_inner: 590.00 | step: 100.00\n");
+    tells(log, SS_TOLD_SECONDS, 1.0);
+    ss_train_log_free(log);
+}
+
+static void test_neox(void)
+{
+    struct ss_train_log *log =
+        read(" samples/sec: 51.234 | iteration       10/      50 | elapsed time per iteration (ms): 9876.5 | "
+             "learning rate: 1.234E-04 | approx flops per GPU: 150.3TFLOPS | lm_loss: 7.1E+00 |\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_NEOX);
+    tells(log, SS_TOLD_SECONDS, 9.8765);
+    tells(log, SS_TOLD_TFLOPS, 150.3);
+    tells(log, SS_TOLD_SAMPLES, 51.234);
+    CU_ASSERT_EQUAL(log->count, SS_COUNT_HARDWARE);
+    ss_train_log_free(log);
+}
+
+static void test_trainer(void)
+{
+    struct ss_train_log *log =
+        read("Loading checkpoint shards: 100%|##| 4/4 [00:05<00:00,  1.30s/it]\n"
+             " 10%|#  | 10/100 [00:32<04:50,  3.50s/it]\r 11%|#  | 11/100 [00:35<04:46,  3.20s/it]\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_TRAINER);
+    CU_ASSERT_EQUAL(log->iterations, 2);
+    tells(log, SS_TOLD_SECONDS, 3.35);
+    ss_train_log_free(log);
+    log = read(" 10%|#  | 10/100 [00:02<00:20,  4.00it/s]\n");
+    tells(log, SS_TOLD_SECONDS, 0.25);
+    ss_train_log_free(log);
+    log = read("{'train_runtime': 123.4, 'train_samples_per_second': 12.8, 'train_steps_per_second': 0.2, "
+               "'train_loss': 1.5}\n");
+    tells(log, SS_TOLD_SECONDS, 5);
+    tells(log, SS_TOLD_SAMPLES, 12.8);
+    CU_ASSERT_EQUAL(log->whole_run, 1);
+    ss_train_log_free(log);
+    log = read("  train_samples_per_second =     12.800\n");
+    tells(log, SS_TOLD_SAMPLES, 12.8);
+    ss_train_log_free(log);
+}
+
+/* Others, of a line or two each. */
+static void test_others(void)
+{
+    struct ss_train_log *log = read(" iteration        5/     206 | elapsed time per iteration (ms): "
+                                    "100512.9 | memory(GiB): 21.5 | elapsed time: 10m 7s | "
+                                    "global batch size:    64 |\n");
+
+    tells(log, SS_TOLD_SECONDS, 100.5129);
+    tells(log, SS_TOLD_RESERVED, 21.5 * GIB);
+    ss_train_log_free(log);
+    log = read("{'loss': 1.2, 'memory(GiB)': 60.25, 'train_speed(iter/s)': 0.25}\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_SWIFT);
+    tells(log, SS_TOLD_SECONDS, 4);
+    ss_train_log_free(log);
+    log = read("Train throughput/batches_per_sec: 0.5\nTrain throughput/device/tokens_per_sec: 3750.5\nTrain "
+               "throughput/device/mfu: 0.4125\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_COMPOSER);
+    tells(log, SS_TOLD_SECONDS, 2);
+    tells(log, SS_TOLD_TOKENS_GPU, 3750.5);
+    tells(log, SS_TOLD_MFU, 0.4125);
+    ss_train_log_free(log);
+    log = read(
+        "tflops=188.8, step=0, loss=11.6, tgs (tokens/gpu/second)=4193.8, tgs/last_tgs_1=4193.8, lr=4e-07\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_INTERN);
+    tells(log, SS_TOLD_TOKENS_GPU, 4193.8);
+    tells(log, SS_TOLD_TFLOPS, 188.8);
+    ss_train_log_free(log);
+    log = read("iter 1631: loss 4.0863, time 561.94ms, mfu 32.10%\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_NANOGPT);
+    tells(log, SS_TOLD_SECONDS, 0.56194);
+    tells(log, SS_TOLD_MFU, 0.321);
+    ss_train_log_free(log);
+}
+
+static void test_nothing(void)
+{
+    static const char *const texts[] = {"", "tps_x: 5\n", "mfu: none\n", "memory: 3GiB\n",
+                                        "elapsed time per iteration (ms): 0\n"};
+    struct ss_train_log *log;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL(ss_train_log_parse(texts[i], strlen(texts[i]), "t.log", &log, &err), SS_ERR_INPUT);
+        CU_ASSERT_STRING_EQUAL(err.file, "t.log");
+    }
+}
+
+SUITE(train_log)
+{
+    static CU_TestInfo tests[] = {
+        {"Megatron-LM", test_megatron},  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
+        {"torchtitan", test_torchtitan}, {"nanotron", test_nanotron},
+        {"DeepSpeed", test_deepspeed},   {"GPT-NeoX", test_neox},
+        {"Trainer", test_trainer},       {"others", test_others},
+        {"no figure", test_nothing},     CU_TEST_INFO_NULL};
+
+    return suite_run("train log", NULL, NULL, tests);
+}
