@@ -224,18 +224,18 @@ class Launch(unittest.TestCase):
         _, said = self.gpus(job + "\n")
         self.assertNotIn("said", said)
         self.assertNotIn("status", said)
-        said = self.refused("--launch", self.script("N=$(( /c / 8 ))\n" + job + " --train-iters $N\n"))
-        self.assertIn("job.sh:2: error: --train-iters needs a value: job.sh: the shell said: job.sh: line 1: /c / 8 : syntax error", said)
+        said = self.refused("--launch", self.script("N=$(( /c / 8 ))\n" + job + " --num-experts $N\n"))
+        self.assertIn("job.sh:2: error: --num-experts needs a value: job.sh: the shell said: job.sh: line 1: /c / 8 : syntax error", said)
         said = self.refused("--launch", self.script("module load x\n" + job + " --no-such-flag\n"))
         self.assertNotIn("did nothing", said)
 
     def test_arguments_that_are_missing(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
-        path = self.script("f() {\n  echo $3\n}\nawk '{print $4}' /dev/null\nTP=$1 # $5\n" + job + " --tensor-model-parallel-size $TP --train-iters ${2}\n")
+        path = self.script("f() {\n  echo $3\n}\nawk '{print $4}' /dev/null\nTP=$1 # $5\n" + job + " --tensor-model-parallel-size $TP --context-parallel-size ${2}\n")
         said = self.refused("--launch", path)
         self.assertIn("not set, hence empty: $1, $2 (--env NAME=VALUE; arguments behind --launch FILE)", said)
         self.assertIn("hence empty: $2 (", self.refused("--launch", path, "2"))
-        self.assertNotIn("hence empty", " ".join(self.result("--launch", path, "2", "100")["warnings"]))
+        self.assertNotIn("hence empty", " ".join(self.result("--launch", path, "2", "1")["warnings"]))
         path = self.script("while [ $# -gt 0 ]; do echo $1; shift; done\necho ${2:-x}\n" + job + "\n")
         self.assertNotIn("hence empty", " ".join(self.result("--launch", path)["warnings"]))
 

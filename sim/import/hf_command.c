@@ -13,9 +13,10 @@ static void add_machine(struct ss_hf *x, const struct ss_command *c)
 {
     struct ss_reading *r = &x->r;
 
-    if (r->rc || !c || !x->kind->alone || c->nodes || r->nodes || c->script != c->first)
+    if (r->rc || !c || !x->kind->alone || c->nodes > 1 || (r->nodes && !c->nodes) || c->script != c->first)
         return;
-    ss_reading_flag(r, NULL, "--nodes", "1");
+    if (!c->nodes)
+        ss_reading_flag(r, NULL, "--nodes", "1");
     ss_reading_assume(
         r, "the command runs on one node, the machine that it is typed on; --nodes says another number");
 }

@@ -45,6 +45,35 @@ bool ss_hydra_is_override(const char *word)
     return true;
 }
 
+/* The value of a flag at word i; *used: words of both. NULL: it is another word. */
+static const char *value_at(const struct ss_words *words, size_t i, const char *flag, size_t *used)
+{
+    const char *text = words->w[i].text;
+    size_t n = strlen(flag);
+
+    if (strncmp(text, flag, n) != 0 || (text[n] && text[n] != '='))
+        return NULL;
+    *used = text[n] ? 1 : 2;
+    return text[n] ? text + n + 1 : i + 1 < words->n ? words->w[i + 1].text : "";
+}
+
+const char *ss_hydra_flag(const struct ss_words *words, size_t i, bool name, size_t *used)
+{
+    const char *value = value_at(words, i, name ? "--config-name" : "--config-path", used);
+
+    return value ? value : value_at(words, i, name ? "-cn" : "-cp", used);
+}
+
+bool ss_hydra_is_command(const struct ss_words *words)
+{
+    size_t used;
+
+    for (size_t i = 0; i < words->n; i++)
+        if (ss_hydra_flag(words, i, true, &used))
+            return true;
+    return false;
+}
+
 static int fail(const char *word, const char *file, int line, struct ss_error *err, const char *why)
 {
     return ss_fail(err, file ? SS_ERR_INPUT : SS_ERR_USAGE, file, line, "%.200s: %s", word, why);

@@ -21,35 +21,6 @@ struct command {
     struct ss_tree *tree;
 };
 
-/* The value of a flag at word i; *used: words of both. NULL: it is another word. */
-static const char *value_at(const struct ss_words *words, size_t i, const char *flag, size_t *used)
-{
-    const char *text = words->w[i].text;
-    size_t n = strlen(flag);
-
-    if (strncmp(text, flag, n) != 0 || (text[n] && text[n] != '='))
-        return NULL;
-    *used = text[n] ? 1 : 2;
-    return text[n] ? text + n + 1 : i + 1 < words->n ? words->w[i + 1].text : "";
-}
-
-static const char *flag_at(const struct ss_words *words, size_t i, bool name, size_t *used)
-{
-    const char *value = value_at(words, i, name ? "--config-name" : "--config-path", used);
-
-    return value ? value : value_at(words, i, name ? "-cn" : "-cp", used);
-}
-
-bool ss_hydra_is_command(const struct ss_words *words)
-{
-    size_t used;
-
-    for (size_t i = 0; i < words->n; i++)
-        if (flag_at(words, i, true, &used))
-            return true;
-    return false;
-}
-
 static bool try_path(struct command *c, const char *folder, size_t len, const char *below)
 {
     const char *end = strlen(c->name) > 5 && !strcmp(c->name + strlen(c->name) - 5, ".yaml") ? "" : ".yaml";
@@ -168,7 +139,8 @@ static int take_words(struct ss_tree *tree, struct ss_words *words, bool loose, 
         bool mine = ss_hydra_is_override(w->text);
         if (mine && !rc)
             rc = ss_hydra_override(tree, w->text, words->file, w->line, loose, err);
-        if (!mine && used == 0 && !flag_at(words, i, true, &used) && !flag_at(words, i, false, &used)) {
+        if (!mine && used == 0 && !ss_hydra_flag(words, i, true, &used) &&
+            !ss_hydra_flag(words, i, false, &used)) {
             words->w[kept++] = *w;
             continue;
         }
@@ -186,10 +158,11 @@ int ss_hydra_take(struct ss_request *r, struct ss_words *words, struct ss_error 
     size_t used;
 
     for (size_t i = 0; i < words->n; i++) {
-        const char *text = flag_at(words, i, true, &used);
+        const char *text = ss_hydra_flag(words, i, true, &used);
         if (text && ss_copy(name, sizeof name, text))
             c.line = words->w[i].line;
-        else if ((text = flag_at(words, i, false, &used)) != NULL && ss_copy(folder, sizeof folder, text))
+        else if ((text = ss_hydra_flag(words, i, false, &used)) != NULL &&
+                 ss_copy(folder, sizeof folder, text))
             c.folder = folder;
     }
     c.name = name;

@@ -22,6 +22,8 @@ enum {
 };
 
 #define SLURM "srun sbatch salloc"
+/* Programs that start a process for each GPU of the node themselves. */
+#define ITSELF "llamafactory-cli deepy.py"
 #define MPI "mpirun mpiexec mpiexec.hydra orterun prun"
 
 static const struct {
@@ -30,7 +32,7 @@ static const struct {
 } launchers[] = {
     {"sbatch salloc bsub", SS_LAYER_BATCH},
     {MPI " srun aprun jsrun flux horovodrun", SS_LAYER_STEP},
-    {"torchrun deepspeed accelerate colossalai llamafactory-cli deepy.py", SS_LAYER_NODE},
+    {"torchrun deepspeed accelerate colossalai " ITSELF, SS_LAYER_NODE},
 };
 
 /* Programs that run others and count nothing. */
@@ -153,7 +155,7 @@ static bool is_program(struct chain *x, size_t i)
             said->line = w->line;
             if (x->layer == SS_LAYER_STEP)
                 x->out->mpi = is_one_of(name, strlen(name), MPI " horovodrun");
-            x->out->itself |= is_one_of(name, strlen(name), "llamafactory-cli deepy.py");
+            x->out->itself |= is_one_of(name, strlen(name), ITSELF);
             ss_copy(x->name, sizeof x->name, name);
             return true;
         }
@@ -349,8 +351,7 @@ int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, 
     const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
     int rc = SS_OK;
 
-    *out =
-        (struct ss_launchers){.itself = ss_has_word("llamafactory-cli deepy.py", slash ? slash + 1 : script)};
+    *out = (struct ss_launchers){.itself = ss_has_word(ITSELF, slash ? slash + 1 : script)};
     for (size_t i = c->first; i < c->script && !rc; i++)
         rc = read_word(&x, &i);
     if (!rc && out->itself)

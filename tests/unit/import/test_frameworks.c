@@ -63,8 +63,8 @@ static void test_factory_v1(void)
          "--attention-backend auto " OWN " " ZERO3("6553600", "1000000000") " --bf16",
          "what is published under its name"},
         {"llamafactory-v1/run.txt",
-         "--ask-nodes --stack deepspeed-2026 --seq 2048 --mbs 4 --attention-backend auto " OWN
-         " --nodes 1 " ZERO3("6553600", "1000000000") " --bf16 " QWEN4 "--recompute none",
+         "--nodes 1 --ask-nodes --stack deepspeed-2026 --seq 2048 --mbs 4 --attention-backend auto " OWN
+         " " ZERO3("6553600", "1000000000") " --bf16 " QWEN4 "--recompute none",
          "on one node, the machine that it is typed on"},
     };
 

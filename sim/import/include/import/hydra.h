@@ -18,10 +18,13 @@ int ss_hydra_override(struct ss_tree *tree, const char *word, const char *file, 
  * text stays. SS_ERR_NOMEM. */
 int ss_hydra_resolve(struct ss_tree *tree, struct ss_error *err);
 
-/* ---- hydra_command.c ---- */
-
 /* Whether words, without a program, are of a command that Hydra reads: one is --config-name. */
 bool ss_hydra_is_command(const struct ss_words *words);
+/* The value of --config-name (`name`) or --config-path at word i; *used: words of both. NULL: another word stands there. */
+const char *ss_hydra_flag(const struct ss_words *words, size_t i, bool name, size_t *used);
+
+/* ---- hydra_command.c ---- */
+
 /* Reads the configuration that they name, with their overrides, into *r; the words themselves become those of the job that stand in
  * their place. The file is at --config-path, else beside the file of the words, else one of workloads/nemo of the data, a part of
  * what NeMo ships: a note says which. Errors: SS_ERR_INPUT (SS_ERR_USAGE on the command line) where there is none, those of
