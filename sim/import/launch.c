@@ -307,7 +307,7 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
 
     ss_launch_errors(&x->calls, list, sizeof list);
     tell_reason(x, out, "the shell said: ", list, "");
-    ss_launch_unset(x->text, &x->environment, list, sizeof list);
+    ss_launch_unset(x->text, &x->environment, &x->calls, list, sizeof list);
     for (int i = (int)x->l->nwords + 1; i <= arguments; i++)
         ss_append(list, sizeof list, "%s$%d", list[0] ? ", " : "", i);
     tell_reason(x, out, "not set, hence empty: ", list,
@@ -322,6 +322,9 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
         ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
     for (unsigned long i = 0; i < x->made.hidden.n; i++)
         ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
+    if (x->made.own.n)
+        ss_note(x->notes, "%s: run in its own folder: the working folder has no %s", x->name,
+                x->made.own.text[0]);
     if (x->calls.status > 0)
         ss_note(x->notes, "%s ended with status %d", x->name, x->calls.status);
 }
@@ -395,6 +398,7 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     ss_words_free(&x.environment);
     ss_notes_free(&x.made.files);
     ss_notes_free(&x.made.hidden);
+    ss_notes_free(&x.made.own);
     ss_calls_free(&x.calls);
     free(text);
     return rc;

@@ -23,7 +23,7 @@ static const char set_up[] =
 struct missing {
     const struct ss_calls *calls;
     struct ss_view *view;
-    struct ss_notes *told;
+    struct ss_launch_made *made;
     int again; /* 1: something is wanted that was not */
     struct ss_error *err;
 };
@@ -116,7 +116,7 @@ static int examine(struct missing *m, const char *path, int sourced, const char 
     const char *name = strrchr(real, '/') + 1;
     name += *name == '.';
     if (ss_has_word(set_up, name) || strstr(name, "bash_") == name || (!sourced && is_own(m->view, real)))
-        return ss_notes_add(m->told, "%s", real) ? ss_nomem(m->err) : SS_OK;
+        return ss_notes_add(&m->made->hidden, "%s", real) ? ss_nomem(m->err) : SS_OK;
     return refuse(m, real, file, line);
 }
 
@@ -133,8 +133,10 @@ static int try_own_folder(struct missing *m, const char *name)
         !S_ISREG(st.st_mode))
         return 0;
     char *folder = strndup(script, n ? (size_t)n : 1);
-    if (!folder)
+    if (!folder || ss_notes_add(&m->made->own, "%s", name)) {
+        free(folder);
         return 0;
+    }
     free(m->view->work);
     m->view->work = folder;
     return m->again = 1;
@@ -192,10 +194,10 @@ static int examine_output(struct missing *m)
     return rc;
 }
 
-int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct ss_notes *told,
+int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct ss_launch_made *made,
                       struct ss_error *err)
 {
-    struct missing m = {.calls = calls, .view = view, .told = told, .err = err};
+    struct missing m = {.calls = calls, .view = view, .made = made, .err = err};
     int rc = SS_OK;
 
     for (size_t i = 0; i < calls->n && !rc; i++) {

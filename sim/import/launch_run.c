@@ -111,7 +111,7 @@ static int turn(struct ss_sandbox *box, struct ss_view *view, struct ss_calls *c
 
     if (rc || calls->status < 0)
         return rc;
-    rc = ss_launch_missing(calls, view, &made->hidden, err);
+    rc = ss_launch_missing(calls, view, made, err);
     if (rc)
         return rc;
     if (find_programs(calls, programs))

@@ -177,10 +177,11 @@ static const char start_text[] =
     /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded. The arguments of "source" mean
      * what they mean to it, hence in the trap itself; in a function it would have other arguments, and what is declared would be lost. */
     "shopt -s extdebug\n"
-    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; case $BASH_COMMAND in \"source \"*\"<\"*|\". \"*\"<\"*) :;; "
+    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; case $BASH_COMMAND in \"source "
+    "\"*\"<\"*|\". \"*\"<\"*) :;; "
     "\"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* }\";; *\">\"*) stepsim_folder "
     "\"$BASH_COMMAND\";; *) :;; esac' "
-    "DEBUG; set -T\n"; /* last: it calls them */
+    "DEBUG; trap 'stepsim_call set $(compgen -v)' EXIT; set -T\n"; /* last: it calls them */
 
 static const struct {
     const char *names, *text;
