@@ -172,16 +172,16 @@ static const char start_text[] =
     "&& return 0\n"
     "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" \"${BASH_SOURCE[1]-}\" "
     "\"${BASH_LINENO[0]-}\"\n"
-    "echo \"${BASH_SOURCE[1]##*/}: line ${BASH_LINENO[0]-}: $1: No such file or directory\" >&2; return 1; "
-    "}\n"
-    /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded. The arguments of "source" mean
-     * what they mean to it, hence in the trap itself; in a function it would have other arguments, and what is declared would be lost. */
-    "shopt -s extdebug\n"
-    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; case $BASH_COMMAND in \"source "
-    "\"*\"<\"*|\". \"*\"<\"*) :;; "
-    "\"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* }\";; *\">\"*) stepsim_folder "
-    "\"$BASH_COMMAND\";; *) :;; esac' "
-    "DEBUG; trap 'stepsim_call set $(compgen -v)' EXIT; set -T\n"; /* last: it calls them */
+    "return 1; }\n"
+    /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
+     * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
+     * other arguments, and what is declared would be lost. */
+    "trap 'stepsim_call set $(compgen -v)' EXIT; set -T\n"
+    "trap 'builtin set +eu +o pipefail; shopt -s extdebug; stepsim_outer \"$BASH_COMMAND\"; case "
+    "$BASH_COMMAND in "
+    "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
+    "}\";; "
+    "*\">\"*) stepsim_folder \"$BASH_COMMAND\";; *) :;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 static const struct {
     const char *names, *text;
