@@ -500,6 +500,14 @@ class Folders(unittest.TestCase):
             self.assertNotEqual(r.returncode, 0)
             self.assertIn(said, r.stderr)
 
+    def test_a_file_that_is_nowhere_stops_nothing(self):
+        text = ("source nowhere || exit 4\nf() { source nowhere || exit 5; }\nf a\n[ \"$(. nowhere && echo ok)\" = ok ] || exit 6\n(exit 3); [ $? = 3 ] || exit 7\n"
+                "g() { return 3; }; g; [ $? = 3 ] || exit 8\n. ../common.sh a b\n[ $# = 0 ] || exit 9\n")
+        got = self.job_of(self.write("root/sub/job.sh", text + self.JOB))
+        self.assertIn("--tensor-model-parallel-size 4 ", got)
+        self.assertIn("job.sh: these programs did nothing: nowhere\n", got)
+        self.assertNotIn("said", got)
+
     def test_a_configuration_that_the_script_writes_beside_itself(self):
         text = """cat > $C <<EOT
 { "train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 1}, "bf16": {"enabled": true} }

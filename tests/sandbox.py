@@ -294,13 +294,13 @@ class Sandbox(Machine):
 
     def test_what_lies_around(self):
         """The Git repository is seen, its hidden folders and what is beside it are not; nothing of either changes."""
-        for name in ("../outside/planted/common.sh", "other/.ssh/id", "sub/.ssh/id", "sub/.netrc", ".aws/credentials", "other/.git/config", "other/.hidden/x", "lib/common.sh"):
+        for name in ("../outside/planted/common.sh", "other/.ssh/id", "sub/.ssh/id", "sub/.netrc", ".aws/credentials", "other/.git/config", "lib/common.sh"):
             self.write(name, "GIVEN=1\n")
         os.symlink("../outside/planted", os.path.join(self.folder, "way"))
         os.mkdir(os.path.join(self.folder, "work"))
         os.chmod(os.path.join(self.folder, "work"), 0o777)
         work = os.path.join(self.folder, "work")
-        hidden = [".git", "other/.ssh", "sub/.ssh", "sub/.netrc", ".aws", "other/.git", "other/.hidden", "way/common.sh", "../outside", "../outside/planted/common.sh"]
+        hidden = [".git", "other/.ssh", "sub/.ssh", "sub/.netrc", ".aws", "other/.git", "way/common.sh", "../outside", "../outside/planted/common.sh"]
         self.launched(*(f"for f in {self.folder}/{name} ../{name}; do [ -e $f ] && exit 5; done" for name in hidden), f"[ -e {self.outside} ] && exit 7",
                       f"[ $PWD = {work} ] || exit 6", "source ../lib/common.sh", "[ \"$GIVEN\" = 1 ] || exit 5", "echo TP=1 > ../lib/common.sh || exit 5", "rm -r ../other ../way",
                       "mkdir ../.git ../made && echo x > ../.git/config && touch ../made/x ../../made", f"mkdir -p {self.outside}/planted && echo x > {self.outside}/planted/x", "true", cwd=work)
