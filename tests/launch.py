@@ -500,6 +500,19 @@ class Folders(unittest.TestCase):
             self.assertNotEqual(r.returncode, 0)
             self.assertIn(said, r.stderr)
 
+    def test_folders_without_git(self):
+        """Two levels above the script belong to it, and nothing further."""
+        os.rmdir(os.path.join(self.root, ".git"))
+        os.makedirs(os.path.join(self.sub, "a/b"))
+        for folder, up, parallel in (("root/sub", "..", 4), ("root/sub", "../../away", 2), ("root/sub/a", "../..", 4), ("root/sub/a/b", "../../..", 0)):
+            with self.subTest(folder=folder, up=up):
+                path = self.write(folder + "/job.sh", f"source {up}/common.sh\n" + self.JOB)
+                if parallel:
+                    self.assertIn(f"--tensor-model-parallel-size {parallel} ", self.job_of(path, cwd=os.path.dirname(path)))
+                else:
+                    said = run("--platform", "h100", "--launch", path, cwd=os.path.dirname(path)).stderr
+                    self.assertIn(f"job.sh:1: error: the script reads {self.root}/common.sh, which this machine has and the script does not see", said)
+
     def test_a_file_that_is_nowhere_stops_nothing(self):
         text = ("source nowhere || exit 4\nf() { source nowhere || exit 5; }\nf a\n[ \"$(. nowhere && echo ok)\" = ok ] || exit 6\n(exit 3); [ $? = 3 ] || exit 7\n"
                 "g() { return 3; }; g; [ $? = 3 ] || exit 8\n. ../common.sh a b\n[ $# = 0 ] || exit 9\n")
