@@ -127,17 +127,21 @@ static int has_words(const char *flag, const char *name)
     return 1;
 }
 
-/* The shortest flag with all words of `name` that has a meaning here; NULL where there is none, or too few letters to tell. */
+/* The shortest flag with all words of `name` that has a meaning here, else the longest of several words that `name` has all of; NULL where
+ * there is none, or too few letters to tell. */
 static const char *modelled_with_words(const char *name)
 {
-    const char *best = NULL;
+    const char *best = NULL, *part = NULL;
 
     if (strlen(name) < 7 || strncmp(name, "--", 2))
         return NULL;
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name; s++)
         if ((!best || strlen(s->name) < strlen(best)) && has_words(s->name, name))
             best = s->name;
-    return best;
+    for (const struct ss_flag_setter *s = ss_flag_setters; s->name && !best; s++)
+        if ((!part || strlen(s->name) > strlen(part)) && strchr(s->name + 2, '-') && has_words(name, s->name))
+            part = s->name;
+    return best ? best : part;
 }
 
 /* Whether a name that is a third of its letters off may be what was meant: there are so many that one is for any word. */
