@@ -477,6 +477,10 @@ class Folders(unittest.TestCase):
             got = self.job_of(parent, cwd=cwd)
             self.assertIn("--tensor-model-parallel-size 4 ", got)
             self.assertIn("job.sh: run in its own folder: the working folder has no ../common.sh", got)
+        beside = self.write("root/job.sh", ". `pwd`/common.sh\n" + self.JOB)  # as one who is in the script's folder writes
+        self.assertIn("own folder: the working folder has no common.sh", self.job_of(beside, cwd=self.sub))
+        beside = self.write("root/job.sh", "export $(xargs < `pwd`/.env)\n" + self.JOB)
+        self.assertIn("--tensor-model-parallel-size 4 ", self.job_of(beside, cwd=self.sub))
         for cwd, parallel in ((self.root, 4), (self.away, 2)):  # each has its own
             self.assertIn(f"--tensor-model-parallel-size {parallel} ", self.job_of(self.write("root/sub/job.sh", ". ./common.sh\n" + self.JOB), cwd=cwd))
 

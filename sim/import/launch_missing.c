@@ -120,14 +120,17 @@ static int examine(struct missing *m, const char *path, int sourced, const char 
     return refuse(m, real, file, line);
 }
 
-/* A relative name that the script's own folder has where the working folder has not: the script is run there, as its users do. */
+/* A name in the working folder ("./x", "`pwd`/x") that the script's own folder has where the working folder has not: the script is run there, as its users do. */
 static int try_own_folder(struct missing *m, const char *name)
 {
     char path[PATH_MAX];
     const char *script = m->view->script;
     int n = (int)(strrchr(script, '/') - script);
+    size_t above = m->calls->above ? strlen(m->calls->above) : 0, work = strlen(m->view->work);
     struct stat st;
 
+    name += above && !strncmp(name, m->calls->above, above) ? above : 0;
+    name += !strncmp(name, m->view->work, work) && name[work] == '/' ? work + 1 : 0;
     if (name[0] == '/' || (!strncmp(m->view->work, script, (size_t)n) && !m->view->work[n]) ||
         snprintf(path, sizeof path, "%.*s/%s", n, script, name) >= (int)sizeof path || stat(path, &st) ||
         !S_ISREG(st.st_mode))
@@ -149,12 +152,12 @@ static int examine_name(struct missing *m, const char *name)
     int rc = SS_OK;
 
     if (name[0] == '/')
-        return examine(m, name, 0, m->view->script, 0);
-    if (snprintf(path, sizeof path, "%s/%s", m->view->work, name) < (int)sizeof path)
+        rc = examine(m, name, 0, m->view->script, 0);
+    else if (snprintf(path, sizeof path, "%s/%s", m->view->work, name) < (int)sizeof path)
         rc = examine(m, path, 0, m->view->script, 0);
     if (!rc && !m->again && try_own_folder(m, name))
         return SS_OK;
-    for (size_t i = 0; i < m->calls->n && !rc; i++) {
+    for (size_t i = 0; i < m->calls->n && !rc && name[0] != '/'; i++) {
         const struct ss_call *c = &m->calls->call[i];
         if (c->kind == SS_CALL_FOLDER && c->n > 0 &&
             snprintf(path, sizeof path, "%s/%s", c->word[0], name) < (int)sizeof path)
