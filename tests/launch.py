@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, FOLDER = sys.argv[1:3]
+PROGRAM, FOLDER = os.path.abspath(sys.argv[1]), sys.argv[2]
 HERE = ["--platform", "h100", "--engine", "native", "--json"]
 FLAGS = ["--num-layers", "32", "--hidden-size", "4096", "--num-attention-heads", "32", "--seq-length", "2048",
          "--max-position-embeddings", "2048", "--micro-batch-size", "1", "--global-batch-size", "128", "--bf16", "--vocab-size", "50257"]
@@ -184,7 +184,7 @@ class Launch(unittest.TestCase):
         path = self.script("P=pretrain_gpt.py\nif [ ! -f \"$P\" ]; then echo no $P; exit 1; fi\n[[ -d /data/tokens ]] || exit 2\n" + LAUNCH)
         got = self.result("--launch", path)
         self.same_as(got, *LAYOUT)
-        for made in ("/launch/pretrain_gpt.py", "/data/tokens/"):
+        for made in (os.path.join(os.getcwd(), "pretrain_gpt.py"), "/data/tokens/"):
             self.assertTrue(any("made empty: " + made in n for n in got["warnings"]), got["warnings"])
         path = self.script("[ -f done ] && exit 0\n" + LAUNCH)  # which does start a job: nothing is made
         self.assertFalse(any("made empty" in n for n in self.result("--launch", path)["warnings"]))
@@ -403,6 +403,142 @@ class NoNamespaces(unittest.TestCase):
             self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
             r = subprocess.run([PROGRAM, "doctor"], capture_output=True, text=True, preexec_fn=without_namespaces)
             self.assertIn("no namespaces for this user (Operation not permitted): --launch needs --trust", r.stdout)
+
+
+@unittest.skipUnless(kept_apart(), "the kernel gives no namespaces")
+class Folders(unittest.TestCase):
+    """Scripts that read and call one another across the folders of a repository, and what lies outside of it."""
+    JOB = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS) + " --tensor-model-parallel-size ${TP:-1} $EXTRA\n"
+
+    def setUp(self):
+        self.top = os.path.realpath(tempfile.mkdtemp())
+        self.root, self.sub, self.away = (os.path.join(self.top, name) for name in ("root", "root/sub", "away"))
+        os.chmod(self.top, 0o755)
+        for folder in (".git", "sub", "other/deep"):
+            os.makedirs(os.path.join(self.root, folder))
+        os.mkdir(self.away)
+        for name, text in (("root/common.sh", "TP=4\nEXTRA=--sequence-parallel\n"), ("root/.env", "TP=4 EXTRA=--sequence-parallel\n"),
+                           ("root/top.sh", "source common.sh\n" + self.JOB), ("root/other/run.sh", ". $(dirname $0)/../common.sh\n" + self.JOB),
+                           ("root/other/deep/chain.sh", 'source "$(dirname "${BASH_SOURCE[0]}")/../../common.sh"\n'),
+                           ("root/sub/start.sh", self.JOB), ("away/common.sh", "TP=2\n"), ("away/.env", "TP=2\n")):
+            self.write(name, text)
+        os.chmod(os.path.join(self.root, "other/run.sh"), 0o755)
+
+    def tearDown(self):
+        shutil.rmtree(self.top)
+
+    def write(self, name, text):
+        path = os.path.join(self.top, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def job_of(self, *words, cwd=None):
+        """The job as flags, with its notes."""
+        r = subprocess.run([PROGRAM, "import", "--launch", *words], capture_output=True, text=True, cwd=cwd or self.sub)
+        self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
+        return r.stdout
+
+    def test_scripts_that_read_one_another(self):
+        here, root = "$(dirname $0)", self.root
+        for text in ("source ../common.sh", ". ../common.sh", f"source {here}/../common.sh", "source ${BASH_SOURCE%/*}/../common.sh",
+                     'source "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../common.sh"', f"source {root}/common.sh", "eval $(cat ../.env)",
+                     "export $(xargs < ../.env)", "export $(cat ../.env | xargs)", "cd ..\nsource common.sh", f"cd {here}/.. && . ./common.sh",
+                     "pushd ..\nsource common.sh\npopd", "source ../other/deep/chain.sh", "source <(cat ../common.sh)", f"R=$(realpath {here}/..)\n. $R/common.sh",
+                     "[ -f ../common.sh ] && source ../common.sh", "for f in ../*.sh; do case $f in *common*) source $f;; esac; done",
+                     "TP=$(sed -n s/^TP=//p ../common.sh) EXTRA=--sequence-parallel"):
+            with self.subTest(text=text):
+                got = self.job_of(self.write("root/sub/job.sh", text + "\n" + self.JOB))
+                self.assertIn("--tensor-model-parallel-size 4 ", got)
+                self.assertIn("--sequence-parallel ", got)
+                self.assertNotIn("job.sh: ", got)
+
+    def test_scripts_that_call_one_another(self):
+        for text in ("bash ../other/run.sh", "../other/run.sh", "exec ../other/run.sh", "bash $(dirname $0)/../other/run.sh", "cd ../other && bash run.sh",
+                     "cd .. && bash ./top.sh", "(cd ..; bash top.sh)", "source ../common.sh\nexport TP EXTRA\nbash start.sh", "srun -N 1 bash ../other/run.sh",
+                     f"bash {self.root}/other/run.sh", ". ../common.sh\n. ./start.sh"):
+            with self.subTest(text=text):
+                self.assertIn("--tensor-model-parallel-size 4 ", self.job_of(self.write("root/sub/job.sh", text + "\n")))
+
+    def test_the_working_folder_is_the_users(self):
+        """From the root, from elsewhere, and by the script's own folder where only that has the file."""
+        from_root = self.write("root/sub/from-root.sh", "bash ./top.sh\n")
+        for words, cwd in (([from_root], self.root), (["sub/from-root.sh"], self.root)):
+            got = self.job_of(*words, cwd=cwd)
+            self.assertIn("--tensor-model-parallel-size 4 ", got)
+            self.assertNotIn("own folder", got)
+        by_name = self.write("root/sub/job.sh", "source $(dirname $0)/../common.sh\n" + self.JOB)
+        for cwd in (self.root, self.away, self.top, "/"):
+            got = self.job_of(by_name, cwd=cwd)
+            self.assertIn("--tensor-model-parallel-size 4 ", got)
+            self.assertNotIn("own folder", got)
+        parent = self.write("root/sub/job.sh", "source ../common.sh\n" + self.JOB)
+        for cwd in (self.root, self.top, "/"):
+            got = self.job_of(parent, cwd=cwd)
+            self.assertIn("--tensor-model-parallel-size 4 ", got)
+            self.assertIn("job.sh: run in its own folder: the working folder has no ../common.sh", got)
+        beside = self.write("root/job.sh", ". `pwd`/common.sh\n" + self.JOB)  # as one who is in the script's folder writes
+        self.assertIn("own folder: the working folder has no common.sh", self.job_of(beside, cwd=self.sub))
+        beside = self.write("root/job.sh", "export $(xargs < `pwd`/.env)\n" + self.JOB)
+        self.assertIn("--tensor-model-parallel-size 4 ", self.job_of(beside, cwd=self.sub))
+        for cwd, parallel in ((self.root, 4), (self.away, 2)):  # each has its own
+            self.assertIn(f"--tensor-model-parallel-size {parallel} ", self.job_of(self.write("root/sub/job.sh", ". ./common.sh\n" + self.JOB), cwd=cwd))
+
+    def test_what_is_not_let_in(self):
+        far = self.write("away/common.sh", "TP=4\nEXTRA=--sequence-parallel\n")
+        for text, line in ((f"\nsource {far}\n", 2), (f". {far}\n", 1), ("source ../../away/common.sh\n", 1), (f"eval $(cat {far})\n", 0), (f"export $(xargs < {far})\n", 0)):
+            with self.subTest(text=text):
+                path = self.write("root/sub/job.sh", text + self.JOB)
+                r = run("--platform", "h100", "--launch", path, cwd=self.sub)
+                self.assertEqual((r.returncode, r.stdout), (3, ""), r.stderr)
+                where = f"job.sh:{line}: " if line else "job.sh: "
+                self.assertIn(where + f"error: the script reads {far}, which this machine has and the script does not see: give --let-in {self.away};", r.stderr)
+                for let_in in (self.away, far, "../../away"):
+                    got = self.job_of(path, "--let-in", let_in)
+                    self.assertIn("--tensor-model-parallel-size 4 ", got)
+        path = self.write("root/sub/job.sh", f"source {self.top}/nowhere.sh\n" + self.JOB)
+        self.assertIn("these programs did nothing: " + self.top, self.job_of(path))
+        for words, said in ((["--let-in", "/no/such"], "--let-in /no/such: No such file or directory"), (["--let-in", "/"], "a file or folder below / is asked"),
+                            (["--let-in", ""], "a file or folder is asked")):
+            r = run("--platform", "h100", "--launch", path, *words)
+            self.assertNotEqual(r.returncode, 0)
+            self.assertIn(said, r.stderr)
+
+    def test_folders_without_git(self):
+        """Two levels above the script belong to it, and nothing further."""
+        os.rmdir(os.path.join(self.root, ".git"))
+        os.makedirs(os.path.join(self.sub, "a/b"))
+        for folder, up, parallel in (("root/sub", "..", 4), ("root/sub", "../../away", 2), ("root/sub/a", "../..", 4), ("root/sub/a/b", "../../..", 0)):
+            with self.subTest(folder=folder, up=up):
+                path = self.write(folder + "/job.sh", f"source {up}/common.sh\n" + self.JOB)
+                if parallel:
+                    self.assertIn(f"--tensor-model-parallel-size {parallel} ", self.job_of(path, cwd=os.path.dirname(path)))
+                else:
+                    said = run("--platform", "h100", "--launch", path, cwd=os.path.dirname(path)).stderr
+                    self.assertIn(f"job.sh:1: error: the script reads {self.root}/common.sh, which this machine has and the script does not see", said)
+
+    def test_a_file_that_is_nowhere_stops_nothing(self):
+        text = ("source nowhere || exit 4\nf() { source nowhere || exit 5; }\nf a\n[ \"$(. nowhere && echo ok)\" = ok ] || exit 6\n(exit 3); [ $? = 3 ] || exit 7\n"
+                "g() { return 3; }; g; [ $? = 3 ] || exit 8\n. ../common.sh a b\n[ $# = 0 ] || exit 9\n")
+        got = self.job_of(self.write("root/sub/job.sh", text + self.JOB))
+        self.assertIn("--tensor-model-parallel-size 4 ", got)
+        self.assertIn("job.sh: these programs did nothing: nowhere\n", got)
+        self.assertNotIn("said", got)
+
+    def test_a_configuration_that_the_script_writes_beside_itself(self):
+        text = """cat > $C <<EOT
+{ "train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 1}, "bf16": {"enabled": true} }
+EOT
+deepspeed --num_gpus 8 pretrain_gpt.py --deepspeed --deepspeed_config $C --tensor-model-parallel-size 2 --num-layers 24 --hidden-size 2048 \\
+  --num-attention-heads 16 --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 2 --global-batch-size 64 --bf16 --vocab-size 50257 \\
+  --zero-stage 1 --no-pipeline-parallel
+"""
+        for name in ("$(cd $(dirname $0) && pwd)/ds.json", "$(dirname $0)/ds.json", "$(realpath $(dirname $0))/ds.json", "$(readlink -f $0).json", "ds.json", "./ds.json",
+                     "../ds.json", "$PWD/ds.json", "/tmp/ds.json", "$(dirname $0)/../other/ds_config", "$(mktemp)"):
+            for cwd in (self.sub, self.away):
+                with self.subTest(name=name, cwd=cwd):
+                    self.assertIn("--tensor-model-parallel-size 2 ", self.job_of(self.write("root/sub/job.sh", f"C={name}\n" + text), cwd=cwd))
+        self.assertEqual(sorted(os.listdir(self.sub)), ["job.sh", "start.sh"])
 
 
 if __name__ == "__main__":

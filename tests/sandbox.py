@@ -66,7 +66,7 @@ class Machine:
             self.skipTest("no namespaces")
         self.top = tempfile.mkdtemp(prefix="stepsim-sandbox-", dir="/var/tmp")  # of the machine: memory covers /tmp
         self.folder, self.outside = os.path.join(self.top, "jobs"), os.path.join(self.top, "outside")
-        for path in (self.folder, self.outside, os.path.join(self.folder, "sub")):
+        for path in (self.folder, self.outside, os.path.join(self.folder, "sub"), os.path.join(self.folder, ".git")):
             os.mkdir(path)
             os.chmod(path, 0o777)
         os.chmod(self.top, 0o777)
@@ -82,12 +82,12 @@ class Machine:
         os.chmod(path, 0o666)
         return path
 
-    def run_script(self, *lines, before=(), trust=False, **more):
+    def run_script(self, *lines, before=(), words=(), trust=False, **more):
         """Runs the lines and then a launcher; nothing of the test's folders is another than before."""
         path = self.write("job.sh", "".join(line + "\n" for line in lines) + JOB)
-        words = [*before, PROGRAM, "run", "--platform", "h100", "--engine", "native", "--brief", *["--trust"] * trust, "--launch", path]
+        words = [*before, PROGRAM, "run", *words, "--platform", "h100", "--engine", "native", "--brief", *["--trust"] * trust, "--launch", path]
         seen = walk(self.top)
-        r = subprocess.run(words, preexec_fn=self.become, capture_output=True, text=True, stdin=subprocess.DEVNULL, **more)
+        r = subprocess.run(words, preexec_fn=self.become, capture_output=True, text=True, stdin=subprocess.DEVNULL, **{"cwd": self.folder, **more})
         self.assertEqual(seen, walk(self.top))
         return r
 
@@ -291,6 +291,28 @@ class Sandbox(Machine):
             f.truncate(3 << 20)
         self.launched("source common.sh", "[ \"$GIVEN\" = 1 ] || exit 5", "[ -e .git ] && exit 5", "[ $(stat -c %Y old) = 1000000000 ] || exit 5",
                       f"[ $(wc -c < {self.folder}/large) = {3 << 20} ] || exit 5", "echo x >> large && exit 5", "rm large && exit 5", "true")
+
+    def test_what_lies_around(self):
+        """The Git repository is seen, its hidden folders and what is beside it are not; nothing of either changes."""
+        for name in ("../outside/planted/common.sh", "other/.ssh/id", "sub/.ssh/id", "sub/.netrc", ".aws/credentials", "other/.git/config", "lib/common.sh"):
+            self.write(name, "GIVEN=1\n")
+        os.symlink("../outside/planted", os.path.join(self.folder, "way"))
+        os.mkdir(os.path.join(self.folder, "work"))
+        os.chmod(os.path.join(self.folder, "work"), 0o777)
+        work = os.path.join(self.folder, "work")
+        hidden = [".git", "other/.ssh", "sub/.ssh", "sub/.netrc", ".aws", "other/.git", "way/common.sh", "../outside", "../outside/planted/common.sh"]
+        self.launched(*(f"for f in {self.folder}/{name} ../{name}; do [ -e $f ] && exit 5; done" for name in hidden), f"[ -e {self.outside} ] && exit 7",
+                      f"[ $PWD = {work} ] || exit 6", "source ../lib/common.sh", "[ \"$GIVEN\" = 1 ] || exit 5", "echo TP=1 > ../lib/common.sh || exit 5", "rm -r ../other ../way",
+                      "mkdir ../.git ../made && echo x > ../.git/config && touch ../made/x ../../made", f"mkdir -p {self.outside}/planted && echo x > {self.outside}/planted/x", "true", cwd=work)
+        r = self.run_script(f"source {self.outside}/planted/common.sh", cwd=work)
+        self.assertEqual((r.returncode, r.stdout), (3, ""), r.stderr)
+        self.assertIn(f"job.sh:1: error: the script reads {self.outside}/planted/common.sh, which this machine has and the script does not see", r.stderr)
+        r = self.run_script(f"source {self.outside}/planted/common.sh", '[ "$GIVEN" = 1 ] || exit 5', f"[ -e {self.outside}/made ] && exit 5",
+                            f"echo x > {self.outside}/planted/common.sh", cwd=work, words=["--let-in", f"{self.outside}/planted"])
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.write(".ssh/id", "x\n")  # a home, though it has a Git repository: its files alone
+        r = self.run_script("source ../lib/common.sh", cwd=work)
+        self.assertIn("lib/common.sh, which this machine has and the script does not see", r.stderr)
 
 
 class AsUser(Sandbox, unittest.TestCase):

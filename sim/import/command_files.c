@@ -26,17 +26,6 @@ int ss_import_find(const char *name, const char *from, char *path, size_t size, 
     return ss_data_find("workloads/jobs", name, ".args", path, size, err);
 }
 
-static int read_made(const struct ss_words *words, const struct ss_made_file *made, char *path, size_t size,
-                     char **text, size_t *len, struct ss_error *err)
-{
-    *text = strdup(made->text);
-    if (!*text)
-        return ss_nomem(err);
-    *len = strlen(*text);
-    ss_copy(path, size, words->file ? words->file : made->name);
-    return SS_OK;
-}
-
 int ss_command_read(const struct ss_words *words, const char *name, const char *from, char *path, size_t size,
                     char **text, size_t *len, struct ss_error *err)
 {
@@ -45,11 +34,14 @@ int ss_command_read(const struct ss_words *words, const char *name, const char *
     for (size_t i = 0; words && i < words->nmade; i++)
         if (!strcmp(words->made[i].name, name))
             made = &words->made[i];
-    if (made && !made->elsewhere)
-        return read_made(words, made, path, size, text, len, err);
-    int rc = ss_import_find(name, from, path, size, made ? NULL : err);
-    if (rc && made)
-        return read_made(words, made, path, size, text, len, err);
+    if (made && made->text) {
+        *text = strdup(made->text);
+        ss_copy(path, size, made->path);
+        return *text ? *len = strlen(*text), SS_OK : ss_nomem(err);
+    }
+    int rc = made ? SS_OK : ss_import_find(name, from, path, size, err);
+    if (made && !ss_copy(path, size, made->path))
+        return ss_fail(err, SS_ERR_IO, NULL, 0, "the path of a file that the script names is too long");
     return rc ? rc : ss_file_read(path, MAX_FILE_BYTES, text, len, err);
 }
 

@@ -20,7 +20,7 @@ struct launch {
     struct ss_batch batch; /* what the user, else the script, asks for */
     struct ss_words environment;
     struct ss_calls calls;
-    struct ss_notes made; /* files that were made, since the script stops without them */
+    struct ss_launch_made made;
     struct ss_notes *notes;
 };
 
@@ -118,7 +118,8 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
     out[0] = 0;
     for (size_t i = 0; i < x->calls.n; i++) {
         const struct ss_call *c = &x->calls.call[i];
-        int same = c->kind == kind || (kind == SS_CALL_NOTHING && c->kind == SS_CALL_USED);
+        int same = c->kind == kind ||
+                   (kind == SS_CALL_NOTHING && (c->kind == SS_CALL_MISSING || c->kind == SS_CALL_USED));
         if (same && c->n > 0 && c->word[0][0])
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
@@ -306,7 +307,7 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
 
     ss_launch_errors(&x->calls, list, sizeof list);
     tell_reason(x, out, "the shell said: ", list, "");
-    ss_launch_unset(x->text, &x->environment, list, sizeof list);
+    ss_launch_unset(x->text, &x->environment, &x->calls, list, sizeof list);
     for (int i = (int)x->l->nwords + 1; i <= arguments; i++)
         ss_append(list, sizeof list, "%s$%d", list[0] ? ", " : "", i);
     tell_reason(x, out, "not set, hence empty: ", list,
@@ -317,8 +318,13 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
     if (list[0] && jobs == 0)
         ss_note(&out->behind, "%s: these programs did nothing: %s", x->name, list);
-    for (unsigned long i = 0; i < x->made.n; i++)
-        ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.text[i]);
+    for (unsigned long i = 0; i < x->made.files.n; i++)
+        ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
+    for (unsigned long i = 0; i < x->made.hidden.n; i++)
+        ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
+    if (x->made.own.n)
+        ss_note(x->notes, "%s: run in its own folder: the working folder has no %s", x->name,
+                x->made.own.text[0]);
     if (x->calls.status > 0)
         ss_note(x->notes, "%s ended with status %d", x->name, x->calls.status);
 }
@@ -390,7 +396,9 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);
-    ss_notes_free(&x.made);
+    ss_notes_free(&x.made.files);
+    ss_notes_free(&x.made.hidden);
+    ss_notes_free(&x.made.own);
     ss_calls_free(&x.calls);
     free(text);
     return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configurations that a launch script writes itself ("cat > ds.json <<END") and then gives to its launcher. */
+/* Files that a launch script gives to its launcher: it may write them itself ("cat > ds.json <<END"). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +11,9 @@
 #define TELLING 8
 /* Lines of a file that are looked for. */
 #define MOST 20
+/* Bytes that a launcher reads of a file, and the most that a file of the machine is compared with. */
+#define SEEN 65536
+#define MAX_BYTES (1u << 20)
 
 /* The line of the script, from 1, in which the text begins; 0: the script does not write it as it stands. */
 static int line_of(const char *script, const char *text)
@@ -28,20 +31,24 @@ static int line_of(const char *script, const char *text)
     return 0;
 }
 
-static int add(struct ss_words *out, const char *name, const char *text, int line, int elsewhere)
+/* Adds a file of which `text` is known, or NULL. line: that of the script where it begins; one_line: it has no lines of its own. */
+static int add(struct ss_words *out, const char *name, const char *path, const char *text, int line,
+               int one_line)
 {
-    size_t n = strlen(text), blank = line > 0 ? (size_t)line - 1 : 0;
+    size_t n = text ? strlen(text) : 0, blank = line > 0 ? (size_t)line - 1 : 0;
 
     if (ss_grow(&out->made, &out->made_cap, out->nmade + 1, sizeof *out->made))
         return SS_ERR_NOMEM;
     struct ss_made_file *file = &out->made[out->nmade];
-    *file = (struct ss_made_file){strdup(name), malloc(blank + n + 1), elsewhere};
+    *file = (struct ss_made_file){strdup(name), text ? malloc(blank + n + 1) : NULL, strdup(path)};
     out->nmade++;
-    if (!file->name || !file->text)
+    if (!file->name || !file->path || (text && !file->text))
         return SS_ERR_NOMEM;
+    if (!text)
+        return SS_OK;
     memset(file->text, '\n', blank);
     memcpy(file->text + blank, text, n + 1);
-    for (char *p = file->text + blank; elsewhere && *p; p++)
+    for (char *p = file->text + blank; one_line && *p; p++)
         *p = *p == '\n' ? ' ' : *p;
     return SS_OK;
 }
@@ -55,16 +62,17 @@ static int named_at(const struct ss_words *words, const char *name)
     return 0;
 }
 
-/* A file of hosts has any name; configurations have these. */
-static int is_hosts(const char *name)
+/* Whether the machine has this text at the path. */
+static int is_there(const char *path, const char *text)
 {
-    static const char *const others[] = {".json", ".yaml", ".yml", ".toml"};
-    size_t n = strlen(name);
+    char *now;
+    size_t len;
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
-        if (n > strlen(others[i]) && !strcmp(name + n - strlen(others[i]), others[i]))
-            return 0;
-    return 1;
+    if (ss_file_read(path, MAX_BYTES, &now, &len, NULL))
+        return 0;
+    int same = strlen(text) < SEEN ? !strcmp(now, text) : !strncmp(now, text, strlen(text));
+    free(now);
+    return same;
 }
 
 int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
@@ -74,14 +82,20 @@ int ss_launch_files(struct ss_words *out, const char *script, const struct ss_ca
     int rc = SS_OK;
 
     for (const struct ss_call *c = launcher + 1; c < end && c->kind == SS_CALL_FILE && !rc; c++) {
-        int line = c->n == 2 ? line_of(script, c->word[1]) : 0;
-        size_t n = c->n == 2 ? strlen(c->word[0]) : 0;
-        if (line)
-            rc = add(out, c->word[0], c->word[1], line, 0);
-        else if (n > 5 && !strcmp(c->word[0] + n - 5, ".json")) /* whose lines mean nothing */
-            rc = add(out, c->word[0], c->word[1], named_at(out, c->word[0]), 1);
-        else if (n && is_hosts(c->word[0]))
-            rc = add(out, c->word[0], c->word[1], 1, 0);
+        if (c->n != 3)
+            continue;
+        const char *name = c->word[0], *text = c->word[1], *path = c->word[2];
+        size_t n = strlen(name), above = calls->above ? strlen(calls->above) : 0;
+        path += above && !strncmp(path, calls->above, above) ? above : 0;
+        int line = line_of(script, text);
+        if (is_there(path, text))
+            rc = add(out, name, path, NULL, 0, 0);
+        else if (line)
+            rc = add(out, name, out->file ? out->file : name, text, line, 0);
+        else if (n > 5 && !strcmp(name + n - 5, ".json")) /* whose lines mean nothing */
+            rc = add(out, name, out->file ? out->file : name, text, named_at(out, name), 1);
+        else
+            rc = add(out, name, path, text, 0, 0);
     }
     return rc;
 }

@@ -38,6 +38,15 @@ static int has_job(const struct ss_calls *calls)
     return 0;
 }
 
+static int is_sourced(const struct ss_calls *calls, const char *name, size_t n)
+{
+    for (size_t i = 0; i < calls->n; i++)
+        if (calls->call[i].kind == SS_CALL_MISSING && !strncmp(calls->call[i].word[0], name, n) &&
+            !calls->call[i].word[0][n])
+            return 1;
+    return 0;
+}
+
 /* Paths of programs that the shell did not find, from its messages "line 3: /opt/bin/python: No such file or directory".
  * Returns how many are new. */
 static int find_programs(const struct ss_calls *calls, struct ss_notes *programs)
@@ -49,7 +58,7 @@ static int find_programs(const struct ss_calls *calls, struct ss_notes *programs
         const char *begin = p;
         while (begin > calls->output && !isspace((unsigned char)begin[-1]))
             begin--;
-        if (begin[0] == '/' && p - begin < 1000)
+        if (begin[0] == '/' && p - begin < 1000 && !is_sourced(calls, begin, (size_t)(p - begin)))
             ss_notes_add(programs, "%.*s", (int)(p - begin), begin);
     }
     return (int)(programs->n - before);
@@ -57,7 +66,7 @@ static int find_programs(const struct ss_calls *calls, struct ss_notes *programs
 
 /* Finds the path that a line of the shell's trace tests for, "+ [[ ! -f pretrain_gpt.py ]]", as an absolute
  * path, with "/" behind a folder. Returns 0 for any other line. */
-static int tested_path(const char *line, char *path, size_t size)
+static int tested_path(const char *line, const char *work, char *path, size_t size)
 {
     const char *end = line + strcspn(line, "\n"), *p = line + strspn(line, "+"), *found = NULL;
 
@@ -73,19 +82,19 @@ static int tested_path(const char *line, char *path, size_t size)
     size_t n = strcspn(name, "'\n ");
     if (n == 0 || n > 900 || name[0] == '-')
         return 0;
-    snprintf(path, size, "%s%.*s%s", name[0] == '/' ? "" : SS_SANDBOX_WORK "/", (int)n, name,
+    snprintf(path, size, "%s%s%.*s%s", name[0] == '/' ? "" : work, name[0] == '/' ? "" : "/", (int)n, name,
              found[2] == 'd' && name[n - 1] != '/' ? "/" : "");
     return 1;
 }
 
 /* The file or folder of the last test that the script traced: where it then stopped, it did for that. Returns 1 if it is new. */
-static int find_file(const struct ss_calls *calls, struct ss_notes *files)
+static int find_file(const struct ss_calls *calls, const char *work, struct ss_notes *files)
 {
     char path[1024], last[1024] = "";
     unsigned long before = files->n;
 
     for (const char *p = calls->output; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
-        if (tested_path(p, path, sizeof path))
+        if (tested_path(p, work, path, sizeof path))
             ss_copy(last, sizeof last, path);
     if (last[0])
         ss_notes_add(files, "%s", last);
@@ -93,14 +102,17 @@ static int find_file(const struct ss_calls *calls, struct ss_notes *files)
 }
 
 /* Runs it, and once more with a trace where it started nothing. Returns 1 where it is worth another turn, 0, or an error. */
-static int turn(struct ss_sandbox *box, struct ss_calls *calls, struct ss_notes *programs,
-                struct ss_notes *files, struct ss_error *err)
+static int turn(struct ss_sandbox *box, struct ss_view *view, struct ss_calls *calls,
+                struct ss_notes *programs, struct ss_launch_made *made, struct ss_error *err)
 {
     ss_calls_free(calls);
     box->trace = 0;
     int rc = ss_sandbox_run(box, calls, err);
 
     if (rc || calls->status < 0)
+        return rc;
+    rc = ss_launch_missing(calls, view, made, err);
+    if (rc)
         return rc;
     if (find_programs(calls, programs))
         return 1;
@@ -110,25 +122,26 @@ static int turn(struct ss_sandbox *box, struct ss_calls *calls, struct ss_notes 
     box->trace = 1;
     rc = ss_sandbox_run(box, &traced, err);
     if (!rc && traced.status >= 0)
-        rc = find_file(&traced, files);
+        rc = find_file(&traced, view->work, &made->files);
     ss_calls_free(&traced);
     return rc;
 }
 
 int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, struct ss_calls *calls,
-                  struct ss_notes *made, struct ss_error *err)
+                  struct ss_launch_made *made, struct ss_error *err)
 {
     char **words = ss_calloc(l->nwords + 1, sizeof *words),
          **variables = ss_calloc(room->nvariables + 1, sizeof *variables);
     struct ss_notes programs = {0};
-    int rc = words && variables ? SS_OK : ss_nomem(err);
+    struct ss_view view = {0};
+    int rc = words && variables ? ss_view_make(&view, l->script, &l->let_in, err) : ss_nomem(err);
 
     for (size_t i = 0; i < l->nwords && !rc; i++)
         words[i] = l->word[i];
     for (size_t i = 0; i < room->nvariables && !rc; i++)
         variables[i] = room->variable[i].text;
     struct ss_sandbox box = {
-        .script = l->script,
+        .view = &view,
         .words = words,
         .environment = variables,
         .nodes = room->nodes ? room->nodes : 1,
@@ -136,13 +149,14 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
         .host_lines = room->host_lines,
         .trust = l->trust,
         .paths = &programs,
-        .files = made,
+        .files = &made->files,
         .end = ss_clock() + SS_LAUNCH_SECONDS, /* of all its runs */
     };
     int more = !rc;
     for (int i = 0; i < TURNS && more > 0; i++)
-        more = turn(&box, calls, &programs, made, err);
+        more = turn(&box, &view, calls, &programs, made, err);
     ss_notes_free(&programs);
+    ss_view_free(&view);
     free(words);
     free(variables);
     return rc ? rc : more < 0 ? more : SS_OK;

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "import/import.h"
+#include "import/sandbox.h"
 
 static size_t name_length(const char *p)
 {
@@ -72,6 +73,16 @@ static int is_given(const struct ss_words *environment, const char *name, size_t
     return ss_has_word(own, word);
 }
 
+/* Whether a shell of the script had it at its end: a file that was read may set it. */
+static int is_set(const struct ss_calls *calls, const char *name)
+{
+    for (size_t i = 0; i < calls->n; i++)
+        for (size_t k = 0; k < calls->call[i].n && calls->call[i].kind == SS_CALL_SET; k++)
+            if (!strcmp(calls->call[i].word[k], name))
+                return 1;
+    return 0;
+}
+
 /* Where text goes on behind a part that a shell leaves alone or that is of a function: a comment, single quotes, "f() { ... }". */
 static const char *skip(const char *text, const char *p)
 {
@@ -109,7 +120,8 @@ int ss_launch_arguments(const char *text)
     return strstr(text, "shift") && last > 1 ? 1 : last;
 }
 
-void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size)
+void ss_launch_unset(const char *text, const struct ss_words *environment, const struct ss_calls *calls,
+                     char *out, size_t size)
 {
     struct ss_notes names = {0};
 
@@ -129,7 +141,7 @@ void ss_launch_unset(const char *text, const struct ss_words *environment, char 
             continue;
         char word[64];
         snprintf(word, sizeof word, "%.*s", (int)n, name);
-        if (!is_assigned(text, word, n))
+        if (!is_assigned(text, word, n) && !is_set(calls, word))
             ss_notes_add(&names, "%s", word);
     }
     for (unsigned long i = 0; i < names.n; i++)

@@ -11,7 +11,7 @@ struct said {
     struct ss_launch l;
     char **word, **variable;
     size_t word_cap, variable_cap;
-    const char *lone; /* --env, --trust or --call */
+    const char *lone; /* --env, --let-in, --trust or --call */
 };
 
 static int push(char ***list, size_t *cap, size_t *n, char *text)
@@ -92,6 +92,12 @@ static int take(const struct ss_words *words, size_t i, struct said *s, size_t *
         s->lone = "--env";
         return push(&s->variable, &s->variable_cap, &s->l.nvariables, value) ? ss_nomem(err) : SS_OK;
     }
+    if ((value = value_at(words, i, "--let-in", used)) != NULL) {
+        s->lone = "--let-in";
+        return !value[0] ? bad_value("--let-in", value, "a file or folder is asked", err)
+               : ss_notes_add(&s->l.let_in, "%s", value) ? ss_nomem(err)
+                                                         : SS_OK;
+    }
     int n = take_number(words, i, "--call", 10000, &s->l.call);
     if (n < 0)
         return bad_value("--call", i + 1 < words->n ? words->w[i + 1].text : "", "a number from 1 is asked",
@@ -148,5 +154,6 @@ int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cl
     free(taken);
     free(s.word);
     free(s.variable);
+    ss_notes_free(&s.l.let_in);
     return rc;
 }

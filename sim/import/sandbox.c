@@ -68,7 +68,9 @@ static size_t count(char *const *list)
 static void run_shell(const struct ss_sandbox *box, const char *inside)
 {
     size_t words = count(box->words), variables = count(box->environment);
-    char *own[] = {joined("PATH=", inside, SS_SANDBOX_PROGRAMS), joined("HOME=", inside, SS_SANDBOX_HOME),
+    const char *home = box->trust || !box->view->home ? SS_SANDBOX_HOME : box->view->home,
+               *seen = box->trust ? joined(inside, SS_SANDBOX_VIEW, "") : "";
+    char *own[] = {joined("PATH=", inside, SS_SANDBOX_PROGRAMS), joined("HOME=", inside, home),
                    joined("BASH_ENV=", inside, "/.stepsim/start"), joined("LC_ALL=", "C.UTF-8", ""),
                    joined("USER=", "user", "")};
     char **argv = ss_calloc(words + 4, sizeof *argv),
@@ -84,10 +86,11 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
     argv[n++] = joined("bash", "", "");
     if (box->trace)
         argv[n++] = joined("-x", "", "");
-    argv[n++] = joined(box->script, "", "");
+    argv[n++] = joined(seen, box->view->script, "");
     memcpy(argv + n, box->words, words * sizeof *argv);
     closefrom(RESULT);
-    if (chdir(joined(inside, SS_SANDBOX_WORK, "")) || ss_sandbox_limit(box->trust))
+    if ((chdir(joined(seen, box->view->work, "")) && chdir(joined(inside, "/tmp", ""))) ||
+        ss_sandbox_limit(box->trust))
         _exit(126);
     if (box->trust) /* a root of its own has no build folder */
         ss_keep_counts();
@@ -114,6 +117,20 @@ static int wait_all(pid_t shell)
     }
 }
 
+/* Makes the tree in a folder of the machine, with copies of what is seen: relative paths end there. */
+static int prepare_trusted(const struct ss_sandbox *box, const char *base, char what[4096])
+{
+    char *seen = joined(base, SS_SANDBOX_VIEW, "");
+    struct ss_view_fds fds;
+    int rc = ss_sandbox_tree(box, base, base, what);
+
+    ss_sandbox_open_view(box->view, &fds);
+    rc = rc ? rc : ss_sandbox_make_path(joined(seen, box->view->work, ""), what);
+    rc = rc ? rc : ss_sandbox_copy_view(box->view, &fds, seen, 0, 0, what);
+    ss_sandbox_close_view(box->view, &fds);
+    return rc;
+}
+
 /* The first process of the namespace, or of the group: prepares, runs the shell, sends the calls. */
 static void first_process(const struct ss_sandbox *box, const char *base, int as_root)
 {
@@ -121,8 +138,8 @@ static void first_process(const struct ss_sandbox *box, const char *base, int as
     const char *inside = box->trust ? base : "";
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    state.failed = box->trust ? ss_sandbox_tree(box, base, base, state.what)
-                              : ss_sandbox_enter(box, as_root, state.what);
+    state.failed =
+        box->trust ? prepare_trusted(box, base, state.what) : ss_sandbox_enter(box, as_root, state.what);
     if (!state.failed) {
         pid_t shell = fork();
         if (shell == 0)
@@ -242,7 +259,7 @@ static int remove_one(const char *path, const struct stat *st, int flag, struct 
 
 static int explain(const struct ss_sandbox *box, const struct state *state, struct ss_error *err)
 {
-    const char *name = strrchr(box->script, '/') + 1, *why = strerror(state->failed);
+    const char *name = strrchr(box->view->script, '/') + 1, *why = strerror(state->failed);
 
     if (state->status == -2)
         ss_fail(err, SS_ERR_IO, NULL, 0, "%s: the kernel gives no namespaces to keep a script in: %s", name,
@@ -329,18 +346,14 @@ static int run_trusted(const struct ss_sandbox *box, struct ss_calls *calls, str
     if (!mkdtemp(base))
         return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", base, strerror(errno));
     int rc = run_in(box, base, calls, err);
+    if (asprintf(&calls->above, "%s" SS_SANDBOX_VIEW, base) < 0)
+        calls->above = NULL, rc = rc ? rc : ss_nomem(err);
     nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     return rc;
 }
 
 int ss_sandbox_run(const struct ss_sandbox *box, struct ss_calls *calls, struct ss_error *err)
 {
-    char script[PATH_MAX];
-    struct ss_sandbox own = *box;
-
     memset(calls, 0, sizeof *calls);
-    if (!realpath(box->script, script))
-        return ss_fail(err, SS_ERR_IO, NULL, 0, "%s: %s", box->script, strerror(errno));
-    own.script = script;
-    return box->trust ? run_trusted(&own, calls, err) : run_in(&own, NULL, calls, err);
+    return box->trust ? run_trusted(box, calls, err) : run_in(box, NULL, calls, err);
 }

@@ -12,7 +12,8 @@
 #define MAX_CALLS 10000
 #define MAX_BYTES (1u << 20)
 
-static const char *const kinds[] = {"launcher", "runner", "nothing", "folder", "file", "used"};
+static const char *const kinds[] = {"launcher", "runner",  "nothing", "folder",
+                                    "file",     "missing", "used",    "set"};
 
 /* What stands before the words of a call on their way out of the sandbox. */
 struct header {
@@ -140,5 +141,6 @@ void ss_calls_free(struct ss_calls *calls)
     }
     free(calls->call);
     free(calls->output);
+    free(calls->above);
     memset(calls, 0, sizeof *calls);
 }

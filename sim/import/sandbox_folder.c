@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The script's folder as the script sees it: a copy in memory of the files and links in it. A mount, also one that is read-only, would have
- * the sockets, FIFOs and devices that are in the folder, by which a script would reach whoever serves them. */
+/* Folders of the machine as a script sees them: copies in memory of the files and links in them. A mount, also one that is read-only, would have
+ * the sockets, FIFOs and devices that are in a folder, by which a script would reach whoever serves them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +19,20 @@
 #define MAX_COPY (1 << 20)
 #define MAX_COPIED (32 << 20)
 
+/* A folder that is to be copied: a root and a path below it. */
+struct item {
+    int root;
+    char *below;
+};
 struct copy {
-    int from, to;  /* the folder of the machine, and of the sandbox */
-    int all;       /* 0: only what everybody may read */
-    int left;      /* entries that may still be taken */
-    long bytes;    /* that were copied */
-    char **folder; /* paths of the folders below them, the near ones first */
+    const struct ss_view *view;
+    const struct ss_view_fds *from;
+    int to;                 /* folder of the sandbox that paths of the machine are below */
+    int mounts;             /* 1: large files are shown */
+    int all[SS_VIEW_ROOTS]; /* 0: only what everybody may read */
+    int left;               /* entries that may still be taken */
+    long bytes;             /* that were copied */
+    struct item *item;      /* the near ones first */
     size_t n, cap;
     char *what; /* [4096]: name at which it failed */
 };
@@ -64,36 +73,53 @@ static int add_link(int from, int to, const char *name)
     return symlinkat(target, to, name) ? errno : 0;
 }
 
-static int add_folder(struct copy *c, int to, const char *folder, const char *name)
+static int add_item(struct copy *c, int root, const char *folder, const char *name)
 {
     char *path;
 
-    if (mkdirat(to, name, 0777))
-        return errno;
-    if (ss_grow(&c->folder, &c->cap, c->n + 1, sizeof *c->folder) ||
-        asprintf(&path, "%s%s%s", folder, folder[0] ? "/" : "", name) < 0)
+    if (ss_grow(&c->item, &c->cap, c->n + 1, sizeof *c->item) ||
+        asprintf(&path, "%s%s%s", folder, folder[0] && name[0] ? "/" : "", name) < 0)
         return ENOMEM;
-    c->folder[c->n++] = path;
+    c->item[c->n++] = (struct item){root, path};
     return 0;
 }
 
-static int add_entry(struct copy *c, int from, int to, const char *folder, const char *name)
+/* A folder that is not there yet, or only as one of those above a file that was wanted. */
+static int add_folder(struct copy *c, int to, const struct item *at, const char *path, const char *name)
+{
+    if (c->view->root[at->root].kind != SS_VIEW_WHOLE)
+        return 0;
+    for (unsigned long i = 0; i < c->view->near.n; i++)
+        if (!strcmp(c->view->near.text[i], path))
+            return 0;
+    if (mkdirat(to, name, 0777) && errno != EEXIST)
+        return errno;
+    return add_item(c, at->root, at->below, name);
+}
+
+/* wanted: whatever its name is. */
+static int add_entry(struct copy *c, int from, int to, const struct item *at, const char *name, int wanted)
 {
     struct stat st;
+    char folder[PATH_MAX], path[PATH_MAX + 300];
 
-    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW))
+    snprintf(folder, sizeof folder, "%s%s%s", c->view->root[at->root].path, at->below[0] ? "/" : "",
+             at->below);
+    snprintf(path, sizeof path, "%s/%s", folder[1] ? folder : "", name);
+    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) ||
+        (!wanted && !ss_view_shows(c->view, folder, name, S_ISDIR(st.st_mode))))
         return 0;
     mode_t need = S_ISDIR(st.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    if (!c->all && (st.st_mode & need) != need)
+    if (!c->all[at->root] && (st.st_mode & need) != need)
         return 0;
     if (S_ISLNK(st.st_mode))
         return add_link(from, to, name);
     if (S_ISDIR(st.st_mode))
-        return add_folder(c, to, folder, name);
+        return add_folder(c, to, at, path, name);
     if (!S_ISREG(st.st_mode))
         return 0;
     if (st.st_size > MAX_COPY || c->bytes + st.st_size > MAX_COPIED)
-        return ss_sandbox_show_file(from, to, name);
+        return c->mounts ? ss_sandbox_show_file(from, to, name) : 0;
     c->bytes += st.st_size;
     return copy_file(from, to, name, (size_t)st.st_size);
 }
@@ -103,25 +129,41 @@ static int by_name(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-/* Nothing of use to a script: Git is a program that it has not. */
 static int is_shown(const struct dirent *e)
 {
     return !ss_has_word(". .. .git", e->d_name);
 }
 
+/* Opens the copy of a folder of a root, which is made with those above it where it is missing. */
+static int open_copy(struct copy *c, const struct item *at)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof path, "%s/%s/", c->view->root[at->root].path + 1, at->below);
+    for (char *p = path; *p; p++)
+        if (*p == '/') {
+            *p = 0;
+            if (path[0] && mkdirat(c->to, path, 0777) && errno != EEXIST)
+                return -1;
+            *p = '/';
+        }
+    return open_below(c->to, path[0] == '/' ? "" : path);
+}
+
 /* The entries of a folder by their names, so that where there are too many it is always the same ones that are left out. */
-static int add_entries(struct copy *c, const char *folder)
+static int add_entries(struct copy *c, struct item at)
 {
     struct dirent **entry = NULL;
     struct stat st;
-    int from = open_below(c->from, folder), to = open_below(c->to, folder), rc = to < 0 ? errno : 0;
+    int from = open_below(c->from->fd[at.root], at.below), to = open_copy(c, &at), rc = to < 0 ? errno : 0;
     int n = from < 0 || rc ? 0 : scandirat(from, ".", &entry, is_shown, by_name);
 
     for (int i = 0; i < n; i++) {
-        if (!rc && c->left-- > 0) {
+        if (!rc && c->left > 0) {
             ss_copy(c->what, 4096, entry[i]->d_name);
-            rc = add_entry(c, from, to, folder, entry[i]->d_name);
-            rc = rc == EEXIST ? 0 : rc; /* the script itself */
+            rc = add_entry(c, from, to, &at, entry[i]->d_name, 0);
+            c->left--;
+            rc = rc == EEXIST ? 0 : rc; /* what was wanted */
         }
         free(entry[i]);
     }
@@ -135,16 +177,96 @@ static int add_entries(struct copy *c, const char *folder)
     return rc;
 }
 
-int ss_sandbox_copy_folder(int from, int to, const char *script, int only, int all, char what[4096])
+/* What a path has below its root; NULL: it is in none. */
+static const char *below_root(const struct ss_view *v, const char *path, int *root)
 {
-    struct copy c = {.from = from, .to = to, .all = all, .left = only ? 0 : MAX_ENTRIES, .what = what};
-    int rc = add_entry(&c, from, to, "", script);
+    *root = ss_view_root_of(v, path);
+    if (*root < 0)
+        return NULL;
+    const char *below = path + strlen(v->root[*root].path);
+    return below + (*below == '/');
+}
 
-    rc = rc || only ? rc : add_entries(&c, "");
+/* A file before all others, with the folders that it is in. */
+static int add_wanted(struct copy *c, const char *path)
+{
+    int root;
+    const char *below = below_root(c->view, path, &root), *slash = below ? strrchr(below, '/') : NULL;
+
+    if (!below || !below[0])
+        return 0;
+    struct item at = {root, strndup(below, slash ? (size_t)(slash - below) : 0)};
+    if (!at.below)
+        return ENOMEM;
+    int from = open_below(c->from->fd[root], at.below), to = from < 0 ? -1 : open_copy(c, &at);
+    ss_copy(c->what, 4096, path);
+    int rc = from < 0 ? 0 : to < 0 ? errno : add_entry(c, from, to, &at, slash ? slash + 1 : below, 1);
+    free(at.below);
+    if (from >= 0)
+        close(from);
+    if (to >= 0)
+        close(to);
+    return rc == EEXIST ? 0 : rc;
+}
+
+/* Whether everybody may read what the path names in the root of that number; 1 where it is in another one. */
+static int is_open(const struct copy *c, int root, const char *path, mode_t need)
+{
+    struct stat st;
+    int r;
+    const char *below = below_root(c->view, path, &r);
+
+    return r != root || fstatat(c->from->fd[root], below[0] ? below : ".", &st, 0) ||
+           (st.st_mode & need) == need;
+}
+
+/* Whether a root is the owner's alone, or a folder of the script or user, or the script in it: then all of it is meant. */
+static int is_private(const struct copy *c, int root)
+{
+    const struct ss_view *v = c->view;
+    int open =
+        is_open(c, root, v->root[root].path, S_IROTH | S_IXOTH) && is_open(c, root, v->script, S_IROTH);
+
+    for (unsigned long i = 0; i < v->seeds; i++)
+        open = open && is_open(c, root, v->near.text[i], S_IROTH | S_IXOTH);
+    return !open || v->root[root].kind == SS_VIEW_NAMED;
+}
+
+void ss_sandbox_open_view(const struct ss_view *v, struct ss_view_fds *fds)
+{
+    for (int i = 0; i < v->n; i++)
+        fds->fd[i] = open(v->root[i].path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void ss_sandbox_close_view(const struct ss_view *v, struct ss_view_fds *fds)
+{
+    for (int i = 0; i < v->n; i++)
+        if (fds->fd[i] >= 0)
+            close(fds->fd[i]);
+}
+
+int ss_sandbox_copy_view(const struct ss_view *v, const struct ss_view_fds *fds, const char *to, int mounts,
+                         int as_root, char what[4096])
+{
+    struct copy c = {.view = v, .from = fds, .mounts = mounts, .left = MAX_ENTRIES, .what = what};
+    int rc, root;
+
+    c.to = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rc = c.to < 0 ? errno : 0;
+    for (int i = 0; i < v->n; i++)
+        c.all[i] = !as_root || (fds->fd[i] >= 0 && is_private(&c, i));
+    for (unsigned long i = 0; i < v->wanted.n && !rc; i++)
+        rc = add_wanted(&c, v->wanted.text[i]);
+    for (unsigned long i = 0; i < v->near.n && !rc; i++) {
+        const char *below = below_root(v, v->near.text[i], &root);
+        rc = below && v->root[root].kind > SS_VIEW_NAMED ? add_item(&c, root, below, "") : 0;
+    }
     for (size_t i = 0; i < c.n && !rc && c.left > 0; i++)
-        rc = add_entries(&c, c.folder[i]);
+        rc = fds->fd[c.item[i].root] >= 0 ? add_entries(&c, c.item[i]) : 0;
     for (size_t i = 0; i < c.n; i++)
-        free(c.folder[i]);
-    free(c.folder);
+        free(c.item[i].below);
+    free(c.item);
+    if (c.to >= 0)
+        close(c.to);
     return rc;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h> /* not sys/mount.h, which some C libraries cannot have beside it */
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -42,6 +43,15 @@ int ss_sandbox_show(const char *from, const char *to, uint64_t attributes)
         (int)syscall(SYS_open_tree, AT_FDCWD, from, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 
     return attach(mount, AT_FDCWD, to, attributes);
+}
+
+int ss_sandbox_place(const char *from, const char *to)
+{
+    int bad = rename(from, to); /* mounts below it go along */
+
+    if (bad && mkdir(to, 0777) && errno != EEXIST)
+        return errno;
+    return bad ? ss_sandbox_show(from, to, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV) : 0;
 }
 
 int ss_sandbox_show_file(int from, int to, const char *name)

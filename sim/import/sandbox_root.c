@@ -59,8 +59,7 @@ int ss_sandbox_unshare(int *as_root)
     return rc ? rc : ss_sandbox_own_mounts();
 }
 
-/* Makes every folder of the path that is missing; `what` is then the path, or the part of it that could not be made. */
-static int make_path(const char *path, char what[4096])
+int ss_sandbox_make_path(const char *path, char what[4096])
 {
     ss_copy(what, 4096, path);
     for (char *p = what + 1; *p; p++)
@@ -84,7 +83,7 @@ static int add_libraries(char what[4096])
 
     for (size_t i = 0; i < SS_ARRAY_LEN(folders) && !rc; i++)
         if (ss_is_folder(folders[i] + 1)) {
-            rc = make_path(folders[i], what);
+            rc = ss_sandbox_make_path(folders[i], what);
             rc = rc ? rc : ss_sandbox_show(folders[i] + 1, what, SS_SANDBOX_READ_ONLY);
         }
     return rc;
@@ -97,7 +96,7 @@ static int add_devices(char what[4096])
                                            {"/proc/self/fd/0", "./dev/stdin"},
                                            {"/proc/self/fd/1", "./dev/stdout"},
                                            {"/proc/self/fd/2", "./dev/stderr"}};
-    int rc = make_path("./dev/shm", what);
+    int rc = ss_sandbox_make_path("./dev/shm", what);
 
     for (size_t i = 0; i < SS_ARRAY_LEN(devices) && !rc; i++) {
         ss_copy(what, 4096, devices[i]);
@@ -117,27 +116,10 @@ static int add_devices(char what[4096])
  * these. */
 static int add_processes(char what[4096])
 {
-    int rc = make_path("./proc", what);
+    int rc = ss_sandbox_make_path("./proc", what);
 
     if (!rc)
         (void)syscall(SYS_mount, "proc", what, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
-    return rc;
-}
-
-/* The script's folder as the working folder of the script: its neighbours are named by relative paths. */
-static int copy_folder(int folder, const char *script, int only, int as_root, char what[4096])
-{
-    const char *name = strrchr(script, '/') + 1;
-    struct stat of, st;
-    int to = open("." SS_SANDBOX_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int bad = to < 0 || fstat(folder, &of) || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW);
-
-    /* a folder or script that root alone may read: all of it is meant */
-    int all =
-        !as_root || (of.st_mode & (S_IROTH | S_IXOTH)) != (S_IROTH | S_IXOTH) || !(st.st_mode & S_IROTH);
-    int rc = bad ? errno : ss_sandbox_copy_folder(folder, to, name, only, all, what);
-    if (to >= 0)
-        close(to);
     return rc;
 }
 
@@ -159,24 +141,60 @@ static int add_names(char what[4096])
     int rc = 0;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(names) && !rc; i++) {
-        rc = make_path(names[i], what);
+        rc = ss_sandbox_make_path(names[i], what);
         rc = rc ? rc : ss_sandbox_show(SS_SANDBOX_PROGRAMS, what, SS_SANDBOX_READ_ONLY);
     }
     return rc;
 }
 
-/* The script at the path that it has on the machine, with its folder unless that has folders of the sandbox in it. */
-static int add_script(const char *script, const char *folder, int only, char what[4096])
+/* The files of a folder, each at its path: the folder may have others of the sandbox. */
+static int place_files(const char *copy, const char *folder, char what[4096])
 {
-    char copy[4096];
+    char from[4096];
+    int rc = folder[1] ? ss_sandbox_make_path(folder, what) : 0;
+    DIR *dir = rc ? NULL : opendir(copy);
 
-    if (only) {
-        ss_copy(what, 4096, script);
-        snprintf(copy, sizeof copy, SS_SANDBOX_WORK "%s", strrchr(script, '/'));
-        return symlink(copy, what) ? errno : 0;
+    for (struct dirent *e; dir && !rc && (e = readdir(dir)) != NULL;) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+            snprintf(what, 4096, "%s/%s", folder[1] ? folder : "", e->d_name) >= 4096 ||
+            snprintf(from, sizeof from, "%s/%s", copy, e->d_name) >= (int)sizeof from)
+            continue;
+        if (rename(from, what)) /* a folder of the machine has it already */
+            (void)!symlink(from, what);
     }
-    int rc = make_path(folder, what);
-    return rc ? rc : ss_sandbox_show(SS_SANDBOX_WORK, what, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (dir)
+        closedir(dir);
+    return rc;
+}
+
+/* What is seen, at the paths of the machine: the near ones of roots inside one another lie below the others. */
+static int place_view(const struct ss_view *v, char what[4096])
+{
+    char copy[4096], above[4096];
+    int rc = 0;
+
+    for (int i = 0; i < v->n && !rc; i++) {
+        const char *path = v->root[i].path;
+        if (snprintf(copy, sizeof copy, SS_SANDBOX_VIEW "%s", path) >= (int)sizeof copy ||
+            !ss_is_folder(copy))
+            continue;
+        snprintf(above, sizeof above, "%.*s", (int)(strrchr(path, '/') - path), path);
+        if (v->root[i].kind != SS_VIEW_WHOLE) {
+            rc = place_files(copy, path, what);
+        } else {
+            rc = above[0] ? ss_sandbox_make_path(above, what) : 0;
+            ss_copy(what, 4096, path);
+            rc = rc ? rc : ss_sandbox_place(copy, path);
+        }
+    }
+    return rc;
+}
+
+/* Folders of the user by their names alone: the working folder, the home. One that cannot be made stays missing. */
+static void add_own(const struct ss_view *v, char what[4096])
+{
+    (void)ss_sandbox_make_path(v->work, what);
+    (void)ss_sandbox_make_path(v->home ? v->home : SS_SANDBOX_HOME, what);
 }
 
 /* Makes a folder of the machine one that paths can be added to: `what`, which could not be made below it, ends as the folder's own
@@ -188,7 +206,8 @@ static int open_folder(unsigned long number, char what[4096])
 
     *strrchr(what, '/') = 0;
     snprintf(shown, sizeof shown, "/.machine/%lu", number);
-    if ((rc = make_path(shown, there)) != 0 || (rc = ss_sandbox_show(what, there, SS_SANDBOX_READ_ONLY)) != 0)
+    if ((rc = ss_sandbox_make_path(shown, there)) != 0 ||
+        (rc = ss_sandbox_show(what, there, SS_SANDBOX_READ_ONLY)) != 0)
         return rc;
     DIR *dir = opendir(there);
     rc = dir ? ss_sandbox_memory(what, 0, "size=1m,mode=777") : errno;
@@ -216,9 +235,9 @@ static void add_paths(const struct ss_sandbox *box, char what[4096])
         if (!name[0] || access(program, F_OK) || strstr(path, "/.."))
             continue;
         snprintf(folder, sizeof folder, "%.*s", (int)(name - path - 1), path);
-        int rc = folder[0] ? make_path(folder, what) : 0;
+        int rc = folder[0] ? ss_sandbox_make_path(folder, what) : 0;
         if (rc == EROFS && open_folder(i, what) == 0)
-            rc = make_path(folder, what);
+            rc = ss_sandbox_make_path(folder, what);
         if (!rc)
             (void)!symlink(program, path);
     }
@@ -231,7 +250,7 @@ static void add_files(const struct ss_sandbox *box, char what[4096])
         const char *path = box->files->text[i], *slash = strrchr(path, '/');
         char folder[1024];
         snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
-        if (strstr(path, "/..") || (folder[0] && make_path(folder, what)) || !slash[1])
+        if (strstr(path, "/..") || (folder[0] && ss_sandbox_make_path(folder, what)) || !slash[1])
             continue;
         int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
         if (fd >= 0)
@@ -289,27 +308,27 @@ int ss_sandbox_limit(int trust)
 int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
 {
     static const char root[] = "/tmp"; /* any folder: memory covers it in this namespace */
-    char folder[4096];
+    struct ss_view_fds fds;
+    int rc;
 
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(box->script, '/') - box->script), box->script);
-    int only = !folder[0] || ss_has_word("/usr /home /dev", folder);
-    int from = open(folder[0] ? folder : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = from < 0 ? errno : 0;
-    ss_copy(what, 4096, rc ? folder : root);
+    ss_sandbox_open_view(box->view, &fds);
+    ss_copy(what, 4096, root);
     umask(0);
-    rc = rc ? rc : ss_sandbox_memory(root, 0, "size=128m,nr_inodes=30000,mode=777");
+    rc = ss_sandbox_memory(root, 0, "size=128m,nr_inodes=30000,mode=777");
     rc = rc || !chdir(root) ? rc : errno;
     rc = rc ? rc : ss_sandbox_tree(box, ".", "", what);
     rc = rc ? rc : add_libraries(what);
     rc = rc ? rc : add_devices(what);
     rc = rc ? rc : add_processes(what);
-    rc = rc ? rc : copy_folder(from, box->script, only, as_root, what);
-    if (from >= 0)
-        close(from);
+    rc = rc ? rc : ss_sandbox_make_path("." SS_SANDBOX_VIEW, what);
+    rc = rc ? rc : ss_sandbox_copy_view(box->view, &fds, "." SS_SANDBOX_VIEW, 1, as_root, what);
+    ss_sandbox_close_view(box->view, &fds);
     rc = rc ? rc : become_root();
     rc = rc ? rc : add_names(what);
-    rc = rc ? rc : add_script(box->script, folder, only, what);
+    rc = rc ? rc : place_view(box->view, what);
     if (rc)
         return rc;
+    add_own(box->view, what);
     add_paths(box, what);
     add_files(box, what);
     rc = protect(what);

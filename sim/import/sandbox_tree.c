@@ -54,14 +54,18 @@ static const char launcher_text[] =
          "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
          "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
          "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
-         "last=; for word in \"$@\" --hostfile \"${STEPSIM_HOSTS-}\"; do\n"
-         "  file=${word#*=} before=$last last=$word\n"
-         "  case \"$before $word\" in *.json|*.yaml|*.yml|*.toml|*host*|*'-H '*|*'machinefile '*) ;; *) "
-         "continue;; esac\n"
-         "  [ -f \"$file\" ] || continue\n"
-         "  text=; IFS= read -r -d '' -n 65536 text < \"$file\"\n" RECORD
-         "  printf '%s\\0%s\\0' \"$file\" \"$text\" > $at/file\n"
-         "done; exit 0\n";
+         /* files, and those that configurations among them name */
+         "look() {\n"
+         "  local file=$1 text= word\n"
+         "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
+         "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
+         "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && return\n" RECORD
+         "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
+         "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
+         "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in ${text//[\\\"\\',:]/ }; do\n"
+         "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set +f;; esac\n"
+         "}\n"
+         "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
 
 static const char runner_text[] = HEAD RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
@@ -142,31 +146,42 @@ static const char start_text[] =
     "case $to in ''|*'$('*|*'`'*) return 0;; esac; eval \"to=$to\" 2>/dev/null\n"
     "case $to in /dev/*) ;; */*) @R" SS_SANDBOX_REAL
     "/mkdir -p -- \"${to%/*}\" 2>/dev/null;; esac; return 0; }\n"
-    "command_not_found_handle() {\n"
-    "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
+    "stepsim_call() { local n=0 kind=$1; shift; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
     "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
+    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; }\n"
+    "command_not_found_handle() {\n"
     /* its output is used: a command around it captures it, or it goes to a configuration */
     "local kind=nothing name\n"
     "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && for name in \"$1\" \"${FUNCNAME[@]:1}\"; do\n"
     "case $STEPSIM_OUTER in *\"$name\"*) kind=used;; esac; done\n"
     "name=$BASHPID; case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n"
     "*.json|*.y*ml|*.toml|*.env|*.sh|*.args) kind=used;; esac\n"
-    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; return 0; }\n"
+    "stepsim_call $kind \"$@\"; return 0; }\n"
     /* the last command that captures what programs write, and the shell in which it does */
     "stepsim_outer() { case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_OUTER=$1 STEPSIM_LEVEL=$BASH_SUBSHELL;; *)\n"
     "((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) || unset STEPSIM_LEVEL;; esac; return 0; }\n"
-    "cd() { builtin cd \"$@\" 2>/dev/null && return; eval \"local to=\\${$#-}\"\n"
+    "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
     "case $to in ''|-) return 0;; esac\n"
-    "@R" SS_SANDBOX_REAL "/mkdir -p -- \"$to\" 2>/dev/null\n"
-    "local n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
-    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
-    "printf '%s\\0' \"$to\" > @R" SS_SANDBOX_CALLS "/$n/folder\n"
-    "builtin cd -- \"$to\" 2>/dev/null || return 0; }\n"
-    "source() { if [ -r \"${1-}\" ]; then builtin source \"$@\"; else command_not_found_handle "
-    "\"${1-source}\"; fi; }\n"
-    ".() { source \"$@\"; }\n"
-    "trap 'builtin set +eu +o pipefail; stepsim_outer \"$BASH_COMMAND\"; stepsim_folder \"$BASH_COMMAND\"' "
-    "DEBUG; set -T\n"; /* last: it calls them */
+    "@R" SS_SANDBOX_REAL
+    "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null || return 0; fi\n"
+    "stepsim_call folder \"$PWD\"; }\n"
+    /* before "source": what is not there is told and left out, as if it were empty */
+    "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; then return 0; "
+    "fi\n"
+    "case $1 in /*) set -- \"$1\" \"$1\";; */*) set -- \"$1\" \"$PWD/$1\";; *) type -P -- \"$1\" >/dev/null "
+    "&& return 0\n"
+    "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" \"${BASH_SOURCE[1]-}\" "
+    "\"${BASH_LINENO[0]-}\"\n"
+    "return 1; }\n"
+    /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
+     * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
+     * other arguments, and what is declared would be lost. */
+    "trap 'stepsim_call set $(compgen -v)' EXIT; set -T\n"
+    "trap 'builtin set +eu +o pipefail; shopt -s extdebug; stepsim_outer \"$BASH_COMMAND\"; case "
+    "$BASH_COMMAND in "
+    "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
+    "}\";; "
+    "*\">\"*) stepsim_folder \"$BASH_COMMAND\";; *) :;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 static const struct {
     const char *names, *text;
@@ -192,10 +207,11 @@ static const char *at(struct tree *t, const char *below, const char *name)
 static int make_folders(struct tree *t)
 {
     static const char *const folders[] = {"/.stepsim",      SS_SANDBOX_PROGRAMS, SS_SANDBOX_REAL,
-                                          SS_SANDBOX_CALLS, SS_SANDBOX_MODULES,  SS_SANDBOX_WORK,
-                                          "/home",          SS_SANDBOX_HOME,     "/tmp"};
+                                          SS_SANDBOX_CALLS, SS_SANDBOX_MODULES,  "/tmp",
+                                          "/home",          SS_SANDBOX_HOME};
+    size_t n = SS_ARRAY_LEN(folders) - (t->inside[0] ? 0 : 2); /* in a root of its own there is the user's */
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(folders); i++)
+    for (size_t i = 0; i < n; i++)
         if (mkdir(at(t, folders[i], ""), 0777))
             return errno;
     return 0;

@@ -26,6 +26,7 @@ void ss_words_free(struct ss_words *words)
     for (size_t i = 0; i < words->nmade; i++) {
         free(words->made[i].name);
         free(words->made[i].text);
+        free(words->made[i].path);
     }
     ss_notes_free(&words->said);
     ss_notes_free(&words->behind);

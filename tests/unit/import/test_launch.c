@@ -60,7 +60,8 @@ static void test_end_of_output(void)
 {
     static const char script[] = "seq -f 'line number %.0f' 0 29999\n";
     char path[] = "/tmp/stepsim-launch-XXXXXX", *none[] = {NULL}, *text = NULL;
-    struct ss_sandbox box = {.script = path,
+    struct ss_view view;
+    struct ss_sandbox box = {.view = &view,
                              .words = none,
                              .environment = none,
                              .nodes = 1,
@@ -73,8 +74,10 @@ static void test_end_of_output(void)
 
     CU_ASSERT_EQUAL_FATAL(write(fd, script, sizeof script - 1), (ssize_t)sizeof script - 1);
     close(fd);
+    CU_ASSERT_EQUAL_FATAL(ss_view_make(&view, path, NULL, NULL), SS_OK);
     CU_ASSERT_EQUAL_FATAL(ss_sandbox_run(&box, &calls, NULL), SS_OK);
     unlink(path);
+    ss_view_free(&view);
     FILE *out = open_memstream(&text, &size);
     for (int i = 0; i < 30000; i++)
         fprintf(out, "line number %d\n", i);

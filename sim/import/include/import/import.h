@@ -13,13 +13,13 @@ struct ss_word {
     char *text;
     int line; /* 0 on the command line */
 };
-/* A file that a launch script wrote, which is nowhere else. */
+/* A file that a launch script gave its launcher, as the script saw it. */
 struct ss_made_file {
     char *name; /* as the command names it */
-    char *text; /* the text, behind empty lines, so that its lines count as in the script */
-    /* 1: made from another file, by sed: one line, that of the script which names it; a file of the disk
-     * beats it */
-    int elsewhere;
+    /* Of one that the script wrote or changed: behind empty lines, so that its lines count as in the script; NULL: the machine has it as
+     * it is. */
+    char *text;
+    char *path; /* where the machine has it, or the place for messages */
 };
 /* What the command line says of the cluster, whose words beat those of launchers. */
 struct ss_cluster {
@@ -82,22 +82,25 @@ struct ss_launch {
     char *const *variable; /* "NAME=VALUE" */
     size_t nvariables;
     struct ss_cluster cluster;
-    int trust; /* 1: also where the kernel cannot keep the script apart */
-    int call;  /* which of several jobs, from 1; 0: the only one */
+    int trust;              /* 1: also where the kernel cannot keep the script apart */
+    struct ss_notes let_in; /* files and folders that the script sees, too */
+    int call;               /* which of several jobs, from 1; 0: the only one */
 };
 /* Runs the script in a sandbox (sandbox.h) and adds the words of the job that it starts to *out, with the lines of the script. What
  * did nothing, and what was not set, goes to `notes`. Errors: SS_ERR_IO, SS_ERR_INPUT, SS_ERR_NOMEM; SS_ERR_USAGE: no such call. */
 int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_notes *notes,
                    struct ss_error *err);
 
-/* ---- launch_unset.c ---- */
-/* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B", beside those of "NAME=VALUE". */
-void ss_launch_unset(const char *text, const struct ss_words *environment, char *out, size_t size);
-/* The last argument that the script reads as "$2" outside of quotes and functions, where it does not look at their number; 0: none. */
-int ss_launch_arguments(const char *text);
-
 struct ss_calls;
 struct ss_call;
+
+/* ---- launch_unset.c ---- */
+/* Names of variables that the script reads, gives no value and has no default for, each once, as "A, B", beside those of "NAME=VALUE" and
+ * what its shells had set at their ends. */
+void ss_launch_unset(const char *text, const struct ss_words *environment, const struct ss_calls *calls,
+                     char *out, size_t size);
+/* The last argument that the script reads as "$2" outside of quotes and functions, where it does not look at their number; 0: none. */
+int ss_launch_arguments(const char *text);
 
 /* ---- launch_said.c ---- */
 /* The last lines of the output that are errors of the shell or of a tool, joined by " | ", at most three. Returns how many there are. */
@@ -131,23 +134,35 @@ struct ss_pbs {
 /* launch_pbs.c: reads the lines "#PBS". Returns 1 where there is one. */
 int ss_launch_pbs(const char *text, struct ss_pbs *out);
 #define SS_LAUNCH_SECONDS 20.0
+/* What a run has found out beside calls. */
+struct ss_launch_made {
+    struct ss_notes files;  /* that it misses, and that were made empty */
+    struct ss_notes hidden; /* files of the machine that are not for jobs: settings of a shell, of the user */
+    struct ss_notes
+        own; /* files that its own folder has and the working folder has not, hence it was run there */
+};
 /* Runs the script until it starts a job, or nothing that it misses can be made: programs that it calls by a path, then what it tests
- * for before it stops, which is added to `made`. *calls is the caller's. Errors: as of ss_sandbox_run. */
+ * for before it stops, which is added to `made`. *calls is the caller's. Errors: as of ss_sandbox_run and ss_launch_missing. */
 int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, struct ss_calls *calls,
-                  struct ss_notes *made, struct ss_error *err);
+                  struct ss_launch_made *made, struct ss_error *err);
+/* launch_missing.c: files that the script asked for in vain, by "source" or as the output tells it, and that the machine has. Returns 1 where
+ * the view has them but for its limit: they are wanted now; 0. Those that set up a shell, or made the script's folder the working folder, are
+ * added to *made. Errors: SS_ERR_INPUT for any other, SS_ERR_NOMEM. */
+struct ss_view;
+int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct ss_launch_made *made,
+                      struct ss_error *err);
 /* Whether a call is of a launcher with flags of a job. */
 int ss_launch_is_job(const struct ss_call *c);
 
 /* The same of a script that has run: `text` is the script's, `calls` what it called. */
 int ss_launch_words(struct ss_words *out, const struct ss_launch *l, const char *text,
                     const struct ss_calls *calls, struct ss_notes *notes, struct ss_error *err);
-/* launch_files.c: adds the files that the script wrote for this call of a launcher. SS_OK or SS_ERR_NOMEM. */
-struct ss_call;
+/* launch_files.c: adds the files that this call of a launcher names, as the script saw them. SS_OK or SS_ERR_NOMEM. */
 int ss_launch_files(struct ss_words *out, const char *script, const struct ss_calls *calls,
                     const struct ss_call *launcher);
-/* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --trust and --call out of the words of a command line; *script, which
- * is empty, then has the words of the job that the script starts, and the script as its file. *cluster is what the words say, as pointers into them. Errors: as of ss_launch_read,
- * SS_ERR_USAGE. */
+/* launch_words.c: takes --launch SCRIPT [ARGUMENT...], --env, --let-in, --trust and --call out of the words of a command line; *script, which
+ * is empty, then has the words of the job that the script starts, and the script as its file. *cluster is what the words say, as pointers
+ * into them. Errors: as of ss_launch_read, SS_ERR_USAGE. */
 int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cluster *cluster,
                    struct ss_notes *notes, struct ss_error *err);
 

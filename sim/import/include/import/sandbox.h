@@ -2,8 +2,8 @@
 /*
  * Runs a launch script by a real shell where it can harm nothing, and tells which programs it called.
  *
- * The script sees a file system of its own in memory: the libraries of the machine, read-only, a copy of the script's folder and one
- * folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux), a filter of calls
+ * The script sees a file system of its own in memory: the libraries of the machine, read-only, a copy of what lies around
+ * the script and the user (a view), and one folder of programs, which is the whole PATH. It has its own mounts, processes and network (namespaces of Linux), a filter of calls
  * of the kernel, no descriptors and no rights of the user who calls, and limits on time, processes and bytes. Three kinds of programs
  * are in PATH: text tools, which are real; launchers (torchrun, python ...), which are recorded and do nothing; runners (srun,
  * mpirun ...), which run what they were given. Any other name does nothing and is recorded as that.
@@ -18,13 +18,54 @@
 #include "stepsim/error.h"
 #include "stepsim/notes.h"
 
+/* ---- sandbox_view.c: what of the machine the script sees ---- */
+
+enum ss_view_kind {
+    SS_VIEW_GONE,  /* it is within another one */
+    SS_VIEW_NAMED, /* of a folder the files that are wanted */
+    SS_VIEW_FILES, /* its own files, without those whose names begin with a dot: a home, a folder of everybody */
+    SS_VIEW_WHOLE /* all that is in it */
+};
+struct ss_view_root {
+    char *path; /* without links */
+    enum ss_view_kind kind;
+};
+#define SS_VIEW_ROOTS 16
+/* Folders that are seen at the paths which they have on the machine. */
+struct ss_view {
+    struct ss_view_root root[SS_VIEW_ROOTS]; /* none is within a whole one */
+    int n;
+    char *script; /* absolute; its folder is without links */
+    char *work;   /* the working folder */
+    char *home;   /* the user's, NULL: not known; nothing of it is seen for that */
+    struct ss_notes
+        near; /* folders whose entries come first: those of script and user, which are let in, then those above */
+    unsigned long seeds;    /* how many of them are not above others */
+    struct ss_notes wanted; /* files that come before all others */
+};
+/* Finds what a script sees: its folder and the working folder, with the Git repositories that they are in, or with two levels above them; of
+ * a home or a folder of everybody only its own files; what `let` names, which may be NULL. *v is the caller's also after an error. Errors:
+ * SS_ERR_IO, SS_ERR_USAGE, SS_ERR_NOMEM. */
+int ss_view_make(struct ss_view *v, const char *script, const struct ss_notes *let, struct ss_error *err);
+void ss_view_free(struct ss_view *v);
+/* Whether a path is the folder or within it, both without links. */
+int ss_view_within(const char *path, const char *folder);
+/* The innermost root that a path is in; -1: none. */
+int ss_view_root_of(const struct ss_view *v, const char *path);
+/* Whether an entry of a folder is seen by its name: no folder of Git's or of keys, and folders with a dot only in those of script and user. */
+int ss_view_shows(const struct ss_view *v, const char *folder, const char *name, int is_folder);
+
+/* ---- calls ---- */
+
 enum ss_call_kind {
     SS_CALL_LAUNCHER, /* a launcher, with all its words */
     SS_CALL_RUNNER,   /* srun, mpirun, sbatch: the words that are its own */
     SS_CALL_NOTHING,  /* a program that the sandbox has not */
-    SS_CALL_FOLDER,   /* a folder that was not there, which cd made */
-    SS_CALL_FILE,     /* a file that the launcher before it was given: its name and what is in it */
-    SS_CALL_USED /* a program that the sandbox has not, whose output goes into a variable or a configuration */
+    SS_CALL_FOLDER,   /* a folder that cd went to */
+    SS_CALL_FILE,     /* a file that the launcher before it was given: its name, what is in it, its path */
+    SS_CALL_MISSING, /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
+    SS_CALL_USED, /* a program that the sandbox has not, whose output goes into a variable or a configuration */
+    SS_CALL_SET   /* names of the variables that are set where a shell ends */
 };
 struct ss_call {
     enum ss_call_kind kind;
@@ -36,11 +77,12 @@ struct ss_call {
 struct ss_calls {
     size_t n, cap;
     struct ss_call *call; /* in the order of their begin */
+    char *above;          /* before the paths of files that have them on the machine; NULL: nothing */
     char *output;         /* end of what it wrote on stdout and stderr, with a final 0; NULL: nothing */
     int status;           /* of the shell's exit; -1: stopped by the limit of time */
 };
 struct ss_sandbox {
-    const char *script; /* path of the script */
+    const struct ss_view *view;
     char *const *words; /* its arguments, NULL-terminated */
     char *const
         *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
@@ -48,7 +90,7 @@ struct ss_sandbox {
     int host_lines;               /* of each node in the file that PBS_NODEFILE names; 0: there is none */
     const struct ss_notes *paths; /* programs that scripts call by a path, "/opt/env/bin/python" */
     const struct ss_notes *
-        files; /* that it tests for: "/launch/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
+        files; /* that it tests for: "/data/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
                                    * it has a root of its own */
     int trace;  /* 1: the shell tells its commands in the output, as "+ command" */
     int trust;  /* 1: without namespaces where the kernel has none for this user */
@@ -75,8 +117,8 @@ int ss_sandbox_is_tool(const char *name, size_t n);
 #define SS_SANDBOX_MODULES "/.stepsim/python"
 #define SS_SANDBOX_CALLS "/.stepsim/calls"
 #define SS_SANDBOX_HOSTS "/.stepsim/nodes"
-#define SS_SANDBOX_WORK "/launch"
-#define SS_SANDBOX_HOME "/home/user"
+#define SS_SANDBOX_VIEW "/.stepsim/view"
+#define SS_SANDBOX_HOME "/home/user" /* where the user's is not known, or the script has no root of its own */
 
 /* ---- sandbox_mount.c: mounts ---- */
 
@@ -89,15 +131,24 @@ int ss_sandbox_memory(const char *path, unsigned long flags, const char *options
  * mount_setattr(2) and hold from the mount's first moment on. Returns 0 or errno. */
 int ss_sandbox_show(const char *from, const char *to, uint64_t attributes);
 #define SS_SANDBOX_READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+/* Moves a folder of this file system to the path, or shows it there. Its upper folders are there. Returns 0 or errno. */
+int ss_sandbox_place(const char *from, const char *to);
 /* Shows a regular file of the folder `from` in the folder `to` (descriptors), read-only; what is none is left out. Returns 0 or errno. */
 int ss_sandbox_show_file(int from, int to, const char *name);
 
-/* ---- sandbox_folder.c: the script's folder ---- */
+/* ---- sandbox_folder.c: copies of folders ---- */
 
-/* Copies files, links and folders of the folder `from` to the empty one `to` (descriptors): the script, and unless `only` what is beside
- * and below it, at most 5,000 entries, the near ones first. Large files are shown as mounts. all = 0: only what everybody may read.
- * Returns 0, or errno with *what, the name that could not be made. */
-int ss_sandbox_copy_folder(int from, int to, const char *script, int only, int all, char what[4096]);
+/* Descriptors of the view's roots, -1 where one cannot be opened. */
+struct ss_view_fds {
+    int fd[SS_VIEW_ROOTS];
+};
+void ss_sandbox_open_view(const struct ss_view *v, struct ss_view_fds *fds);
+void ss_sandbox_close_view(const struct ss_view *v, struct ss_view_fds *fds);
+/* Copies files, links and folders of the view to folders below the folder `to` of the same paths, at most 5,000 entries: what is wanted,
+ * then the near ones. Large files are shown as mounts; mounts = 0: they are left out. as_root = 1: of open folders only what everybody may
+ * read. Returns 0, or errno with *what, the name that could not be made. */
+int ss_sandbox_copy_view(const struct ss_view *v, const struct ss_view_fds *fds, const char *to, int mounts,
+                         int as_root, char what[4096]);
 
 /* ---- sandbox_filter.c ---- */
 
@@ -109,6 +160,8 @@ int ss_sandbox_filter(void);
 
 /* In a child that has its own mounts: makes the root, with the tree, and gives all rights up. Returns 0, or errno with *what. */
 int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096]);
+/* Makes every folder of the path that is missing; `what` is then the path, or the part of it that could not be made. Returns 0 or errno. */
+int ss_sandbox_make_path(const char *path, char what[4096]);
 /* Gives the calling process namespaces of its own. *as_root: where the user is root of this machine, the user that
  * the script gets; else 0. Returns 0 or errno. */
 int ss_sandbox_unshare(int *as_root);
