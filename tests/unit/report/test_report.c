@@ -135,6 +135,7 @@ static void test_run_has_every_key(void)
                                        "warnings",
                                        "limiting_link",
                                        "links",
+                                       "assumed",
                                        "guessed",
                                        "ignored",
                                        "dropped",

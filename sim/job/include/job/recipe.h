@@ -26,7 +26,7 @@ int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *
 struct ss_recipe_use {
     const struct ss_request *said; /* what the job says: words of a thing of which it has any are left out */
     const char *only;              /* flags that are taken, with blanks between; NULL: all */
-    int whole;                     /* 1: with layout and batch, as far as `said` gives none, for the GPUs of the key */
+    int whole; /* 1: with layout and batch, as far as `said` gives none, for the GPUs of the key */
 };
 /* Adds the words of a row in a place of their own, with the file and line of the row. The layout of stages is left out where pipeline and
  * virtual stages are not the row's. Errors: SS_ERR_NOMEM. */
