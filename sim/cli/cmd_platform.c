@@ -91,23 +91,22 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
     rc = cli_words(&flags, argc, argv, &n, err);
     if (!rc && n == 0)
         rc = cli_usage(err, "give one or more XML files", "no file given");
-    if (rc)
-        return rc;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !rc; i++) {
         struct ss_error one = {0};
-        rc = check_one(argv[i], &flags, &one);
-        if (!rc)
+        int wrong = check_one(argv[i], &flags, &one);
+        if (!wrong)
             continue;
         if (worst && flags.json)
             continue; /* one JSON object a command: the first error */
         if (worst)
             cli_fail(err, 0);
-        worst = rc;
+        worst = wrong;
         *err = one;
     }
-    if (!worst && flags.json)
-        return ss_report_checked("platform", n, (const char *const *)argv, stdout, err);
-    return worst;
+    if (!rc && !worst && flags.json)
+        rc = ss_report_checked("platform", n, (const char *const *)argv, stdout, err);
+    cli_flags_free(&flags);
+    return rc ? rc : worst;
 }
 
 /* Only after all files are read is it known that the output is none of them. */

@@ -143,6 +143,7 @@ int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cl
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s is of --launch SCRIPT, which is not given", s.lone);
     if (!rc && s.l.script)
         rc = run(&s, script, notes, err);
+    script->cluster = cluster; /* which lives longer than s */
     size_t kept = 0;
     for (size_t i = 0; i < words->n && taken; i++) {
         if (taken[i])
