@@ -88,13 +88,15 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
         argv[n++] = joined("-x", "", "");
     argv[n++] = joined(seen, box->view->script, "");
     memcpy(argv + n, box->words, words * sizeof *argv);
+    const char *bash =
+        joined(inside, SS_SANDBOX_PROGRAMS, "/bash"); /* no memory is asked for behind the limits */
     closefrom(RESULT);
     if ((chdir(joined(seen, box->view->work, "")) && chdir(joined(inside, "/tmp", ""))) ||
         ss_sandbox_limit(box->trust))
         _exit(126);
     if (box->trust) /* a root of its own has no build folder */
         ss_keep_counts();
-    execve(joined(inside, SS_SANDBOX_PROGRAMS, "/bash"), argv, env);
+    execve(bash, argv, env);
     _exit(126);
 }
 
