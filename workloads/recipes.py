@@ -209,6 +209,8 @@ def switches(c):
             ("model.use_transformer_engine_op_fuser", "--use-transformer-engine-op-fuser"),
             ("mixed_precision.fp8_dot_product_attention", "--fp8-dot-product-attention"),
             ("optimizer.use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
+            ("model.account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
+            ("model.account_for_loss_in_pipeline_split", "--account-for-loss-in-pipeline-split"),
             ("model.moe_router_force_load_balancing", "--moe-router-force-load-balancing")]
     words = [flag for path, flag in both if value(c, path) is True]
     for name in ("exp_avg_dtype", "exp_avg_sq_dtype"):
@@ -306,7 +308,8 @@ def scripts(root, tag):
 
 def matrices(root, tag):
     """v0.1.0rc4: a YAML file a model, with a matrix of cards, GPUs and precisions; what run_script.py sets beside it stands here."""
-    words = {"deepseek_v3": ["--mtp-num-layers", "1"]}
+    accounts = ["--account-for-embedding-in-pipeline-split", "--account-for-loss-in-pipeline-split"]
+    words = {"deepseek_v3": ["--mtp-num-layers", "1"], "llama31_405b": accounts, "qwen3_235b_a22b": accounts}
     for folder, _, files in sorted(os.walk(os.path.join(root, "scripts/performance/configs"))):
         for file in sorted(f for f in files if f.endswith("_llm_pretrain.yaml")):
             with open(os.path.join(folder, file), encoding="utf-8") as text:
@@ -324,6 +327,10 @@ def matrices(root, tag):
                     more += ["--moe-expert-capacity-factor", "1.0", "--moe-pad-expert-input-to-capacity", "--moe-token-dispatcher-type", "alltoall"]
                 more += ["--moe-router-fusion"] if cfg.get("moe_router_fusion") else []
                 more += ["--cuda-graph-impl", "local"] if case.get("cuda_graphs") else []
+                if case.get("cpu_offloading_num_layers"):
+                    more += ["--cpu-offloading", "--cpu-offloading-num-layers", str(case["cpu_offloading_num_layers"])]
+                if case.get("recompute_num_layers"):
+                    more += ["--recompute-granularity", "full", "--recompute-method", "block", "--recompute-num-layers", str(case["recompute_num_layers"])]
                 more += ["--use-megatron-fsdp", "--data-parallel-sharding-strategy", "optim_grads_params"] if case.get("use_megatron_fsdp") or case.get("fsdp") else [
                     "--use-distributed-optimizer", "--overlap-grad-reduce", "--overlap-param-gather"]
                 more += ["--use-precision-aware-optimizer"] if precision == "bf16" else []

@@ -303,7 +303,8 @@ static int add_columns(const struct ss_table_row *r, const struct ss_request *sa
 {
     char layout[4096];
     int known = ss_request_find(said, "--pipeline-model-parallel-layout") < said->n;
-    int made = !known && layout_of(r, layout, sizeof layout);
+    int accounts = ss_request_find(said, "--account-for-embedding-in-pipeline-split") < said->n;
+    int made = !known && !accounts && layout_of(r, layout, sizeof layout);
     int has = known || made || has_layout(r), rc = ss_table_place(r, out);
 
     if (made)

@@ -16,7 +16,8 @@ static const struct {
     {"--pipeline-model-parallel-layout --decoder-first-pipeline-num-layers "
      "--decoder-last-pipeline-num-layers "
      "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
-     "--pipeline-model-parallel-layout"},
+     "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
+     "--account-for-loss-in-pipeline-split"},
     {"--recompute-granularity --recompute --recompute-activations",
      "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
     {"--cuda-graph-impl --enable-cuda-graph --external-cuda-graph", "--cuda-graph-impl --cuda-graph-scope"},
@@ -283,7 +284,9 @@ static int copy_words(const struct ss_request *from, const struct ss_csv *csv, i
         n = ss_request_span(from, i);
         if ((use->only ? !is_in(use->only, flag) : is_said(use->said, flag)) ||
             (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
-            (alone && !strcmp(flag, "--tp-comm-overlap")))
+            (alone && !strcmp(flag, "--tp-comm-overlap")) ||
+            (!whole && key->pp > 1 && !strncmp(flag, "--cpu-offloading", 16)) || /* which Megatron refuses */
+            (!whole && key->pp == 1 && !strncmp(flag, "--account-for-", 14)))
             continue;
         for (size_t k = 0; k < n && !rc; k++)
             rc = ss_request_add(out, from->word[i + k].text, ss_csv_line(csv, (size_t)row), err);
