@@ -9,6 +9,7 @@
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"
 #include "job/input_cache.h"
+#include "job/recipe.h"
 #include "stepsim/import.h"
 #include "stepsim/params.h"
 #include "stepsim/search.h"
@@ -384,7 +385,7 @@ static int run(struct planner *x, const struct ss_request *base, struct ss_sweep
     int rc = check_options(x->options, err);
 
     SS_THEN(rc, read_nodes(base, nodes, &x->is_range, err));
-    SS_THEN(rc, ss_request_copy(base, &x->base, err));
+    SS_THEN(rc, ss_request_open(base, &x->base, err));
     if (rc)
         return rc;
     ss_request_drop(&x->base, "--nodes");

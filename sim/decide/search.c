@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "decide/search_internal.h"
+#include "job/recipe.h"
 
 /* Layouts that are predicted in one batch, before their results decide the next batch. The number does not
  * depend on the workers, so the choice is the same for any number of them. */
@@ -272,9 +273,10 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
-int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,
+int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
                 struct ss_find_result **out, struct ss_error *err)
 {
+    struct ss_request base;
     struct ss_find_options with = options ? *options : (struct ss_find_options){0};
     struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
     struct ss_files files = {0}; /* of a journal's digest */
@@ -284,7 +286,11 @@ int ss_find_run(const struct ss_request *base, const struct ss_find_options *opt
         how.files = &files;
     with.how = &how;
     with.run = &x.run;
-    int rc = run(&x, base, err);
+    int rc = ss_request_open(asked, &base, err);
+    if (rc)
+        return rc;
+    rc = run(&x, &base, err);
+    ss_request_free(&base);
     ss_find_crew_close(x.crew);
     ss_files_free(&files);
     ss_bands_free(x.bands);

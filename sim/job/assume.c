@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What words leave open: the recipe of the framework's release, precision and stack. */
+/* What words leave open: the precision, and the recipe of the framework's release. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,12 @@ static int is_typed(const struct ss_request *r)
         if (r->place[i].file || r->place[i].whence)
             return 0;
     return r->n > 0;
+}
+
+/* Whether a release is named: the default stack has no recipes, and the table is not read for it. */
+static int names_stack(const struct ss_request *r)
+{
+    return ss_request_find(r, "--stack") < r->n;
 }
 
 static int gives_precision(const struct ss_request *r)
@@ -106,11 +112,77 @@ int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss
 
     ss_request_init(out);
     rc = add_defaults(a, out, err);
-    if (!rc && asked->recipe != SS_RECIPE_NONE)
+    if (!rc && asked->recipe != SS_RECIPE_NONE && names_stack(a->said))
         rc = add_recipe(a, asked, out, err);
     SS_THEN(rc, ss_request_append(out, a->said, err));
     if (rc)
         ss_request_free(out);
+    return rc;
+}
+
+/* Notes that recipes of the stack are left out, where it has any for the model. */
+static int note_recipes(const struct ss_asked *asked, struct ss_request *out, struct ss_error *err)
+{
+    const struct ss_recipe_key key = {
+        .stack = asked->job.stack, .model = asked->job.model_ref, .card = "", .precision = ""};
+    struct ss_csv *recipes;
+    char path[4096];
+    int rc = ss_data_find("workloads", "recipes", ".csv", path, sizeof path, err);
+
+    SS_THEN(rc, ss_csv_load(path, &recipes, err));
+    if (rc)
+        return rc;
+    if (ss_recipe_nearest(recipes, &key, 0, NULL, 0) >= 0)
+        rc = ss_notes_add(
+            &out->notes,
+            "recipes of %s are of a layout and left out here: run takes them, and answers as here with "
+            "--recipe none",
+            asked->job.stack);
+    ss_csv_free(recipes);
+    return rc ? ss_nomem(err) : SS_OK;
+}
+
+int ss_request_open(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
+{
+    struct ss_asked asked;
+    int rc = ss_request_said(r, &asked);
+
+    if (!rc && asked.recipe == SS_RECIPE_AUTO) {
+        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+                "--recipe auto: a recipe is of a layout, and layouts are searched here");
+        ss_request_locate(r, "--recipe", err);
+        return ss_hint(err, SS_ERR_UNSUPPORTED,
+                       "leave it out; run takes the recipe of the layout that is found");
+    }
+    if (rc || !is_typed(r)) /* what is wrong is told by who reads the words */
+        return ss_request_copy(r, out, err);
+    ss_request_init(out);
+    rc = ss_request_add_place(out, NULL, err);
+    SS_THEN(rc, add_place(out, "default", err));
+    SS_THEN(rc, ss_request_add(out, "--recipe", 0, err));
+    SS_THEN(rc, ss_request_add(out, "none", 0, err));
+    if (!rc && !gives_precision(r))
+        rc = ss_request_add(out, "--bf16", 0, err);
+    SS_THEN(rc, ss_request_append(out, r, err));
+    if (!rc && asked.recipe != SS_RECIPE_NONE && names_stack(r))
+        rc = note_recipes(&asked, out, err);
+    if (rc)
+        ss_request_free(out);
+    return rc;
+}
+
+int ss_request_said(const struct ss_request *r, struct ss_asked *asked)
+{
+    struct ss_request copy;
+    int rc = ss_request_copy(r, &copy, NULL);
+
+    ss_asked_init(asked);
+    if (rc)
+        return rc;
+    ss_request_drop(&copy, "--without");
+    rc = ss_request_resolve(&copy, NULL, NULL);
+    SS_THEN(rc, ss_asked_parse(asked, &copy, NULL, NULL, NULL));
+    ss_request_free(&copy);
     return rc;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "job/recipe.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +93,7 @@ static double card_distance(const char *row, const char *card)
 {
     size_t n = strcspn(card, "-");
 
-    if (!row[0] || (strlen(row) == n && !strncmp(row, card, n)))
+    if (!row[0] || !n || (strlen(row) == n && !strncmp(row, card, n)))
         return 0;
     if (family_of(row) != family_of(card))
         return -1;
@@ -113,7 +112,8 @@ static double size_distance(int row, int told, double weight)
     return row > 0 && told > 0 ? weight * fabs(log2((double)row / told)) : 0;
 }
 
-/* Columns of the layout: what one step away costs; a GPU's microbatch shapes its kernels, the number of GPUs little. */
+/* Columns of the layout, and what a factor of two of each weighs. These weights, and those of cards and precisions above, are a choice and no
+ * fit: they only say which row is nearer. A GPU's microbatch shapes its kernels, the number of GPUs does little. */
 static const struct {
     const char *column, *words;
     size_t at;
@@ -299,7 +299,7 @@ int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_
 {
     const char *words = field(recipes, row, "words");
     struct ss_request from;
-    int rc = ss_request_add_place(out, "workloads/recipes.csv", err);
+    int rc = ss_request_add_place(out, SS_RECIPES_FILE, err);
 
     ss_request_init(&from);
     for (const char *p = words + strspn(words, " "); *p && !rc; p += strspn(p, " ")) {

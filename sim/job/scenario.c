@@ -8,6 +8,7 @@
 #include "job/asked.h"
 #include "job/input_cache.h"
 #include "job/job_internal.h"
+#include "job/recipe.h"
 
 /* A scenario and what it points to. */
 struct whole {
@@ -58,22 +59,6 @@ static int resolve(struct whole *w, struct ss_error *err)
     return ss_request_resolve(&w->left, &w->s.notes, err);
 }
 
-/* Reads words, but for those that take others away, which may be assumed ones. */
-static int read_said(const struct ss_request *r, struct ss_asked *asked)
-{
-    struct ss_request copy;
-    int rc = ss_request_copy(r, &copy, NULL);
-
-    ss_asked_init(asked);
-    if (rc)
-        return rc;
-    ss_request_drop(&copy, "--without");
-    rc = ss_request_resolve(&copy, NULL, NULL);
-    SS_THEN(rc, ss_asked_parse(asked, &copy, NULL, NULL, NULL));
-    ss_request_free(&copy);
-    return rc;
-}
-
 /* Puts what the words leave open in front of them. */
 static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
@@ -82,7 +67,7 @@ static int assume(struct whole *w, struct ss_files *files, struct ss_error *err)
     struct ss_platform *platform;
     struct ss_stack *stack;
 
-    int rc = read_said(&w->request, &asked);
+    int rc = ss_request_said(&w->request, &asked);
     if (rc || !ss_assume_applies(&w->request, &asked)) /* what is wrong is told when all words are read */
         return rc == SS_ERR_NOMEM ? ss_nomem(err) : SS_OK;
     rc = ss_input_cache_find(w->inputs, &asked.job, &w->request, w->asker, files, &platform, &stack, err);
@@ -218,6 +203,9 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
     ss_asked_init(&w->asked);
     rc = w->inputs ? ss_request_copy(r, &w->request, err) : ss_nomem(err);
     SS_THEN(rc, build(w, o ? o->files : NULL, err));
+    if (rc && err && !strcmp(err->file, SS_RECIPES_FILE))
+        ss_hint(err, rc, "%s%sa recipe says this: give what you mean, or --recipe none", err->hint,
+                err->hint[0] ? "; " : "");
     if (rc) {
         ss_request_blame(r, err);
         ss_scenario_free(&w->s);

@@ -137,6 +137,9 @@ int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, stru
         if (off && value)
             return refuse(err, "name a value instead, as recompute=none,full", flag->name,
                           "\"off\" beside a value");
+        if (off && (!strcmp(flag->name, "--bf16") || !strcmp(flag->name, "--fp16")))
+            return refuse(err, "say the precisions: --vary precision=bf16,fp32", flag->name,
+                          "\"off\" leaves the precision open");
         if (off && ss_job_lacks_effect(base, flag->name)) {
             ss_fail(err, SS_ERR_USAGE, NULL, 0,
                     "--vary %s=on,off: the job gives it already, or it has no effect", flag->name);

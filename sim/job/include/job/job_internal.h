@@ -53,9 +53,11 @@ struct ss_assume {
     const char *card;
     int gpus; /* of the job; 0: nobody says how many nodes */
 };
+/* Reads words into *asked, but for those that take others away, which may be assumed ones. Returns why it cannot. */
+int ss_request_said(const struct ss_request *r, struct ss_asked *asked);
 /* Whether what words leave open is assumed: people typed them, or they ask for it by --recipe auto. */
 int ss_assume_applies(const struct ss_request *r, const struct ss_asked *asked);
-/* Makes *out, which must not be initialised, the words with what is assumed before them, in places that say whence: the stack, the precision
+/* Makes *out, which must not be initialised, the words with what is assumed before them, in places that say whence: the precision
  * (bf16) and the nearest recipe of the stack's release. The caller frees *out with ss_request_free, unless this fails. */
 int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
               struct ss_error *err);

@@ -9,10 +9,13 @@
 #include "base/csv.h"
 #include "stepsim/request.h"
 
+/* The place of a recipe's words in messages and results, the same on every machine. */
+#define SS_RECIPES_FILE "workloads/recipes.csv"
+
 /* What is known of a job: "" and 0 where nothing is told. */
 struct ss_recipe_key {
     const char *stack, *model;
-    const char *card;      /* its name, "GB200-186GB"; the part before "-" counts */
+    const char *card;      /* its name, "GB200-186GB"; the part before "-" counts; "" where none is told */
     const char *precision; /* a word of --precision, or "fp8_block" */
     int gpus, tp, pp, cp, vp, ep, mbs, gbs;
 };
@@ -34,5 +37,10 @@ int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_
                   const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err);
 /* Whether a request gives a flag of the layout: tensor, pipeline, context, expert parallelism or virtual stages. */
 int ss_recipe_has_layout(const struct ss_request *r);
+
+/* Makes *out, which must not be initialised, the request of which search and capacity make layouts. Words that people typed get bf16 in front of
+ * them where they give no precision, and no recipe, for a recipe is of a layout; a note says where the stack's release has one. Words of
+ * files are copied as they are. The caller frees *out with ss_request_free, unless the call fails. Errors: SS_ERR_UNSUPPORTED (--recipe auto), SS_ERR_NOMEM, those of reading workloads/recipes.csv. */
+int ss_request_open(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
 
 #endif

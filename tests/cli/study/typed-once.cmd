@@ -1,0 +1,14 @@
+# One typed job has one time, whatever command it is given to: bf16 where no precision is typed, and no recipe of a layout that is searched
+job="--platform h100 --model llama3-8b --nodes 1 --seq 4096 --mbs 1 --gbs 64 --use-distributed-optimizer"
+layout="--tp 1 --pp 1 --cp 1 --recompute none"
+for stack in megatron-2407 megatron-bridge-26.04; do
+    {
+        "$STEPSIM" run $job $layout --tp 2 --sequence-parallel --stack $stack --recipe none --engine native --json | grep -m1 '"iteration_ms"'
+        "$STEPSIM" sweep $job $layout --vary tp=2 --sequence-parallel --stack $stack --recipe none --json | grep -m1 '"iteration_ms"'
+        "$STEPSIM" search $job --vary tp=2 --pp 1 --cp 1 --vp 1 --recompute none --stack $stack --unconfirmed --json | grep -m1 '"iteration_ms"'
+        "$STEPSIM" capacity $job $layout --tp 2 --sequence-parallel --stack $stack --tokens 1T --layout given --json | grep -m1 '"iteration_ms"'
+    } | tr -d ' ,' | sort | uniq -c | wc -l
+done
+"$STEPSIM" search $job --vary tp=2 --stack megatron-bridge-26.04 --recipe auto
+"$STEPSIM" sweep $job --vary bf16=on,off
+"$STEPSIM" run --model deepseek-v3 --platform gb300 --nodes 63 --stack megatron-bridge-26.04
