@@ -8,12 +8,17 @@ import` gives the flags that the published script starts its job with, and the f
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-PROGRAM, FOLDER = sys.argv[1:3]
+PROGRAM = os.path.abspath(sys.argv[1])
+AWAY = tempfile.TemporaryDirectory()  # outside of this repository, of which a script would see all
+os.chmod(AWAY.name, 0o755)
+FOLDER = shutil.copytree(sys.argv[2], os.path.join(AWAY.name, "imports"))
+os.chdir(FOLDER)
 LLAMA_8B = """--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention
     --num-query-groups 8 --kv-channels 128 --seq-length 8192 --max-position-embeddings 8192 --position-embedding-type rope
     --attention-dropout 0.0 --hidden-dropout 0.0 --swiglu --normalization RMSNorm --attention-backend fused
