@@ -309,7 +309,7 @@ static int unknown_path(const char *kind, const char *name, const char *suffix, 
     return SS_ERR_IO;
 }
 
-static bool is_path(const char *name, const char *suffix)
+bool ss_data_is_path(const char *name, const char *suffix)
 {
     return strchr(name, '/') || (*suffix && ends_with(name, suffix));
 }
@@ -372,7 +372,7 @@ int ss_data_look(const char *kind, const char *name, const char *suffix, char *p
     *found = false;
     if (!name)
         return ss_fail(err, SS_ERR_USAGE, NULL, 0, "no name or path of one of %s", kind);
-    if (!is_path(name, suffix)) {
+    if (!ss_data_is_path(name, suffix)) {
         rc = look_in_roots(kind, name, suffix, path, size, found, err);
         if (!rc && !*found)
             rc = look_alike(kind, name, suffix, path, size, found, err);
@@ -415,7 +415,7 @@ int ss_data_find(const char *kind, const char *name, const char *suffix, char *p
     int rc = ss_data_look(kind, name, suffix, path, size, &found, err);
     if (rc || found)
         return rc;
-    if (is_path(name, suffix) || is_model_folder(name, suffix))
+    if (ss_data_is_path(name, suffix) || is_model_folder(name, suffix))
         return unknown_path(kind, name, suffix, err);
     rc = ss_data_other_ending(name, suffix, kind, SS_ERR_IO, err);
     if (rc)

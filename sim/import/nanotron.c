@@ -26,10 +26,8 @@ static SS_KEY_CALLED(add_nodes)
                         r->nodes, (long long)each);
     if (r->nodes)
         return;
-    if (all > each && all % each) {
-        ss_reading_flag(r, at, "--ask-nodes", NULL);
+    if (all > each && all % each)
         return;
-    }
     ss_reading_whole_flag(r, at, "--nodes", all > each ? all / each : 1);
     if (all < each)
         ss_reading_whole_flag(r, at, "--gpus-per-node", all);

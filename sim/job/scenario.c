@@ -103,14 +103,15 @@ static int note_dropped(struct whole *w)
                : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
 }
 
-/* Where a file says no number of GPUs, that of the platform would be a guess. */
+/* A file of a platform says how many nodes there are. A name stands for a kind of node, of which any number would be a guess. */
 static int check_nodes(const struct whole *w, struct ss_error *err)
 {
-    if (!w->asked.ask_nodes || w->asked.job.nodes || ss_job_is_placed(&w->asked.job))
+    const struct ss_job *job = &w->asked.job;
+
+    if (job->nodes || ss_job_is_placed(job) || ss_data_is_path(job->platform, ".xml"))
         return SS_OK;
-    int rc = ss_fail(err, SS_ERR_CONFIG, NULL, 0, "how many GPUs the job has is nowhere said: give --nodes");
-    ss_request_locate(w->used, "--ask-nodes", err);
-    return rc;
+    ss_fail(err, SS_ERR_CONFIG, NULL, 0, "how many GPUs the job has is nowhere said");
+    return ss_hint(err, SS_ERR_CONFIG, "give --nodes or --gpus");
 }
 
 /* Makes nodes of --gpus, unless --nodes is given behind it. */

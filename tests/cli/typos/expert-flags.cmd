@@ -1,1 +1,1 @@
-for f in --moe-router-topK --moe-router-top-k --moe-expert-capacity --moe-capacity-factor --expert-parallel --expert-parallel-size --EP --moe-token-dispatcher --num-local-experts --n-shared-experts --experts --order --seq-len --mtp-layers; do "$STEPSIM" run --platform h800 $f 4; done
+for f in --moe-router-topK --moe-router-top-k --moe-expert-capacity --moe-capacity-factor --expert-parallel --expert-parallel-size --EP --moe-token-dispatcher --num-local-experts --n-shared-experts --experts --order --seq-len --mtp-layers; do "$STEPSIM" run --platform h800 --nodes 2 $f 4; done

@@ -29,20 +29,20 @@ static void test_axolotl(void)
 {
     static const struct import_row rows[] = {
         {"axolotl/full.yaml",
-         "--ask-nodes --cp-comm-type p2p --stack accelerate-2026 --fsdp full --tp 2 --cp 2 " QWEN8
+         "--cp-comm-type p2p --stack accelerate-2026 --fsdp full --tp 2 --cp 2 " QWEN8
          "--seq 8192 --mbs 1 --gradient-accumulation-steps 4 --bf16 --recompute full --attention-backend "
          "flash " LIGER,
          "those that sample_packing keeps apart"},
         {"axolotl/zero.yaml",
-         "--ask-nodes --stack deepspeed-2026 " LLAMA "--mbs 2 --bf16 --recompute full --attention-backend "
+         "--stack deepspeed-2026 " LLAMA "--mbs 2 --bf16 --recompute full --attention-backend "
          "auto " OWN " --clip-grad 0 " ZERO3("16777216", "0"),
          "what is published under its name"},
         {"axolotl/run.txt",
-         "--ask-nodes --nodes 1 --gpus-per-node 4 --stack deepspeed-2026 --mbs 4 " OWN " " ZERO3(
+         "--nodes 1 --gpus-per-node 4 --stack deepspeed-2026 --mbs 4 " OWN " " ZERO3(
              "16777216", "0") " " LLAMA "--bf16 --recompute full --attention-backend auto --clip-grad 0",
          NULL},
         {"axolotl/launch.txt",
-         "--nodes 2 --gpus-per-node 8 --ask-nodes --stack deepspeed-2026 " OWN
+         "--nodes 2 --gpus-per-node 8 --stack deepspeed-2026 " OWN
          " " ZERO3("16777216", "0") " " LLAMA
                                     "--mbs 2 --bf16 --recompute full --attention-backend auto --clip-grad 0",
          NULL},
@@ -55,15 +55,15 @@ static void test_factory_v1(void)
 {
     static const struct import_row rows[] = {
         {"llamafactory-v1/fsdp2.yaml",
-         "--ask-nodes --gbs 32 --stack accelerate-2026 --fsdp full " QWEN4 "--seq 4096 --mbs 2 --bf16 "
+         "--gbs 32 --stack accelerate-2026 --fsdp full " QWEN4 "--seq 4096 --mbs 2 --bf16 "
          "--recompute full --attention-backend flash " LIGER,
          "LLaMA-Factory v1's default (gradient_checkpointing)"},
         {"llamafactory-v1/deepspeed.yaml",
-         "--ask-nodes --stack deepspeed-2026 " QWEN4 "--seq 2048 --mbs 1 --recompute none "
+         "--stack deepspeed-2026 " QWEN4 "--seq 2048 --mbs 1 --recompute none "
          "--attention-backend auto " OWN " " ZERO3("6553600", "1000000000") " --bf16",
          "what is published under its name"},
         {"llamafactory-v1/run.txt",
-         "--nodes 1 --ask-nodes --stack deepspeed-2026 --seq 2048 --mbs 4 --attention-backend auto " OWN
+         "--nodes 1 --stack deepspeed-2026 --seq 2048 --mbs 4 --attention-backend auto " OWN
          " " ZERO3("6553600", "1000000000") " --bf16 " QWEN4 "--recompute none",
          "on one node, the machine that it is typed on"},
     };
@@ -83,7 +83,7 @@ static void test_trl(void)
          " " QWEN8 "--seq 4096 --mbs 2 --gradient-accumulation-steps 8 --attention-backend flash",
          "what is published under its name"},
         {"trl/bare.txt",
-         "--ask-nodes --stack accelerate-2026 --overlap-grad-reduce " QWEN8 "--seq 1024 --mbs 1 --bf16 --set "
+         "--stack accelerate-2026 --overlap-grad-reduce " QWEN8 "--seq 1024 --mbs 1 --bf16 --set "
          "ss.default.fp32_params=1 --recompute full --attention-backend auto " OWN " --nodes 1",
          "on one node, the machine that it is typed on"},
     };

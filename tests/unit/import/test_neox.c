@@ -10,7 +10,7 @@
     "--use-rotary-position-embeddings --rotary-percent 0.25 --untie-embeddings-and-output-weights "          \
     "--parallel-residual two-norms --disable-bias-linear --use-flash-attn --make-vocab-size-divisible-by 1"
 #define TRAINING                                                                                             \
-    "--ask-nodes --pp 2 --tp 4 --sequence-parallel --stack megatron-deepspeed-2022 "                         \
+    "--pp 2 --tp 4 --sequence-parallel --stack megatron-deepspeed-2022 "                                     \
     "--use-distributed-optimizer --overlap-grad-reduce --set ss.zero.bucket_params=1260000000 --mbs 4 "      \
     "--gradient-accumulation-steps 16 --bf16 --accumulate-allreduce-grads-in-fp32 "                          \
     "--checkpoint-activations --checkpoint-num-layers 1 "
@@ -32,11 +32,11 @@ static void test_command(void)
 {
     static const struct import_row row = {
         "neox/run.txt",
-        "--nodes 2 --gpus-per-node 8 --ask-nodes --stack megatron-deepspeed-2022 --hidden-dropout 0 "
-        "--attention-dropout 0 --pp 2 --tp 4 --sequence-parallel --use-distributed-optimizer "
+        "--nodes 2 --gpus-per-node 8 --pp 2 --tp 4 --sequence-parallel --use-distributed-optimizer "
         "--overlap-grad-reduce --set ss.zero.bucket_params=1260000000 --mbs 4 --gradient-accumulation-steps "
         "16 --bf16 --accumulate-allreduce-grads-in-fp32 --checkpoint-activations --checkpoint-num-layers "
-        "1 " MODEL " --vocab-size 50277",
+        "1 " MODEL
+        " --stack megatron-deepspeed-2022 --hidden-dropout 0 --attention-dropout 0 --vocab-size 50277",
         "GPT-NeoX's own, of 50277 tokens"};
 
     check_import(&row);
@@ -46,7 +46,7 @@ static void test_command(void)
     "num-layers: 2\nhidden-size: 64\nnum-attention-heads: 4\npipe-parallel-size: 1\n"                        \
     "train_micro_batch_size_per_gpu: 2\n" /* 5 lines */
 #define SHAPED(stage, precision, ffn, more)                                                                  \
-    "--ask-nodes --stack megatron-deepspeed-2022 " stage "--mbs 2 " precision                                \
+    "--stack megatron-deepspeed-2022 " stage "--mbs 2 " precision                                            \
     " --num-layers 2 --hidden-size 64 --num-attention-heads 4 " ffn " " more "--vocab-size 50257" REST
 
 /* Widths by hand: 4 x 64; of two thirds of 96 a half; of 100 an even number of 48s; 2.5 x 64. */

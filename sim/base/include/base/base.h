@@ -93,6 +93,8 @@ bool ss_file_same_target(const char *a, const char *b);
  * with the choices. A $STEPSIM_DATA that is no data folder is SS_ERR_IO, too. */
 int ss_data_find(const char *kind, const char *name, const char *suffix, char *path, size_t size,
                  struct ss_error *err);
+/* Returns true when `name` is a path for the functions here, and no name of a data folder's file. */
+bool ss_data_is_path(const char *name, const char *suffix);
 /* Checks a name that is neither known nor a path. Returns 0 where there is no file of that name, else an
  * error of `code` that says in what the files of `whose` end. */
 int ss_data_other_ending(const char *name, const char *endings, const char *whose, int code,
