@@ -180,11 +180,12 @@ def listed(words):
 
 
 def graph_words(c):
-    impl, scope = value(c, "model.cuda_graph_impl"), [str(s) for s in listed(value(c, "model.cuda_graph_scope"))]
+    impl, scope = value(c, "model.cuda_graph_impl"), value(c, "model.cuda_graph_scope") or value(c, "model.cuda_graph_modules")
+    scope = [str(s) for s in listed(scope)]
+    if impl in (None, "none"):  # whatever the scope: v0.2.0 to v0.4.1 name one beside "none"
+        return []
     if "full_iteration" in scope or impl == "full_iteration":
         return ["--cuda-graph-impl", "local", "--cuda-graph-scope", "full_iteration"]
-    if impl in (None, "none"):
-        return []
     return ["--cuda-graph-impl", impl] + (["--cuda-graph-scope"] + scope if scope and scope != ["full"] else [])
 
 
@@ -316,14 +317,14 @@ def matrices(root, tag):
                 whole = yaml.safe_load(text)
             model, matrix, cfg = file[:-len("_llm_pretrain.yaml")], whole["perf_matrix"], whole["ConfigContainer"]["model"]
             for card, gpus, precision, case in ((c, g, p, {**v["common"], **(v[p] or {})}) for c, of in matrix.items() for g, v in of.items()
-                                                for p in v if p != "common" and c in CARDS):
+                                                for p in v if p not in ("common", "fp8_ds") and c in CARDS):  # no word for delayed scaling
                 h100 = card == "h100"
                 more = list(words.get(model, []))
                 if model == "deepseek_v3":
                     more += (["--pipeline-model-parallel-layout", "Et|(tt|)*30mL"] if h100 else []) + ["--recompute-granularity", "selective", "--recompute-modules", "mla_up_proj"]
                     more += (["mlp", "--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep", "--overlap-moe-expert-parallel-comm", "--delay-wgrad-compute"] if h100 else [])
                 more += ["--sequence-parallel", "--tp-comm-overlap"] if model != "deepseek_v3" else ["--sequence-parallel"]
-                if case.get("ep") and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
+                if model.startswith(("deepseek", "qwen3")) and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
                     more += ["--moe-expert-capacity-factor", "1.0", "--moe-pad-expert-input-to-capacity", "--moe-token-dispatcher-type", "alltoall"]
                 more += ["--moe-router-fusion"] if cfg.get("moe_router_fusion") else []
                 more += ["--cuda-graph-impl", "local"] if case.get("cuda_graphs") else []
