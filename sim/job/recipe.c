@@ -49,13 +49,16 @@ static int whole_number(const struct ss_csv *csv, int row, const char *column)
     return atoi(field(csv, row, column));
 }
 
-/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. */
+/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. A round of
+ * MLPerf, "v5.1", counts like a release: two a year, of which the second is .1. */
 static double months(const char *stack, size_t *family)
 {
     const char *dash = strrchr(stack, '-');
     int year = 0, month = 0, patch = 0;
 
     *family = dash ? (size_t)(dash - stack) + 1 : 0;
+    if (dash && sscanf(dash + 1, "v%d.%d", &year, &month) == 2)
+        return 12 * year + 6 * month;
     if (!dash || sscanf(dash + 1, "%d.%d.%d", &year, &month, &patch) < 2 || year > 99)
         return -1;
     return 12 * year + month + patch / 10.;

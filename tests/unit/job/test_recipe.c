@@ -104,6 +104,22 @@ static void test_words(void)
     ss_scenario_free(s);
 }
 
+/* MLPerf's submission of GPT-OSS 20B has Transformer Engine's op fuser, which nobody types; rounds of MLPerf are releases. */
+static void test_rounds(void)
+{
+    struct ss_assumption a;
+    struct ss_scenario *s =
+        make(NULL, "--model gpt-oss-20b --platform gb300 --stack mlperf-v5.1 --nodes 18 --precision mxfp8");
+
+    CU_ASSERT_EQUAL(s->job->moe.op_fuser, 1);
+    CU_ASSERT_EQUAL(s->job->graphs.impl, SS_GRAPHS_ITERATION);
+    CU_ASSERT_EQUAL(s->job->cp, 2);
+    CU_ASSERT_EQUAL(s->job->global_batch, 36);
+    CU_ASSERT_PTR_NOT_NULL(assumed(s, "--use-transformer-engine-op-fuser", &a));
+    CU_ASSERT_PTR_NOT_NULL(strstr(a.whence, "mlperf-v6.0 for mlperf-v5.1"));
+    ss_scenario_free(s);
+}
+
 /* Distances: release, card of a family, precision, layout; another model or family has none. */
 static void test_nearest(void)
 {
@@ -112,7 +128,9 @@ static void test_nearest(void)
                                 "x-26.04,m,H100,fp8,64,2,1,1,1,,,1,64,,--b,1\n"
                                 "x-26.04,m,GB200,bf16,64,1,1,1,1,,,1,64,,--c,2\n"
                                 "x-26.04,m,H100,bf16,64,8,4,1,1,,,1,64,,--d,3\n"
-                                "y,m,,,,,,,,,,,,,--e,4\n";
+                                "y,m,,,,,,,,,,,,,--e,4\n"
+                                "z-v4.1,m,H100,bf16,64,2,1,1,1,,,1,64,,--f,5\n"
+                                "z-v6.0,m,H100,bf16,64,2,1,1,1,,,1,64,,--g,6\n";
     static const struct {
         struct ss_recipe_key key;
         int exact, row;
@@ -129,7 +147,9 @@ static void test_nearest(void)
         {{"x-26.06", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 1, -1, ""},
         {{"x-26.04", "n", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, -1, ""},
         {{"x-26.04", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, -1, ""},
-        {{"y", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 4, ""}};
+        {{"y", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 4, ""},
+        {{"z-v5.1", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 6, "z-v6.0 for z-v5.1"},
+        {{"z-v5.1", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 1, -1, ""}};
     struct ss_csv *csv;
 
     CU_ASSERT_EQUAL_FATAL(ss_csv_parse(table, strlen(table), "t.csv", &csv, NULL), 0);
@@ -170,11 +190,9 @@ static void test_table(void)
 
 SUITE(recipe)
 {
-    CU_TestInfo tests[] = {{"precision", test_precision},
-                           {"words", test_words},
-                           {"nearest", test_nearest},
-                           {"table", test_table},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"precision", test_precision}, {"words", test_words}, {"rounds of MLPerf", test_rounds},
+        {"nearest", test_nearest},     {"table", test_table}, CU_TEST_INFO_NULL};
 
     return suite_run("recipe", NULL, NULL, tests);
 }
