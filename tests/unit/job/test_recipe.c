@@ -104,6 +104,37 @@ static void test_words(void)
     ss_scenario_free(s);
 }
 
+/* Stages of a pipeline that 61 layers do not divide by are the recipe's, of the nearest row that has that pipeline, with the MTP layers that the
+ * job says; a number of virtual stages that the layout has is no second word for them. What the job says of stages stays. */
+static void test_stages(void)
+{
+    static const struct {
+        const char *flags, *layout; /* NULL: none is assumed */
+        const char *differs;
+    } rows[] = {{"--pp 2 --ep 32", "'Et*4|(t*4|)*14tmL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --vp 8", "'Et*4|(t*4|)*14tmL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --mtp-num-layers 0", "'Et*4|(t*4|)*14tL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --mtp-num-layers 2", "'Et*4|(t*4|)*14tmmL'", "GPUs 256 for 128"},
+                {"--pp 4 --ep 32",
+                 "'Etttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tmL'",
+                 "megatron-bridge-25.11 for megatron-bridge-26.04"},
+                {"--pp 2 --ep 32 --decoder-first-pipeline-num-layers 30", NULL, ""}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        char line[512];
+        struct ss_assumption a;
+        snprintf(line, sizeof line, DEEPSEEK "--nodes 32 --seq 4096 --mbs 1 --gbs 2048 %s", rows[i].flags);
+        struct ss_scenario *s = make(NULL, line);
+        const char *layout = assumed(s, SS_RECIPE_STAGES, &a);
+        CU_ASSERT_EQUAL(layout != NULL, rows[i].layout != NULL);
+        if (layout && rows[i].layout) {
+            CU_ASSERT_STRING_EQUAL(layout, rows[i].layout);
+            CU_ASSERT_PTR_NOT_NULL(strstr(a.whence, rows[i].differs));
+        }
+        ss_scenario_free(s);
+    }
+}
+
 /* MLPerf's submission of GPT-OSS 20B has Transformer Engine's op fuser, which nobody types; rounds of MLPerf are releases. */
 static void test_rounds(void)
 {
@@ -191,7 +222,8 @@ static void test_table(void)
 SUITE(recipe)
 {
     CU_TestInfo tests[] = {
-        {"precision", test_precision}, {"words", test_words}, {"rounds of MLPerf", test_rounds},
+        {"precision", test_precision}, {"words", test_words},
+                           {"stages", test_stages}, {"rounds of MLPerf", test_rounds},
         {"nearest", test_nearest},     {"table", test_table}, CU_TEST_INFO_NULL};
 
     return suite_run("recipe", NULL, NULL, tests);
