@@ -6,7 +6,7 @@
 
 Of each row stay the columns of the published table: model, GPUs, precision, degrees, microbatch, batch, sequence, FSDP. The recipe of the release
 must stand in for the rest. Per card, and apart for mixtures and dense models, the mean error may be 1.3 times that of the rows as told, and none
-may be refused. What is known to fall short has a row in SHORT, with the factor that it has.
+may be refused.
 """
 import collections
 import csv
@@ -17,10 +17,8 @@ import sys
 import tempfile
 
 FACTOR = 1.3
-# Rows in nvfp4 have graphs of the whole iteration by their recipe and none as told; both are too fast beside tensor ranks.
-SHORT = {("GB200-192GB", "dense"): 1.7}
-# 25.11's recipe of GPT-OSS on B200 in bf16 does not fit by 2 %, and did not as told.
-TOO_LARGE = 3
+# 25.11's recipe of GPT-OSS on B200 in bf16, by 2 %, and 25.09's line of Llama-3 70B with microbatches of 2, as told.
+TOO_LARGE = 2
 
 
 def errors(program, rows, folder):
@@ -63,8 +61,8 @@ def main():
     for key, (told, bare) in groups.items():
         mean, base = sum(bare) / len(bare), sum(told) / len(told)
         print(f"{key[0]:12} {key[1]:8} {len(bare):3} rows  told {base:5.2f} %  stripped {mean:5.2f} %")
-        if mean > SHORT.get(key, FACTOR) * base:
-            wrong.append(f"{key[0]} {key[1]}: {mean:.2f} % is more than {SHORT.get(key, FACTOR)} times {base:.2f} %")
+        if mean > FACTOR * base:
+            wrong.append(f"{key[0]} {key[1]}: {mean:.2f} % is more than {FACTOR} times {base:.2f} %")
     print(f"called too large: {', '.join(large) or 'none'}")
     if len(groups) < 5 or len(large) > TOO_LARGE:
         wrong.append(f"{len(groups)} groups; called too large: {', '.join(large)}")

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes workloads/recipes.csv: what the performance recipes of a framework's release set, from checkouts that the user names.
 
-    python3 workloads/recipes.py --megatron-bridge DIR > workloads/recipes.csv
+    python3 workloads/recipes.py [--megatron-bridge DIR] [--mlperf-v5.1 DIR] ... > recipes.new && mv recipes.new workloads/recipes.csv
 
-DIR is a git checkout of NVIDIA-NeMo/Megatron-Bridge, or its .git folder, with its tags. The configuration code of each release is run as it
-stands, with recorders in place of the framework and of PyTorch: no GPU, no package but python3-yaml. Logs and tables of results are never read.
-Rows of other frameworks stand in recipes-other.csv beside this script and are copied.
+DIR is a git checkout, or its .git folder, with its tags; DIR=REPOSITORY@COMMIT is a folder of files without git. The rows of a framework for which
+no folder is given stay as recipes.csv has them. The configuration code of each release of Megatron-Bridge is run as it stands, with recorders in
+place of the framework and of PyTorch: no GPU, no package but python3-yaml; other frameworks' files are read. Logs and tables of results are never
+read. Rows that were read by hand stand in recipes-other.csv beside this script and are copied.
 """
 import argparse
 import csv
@@ -24,6 +25,8 @@ import tarfile
 import tempfile
 
 import yaml
+
+import recipes_mlperf
 
 # Release of the framework: the stack of stepsim, and the tag whose configuration files it ships.
 RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-26.02", "v0.3.0"),
@@ -180,11 +183,12 @@ def listed(words):
 
 
 def graph_words(c):
-    impl, scope = value(c, "model.cuda_graph_impl"), [str(s) for s in listed(value(c, "model.cuda_graph_scope"))]
+    impl, scope = value(c, "model.cuda_graph_impl"), value(c, "model.cuda_graph_scope") or value(c, "model.cuda_graph_modules")
+    scope = [str(s) for s in listed(scope)]
+    if impl in (None, "none"):  # whatever the scope: v0.2.0 to v0.4.1 name one beside "none"
+        return []
     if "full_iteration" in scope or impl == "full_iteration":
         return ["--cuda-graph-impl", "local", "--cuda-graph-scope", "full_iteration"]
-    if impl in (None, "none"):
-        return []
     return ["--cuda-graph-impl", impl] + (["--cuda-graph-scope"] + scope if scope and scope != ["full"] else [])
 
 
@@ -316,14 +320,14 @@ def matrices(root, tag):
                 whole = yaml.safe_load(text)
             model, matrix, cfg = file[:-len("_llm_pretrain.yaml")], whole["perf_matrix"], whole["ConfigContainer"]["model"]
             for card, gpus, precision, case in ((c, g, p, {**v["common"], **(v[p] or {})}) for c, of in matrix.items() for g, v in of.items()
-                                                for p in v if p != "common" and c in CARDS):
+                                                for p in v if p not in ("common", "fp8_ds") and c in CARDS):  # no word for delayed scaling
                 h100 = card == "h100"
                 more = list(words.get(model, []))
                 if model == "deepseek_v3":
                     more += (["--pipeline-model-parallel-layout", "Et|(tt|)*30mL"] if h100 else []) + ["--recompute-granularity", "selective", "--recompute-modules", "mla_up_proj"]
                     more += (["mlp", "--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep", "--overlap-moe-expert-parallel-comm", "--delay-wgrad-compute"] if h100 else [])
                 more += ["--sequence-parallel", "--tp-comm-overlap"] if model != "deepseek_v3" else ["--sequence-parallel"]
-                if case.get("ep") and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
+                if model.startswith(("deepseek", "qwen3")) and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
                     more += ["--moe-expert-capacity-factor", "1.0", "--moe-pad-expert-input-to-capacity", "--moe-token-dispatcher-type", "alltoall"]
                 more += ["--moe-router-fusion"] if cfg.get("moe_router_fusion") else []
                 more += ["--cuda-graph-impl", "local"] if case.get("cuda_graphs") else []
@@ -400,23 +404,60 @@ def merged(rows):
     return list(kept.values())
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--megatron-bridge", metavar="DIR", required=True)
-    parser.add_argument("--tag", help="the rows of one release alone, as they are")
-    given = parser.parse_args()
-    if given.tag:
-        return release(given.megatron_bridge, given.tag)
+def plain_tree(given, wanted):
+    """A folder with the files of a checkout (or its .git folder) that are wanted, and how sources name it: DIR or DIR=REPOSITORY@COMMIT."""
+    folder, _, name = given.partition("=")
+    if name:
+        return folder, name
+    git = ["git", "-C", folder]
+    known = subprocess.run(git + ["ls-tree", "-r", "--name-only", "HEAD"], check=True, capture_output=True, text=True).stdout.split("\n")
+    tree = subprocess.run(git + ["archive", "HEAD"] + [f for f in known if re.search(wanted, f)], check=True, capture_output=True).stdout
+    root = tempfile.mkdtemp()
+    tarfile.open(fileobj=io.BytesIO(tree)).extractall(root)
+    return root, ""
+
+
+def bridge(folder):
     rows = []
     for stack, tag in RELEASES:
-        text = subprocess.run([sys.executable, __file__, "--megatron-bridge", given.megatron_bridge, "--tag", tag], check=True,
-                              capture_output=True, text=True).stdout
+        text = subprocess.run([sys.executable, __file__, "--megatron-bridge", folder, "--tag", tag], check=True, capture_output=True, text=True).stdout
         rows += [{**row, "stack": stack} for row in csv.DictReader(io.StringIO(text), COLUMNS)]
+    return rows
+
+
+def mlperf(given, stack, repository):
+    """Submissions of one round: config_*.sh of whoever has NVIDIA's cards, and the YAML beside them."""
+    root, name = plain_tree(given, r"/benchmarks/(llama3|gpt|deepseek)[^/]*/.*(/config_[^/]*\.sh|/conf/.*\.yaml)$")
+    head = ["git", "-C", given, "rev-parse", "--short=8", "HEAD"]
+    name = name or f"{repository}@{subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()}"
+    return [{**row, "stack": stack} for row in recipes_mlperf.rows(root, name)]
+
+
+# Frameworks: option, how their sources begin, and what reads a checkout.
+FRAMEWORKS = [("megatron-bridge", "NVIDIA-NeMo/Megatron-Bridge", bridge),
+              ("mlperf-v5.1", "mlcommons/training_results_v5.1", lambda d: mlperf(d, "mlperf-v5.1", "mlcommons/training_results_v5.1")),
+              ("mlperf-v6.0", "Richardyu114/training_results_v6.0", lambda d: mlperf(d, "mlperf-v6.0", "Richardyu114/training_results_v6.0"))]
+
+
+def table(name):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), name), encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, _, _ in FRAMEWORKS:
+        parser.add_argument("--" + name, metavar="DIR", dest=name)
+    parser.add_argument("--tag", help="the rows of one release of Megatron-Bridge alone, as they are")
+    given = vars(parser.parse_args())
+    if given["tag"]:
+        return release(given["megatron-bridge"], given["tag"])
+    before, rows = table("recipes.csv"), []
+    for name, source, read in FRAMEWORKS:
+        rows += merged(read(given[name])) if given[name] else [r for r in before if r["source"].startswith(source)]
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
-    out.writerows(merged(rows))
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "recipes-other.csv"), encoding="utf-8", newline="") as other:
-        out.writerows(csv.DictReader(other))
+    out.writerows(rows + table("recipes-other.csv"))
     return 0
 
 

@@ -24,15 +24,16 @@ static unsigned graph_part(const struct ss_op *op)
                                                         : SS_GRAPH_ATTN;
 }
 
-/* Returns whether a CUDA graph of the job holds the operator. A graph holds operators whose size the host
- * knows, in the parts that its scope names. Only the graph of the whole iteration holds more than transformer
- * layers. */
+/* Returns whether a CUDA graph of the job holds the operator. The graph of the whole iteration holds all: no capture
+ * outlives a read of the host, so experts take their sizes from device memory there. Other graphs hold operators of
+ * transformer layers whose size the host knows, in the parts that their scope names. */
 static int in_graph(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op)
 {
     const struct ss_job *job = c->job;
-    if (job->graphs.impl != SS_GRAPHS_ITERATION && ops->where != SS_WHERE_TRANSFORMER)
-        return 0;
-    return job->graphs.impl && (!op->dynamic || job->moe.pad_to_capacity) &&
+    if (job->graphs.impl == SS_GRAPHS_ITERATION)
+        return 1;
+    return job->graphs.impl && ops->where == SS_WHERE_TRANSFORMER &&
+           (!op->dynamic || job->moe.pad_to_capacity) &&
            (job->graphs.scope == 0 || job->graphs.scope & graph_part(op));
 }
 

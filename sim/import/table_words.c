@@ -213,7 +213,7 @@ static int read_flags(const struct ss_table_row *r, struct ss_request *out)
 
 /* Adds, in a place of their own, the words of the release's recipe that stand in for columns: all where recompute is "unknown", else those of
  * overlaps that the row leaves open. */
-static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, const char *only, int exact,
+static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, const char *only, int must,
                        struct ss_request *out)
 {
     const struct ss_recipe_key key = {.stack = ss_table_field(r, "stack"),
@@ -228,7 +228,7 @@ static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, c
                                       .vp = virtual_stages_of(r),
                                       .mbs = number_of(r, "micro_batch", 0),
                                       .gbs = number_of(r, "global_batch", 0)};
-    int row = ss_recipe_nearest(csv, &key, exact, NULL, 0);
+    int row = ss_recipe_nearest(csv, &key, must, NULL, 0);
     struct ss_request said;
 
     if (row < 0)
@@ -256,11 +256,11 @@ static int add_recipe(const struct ss_table_row *r, struct ss_request *out)
     if (unknown)
         rc = add_nearest(r, csv, NULL, 0, out);
     if (tp && !unknown)
-        rc = add_nearest(r, csv, "--tp-comm-overlap", 1, out);
+        rc = add_nearest(r, csv, "--tp-comm-overlap", SS_RECIPE_RELEASE, out);
     if (dp)
         SS_THEN(rc, add_nearest(r, csv,
-                                "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather", 1,
-                                out));
+                                "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
+                                SS_RECIPE_RELEASE, out));
     ss_csv_free(csv);
     return rc;
 }

@@ -45,12 +45,19 @@ static const char *precision_of(const struct ss_asked *asked)
     return ss_precision_name(job->precision);
 }
 
+static int gives(const struct ss_request *r, const char *flag)
+{
+    return ss_request_find(r, flag) < r->n;
+}
+
+/* As in struct ss_recipe_key. */
 static int virtual_stages(const struct ss_asked *asked, const struct ss_request *r)
 {
-    int any = asked->job.layers_per_virtual_stage > 0 ||
-              ss_request_find(r, "--pipeline-model-parallel-layout") < r->n;
-
-    return asked->job.virtual_stages > 0 ? asked->job.virtual_stages : any ? 0 : 1;
+    if (asked->job.virtual_stages > 0)
+        return asked->job.virtual_stages;
+    if (asked->job.layers_per_virtual_stage > 0 || gives(r, SS_RECIPE_STAGES))
+        return 0;
+    return gives(r, "--vp") || gives(r, "--num-virtual-stages-per-pipeline-rank") ? 1 : -1;
 }
 
 /* Begins *out with a place of words that nobody gave. */
@@ -63,13 +70,29 @@ static int add_place(struct ss_request *out, const char *whence, struct ss_error
     return p->whence ? SS_OK : ss_nomem(err);
 }
 
+/* Adds what is used of the nearest row, with whence it is; nothing where there is none. */
+static int add_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must,
+                       const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err)
+{
+    char differs[512] = "", whence[1024];
+    int row = ss_recipe_nearest(recipes, key, must, differs, sizeof differs), rc;
+
+    if (row < 0)
+        return SS_OK;
+    rc = ss_recipe_add(recipes, row, key, use, out, err);
+    snprintf(whence, sizeof whence, "recipe %.300s%s%s%s",
+             ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "source")),
+             differs[0] ? " (nearest: " : "", differs, differs[0] ? ")" : "");
+    return rc ? rc : add_place(out, whence, err);
+}
+
+/* The recipe, and where it has no stages for the job's pipeline, those of the nearest one that has. */
 static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
                       struct ss_error *err)
 {
     const struct ss_job *job = &asked->job;
     const struct ss_csv *recipes;
-    char differs[512] = "", whence[1024];
-    int layout = ss_recipe_has_layout(a->said), row, rc = ss_input_cache_recipes(a->inputs, &recipes, err);
+    int layout = ss_recipe_has_layout(a->said), rc = ss_input_cache_recipes(a->inputs, &recipes, err);
     struct ss_recipe_key key = {.stack = job->stack,
                                 .model = job->model_ref,
                                 .card = a->card,
@@ -78,21 +101,16 @@ static int add_recipe(const struct ss_assume *a, const struct ss_asked *asked, s
                                 .mbs = job->micro_batch,
                                 .gbs = job->global_batch};
 
-    if (rc)
-        return rc;
     if (layout) {
         key.tp = job->tp, key.pp = job->pp, key.cp = job->cp, key.ep = job->ep;
         key.vp = virtual_stages(asked, a->said);
     }
-    row = ss_recipe_nearest(recipes, &key, 0, differs, sizeof differs);
-    if (row < 0)
-        return SS_OK;
-    rc = ss_recipe_add(recipes, row, &key, &(struct ss_recipe_use){.said = a->said, .whole = !layout}, out,
-                       err);
-    snprintf(whence, sizeof whence, "recipe %.300s%s%s%s",
-             ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "source")),
-             differs[0] ? " (nearest: " : "", differs, differs[0] ? ")" : "");
-    return rc ? rc : add_place(out, whence, err);
+    SS_THEN(rc, add_nearest(recipes, &key, 0, &(struct ss_recipe_use){.said = a->said, .whole = !layout}, out,
+                            err));
+    if (!rc && key.pp > 1 && key.vp && !gives(out, SS_RECIPE_STAGES))
+        rc = add_nearest(recipes, &key, SS_RECIPE_LAYOUT,
+                         &(struct ss_recipe_use){.said = a->said, .only = SS_RECIPE_STAGES}, out, err);
+    return rc;
 }
 
 static int add_defaults(const struct ss_assume *a, struct ss_request *out, struct ss_error *err)
@@ -105,6 +123,23 @@ static int add_defaults(const struct ss_assume *a, struct ss_request *out, struc
     return rc;
 }
 
+/* Adds what the job says, but the number of virtual stages where the layout of a recipe has as many, for Megatron refuses both. */
+static int add_said(struct ss_request *out, const struct ss_request *said, struct ss_error *err)
+{
+    struct ss_request copy;
+    int rc = ss_request_copy(said, &copy, err);
+
+    if (rc)
+        return rc;
+    if (gives(out, SS_RECIPE_STAGES)) {
+        ss_request_drop(&copy, "--vp");
+        ss_request_drop(&copy, "--num-virtual-stages-per-pipeline-rank");
+    }
+    rc = ss_request_append(out, &copy, err);
+    ss_request_free(&copy);
+    return rc;
+}
+
 int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss_request *out,
               struct ss_error *err)
 {
@@ -114,7 +149,7 @@ int ss_assume(const struct ss_assume *a, const struct ss_asked *asked, struct ss
     rc = add_defaults(a, out, err);
     if (!rc && asked->recipe != SS_RECIPE_NONE && names_stack(a->said))
         rc = add_recipe(a, asked, out, err);
-    SS_THEN(rc, ss_request_append(out, a->said, err));
+    SS_THEN(rc, add_said(out, a->said, err));
     if (rc)
         ss_request_free(out);
     return rc;

@@ -150,6 +150,11 @@ static void note_kernels(struct ss_finish *f)
         ss_note(f->notes, "--cuda-graph-scope is not active without --cuda-graph-impl");
     if (job->graphs.impl)
         ss_note(f->notes, "memory that CUDA graphs keep for themselves is not counted");
+    if (job->graphs.impl == SS_GRAPHS_ITERATION && job->model.num_experts && !job->moe.op_fuser &&
+        !job->moe.pad_to_capacity)
+        ss_note(f->notes, "a graph of the whole iteration reads no counts of tokens: its experts are taken "
+                          "to have them on the "
+                          "device, as with --use-transformer-engine-op-fuser");
     if (f->asked->layout_mtp_apart)
         ss_note(f->notes,
                 "layers of multi-token prediction are priced beside the loss, not in a stage before it");

@@ -49,13 +49,16 @@ static int whole_number(const struct ss_csv *csv, int row, const char *column)
     return atoi(field(csv, row, column));
 }
 
-/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. */
+/* Months of a release, and the characters before its number, "megatron-bridge-": -1 where a stack has no release such as 26.04. A round of
+ * MLPerf, "v5.1", counts like a release: two a year, of which the second is .1. */
 static double months(const char *stack, size_t *family)
 {
     const char *dash = strrchr(stack, '-');
     int year = 0, month = 0, patch = 0;
 
     *family = dash ? (size_t)(dash - stack) + 1 : 0;
+    if (dash && sscanf(dash + 1, "v%d.%d", &year, &month) == 2)
+        return 12 * year + 6 * month;
     if (!dash || sscanf(dash + 1, "%d.%d.%d", &year, &month, &patch) < 2 || year > 99)
         return -1;
     return 12 * year + month + patch / 10.;
@@ -127,24 +130,37 @@ static const struct {
              {"gpus", "GPUs", offsetof(struct ss_recipe_key, gpus), 1},
              {"gbs", "global batch", offsetof(struct ss_recipe_key, gbs), 0.25}};
 
-static int told(const struct ss_recipe_key *key, size_t i)
+/* What the job tells of a size, which a row is held against; 0: nothing. */
+static int told(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, size_t i)
 {
-    return *(const int *)(const void *)((const char *)key + sizes[i].at);
+    int n = *(const int *)(const void *)((const char *)key + sizes[i].at);
+
+    return n >= 0 ? n : strstr(field(csv, row, "words"), SS_RECIPE_STAGES) ? 0 : -n;
 }
 
-static double distance(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, int exact)
+/* Whether a row's layout of stages, where it has one, is for as many stages as the job has. */
+static int fits_stages(const struct ss_csv *csv, int row, const struct ss_recipe_key *key)
+{
+    return strstr(field(csv, row, "words"), SS_RECIPE_STAGES) && key->pp == whole_number(csv, row, "pp") &&
+           (key->vp < 0 || key->vp == whole_number(csv, row, "vp"));
+}
+
+static double distance(const struct ss_csv *csv, int row, const struct ss_recipe_key *key, int must)
 {
     char name[64];
 
     if (strcmp(field(csv, row, "model"), key->model) != 0)
         return -1;
-    double stack = stack_distance(field(csv, row, "stack"), key->stack, exact, name);
+    if (must & SS_RECIPE_LAYOUT && !fits_stages(csv, row, key))
+        return -1;
+    double stack = stack_distance(field(csv, row, "stack"), key->stack, must & SS_RECIPE_RELEASE, name);
     double card = card_distance(field(csv, row, "gpu"), key->card);
     if (stack < 0 || card < 0)
         return -1;
     double sum = 5 * stack + card + precision_distance(field(csv, row, "precision"), key->precision);
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        sum += size_distance(whole_number(csv, row, sizes[i].column), told(key, i), sizes[i].weight);
+        sum +=
+            size_distance(whole_number(csv, row, sizes[i].column), told(csv, row, key, i), sizes[i].weight);
     return sum;
 }
 
@@ -167,7 +183,7 @@ static void put_differences(const struct ss_csv *csv, int row, const struct ss_r
     if (precision_distance(precision, key->precision) > 0)
         put_difference(text, size, precision, key->precision);
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++) {
-        int is = whole_number(csv, row, sizes[i].column), should = told(key, i);
+        int is = whole_number(csv, row, sizes[i].column), should = told(csv, row, key, i);
         if (!is || !should || is == should)
             continue;
         snprintf(mine, sizeof mine, "%s %d", sizes[i].words, is);
@@ -176,14 +192,14 @@ static void put_differences(const struct ss_csv *csv, int row, const struct ss_r
     }
 }
 
-int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int exact, char *differs,
+int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must, char *differs,
                       size_t size)
 {
     double best = -1;
     int found = -1;
 
     for (int i = 0; i < (int)ss_csv_rows(recipes); i++) {
-        double d = distance(recipes, i, key, exact);
+        double d = distance(recipes, i, key, must);
         if (d < 0 || (best >= 0 && d >= best))
             continue;
         best = d;
@@ -255,8 +271,7 @@ static int add_sizes(const struct ss_csv *csv, int row, const struct ss_recipe_k
     static const char *const flags[][2] = {
         {"tp", "--tp"}, {"pp", "--pp"}, {"cp", "--cp"}, {"vp", "--vp"}, {"ep", "--ep"}};
     int gpus = whole_number(csv, row, "gpus"), rc = SS_OK;
-    int has_stages =
-        strstr(field(csv, row, "words"), "--pipeline-model-parallel-layout") != NULL; /* virtual ones, too */
+    int has_stages = strstr(field(csv, row, "words"), SS_RECIPE_STAGES) != NULL; /* virtual ones, too */
     double scale = gpus > 0 && key->gpus > 0 ? (double)key->gpus / gpus : 1;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(flags) && !rc; i++)
@@ -269,27 +284,55 @@ static int add_sizes(const struct ss_csv *csv, int row, const struct ss_recipe_k
     return rc;
 }
 
+/* Copies a layout of stages with the MTP layers that the job says, before the loss; without a word of the job, as it is. */
+static void put_stages(const char *layout, const struct ss_request *said, char *out, size_t size)
+{
+    size_t at = ss_request_find(said, "--mtp-num-layers");
+    int n = at + 1 < said->n ? atoi(said->word[at + 1].text) : -1;
+
+    for (out[0] = 0; *layout; layout++) {
+        if (*layout == 'L')
+            for (int i = 0; i < n && i < 9; i++)
+                ss_append(out, size, "m");
+        if (*layout != 'm' || n < 0)
+            ss_append(out, size, "%c", *layout);
+    }
+}
+
+static int is_left_out(const struct ss_csv *csv, int row, const struct ss_recipe_key *key,
+                       const struct ss_recipe_use *use, const char *flag)
+{
+    int stages = !strcmp(flag, SS_RECIPE_STAGES);
+
+    if (use->only && !is_in(use->only, flag))
+        return 1;
+    if ((!use->only || stages) && is_said(use->said, flag))
+        return 1;
+    if (!strcmp(flag, "--tp-comm-overlap"))
+        return (use->whole ? whole_number(csv, row, "tp") : key->tp) <= 1;
+    if (use->whole)
+        return 0;
+    return (stages && !fits_stages(csv, row, key)) ||
+           (key->pp > 1 && !strncmp(flag, "--cpu-offloading", 16)) || /* which Megatron refuses */
+           (key->pp == 1 && !strncmp(flag, "--account-for-", 14));
+}
+
 static int copy_words(const struct ss_request *from, const struct ss_csv *csv, int row,
                       const struct ss_recipe_key *key, const struct ss_recipe_use *use,
                       struct ss_request *out, struct ss_error *err)
 {
-    const int whole = use->whole;
-
-    int same = whole || (key->pp == whole_number(csv, row, "pp") && key->vp == whole_number(csv, row, "vp"));
-    int alone = (whole ? whole_number(csv, row, "tp") : key->tp) <= 1; /* no tensor ranks */
+    char word[512];
     int rc = SS_OK;
 
     for (size_t i = 0, n; i < from->n && !rc; i += n) {
         const char *flag = from->word[i].text;
         n = ss_request_span(from, i);
-        if ((use->only ? !is_in(use->only, flag) : is_said(use->said, flag)) ||
-            (!same && !strcmp(flag, "--pipeline-model-parallel-layout")) ||
-            (alone && !strcmp(flag, "--tp-comm-overlap")) ||
-            (!whole && key->pp > 1 && !strncmp(flag, "--cpu-offloading", 16)) || /* which Megatron refuses */
-            (!whole && key->pp == 1 && !strncmp(flag, "--account-for-", 14)))
-            continue;
-        for (size_t k = 0; k < n && !rc; k++)
-            rc = ss_request_add(out, from->word[i + k].text, ss_csv_line(csv, (size_t)row), err);
+        for (size_t k = 0; k < n && !rc && !is_left_out(csv, row, key, use, flag); k++) {
+            ss_copy(word, sizeof word, from->word[i + k].text);
+            if (k && !strcmp(flag, SS_RECIPE_STAGES))
+                put_stages(from->word[i + k].text, use->said, word, sizeof word);
+            rc = ss_request_add(out, word, ss_csv_line(csv, (size_t)row), err);
+        }
     }
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "h100_job.h"
 
 #define CALL 10e-6
+#define MIXTURE "--model mixtral-8x7b "
 
 /* Calls of the forward and the backward of a layer of this kind. */
 static void calls(const char *flags, int kind, double out[2])
@@ -50,6 +51,23 @@ static void test_calls(void)
     CU_ASSERT_EQUAL(attn[0] - 1 + mlp[0] - 1, plain[0]);
 }
 
+/* The graph of the iteration holds experts that take any number of tokens, too; one of parts of a layer does not. */
+static void test_any_tokens(void)
+{
+    static const char *const parts =
+        "--cuda-graph-impl transformer_engine --cuda-graph-modules attn moe_router";
+    char flags[512];
+    double host[2];
+
+    snprintf(flags, sizeof flags,
+             "--seq 4096 --mbs 1 --gbs 64 --bf16 --ep 8 " MIXTURE "--cuda-graph-impl full_iteration");
+    calls(flags, MOE, host);
+    CU_ASSERT_EQUAL(host[0] + host[1], 0);
+    snprintf(flags, sizeof flags, "--seq 4096 --mbs 1 --gbs 64 --bf16 --ep 8 " MIXTURE "%s", parts);
+    calls(flags, MOE, host);
+    CU_ASSERT(host[0] > 2 && host[1] > 2);
+}
+
 /* A ring of four has three steps more than one, each of 6 launches forward and 9 backward; other ways have no steps. */
 static void test_ring(void)
 {
@@ -75,8 +93,6 @@ static void test_ring(void)
         CU_ASSERT_DOUBLE_EQUAL(host[1][1] - host[0][1], rows[i].backward * launch, 1e-12);
     }
 }
-
-#define MIXTURE "--model mixtral-8x7b "
 
 static void test_taken(void)
 {
@@ -143,10 +159,9 @@ static void test_refused(void)
 
 SUITE(graphs)
 {
-    CU_TestInfo tests[] = {{"calls", test_calls},
-                           {"steps of a ring", test_ring},
-                           {"refused", test_refused},
-                           {"taken", test_taken},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"calls", test_calls},          {"experts of any number of tokens", test_any_tokens},
+        {"steps of a ring", test_ring}, {"refused", test_refused},
+        {"taken", test_taken},          CU_TEST_INFO_NULL};
     return suite_run("graphs", h100_open, h100_close, tests);
 }

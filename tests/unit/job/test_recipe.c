@@ -104,6 +104,53 @@ static void test_words(void)
     ss_scenario_free(s);
 }
 
+/* Stages of a pipeline that 61 layers do not divide by are the recipe's, of the nearest row that has that pipeline, with the MTP layers that the
+ * job says; a number of virtual stages that the layout has is no second word for them. What the job says of stages stays. */
+static void test_stages(void)
+{
+    static const struct {
+        const char *flags, *layout; /* NULL: none is assumed */
+        const char *differs;
+    } rows[] = {{"--pp 2 --ep 32", "'Et*4|(t*4|)*14tmL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --vp 8", "'Et*4|(t*4|)*14tmL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --mtp-num-layers 0", "'Et*4|(t*4|)*14tL'", "GPUs 256 for 128"},
+                {"--pp 2 --ep 32 --mtp-num-layers 2", "'Et*4|(t*4|)*14tmmL'", "GPUs 256 for 128"},
+                {"--pp 4 --ep 32",
+                 "'Etttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tttt|tmL'",
+                 "megatron-bridge-25.11 for megatron-bridge-26.04"},
+                {"--pp 2 --ep 32 --decoder-first-pipeline-num-layers 30", NULL, ""}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        char line[512];
+        struct ss_assumption a;
+        snprintf(line, sizeof line, DEEPSEEK "--nodes 32 --seq 4096 --mbs 1 --gbs 2048 %s", rows[i].flags);
+        struct ss_scenario *s = make(NULL, line);
+        const char *layout = assumed(s, SS_RECIPE_STAGES, &a);
+        CU_ASSERT_EQUAL(layout != NULL, rows[i].layout != NULL);
+        if (layout && rows[i].layout) {
+            CU_ASSERT_STRING_EQUAL(layout, rows[i].layout);
+            CU_ASSERT_PTR_NOT_NULL(strstr(a.whence, rows[i].differs));
+        }
+        ss_scenario_free(s);
+    }
+}
+
+/* MLPerf's submission of GPT-OSS 20B has Transformer Engine's op fuser, which nobody types; rounds of MLPerf are releases. */
+static void test_rounds(void)
+{
+    struct ss_assumption a;
+    struct ss_scenario *s =
+        make(NULL, "--model gpt-oss-20b --platform gb300 --stack mlperf-v5.1 --nodes 18 --precision mxfp8");
+
+    CU_ASSERT_EQUAL(s->job->moe.op_fuser, 1);
+    CU_ASSERT_EQUAL(s->job->graphs.impl, SS_GRAPHS_ITERATION);
+    CU_ASSERT_EQUAL(s->job->cp, 2);
+    CU_ASSERT_EQUAL(s->job->global_batch, 36);
+    CU_ASSERT_PTR_NOT_NULL(assumed(s, "--use-transformer-engine-op-fuser", &a));
+    CU_ASSERT_PTR_NOT_NULL(strstr(a.whence, "mlperf-v6.0 for mlperf-v5.1"));
+    ss_scenario_free(s);
+}
+
 /* Distances: release, card of a family, precision, layout; another model or family has none. */
 static void test_nearest(void)
 {
@@ -112,7 +159,9 @@ static void test_nearest(void)
                                 "x-26.04,m,H100,fp8,64,2,1,1,1,,,1,64,,--b,1\n"
                                 "x-26.04,m,GB200,bf16,64,1,1,1,1,,,1,64,,--c,2\n"
                                 "x-26.04,m,H100,bf16,64,8,4,1,1,,,1,64,,--d,3\n"
-                                "y,m,,,,,,,,,,,,,--e,4\n";
+                                "y,m,,,,,,,,,,,,,--e,4\n"
+                                "z-v4.1,m,H100,bf16,64,2,1,1,1,,,1,64,,--f,5\n"
+                                "z-v6.0,m,H100,bf16,64,2,1,1,1,,,1,64,,--g,6\n";
     static const struct {
         struct ss_recipe_key key;
         int exact, row;
@@ -129,7 +178,9 @@ static void test_nearest(void)
         {{"x-26.06", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 1, -1, ""},
         {{"x-26.04", "n", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, -1, ""},
         {{"x-26.04", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, -1, ""},
-        {{"y", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 4, ""}};
+        {{"y", "m", "A100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 4, ""},
+        {{"z-v5.1", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 0, 6, "z-v6.0 for z-v5.1"},
+        {{"z-v5.1", "m", "H100-80GB", "bf16", 64, 2, 1, 1, 1, 0, 1, 64}, 1, -1, ""}};
     struct ss_csv *csv;
 
     CU_ASSERT_EQUAL_FATAL(ss_csv_parse(table, strlen(table), "t.csv", &csv, NULL), 0);
@@ -170,11 +221,10 @@ static void test_table(void)
 
 SUITE(recipe)
 {
-    CU_TestInfo tests[] = {{"precision", test_precision},
-                           {"words", test_words},
-                           {"nearest", test_nearest},
-                           {"table", test_table},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"precision", test_precision}, {"words", test_words},
+                           {"stages", test_stages}, {"rounds of MLPerf", test_rounds},
+        {"nearest", test_nearest},     {"table", test_table}, CU_TEST_INFO_NULL};
 
     return suite_run("recipe", NULL, NULL, tests);
 }

@@ -12,18 +12,24 @@
 /* The place of a recipe's words in messages and results, the same on every machine. */
 #define SS_RECIPES_FILE "workloads/recipes.csv"
 
+/* A layout of stages. */
+#define SS_RECIPE_STAGES "--pipeline-model-parallel-layout"
+
 /* What is known of a job: "" and 0 where nothing is told. */
 struct ss_recipe_key {
     const char *stack, *model;
     const char *card;      /* its name, "GB200-186GB"; the part before "-" counts; "" where none is told */
     const char *precision; /* a word of --precision, or "fp8_block" */
-    int gpus, tp, pp, cp, vp, ep, mbs, gbs;
+    int gpus, tp, pp, cp, vp, ep, mbs, gbs; /* vp -1: one, unless a recipe's layout of stages says it */
 };
 
-/* Finds the row nearest to a job in ss_csv_load's table: the stack (or the nearest release of its framework, unless `exact`), the model, and a
- * card of one family (H or B) must be there; precision, layout and size count as far as they are told. An empty field of the table is right
- * for all jobs. Returns the row, or -1 where there is none; `differs` gets in what it differs, "26.02 for 26.04, 256 GPUs for 128". */
-int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int exact, char *differs,
+/* What a row must have: this very release; a layout of stages for the job's pipeline. */
+enum { SS_RECIPE_RELEASE = 1, SS_RECIPE_LAYOUT = 2 };
+
+/* Finds the row nearest to a job in ss_csv_load's table: the stack (or the nearest release of its framework), the model, and a card of one
+ * family (H or B) must be there, and what `must` asks for; precision, layout and size count as far as they are told. An empty field of the
+ * table is right for all jobs. Returns the row, or -1 where there is none; `differs` gets in what it differs, "26.02 for 26.04, 256 GPUs for 128". */
+int ss_recipe_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must, char *differs,
                       size_t size);
 /* What of a row is taken. */
 struct ss_recipe_use {
@@ -32,7 +38,7 @@ struct ss_recipe_use {
     int whole; /* 1: with layout and batch, as far as `said` gives none, for the GPUs of the key */
 };
 /* Adds the words of a row in a place of their own, with the file and line of the row. The layout of stages is left out where pipeline and
- * virtual stages are not the row's. Errors: SS_ERR_NOMEM. */
+ * virtual stages are not the row's, and has as many MTP layers as the job says. Errors: SS_ERR_NOMEM. */
 int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
                   const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err);
 /* Whether a request gives a flag of the layout: tensor, pipeline, context, expert parallelism or virtual stages. */
