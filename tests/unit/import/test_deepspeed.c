@@ -13,6 +13,8 @@
 #define ZERO "--stack deepspeed-2026 "
 #define FP32 "--precision fp32 --attention-backend auto " PLAIN
 
+#define STAGE3 "{\"zero_optimization\": {\"stage\": 3,\n"
+
 /* Every key of DeepSpeed 0.19.6 stands in the file with its default; the stage alone differs here. */
 static void test_defaults(void)
 {
@@ -38,8 +40,66 @@ static void test_defaults(void)
     free(text);
 }
 
+/* offload_param and NVMe, under the names of today and of 2020, of DeepSpeed's file and of accelerate's. */
+static void test_offload(void)
+{
+    static const struct {
+        const char *text, *words, *note;
+    } rows[] = {
+        {STAGE3 "\"offload_param\": {\"device\": \"cpu\", \"pin_memory\": true}}}", "--param-offload cpu",
+         NULL},
+        {STAGE3 "\"offload_param\": {\"device\": \"cpu\", \"pin_memory\": false}}}", "--param-offload cpu",
+         "pageable"},
+        {STAGE3 "\"cpu_offload_params\": true}}", "--param-offload cpu", NULL},
+        {STAGE3 "\"offload_param\": {\"device\": \"nvme\", \"nvme_path\": \"/nvme\", \"max_in_cpu\": 1e8,\n"
+                "\"buffer_count\": 5, \"buffer_size\": 1e8}}, \"aio\": {\"queue_depth\": 32}}",
+         "--param-offload nvme --param-offload-max-in-cpu 100000000", "whatever aio says"},
+        {STAGE3 "\"offload_optimizer\": {\"device\": \"nvme\", \"pipeline_read\": true}}}",
+         "--optimizer-cpu-offload --optimizer-offload-nvme --optimizer-offload-pipeline read "
+         "--optimizer-offload-fraction 1",
+         "whatever aio says"},
+        {STAGE3 "\"offload_optimizer\": {\"device\": \"nvme\", \"pipeline_read\": true, \"pipeline_write\": "
+                "true}}}",
+         "--optimizer-cpu-offload --optimizer-offload-nvme --optimizer-offload-pipeline both "
+         "--optimizer-offload-fraction 1",
+         NULL},
+        {"distributed_type: DEEPSPEED\nmixed_precision: bf16\ndeepspeed_config:\n  zero_stage: 3\n"
+         "  offload_param_device: cpu\n  offload_optimizer_device: cpu\n",
+         "--param-offload cpu --optimizer-cpu-offload --optimizer-offload-fraction 1", NULL},
+        {"model_name_or_path: Qwen/Qwen3-4B\nfinetuning_type: full\nstage: sft\nbf16: true\n"
+         "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n",
+         "--param-offload cpu --optimizer-cpu-offload --optimizer-offload-fraction 1", NULL},
+        /* without the fetch ahead of its own that the stage has */
+        {STAGE3 "\"offload_param\": {\"device\": \"cpu\"}, \"stage3_prefetch_bucket_size\": 0,\n"
+                "\"max_live_parameters\": 0}}",
+         "--set ss.zero.live_params=0 --set ss.zero.prefetch_params=0", NULL},
+        {"{\"zero_optimization\": {\"stage\": 2, \"offload_param\": {\"device\": \"cpu\"}}}", "--fsdp grad",
+         "of stage 3 alone"},
+    };
+    static const struct refused_row refused[] = {
+        {"{\"zero_optimization\": {\"stage\": 2,\n\"offload_optimizer\": {\"device\": \"nvme\"}}}",
+         SS_ERR_UNSUPPORTED, 2, "in this stage"},
+        {STAGE3 "\"offload_param\": {\"device\": \"disk\"}}}", SS_ERR_UNSUPPORTED, 2, "cpu, nvme or none"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        char text[1024];
+        struct ss_request r;
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(ss_request_read_text(&r, rows[i].text, strlen(rows[i].text), "job.yaml", NULL),
+                        SS_OK);
+        ss_request_text(&r, 0, text, sizeof text);
+        if (!strstr(text, rows[i].words) || (rows[i].note && !has_note(&r, rows[i].note)))
+            printf("\n%s\n  is  %s\n", rows[i].text, text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i].words));
+        CU_ASSERT(!rows[i].note || has_note(&r, rows[i].note));
+        ss_request_free(&r);
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(refused); i++)
+        check_refused(&refused[i], "ds.json");
+}
+
 #define BF16 "{\"zero_optimization\": {\"stage\": 1}, \"bf16\": {\"enabled\": true},\n"
-#define STAGE3 "{\"zero_optimization\": {\"stage\": 3,\n"
 
 static void test_values(void)
 {
@@ -96,6 +156,7 @@ SUITE(deepspeed)
 {
     CU_TestInfo tests[] = {{"all keys at their defaults", test_defaults},
                            {"values", test_values},
+                           {"offload", test_offload},
                            {"gather in fp8", test_fp8_gather},
                            CU_TEST_INFO_NULL};
 
