@@ -152,11 +152,60 @@ static void test_fp8_gather(void)
     }
 }
 
+/* Files of published checkouts that are not there, which DeepSpeed or accelerate would read. */
+static void test_known(void)
+{
+#define ACCELERATE(file)                                                                                     \
+    "accelerate launch --config_file ../" file " train.py --model_name_or_path Qwen/Qwen3-4B\n"
+#define TRAINER(file)                                                                                        \
+    "torchrun --nproc_per_node 8 train.py --model_name_or_path Qwen/Qwen3-4B --bf16 --deepspeed " file "\n"
+    static const char *const rows[][2] = {
+        {ACCELERATE("trl/accelerate_configs/zero2.yaml"),
+         "--gpus-per-node 8 --fsdp grad --bf16 --stack deepspeed-2026"},
+        {ACCELERATE("examples/accelerate_configs/deepspeed_zero3.yaml"),
+         "--gpus-per-node 8 --fsdp full --bf16 --stack deepspeed-2026"},
+        {ACCELERATE("examples/accelerate_configs/alst_ulysses_4gpu.yaml"), "--cp 2 --cp-comm-type a2a"},
+        {ACCELERATE("examples/accelerate/fsdp2_config.yaml"),
+         "--gpus-per-node 2 --fsdp full --bf16 --stack accelerate-2026"},
+        {TRAINER("examples/deepspeed_config_templates/zero_stage3_offload_config.json"),
+         "--fsdp full --param-offload cpu --optimizer-cpu-offload"},
+        {TRAINER("deepspeed_configs/zero3_bf16_cpuoffload_params.json"),
+         "--fsdp full --param-offload cpu --set"},
+        {TRAINER("examples/deepspeed/ds_z3_config.json"), "--set ss.zero.live_params=1000000000"},
+    };
+    static const char *const refused[][2] = {
+        {TRAINER("deepspeed_configs/zero2_torch_compile.json"), "torch.compile by DeepSpeed"},
+        {TRAINER("examples/deepspeed/ds_z2_autotp_config.json"), "tensor parallelism"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        char text[1024];
+        struct ss_request r;
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(ss_request_read_text(&r, rows[i][0], strlen(rows[i][0]), "run.txt", NULL), SS_OK);
+        ss_request_text(&r, 0, text, sizeof text);
+        if (!strstr(text, rows[i][1]))
+            printf("\n%s  is  %s\n", rows[i][0], text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(text, rows[i][1]));
+        ss_request_free(&r);
+    }
+    for (size_t i = 0; i < SS_ARRAY_LEN(refused); i++) {
+        struct ss_request r;
+        struct ss_error err = {0};
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(ss_request_read_text(&r, refused[i][0], strlen(refused[i][0]), "run.txt", &err),
+                        SS_ERR_UNSUPPORTED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, refused[i][1]));
+        ss_request_free(&r);
+    }
+}
+
 SUITE(deepspeed)
 {
     CU_TestInfo tests[] = {{"all keys at their defaults", test_defaults},
                            {"values", test_values},
                            {"offload", test_offload},
+                           {"known files", test_known},
                            {"gather in fp8", test_fp8_gather},
                            CU_TEST_INFO_NULL};
 
