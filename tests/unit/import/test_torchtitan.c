@@ -66,7 +66,7 @@ static void test_mixtures(void)
         "--stack torchtitan-2025 --model deepseek-v2-lite --make-vocab-size-divisible-by 1 --seq 4096 --mbs "
         "4 --tp 1 --ep 8 --etp 1 "
         "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
-        "ss.fused.elementwise=0 --bf16"};
+        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
     static const struct text_row json = {
         "{\"model_spec\": {\"name\": \"deepseek_v3\", \"flavor\": \"671B\"},\n"
         "\"training\": {\"num_tokens_per_microbatch_per_dp_rank\": 16384, \"max_context_length\": 4096},\n"
@@ -76,7 +76,7 @@ static void test_mixtures(void)
         "--stack torchtitan-2025 --model deepseek-v3 --mtp-num-layers 0 --make-vocab-size-divisible-by 1 "
         "--seq 4096 --mbs 4 --tp 1 --ep 2 --etp 1 "
         "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
-        "ss.fused.elementwise=0 --bf16"};
+        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
 
     check_text(&toml, "job.toml");
     check_text(&json, "job.json");
