@@ -96,6 +96,58 @@ static double held(const struct fsdp_part *parts, int n, int backward, const str
     return fmax(all - b->seconds, slowed);
 }
 
+/* ---- parameters on the host ---- */
+
+/* Returns the share of a layer's parameters that DeepSpeed fetches before the layer needs them: as far as they are live beside the
+ * layer's own (stage3_max_live_parameters). Other FSDP fetches one layer ahead. */
+static double prefetched(const struct ss_cost_context *c, double params)
+{
+    if (c->stack->zero_bucket <= 0)
+        return 1;
+    if (c->stack->zero_prefetch <= 0)
+        return 0;
+    return fmin(1, fmax(0, c->stack->zero_live / params - 1));
+}
+
+/* Adds to one pass what it waits for `copy` seconds of copies. They stand in one stream with the collectives of the pass, which take
+ * `all`, and `share` of them is issued beside the layer's own `seconds`. */
+static void add_copies(const struct ss_cost_context *c, const double all, double seconds, double copy,
+                       double share, int backward, struct ss_layer_cost *out)
+{
+    double wait =
+        (1 - share) * copy + ss_cost_exposed(share * copy + all, seconds) - ss_cost_exposed(all, seconds);
+    double pass = backward ? ss_cost_slowed_backward(c, out) : ss_cost_slowed(c, out->forward);
+    struct ss_layer_step step = ss_step_post(SS_COMM_HOST, 0, 0, wait > 0 ? pass + wait : fmin(copy, pass));
+
+    for (int phase = backward ? SS_PHASE_B : SS_PHASE_F; phase <= (backward ? SS_PHASE_I : SS_PHASE_F);
+         phase++)
+        ss_record_beside(c->record, phase, &step, 1, 0);
+    (backward ? out->input_grad : out->forward)[SS_LABEL_OFFLOAD] += wait;
+}
+
+/* Adds the copies of a layer whose shards of parameters lie on the host or on NVMe (partition_parameters.py and stage3.py of DeepSpeed).
+ * Each gather begins with a copy of the rank's shard to the device. Where the host steps, a shard of gradients goes there in every
+ * microbatch, comes back to be added to, and goes in fp32 behind the last one. Directions run side by side, as do NVMe and the link. */
+static void host_copies(const struct ss_cost_context *c, const struct ss_ops *ops, int again,
+                        const double all[2], const struct fsdp_beside pass[2], struct ss_layer_cost *out)
+{
+    const struct ss_job *job = c->job;
+    double expert = ss_job_experts_apart(job) ? ops->sum.expert : 0, params = ops->sum.params;
+    double local = (params - expert) / c->fsdp.n + expert / c->edp.n,
+           stepped = local * job->offload.optimizer;
+    double grad = stepped * ss_parameter_bytes(job, c->stack).grad, whole = 4 * stepped * c->once;
+    double in = local * c->shape.e, back = again ? in : 0, link = c->card->pcie_bandwidth;
+    double nvme = c->card->nvme_bandwidth / c->net.host_gpus, read = c->on_nvme / nvme;
+    double share = prefetched(c, params);
+
+    if (params <= 0)
+        return;
+    double to_host = fmax(back + grad * (1 - c->once), grad + whole) / link;
+    double drives = back * read + (job->offload.optimizer_nvme ? whole / nvme : 0);
+    add_copies(c, all[0], pass[0].seconds, fmax(in / link, in * read), share, 0, out);
+    add_copies(c, all[1], pass[1].seconds, fmax(to_host, drives), share, 1, out);
+}
+
 /* Adds the collectives of FSDP. Sharded parameters are gathered before each pass, and gradients are scattered
  * after the backward, each beside the layer's own compute (prefetch of one layer), from which it takes its
  * share of the SMs. Where only gradients and states are sharded (ZeRO-2) the forward gathers: in every
@@ -108,7 +160,8 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
     int n = fsdp_parts(c, ops, parts), whole = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
         again = whole && !kept, nback = again ? n : 0;
     const struct fsdp_beside forward = beside(c, out, 0), backward = beside(c, out, 1);
-    double e = c->shape.e, params = 0, times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+    double e = c->shape.e, params = 0, all[2] = {0, 0},
+           times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
         double narrow = c->job->fp8_param_gather ? p->gemm : 0;
@@ -120,9 +173,11 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
         p->seconds[0] = gather[i].seconds;
         p->seconds[1] = back[nback + i].seconds + (again ? gather[i].seconds : 0);
         params += p->params;
+        all[0] += p->seconds[0];
+        all[1] += p->seconds[1];
     }
     nback += n;
-    if (n == 0)
+    if (n == 0 && !c->job->offload.params)
         return;
     /* HBM traffic of the flat buffers: gathered parameters written and read, gradients cast and reduced. */
     double flat_f = ss_cost_elementwise(c, params * 2 * e * times, 1);
@@ -134,4 +189,8 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
     out->input_grad[SS_LABEL_COMPUTE] += flat_b;
     out->forward[SS_LABEL_DP] += held(parts, n, 0, &forward);
     out->input_grad[SS_LABEL_DP] += held(parts, n, 1, &backward);
+    if (c->job->offload.params) {
+        const struct fsdp_beside pass[2] = {forward, backward};
+        host_copies(c, ops, !kept, all, pass, out);
+    }
 }

@@ -119,7 +119,9 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
     if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] =
-            sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
+            c->job->offload.params
+                ? 0
+                : sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
         /* this layer and the next one */
         memory[SS_MEM_OTHER] += fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
         if (pytorch)
@@ -133,6 +135,8 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
     }
     if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS) {
         memory[SS_MEM_GRADIENTS] = sharded(c, memory[SS_MEM_GRADIENTS], params->expert * grad);
+        if (c->job->offload.params) /* those of what the host steps lie there */
+            memory[SS_MEM_GRADIENTS] *= 1 - c->job->offload.optimizer;
         memory[SS_MEM_OTHER] += largest * grad + (pytorch ? params->borders * e : 0);
     }
 }
@@ -202,7 +206,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
     memory[SS_MEM_OPTIMIZER] =
         states * (1 - job->offload.optimizer) + gradient_copies(c, params, shards) + zero_buckets(c);
-    if (c->fsdp.n > 1)
+    if (c->fsdp.n > 1 || job->offload.params)
         shard_fully(c, params, bytes.grad, shards, memory);
     else if (c->stack->ddp_copies > 0 && c->replicas > 1)
         memory[SS_MEM_GRADIENTS] *= 2;
@@ -225,13 +229,18 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, const struct ss_layer_set *set)
 {
-    double states = ss_parameter_bytes(c->job, c->stack).states, kept = 0;
+    const struct ss_parameter_bytes bytes = ss_parameter_bytes(c->job, c->stack);
+    double offload = c->job->offload.optimizer, kept = 0;
+    double local = dense_of(params) / shards.dense + params->expert / shards.expert;
+    double states = offload * local * (bytes.states + 4);
     for (int i = 0; i < set->nlists && c->job->offload.activations; i++)
         if (set->list[i]->ops.where == SS_WHERE_TRANSFORMER)
             kept = fmax(kept, ss_ops_saved_bytes(&set->list[i]->ops, 0));
-    double offload = c->job->offload.optimizer;
-    return offload * dense_of(params) * (states + 4) / shards.dense +
-           offload * params->expert * (states + 4) / shards.expert + c->job->offload.layers * kept;
+    if (c->job->offload.optimizer_nvme) /* buffers of a parameter, its gradient and its two moments in fp32 */
+        states = 16 * fmin(offload * local, SUB_GROUP);
+    if (c->job->offload.params)
+        states += local * ((1 - c->on_nvme) * bytes.weight + offload * bytes.grad);
+    return states + c->job->offload.layers * kept;
 }
 
 /* Sums over the transformer layers of a chunk. */

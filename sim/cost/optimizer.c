@@ -35,18 +35,51 @@ static double step_bytes(const struct ss_cost_context *c, double *adam)
            c->stack->adam_passes;
 }
 
+/* Returns the seconds of the host's step on `params` parameters whose states lie on NVMe: read with the gradients, stepped, written, one
+ * after the other or side by side. */
+static double nvme_step(const struct ss_cost_context *c, double params, double step)
+{
+    double states = params * ss_parameter_bytes(c->job, c->stack).states, each = c->net.host_gpus;
+    double read = (states + 4 * params) * each / c->card->nvme_bandwidth;
+    double write = states * each / c->card->nvme_bandwidth;
+    switch (c->job->offload.nvme_pipeline) {
+    case 1: return fmax(read, step) + write;
+    case 2: return fmax(write, step) + read;
+    case 3: return fmax(read + write, step);
+    default: return read + step + write;
+    }
+}
+
+/* Returns the seconds of copies over the host's link in a step, of the `local` parameters of a rank: gradients go out and parameters come
+ * back where the host steps on parameters of the device; where the device steps on parameters of the host, they go there. Gradients
+ * of parameters that lie on the host have gone beside the backward. */
+static double step_copies(const struct ss_cost_context *c, double local)
+{
+    double e = ss_parameter_bytes(c->job, c->stack).weight, stepped = c->job->offload.optimizer * local;
+    double written = c->on_nvme * e * local * c->net.host_gpus / c->card->nvme_bandwidth;
+    if (c->job->offload.params)
+        return (local - stepped) * e / c->card->pcie_bandwidth + written;
+    return stepped * (4 + e) / c->card->pcie_bandwidth;
+}
+
+/* Returns the seconds of a step that are not the device's. */
+static double host_seconds(const struct ss_cost_context *c, double local, double adam)
+{
+    double stepped = c->job->offload.optimizer * local, step = 0;
+    if (stepped > 0) /* the host steps for all GPUs of its node */
+        step = stepped * adam * c->net.host_gpus / c->card->host_step;
+    if (stepped > 0 && c->job->offload.optimizer_nvme)
+        step = nvme_step(c, stepped, step);
+    return step + (stepped > 0 || c->job->offload.params ? step_copies(c, local) : 0);
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
-    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, host, adam;
+    double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
     double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
-    /* With offload, gradients go out and parameters come back over PCIe, and the host steps for all GPUs of
-     * its node. */
-    host = c->job->offload.optimizer * local;
-    if (host > 0)
-        host *= (4 + e) / c->card->pcie_bandwidth + adam * c->net.host_gpus / c->card->host_step;
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    return device + host +
+    return device + host_seconds(c, local, adam) +
            tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);
 }

@@ -13,6 +13,7 @@
 #include "cost/muon.h"
 #include "cost/offload.h"
 #include "stepsim/job.h"
+#include "stepsim/parameters.h"
 
 static int same_pace(const struct ss_exchange_rate *a, const struct ss_exchange_rate *b)
 {
@@ -167,6 +168,9 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
     c->p2p_overlapped = in->schedule->p2p == SS_P2P_OVERLAPPED;
     c->replicas = in->dp * in->job->cp;
     c->once = 1.0 / in->microbatches;
+    if (in->job->offload.params == SS_OFFLOAD_NVME)
+        c->on_nvme = fmax(0, 1 - in->job->offload.max_in_cpu * in->job->tp * c->fsdp.n /
+                                     ss_model_parameters(&in->job->model, in->padded_vocab));
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
     return experts_init(in, site, c, err);
 }

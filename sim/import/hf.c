@@ -187,22 +187,28 @@ static void add_accumulation(struct ss_reading *r, const char *own)
 static SS_KEY_CALLED(add_precision)
 {
     static const char mixed[] = "accelerate.mixed_precision", ds_bf16[] = "deepspeed.bf16.enabled",
-                      ds_fp16[] = "deepspeed.fp16.enabled";
+                      ds_fp16[] = "deepspeed.fp16.enabled",
+                      gather[] = "args.fp8_enable_fsdp_float8_all_gather "
+                                 "accelerate.fp8_config.enable_fsdp_float8_all_gather";
     const struct ss_hf *x = ss_hf_of(r);
     const char *name = ss_reading_text(r, mixed, "");
     const struct ss_tree_node *b =
         ss_reading_node(r, "args.bf16 deepspeed.bf16.enabled accelerate.mixed_precision args.dtype");
-    const char *chat =
-        x->script[0] && ss_reading_node(r, "args.zero_stage") ? ss_reading_text(r, "args.dtype", "fp16") : "";
+    const char *own, *chat = x->script[0] && ss_reading_node(r, "args.zero_stage")
+                                 ? ss_reading_text(r, "args.dtype", "fp16")
+                                 : "";
     int fp16 = ss_reading_truth(r, "args.fp16", 0) || !strcmp(name, "fp16") || !strcmp(chat, "fp16");
     int bf16 = ss_reading_truth(r, "args.bf16", x->kind->bf16 && !fp16) || !strcmp(name, "bf16") ||
                !strcmp(chat, "bf16") || ss_reading_truth(r, "args.pure_bf16", 0);
-    int fp8 = ss_reading_truth(r, "args.fp8", 0) || !strcmp(name, "fp8");
+    int narrow = ss_reading_truth(r, gather, 0); /* where LLaMA-Factory switches fp8 on, too */
+    int fp8 = ss_reading_truth(r, "args.fp8", narrow && ss_hf_is_factory(r)) || !strcmp(name, "fp8");
 
     if (x->stage >= 0) {
         bf16 = ds_truth(r, ds_bf16, bf16);
         fp16 = ds_truth(r, ds_fp16, fp16) && !bf16;
-        add_accumulation(r, bf16 || fp8 ? "bf16" : fp16 ? "fp16" : "fp32");
+        own = bf16 || fp8 ? "bf16" : fp16 ? "fp16" : "fp32";
+        ss_reading_fact(r, "type", own);
+        add_accumulation(r, own);
     }
     if (bf16 || fp8)
         ss_reading_flag(r, b, "--bf16", NULL);
@@ -213,6 +219,8 @@ static SS_KEY_CALLED(add_precision)
         ss_reading_flag(r, ss_reading_node(r, "args.fp8 accelerate.mixed_precision"), "--precision", "fp8");
         ss_reading_flag(r, NULL, "--fp8-recipe", "tensorwise");
         ss_reading_assume(r, "fp8 costs what scales of whole tensors cost");
+        if (narrow && x->how == SS_HF_FSDP)
+            ss_reading_flag(r, ss_reading_node(r, gather), "--fp8-param-gather", NULL);
     }
     if (bf16 || fp16 || fp8)
         add_autocast(r, b, fp16);

@@ -67,7 +67,17 @@ SS_KEY_CALLED(ss_hf_buckets)
     if (ss_hf_of(r)->stage >= 1)
         add_size(r, "deepspeed.zero_optimization.reduce_bucket_size", SS_PROP_zero_bucket, h * h);
     if (ss_hf_of(r)->stage == 3)
-        add_size(r, "deepspeed.zero_optimization.stage3_max_live_parameters", SS_PROP_zero_live, 0);
+        add_size(r,
+                 "deepspeed.zero_optimization.stage3_max_live_parameters "
+                 "deepspeed.zero_optimization.max_live_parameters",
+                 SS_PROP_zero_live, 0);
+    if (ss_hf_of(r)->stage == 3 &&
+        ss_reading_holds(ss_tree_root(r->tree), "",
+                         "deepspeed.zero_optimization.offload_param.device=cpu|nvme"))
+        add_size(r,
+                 "deepspeed.zero_optimization.stage3_prefetch_bucket_size "
+                 "deepspeed.zero_optimization.prefetch_bucket_size",
+                 SS_PROP_zero_prefetch, 0.9 * h * h);
 }
 
 /* ---- FSDP ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "import/hf.h"
 #include "import/launcher.h"
 
 /* The slots of a line "host slots=8", "host:8"; 0: it says none, and is a process of its own. */
@@ -71,19 +72,17 @@ int ss_launcher_config(const struct ss_words *words, struct ss_launcher_layer_sa
     static const struct {
         const char *key;
         enum ss_launcher_count what;
-    } keys[] = {{"num_machines:", SS_COUNT_NODES}, {"num_processes:", SS_COUNT_ALL}};
-    char path[1024], *text;
-    size_t len;
-    int rc = ss_command_read(words, said->config, words->file, path, sizeof path, &text, &len, err);
+    } keys[] = {{"accelerate.num_machines", SS_COUNT_NODES}, {"accelerate.num_processes", SS_COUNT_ALL}};
+    struct ss_tree *tree = NULL;
+    int64_t n;
+    int rc = ss_tree_parse("{}", 2, said->config, &tree, err);
 
-    if (rc)
-        return rc;
-    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
-        for (size_t i = 0; i < SS_ARRAY_LEN(keys); i++)
-            if (!strncmp(line, keys[i].key, strlen(keys[i].key)) && !said->count[keys[i].what]) {
-                long n = atol(line + strlen(keys[i].key));
-                said->count[keys[i].what] = n > 0 && n <= 1 << 26 ? n : 0;
-            }
-    free(text);
-    return SS_OK;
+    SS_THEN(rc, ss_hf_graft_file(tree, words, "accelerate", said->config, words->file, err));
+    for (size_t i = 0; i < SS_ARRAY_LEN(keys) && !rc; i++) {
+        const struct ss_tree_node *node = ss_tree_find(ss_tree_root(tree), keys[i].key);
+        if (node && ss_tree_whole(node, &n) && n > 0 && n <= 1 << 26 && !said->count[keys[i].what])
+            said->count[keys[i].what] = n;
+    }
+    ss_tree_free(tree);
+    return rc;
 }

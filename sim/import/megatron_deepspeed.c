@@ -155,10 +155,16 @@ static SS_KEY_CALLED(add_batch)
 static SS_KEY_CALLED(add_precision)
 {
     static const char *const keys[] = {"deepspeed.bf16.enabled", "deepspeed.fp16.enabled"};
+    const struct ss_words *own = ss_hf_of(r)->own;
     int bf16 = ss_reading_truth(r, keys[0], 0), fp16 = ss_reading_truth(r, keys[1], 0);
 
-    if (!value_of(ss_hf_of(r)->own, "--bf16", "--fp16") && (bf16 || fp16))
+    if (value_of(own, "--bf16", "--fp16")) {
+        bf16 = value_of(own, "--bf16", "--bf16") != NULL;
+        fp16 = !bf16;
+    } else if (bf16 || fp16) {
         ss_reading_flag(r, ss_reading_node(r, keys[!bf16]), bf16 ? "--bf16" : "--fp16", NULL);
+    }
+    ss_reading_fact(r, "type", bf16 ? "bf16" : fp16 ? "fp16" : "fp32");
 }
 
 static SS_KEY_CALLED(check_stage)

@@ -172,6 +172,7 @@ static SS_KEY_CALLED(add_precision)
         ss_reading_assume(r, "fp32, GPT-NeoX's default: else give --bf16 or --fp16");
     i = name ? i : 2;
     ss_reading_flag(r, at, kinds[i].flag, kinds[i].value);
+    ss_reading_fact(r, "type", i == 1 ? "bf16" : kinds[i].name);
 }
 
 const struct ss_key_code ss_neox_code[] = {{"ffn", add_ffn},     {"attention", add_attention},

@@ -65,14 +65,19 @@ SS_KEY_CALLED(ss_titan_recompute)
         recompute_layers(x, option ? option : at, every);
 }
 
+/* A compiled loss over the whole vocabulary holds the logits and their gradient in 16 bit, and no copy in fp32 (pytorch/torchtitan#996 and
+ * #1033, of April 2025; the section `compile` is younger, where `training.compile` is of both). */
 SS_KEY_CALLED(ss_titan_compile)
 {
+    const struct ss_tree_node *at = ss_reading_node(r, "compile.enable"),
+                              *parts = ss_reading_node(r, "compile.components");
     int on = ss_reading_truth(r, "compile.enable", 0);
 
-    if (on && ss_reading_node(r, "compile.components") && !ss_reading_lists(r, "compile.components", "model"))
-        on = 0;
-    if (!on)
-        ss_reading_prop(r, ss_reading_node(r, "compile.enable"), SS_PROP_compiled, 0);
+    if (!on || (parts && !ss_reading_lists(r, "compile.components", "model")))
+        ss_reading_prop(r, at, SS_PROP_compiled, 0);
+    if (on && ss_tree_find(ss_tree_root(r->tree), "compile") && ss_titan_of(r)->tp == 1 &&
+        (!parts || ss_reading_lists(r, "compile.components", "loss")))
+        ss_reading_prop(r, parts ? parts : at, SS_PROP_fused_cross_entropy, 1);
 }
 
 /* The list of converters, where it has one of these; NULL: it has none. */

@@ -272,6 +272,10 @@ static int check_offload(struct ss_finish *f)
 {
     const struct ss_job *job = f->job;
 
+    if ((job->offload.params || job->offload.optimizer_nvme) &&
+        job->dp.sharding < SS_SHARD_OPTIM_GRADS_PARAMS)
+        REFUSE(f, "--param-offload --optimizer-offload-nvme --fsdp", "add --fsdp full, or drop it",
+               "offload of parameters, and states on NVMe, are of ZeRO's stage 3 alone");
     if (!ss_job_offloads_layers(f))
         return SS_OK;
     if (job->offload.layers >= job->model.num_layers)

@@ -246,6 +246,9 @@ int ss_job_check_unpriced(struct ss_finish *f)
         return unpriced(f, "--offload-modules",
                         "take --recompute-granularity selective, or drop one of the two",
                         "offloading by module beside full recompute is not modelled");
+    if (job->offload.params && ss_precision_is_quantized(job->precision))
+        return unpriced(f, "--param-offload", "take --bf16, or drop it",
+                        "fp8 beside parameters on the host is not modelled");
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->dp.fsdp)
         return unpriced(f, "--optimizer", "take --use-distributed-optimizer instead of FSDP",
                         "Muon with FSDP is not modelled");

@@ -61,6 +61,12 @@ void ss_job_note_idle(struct ss_finish *f)
         {!by_module, "--min-offloaded-tensor-size", BY_MODULE},
         {!by_module, "--activation-offload-fraction", BY_MODULE},
         {!by_module, "--fine-grained-offloading-max-inflight-offloads", BY_MODULE},
+        {job->offload.max_in_cpu != 1e9 && job->offload.params != SS_OFFLOAD_NVME,
+         "--param-offload-max-in-cpu", "without --param-offload nvme"},
+        {job->offload.optimizer_nvme && job->offload.optimizer <= 0, "--optimizer-offload-nvme",
+         "without --optimizer-cpu-offload"},
+        {job->offload.nvme_pipeline && !job->offload.optimizer_nvme, "--optimizer-offload-pipeline",
+         "without --optimizer-offload-nvme"},
         {job->offload.weights && !layers, "--cpu-offloading-weights", NO_LAYERS},
         {job->offload.activations && !layers, "--cpu-offloading-activations", NO_LAYERS},
         {job->dp.fsdp && job->dp.sharding <= SS_SHARD_OPTIM && f->request &&

@@ -31,13 +31,6 @@ int ss_job_check_recompute(struct ss_finish *f)
         REFUSE(f, "--recompute --stack",
                "take --recompute selective, or a stack with ss.recompute.by_operator",
                "recompute by operator is not in the stack %s", f->stack->name);
-    if (job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) &&
-        (job->model.num_experts || job->model.kv_lora_rank)) {
-        ss_fail(f->err, SS_ERR_UNSUPPORTED, NULL, 0,
-                "recompute by operator is not modelled in mixtures of experts and latent attention");
-        ss_job_blame(f, "--recompute");
-        return ss_hint(f->err, SS_ERR_UNSUPPORTED, "take --recompute none, selective or full");
-    }
     if (job->recompute.granularity == SS_RECOMPUTE_SELECTIVE && SS_GIVEN(f->asked, recompute_method))
         REFUSE(f, "--recompute-method", "drop --recompute-method",
                "recompute method is not yet supported for selective recomputing granularity");

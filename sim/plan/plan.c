@@ -45,9 +45,17 @@ static void note_guesses(struct ss_plan *plan)
             "packed sequences: no measured run says how long its documents were, so none is checked");
     if (job->dp.fsdp)
         ss_notes_add(&plan->guessed, "FSDP: prefetch of one layer, never calibrated");
-    if (job->offload.layers > 0 || job->offload.modules || job->offload.optimizer > 0)
+    if (job->offload.params == SS_OFFLOAD_NVME || job->offload.optimizer_nvme) {
+        double rate = ss_platform_card(plan->platform)->nvme_bandwidth;
+        ss_notes_add(&plan->guessed, "NVMe of a node reads and writes %.1f GB/s%s (ss.nvme.bandwidth)",
+                     rate / 1e9,
+                     rate == ss_prop_at(SS_PROP_nvme_bandwidth)->def ? ", as eight drives of a DGX-2" : "");
+    }
+    if (job->offload.params)
+        ss_notes_add(&plan->guessed, "parameters on the host: no measured run has them");
+    if (job->offload.layers > 0 || job->offload.modules || job->offload.optimizer > 0 || job->offload.params)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
-    if (job->offload.optimizer > 0)
+    if (job->offload.optimizer > 0 && !job->offload.params)
         ss_notes_add(&plan->guessed, "the host adds up no gradients");
     if (job->offload.optimizer > 0 &&
         ss_platform_card(plan->platform)->host_step == ss_prop_at(SS_PROP_host_step)->def)
@@ -55,8 +63,9 @@ static void note_guesses(struct ss_plan *plan)
                      "the host steps as fast as the two Xeons of a DGX-2 (ss.host.step_bandwidth)");
 }
 
-/* Warns where offloaded tensors do not fit the node; a node's GPUs are mostly of one stage. */
-static void warn_host(struct ss_plan *plan)
+/* Warns where offloaded tensors do not fit the node; a node's GPUs are mostly of one stage. Parameters that do not fit a host whose
+ * memory is known cannot even be laid there. */
+static int check_host(struct ss_plan *plan, struct ss_error *err)
 {
     const double gib = 1024.0 * 1024 * 1024;
     double most = 0, size = ss_platform_card(plan->platform)->host_memory;
@@ -64,9 +73,19 @@ static void warn_host(struct ss_plan *plan)
     for (int c = 0; c < plan->nclasses; c++)
         most = fmax(most, plan->classes[c].host_bytes);
     gpus = gpus < plan->world_size ? gpus : plan->world_size;
-    if (most * gpus > size)
-        ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
-                     most * gpus / gib, size / gib);
+    if (most * gpus <= size)
+        return SS_OK;
+    if (plan->job->offload.params && !ss_has_word(ss_platform_assumed(plan->platform), "host_memory")) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                "parameters and states on the host need %.0f GiB of a node, which has %.0f GiB",
+                most * gpus / gib, size / gib);
+        return ss_hint(err, SS_ERR_CONFIG,
+                       "more --nodes, --param-offload nvme, --optimizer-offload-nvme, or --set "
+                       "ss.host_memory if the nodes have more");
+    }
+    ss_notes_add(&plan->warnings, "offload needs %.0f GiB of host memory on a node, which has %.0f GiB",
+                 most * gpus / gib, size / gib);
+    return SS_OK;
 }
 
 /* Warns of dropped tokens: who asks for a time may not look at the load, which `plan` shows. */
@@ -214,8 +233,10 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;
     note_guesses(b->plan);
-    warn_host(b->plan);
     warn_dropped(b->plan);
+    int status = check_host(b->plan, err);
+    if (status)
+        return status;
     if (ss_plan_warn_straddling(b->plan))
         return ss_nomem(err);
     return ss_plan_sites_keep(b, err);

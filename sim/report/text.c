@@ -120,7 +120,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
     char predicted[128], measured[32], mfu[64];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
-    fprintf(out, "%s an iteration", ss_text_band(u, measured));
+    fprintf(out, "%s an iteration%s", ss_text_band(u, measured),
+            run->plan->job->precision == SS_FP32 ? " in fp32" : ""); /* which is seldom meant */
     if (opt->measured_s > 0)
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),

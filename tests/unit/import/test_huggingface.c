@@ -179,8 +179,6 @@ static void test_refused_factory(void)
         {FACTORY "optim: adamw_8bit\n", SS_ERR_UNSUPPORTED, 5, "optimizer adamw_8bit"},
         {FACTORY "cutoff_len: long\n", SS_ERR_INPUT, 5, "a whole number"},
         {FACTORY "bf16: maybe\n", SS_ERR_INPUT, 5, "twice"},
-        {FACTORY "deepspeed:\n  zero_optimization:\n    stage: 3\n    offload_param: {device: cpu}\n",
-         SS_ERR_UNSUPPORTED, 8, "parameters on the host"},
         {FACTORY "deepspeed:\n  zero_optimization: {stage: 4}\n", SS_ERR_INPUT, 6, "not within 0 .. 3"},
         {FACTORY "deepspeed:\n  gradient_accumulation_steps: 4\ngradient_accumulation_steps: 2\n",
          SS_ERR_CONFIG, 6, "differ from its own"},

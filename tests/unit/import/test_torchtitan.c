@@ -55,6 +55,33 @@ static void test_files(void)
         check_import(&rows[i]);
 }
 
+/* As pytorch/torchtitan@73a0e69:torchtitan/models/deepseek_v3/train_configs say it, in words of today and of 2026. */
+static void test_mixtures(void)
+{
+    static const struct text_row toml = {
+        "[model]\nname = 'deepseek_v3'\nflavor = '16B'\n[training]\nlocal_batch_size = 4\nseq_len = 4096\n"
+        "[parallelism]\ndata_parallel_shard_degree = -1\nexpert_parallel_degree = 8\n"
+        "[activation_checkpoint]\nmode = 'selective'\nselective_ac_option = 'op'\n"
+        "[compile]\nenable = true\ncomponents = ['loss']\n",
+        "--stack torchtitan-2025 --model deepseek-v2-lite --make-vocab-size-divisible-by 1 --seq 4096 --mbs "
+        "4 --tp 1 --ep 8 --etp 1 "
+        "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
+        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
+    static const struct text_row json = {
+        "{\"model_spec\": {\"name\": \"deepseek_v3\", \"flavor\": \"671B\"},\n"
+        "\"training\": {\"num_tokens_per_microbatch_per_dp_rank\": 16384, \"max_context_length\": 4096},\n"
+        "\"parallelism\": {\"expert_parallel_degree\": 2},\n"
+        "\"activation_checkpoint\": {\"force_recompute_mm_shapes_by_fqns\": [\"moe.router.gate\"]},\n"
+        "\"compile\": {\"enable\": true, \"components\": [\"loss\"]}}\n",
+        "--stack torchtitan-2025 --model deepseek-v3 --mtp-num-layers 0 --make-vocab-size-divisible-by 1 "
+        "--seq 4096 --mbs 4 --tp 1 --ep 2 --etp 1 "
+        "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
+        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
+
+    check_text(&toml, "job.toml");
+    check_text(&json, "job.json");
+}
+
 #define HEAD "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nseq_len = 4096\n" /* 5 lines */
 #define PARALLEL HEAD "[parallelism]\n"
 
@@ -187,6 +214,7 @@ static void test_log(void)
 SUITE(torchtitan)
 {
     CU_TestInfo tests[] = {{"files and a command", test_files},
+                           {"mixtures", test_mixtures},
                            {"what is refused, with lines", test_refused},
                            {"words have lines", test_lines},
                            {"dotted keys", test_dotted_keys},

@@ -181,6 +181,10 @@ static void test_fsdp(void)
     } fsdp[] = {{"h100 1;" FSDP "--stack nemo-24.03 --fsdp full", 1e-9},
                 {"h100 1;" FSDP "--stack llm-foundry-2023 --fsdp grad", 1e-9},
                 {"h100 1;" FSDP "--fsdp grad", 1e-9},
+                {"h100 1;" FSDP "--stack deepspeed-2026 --fsdp full --param-offload cpu", 1e-9},
+                {"h100 1 ss.pcie.bandwidth=5GBps;" FSDP
+                 "--stack deepspeed-2026 --fsdp full --param-offload cpu --optimizer-cpu-offload",
+                 1e-9},
                 {"h100 2;" FSDP "--fsdp hybrid", 2e-3}};
     for (size_t k = 0; k < sizeof fsdp / sizeof fsdp[0]; k++) {
         struct scale_job s;

@@ -359,6 +359,7 @@ static const char *const jobs[] = {
     ZERO1,
     ZERO1 " --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap",
     ZERO1 " --fsdp full",
+    ZERO1 " --fsdp full --param-offload nvme --param-offload-max-in-cpu 1e8 --optimizer-cpu-offload",
     ZERO1 " --fsdp hybrid --overlap-grad-reduce",
     ZERO1 " --cpu-offloading --cpu-offloading-num-layers 8 --optimizer-cpu-offload",
     PIPELINE,
@@ -374,6 +375,7 @@ static const struct part {
     const char *prop, *values[4]; /* from slow to fast */
 } parts[] = {
     {"ss.nic.bandwidth", {"1GBps", "10GBps", "50GBps", "400GBps"}},
+    {"ss.nvme.bandwidth", {"1GBps", "10GBps", "25GBps", "100GBps"}},
     {"ss.nic.latency", {"1ms", "50us", "5us", "1us"}},
     {"ss.nvlink.bandwidth", {"10GBps", "100GBps", "200GBps", "900GBps"}},
     {"ss.nvlink.latency", {"100us", "10us", "3us", "1us"}},

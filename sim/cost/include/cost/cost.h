@@ -29,6 +29,7 @@ struct ss_cost_context {
     int without_grad;   /* 1: no backward follows, as in the first forward of a layer that is repeated */
     int p2p_overlapped; /* pipeline transfers run beside compute */
     int replicas;       /* ranks that reduce gradients together, 1: none */
+    double on_nvme;     /* share of the rank's parameters that lie on NVMe, 0..1 */
     double once;        /* 1 / microbatches of an iteration */
     double accumulated; /* share of microbatches that add their weight gradients to earlier ones, 0..1 */
     struct ss_recorder *record; /* records the steps of a layer; may be NULL */

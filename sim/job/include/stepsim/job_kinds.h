@@ -32,6 +32,7 @@ enum ss_recompute_module_index {
 /* A bit beyond Megatron's words: torchtitan's recompute by operator. It keeps the outputs of attention,
  * collectives and every second linear layer, and repeats everything else of a layer. */
 #define SS_MODULE_OPERATORS SS_MODULE_COUNT
+enum ss_offload_device { SS_OFFLOAD_NOWHERE, SS_OFFLOAD_CPU, SS_OFFLOAD_NVME };
 /* The modules whose saved inputs go to the host, a bit each; Megatron's words of --offload-modules. */
 #define SS_OFFLOAD_MODULE_LIST(X)                                                                            \
     X(ATTN_NORM, "attn_norm")                                                                                \

@@ -118,6 +118,8 @@ extern "C" {
     X(host_step, "ss.host.step_bandwidth", BANDWIDTH, 0, 1.09e11, 1e8, 1e13,                                 \
       "bytes of optimizer states and gradients a second that the host of a node steps through, of all "      \
       "its GPUs together")                                                                                   \
+    X(nvme_bandwidth, "ss.nvme.bandwidth", BANDWIDTH, 0, 2.56e10, 1e7, 1e13,                                 \
+      "bytes a second that the NVMe drives of a node read or write, for all its GPUs together")              \
     X(host_slowdown, "ss.host.slowdown", NONE, 0, 1, 0.1, 10,                                                \
       "time that the host takes to issue an operator, over that of the Xeons of the stacks' figures")        \
     X(spread_gpu, "ss.spread.gpu", FRACTION, 0, 0.015, 0, 0.1,                                               \

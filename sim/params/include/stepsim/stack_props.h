@@ -187,6 +187,9 @@ extern "C" {
       "reduce_bucket_size); 0: another optimizer")                                                           \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
+    X(zero_prefetch, "ss.zero.prefetch_params", NONE, 5e7, 0, 1e12,                                          \
+      "parameters that DeepSpeed's ZeRO-3 fetches ahead (its stage3_prefetch_bucket_size); 0: none, and "    \
+      "copies from the host hide behind nothing")                                                            \
     X(fsdp_pipeline, "ss.fsdp.pipeline", COUNT, 0, 0, 1,                                                     \
       "FSDP shards inside each pipeline stage too, as NeMo AutoModel and torchtitan do")                     \
     X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
