@@ -70,8 +70,7 @@ static int no_shape(const struct cli_flags *f, const char *name, struct ss_error
 
     for (int i = 0; i < 5; i++)
         if (cli_given(f, options[i]))
-            return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i],
-                             name);
+            return cli_usage(err, "leave it out", "%s beside %s: a file has its own shape", options[i], name);
     return SS_OK;
 }
 
