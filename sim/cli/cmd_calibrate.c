@@ -31,7 +31,7 @@ static int read_props(struct ss_calibrate_options *opt, const struct cli_texts *
     return rc;
 }
 
-/* A table of kernels of all cards: nothing is fitted. */
+/* Returns 1 if there is only a table of kernels, which may be of all cards: then nothing is fitted. */
 static int only_microbench(const struct ss_calibrate_options *opt)
 {
     return opt->microbench && !opt->platform && !opt->ntables && !opt->nccl && !opt->log && !opt->nprops;
@@ -73,7 +73,7 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
     return SS_OK;
 }
 
-/* Reads what the words ask for; *opt points into the flags. */
+/* Reads what the words ask for. *opt points into the flags. */
 static int read_words(struct ss_calibrate_options *opt, struct cli_flags *f, int argc, char **argv,
                       struct ss_error *err)
 {
@@ -172,7 +172,7 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
         cli_flags_free(&flags);
         return rc;
     }
-    SS_THEN(rc, cli_outputs_check(&flags, err)); /* again: now the inputs are known */
+    SS_THEN(rc, cli_outputs_check(&flags, err)); /* checked again, because only now all inputs are known */
     SS_THEN(rc, ss_calibrate(&opt, &c, err));
     if (cli_terminal(STDERR_FILENO))
         progress(NULL, 0);

@@ -23,7 +23,7 @@ static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *
     return rc;
 }
 
-/* --price is a --set of the platform's. */
+/* Turns --price into a --set of the platform. */
 static int set_price(const struct cli_flags *flags, struct ss_request *base, struct ss_error *err)
 {
     char price[64], text[80];

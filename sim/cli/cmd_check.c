@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 
-#define LOG_MOST ((size_t)64 << 20) /* bytes of a log on stdin */
+#define LOG_MOST ((size_t)64 << 20) /* most bytes of a log on stdin */
 
 /* Reads a log from stdin. */
 static int parse_stdin(struct ss_train_log **log, struct ss_error *err)
@@ -42,7 +42,7 @@ static int read_log(const char *path, struct ss_measurement *m, struct ss_error 
     return piped ? SS_OK : ss_files_add(cli_files(), path, err);
 }
 
-/* What options tell, before what a log does. */
+/* Reads what the options tell, and then what a log tells. */
 static int measure(const struct cli_flags *flags, const struct ss_scenario *s, struct ss_measurement *m,
                    struct ss_error *err)
 {

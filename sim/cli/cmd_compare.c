@@ -8,7 +8,7 @@
 /* The sides of a comparison: files before the first option, the other words, and the words of each --with. */
 struct sides {
     struct ss_sides_words told;
-    struct cli_flags flags; /* of the words that all sides have */
+    struct cli_flags flags; /* options among the words that all sides have */
     struct ss_bands *bands;
     int n;
     struct ss_side side[SS_SIDES_MOST];
@@ -56,7 +56,7 @@ static int fill(struct sides *c, int i, const char *name, const struct ss_run *r
     return ss_side_warn(run, &c->warnings[i], err);
 }
 
-/* Predicts the job of these words; a refusal is an answer of every side but the first. */
+/* Predicts the job of these words. A job that is refused is an answer on every side but the first. */
 static int predict(void *ctx, int i, const char *name, int argc, char *const *argv, struct ss_error *err)
 {
     struct sides *c = ctx;

@@ -38,7 +38,7 @@ int cli_unknown_command(const char *name, struct ss_error *err)
     return cli_unknown(err, "command", name, names, n, "\"stepsim help\" lists the commands");
 }
 
-/* The names of a command's verbs; returns their number. */
+/* Lists the names of a command's verbs, and returns how many there are. */
 static size_t names_of_verbs(const char *command, const char **names, size_t most)
 {
     size_t n = 0;
@@ -99,7 +99,8 @@ int cmd_help(int argc, char **argv, struct ss_error *err)
     struct cli_flags f;
     int n;
 
-    for (int i = 0; i < argc; i++) /* words behind -- are a command line, not options of this one */
+    /* Words behind -- are the command line to complete, not options of this command. */
+    for (int i = 0; i < argc; i++)
         if (!strcmp(argv[i], "--complete") && i + 1 < argc && !strcmp(argv[i + 1], "--")) {
             cli_complete(argc - i - 2, argv + i + 2, stdout);
             return SS_OK;

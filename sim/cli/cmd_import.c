@@ -4,9 +4,9 @@
 
 #include "cli/cli.h"
 
-#define REFUSED 1 /* exit status */
+#define REFUSED 1 /* exit status: flags were refused */
 
-/* The words of the command line; a file without a flag before it is a job file. */
+/* Reads the words of the command line. A file without a flag before it is a job file. */
 static int read_words(struct ss_request *r, struct cli_flags *flags, int argc, char **argv,
                       struct ss_error *err)
 {

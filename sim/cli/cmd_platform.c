@@ -18,7 +18,7 @@ static int write_platform(const struct ss_platform *p, const struct cli_flags *f
     return cli_output_end(output, rc, err);
 }
 
-/* The platform that the words of `show` or `draw` name. */
+/* Loads the platform that the words of `show` or `draw` name. */
 static int load_one(struct cli_flags *flags, int argc, char **argv, struct ss_platform **p,
                     struct ss_error *err)
 {
@@ -81,7 +81,7 @@ static int check_one(const char *path, const struct cli_flags *flags, struct ss_
     return rc;
 }
 
-/* All files are checked; the last error is the caller's to report, those before it are reported here. */
+/* Checks all files. The caller reports the last error; the errors before it are reported here. */
 int cmd_platform_check(int argc, char **argv, struct ss_error *err)
 {
     struct cli_flags flags;
@@ -97,7 +97,7 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
         if (!wrong)
             continue;
         if (worst && flags.json)
-            continue; /* one JSON object a command: the first error */
+            continue; /* a command writes one JSON object: the first error */
         if (worst)
             cli_fail(err, 0);
         worst = wrong;
@@ -109,7 +109,7 @@ int cmd_platform_check(int argc, char **argv, struct ss_error *err)
     return rc ? rc : worst;
 }
 
-/* Only after all files are read is it known that the output is none of them. */
+/* Only once all files are read can the output be checked to be none of them. */
 static int write_text(const char *text, size_t len, const char *path, struct ss_error *err)
 {
     struct ss_output *output;

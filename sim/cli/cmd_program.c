@@ -25,7 +25,7 @@ static int write_goal(struct ss_export *x, const char *path, struct ss_error *er
     return rc ? rc : cli_output_end(output, ss_export_goal(x, stream, err), err);
 }
 
-/* PREFIX.RANK.et of a rank, PREFIX.json where rank is -1 */
+/* Writes PREFIX.RANK.et for a rank, and PREFIX.json where rank is -1. */
 static int write_chakra(struct ss_export *x, const char *prefix, int rank, struct ss_error *err)
 {
     char path[CLI_PATH_SIZE + 32];

@@ -63,7 +63,8 @@ static int verdict(const struct ss_result *r, const struct ss_scenario *s, const
     return bad ? ss_status_exit(SS_ERR_TOLERANCE) : 0;
 }
 
-/* For a log: a line of what takes longer than ten seconds, each next one after twice as long. ctx: when the next is due, s. */
+/* Tells the progress to a log, which is no terminal: the first line after ten seconds, each next line
+ * after twice the time. ctx: when the next line is due, s. */
 static void tell_log(void *ctx, double share)
 {
     double *next = ctx;
@@ -74,7 +75,7 @@ static void tell_log(void *ctx, double share)
     *next = 2 * cli_wall_s();
 }
 
-/* next: of tell_log; lives as long as the options. */
+/* `next` is the ctx of tell_log, and has to live as long as the options. */
 static int replay(const struct cli_inputs *in, struct ss_run_options *options, double *next,
                   struct ss_run *run, struct ss_error *err)
 {
@@ -97,7 +98,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     struct ss_run run;
     struct ss_fix fixes[3];
     struct ss_smallest smallest = {0};
-    double next = 10; /* s */
+    double next = 10; /* s, for tell_log */
 
     cli_flags_init(&flags, CLI_RUN);
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
@@ -106,7 +107,7 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
              : ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);
-    cli_inputs_end(&in); /* with the placement */
+    cli_inputs_end(&in); /* the placement is an input, too */
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;

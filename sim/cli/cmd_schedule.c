@@ -63,19 +63,19 @@ int cli_schedule_need_shape(const struct cli_flags *f, struct ss_error *err)
     return cli_usage(err, "as in --pp 4 --microbatches 8", "the shape of the pipeline is missing");
 }
 
-/* A file has a shape of its own. */
+/* Refuses options of the shape beside a file, which has a shape of its own. */
 static int no_shape(const struct cli_flags *f, const char *name, struct ss_error *err)
 {
     static const char *const options[] = {"--pp", "--microbatches", "--vp", "--group", "--paired"};
 
     for (int i = 0; i < 5; i++)
         if (cli_given(f, options[i]))
-            return cli_usage(err, "leave it out", "%s beside %.80s: a file has its own shape", options[i],
-                             name);
+            return cli_usage(err, "leave it out", "%s beside %s: a file has its own shape", options[i], name);
     return SS_OK;
 }
 
-/* Refuses options that change the order of none of n schedules, which were found good; n 0: all known ones. */
+/* Refuses options that change the order of none of the n schedules, all of which exist. n 0: all known
+ * schedules. */
 static int check_heeded(const struct cli_flags *f, int n, const char *const *names, struct ss_error *err)
 {
     int heeds = n ? 0 : SS_SCHEDULE_HEEDS_GROUP;
@@ -94,7 +94,7 @@ static int check_heeded(const struct cli_flags *f, int n, const char *const *nam
     return SS_OK;
 }
 
-/* By name with a shape, or from a file. */
+/* Loads a schedule: by its name with the shape of the options, or from a file. */
 static int load(const struct cli_flags *f, const char *name, struct ss_schedule **out, struct ss_error *err)
 {
     struct ss_schedule_params shape = f->schedule.shape;
@@ -264,7 +264,8 @@ static int draw_comparison(const struct cli_flags *f, const struct ss_comparison
     return rc;
 }
 
-/* Writes a comparison. Where all schedules are refused nothing is drawn, and the exit status is a sweep's. */
+/* Writes a comparison. Where all schedules are refused, nothing is drawn, and the exit status is the one
+ * that a sweep has. */
 static int write_comparison(const struct cli_flags *f, struct ss_comparison *c, struct ss_error *err)
 {
     struct ss_output *output;

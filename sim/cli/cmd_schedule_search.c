@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "stepsim schedule search": of a job, or of times on the command line. */
+/* "stepsim schedule search" for a job, or for times on the command line. */
 #include "cli/schedule.h"
 
 /* Returns whether the command line gives virtual stages; those of a job file belong to its own schedule. */
@@ -11,7 +11,7 @@ static int has_chunks(int argc, char *const *argv)
     return cli_schedule_is_among(argc, argv, names, sizeof names / sizeof *names);
 }
 
-/* --times, --memory and --cap of a search without a job. */
+/* Fills in --times, --memory and --cap for a search without a job. */
 static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss_error *err)
 {
     double t[3] = {1, 1, 1}, memory[2] = {1, 0};
@@ -26,7 +26,7 @@ static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss
             rc = cli_usage(err, "give three numbers once, or for each rank", "--times has %d ranks, not %d",
                            r, q->stages);
         if (at && !*at && r == 0)
-            at = NULL; /* one triple for all */
+            at = NULL; /* one triple holds for all chunks */
         q->cap[r] = f->schedule.cap;
         for (int c = 0; c < q->chunks; c++) {
             int k = r * q->chunks + c;
@@ -97,8 +97,8 @@ static int draw_layouts(const struct cli_flags *f, const struct ss_search_layout
     return rc;
 }
 
-/* Searches layouts of a job, or of a shape with whole stages. Returns an exit status where no layout has an
- * order. */
+/* Searches the layouts of a job, or of a shape with whole stages. Returns an exit status where no layout
+ * has an order. */
 static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *whole,
                           struct ss_error *err)
 {
@@ -128,7 +128,7 @@ static int search_layouts(struct cli_flags *f, const struct ss_scenario *scenari
     return rc || !none ? rc : ss_status_exit(SS_ERR_CONFIG);
 }
 
-/* `scenario`: that the search is of, NULL without a job. */
+/* `scenario` is the job of the search; NULL: there is no job. */
 static int search(struct cli_flags *f, const struct ss_scenario *scenario, struct ss_search *q,
                   struct ss_error *err)
 {
@@ -145,7 +145,7 @@ static int search(struct cli_flags *f, const struct ss_scenario *scenario, struc
     if (!rc && scenario)
         rc = ss_search_other(scenario, q, r, err);
     cli_schedule_progress_end(&meter);
-    if (!rc && f->output[0]) /* comes first: if the file cannot be written the error is the only answer */
+    if (!rc && f->output[0]) /* the file comes first: if it cannot be written, the error is the only answer */
         rc = cli_schedule_write(f, r->schedule, err);
     SS_THEN(rc, ss_search_write(q, r, f->json, stdout, err));
     ss_search_result_free(r);

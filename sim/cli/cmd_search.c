@@ -51,7 +51,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
     return rc;
 }
 
-/* Writes a file that the user named, if any. */
+/* Writes a file if the user named one. */
 static int write_file(const struct ss_find_result *found, const char *path,
                       int (*write)(const struct ss_find_result *, FILE *, struct ss_error *),
                       struct ss_error *err)
@@ -79,7 +79,7 @@ static int report(const struct ss_find_result *found, const struct cli_flags *fl
                     err);
 }
 
-/* 0 where a layout fits, or is near the limit, on one of the numbers of nodes. */
+/* Returns 0 if a layout fits, or is near the memory limit, on one of the numbers of nodes. */
 static int verdict(const struct ss_find_result *found)
 {
     for (int g = 0; g < found->ngroups; g++)

@@ -14,7 +14,8 @@ static void tell(void *ctx, int port)
     fflush(stdout);
 }
 
-/* A file that can be read once somebody interrupts; the threads that are made later inherit that signals go there. */
+/* Opens a descriptor that becomes readable when somebody interrupts the program. Threads that are made
+ * later inherit that signals go there. */
 static int watch_signals(struct ss_error *err)
 {
     sigset_t end;
@@ -33,7 +34,7 @@ static int watch_signals(struct ss_error *err)
     return err->code = SS_ERR_IO;
 }
 
-/* Checks that the first words are a job, before the page is up. */
+/* Checks, before the page is up, that the words of its first job make a job. */
 static int check(const struct ss_request *start, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};

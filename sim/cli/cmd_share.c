@@ -5,16 +5,16 @@
 
 #include "cli/cli.h"
 
-/* The jobs: files, "today.args@0-3", before the first option, and the words that every job gets. */
+/* The jobs: files such as "today.args@0-3" before the first option, and the words that every job gets. */
 struct jobs {
     int n, argc;
     char **argv;
     char name[SS_SHARERS_MOST][CLI_PATH_SIZE];
-    char nodes[SS_SHARERS_MOST][256]; /* "": the nodes behind those of the previous job */
-    struct cli_flags flags;           /* of those words */
+    char nodes[SS_SHARERS_MOST][256]; /* "": the nodes that follow those of the previous job */
+    struct cli_flags flags;           /* the options among those words */
     struct cli_inputs in[SS_SHARERS_MOST];
     int loaded;
-    int cluster; /* nodes, 0 = not known yet */
+    int cluster; /* nodes of the cluster; 0: not known yet */
 };
 
 static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *err)
@@ -46,7 +46,7 @@ static int read_names(struct jobs *j, int argc, char **argv, struct ss_error *er
     return rc;
 }
 
-/* Loads job i: at its nodes, if they are known, of the cluster, if that is. */
+/* Loads job i, on its nodes and in the cluster as far as these are known. */
 static int load(struct jobs *j, int i, struct ss_error *err)
 {
     char job[] = "--job", on[] = "--on-nodes", all[] = "--cluster-nodes";
@@ -76,7 +76,8 @@ static int load(struct jobs *j, int i, struct ss_error *err)
     return rc;
 }
 
-/* Jobs whose nodes nobody names are behind the nodes of those before; the cluster is as large as the largest that any asks for. */
+/* Gives jobs whose nodes nobody names the nodes that follow those of the jobs before. The cluster is the
+ * largest that any job asks for. */
 static int place(struct jobs *j, struct ss_error *err)
 {
     int next = 0, cluster = 0;

@@ -6,7 +6,7 @@
 
 #include "cli/cli.h"
 
-/* --vary of an option of the program, which the library does not know. */
+/* Refuses a --vary of an option of the program, because the library knows only flags of jobs. */
 static int check_vary(const char *text, struct ss_error *err)
 {
     const struct cli_option *o;
@@ -61,7 +61,7 @@ static int predict_all(struct ss_sweep *s, const struct ss_request *base, const 
     return rc;
 }
 
-/* The outputs in the order of writing; the answer comes last. */
+/* The outputs in the order in which they are written: the answer comes last. */
 enum what { CSV, SVG, PAGE, ANSWER, NWHAT };
 
 static const char *path_of(const struct cli_flags *flags, int what)

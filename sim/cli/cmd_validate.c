@@ -53,7 +53,7 @@ static int write_all(const struct ss_validation *v, const struct cli_flags *flag
     return rc;
 }
 
-/* Whether --update writes the file that was compared with, from whichever folder that was. */
+/* Returns 1 if --update writes the file that was compared with, whatever the working folder is. */
 static int is_results(const struct cli_flags *flags)
 {
     size_t n = strlen(flags->against), cut = strlen(RESULTS);
@@ -126,7 +126,7 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     return SS_OK;
 }
 
-/* Prints --coverage for the table; NULL: validation/results.csv. */
+/* Prints the answer of --coverage for a table; NULL: validation/results.csv. */
 static int print_coverage(const struct cli_flags *flags, const char *table, struct ss_error *err)
 {
     struct ss_bands *bands = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a command line to its exit status. */
+/* Runs a command line: from its words to the exit status. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,15 +43,15 @@ static int (*const run[CLI_VERB_COUNT])(int argc, char **argv, struct ss_error *
     [CLI_VERSION] = cmd_version,
 };
 
-/* Whether a verb writes what programs read: into a file or pipe that goes as it is. */
+/* Returns 1 if a verb writes text for programs, which goes into a file or pipe unchanged. */
 static int writes_files(int verb, int argc, char *const *argv)
 {
     return verb == CLI_IMPORT || verb == CLI_PROGRAM_WRITE || verb == CLI_SCHEDULE_WRITE ||
            verb == CLI_PLATFORM_IMPORT || cli_has_word(argc, argv, "--xml");
 }
 
-/* Sends stdout through one stream, on which no text of a file is an order to the terminal. JSON stays as it
- * is: its reader decides. */
+/* Sends stdout through a stream that makes control characters of files harmless for a terminal. JSON is
+ * left as it is: its reader decides. */
 static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, struct ss_error *err)
 {
     int shown = isatty(STDOUT_FILENO);
@@ -70,23 +70,24 @@ static int clean_stdout(int verb, int argc, char *const *argv, FILE **plain, str
     return SS_OK;
 }
 
-/* plain: stdout as it was begun; NULL: it still is. */
+/* Flushes stdout and returns the exit status. `plain` is the stdout that the process began with; NULL:
+ * stdout was not replaced. */
 static int flushed(int status, FILE *plain)
 {
     struct ss_error err = {0};
     int failed = fflush(stdout) || ferror(stdout);
 
-    if (plain) { /* which has the error that the stream before it met */
+    if (plain) { /* closing the clean stream tells whether its writing failed */
         failed |= fclose(stdout) != 0;
         stdout = plain;
     }
-    if (!failed || status) /* a status has been told */
+    if (!failed || status) /* the status tells a failure already */
         return status;
     ss_text_written(stdout, "to stdout", &err);
     return cli_fail(&err, 0);
 }
 
-/* Options in the place of a command. */
+/* Turns an option in the place of a command into the command. */
 static const char *command_name(const char *word)
 {
     static const char *const other[][2] = {
@@ -103,7 +104,7 @@ static int asks_help(int argc, char *const *argv)
     return cli_has_word(argc, argv, "--help") || cli_has_word(argc, argv, "-h");
 }
 
-/* The words behind "stepsim": a command, its verb if it has verbs, and their options. */
+/* Runs the words behind "stepsim": a command, its verb if it has verbs, and their options. */
 static int dispatch(int argc, char **argv, FILE **plain, struct ss_error *err)
 {
     const struct cli_command *c = cli_command_find(command_name(argv[0]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the subcommands share: errors, verbs, the clock, progress on a terminal. */
+/* Functions that the subcommands share: errors, verbs, the clock, progress on a terminal. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int cli_fail(const struct ss_error *err, int json)
 {
     char text[4096];
 
-    if (!json || ss_report_error(err, stdout)) /* which may lack the memory for it */
+    if (!json || ss_report_error(err, stdout)) /* ss_report_error may lack the memory for its JSON */
         fprintf(stderr, "%s\n", ss_error_format(err, text, sizeof text));
     return ss_status_exit(err->code);
 }
@@ -51,7 +51,7 @@ int cli_has_word(int argc, char *const *argv, const char *word)
     return 0;
 }
 
-static struct timespec start; /* of the command that this process runs */
+static struct timespec start; /* begin of the command that this process runs */
 
 void cli_wall_start(void)
 {
@@ -86,7 +86,7 @@ void cli_progress(void *ctx, double share)
     fflush(stderr);
 }
 
-/* "12 s", "3 min", "1.5 h" */
+/* Writes a rough time: "12 s", "3 min", "1.5 h". Returns buf. */
 static const char *rough(double seconds, char *buf, size_t size)
 {
     if (seconds < 120)

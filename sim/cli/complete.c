@@ -5,11 +5,11 @@
 
 #include "cli/verbs.h"
 
-/* What is asked: the word under the cursor. */
+/* The word under the cursor, which is to be completed. */
 struct ask {
     FILE *out;
-    const char *word;   /* what a candidate has to begin with */
-    const char *before; /* what stands before it in the same word, "--engine=" */
+    const char *word;   /* a candidate has to begin with it */
+    const char *before; /* the part of the word before it, "--engine=" */
     int before_length;
 };
 
@@ -33,7 +33,7 @@ static void offer_name(void *ctx, const char *name, const char *description)
     offer_text(ctx, name, description);
 }
 
-/* Names in the data that are of a kind; none of a kind that is not known. */
+/* Offers the names of a kind that are in the data; nothing for an unknown kind. */
 static void offer_listed(const struct ask *a, const char *kind)
 {
     ss_list_names(kind, offer_name, (void *)a, NULL);
@@ -80,7 +80,7 @@ static void offer_choices(const struct ask *a, const char *value)
     }
 }
 
-/* Options whose values have names. */
+/* Returns the kind of names that are values of an option; NULL: its values have no names. */
 static const char *kind_of_value(const char *option)
 {
     static const char *const kinds[][2] = {{"--model", "models"},
@@ -95,7 +95,7 @@ static const char *kind_of_value(const char *option)
     return NULL;
 }
 
-/* Flags that --vary can take, as "tp=". */
+/* Offers the flags that --vary can take, as "tp=". */
 static void offer_varied(const struct ask *a)
 {
     struct ss_flag_cursor at = {0};
@@ -109,7 +109,7 @@ static void offer_varied(const struct ask *a)
         }
 }
 
-/* Props that --set or --prop takes, as "ss.nic.efficiency=". */
+/* Offers the props that --set or --prop takes, as "ss.nic.efficiency=". */
 static void offer_props(const struct ask *a, int (*may)(int index))
 {
     char text[112];
@@ -137,7 +137,7 @@ static void offer_scales(const struct ask *a)
         }
 }
 
-/* Values of an option of this verb; 0: `name` is no option that takes one. */
+/* Offers the values of an option of this verb. Returns 0 where `name` is no option that takes a value. */
 static int offer_values(const struct ask *a, int verb, const char *name)
 {
     const struct cli_option *o = cli_option_find(verb, name);
@@ -186,7 +186,7 @@ static int job_among(int n, char *const *words)
     return 0;
 }
 
-/* Words behind the verb; the last one is completed. */
+/* Completes the last of the words behind the verb. */
 static void complete_words(struct ask *a, int verb, int n, char *const *words)
 {
     const char *equal = strchr(a->word, '=');
@@ -285,7 +285,7 @@ static const char fish[] = "# fish completion of stepsim; what can follow is ask
                            "end\n"
                            "complete -c stepsim -a '(__stepsim_complete)'\n";
 
-/* In the order of cli_shell. */
+/* The scripts, in the order of cli_shell. */
 static const char *const shells[] = {bash, zsh, fish};
 
 const char *cli_completion_script(int i)

@@ -6,11 +6,11 @@
 #include "cli/verbs.h"
 
 #define WIDTH 80
-#define COLUMN 26 /* where docs begin */
+#define COLUMN 26 /* column in which the descriptions begin */
 
 void cli_fill(FILE *out, const char *text, int at, int indent)
 {
-    int fresh = 1; /* no space before the next word */
+    int fresh = 1; /* 1: no space goes before the next word */
 
     for (const char *p = text; *p;) {
         if (*p == '\n') {
@@ -87,7 +87,7 @@ static void option_line(FILE *out, const struct cli_option *o)
     line(out, cli_option_left(o, left, sizeof left), cli_option_right(o, right, sizeof right));
 }
 
-/* Rows of one section under its name; NULL: those without one, under "options". */
+/* Writes the rows of a section under its name; NULL: the rows without a section, under "options". */
 static void section(FILE *out, int verb, int form, const char *name, const char *head)
 {
     const struct cli_option *o;
@@ -113,7 +113,7 @@ static int first_of_section(int row, const char *name)
     return 1;
 }
 
-/* What both forms of a verb have, and what only one of them has. */
+/* Writes the options that both forms of a verb have, and those that only one of them has. */
 static void option_sections(FILE *out, int verb)
 {
     const struct cli_option *o;
@@ -129,7 +129,7 @@ static void option_sections(FILE *out, int verb)
     section(out, other, CLI_ITS_OWN, NULL, "with a job (--platform or --job among the words)");
 }
 
-/* stepsim's own flags of a job; Megatron's are a page of their own. */
+/* Writes stepsim's own flags of a job. Megatron's flags have a page of their own. */
 static void job_flags(FILE *out)
 {
     struct ss_flag_cursor at = {0};
@@ -171,7 +171,8 @@ static void exits(FILE *out, const struct cli_command *c)
     fputc('\n', out);
 }
 
-/* Commands of the text that have `words` in their first line, "" = all; a line that begins with a space goes on. */
+/* Writes the commands of a text that have `words` in their first line; "": all of them. A line that
+ * begins with a space continues a command. */
 static void examples(FILE *out, const char *text, const char *words)
 {
     int shown = 0, on = 0;
@@ -201,7 +202,7 @@ static void all_commands(FILE *out)
             "            --seq 8192 --mbs 1 --gbs 1024 --use-distributed-optimizer --sequence-parallel");
 }
 
-/* A verb with both of its forms, or a command that has no verbs. */
+/* Writes the help for a verb with both of its forms, or for a command without verbs. */
 static void one_verb(FILE *out, const struct cli_command *c, int verb)
 {
     int other = cli_verb_sibling(verb), has_verb = *cli_verb_name(verb) != 0;

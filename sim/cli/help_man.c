@@ -6,7 +6,8 @@
 
 #include "cli/verbs.h"
 
-/* n bytes of text: a hyphen that is typed is \-, and no line begins with a dot or a quote. */
+/* Writes n bytes of text. A hyphen that the user types becomes \-, and no line begins with a dot or a
+ * quote. */
 static void put(FILE *out, const char *text, int n)
 {
     for (int i = 0; i < n && text[i]; i++) {
@@ -21,7 +22,7 @@ static void put(FILE *out, const char *text, int n)
     }
 }
 
-/* A paragraph ends at a line feed. */
+/* Writes paragraphs, each of which ends at a line feed. */
 static void paragraphs(FILE *out, const char *text)
 {
     for (const char *p = text; *p; p += strspn(p, "\n")) {

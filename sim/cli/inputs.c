@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the words of a command line to a job, stack and platform that a prediction can be built of. */
+/* Makes the job, stack and platform of a prediction from the words of a command line. */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +26,8 @@ int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss
     return rc;
 }
 
-/* Returns whether the option at word i does not count: it belongs to an earlier result, and this command
- * lacks it or has been given it. *span: its number of words. */
+/* Returns 1 if the option at word i does not count: it comes from an earlier result, and this command
+ * lacks the option or was given it by the user. *span gets its number of words. */
 static int is_superfluous(const struct ss_request *r, size_t i, const struct cli_flags *flags, int *span)
 {
     const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text), *any;
@@ -37,7 +37,7 @@ static int is_superfluous(const struct ss_request *r, size_t i, const struct cli
     return any && (!o || (o->several != CLI_ALL && cli_given(flags, o->name)));
 }
 
-/* Takes the option at word i; *used: its words, 0 if it is a flag of the job. */
+/* Takes the option at word i. *used gets its number of words, 0 if it is a flag of the job. */
 static int take_option(struct ss_request *r, size_t i, struct ss_request *how, struct cli_flags *flags,
                        int *used, struct ss_error *err)
 {
@@ -64,8 +64,8 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
     return rc;
 }
 
-/* Takes the subcommand's own options out of the words of a job, first the user's, then those of an earlier
- * result; the rest is the job's. */
+/* Takes the options of the subcommand out of the words of a job: first the user's, then those of an
+ * earlier result. The words that are left are the job's. */
 static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags,
                         struct ss_error *err)
 {
@@ -94,7 +94,8 @@ static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_er
     return ss_files_add(cli_files(), in->scenario->job->schedule, err);
 }
 
-/* Adds which keys of a configuration nobody read: one of them may be what is missing. */
+/* Adds to an error which keys of a configuration nobody read. One of them may be a misspelt name of what
+ * is missing. */
 static void hint_unknown(const struct ss_notes *notes, struct ss_error *err)
 {
     for (unsigned long i = 0; i < notes->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process of the program needs beside its command. */
+/* What the process needs before its command runs. */
 #include <malloc.h>
 #include <signal.h>
 
@@ -7,7 +7,7 @@
 
 int main(int argc, char **argv)
 {
-    /* Large tables come and go: give their pages back at the end only. */
+    /* Large tables come and go. The process keeps their pages to its end, which saves time. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 1 << 20);

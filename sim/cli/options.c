@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading of options by their rows. */
+/* Reads options by their rows. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,7 +194,7 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     return SS_ERR_USAGE;
 }
 
-/* Up to three commands that have the option: "stepsim capacity has it". */
+/* Names up to three commands that have the option: "stepsim capacity has it". */
 static void who_has(const char *word, char *hint, size_t size)
 {
     const char *before = NULL;
@@ -214,8 +214,8 @@ static void who_has(const char *word, char *hint, size_t size)
     snprintf(hint + n, size - n, found > 1 ? " have it" : " has it");
 }
 
-/* A word that is an option of another verb, or begins with "-" and is one or two letters off one of this verb's, is no option of a
- * job either. */
+/* Refuses a word that is an option of another verb, or that is one or two letters off an option of this
+ * verb. Such a word is no flag of a job. */
 static int refuse(const struct cli_flags *f, const char *word, struct ss_error *err)
 {
     const char *names[128], *near;
@@ -266,7 +266,7 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
     return rc ? rc : o->value && !equal ? 2 : 1;
 }
 
-/* "--gantt, --trace or --report" */
+/* Lists names of options: "--gantt, --trace or --report". */
 static void list_names(const char *names, const char *word, char *out, size_t size)
 {
     size_t n = 0;
@@ -279,7 +279,7 @@ static void list_names(const char *names, const char *word, char *out, size_t si
     }
 }
 
-/* The first of `names` that was given; NULL: none was. */
+/* Returns the first of `names` that was given; NULL: none was. */
 static const char *first_given(const struct cli_flags *f, const char *names, char *buf, size_t size)
 {
     for (const char *p = names; *p; p += *p == ' ') {

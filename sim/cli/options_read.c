@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options whose values are more than a number, a word or a file. */
+/* Reads options whose values are more than a number, a word or a file. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* "2" and "2%" */
+/* Reads "2" or "2%". */
 int cli_read_tolerance(struct cli_flags *f, const char *name, const char *value, struct ss_error *err)
 {
     size_t n = strlen(value);
@@ -35,7 +35,7 @@ int cli_read_slow_link(struct cli_flags *f, const char *name, const char *value,
     return ss_run_words_slow_link(&f->how, value, err);
 }
 
-/* "1.5s", "20ms", or seconds without a unit. */
+/* Reads "1.5s", "20ms", or seconds without a unit. */
 static int read_time(const char *text, double *out)
 {
     return ss_unit_parse(text, SS_UNIT_TIME, out, NULL) && (ss_parse_double(text, out) || *out < 0);
@@ -51,7 +51,7 @@ int cli_read_window(struct cli_flags *f, const char *name, const char *value, st
     if (!colon || read_time(first, &from) || read_time(colon + 1, &to) || to <= from)
         return cli_usage(err, "write it as --window 0s:2s or --window 150ms:200ms", "%s %s: not FROM:TO",
                          name, value);
-    if (to - from < 1e-9 * to) /* too narrow for the figures of an axis */
+    if (to - from < 1e-9 * to) /* the window is too narrow for the figures of an axis */
         return cli_usage(err, "take a wider one", "%s %s is narrower than a billionth of its end", name,
                          value);
     f->pictures.window[0] = from;

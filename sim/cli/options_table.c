@@ -10,7 +10,8 @@
 #define V(verb) ((uint64_t)1 << CLI_##verb)
 _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 
-/* Verbs that report; that lower a job to a program; that draw pictures; that need the shape of a pipeline */
+/* Sets of verbs: those that write JSON, that lower a job to a program, that draw pictures, that need the
+ * shape of a pipeline */
 #define JSON                                                                                                 \
     (V(RUN) | V(SEARCH) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(CAPACITY) | V(PLAN) | \
      V(IMPORT) | V(PROGRAM_READ) | V(PROGRAM_CHECK) | V(SCHEDULE_LIST) | V(SCHEDULE_SHOW) |                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files of a program that may be interrupted: unfinished files are then removed. */
+/* Output files of a program that may be interrupted. An interrupt removes the unfinished files. */
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define MOST 8
 
 static struct ss_output *volatile unfinished[MOST];
-static struct ss_files inputs; /* of the command that this process runs */
+static struct ss_files inputs; /* the files that the command of this process has read */
 
 struct ss_files *cli_files(void)
 {
@@ -22,10 +22,10 @@ static void leave(int number)
     for (int i = 0; i < MOST; i++)
         if (unfinished[i])
             ss_output_discard(unfinished[i]);
-    raise(number); /* with the default action, which SA_RESETHAND has restored: the shell sees why it ended */
+    raise(number); /* ends the process by the default action, which SA_RESETHAND has restored */
 }
 
-/* Whether a signal that nobody handles ends a program, and can be handled. */
+/* Returns 1 if a signal can be handled, and ends a program that does not handle it. */
 static int ends(int number)
 {
     static const int others[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGCONT, SIGTSTP,

@@ -21,8 +21,8 @@ static int is_stdout(const char *path)
     return !strcmp(path, "-") || ss_output_same(path, "-");
 }
 
-/* Checks that the file can be written, is of the kind that the option writes, and is no input: before the
- * work, which may take minutes. */
+/* Checks, before the work that may take minutes, that the file can be written, is of the kind that the
+ * option writes, and is no input. */
 static int check_file(const struct cli_option *o, const char *path, int json, struct ss_error *err)
 {
     const char *starts = o->starts ? o->starts : json && o->writes == CLI_ANSWER ? "{" : "";
@@ -34,7 +34,7 @@ static int check_file(const struct cli_option *o, const char *path, int json, st
         ss_output_check(path, n > 3 && !strcmp(path + n - 3, ".gz") ? "\x1f\x8b" : starts, cli_files(), err);
 
     if (rc || is_stdout(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-        return rc; /* to open a pipe would wait for its reader */
+        return rc; /* a pipe is not opened: that would wait for its reader */
     rc = cli_output_begin(path, &output, &stream, err);
     if (!rc)
         cli_output_end(output, SS_ERR_IO, NULL);

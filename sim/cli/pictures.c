@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --gantt, --trace, --memory, --report and what goes with them. */
+/* Pictures: --gantt, --trace, --memory, --report, and the options that change them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

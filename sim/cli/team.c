@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 static struct ss_team *team;
-static int told = STDERR_FILENO; /* where this process may speak at all */
+static int told = STDERR_FILENO; /* the descriptor that messages of this process go to; < 0: it is silent */
 
 struct ss_team *cli_team(void)
 {
@@ -34,11 +34,11 @@ int cli_team_leave(int status, const struct ss_error *err)
     int died = ss_team_close(team, status, &first);
 
     team = NULL;
-    if (rank > 0 && first != status && err->code && told >= 0) { /* what went wrong here alone */
+    if (rank > 0 && first != status && err->code && told >= 0) { /* the first process lacks this error */
         char text[4096];
         dprintf(told, "process %d: %s\n", rank, ss_error_format(err, text, sizeof text));
     } else if (rank > 0 && first >= 0) {
-        status = 0; /* the first one's tells */
+        status = 0; /* the exit status of the first process tells the failure */
     }
     if (died) {
         fflush(NULL);

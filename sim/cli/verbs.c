@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every command and verb in words. */
+/* The texts of every command and verb. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes that help a job. All that apply are run at the level of the job, the best again as `stepsim run` would run them: where
- * closed forms are far off what flows take, by flows.
+ * Finds the changes that help a job. All changes that apply are run at the level of the job. The best are
+ * run again as `stepsim run` would run them: by flows where closed forms would be far off.
  */
 #include "decide/advise.h"
 
@@ -11,11 +11,11 @@
 #include "base/base.h"
 #include "study/changes.h"
 
-#define LEAST_GAIN 0.0005 /* of the time: a smaller gain helps nobody */
-#define CONFIRMED 10      /* changes that are run again */
+#define LEAST_GAIN 0.0005 /* share of the time: a smaller gain helps nobody */
+#define CONFIRMED 10      /* number of changes that are run again */
 
 struct found {
-    char words[200]; /* of the table */
+    char words[200]; /* words of the table's row */
     int kind;        /* enum ss_change_kind */
     struct ss_advice advice;
 };
@@ -25,11 +25,11 @@ struct advisor {
     struct ss_explanation *out;
     const struct ss_bands *bands;
     struct ss_changed from; /* the job without changes */
-    struct found *found;    /* faster than the job, and not too large */
+    struct found *found;    /* changes that make the job faster and do not make it too large */
     size_t n, cap;
 };
 
-/* Runs a changed job: 1: it has a side, 0: it is refused. */
+/* Runs a changed job. Returns 1 if it ran and has a side, 0 if it was refused. */
 static int run_changed(const struct advisor *a, const struct ss_run_options *how, const struct ss_request *r,
                        struct ss_side *side, struct ss_error *err)
 {
@@ -53,7 +53,8 @@ static int run_changed(const struct advisor *a, const struct ss_run_options *how
     return !rc ? 1 : rc == SS_ERR_NOMEM ? rc : 0;
 }
 
-/* Adds words to `from` and runs the job: as run_changed; *told is what people write for them. */
+/* Adds words to `from` and runs the job. Returns what run_changed returns. *told gets the words that
+ * people write for them. */
 static int run_words(const struct advisor *a, const struct ss_run_options *how, const struct ss_changed *from,
                      const char *words, const char *told, struct ss_advice *out, struct ss_error *err)
 {
@@ -79,7 +80,7 @@ static int helps(const struct ss_advice *f, double seconds)
     return f->summary.iteration_s < seconds * (1 - LEAST_GAIN);
 }
 
-/* No verdict is worse than that of the job, where that fits. */
+/* Returns 1 if the changed job fits no worse than the job; where the job does not fit, any change does. */
 static int fits_as_surely(const struct ss_advice *f, const struct ss_side *job)
 {
     return f->summary.outcome == SS_OUTCOME_FITS ||
@@ -130,7 +131,7 @@ static void sort(struct advisor *a)
         qsort(a->found, a->n, sizeof *a->found, faster);
 }
 
-/* Leaves one of several splits: the fastest that fits as surely as the job, or else the fastest. */
+/* Keeps one of several splits: the fastest that fits as surely as the job, or else the fastest. */
 static void drop_splits(struct advisor *a)
 {
     size_t kept = 0, best = a->n;
@@ -146,7 +147,7 @@ static void drop_splits(struct advisor *a)
     a->n = kept;
 }
 
-/* Runs the best changes again, as `run` does, and drops those that then do not help. */
+/* Runs the best changes again, as `run` would, and drops the changes that no longer help. */
 static int confirm(struct advisor *a, struct ss_error *err)
 {
     size_t kept = 0, n = a->n < CONFIRMED ? a->n : CONFIRMED;
@@ -170,7 +171,7 @@ static int confirm(struct advisor *a, struct ss_error *err)
     return SS_OK;
 }
 
-/* Whether a flag of the words is among those before: one would beat the other. */
+/* Returns 1 if a flag of `words` is also in `before`: one would beat the other. */
 static int shares_flag(const char *before, const char *words)
 {
     for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ') {
@@ -182,7 +183,7 @@ static int shares_flag(const char *before, const char *words)
     return 0;
 }
 
-/* Adds changes one after the other, where each still helps and fits as surely as the job. */
+/* Adds changes one after the other, and keeps each that still helps and fits as surely as the job. */
 static int put_together(struct advisor *a, struct ss_error *err)
 {
     struct ss_explanation *x = a->out;

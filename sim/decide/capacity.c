@@ -14,7 +14,7 @@
 #include "stepsim/params.h"
 #include "stepsim/search.h"
 
-/* What is read once for all points. */
+/* What all points share, and is read once. */
 struct planner {
     const struct ss_capacity_options *options;
     struct ss_capacity *plan;
@@ -23,10 +23,10 @@ struct planner {
     struct ss_bands *bands;
     struct ss_run_options run;
     int is_range;          /* 1: --nodes is a..b */
-    struct ss_error first; /* the reason of the first refusal */
+    struct ss_error first; /* the first refusal */
 };
 
-/* A number of nodes: the words of the job, and what they ask for before completion. */
+/* A number of nodes: the words of its job, and what they ask for before defaults are filled in. */
 struct site {
     struct ss_request request;
     struct ss_asked asked;
@@ -123,7 +123,7 @@ static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
         snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute.granularity));
 }
 
-/* Predicts the site's job with `words` behind it. */
+/* Predicts the job of a site with `words` added. */
 static int predict(const struct planner *x, const struct site *s, const char *words,
                    struct ss_capacity_point *p, struct ss_error *err)
 {
@@ -152,7 +152,7 @@ static int predict(const struct planner *x, const struct site *s, const char *wo
     return rc;
 }
 
-/* A refusal is what becomes of a point; other errors end the plan. */
+/* Makes a refusal the outcome of a point. Other errors end the plan. */
 static int refuse(struct planner *x, const struct ss_error *why, struct ss_capacity_point *p,
                   struct ss_error *err)
 {
@@ -176,8 +176,8 @@ static void write_flags(struct ss_capacity_point *p, int asked, const char *layo
     snprintf(p->flags + n, sizeof p->flags - (size_t)n, "%s%s", layout[0] ? " " : "", layout);
 }
 
-/* The job's own layout: what data parallelism does not divide gets the nearest batch, with interleaved stages of as many
- * microbatches as pipeline ranks. */
+/* Plans a point with the job's own layout. Where data parallelism does not divide the batch, the nearest
+ * batch is taken; with interleaved stages its microbatches are a multiple of the pipeline ranks. */
 static int plan_given(struct planner *x, const struct site *s, struct ss_capacity_point *p,
                       struct ss_error *err)
 {
@@ -205,7 +205,7 @@ static int plan_given(struct planner *x, const struct site *s, struct ss_capacit
     return refuse(x, &first, p, err);
 }
 
-/* The best layout of a search, or none. */
+/* Takes the best layout of a search into a point, if there is one. */
 static int take_best(struct planner *x, const struct site *s, const struct ss_find_result *found,
                      struct ss_capacity_point *p, struct ss_error *err)
 {
@@ -281,7 +281,7 @@ static int wrong_nodes(const char *value, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, "write --nodes 16..256 or --nodes 16,24,32");
 }
 
-/* Reads --nodes, which may name several numbers, unlike that of a job. */
+/* Reads --nodes, which here may name several numbers. */
 static int read_nodes(const struct ss_request *base, struct ss_sweep *nodes, int *is_range,
                       struct ss_error *err)
 {
@@ -338,7 +338,8 @@ static int check_any(const struct planner *x, struct ss_error *err)
     return x->first.code;
 }
 
-/* A search on each number of nodes has one best layout. */
+/* Refuses varied flags that are no part of a layout: the search for each number of nodes must have one
+ * best layout. */
 static int check_varied(const struct ss_capacity_options *o, struct ss_error *err)
 {
     if (o->vary && o->vary->nflags && o->layout == SS_CAPACITY_GIVEN)

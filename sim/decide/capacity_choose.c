@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words, batches, and which number of nodes is the answer. */
+/* Reads amounts in words, rounds batches, and picks the number of nodes that is the answer. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_poi
     return ss_capacity_holds(p) && meets(c, p, far) && (!far || p->summary.outcome == SS_OUTCOME_FITS);
 }
 
-/* With a deadline the fewest nodes, with a budget the fastest. */
+/* Picks the point with the fewest nodes for a deadline, the fastest point for a budget. */
 static int pick(const struct ss_capacity *c, int far)
 {
     int best = -1;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan of capacity for programs: JSON, and CSV. */
+/* Writes a plan of capacity for programs: as JSON or CSV. */
 #include "base/base.h"
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 
-/* What JSON and CSV have of a point; no figures of one that was not predicted. */
+/* Fills the row of a point for JSON and CSV. A point that was not predicted has no figures. */
 static void fill_row(struct ss_row *r, const struct ss_capacity_point *p)
 {
     const double day = 86400, kwh = 3.6e6;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of nodes between those of a range, around its two answers. */
+/* Adds numbers of nodes between those of a range, around its two answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,8 @@ void ss_capacity_sort(struct ss_capacity *c)
         qsort(c->points, (size_t)c->npoints, sizeof *c->points, by_nodes);
 }
 
-/* Points on both sides of an answer, neighbours by nodes: of a deadline more nodes meet it, of a budget fewer. */
+/* Finds the two neighbours by nodes between which an answer lies: the larger keeps a deadline, the
+ * smaller keeps a budget. */
 static int find_bracket(const struct ss_capacity *c, int far, int *low, int *high)
 {
     int more = c->deadline_s > 0;
@@ -35,8 +36,8 @@ static int find_bracket(const struct ss_capacity *c, int far, int *low, int *hig
     return 0;
 }
 
-/* Halves the step in which an answer lies, down to a sixteenth of its nodes. A refusal by the framework ends
- * it. */
+/* Halves the step in which an answer lies, down to a sixteenth of its nodes. It stops where the middle
+ * is refused. */
 static int refine(struct ss_capacity *c, int far, ss_capacity_planned *point, void *ctx, struct ss_error *err)
 {
     int low, high;

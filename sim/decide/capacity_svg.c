@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan of capacity as a picture: days and GPU-hours over the number of nodes, both axes logarithmic, with the range of nine of
- * ten such jobs. */
+/* Draws a plan of capacity: days and GPU-hours over the number of nodes, both axes logarithmic, with the
+ * range that holds nine of ten such jobs. */
 #include <math.h>
 #include <string.h>
 
@@ -21,9 +21,9 @@ enum quantity { DAYS, COST, QUANTITIES };
 struct panel {
     const struct ss_capacity *plan;
     int what;        /* enum quantity */
-    double y;        /* of its top */
-    double lo, hi;   /* log10 of its values */
-    double from, to; /* log2 of nodes */
+    double y;        /* y of its top */
+    double lo, hi;   /* log10 of its lowest and highest value */
+    double from, to; /* log2 of its fewest and most nodes */
     FILE *out;
 };
 
@@ -77,7 +77,7 @@ static void scale(struct panel *p)
     p->hi += edge;
 }
 
-/* "500k" */
+/* Writes the label of a tick: "500k". */
 static const char *tick(double value, char *buf, size_t size)
 {
     static const char *const names[] = {"", "k", "M", "G"};
@@ -89,7 +89,8 @@ static const char *tick(double value, char *buf, size_t size)
     return buf;
 }
 
-/* Values with one digit: 1, 2 and 5 of each decade, of less than one all nine. */
+/* Draws ticks at values with one digit: at 1, 2 and 5 of each decade, or at all nine where the axis has
+ * less than a decade. */
 static void draw_values(const struct panel *p)
 {
     static const int wide[] = {1, 2, 5}, narrow[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -124,7 +125,7 @@ static void draw_grid(const struct panel *p)
     }
 }
 
-/* From the first point to the last by the far ends, and back by the near ones. */
+/* Draws the band: along the high ends from the first point to the last, and back along the low ends. */
 static void draw_band(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a number of nodes comes to: time, energy, money. */
+/* Computes what a number of nodes takes: time, energy and money. */
 #include <math.h>
 
 #include "base/base.h"
@@ -21,12 +21,11 @@ double ss_checkpoint_goodput(double interval_s, double write_s, double restart_s
 {
     double lost = exp(-restart_s / mtbf_s);
 
-    /* as the interval goes to 0, interval / mtbf over expm1 of it goes to 1: only restarts cost time */
+    /* for an interval of 0 the limit holds, in which only restarts cost time */
     return interval_s > 0 ? lost * interval_s / mtbf_s / expm1((interval_s + write_s) / mtbf_s) : lost;
 }
 
-/* Returns the range of a value. The error is in per cent of the measured value, e = predicted / measured -
- * 1. */
+/* Returns the range of a predicted value. The band is the error e = predicted / measured - 1, per cent. */
 static struct ss_capacity_range range_of(double value, double band_pct)
 {
     return (struct ss_capacity_range){value, value / (1 + band_pct / 100),
@@ -44,7 +43,8 @@ static double busy_share(const struct ss_result *r)
     return busy / r->nstages / r->iteration_s;
 }
 
-/* Returns the share of time in which the job trains, lost work included; otherwise it writes, or restarts. */
+/* Returns the share of time in which the job trains, work that is lost later included. In the rest of
+ * the time it writes checkpoints or restarts. */
 static double training_share(const struct ss_capacity *c, const struct ss_capacity_point *p)
 {
     double up = fmax(0, 1 - c->restart_s / p->mtbf_s);
@@ -52,7 +52,7 @@ static double training_share(const struct ss_capacity *c, const struct ss_capaci
     return p->interval_s > 0 ? up * p->interval_s / (p->interval_s + p->checkpoint_s) : up;
 }
 
-/* W of all nodes, in the mean over the whole time. */
+/* Returns the power of all nodes, W, averaged over the whole time. */
 static double mean_power(const struct ss_capacity *c, const struct ss_capacity_point *p)
 {
     double busy = training_share(c, p) * p->busy_share;

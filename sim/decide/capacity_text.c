@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan of capacity for people. */
+/* Writes a plan of capacity for people. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "report/common.h"
 #include "report/text.h"
 
-/* Three digits, of large numbers with a letter where there may be one: "30.8 M". */
+/* Writes three digits; with `letters` a large number gets a letter: "30.8 M". Returns buf. */
 static const char *digits(double value, bool letters, char buf[32])
 {
     static const char *const letter[] = {"", " k", " M", " G"};
@@ -26,7 +26,7 @@ static const char *digits(double value, bool letters, char buf[32])
 #define DAY 86400.0
 #define MWH 3.6e9
 
-/* "23.1 days (20.1 to 26.6)", the latter where the error is known. */
+/* Writes "23.1 days (20.1 to 26.6)"; without the range where the error is not known. */
 static void put_range(const struct ss_capacity_range *r, double one, bool letters, const char *unit,
                       FILE *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A measured run beside its prediction. */
+/* Compares a measured run with its prediction. */
 #include "stepsim/check.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
 SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
 
-#define USUAL_BAND 15.0  /* per cent, where nothing like the job was measured */
-#define SAME_RUN 0.07    /* two figures of one run agree within this share */
-#define SAME_FLOP 0.03   /* time and TFLOP/s of a log belong together within this share */
-#define MEMORY_BAND 10.0 /* per cent, likewise of memory */
+#define USUAL_BAND 15.0  /* per cent: the band of a job unlike all that were measured */
+#define SAME_RUN 0.07    /* the times that two figures of one run mean agree within this share */
+#define SAME_FLOP 0.03   /* time and TFLOP/s of one log agree within this share */
+#define MEMORY_BAND 10.0 /* per cent: the same for memory */
 
 #define FOURTH(a, b, c, fourth, ...) fourth,
 #define FIFTH(a, b, c, d, fifth, ...) fifth,
@@ -42,7 +42,7 @@ static const struct {
      "write it as 71GiB, as nvidia-smi shows it, or 71GiB:reserved, 71GiB:allocated"},
 };
 
-/* Takes the word behind the number: of which count, kind or GPUs it is. */
+/* Takes the word that follows a number: its count of FLOP, its kind of memory, or "gpu". */
 static int read_kind(struct ss_measurement *m, const char *kind, int *told)
 {
     static const char *const memory[] = {"allocated", "reserved", "device"};
@@ -115,7 +115,7 @@ int ss_measurement_tells(const struct ss_measurement *m)
 
 /* ---- figures ---- */
 
-/* The count of a log that tells time and TFLOP/s is the one by which they belong together. */
+/* Finds the count of FLOP by which the time and the TFLOP/s of a log agree. */
 static void find_count(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_summary *u = &run->summary;
@@ -155,7 +155,7 @@ static void fill_figures(const struct ss_run *run, struct ss_checked *c)
                 ss_check_predicted(run, i, m->count)};
 }
 
-/* Two figures that are not those of one run of this job. */
+/* Notes that two figures cannot be those of one run of this job. */
 static void doubt_figures(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_check_figure *a = &c->figure[0];
@@ -195,7 +195,7 @@ static void judge_time(const struct ss_run *run, struct ss_checked *c)
     c->verdict = judge(c->measured_s, c->low_s, c->high_s);
 }
 
-/* Another kind of memory of which the figure would be one of such a job. */
+/* Notes that the figure would be as predicted if it were of another kind of memory. */
 static void doubt_memory(const struct ss_run *run, const struct ss_check_figure *f, struct ss_checked *c)
 {
     for (int told = SS_TOLD_ALLOCATED; told <= SS_TOLD_DEVICE && !c->doubt[0]; told++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a measured figure is in a prediction: counts of FLOP, and seconds. */
+/* Translates between measured figures and predictions: counts of FLOP, and seconds. */
 #include <math.h>
 #include <string.h>
 

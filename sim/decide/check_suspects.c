@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a run is slower or faster than predicted: each suspect is simulated, or is an arithmetic of the figure. */
+/* Finds why a run is slower or faster than predicted. Each suspect is simulated, or computed from the
+ * figure. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +11,16 @@
 #include "stepsim/job.h"
 #include "study/changes.h"
 
-#define LEAST_SHARE 0.05 /* of the difference: what explains less is no suspect */
-#define LARGE_SHARE 0.5  /* what explains less is no explanation, where the run is near the end of the band */
+#define LEAST_SHARE 0.05 /* share of the difference: a cause that explains less is no suspect */
+/* share of the difference: a suspect that explains less is no explanation, even near the end of the band */
+#define LARGE_SHARE 0.5
 #define BISECTIONS 12
-#define CLOSE 0.003 /* of the time: a factor is found */
+#define CLOSE 0.003 /* share of the time: so near to the measured time a factor is found */
 
-/* WORDS: behind those of the job. FACTOR, STRAGGLER, LINK: the factor of a prop, a GPU or a link that gives the measured time. SAID:
- * not simulated. */
+/* How a suspect is tried. WORDS: by words added to the job's. FACTOR, STRAGGLER, LINK: by the factor of
+ * a prop, a GPU or a link that gives the measured time. SAID: not at all. */
 enum kind { WORDS, FACTOR, STRAGGLER, LINK, SAID };
-/* When a suspect applies; a row may have several, which all must hold. */
+/* When a suspect applies. A row may have several conditions; all must hold. */
 enum when {
     SLOWER = 1,
     FASTER = 2,
@@ -34,7 +36,7 @@ static const struct suspect_row {
     const char *id;
     enum kind kind;
     unsigned when;
-    double limit; /* of a factor */
+    double limit; /* the largest or smallest factor that is tried */
     const char *what, *words, *next;
 } rows[] = {
     /* ---- switches that the job tells, and the run may lack ---- */
@@ -131,7 +133,8 @@ struct court {
     struct ss_error *err;
 };
 
-/* Seconds with words behind those of the job; NaN where they are refused, or a flag that they take away is not there. */
+/* Simulates the job with words added. Sets its seconds; NaN where the words are refused, or take away a
+ * flag that the job lacks. */
 static int simulate(struct court *k, const char *words, const struct ss_run_options *how, double *seconds)
 {
     const struct ss_scenario_options like = {.like = k->run->scenario};
@@ -158,7 +161,7 @@ static int simulate(struct court *k, const char *words, const struct ss_run_opti
     return rc == SS_ERR_NOMEM ? ss_nomem(k->err) : SS_OK;
 }
 
-/* Seconds with a factor of a row. */
+/* Simulates the job with a factor of a row. */
 static int simulate_factor(struct court *k, const struct suspect_row *row, double factor, double *seconds)
 {
     struct ss_straggler gpu = {atoi(row->words), factor};
@@ -179,7 +182,8 @@ static int simulate_factor(struct court *k, const struct suspect_row *row, doubl
     return simulate(k, words, &how, seconds);
 }
 
-/* Finds the factor between 1 and the row's limit that gives the measured time; the limit where it gives less. */
+/* Finds the factor between 1 and the row's limit that gives the measured time. Where even the limit
+ * falls short, it is the limit. */
 static int find_factor(struct court *k, const struct suspect_row *row, double *factor, double *seconds)
 {
     double near = 0, far = log(row->limit), target = k->c->measured_s;
@@ -213,7 +217,7 @@ static int by_rank(const void *pa, const void *pb)
     return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->id, b->id);
 }
 
-/* Keeps a suspect; where there is no room, in place of the least likely. */
+/* Keeps a suspect. Where there is no room, it replaces the least likely one. */
 static void keep(struct ss_checked *c, const struct ss_suspect *s)
 {
     int at = c->nsuspects;
@@ -231,8 +235,8 @@ static void keep(struct ss_checked *c, const struct ss_suspect *s)
     qsort(c->suspect, (size_t)c->nsuspects, sizeof *s, by_rank);
 }
 
-/* Those that explain all come first, fixed ones before factors, small factors before large ones; then by how near
- * they come. */
+/* Ranks a suspect. Suspects that explain all come first: fixed changes before factors, small factors
+ * before large ones. The others follow by how near they come. */
 static void rank(const struct court *k, struct ss_suspect *s, double extent)
 {
     s->share = share_of(k->c, k->run->summary.iteration_s, s->seconds);
@@ -241,7 +245,8 @@ static void rank(const struct court *k, struct ss_suspect *s, double extent)
                           : 4 - (s->share > 1 ? 1 / s->share : s->share);
 }
 
-/* The words with HALF and TWICE of what the job has; 0: there is no half. */
+/* Writes the words of a row with the numbers for HALF and TWICE of what the job has. Returns 0 where
+ * there is no half. */
 static int fill_words(const struct court *k, const char *words, char *out, size_t size)
 {
     static const char *const names[] = {"HALF", "TWICE"};
@@ -292,7 +297,7 @@ static int try_row(struct court *k, const struct suspect_row *row)
     return SS_OK;
 }
 
-/* What nobody simulates. */
+/* Adds a suspect that is not simulated. */
 static void say_row(struct court *k, const struct suspect_row *row)
 {
     struct ss_suspect s = {.seconds = NAN, .share = NAN, .rank = row->when & (TIGHT | COLD) ? 0.5 : 5};
@@ -329,7 +334,7 @@ static unsigned state_of(const struct court *k)
 
 /* ---- the figure itself ---- */
 
-/* A suspect that says what the figure would mean in another reading, under which the run takes `seconds`. */
+/* Adds a suspect that the figure means something else, by which the run takes `seconds`. */
 static void reread(struct court *k, const char *id, const char *what, const char *next, double seconds)
 {
     double predicted = k->run->summary.iteration_s;
@@ -367,7 +372,7 @@ static void reread_figure(struct court *k)
                                 f->told == SS_TOLD_TOKENS ? f->measured * gpus : f->measured / gpus));
 }
 
-/* Changes that help such a job are switches that a faster run may have. */
+/* Adds the changes that help such a job: a faster run may have these switches. */
 static void add_switches(struct court *k)
 {
     const struct ss_explanation *x = &k->c->help;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table of layouts and what each was measured to take: a check a row. */
+/* Checks each row of a table of layouts and of what each was measured to take. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "report/text.h"
 #include "stepsim/request.h"
 
-/* Columns that are figures; others are flags of the job. */
+/* The columns that are figures. All other columns are flags of the job. */
 static const struct {
-    const char *name, *option; /* option NULL: seconds, or ms */
+    const char *name, *option; /* option NULL: the figure is seconds, or ms */
 } figures[] = {
     {"seconds", NULL},
     {"ms", NULL},
@@ -38,16 +38,16 @@ struct table {
     const struct ss_run_options *options;
     const struct ss_scenario_options *how;
     struct ss_csv *csv;
-    struct ss_checked *check; /* of the row at hand */
-    json_t *rows;             /* of JSON, else NULL */
+    struct ss_checked *check; /* check of the present row */
+    json_t *rows;             /* rows of the JSON document, NULL for text */
     FILE *out;
-    int status; /* of the worst row */
-    int width;  /* of names of rows */
+    int status; /* exit status of the worst row */
+    int width;  /* width of the rows' names */
 };
 
 #define NAME_SIZE 160
 
-/* "tp 1, pp 2": what a row gives of the job. */
+/* Names a row by the flags that it gives: "tp 1, pp 2". */
 static void name_row(const struct ss_csv *csv, size_t row, char name[NAME_SIZE])
 {
     name[0] = '\0';
@@ -93,7 +93,7 @@ static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int 
     return SS_OK;
 }
 
-/* The values of a flag, with blanks between them. */
+/* Adds the values of a flag, which are separated by blanks. */
 static int add_values(struct ss_request *r, const char *text, int line, struct ss_error *err)
 {
     char word[256];
@@ -108,7 +108,8 @@ static int add_values(struct ss_request *r, const char *text, int line, struct s
     return rc;
 }
 
-/* The request of a row, and what was measured. A flag of which the row has nothing is the job's; "on" gives one without a value. */
+/* Reads the request of a row and what was measured. An empty field leaves the flag as the job has it;
+ * "on" gives a flag without a value. */
 static int read_row(const struct table *t, size_t row, struct ss_request *r, struct ss_measurement *m,
                     struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A check, for people and as JSON, from the same rows. */
+/* Writes a check for people and as JSON, from the same rows. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sides of a comparison, and whether they are told apart. */
+/* Fills the sides of a comparison, and judges whether two of them can be told apart. */
 #include "stepsim/compare.h"
 
 #include <math.h>
@@ -151,7 +151,7 @@ int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struc
         rc = judge_pair(a, bands, out, err);
     else
         judge_apart(a, b, out);
-    if (isfinite(out->least_pct)) /* as logarithms, so that the order of the sides does not matter */
+    if (isfinite(out->least_pct)) /* compared as logarithms, so that the order of the sides does not matter */
         out->apart = fabs(log(speed(b) / speed(a))) > log1p(out->least_pct / 100);
     return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison for programs: JSON, and CSV. */
+/* Writes a comparison for programs: as JSON or CSV. */
 #include "base/base.h"
 #include "decide/contrast.h"
 #include "report/common.h"
@@ -7,7 +7,7 @@
 static const char *const keys[SS_CONTRAST_TABLES] = {"breakdown_ms", "kernels_ms", "memory_mib"};
 static const double scales[SS_CONTRAST_TABLES] = {1e3, 1e3, 1 / SS_MIB};
 
-/* The rows of a side, or where `less` is one what it has more than that. */
+/* Adds the rows of a side. Where `less` is a side, the rows have the differences to it. */
 static void add_table(json_t *o, const struct ss_contrast *c, int table, int of, int less)
 {
     struct ss_contrast_row row;

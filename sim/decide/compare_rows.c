@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a comparison. */
+/* Fills the rows of a comparison. */
 #include <math.h>
 
 #include "decide/contrast.h"

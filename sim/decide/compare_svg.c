@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison as a picture: for each side a bar of its time by label and one of its memory by class. */
+/* Draws a comparison: for each side a bar of its time by label and one of its memory by class. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define LEFT SS_CONTRAST_LEFT
 #define WIDTH SS_CONTRAST_WIDTH
 #define BAR 22.0
-#define STEP 46.0 /* a bar with its name above */
+#define STEP 46.0 /* height of a bar with its name above it */
 #define PANEL_TOP 34.0
 #define AXIS 34.0
 
@@ -81,7 +81,7 @@ static void draw_bar(const struct ss_contrast *c, int table, int side, double y,
     ss_svg_text(out, LEFT, y - 6, "small", name);
 }
 
-/* The card's memory, where all sides have the same. */
+/* Draws the card's memory, where it is the same on all sides. */
 static void draw_capacity(const struct ss_contrast *c, double y, double height, double scale, FILE *out)
 {
     double capacity = c->side[0].summary.capacity;
@@ -107,7 +107,7 @@ static void draw_memory_axis(double y, double top, double most, double scale, FI
     }
 }
 
-/* Whether any side has something in row i. */
+/* Returns 1 if any side has a value in a row. */
 static int is_used(const struct ss_contrast *c, const struct ss_contrast_row *row)
 {
     for (int s = 0; s < c->n; s++)

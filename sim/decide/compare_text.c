@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A comparison for people. */
+/* Writes a comparison for people. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
             ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 
-/* "B is 3.1 % faster than A: ..." */
+/* Writes "B is 3.1 % faster than A: ...". */
 static void write_answer(const struct ss_contrast *c, int i, FILE *out)
 {
     const struct ss_apart *a = &c->apart[i];
@@ -56,7 +56,7 @@ static void write_answer(const struct ss_contrast *c, int i, FILE *out)
                                     : "not told apart");
 }
 
-/* Why, once: what the sides have in common mostly is. */
+/* Writes each reason once, because mostly all sides have the same. */
 static void write_reasons(const struct ss_contrast *c, FILE *out)
 {
     for (int i = 1; i < c->n; i++) {
@@ -135,7 +135,7 @@ static void write_table(const struct ss_contrast *c, int table, FILE *out)
         write_row(c, &row, scale, digits, total, out);
 }
 
-/* Whether all sides that are not refused have this text among their warnings. */
+/* Returns 1 if all sides that are not refused have this text among their warnings. */
 static int all_have(const struct ss_contrast *c, const char *text)
 {
     for (int i = 0; i < c->n; i++) {
@@ -149,7 +149,7 @@ static int all_have(const struct ss_contrast *c, const char *text)
     return 1;
 }
 
-/* Writes warnings that all sides have, or (common 0) those that only some sides have, this one among them. */
+/* Writes the warnings that all sides have, or with `common` 0 the warnings of this side that others lack. */
 static int write_some(const struct ss_contrast *c, int side, int common, const char *title, FILE *out)
 {
     const struct ss_notes *w = c->side[side].warnings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Per cent of the time for one per cent of the hardware. */
+/* Computes by how many per cent the time changes for one per cent more of the hardware. */
 #include <math.h>
 
 #include "base/base.h"
@@ -10,7 +10,8 @@
 SS_NAMES(ss_elasticity_name, SS_ELASTICITY_LIST, SS_SECOND)
 SS_NAMES(ss_elasticity_words, SS_ELASTICITY_LIST, SS_THIRD)
 
-/* Seconds of an iteration with a number times `factor`; NaN where there is nothing to multiply. */
+/* Predicts the seconds of an iteration with a number multiplied by `factor`; NaN where there is nothing
+ * to multiply. */
 static int predict(const struct ss_scenario *s, const struct ss_run_options *options, const char *name,
                    double factor, double *seconds, struct ss_error *err)
 {

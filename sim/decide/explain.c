@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of a job is against an ideal, and which changes help. */
+/* Tells where the time of a job goes, compared with an ideal, and which changes help. */
 #include "stepsim/explain.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static int is_matmul(int part)
            part == SS_PART_ATTENTION || part == SS_PART_LOSS;
 }
 
-/* Kernels of the mean stage, s: products, and all others. */
+/* Computes the seconds of kernels of the mean stage: of matrix products, and of all others. */
 static void mean_kernels(const struct ss_compute *c, double *matmul, double *others)
 {
     *matmul = *others = 0;
@@ -27,7 +27,8 @@ static void mean_kernels(const struct ss_compute *c, double *matmul, double *oth
             *(is_matmul(p) ? matmul : others) += c->stages[s].compute[p] / c->nstages;
 }
 
-/* The label compute of the critical stage in pieces. Where kernels are not opened all but the ideal is one. */
+/* Divides the label compute of the critical stage. Where the kernels are not known, all but the ideal is
+ * one piece. */
 static void split_compute(const struct ss_run *run, const struct ss_side *side, double *term)
 {
     const struct ss_compute *c = run->compute;
@@ -36,7 +37,7 @@ static void split_compute(const struct ss_run *run, const struct ss_side *side, 
     double causal = u->tflops_per_gpu > 0 ? u->tflops_causal_per_gpu / u->tflops_per_gpu : 1;
 
     term[SS_TERM_IDEAL] =
-        u->mfu * causal * u->iteration_s; /* half of attention's square, as kernels compute it */
+        u->mfu * causal * u->iteration_s; /* counts half of attention's square, as kernels compute it */
     if (!c) {
         term[SS_TERM_BELOW_PEAK] = compute - term[SS_TERM_IDEAL];
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a job is slow, for people and as JSON. */
+/* Writes why a job is slow, for people and as JSON. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void write_terms(const struct ss_explanation *x, FILE *out)
     }
 }
 
-/* Writes words of a shell inside a sentence; words that a shell would read otherwise stand in quotes. */
+/* Writes words for a shell inside a sentence. A word that a shell would change stands in quotes. */
 static void write_words(const char *words, FILE *out)
 {
     for (const char *p = words; *p;) {
@@ -54,7 +54,7 @@ static void write_words(const char *words, FILE *out)
     }
 }
 
-/* The two largest terms above the ideal. */
+/* Writes the two largest terms above the ideal. */
 static void write_largest(const struct ss_explanation *x, FILE *out)
 {
     int most = -1, next = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terms of a traced iteration, and those of its prediction. */
+/* Computes the terms of a traced iteration and of its prediction. */
 #include "stepsim/measured.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "stepsim/compute.h"
 #include "stepsim/job.h"
 
-#define UNNAMED_MOST 0.05 /* of all transfers: with more the labels are not told apart */
+#define UNNAMED_MOST 0.05 /* share of transfers without a name: with more, the labels cannot be told apart */
 
 SS_NAMES(ss_real_term_key, SS_REAL_LIST, SS_SECOND)
 SS_NAMES(ss_real_term_words, SS_REAL_LIST, SS_THIRD)
@@ -29,7 +29,7 @@ static int term_of_part(int part)
     }
 }
 
-/* Adds kernels by part; their extra time beside others is divided in proportion. */
+/* Adds kernels by part. The time that other work slows them down is divided in proportion. */
 static void predict_kernels(const struct ss_compute *c, int stage, double seconds, double *term)
 {
     const struct ss_compute_stage *s = c && stage < c->nstages ? &c->stages[stage] : NULL;
@@ -83,13 +83,13 @@ static void predict_terms(const struct ss_run *run, struct ss_measured *m)
 
 /* ---- what a prediction hides ---- */
 
-#define EVENTS_MOST 20000000 /* of a program that is replayed once more */
+#define EVENTS_MOST 20000000 /* the most events of a program that is replayed once more */
 
 struct interval {
     double from, to;
 };
 
-/* When transfers of the class ran, by term. */
+/* When the transfers of a class ran, by term. */
 struct transfers {
     const struct ss_program *p;
     int cls, failed;
@@ -132,7 +132,7 @@ static int compare_intervals(const void *a, const void *b)
     return (p->from > q->from) - (p->from < q->from);
 }
 
-/* Returns how long any of the intervals runs, up to `end`. */
+/* Returns how long at least one of the intervals runs, up to `end`. */
 static double united(struct interval *at, size_t n, double end)
 {
     double seconds = 0, until = 0;
@@ -196,7 +196,7 @@ static double whole(const struct ss_gpu_time *t)
     return t->exposed + t->hidden;
 }
 
-/* Sends and receives of no named group are the pipeline's, where there is one. */
+/* Counts sends and receives without a named group as the pipeline's, where there is a pipeline. */
 static void place_messages(const struct ss_job *job, struct ss_measured *m)
 {
     int term = job->pp > 1 ? SS_REAL_PP : SS_REAL_COLLECTIVES;
@@ -224,7 +224,7 @@ static void merge_collectives(double *term)
     }
 }
 
-/* The class of the rank, or of the one that the stage's breakdown is of. */
+/* Returns the class of the trace's rank, or the class that the breakdown of the stage is of. */
 static int class_of(const struct ss_run *run, const struct ss_measured *m)
 {
     return run->plan->class_of[m->by_rank ? m->trace.rank : run->result->stages[m->stage].rank];

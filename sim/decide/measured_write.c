@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real iteration beside its prediction, for people and programs. */
+/* Writes a real iteration beside its prediction, for people and programs. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "report/text.h"
 #include "stepsim/measured.h"
 
-#define LEADERS 3 /* terms that the answer names */
+#define LEADERS 3 /* number of terms that the answer names */
 
 static double more_of(const struct ss_measured *m, int term)
 {
@@ -50,7 +50,7 @@ static void write_trace(const struct ss_measured *m, FILE *out)
             m->by_rank ? "that of this rank" : "the busiest");
 }
 
-/* The terms that are furthest off in the direction of the whole, largest first. */
+/* Finds the terms that are furthest off in the direction in which the whole is off, largest first. */
 static int find_leaders(const struct ss_measured *m, int leader[LEADERS])
 {
     double sign = m->measured_s >= m->predicted_s ? 1 : -1;
@@ -231,7 +231,7 @@ static int write_csv(const struct ss_measured *m, FILE *out, struct ss_error *er
 
 /* ---- SVG ---- */
 
-/* A label whose colour the term has; each one once. */
+/* Returns the colour of a term: that of a label, each of which is taken once. */
 static const char *color_of(int term)
 {
     static const int label[SS_REAL_COUNT] = {[SS_REAL_GEMM] = SS_LABEL_COMPUTE,

@@ -15,14 +15,14 @@
 #define FIRST 64
 #define MOST 256
 
-/* The predictions so far. */
+/* The state of a search: what was predicted so far. */
 struct state {
     const struct ss_find_options *options;
     struct ss_find_space space;
     struct ss_bands *bands;
     struct ss_run_options run;
-    size_t next;    /* of the leaves in their order */
-    int nfit, *fit; /* points that surely fit and are beaten by no other */
+    size_t next;    /* the next leaf in their order */
+    int nfit, *fit; /* the points that surely fit and are beaten by no other */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
     double *within;
@@ -90,7 +90,8 @@ static int by_place(const void *left, const void *right)
     return d ? d : a->cluster - b->cluster;
 }
 
-/* The k-th best of each cluster, then the next ones: all clusters soon have one that fits. */
+/* Orders the leaves: the best of each cluster, then the second of each, and so on. So all clusters soon
+ * have a layout that fits. */
 static void order_leaves(struct ss_find_space *s)
 {
     if (s->nleaves == 0)
@@ -102,7 +103,7 @@ static void order_leaves(struct ss_find_space *s)
     qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
 }
 
-/* Puts up to `most` leaves that may win into the batch, by their numbers. */
+/* Puts the numbers of up to `most` leaves that may win into the batch. */
 static int take(struct state *x, int *batch, int most)
 {
     int n = 0;
@@ -116,7 +117,8 @@ static int take(struct state *x, int *batch, int most)
     return n;
 }
 
-/* Plans refuse what only they see: a schedule's own conditions. */
+/* Counts the new points. A plan may refuse a layout for what only the plan sees: a schedule's own
+ * conditions. */
 static int count_points(struct state *x, int first, struct ss_error *err)
 {
     struct ss_find_result *f = x->space.found;
@@ -163,7 +165,7 @@ static int predict_all(struct state *x, struct ss_error *err)
     return rc;
 }
 
-/* The winners once more. */
+/* Predicts the winners once more, by SimGrid. */
 static int confirm_all(struct state *x, struct ss_error *err)
 {
     struct ss_find_result *f = x->space.found;
@@ -220,7 +222,7 @@ static int check_any(const struct state *x, const struct ss_request *base, struc
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
 }
 
-/* Space and bounds: what workers start from. */
+/* Prepares what workers start from: the space and its bounds. */
 static int prepare(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_files *files = x->options->how->files;
@@ -279,7 +281,7 @@ int ss_find_run(const struct ss_request *asked, const struct ss_find_options *op
     struct ss_request base;
     struct ss_find_options with = options ? *options : (struct ss_find_options){0};
     struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
-    struct ss_files files = {0}; /* of a journal's digest */
+    struct ss_files files = {0}; /* files that the journal's digest covers */
     struct state x = {.options = &with};
     x.run = with.run ? *with.run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
     if (!how.files)

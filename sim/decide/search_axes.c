@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Axes of a layout: which a job has, their values, and the words of each. */
+/* The axes of a layout: which of them a job has, their values, and the words of each value. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +46,7 @@ static int context(const struct ss_find_cluster *c, struct ss_find_axis *a)
     return add_divisors(a, c->world_size, c->asked.job.seq_length > 2 ? c->asked.job.seq_length / 2 : 1);
 }
 
-/* Embedding and loss may count as layers. */
+/* Adds the values of pipeline parallelism. Embedding and loss may count as layers. */
 static int pipeline(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
     return add_divisors(a, c->world_size, c->model.num_layers + 2);
@@ -61,7 +61,8 @@ static int expert(const struct ss_find_cluster *c, struct ss_find_axis *a)
     return rc;
 }
 
-/* Divisors of the layers, and of the layers with embedding and loss, that leave a layer to each of two stages. */
+/* Adds the divisors of the layers, and of the layers with embedding and loss, that leave a layer to each
+ * of two stages. */
 static int chunks(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
     int layers = c->model.num_layers, rc = SS_OK;
@@ -105,10 +106,10 @@ static int schedule(const struct ss_find_cluster *c, struct ss_find_axis *a)
 /* ---- which axes there are ---- */
 
 static const struct row {
-    const char *flag;  /* NULL: the values belong to other flags */
-    const char *fixed; /* a job that gives one of these has this axis as it says */
+    const char *flag;  /* NULL: values of other flags */
+    const char *fixed; /* a job that gives one of these flags fixes the axis */
     int (*values)(const struct ss_find_cluster *c, struct ss_find_axis *a);
-    int usual; /* 1: all values are tried where nobody says anything */
+    int usual; /* 1: all values are tried where the job and --vary say nothing */
 } rows[SS_FIND_KINDS] = {
     [SS_FIND_TP] = {"--tp", "--tp", tensor, 1},
     [SS_FIND_CP] = {"--cp", "--cp", context, 1},
@@ -132,7 +133,8 @@ static const struct row {
                       sharding, 1},
 };
 
-/* Flags of the job that make no other model, cluster or work, so that the layouts they make compete. */
+/* Flags of the job that change neither model nor cluster nor work, so that layouts with their values
+ * compete. */
 static const char extras[] =
     "--etp --sequence-parallel --use-distributed-optimizer --tp-comm-overlap "
     "--overlap-grad-reduce --overlap-param-gather --cp-comm-type --rank-order "
@@ -151,7 +153,7 @@ static int names(const char *list, const char *flag)
     return 0;
 }
 
-/* The kind of a flag's axis; -1: it is none. */
+/* Returns the kind of a flag's axis; -1: the flag is no axis. */
 static int kind_of(const char *flag)
 {
     for (int k = 0; k < SS_FIND_KINDS; k++)
@@ -209,7 +211,8 @@ static int fill(const struct ss_find_cluster *c, struct ss_find_axis *a, const s
     return SS_OK;
 }
 
-/* Experts are split as the rest is where the job does not say; of each value of tensor parallelism there is one that leaves them whole. */
+/* Adds, for each value of tensor parallelism, a value that leaves experts whole. Where the job does not
+ * say, experts are split as the other layers are. */
 static int add_whole_experts(struct ss_find_axis *a)
 {
     int n = a->n, rc = SS_OK;
@@ -238,8 +241,8 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     return rc;
 }
 
-/* An axis of the one value that the job gives, where words are to go with it: whole experts, or a split of the layers that no axis
- * of virtual stages has. */
+/* Adds an axis with the one value that the job gives, if further words have to go with the value: whole
+ * experts, or a split of layers that no axis of virtual stages makes. */
 static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
 {
     int value = kind == SS_FIND_TP && c->experts ? c->asked.job.tp
@@ -255,7 +258,7 @@ static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
     return add_axis(c, kind, &given, err);
 }
 
-/* Adds the axes of one kind: the varied ones, else the usual one. */
+/* Adds the axes of a kind: the varied flags, or else the usual one. */
 static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *vary, struct ss_error *err)
 {
     int asked = 0, rc = SS_OK;
@@ -321,7 +324,8 @@ static int number_at(const struct ss_find_cluster *c, const unsigned char *at, i
     return otherwise;
 }
 
-/* Layers that the stages do not divide: embedding and loss count as one each, or the last stage has fewer, or the rest. */
+/* Writes the split of layers that the stages do not divide: embedding and loss count as a layer each, or
+ * the last stage has fewer layers, or more. */
 static void write_split(const struct ss_find_cluster *c, int pp, int v, char *words, size_t size)
 {
     int layers = c->model.num_layers, each;
@@ -340,8 +344,8 @@ static void write_split(const struct ss_find_cluster *c, int pp, int v, char *wo
         snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
 }
 
-/* Adds a text to words[size] behind the first `used` characters; without printf, because a search does that
- * millions of times. */
+/* Adds a text to words[size] behind the first `used` characters. It does so without printf, because a
+ * search calls it millions of times. */
 static size_t add_text(char *words, size_t size, size_t used, const char *text)
 {
     while (*text && used + 1 < size)
@@ -394,8 +398,8 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
     }
 }
 
-/* Adds the words of an axis, in a place of their own: they beat others as a later flag beats an earlier
- * one. */
+/* Adds the words of an axis in a place of their own, so that they beat the job's as a later flag beats
+ * an earlier one. */
 static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *at, int axis,
                           struct ss_request *r)
 {
@@ -405,7 +409,7 @@ static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *
     return ss_study_add_words(r, words);
 }
 
-/* Sets the axes [from, to). */
+/* Sets the axes from `from` to `to` - 1. */
 static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
                     struct ss_asked *asked, struct ss_error *err)
 {

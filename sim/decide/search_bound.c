@@ -16,9 +16,9 @@
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
-/* Leaves of one item of the pool; they share costs. */
+/* number of leaves in an item of the pool; they share costs */
 #define RUN 1024
-/* Beyond the rounding of sums in another order. */
+/* share of a sum, more than its rounding in another order */
 #define ROUNDING 1e-9
 
 struct bounds {
@@ -34,7 +34,7 @@ struct shared {
     size_t cap;
     struct entry {
         struct ss_plan_bounds least;
-        int known; /* 0: nothing is known about them */
+        int known; /* 0: nothing is known about them yet */
         struct ss_find_flight flight;
     } * entry;
 };
@@ -44,7 +44,8 @@ static uint64_t mix(uint64_t h, int64_t value)
     return ss_mix64(h * 0x9e3779b97f4a7c15ULL + (uint64_t)value + 1);
 }
 
-/* Layouts of one key have ranks of equal costs: schedule and, where layers are alike, chunks do not matter. */
+/* Returns a key that layouts share if their ranks have equal costs: the schedule does not matter, nor do
+ * the chunks where all layers are alike. */
 static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job)
 {
@@ -57,7 +58,7 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 
-/* The entry of a key, a new one if *is_new. Error: SS_ERR_NOMEM. */
+/* Finds the entry of a key, or makes one and sets *is_new. Error: SS_ERR_NOMEM. */
 static int entry_at(struct shared *shared, uint64_t key, int *is_new, int *out)
 {
     *out = ss_map_get(&shared->at, key);
@@ -71,7 +72,7 @@ static int entry_at(struct shared *shared, uint64_t key, int *is_new, int *out)
     return SS_OK;
 }
 
-/* *out: -1 where nothing can be told. Error: SS_ERR_NOMEM. */
+/* Finds the costs that a leaf shares. *out is -1 where they cannot be known. Error: SS_ERR_NOMEM. */
 static int find_shared(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job, struct shared *shared, int *out)
 {
@@ -86,7 +87,8 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
     return rc;
 }
 
-/* Orders of one schedule, of all layouts that have as many stages, chunks and microbatches. */
+/* Finds what the order of a schedule says, once for all layouts with the same stages, chunks and
+ * microbatches. */
 static int find_flight(const struct ss_job *job, int microbatches, struct shared *shared,
                        struct ss_find_flight *out)
 {
@@ -110,7 +112,7 @@ static int is_megatrons(const struct ss_job *job)
            !strcmp(job->schedule, ss_schedule_default(ss_job_chunks(job)));
 }
 
-/* A rank runs all its slots one after the other, and its step. */
+/* Returns how long a rank is busy: it runs all its slots one after the other, and its step. */
 static double busy(const struct ss_stage_bounds *s, double microbatches)
 {
     return s->step + microbatches * (s->forward + s->backward);
@@ -207,7 +209,7 @@ static double activations_of(const struct ss_plan_bounds *l, int i, const struct
                  : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
 }
 
-/* Does so for other schedules, whose last chunk need not be among the kept ones at the peak. */
+/* Does the same for other schedules, whose last chunk need not be kept at the peak. */
 static double kept_by_order(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
 {
     const struct ss_stage_bounds *s = &l->stage[i];
@@ -237,7 +239,8 @@ static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_fligh
 
 /* ---- all leaves ---- */
 
-/* Bounds of 0 where nothing can be told. Error: SS_ERR_NOMEM, for others would be searched than with memory. */
+/* Sets the bounds of a leaf, which are 0 where nothing is known. Error: SS_ERR_NOMEM, because without
+ * memory another set of layouts would be searched. */
 static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
                       struct bounds *out)
 {
@@ -259,7 +262,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     memory_of(least, &flight, &job, c->stack, microbatches, out);
     out->bytes *= 1 - ROUNDING;
     out->least_bytes *= 1 - ROUNDING;
-    if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* a card without the precision */
+    if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* the card lacks the precision */
         memset(out, 0, sizeof *out);
     return SS_OK;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the order of a named schedule says about any layout with it: where stages are, and what a rank
- * keeps. */
+/* Finds what the order of a named schedule says about each of its layouts: where stages are, and what a
+ * rank keeps. */
 #include <string.h>
 
 #include "decide/search_internal.h"
 #include "stepsim/schedule.h"
 
-/* Whether virtual stage s is the (s / p)-th chunk of rank s % p, of one pipeline. */
+/* Returns 1 if there is one pipeline, and virtual stage s is the (s / p)-th chunk of rank s % p. */
 static int is_plain(const struct ss_schedule *s)
 {
     if (s->pipelines > 1)
@@ -17,7 +17,8 @@ static int is_plain(const struct ss_schedule *s)
     return 1;
 }
 
-/* The first turn of a loop counts: the slots up to its end are run as they stand. */
+/* Returns the most microbatches in flight on a rank. The first turn of a loop is enough: slots up to its
+ * end run as they stand. */
 static int in_flight(const struct ss_schedule *s, int rank)
 {
     int n = s->loop_more > 0 ? s->loop_first[rank] + s->loop_length : s->nslots[rank], now = 0, most = 0;

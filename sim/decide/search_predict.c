@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layouts predicted by workers. Items are the leaves in the order of their bounds, and behind them each once more, by SimGrid at layer
- * level from its words.
+ * Predicts layouts by workers. The items are the leaves in the order of their bounds. Behind them stands
+ * each leaf once more, to be predicted by SimGrid at layer level from its words.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct ss_find_crew {
     struct ss_crew *crew;
 };
 
-/* "etp 1 overlap-grad-reduce" */
+/* Fills in `more`: "etp 1 overlap-grad-reduce". */
 static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf, char *more,
                       size_t size)
 {
@@ -80,7 +80,7 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
     return ss_predict(&scenario, &w->run, &p->summary, err);
 }
 
-/* As `stepsim run --level layer` predicts its words. */
+/* Predicts the words of a leaf as `stepsim run --level layer` does. */
 static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
                    struct ss_error *err)
 {
@@ -130,7 +130,7 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     w->run = *o->run;
     w->run.unchecked = 1;
     w->run.brief =
-        o->brief && !o->workers.journal; /* a journal may go on in a search that shows all figures */
+        o->brief && !o->workers.journal; /* another search may read the journal and show all figures */
     w->pool = (struct ss_pool){.workers = o->workers,
                                .nitems = 2 * (int)s->nleaves,
                                .size = sizeof(struct ss_find_point),
@@ -139,8 +139,8 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .what = "search"};
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
-    SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* of each worker, which is a copy of this process */
-    w->run.plan.cache = w->run.cache;               /* platforms and stacks are those of the space */
+    SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache */
+    w->run.plan.cache = w->run.cache; /* the cache points to platforms and stacks of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));
     if (rc) {
         ss_cache_close(w->run.cache);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of the predicted layouts are best: by number of nodes, and as a front. */
+/* Finds which predicted layouts are best for each number of nodes, and which are on the front. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@ static int order(double a, double b)
     return a < b ? -1 : a > b;
 }
 
-/* By group, outcome, time, memory; then the words, so that equal ones have an order of their own. */
+/* Orders points by group, outcome, time and memory; then by their words, so that equal points have a
+ * fixed order. */
 static int by_rank(const void *left, const void *right)
 {
     const struct ss_find_point *a = left, *b = right;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search as text, JSON and CSV. */
+/* Writes a search as text, JSON and CSV. */
 #include <string.h>
 
 #include "decide/search_internal.h"
@@ -95,7 +95,7 @@ static int is_causal(const struct ss_find_result *f)
     return 0;
 }
 
-/* What CSV, text and JSON have of a point. */
+/* Adds what CSV, text and JSON tell of a point. */
 static void add_point(struct ss_row *r, const struct ss_find_point *p)
 {
     SS_ADD(r, SS_SAME(p, tp), SS_SAME(p, cp), SS_SAME(p, pp), SS_SAME(p, ep), SS_SAME(p, chunks),
@@ -180,7 +180,7 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     fputc('\n', out);
 }
 
-/* The ends of a group's part of the front: its fastest and its smallest. */
+/* Writes the ends of a group's part of the front: its fastest and its smallest point. */
 static void write_front(const struct ss_find_result *f, int g, FILE *out)
 {
     const struct ss_find_point *first = NULL, *last = NULL;

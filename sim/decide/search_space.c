@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clusters, and the layouts on each that the framework takes: one rule book, that of ss_scenario_build. */
+/* Finds the clusters, and the layouts on each that the framework accepts by the rules of
+ * ss_scenario_build. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,7 @@ static int add_words(struct ss_find_cluster *c, const struct ss_sweep *vary, con
     return rc;
 }
 
-/* The model as far as its sizes go: checks and defaults come with each layout. */
+/* Finds the model with its sizes. Checks and defaults follow with each layout. */
 static int find_model(const struct ss_find_space *s, struct ss_find_cluster *c, struct ss_error *err)
 {
     if (!c->asked.job.model_ref[0]) {
@@ -98,7 +99,8 @@ static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, cons
     return rc ? rc : ss_find_axes_build(c, o->vary, err);
 }
 
-/* Whether two clusters train the same model on the same tokens in an iteration, so that their times can be compared. */
+/* Returns 1 if two clusters train the same model on the same tokens in an iteration, so that their times
+ * can be compared. */
 static int is_same_work(const struct ss_find_cluster *a, const struct ss_find_cluster *b)
 {
     const struct ss_job *x = &a->asked.job, *y = &b->asked.job;
@@ -109,7 +111,7 @@ static int is_same_work(const struct ss_find_cluster *a, const struct ss_find_cl
            !memcmp(&a->model, &b->model, sizeof a->model);
 }
 
-/* The first cluster of the same work. */
+/* Returns the first cluster with the same work. */
 static int work_of(const struct ss_find_space *s, int i)
 {
     int first = 0;
@@ -168,8 +170,9 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
 }
 
 /*
- * The deepest axis that a rule reads, by the flags that it blames: all layouts that share the values up to there are refused too,
- * whatever the deeper axes say. A rule that is not here is asked about every layout.
+ * Returns the deepest axis that a rule reads, by the flags that it blames. All layouts with the same values
+ * up to this axis are refused, too, whatever the deeper axes say. A rule that is not here is asked about
+ * every layout.
  */
 static int reach_of(const struct ss_find_cluster *c, const char *flags)
 {
@@ -201,8 +204,8 @@ struct walk {
     struct ss_find_space *space;
     int cluster;
     unsigned char at[SS_FIND_MOST_AXES];
-    int64_t below[SS_FIND_MOST_AXES + 1]; /* layouts that share the values of the first so many axes */
-    int cut;                              /* axes that are set when a rule refuses, -1: it does not */
+    int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
+    int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
     struct ss_error why;
 };
 
@@ -218,7 +221,7 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
     return SS_OK;
 }
 
-/* Checks a layout, given by `asked`. */
+/* Checks the layout that `asked` describes. */
 static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[w->cluster];
@@ -237,7 +240,7 @@ static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_er
     return ss_find_refuse(w->space, w->cluster, &w->why, 1, err);
 }
 
-/* Values of the axis `depth` and of those below it. */
+/* Visits all values of the axis `depth` and of the axes below it. */
 static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct ss_error *err)
 {
     struct ss_find_cluster *c = &w->space->clusters[w->cluster];
@@ -251,7 +254,7 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
         SS_THEN(rc, visit(w, depth + 1, &next, err));
         if (rc || w->cut < 0)
             continue;
-        if (w->cut <= depth) { /* told by axes above: with this one's other values it is refused too */
+        if (w->cut <= depth) { /* axes above decide the refusal: other values of this axis are refused, too */
             int64_t rest = w->below[depth + 1] * (n - i - 1);
             return ss_find_refuse(w->space, w->cluster, &w->why, rest, err);
         }
@@ -315,7 +318,7 @@ int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct 
     for (int i = 0; i < s->nclusters && !rc; i++)
         rc = cluster_files(s, i, files, err);
     for (size_t i = 0; i < s->nleaves && !rc;
-         i++) { /* what a finished job has read: the same of all leaves of a cluster */
+         i++) { /* what the finished job of a leaf has read: the same for all leaves of a cluster */
         struct ss_job job;
         if (s->leaves[i].cluster == seen)
             continue;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search as a picture: for each number of nodes memory over time of what was predicted, with the front and the band of the best. */
+/* Draws a search: for each number of nodes the memory of the predicted layouts over their time, with the
+ * front and the band of the best. */
 #include <math.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 #define WIDTH 860.0
 #define RIGHT 30.0
 #define HEIGHT 200.0
-#define PANEL_TOP 52.0 /* heading and the words at the band */
+#define PANEL_TOP 52.0 /* height of the heading and of the words at the band */
 #define PANEL_BOTTOM 44.0
 #define HEAD 66.0
 /* Layouts that are slower than this many times the best are not drawn. */
@@ -26,9 +27,9 @@ static const char fits[] = "#1f5fbf", front[] = "#e07b39", near_limit[] = "#b886
 struct panel {
     const struct ss_find_result *f;
     int group;
-    double top;            /* y of the frame */
-    double start, end;     /* s */
-    double most, capacity; /* bytes */
+    double top;            /* y of the frame's top */
+    double start, end;     /* s: range of the time axis */
+    double most, capacity; /* bytes: top of the memory axis, memory of the card */
     int n, hidden;         /* points that are drawn, and points too slow to draw */
 };
 
@@ -48,7 +49,8 @@ static double y_of(const struct panel *p, double bytes)
     return p->top + HEIGHT * (1 - bytes / p->most);
 }
 
-/* From a little before the fastest to the slowest that is drawn. */
+/* Sets the axes of a panel: time runs from a little before the fastest point to the slowest that is
+ * drawn. */
 static void measure(struct panel *p)
 {
     double fastest = INFINITY, slowest = 0;
@@ -91,7 +93,7 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
         fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), WIDTH);
 }
 
-/* Draws where layouts that are not told apart from the best end. */
+/* Draws where the layouts end that cannot be told apart from the best. */
 static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
 {
     double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->band_pct / 100));
@@ -121,7 +123,7 @@ static void draw_point(const struct panel *p, const struct ss_find_point *point,
 static void draw_points(const struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
-    for (int fronts = 0; fronts < 2; fronts++) /* the front above the others */
+    for (int fronts = 0; fronts < 2; fronts++) /* the front is drawn last, above the others */
         for (int i = 0; i < p->f->npoints; i++) {
             const struct ss_find_point *point = &p->f->points[i];
             if (is_drawn(p, i) && point->front == fronts && point->summary.iteration_s <= p->end)

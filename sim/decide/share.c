@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs beside each other on one cluster. */
+/* Runs jobs beside each other on one cluster. */
 #include "stepsim/share.h"
 #include "stepsim/job.h"
 
@@ -12,23 +12,23 @@
 #include "stepsim/replay.h"
 #include "stepsim/result.h"
 
-#define COUNTED 4       /* iterations of the longest job that are looked at */
-#define MOST_EVENTS 3e8 /* of one replay: some 20 s on the native engine */
-#define MOST_SLOTS 5e7  /* 0.8 GB */
+#define COUNTED 4       /* number of iterations of the longest job that are measured */
+#define MOST_EVENTS 3e8 /* events of one replay: some 20 s on the native engine */
+#define MOST_SLOTS 5e7  /* slots of one replay: 0.8 GB */
 
 /* The jobs, each as it runs alone. */
 struct sharers {
     int n;
     struct ss_run run[SS_SHARERS_MOST];
     double alone[SS_SHARERS_MOST];
-    double shortest, longest; /* s */
+    double shortest, longest; /* s of an iteration alone */
     int times[SS_SHARERS_MOST];
-    double slack; /* so much longer than the longest job do the others run, were none slowed down */
+    double slack; /* so much longer than the longest job would the others run if none were slowed down */
 };
 
 /* ---- one replay ---- */
 
-/* Ends of iterations as an observer sees them. */
+/* An observer that notes when iterations end. */
 struct clock {
     const struct sharers *x;
     int first_class[SS_SHARERS_MOST + 1];
@@ -67,7 +67,7 @@ static void measure(const struct clock *c, double *seconds, int *iterations)
         while (n < x->times[j] && c->end[j][n] <= all * (1 + 1e-12))
             n++;
         int from =
-            n > 2; /* ranks that run on into the next iteration take up their offsets in the first one */
+            n > 2; /* in the first iteration ranks that run on into the next one take up their offsets */
         iterations[j] = n - 1 - from;
         seconds[j] = iterations[j] > 0 ? (c->end[j][n - 1] - c->end[j][from]) / iterations[j] : NAN;
     }
@@ -116,7 +116,8 @@ static int replay(const struct sharers *x, int engine, double delay, struct cloc
     return rc;
 }
 
-/* One start. *few: a job was slowed down so much that others were through before COUNTED of its iterations. */
+/* Runs one start. *few gets 1 if a job was slowed down so much that others ended before COUNTED of its
+ * iterations. */
 static int run_start(const struct sharers *x, int engine, double delay, double *seconds, int *iterations,
                      int *few, struct ss_error *err)
 {
@@ -142,7 +143,8 @@ static int run_start(const struct sharers *x, int engine, double delay, double *
 
 /* ---- all starts ---- */
 
-/* Iterations of each job: of the longest as many as are looked at, of the others more than fill its time. */
+/* Sets how many iterations each job runs: the longest job as many as are measured, the others more than
+ * fill its time. */
 static void set_times(struct sharers *x)
 {
     for (int j = 0; j < x->n; j++)
@@ -191,7 +193,7 @@ static int by_name(const void *pa, const void *pb)
     return order ? order : a->job - b->job;
 }
 
-/* The users of one link, one a job. */
+/* Takes one link and its users, one for each job. */
 static void take_link(const struct user *users, int n, double *most, struct ss_sharing *out)
 {
     struct ss_shared_link l = {.bandwidth = users[0].link->link.bandwidth};
@@ -236,7 +238,8 @@ static int find_links(const struct sharers *x, struct ss_sharing *out, struct ss
 
 /* ---- the whole ---- */
 
-/* A cluster is one whose name, nodes and GPUs of a node are the same; how wide links are is seen when programs are joined. */
+/* Checks that two jobs name the same cluster: its name, nodes and GPUs of a node. Bandwidths are
+ * compared when the programs are joined. */
 static int check_cluster(const struct ss_scenario *a, const struct ss_scenario *b, const char *const names[2],
                          struct ss_error *err)
 {
@@ -258,7 +261,7 @@ static int check_cluster(const struct ss_scenario *a, const struct ss_scenario *
     return SS_OK;
 }
 
-/* No node has two jobs. */
+/* Checks that no node has two jobs. */
 static int check_nodes(const struct ss_scenario *const *jobs, const char *const *names, int n,
                        struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs beside each other, for people and as JSON. */
+/* Writes jobs beside each other, for people and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 static double slower_pct(const struct ss_sharer *s, double seconds)
 {
     double pct = 100 * (seconds / s->alone - 1);
-    return pct > -1e-7 && pct < 1e-7 ? 0 : pct; /* rounding of many iterations */
+    return pct > -1e-7 && pct < 1e-7 ? 0 : pct; /* a difference this small is rounding */
 }
 
 static void write_limit(const struct ss_sharing *x, FILE *out)

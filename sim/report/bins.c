@@ -23,7 +23,7 @@ static int add_part(struct ss_link_bytes **parts, size_t *cap, size_t first, siz
     return SS_OK;
 }
 
-/* Bytes that one run of each collective puts on each link. */
+/* Gathers the bytes that one run of each collective puts on each link. */
 static int gather_parts(struct ss_bins *b)
 {
     const struct ss_program *p = b->program;
@@ -107,7 +107,7 @@ static void keep_level(struct ss_bins *b, int cls, int bin)
     memcpy(b->memory[cell], b->now[cls], sizeof b->now[cls]);
 }
 
-/* The level held since the last event goes into every bin up to `bin`. */
+/* Puts the level since the last event into every bin up to `bin`. */
 static void hold(struct ss_bins *b, int cls, int bin)
 {
     int last = bin < b->n ? bin : b->n - 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kernels are of, the heaviest of them, and which stage has more: as text, JSON and on the page. */
+/* Tells what kernels compute, which are the heaviest, and which stage has more of them: as text, JSON
+ * and on the page. */
 #include "stepsim/compute.h"
 #include "stepsim/precision.h"
 
@@ -13,14 +14,14 @@
 #include "report/text.h"
 
 #define WIDTH 80
-#define SHOWN 1e-6  /* of the kernels' time: parts below it are left out of texts */
-#define LONGER 0.01 /* a stage that is longer by this is told of */
+#define SHOWN 1e-6  /* share of the kernels' time: texts leave out smaller parts */
+#define LONGER 0.01 /* share by which a stage has to be longer to be told */
 
-/* Where kernels slow each other down, or microbatches differ. */
+/* The key of time that comes from kernels slowing each other down, or from microbatches that differ. */
 #define REST_KEY "beside_others"
 #define REST_WORDS "beside others"
 
-/* One figure of a list that texts show from the largest down. */
+/* A figure of a list that texts show in order of size. */
 struct item {
     const char *words;
     double value;
@@ -38,7 +39,7 @@ static const struct ss_compute_stage *critical(const struct ss_run *run)
     return &run->compute->stages[run->result->critical_stage];
 }
 
-/* Seconds of the critical stage's kernels, largest first; returns how many matter. */
+/* Lists the seconds of the critical stage's kernels, largest first. Returns how many matter. */
 static int list_parts(const struct ss_run *run, struct item items[SS_PARTS + 1])
 {
     const struct ss_compute_stage *s = critical(run);
@@ -55,8 +56,8 @@ static int list_parts(const struct ss_run *run, struct item items[SS_PARTS + 1])
     return n;
 }
 
-/* "stage 7's kernels run 16.0 % longer than the others': logits and loss +16.0 %", "stage 8's kernels, as those of 13 more stages,
- * run ..."; "": no stage's do. */
+/* Writes which stage has longer kernels: "stage 7's kernels run 16.0 % longer than the others': logits
+ * and loss +16.0 %", "stage 8's kernels, as those of 13 more stages, run ..."; "": no stage has. */
 static const char *longest_text(const struct ss_compute *c, char *buf, size_t size)
 {
     struct item items[SS_PARTS];

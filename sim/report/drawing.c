@@ -13,26 +13,26 @@
 
 struct wire {
     char name[64];
-    int link;      /* of the platform */
-    int base;      /* the first wire of the same name: both directions are one */
+    int link;      /* the link of the platform */
+    int base;      /* the first wire of the same name, which stands for both directions */
     int backwards; /* 1: from end 1 to end 0 */
-    int one_name;  /* both directions share this name: a way's place on the route says which one it is */
+    int one_name;  /* 1: both directions share this name; the place on the route tells the direction */
 };
 
 struct graph {
     struct ss_drawing *d;
     int g;        /* GPUs of a node */
-    int *wire_of; /* by link of the platform: its wire + 1 */
-    int *from;    /* by link: the node + 1 that alone sends over it; -1: several do */
+    int *wire_of; /* [link of the platform]: its wire + 1 */
+    int *from;    /* [link]: the node + 1 that alone sends over it; -1: several nodes do */
     struct wire *wires;
     size_t nwires, wires_cap;
     int *up;      /* union-find of ends: 2 * base + end */
-    char *at_gpu; /* by end: a GPU's */
+    char *at_gpu; /* [end]: 1: a GPU is there */
     struct hold {
         int gpu, end;
     } * holds; /* which GPU is at which end */
     size_t nholds, holds_cap;
-    int *vertex; /* by root of ends: its vertex + 1 */
+    int *vertex; /* [root of ends]: its vertex + 1 */
 };
 
 typedef void (*walker)(struct graph *g, const struct ss_route *r, int src, int dst);
@@ -160,8 +160,9 @@ static int root_of(int *up, int i)
     return i;
 }
 
-/* The end at which a route enters link i; `from`: the end that it left before, -1: none. A link of one name is entered at end 0
- * by who begins with it, and left there by who ends with it. */
+/* Returns the end at which a route enters link i. `from` is the end that the route left before, -1:
+ * none. A link of one name is entered at end 0 by routes that begin with it, and left there by routes
+ * that end with it. */
 static int entry_of(struct graph *g, const struct ss_route *r, int i, int src, int dst, int from)
 {
     const struct wire *w = &g->wires[g->wire_of[r->link[i]] - 1];
@@ -186,7 +187,7 @@ static void hold(struct graph *g, int gpu, int end)
     g->holds[g->nholds++] = (struct hold){gpu, end};
 }
 
-/* Who is at an end says the sender; the routes are visited sender by sender. */
+/* Notes which GPU is at an end. The sender tells it; routes are visited sender by sender. */
 static void note_ends(struct graph *g, const struct ss_route *r, int src, int dst)
 {
     int first = entry_of(g, r, 0, src, dst, -1), last = entry_of(g, r, r->nlinks - 1, src, dst, -1) ^ 1;
@@ -233,7 +234,7 @@ static int by_end(const void *a, const void *b)
     return x->end != y->end ? (x->end > y->end) - (x->end < y->end) : (x->gpu > y->gpu) - (x->gpu < y->gpu);
 }
 
-/* The GPUs at an end, or the switch. */
+/* Finds the GPUs at an end, or the switch there. */
 static void vertices_at(struct graph *g, int end, size_t *first, size_t *n, int *vertex)
 {
     size_t lo = 0, hi = g->nholds;
@@ -292,7 +293,8 @@ static int by_vertices(const void *a, const void *b)
     return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
 }
 
-/* Levels from the GPUs up; then each edge leads from the lower one, and they stand in order. */
+/* Sets the levels from the GPUs up. Then it turns each edge to lead from the lower vertex, and sorts the
+ * edges. */
 static void set_levels(struct ss_drawing *d)
 {
     int moved = 1;
@@ -327,7 +329,8 @@ static void set_levels(struct ss_drawing *d)
 
 /* ---- all of it ---- */
 
-/* Of a template the first two nodes and one of the next leaves tell where the links lead, and the last group may be smaller. */
+/* Chooses the nodes whose routes are read. In a template the first two nodes and one node of each
+ * further leaf tell where the links lead; the last leaf may be smaller. */
 static void choose_nodes(struct ss_drawing *d)
 {
     int n = ss_platform_nodes(d->p), leaf = ss_platform_leaf_nodes(d->p),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which vertices of a drawing are equal, and which of them are drawn. */
+/* Finds which vertices of a drawing are equal, and which of them are drawn. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,8 @@ static uint64_t edge_color(const struct ss_drawn_edge *e, uint64_t other)
     return ss_hash(h, &e->bandwidth, sizeof e->bandwidth);
 }
 
-/* A vertex's colour becomes that of itself, its edges with whom they lead to, and of its node: equal colours, equal places. */
+/* Gives a vertex a colour made of its own colour, of its edges and the vertices that they lead to, and
+ * of its node. Vertices with equal colours have equal places. */
 static int color(struct ss_drawing *d)
 {
     uint64_t *next = ss_calloc((size_t)d->nvertices + 1, sizeof *next),
@@ -64,7 +65,7 @@ static uint64_t node_color(const struct ss_drawing *d, int node)
 
 /* ---- which nodes ---- */
 
-/* A switch that joins GPUs of one node alone, and switches of it, stands in that node. */
+/* Places a switch into a node if it joins only GPUs and switches of that node. */
 static void place_switches(struct ss_drawing *d)
 {
     char *between = ss_calloc((size_t)d->nvertices + 1, 1);
@@ -88,7 +89,7 @@ static void place_switches(struct ss_drawing *d)
     free(between);
 }
 
-/* Do links lead from a node's GPU right to another's, as in a torus? */
+/* Returns 1 if links lead directly from a GPU of a node to a GPU of another, as in a torus. */
 static int is_direct(const struct ss_drawing *d)
 {
     for (size_t e = 0; e < d->nedges; e++) {
@@ -100,7 +101,7 @@ static int is_direct(const struct ss_drawing *d)
     return 0;
 }
 
-/* Of a template whole groups of leaves are equal; elsewhere colours tell. */
+/* Counts equal nodes. In a template whole groups of leaves are equal; elsewhere the colours tell. */
 static void count_nodes(struct ss_drawing *d)
 {
     int n = ss_platform_nodes(d->p), leaf = ss_platform_leaf_nodes(d->p), kinds = 0;
@@ -135,7 +136,7 @@ static void count_nodes(struct ss_drawing *d)
 
 /* ---- which switches ---- */
 
-/* From the drawn nodes up; and of what is beside a drawn switch one layer. */
+/* Marks what is drawn: the switches above drawn nodes, and one layer of what is beside a drawn switch. */
 static void climb(struct ss_drawing *d)
 {
     char *beside = ss_calloc((size_t)d->nvertices + 1, 1);
@@ -165,7 +166,8 @@ static void climb(struct ss_drawing *d)
     free(beside);
 }
 
-/* Of a row of too many boxes one of each kind stands for all; rows are the switches of a level, and the GPUs of a node. */
+/* Folds a row with too many boxes: one of each kind stands for all. Rows are the switches of a level,
+ * and the GPUs of a node. */
 static void fold_row(struct ss_drawing *d, int from, int to, int level, int node)
 {
     int n = 0;
@@ -184,7 +186,8 @@ static void fold_row(struct ss_drawing *d, int from, int to, int level, int node
     }
 }
 
-/* How many of the platform are like a vertex; of a template its leaves' groups are alike. */
+/* Counts how many vertices of the platform are equal to a drawn one. In a template the groups of leaves
+ * are equal. */
 static void count_equal(struct ss_drawing *d)
 {
     int nodes = ss_platform_nodes(d->p), leaf = ss_platform_leaf_nodes(d->p),
@@ -202,7 +205,8 @@ static void count_equal(struct ss_drawing *d)
     }
 }
 
-/* Where all NICs of a node come together before the first switch, as SimGrid's clusters have it. */
+/* Returns 1 for the point where all NICs of a node meet before the first switch, as in SimGrid's
+ * clusters. */
 static int is_port(const struct ss_drawing *d, int v)
 {
     int node = -1, n = 0;

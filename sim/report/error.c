@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors and checks as JSON. */
+/* Writes errors and checks as JSON. */
 #include "report/common.h"
 
 int ss_report_error(const struct ss_error *e, FILE *out)

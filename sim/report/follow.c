@@ -6,7 +6,8 @@
 
 #include "base/base.h"
 
-/* Moves on to the next event of `kind` whose index (of POST and WAIT: stream) is `want`. */
+/* Moves a cursor on to the next event of `kind` whose index is `want`; for POST and WAIT `want` is the
+ * stream. */
 static const struct ss_event *seek(const struct ss_program *p, int cls, struct ss_cursor *next, int kind,
                                    int want, struct ss_place *at)
 {
@@ -91,7 +92,8 @@ const struct ss_event *ss_place_event(const struct ss_program *p, int cls, int s
     return &p->templates[p->classes[cls].slots[slot].template_index].events[event];
 }
 
-/* The collective that the WAIT at this place waits for; -1: none. The k-th WAIT of a stream is for its k-th POST. */
+/* Returns the collective that the WAIT at this place waits for; -1: none. The k-th WAIT of a stream is
+ * for its k-th POST. */
 static int awaited(struct ss_follow *f, int cls, int slot, int event)
 {
     const struct ss_program *p = f->program;

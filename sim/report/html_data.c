@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page's scripts draw: whole nanoseconds, each box relative to the one before it, so that it packs well. */
+/* Writes the numbers that the page's scripts draw. Times are whole nanoseconds, each box relative to the
+ * box before it, so that the numbers pack well. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@ static void put_value(FILE *out, const char *key, double value)
     fprintf(out, "\"%s\":%.12g,", key, value);
 }
 
-/* What a box refers to: of a computation or message the phase and chunk, else the label or collective. */
+/* Returns what a box refers to: a computation or message to its phase and chunk, other boxes to their
+ * label or collective. */
 static int reference(const struct ss_program *p, int cls, const struct ss_box *b)
 {
     if (b->kind == SS_BOX_WAIT)
@@ -37,7 +39,8 @@ static int reference(const struct ss_program *p, int cls, const struct ss_box *b
     return s->phase >= 0 ? s->phase + SS_PHASE_COUNT * s->chunk : -3 - s->template_index;
 }
 
-/* start (from the last one's), length, kind, reference, microbatch, bytes (from the last one's), count */
+/* Writes, for each box: start (relative to the last box), length, kind, reference, microbatch, bytes
+ * (relative to the last box), count. */
 static void put_boxes(const struct ss_page *page, const struct ss_lane *lane, FILE *out)
 {
     const struct ss_program *p = page->program;
@@ -68,7 +71,7 @@ static void put_lane(const struct ss_page *page, const struct ss_lane *lane, FIL
     fputc('}', out);
 }
 
-/* Bins of one class of memory, MiB; nothing where it never changes. */
+/* Writes the bins of a class of memory, MiB; nothing where it never changes. */
 static void put_dynamic(const struct ss_page *page, int cls, int m, FILE *out)
 {
     const struct ss_bins *b = page->bins;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The resolved inputs, from the same document as run --json, as tables. */
+/* Writes the inputs with their defaults as tables, from the document that run --json writes. */
 #include <string.h>
 
 #include "report/common.h"
 #include "report/html.h"
 
-/* Of a part of the inputs, which has no lists; null is an empty cell. */
+/* Writes a value of a part of the inputs, which has no lists; null is an empty cell. */
 static void put_value(FILE *out, const json_t *value)
 {
     if (json_is_string(value))
@@ -53,7 +53,7 @@ int ss_html_inputs(const struct ss_page *page)
           page->out);
     json_object_foreach(inputs, key, part)
     {
-        if (!json_is_object(part)) /* words and files that it was asked for by */
+        if (!json_is_object(part)) /* the words and files that asked for the job */
             continue;
         fprintf(page->out,
                 "<details%s><summary>%s</summary><div class=\"wide\"><table class=\"kv\"><tbody>\n",

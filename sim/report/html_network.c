@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topology as the program sees it: classes as boxes with their links, messages between them, load of each link. */
+/* Draws the topology as the program sees it: classes as boxes with their links, messages between them,
+ * and the load of each link. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +14,11 @@
 #define STEP_X 152.0
 #define STEP_Y 168.0
 #define MARGIN 16.0
-#define LINKS_SHOWN 4 /* in a box */
+#define LINKS_SHOWN 4 /* links that a box shows */
 #define SPARK 120
 #define LINKS_LISTED 200
 
-/* Mean load over the bins, and the highest. */
+/* Computes the mean load over the bins, and the highest. */
 static void link_load(const struct ss_bins *b, int link, double *mean, double *most)
 {
     *mean = *most = 0;
@@ -33,7 +34,7 @@ static const char *load_color(double load)
     return load < 0.25 ? "#2f9e6b" : load < 0.6 ? "#d9a21b" : "#d1493f";
 }
 
-/* The class whose traffic starts (or collectives run) on this link; -1: none. */
+/* Returns the class whose traffic starts, or whose collectives run, on this link; -1: none. */
 static int link_class(const struct ss_page *page, int link)
 {
     const struct ss_program *p = page->program;
@@ -52,7 +53,7 @@ static int link_class(const struct ss_page *page, int link)
     return -1;
 }
 
-/* At most `most` bytes of a name. */
+/* Writes at most `most` bytes of a name. */
 static void put_short(FILE *out, const char *name, int most)
 {
     char text[64];
@@ -103,7 +104,7 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
     fputs("</g>\n", out);
 }
 
-/* Forward traffic curves above the boxes, backward below. */
+/* Draws the traffic of a channel: forward traffic curves above the boxes, backward traffic below. */
 static void put_channel(const struct ss_page *page, int channel, double most)
 {
     const struct ss_channel *c = &page->program->channels[channel];
@@ -165,7 +166,7 @@ static void topology(const struct ss_page *page, const int *owner)
     fputs("</p>\n", page->out);
 }
 
-/* Load over the window, as high as the link's own peak. */
+/* Draws the load over the window; the link's own peak fills the height. */
 static void spark(const struct ss_page *page, int link, double peak)
 {
     const struct ss_bins *b = page->bins;
@@ -189,7 +190,7 @@ static int compare_bytes(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Bytes that a link must have carried to be among the busiest, which the table lists. */
+/* Returns the bytes that a link must have carried to be among the busiest, which the table lists. */
 static double least_listed(const struct ss_page *page)
 {
     size_t n = (size_t)page->program->nlinks;
@@ -206,7 +207,7 @@ static double least_listed(const struct ss_page *page)
     return least;
 }
 
-/* Returns the word for a kind of link; one of a fabric that is no NVLink has the fabric's name. */
+/* Returns the word for a kind of link. A link of a fabric other than NVLink has the fabric's name. */
 static const char *kind_of(const struct ss_page *page, const struct ss_link *link)
 {
     const struct ss_platform *p = page->run && page->run->plan ? page->run->plan->platform : NULL;

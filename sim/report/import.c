@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `import`: a job's words as a file of flags, each with where it comes from. */
+/* Writes what `import` prints: a job's words as a file of flags, each with its origin. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ int ss_report_refused(const struct ss_request *r)
     return n;
 }
 
-/* "pai.sh:12", "command line". */
+/* Writes the origin of a word: "pai.sh:12", "command line". Returns buf. */
 static char *origin(const struct ss_request *r, size_t i, char *buf, size_t size)
 {
     const char *file = r->place[r->word[i].place].file, *slash = file ? strrchr(file, '/') : NULL;
@@ -63,7 +63,7 @@ static char *origin(const struct ss_request *r, size_t i, char *buf, size_t size
     return buf;
 }
 
-/* Text of any file as part of a comment: no line of its own. */
+/* Writes the text of a foreign file as part of a comment, in which it cannot begin a line. */
 static void comment(const char *text, FILE *out)
 {
     for (; *text; text++)
@@ -99,7 +99,7 @@ static int write_flag(const struct ss_request *r, const struct told *t, FILE *ou
     return SS_OK;
 }
 
-/* Flags with or without effect. */
+/* Writes the flags with effect, or with `silent` 1 those without. */
 static int write_flags(const struct ss_request *r, int silent, FILE *out)
 {
     int rc = SS_OK, n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `list`: what may stand after --model, --platform, --stack, --schedule and --set. */
+/* Writes what `list` prints: what may follow --model, --platform, --stack, --schedule and --set. */
 #include <string.h>
 
 #include "report/common.h"
@@ -7,7 +7,7 @@
 #include "stepsim/parameters.h"
 #include "stepsim/stack.h"
 
-/* Each line of a list: printed or collected. */
+/* Takes a line of a list, to print or to collect it. */
 typedef void (*line_fn)(void *ctx, const char *name, const char *description);
 
 static int load_model(const char *name, struct ss_model *m, struct ss_error *err)
@@ -83,7 +83,7 @@ static void list_schedules(line_fn line, void *ctx)
         line(ctx, name, description);
 }
 
-/* "card, 0.1 to 1: meaning" */
+/* Lists the props, each described as "card, 0.1 to 1: meaning". */
 static void list_props(line_fn line, void *ctx)
 {
     char text[512], low[64], high[64];
@@ -104,9 +104,9 @@ static void list_props(line_fn line, void *ctx)
 
 static const struct family {
     const char *name;
-    int width;                   /* of the names */
-    int on_demand;               /* listed only when it is named */
-    const char *folder, *suffix; /* of data files, each with a description; else list says all */
+    int width;                   /* width of the names */
+    int on_demand;               /* 1: it is listed only when the user names it */
+    const char *folder, *suffix; /* of data files, each with a description; NULL: `list` knows all names */
     int (*describe)(const char *name, char *buf, size_t size, struct ss_error *err);
     void (*list)(line_fn line, void *ctx);
 } families[] = {
@@ -181,7 +181,7 @@ static int list_text(const char *what, FILE *out, struct ss_error *err)
     return rc ? rc : ss_report_done(out, err);
 }
 
-/* What of a model's parameters publishers count or leave out. */
+/* Adds a model's parameters, with the parts that some publishers leave out. */
 static void add_parameters(json_t *o)
 {
     struct ss_parameter_counts n;

@@ -11,8 +11,8 @@
 #include "stepsim/text.h"
 
 struct ss_output {
-    struct ss_file_writer *writer; /* NULL: stdout */
-    FILE *stream, *packed;         /* packed: NULL, or what is gzipped to the stream */
+    struct ss_file_writer *writer; /* NULL: the output is stdout */
+    FILE *stream, *packed;         /* packed: what is gzipped to the stream; NULL: nothing */
 };
 
 static int is_named(const char *path)
@@ -95,7 +95,7 @@ int ss_output_commit(struct ss_output *o, struct ss_error *err)
     return rc;
 }
 
-/* A commit that is certain to fail knows why. */
+/* Commits even where the stream has failed: the commit then fails, and knows the reason. */
 int ss_output_end(struct ss_output *o, int rc, struct ss_error *err)
 {
     if (!rc || (rc == SS_ERR_IO && ferror(o->packed ? o->packed : o->stream)))

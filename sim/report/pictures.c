@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One replay feeds all pictures: the trace is written on the way, the others from what was recorded. */
+/* Draws all pictures from one replay. The trace is written while it runs, the others from what was
+ * recorded. */
 #include "stepsim/pictures.h"
 
 #include <math.h>
@@ -11,20 +12,20 @@
 #include "report/trace_kineto.h"
 
 #define BINS 1500
-#define CELLS 4e6 /* of all classes and links together */
+#define CELLS 4e6 /* the most bins of all classes and links together */
 #define BOXES 600000.0
 
 struct album {
     const struct ss_program *program;
     const struct ss_timeline *timeline;
     const struct ss_picture_request *request;
-    double makespan; /* s: of one body, longer than the iteration where ranks run on into the next one */
+    double makespan; /* s: one body, longer than the iteration where ranks run on into the next one */
     double start, end;
     struct ss_record_book book;
     struct ss_bins bins;
     struct ss_trace *trace;
     struct ss_kineto_trace *kineto;
-    double told; /* share that the caller was last told */
+    double told; /* the share that the caller was told last */
 };
 
 static void tell(struct album *a, double time)
@@ -82,7 +83,7 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     return SS_OK;
 }
 
-/* Bytes of a class beside its tensors, as the result counts them. */
+/* Fills in the bytes of a class beside its tensors, as the result counts them. */
 static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
 {
     const struct ss_run *run = a->request->run;
@@ -176,7 +177,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
     return rc;
 }
 
-/* Slots have their own places in pictures: those of a loop are told one by one. */
+/* The slots of a loop are told one by one, because each has its own place in the pictures. */
 int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                      const struct ss_picture_request *request, struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `plan`: what runs where, before any time passes. */
+/* Writes what `plan` prints: what runs where, before any time passes. */
 #include <stdlib.h>
 
 #include "report/common.h"
@@ -9,7 +9,7 @@
 #include "stepsim/model.h"
 #include "stepsim/parameters.h"
 
-/* Any class of a stage: the layers of a stage do not depend on the class. */
+/* Returns some class of a stage: the layers of a stage do not depend on the class. */
 static const struct ss_plan_class *class_of_stage(const struct ss_plan *plan, int stage)
 {
     for (int c = 0; c < plan->nclasses; c++)
@@ -20,7 +20,7 @@ static const struct ss_plan_class *class_of_stage(const struct ss_plan *plan, in
 
 static int group_count(const struct ss_plan *plan, int comm, int size)
 {
-    /* the ends of each pipeline only: one group a pipeline */
+    /* the first and last rank of each pipeline alone: one group for each pipeline */
     if (ss_comm_facts(comm)->members == SS_MEMBERS_ENDS)
         return plan->world_size / plan->ranks.size[SS_AXIS_PP];
     return plan->world_size / size;
@@ -75,7 +75,7 @@ static void text_spread(const char *name, const struct ss_load_spread *s, FILE *
     fprintf(out, "  %-15s %6.3f %6.3f %6.3f %6.3f\n", name, s->mean, s->p50, s->p90, s->p99);
 }
 
-/* What the experts of a layer get in a pass, and where a token goes. */
+/* Writes what the experts of a layer get in a pass, and where a token goes. */
 static void text_load(const struct ss_plan *plan, FILE *out)
 {
     const struct ss_load_figures *l = &plan->load;
@@ -92,7 +92,7 @@ static void text_load(const struct ss_plan *plan, FILE *out)
     fprintf(out, "  a token goes to %.2f ranks on %.2f nodes\n", l->ranks, l->nodes);
 }
 
-/* What both forms need: room for the members of a group, and the warnings. */
+/* Makes what text and JSON need: room for the members of a group, and the warnings. */
 static int gather(const struct ss_run *run, const struct ss_report_options *opt, int **members,
                   struct ss_notes *warnings, struct ss_error *err)
 {

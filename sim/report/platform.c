@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `platform show`. */
+/* Writes what `platform show` prints. */
 #include "report/common.h"
 
 static void text_card(const struct ss_card *card, FILE *out)

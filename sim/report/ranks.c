@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `--ranks-csv`: time and memory of every rank, or of every class where the program came without a plan. */
+/* Writes the file of `--ranks-csv`: time and memory of every rank, or of every class where the program
+ * came without a plan. */
 #include "report/common.h"
 #include "result/build.h"
 
@@ -40,7 +41,7 @@ static void of_rank(const struct ss_plan *plan, const struct ss_program *p, cons
             memory.device / SS_MIB, 1e3 * t->peak_time[c]);
 }
 
-/* What a plan knows beyond its program stays empty. */
+/* Writes the row of a class. Fields that only a plan knows stay empty. */
 static void of_class(const struct ss_program *p, const struct ss_timeline *t, int c, FILE *out)
 {
     const struct ss_program_class *k = &p->classes[c];

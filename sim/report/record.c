@@ -7,10 +7,10 @@
 
 #include "base/base.h"
 
-/* Boxes of one slot: its computation, a message, and now and then a wait. */
+/* boxes of a slot, on average: its computation, a message, and now and then a wait */
 #define BOXES_A_SLOT 2.5
 
-/* More rows than this nobody looks at. */
+/* the most rows of a picture that anybody looks at */
 #define MOST_ROWS 128
 
 static int phase_of(const struct ss_record_book *b, int cls, int slot)
@@ -18,7 +18,8 @@ static int phase_of(const struct ss_record_book *b, int cls, int slot)
     return slot < 0 ? -1 : b->program->classes[cls].slots[slot].phase;
 }
 
-/* Takes the new box into the last one of the lane where both are one slot's, or too short to tell apart. */
+/* Merges a new box into the last one of the lane if both belong to one slot, or are too short to tell
+ * apart. Returns 1 if it did. */
 static int merged(const struct ss_record_book *b, const struct ss_lane *lane, const struct ss_box *box)
 {
     struct ss_box *last = lane->n ? &lane->boxes[lane->n - 1] : NULL;

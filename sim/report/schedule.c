@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A schedule as a chart of letters, and what is known of all of them. */
+/* Writes a schedule as a chart of letters, and the table of all known schedules. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ struct chart {
     FILE *out;
 };
 
-/* Colour of a phase, dark where the chunk is odd. */
+/* Returns the colour of a phase, which is dark for odd chunks. */
 static const char *colour(int phase, int chunk)
 {
     static const char *const light[] = {"\033[30;104m", "\033[30;102m", "\033[30;106m", "\033[30;103m"};
@@ -70,14 +70,15 @@ static void times_of(const struct ss_schedule_view *v, const struct ss_schedule 
     duration[SS_PHASE_FB] = NULL;
 }
 
-/* "F12", in lower case from the second chunk on; the whole of "f" and "F" stays legible without colour. */
+/* Writes a label, "F12"; its letter is in lower case for odd chunks, so that chunks are told apart
+ * without colours. */
 static int label_of(int phase, int chunk, int microbatch, char buf[24])
 {
     static const char upper[] = "FBIW", lower[] = "fbiw";
     return snprintf(buf, 24, "%c%d", (chunk % 2 ? lower : upper)[phase], microbatch);
 }
 
-/* Columns [from, to) of the panel, cut to it, with the label if it has room. */
+/* Writes the columns `from` to `to` - 1, cut to the panel, with the label if there is room for it. */
 static void put(const struct chart *x, char *line, unsigned char *paint, int width, double from, double to,
                 int phase, int chunk, int microbatch)
 {
@@ -146,7 +147,8 @@ static int draw(struct chart *x, int width, struct ss_error *err)
     return rc;
 }
 
-/* The shortest slot has room for its label and a blank; a whole number of columns a slot where it can be. */
+/* Chooses the unit so that the shortest slot has room for its label and a blank, and that a slot has a
+ * whole number of columns if possible. */
 static double choose_unit(const struct chart *x)
 {
     double shortest = INFINITY;

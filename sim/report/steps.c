@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `plan --steps`: what a rank of a stage does in each kind of slot, as CSV. */
+/* Writes what `plan --steps` prints: what a rank of a stage does in each kind of slot, as CSV. */
 #include "report/common.h"
 
-/* Columns of the slot: its phase, its chunk, and of a pair the chunk of the backward. */
+/* A kind of slot: its phase, its chunk, and for a pair the chunk of the backward. */
 struct slot {
     int phase, chunk, backward; /* backward < 0: no pair */
 };

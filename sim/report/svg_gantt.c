@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Gantt chart: a row a class with its computation, and below it thin lanes for its sends and collectives. */
+/* Draws the Gantt chart: for each class a row with its computation, and below it thin lanes for its
+ * sends and collectives. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,14 @@
 #define RIGHT 64.0
 #define TOP 78.0
 #define ROW 24.0 /* height of a compute lane */
-#define THIN 9.0 /* of a communication lane */
+#define THIN 9.0 /* height of a communication lane */
 #define GAP 10.0
 #define BOX_FOR_TEXT 15.0 /* width that a typical box should have */
 #define SMALLEST 3.0
-#define MOST_BOXES 30000.0 /* of an overview */
+#define MOST_BOXES 30000.0 /* the most boxes of an overview */
 #define WIDEST 6000.0
-#define OVERVIEW 1800.0 /* where boxes would be too narrow to tell apart even then */
+/* width of an overview, whose boxes would be too narrow to tell apart even in a wider picture */
+#define OVERVIEW 1800.0
 #define NARROWEST 900.0
 
 struct chart {
@@ -32,8 +34,8 @@ struct chart {
     double smallest; /* narrower neighbours are drawn as one */
 };
 
-/* Where the computations of a slot end that begin with box i; returns the first box behind them. A wait is a
- * slot of its own, so that waiting before the work is not part of it. */
+/* Finds where the computations of a slot end that begin with box i, and returns the first box behind
+ * them. A wait counts as a slot of its own, so that waiting before the work is not part of the work. */
 static size_t slot_extent(const struct ss_lane *lane, size_t i, double *end)
 {
     size_t next = i + 1;
@@ -47,7 +49,7 @@ static size_t slot_extent(const struct ss_lane *lane, size_t i, double *end)
     return next;
 }
 
-/* Length that most computations of the schedule have: half of them are longer. */
+/* Returns the length of a typical computation of the schedule: half of them are longer. */
 static double typical_box(const struct ss_record_book *b)
 {
     size_t n = 0, cap = 0;
@@ -79,7 +81,7 @@ static double lane_height(const struct ss_lane *lane)
     return lane->kind == SS_LANE_COMPUTE ? ROW : THIN;
 }
 
-/* Lanes that nothing used are not drawn. */
+/* Returns 1 if a lane is drawn: something used it. */
 static int drawn(const struct ss_record_book *b, const struct ss_lane *lane)
 {
     return b->shown[lane->cls] && (lane->kind == SS_LANE_COMPUTE || lane->n > 0);
@@ -209,7 +211,8 @@ static void take_in(const struct chart *k, const struct ss_lane *lane, struct ss
     box->end = next->end;
 }
 
-/* Neighbours too narrow to see are drawn as one; a wait too narrow to see does not part them. */
+/* Draws the boxes of a lane. Neighbours that are too narrow to see are drawn as one, also over a wait
+ * that is too narrow to see. */
 static void put_boxes(const struct chart *k, const struct ss_lane *lane, double y)
 {
     double smallest = k->smallest / k->width * (k->end - k->start);
@@ -229,7 +232,7 @@ static void put_boxes(const struct chart *k, const struct ss_lane *lane, double 
     }
 }
 
-/* The number of the microbatch on every slot with room for it. */
+/* Writes the number of the microbatch on every slot that has room for it. */
 static void put_labels(const struct chart *k, const struct ss_lane *lane, double y)
 {
     double end;
@@ -299,7 +302,8 @@ static double put_class(const struct chart *k, int cls, double y)
     return y + GAP;
 }
 
-/* Phases and labels that occur, in the order of their enums. Returns where it ends. */
+/* Draws the legend of the phases and labels that occur, in the order of their enums. Returns where it
+ * ends. */
 static double put_legend(const struct chart *k)
 {
     const struct ss_record_book *b = k->book;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory over time: for each pipeline stage the class that needs most, stacked by class of memory. */
+/* Draws memory over time: for each pipeline stage the class that needs most, stacked by class of memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct chart {
     const struct ss_timeline *timeline;
     const struct ss_memory_extra *extra;
     FILE *out;
-    double top_bytes; /* at the upper edge of a panel */
+    double top_bytes; /* bytes at the upper edge of a panel */
 };
 
 static double static_bytes(const struct ss_program *p, int cls)
@@ -42,7 +42,7 @@ static double peak_bytes(const struct chart *k, int cls)
     return sum;
 }
 
-/* The class of this stage with the highest peak, if it is `cls`. */
+/* Returns 1 if `cls` is the class of its stage with the highest peak. */
 static int stands_for_stage(const struct chart *k, int cls)
 {
     const struct ss_program *p = k->bins->program;
@@ -70,7 +70,7 @@ static void put_point(const struct chart *k, char command, double x, double y)
     ss_svg_number(k->out, y);
 }
 
-/* Level of the layers 0..m in one bin. m = SS_MEM_COUNT: with what is beside the tensors. */
+/* Returns the sum of the layers 0..m in one bin. m = SS_MEM_COUNT: with the bytes beside the tensors. */
 static double level(const struct chart *k, int cls, int bin, int m)
 {
     const struct ss_bins *b = k->bins;
@@ -81,7 +81,8 @@ static double level(const struct chart *k, int cls, int bin, int m)
     return sum;
 }
 
-/* One layer, from the top of all layers down to the axis: drawn from the last to the first they stack. */
+/* Draws one layer from its top down to the axis. Layers are drawn from the last to the first, so that
+ * they stack. */
 static void put_layer(const struct chart *k, int cls, int m, double bottom)
 {
     const struct ss_bins *b = k->bins;
@@ -121,7 +122,7 @@ static void put_capacity(const struct chart *k, double bottom)
     fputs("\"/>\n", k->out);
 }
 
-/* A circle at the peak, and what ran then. */
+/* Draws a circle at the peak, and writes what ran then. */
 static void put_peak(const struct chart *k, int cls, double bottom)
 {
     const struct ss_bins *b = k->bins;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster: its nodes below, switches in rows above them, links with their rates. */
+/* Draws a cluster: its nodes below, switches in rows above them, links with their rates. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #define TOP 92.0
 #define ROW 96.0   /* from one row of switches to the next */
 #define BOX 24.0   /* height of a box, and a GPU's width */
-#define PITCH 30.0 /* of GPUs */
-#define WIDE 96.0  /* of a switch, or of a box that stands for GPUs */
+#define PITCH 30.0 /* distance of GPUs */
+#define WIDE 96.0  /* width of a switch, and of a box that stands for GPUs */
 #define GAP 12.0
 #define FRAME 138.0 /* height of a node's frame */
 #define NARROWEST 760.0
@@ -25,7 +25,7 @@ struct sheet {
     double width, height, floor; /* floor: y of the GPUs */
 };
 
-/* One rate of one kind of link, for the key. */
+/* A rate of a kind of link, for the key. */
 struct rate {
     int kind, sharers;
     double bandwidth;
@@ -48,7 +48,7 @@ static const char *fill_of(const struct ss_drawing *d, const struct ss_drawn_ver
                                        : "#b5533c";
 }
 
-/* "900 GB/s", "400 Gb/s (50 GB/s)": of networks the bits first. */
+/* Writes a rate: "900 GB/s", "400 Gb/s (50 GB/s)". For networks bits come first. */
 static void rate_text(const struct sheet *s, const struct rate *r, char *buf, size_t size)
 {
     char bytes[32];
@@ -86,7 +86,8 @@ static int gpus_of(const struct ss_drawing *d)
     return d->ngpus / d->nnodes;
 }
 
-/* GPUs side by side, then what is inside the node below them; returns the width of its frame. */
+/* Places the GPUs of a node side by side, and what is inside the node below them. Returns the width of
+ * its frame. */
 static double place_node(struct sheet *s, int node, double x)
 {
     struct ss_drawing *d = &s->d;
@@ -125,7 +126,8 @@ static double row_width(const struct ss_drawing *d, int level)
     return n * (WIDE + GAP);
 }
 
-/* Where the drawn boxes are, in the mean, that a switch joins from below; those without any come last. */
+/* Returns the mean x of the drawn boxes that a switch joins from below. Switches that join none come
+ * last. */
 static double pull_of(const struct ss_drawing *d, int v)
 {
     double sum = 0;
@@ -223,7 +225,8 @@ static int same_line(const struct ss_drawing *d, const struct ss_drawn_edge *x, 
            x->bandwidth == y->bandwidth;
 }
 
-/* Edges stand in the order of their ends: equal lines of folded boxes are near each other. */
+/* Draws the lines. Edges stand in the order of their ends, so that equal lines of folded boxes are near
+ * each other. */
 static void put_lines(struct sheet *s)
 {
     const struct ss_drawn_edge *last = NULL;
@@ -341,7 +344,8 @@ static void put_count(struct sheet *s, const char *role, int64_t all, int drawn,
     ss_svg_text(s->out, x, y, "small muted", text);
 }
 
-/* A line for each row of which not all is drawn, in two columns from place `at` on; returns the next place. */
+/* Writes a line for each row of which not all is drawn, in two columns from place `at` on. Returns the
+ * next place. */
 static int put_counts(struct sheet *s, double y, int at)
 {
     const struct ss_drawing *d = &s->d;
@@ -373,7 +377,8 @@ static int put_counts(struct sheet *s, double y, int at)
     return at;
 }
 
-/* Every rate of a drawn link, two a line, and what is not drawn; returns the height. Without a stream it only measures. */
+/* Writes every rate of a drawn link, two in a line, and what is not drawn. Returns the height. Without a
+ * stream it only measures. */
 static double put_key(struct sheet *s, double y)
 {
     struct rate rates[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several schedules on one time axis: a panel each, a row a rank. */
+/* Draws several schedules on one time axis: a panel for each, with a row for each rank. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #define LEFT 48.0
 #define RIGHT 24.0
 #define TOP 74.0
-#define TITLE 24.0 /* of a panel */
+#define TITLE 24.0 /* height of a panel's title */
 #define GAP 12.0
 #define BOX_FOR_TEXT 15.0 /* width that a typical slot should have */
 #define NARROWEST 900.0
@@ -38,7 +38,7 @@ static double x_of(const struct sheet *k, double time)
     return LEFT + k->width * time / k->end;
 }
 
-/* A quarter of the slots are shorter, in all schedules. */
+/* Returns the length of a typical slot: a quarter of the slots of all schedules are shorter. */
 static double typical_slot(const struct sheet *k)
 {
     size_t n = 0, all = 0;
@@ -110,7 +110,8 @@ static void put_rect(const struct sheet *k, double x, double y, double width, do
     fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"/>\n", height, fill);
 }
 
-/* The slots of a row from i on that are too narrow to tell apart are one box; returns the first behind it. */
+/* Draws a slot. Slots of the row from i on that are too narrow to tell apart are drawn as one box.
+ * Returns the first slot behind the box. */
 static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s, size_t i, double y)
 {
     const struct ss_slot_time *slot = &s->slots[i];

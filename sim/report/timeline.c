@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `program read`: the replay of a program that came without a model. */
+/* Writes what `program read` prints: the replay of a program that came without a model. */
 #include "report/common.h"
 #include "report/text.h"
 

@@ -19,12 +19,12 @@
 
 /* An arrow on its way to the work that needs the message. */
 struct arrow {
-    struct ss_place until; /* it ends at the first work behind this place */
+    struct ss_place until; /* the arrow ends at the first work behind this place */
     int id;
 };
 
 struct lane {
-    /* the slot at hand: its first computation is held back until it is known whether it is the only one */
+    /* the present slot: its first computation is held back until it is known whether it is the only one */
     int slot, ncompute, held_event;
     double slot_start, slot_end, last_end;
     double memory_time;
@@ -39,7 +39,7 @@ struct ss_trace {
     struct ss_trace_writer w;
     double from, to;
     struct ss_follow follow;
-    struct ss_kernel_rows *kernels; /* NULL: none are known */
+    struct ss_kernel_rows *kernels; /* NULL: no kernels are known */
     struct lane *lane;
     int *send_lane; /* [channel]: number among the class's outgoing channels */
     int arrows, failed;
@@ -50,7 +50,7 @@ static int outside(const struct ss_trace *t, double start, double end)
     return end < t->from || start > t->to;
 }
 
-/* {"phase":"F","microbatch":3,"chunk":1 */
+/* Writes {"phase":"F","microbatch":3,"chunk":1 */
 static void put_slot(struct ss_trace *t, int cls, int slot)
 {
     const struct ss_program_slot *s = &t->p->classes[cls].slots[slot];
@@ -88,7 +88,7 @@ static void put_compute(struct ss_trace *t, int cls, int slot, int event, const 
     put_mix(t, &t->p->mixes[e->index], start, end);
 }
 
-/* A slot of one computation is one slice; of several, a slice around theirs. */
+/* Closes a slot. With one computation it is one slice; with several, a slice around theirs. */
 static void close_slot(struct ss_trace *t, int cls)
 {
     struct lane *l = &t->lane[cls];
@@ -109,7 +109,7 @@ static void close_slot(struct ss_trace *t, int cls)
     l->ncompute = 0;
 }
 
-/* Label with the largest share: the name of a part of a slot. */
+/* Returns the label with the largest share, which names a part of a slot. */
 static const char *mix_name(const struct ss_mix *mix)
 {
     int best = 0;
@@ -144,7 +144,7 @@ static void put_wait(struct ss_trace *t, int cls, int slot, const char *label, c
     put_mix(t, &mix, start, end);
 }
 
-/* Arrows whose message is needed by now end here. */
+/* Ends the arrows whose message is needed by now. */
 static void end_arrows(struct ss_trace *t, int cls, int slot, int event, double start, double end)
 {
     struct lane *l = &t->lane[cls];

@@ -10,15 +10,15 @@
 #include "report/names.h"
 #include "stepsim/compute.h"
 
-#define EXACT 1e-9 /* of a computation: what is less is rounding */
+#define EXACT 1e-9 /* share of a computation: less than this is rounding */
 
-/* Steps of one phase of a chunk, or of a pair. */
+/* The steps of one phase of a chunk, or of a pair. */
 struct list {
     const struct ss_step *steps;
     int n;
 };
 
-/* How far a class is in the steps of its slot. */
+/* The place that a class has reached in the steps of its slot. */
 struct place {
     int slot; /* -1: none yet */
     struct list list[2];
@@ -35,7 +35,8 @@ struct ss_kernel_rows {
     struct place *place; /* [nclasses] */
 };
 
-/* Slots of a class outside the schedule come before and behind its own. */
+/* Returns the slot of the schedule; NULL for slots of a class outside the schedule, which come before
+ * and behind it. */
 static const struct ss_slot *schedule_slot(const struct ss_kernel_rows *r, int cls, int slot)
 {
     const struct ss_program_class *c = &r->program->classes[cls];
@@ -104,8 +105,8 @@ static void put_kernel(void *ctx, int cls, int slot, const struct ss_step *s, do
     fputs("}}", out);
 }
 
-/* The steps of a computation end where its seconds do: collectives stand between steps. What holds SMs beside it slows all of its
- * kernels alike here. */
+/* The steps of a computation end where its seconds end, because collectives stand between steps. If
+ * something else holds SMs, all kernels of the computation are slowed down alike here. */
 void ss_kernel_rows_span(struct ss_kernel_rows *r, int cls, int slot, int event, double start, double end)
 {
     if (!r || r->program->classes[cls].slots[slot].phase < 0)
@@ -129,7 +130,7 @@ void ss_kernel_rows_span(struct ss_kernel_rows *r, int cls, int slot, int event,
     }
 }
 
-/* Whether any chunk of the class has kernels of that kind. */
+/* Returns 1 if any chunk of the class has kernels of that kind. */
 static int has_part(const struct ss_kernel_rows *r, int cls, int part)
 {
     const struct ss_plan_class *c = &r->plan->classes[cls];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trace that looks like one of PyTorch's profiler, so that Perfetto shows both alike and one query finds both: a device is a class of
- * ranks, kernels have their libraries' names where there is a counterpart, process groups Megatron-LM's.
+ * Writes a trace like those of PyTorch's profiler, so that Perfetto shows both alike and one query finds
+ * both. A device is a class of ranks, kernels have the names of their libraries where there is a
+ * counterpart, and process groups have Megatron-LM's names.
  */
 #include "report/trace_kineto.h"
 
@@ -15,7 +16,7 @@
 #include "stepsim/communicator.h"
 #include "stepsim/compute.h"
 
-/* Streams as PyTorch numbers them: 7 is its first; what NCCL gets comes behind. */
+/* Streams as PyTorch numbers them: 7 is its first, and those that NCCL gets follow. */
 enum { STREAM_COMPUTE = 7, STREAM_SEND = 20, STREAM_RECV = 21, STREAM_COLLECTIVE = 24 };
 
 struct lane {
@@ -28,13 +29,14 @@ struct ss_kineto_trace {
     struct ss_trace_writer w;
     double from, to;
     struct ss_follow follow;
-    struct ss_kernel_rows *kernels; /* NULL: none are known */
+    struct ss_kernel_rows *kernels; /* NULL: no kernels are known */
     struct lane *lane;
 };
 
 /* ---- events ---- */
 
-/* An event with its args open: the caller ends it with "}}". 0: it is outside the window. */
+/* Begins an event and its args, which the caller ends with "}}". Returns 0 if the event is outside the
+ * window. */
 static int begin(struct ss_kineto_trace *t, const char *category, const char *name, int cls, int stream,
                  double start, double end)
 {
@@ -91,7 +93,7 @@ static void put_kernel(void *ctx, int cls, int slot, const struct ss_step *s, do
     finish(t);
 }
 
-/* Megatron-LM's name of the group; NULL: none. */
+/* Returns Megatron-LM's name of a group; NULL: it has none. */
 static const char *group_of(int label)
 {
     switch (label) {
@@ -105,7 +107,8 @@ static const char *group_of(int label)
     }
 }
 
-/* What is not opened into kernels is divided by its mix: work of kernels, of the optimizer, and waiting for collectives. */
+/* Divides a computation whose kernels are not known by its mix: work of kernels, of the optimizer, and
+ * waiting for collectives. */
 static void put_mix(struct ss_kineto_trace *t, int cls, const char *slot, const struct ss_mix *mix,
                     double start, double end)
 {
@@ -173,7 +176,7 @@ static void put_message(struct ss_kineto_trace *t, int cls, int stream, const ch
     finish(t);
 }
 
-/* Kernel and PyTorch's name of a collective. */
+/* Returns the kernel of a collective, and sets PyTorch's name for it. */
 static const char *kernel_of(const struct ss_collective *c, const char **collective)
 {
     *collective = "";

@@ -12,7 +12,8 @@ int ss_trace_tid(int cls, int number)
     return (cls + 1) * TID_STRIDE + number;
 }
 
-/* Times are whole picoseconds. In a double: 64 bits end after 107 days, SS_LONGEST_S is far behind them. */
+/* Returns a time in whole picoseconds, as a double: an integer of 64 bits would end after 107 days, and
+ * SS_LONGEST_S is far longer. */
 static double picoseconds(double seconds)
 {
     return round(seconds * 1e12);

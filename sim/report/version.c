@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stepsim/report.h"
 
-#ifndef SS_VERSION /* the build gives it */
+#ifndef SS_VERSION /* the build defines it */
 #define SS_VERSION "unknown"
 #endif
 

@@ -19,9 +19,9 @@ struct fitting {
     const char *use;                 /* observations that count */
     double *predicted;               /* [o->n] */
     int nactive, active[SS_FIT_MAX]; /* props that are fitted; the others keep their value */
-    double x[SS_FIT_MAX];            /* of all props */
+    double x[SS_FIT_MAX];            /* values of all props */
     const struct ss_calibrate_options *opt;
-    int *evaluations; /* so far, of all fits */
+    int *evaluations; /* predictions made so far, by all fits */
 };
 
 /* Relative errors: a long run weighs as much as a short one. */
@@ -42,7 +42,7 @@ static int residuals(void *ctx, const double *x, double *r, struct ss_error *err
     return rc;
 }
 
-/* From f->x to f->x. */
+/* Fits the active numbers from their values in f->x, and puts the result there. */
 static int solve(struct fitting *f, struct ss_fit_answer *answer, struct ss_error *err)
 {
     struct ss_fit_problem problem = {.n = f->nactive, .residuals = residuals, .ctx = f};
@@ -62,7 +62,8 @@ static int solve(struct fitting *f, struct ss_fit_answer *answer, struct ss_erro
     return rc;
 }
 
-/* The number that the data say least of, if they say too little; -1 = all are determined. */
+/* Returns the number that the data determine least, if they determine it too little; -1: all are
+ * determined. */
 static int least_known(const struct fitting *f, const struct ss_fit_answer *answer)
 {
     int worst = -1;
@@ -73,7 +74,7 @@ static int least_known(const struct fitting *f, const struct ss_fit_answer *answ
     return worst;
 }
 
-/* Mean square of the residuals at f->x. */
+/* Computes the mean square of the residuals at f->x. */
 static int mean_square(struct fitting *f, double *out, struct ss_error *err)
 {
     double *r = ss_calloc((size_t)f->o->n + 1, sizeof *r), sum = 0;
@@ -87,7 +88,7 @@ static int mean_square(struct fitting *f, double *out, struct ss_error *err)
     return rc;
 }
 
-/* Fits the active numbers from `from`, where the others stay. */
+/* Fits the active numbers from their values in `from`. The others keep their values there. */
 static int solve_from(struct fitting *f, const double *from, struct ss_fit_answer *answer, double *square,
                       struct ss_error *err)
 {
@@ -253,13 +254,13 @@ static int fill_rows(struct fitting *f, const double *x, int after, struct ss_er
 
 /* ---- cross-validation ---- */
 
-/* Errors of what was left out, gathered group by group. */
+/* Errors of the observations that were left out, gathered group by group. */
 struct left_out {
     double *errors; /* [observations] */
     int n;
 };
 
-/* Gathers the observations of one kind; those from `first` on are this group's. */
+/* Gathers the errors of the observations of one kind. Those from `first` on belong to this group. */
 static int gather(struct fitting *f, const char *use, int kind, struct left_out *all,
                   struct ss_error_stat *out, struct ss_error *err)
 {
@@ -410,7 +411,7 @@ static int fit_all(const struct ss_calibrate_options *opt, struct ss_calibration
     return rc;
 }
 
-/* As many numbers as measurements meet them whatever they are. */
+/* Notes that there are as many numbers as measurements: such a fit meets any measurements. */
 static void note_few(struct ss_calibration *c, const struct ss_observations *o)
 {
     int numbers = 0, rows = 0;

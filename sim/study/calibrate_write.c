@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A calibration for people, as JSON, as a platform and as a stack. */
+/* Writes a calibration for people, as JSON, as a platform and as a stack. */
 #include <math.h>
 #include <string.h>
 
@@ -186,7 +186,7 @@ int ss_calibration_write_platform(const struct ss_calibration *c, const char *pl
     return rc;
 }
 
-/* Does the stack have a value of its own for this card? */
+/* Returns 1 if the stack has a value of its own for this card. */
 static int of_card(const char *id, const struct ss_stack *here, const struct ss_stack *elsewhere)
 {
     return ss_study_prop_get(id, NULL, here) != ss_study_prop_get(id, NULL, elsewhere);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a job to try; none is trusted without a run. Those for memory stand here. */
+/* Changes of a job that are tried; none is trusted without a run. This file has the changes that save
+ * memory. */
 #include "study/changes.h"
 
 #include <string.h>
@@ -22,7 +23,7 @@ static int use_sequence_parallel(const struct ss_job *job, int dp, char *words, 
     return !job->sequence_parallel && job->tp >= 2;
 }
 
-/* Megatron's default without --bf16 and --fp16, which users forget. */
+/* Adds --bf16 where the job has neither --bf16 nor --fp16, which users forget. */
 static int use_bf16(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
@@ -104,7 +105,8 @@ static int drop_fp8(const struct ss_job *job, int dp, char *words, size_t size)
     return ss_precision_is_quantized(job->precision);
 }
 
-/* Fewer experts a rank, and their states; how many ranks there are for them, the job's check says. */
+/* Doubles expert parallelism: a rank holds fewer experts and their states. The job's check knows whether
+ * there are enough ranks. */
 static int double_ep(const struct ss_job *job, int dp, char *words, size_t size)
 {
     (void)dp;
@@ -251,7 +253,7 @@ int ss_study_add_words(struct ss_request *r, const char *words)
     return rc;
 }
 
-/* The words without what --without takes away, which only a whole request knows. */
+/* Copies words, but leaves out --without and its flag, which only a whole request understands. */
 static void leave_out_without(const char *words, char *out, size_t size)
 {
     out[0] = '\0';

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of the layout: degrees of parallelism, alone and in exchange for each other, and which stage has which layers. */
+/* Changes of the layout: of a degree of parallelism, alone or in exchange for another, and of the layers
+ * of each stage. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 
 /* ---- degrees ---- */
 
-/* `degree` times 2 to the power `twos`; 0: it does not divide. */
+/* Returns `degree` times 2 to the power `twos`; 0: the degree cannot be divided so. */
 static int times(int degree, int twos)
 {
     if (twos >= 0)
@@ -76,7 +77,7 @@ DEFINE(halve_ep)
     return job->ep % 2 == 0;
 }
 
-/* Whole experts on the same number of ranks: each rank has more of them. */
+/* Leaves experts whole on the same number of ranks, each of which then has more of them. */
 DEFINE(whole_experts)
 {
     (void)dp;
@@ -84,7 +85,7 @@ DEFINE(whole_experts)
     return job->model.num_experts > 0 && job->etp > 1;
 }
 
-/* Whole experts on all ranks that shared them. */
+/* Leaves experts whole on all ranks that shared them. */
 DEFINE(ep_for_etp)
 {
     (void)dp;
@@ -95,7 +96,7 @@ DEFINE(ep_for_etp)
 
 /* ---- which stage has which layers ---- */
 
-/* Twice the chunks of a rank, with as many layers each. */
+/* Gives a rank twice the chunks, with equally many layers in each. */
 DEFINE(double_virtual_stages)
 {
     int chunks = 2 * ss_job_chunks(job);
@@ -106,7 +107,7 @@ DEFINE(double_virtual_stages)
            ss_job_split_layers(job) % (job->pp * chunks) == 0;
 }
 
-/* One chunk of each layer: the smallest bubble. */
+/* Makes each layer a chunk, which gives the smallest bubble. */
 DEFINE(most_virtual_stages)
 {
     int layers = ss_job_split_layers(job);
@@ -117,13 +118,14 @@ DEFINE(most_virtual_stages)
            layers / job->pp > 2 * ss_job_chunks(job);
 }
 
-/* Layers are divided over stages alike, with nothing said of any stage, and there are two stages at least. */
+/* Returns 1 if there are at least two stages, all with equally many layers, and the job says nothing
+ * about any of them. */
 static int is_even(const struct ss_job *job)
 {
     return job->pp >= 2 && !ss_job_has_stage_layers(job) && ss_job_split_layers(job) == job->model.num_layers;
 }
 
-/* The last stage has the loss as well: fewer layers there, as many on each of the others. */
+/* Gives the last stage, which also has the loss, fewer layers, and each of the others equally many. */
 DEFINE(shorten_last_stage)
 {
     int each = job->model.num_layers / job->pp + 1, last = job->model.num_layers - each * (job->pp - 1);
@@ -154,8 +156,9 @@ static void add_stages(char *out, size_t size, const char *layers, int n)
         ss_append(out, size, n > 1 ? "(%s|)*%d" : "%s|", layers, n);
 }
 
-/* `less` layers of the last virtual stage, which has the loss as well, go to the first ones of other ranks, one to each: to those
- * behind the first stage, which has the embedding, or of two stages to that. */
+/* Moves `less` layers of the last virtual stage, which also has the loss, to the first virtual stages of
+ * other ranks, one to each. The first stage, which has the embedding, gets one only if there are two
+ * stages. */
 static int move_layers(const struct ss_job *job, int less, char *words, size_t size)
 {
     int chunks = ss_job_chunks(job), stages = job->pp * chunks, each = job->model.num_layers / stages;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes that may make a job faster and take memory for it, or none. */
+/* Changes that may make a job faster, with or without more memory. */
 #include <stdio.h>
 
 #include "base/base.h"
@@ -64,7 +64,8 @@ DEFINE(recompute_less)
     return job->recompute.granularity == SS_RECOMPUTE_FULL;
 }
 
-/* Full recompute of the first layers of each virtual stage alone, one in `of`, where all stages have as many. */
+/* Recomputes only the first layers of each virtual stage, one in `of`. It applies where all stages have
+ * equally many layers. */
 static int recompute_blocks(const struct ss_job *job, int of, char *words, size_t size)
 {
     int stages = job->pp * ss_job_chunks(job), even = !job->layout.n && job->model.num_layers % stages == 0,

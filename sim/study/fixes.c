@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes to try when a job does not fit; none is trusted without a run. */
+/* Finds changes by which a job fits; none is trusted without a run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +8,12 @@
 #include "study/changes.h"
 
 #define MOST_CHANGES 64
-#define MAX_CHANGES 3 /* changes taken together when fewer do not give three fixes */
+#define MAX_CHANGES 3 /* the most changes that are taken together, when fewer do not give three fixes */
 
 struct search {
     const struct ss_scenario *base;
     struct ss_run_options options;
-    char alone[MOST_CHANGES]; /* fits by itself: no need of a second change */
+    char alone[MOST_CHANGES]; /* [change]: 1: it is a fix alone, so no second change is tried with it */
     struct ss_fix *found;     /* every fix that fits, unsorted */
     size_t nfound, cap;
 };
@@ -32,8 +32,8 @@ static int predict(const struct search *x, const struct ss_scenario *s, struct s
 }
 
 /*
- * The peak of memory is reached as soon as the pipeline is full, so a few microbatches tell whether
- * the whole batch is worth a run.
+ * Returns 1 if the job fits with a few microbatches. The peak of memory is reached as soon as the pipeline
+ * is full, so this tells whether the whole batch is worth a run.
  */
 static int fits_with_few_microbatches(const struct search *x, const struct ss_scenario *s)
 {
@@ -62,7 +62,8 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
     return fits;
 }
 
-/* 1: the changed job can be built and fits, *summary says how. A refusal is an answer, not an error. */
+/* Returns 1 if the changed job can be built and fits; then *summary has its figures. A refusal is an
+ * answer, not an error. */
 static int try_changed(const struct search *x, const struct ss_changed *c, struct ss_summary *summary)
 {
     const struct ss_scenario_options like = {.like = x->base};
@@ -159,7 +160,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
         x.options.bands = options->bands;
         if (options->level_choice != SS_LEVEL_FOLLOWS)
             x.options.level_choice =
-                SS_LEVEL_BLIND; /* that of the job itself says how far the level is off */
+                SS_LEVEL_BLIND; /* the run of the job itself tells how far the level is off */
     }
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;

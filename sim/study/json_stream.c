@@ -86,7 +86,7 @@ static int read_text(struct ss_json_stream *s)
     return SS_JSON_TEXT;
 }
 
-/* Letters, digits, signs and dots up to something else. */
+/* Reads letters, digits, signs and dots up to any other character. */
 static void read_run(struct ss_json_stream *s)
 {
     s->len = 0;
@@ -136,7 +136,7 @@ int ss_json_stream_token(struct ss_json_stream *s)
     return SS_JSON_OBJECT + (int)(mark - marks);
 }
 
-/* Before the next member: 1 it is there, 0 the list has ended. */
+/* Reads up to the next member. Returns 1 if there is one, 0 if the list has ended. */
 static int next_member(struct ss_json_stream *s, int *first, int end)
 {
     int begins = *first;
@@ -181,7 +181,7 @@ int ss_json_stream_key(struct ss_json_stream *s, int *first)
     return 1;
 }
 
-/* Lists inside are counted, not entered: a value may be as deep as it likes. */
+/* The function counts the lists inside and does not enter them, so a value may have any depth. */
 int ss_json_stream_skip_rest(struct ss_json_stream *s, int token)
 {
     for (long depth = 0;;) {

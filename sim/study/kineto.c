@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the events of a Kineto trace: those of the GPU, and the profiler's steps. */
+/* Reads the events of a Kineto trace: the work of the GPU, and the steps of the profiler. */
 #include "study/kineto.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ struct reader {
     struct ss_json_stream json;
     struct ss_gpu_trace *t;
     struct ss_kineto *out;
-    int64_t base; /* us: of the first event with a time */
+    int64_t base; /* us: time of the first event that has one */
     int based, has_events;
     struct event event;
 };
@@ -44,7 +44,7 @@ static int take_text(struct reader *r, char *out, size_t size)
     return SS_OK;
 }
 
-/* A number, or one in quotes. */
+/* Takes a number, which may stand in quotes. */
 static int take_number(struct reader *r, double *out)
 {
     int token = ss_json_stream_token(&r->json);
@@ -67,7 +67,8 @@ static int take_index(struct reader *r, int *out)
     return rc;
 }
 
-/* Microseconds since an epoch have more digits than a double: the whole ones count from the first. */
+/* Takes a time. Microseconds since an epoch have more digits than a double, so whole microseconds are
+ * counted from the first event. */
 static int take_time(struct reader *r, double *out)
 {
     double value = NAN;
@@ -124,7 +125,7 @@ static int is_one_of(const char *text, const char *a, const char *b)
     return !strcmp(text, a) || !strcmp(text, b);
 }
 
-/* The event at hand, of which nothing is told yet. */
+/* Clears the present event, of which nothing is known yet. */
 static void clear_event(struct reader *r)
 {
     struct event *e = &r->event;
@@ -153,10 +154,10 @@ static int take_event(struct reader *r)
 
 /* ---- the document ---- */
 
-/* Takes the field whose key is at hand, its value next. */
+/* Takes the field whose key was read; its value comes next. */
 typedef int (*take_field)(struct reader *r, const char *key);
 
-/* The fields of an object of which the first token was read; another value is passed over. */
+/* Reads the fields of an object whose first token was read. Passes over any other value. */
 static int read_object(struct reader *r, int token, take_field take)
 {
     int first = 1, more = 0, rc = SS_OK;
@@ -168,7 +169,8 @@ static int read_object(struct reader *r, int token, take_field take)
     return rc ? rc : more;
 }
 
-/* Likewise of the objects in a list, each of which `end`, unless NULL, then looks at. */
+/* Reads the fields of each object in a list in this way, and calls `end`, unless NULL, behind each
+ * object. */
 static int read_list(struct reader *r, int token, take_field take, int (*end)(struct reader *r))
 {
     int first = 1, more = 0, rc = SS_OK;
@@ -215,7 +217,7 @@ static int take_of_event(struct reader *r, const char *key)
                                : read_object(r, ss_json_stream_token(&r->json), take_argument);
 }
 
-/* "distributedInfo": {"rank": 3, "world_size": 8} */
+/* Takes "distributedInfo": {"rank": 3, "world_size": 8}. */
 static int take_rank(struct reader *r, const char *key)
 {
     int *to = !strcmp(key, "rank") ? &r->out->rank : !strcmp(key, "world_size") ? &r->out->world : NULL;
@@ -227,7 +229,7 @@ static int take_rank(struct reader *r, const char *key)
     return rc;
 }
 
-/* "deviceProperties": [{"name": "NVIDIA H800"}]: of the first. */
+/* Takes the name of the first device: "deviceProperties": [{"name": "NVIDIA H800"}]. */
 static int take_device(struct reader *r, const char *key)
 {
     return !strcmp(key, "name") && !r->out->device[0] ? take_text(r, r->out->device, sizeof r->out->device)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels by their names: facts about cuBLAS, cuDNN, CUTLASS, FlashAttention, Transformer Engine, PyTorch, NCCL, DeepEP and their AMD
- * counterparts. */
+/* Tells kernels by their names, from facts about cuBLAS, cuDNN, CUTLASS, FlashAttention, Transformer
+ * Engine, PyTorch, NCCL, DeepEP and their AMD counterparts. */
 #include <ctype.h>
 #include <string.h>
 
@@ -15,13 +15,13 @@ int ss_gpu_work_is_comm(int work)
     return work >= SS_GPU_ALL_REDUCE && work <= SS_GPU_OTHER_COMM;
 }
 
-/* Words of a name, in small letters, with bars between; the first row of which a word is in the name counts. */
+/* Words in small letters, with bars between. The first row of which a word is in the name counts. */
 struct word {
     const char *texts;
     int work;
 };
 
-/* Whether one of the words is in `name`. */
+/* Returns 1 if one of the words is in `name`. */
 static int has_one(const char *name, const char *texts)
 {
     char text[40];
@@ -34,7 +34,7 @@ static int has_one(const char *name, const char *texts)
     return 0;
 }
 
-/* Which of the rows is in `name`; -1: none. */
+/* Returns the first row of which a word is in `name`; -1: none. */
 static int find(const char *name, const struct word *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -43,7 +43,8 @@ static int find(const char *name, const struct word *rows, size_t n)
     return -1;
 }
 
-/* Collectives as NCCL, RCCL, MSCCL and PyTorch call them: the longer word before one that is in it. */
+/* Collectives as NCCL, RCCL, MSCCL and PyTorch call them. A longer word stands before a word that is a
+ * part of it. */
 static const struct word collectives[] = {
     {"allreduce|all_reduce", SS_GPU_ALL_REDUCE}, {"reducescatter|reduce_scatter", SS_GPU_REDUCE_SCATTER},
     {"allgather|all_gather", SS_GPU_ALL_GATHER}, {"alltoall|all_to_all", SS_GPU_ALL_TO_ALL},
@@ -53,10 +54,10 @@ static const struct word collectives[] = {
 /* Libraries of collectives. */
 static const char libraries[] = "nccl|rccl|mscclkernel|userbuffers|symm_mem";
 
-/* Exchanges of experts: DeepEP and HybridEP, under any name space. */
+/* Exchanges of experts by DeepEP and HybridEP, in any name space. */
 static const char exchanges[] = "internode::|internode_ll::|intranode::|notify_dispatch|hybrid_ep|deep_ep";
 
-/* Attention before GEMMs: its kernels are CUTLASS's too. */
+/* Kernels that compute. Attention stands before GEMMs, because its kernels are CUTLASS's, too. */
 static const struct word kernels[] = {
     {"flash|fmha|sdpa|attention|fused_attn|attn_fwd|attn_bwd", SS_GPU_ATTENTION},
     /* not every lambda; multi_tensor_apply: the gradients' norm and scaling too */
@@ -75,7 +76,8 @@ static void lower(const char *name, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* Whether the name is of a library's kernel: NCCL is one of the words before its arguments. */
+/* Returns 1 if the name is of a kernel of such a library: the library is one of the words before the
+ * arguments. */
 static int communicates(const char *name)
 {
     char head[256];
@@ -113,7 +115,7 @@ int ss_kineto_copy(const char *name)
     return has_one(name, "HtoD|DtoH|Host-to-Device|Device-to-Host") ? SS_GPU_COPY : SS_GPU_VECTOR;
 }
 
-/* Words between anything that is no letter, as " tensor model parallel group ". */
+/* Splits a text at anything that is no letter: " tensor model parallel group ". */
 static void split_words(const char *text, char *out, size_t size)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the kernels of a trace to the labels of its iterations. */
+/* Sums up the kernels of a trace to the labels of its iterations. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "study/kineto.h"
 
-#define REGULAR 0.8 /* a period's shortest gap, of its longest */
+#define REGULAR 0.8 /* a period's shortest gap is at least this share of its longest */
 
 /* A moment at which a span begins or ends. */
 struct point {
@@ -19,11 +19,11 @@ struct point {
 struct sweep {
     const struct ss_gpu_trace *t;
     struct ss_kineto *out;
-    double longest; /* s: of the spans */
+    double longest; /* s: length of the longest span */
     struct point *point;
     size_t n, cap;
     int active[SS_GPU_WORK_COUNT];
-    int active_label[SS_GPU_WORK_COUNT][SS_GPU_LABELS]; /* of transfers */
+    int active_label[SS_GPU_WORK_COUNT][SS_GPU_LABELS]; /* [work][label]: active transfers */
 };
 
 struct window {
@@ -83,7 +83,7 @@ static void change(struct sweep *s, const struct point *p)
     s->active_label[span->work][span->label] += more;
 }
 
-/* The first span that begins at a moment or later. */
+/* Returns the first span that begins at a moment or later. */
 static size_t first_from(const struct ss_gpu_trace *t, double moment)
 {
     size_t low = 0, high = t->n;
@@ -121,7 +121,7 @@ static int add_points(struct sweep *s, const struct window *w)
     return SS_OK;
 }
 
-/* Adds what the window is made of. */
+/* Adds the times of a window. */
 static int sweep_window(struct sweep *s, const struct window *w)
 {
     double at = w->from;
@@ -202,7 +202,7 @@ static int windows_of_steps(struct ss_gpu_trace *t, struct window *w)
     return (int)n;
 }
 
-/* When a name occurs. */
+/* How often and when a kernel's name occurs. */
 struct beat {
     double first, last, shortest, longest;
     int n;
@@ -223,7 +223,8 @@ static void count_beats(const struct ss_gpu_trace *t, struct beat *beats)
     }
 }
 
-/* The kernel that comes back after the longest time, three times at least and through half of the trace: once an iteration. */
+/* Finds the kernel that runs once an iteration: it comes back after the longest time, at least three
+ * times, and through half of the trace. */
 static int find_period(const struct ss_gpu_trace *t, int *name)
 {
     struct beat *beats = ss_calloc(t->nnames, sizeof *beats);
@@ -296,7 +297,7 @@ static int compare_spans(const void *a, const void *b)
     return p->name != q->name ? p->name - q->name : p->work - q->work;
 }
 
-/* A rank has one GPU: of several that with the most kernels stays. */
+/* Keeps the GPU with the most kernels, because a rank has one GPU. */
 static int keep_one_device(struct ss_gpu_trace *t, struct ss_kineto *out)
 {
     size_t *count = ss_calloc(1 << 16, sizeof *count), kept = 0;

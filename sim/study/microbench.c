@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Micro-benchmarks of one card, as validation/microbench.csv and the probe write them; and what the card's props say
- * of each. */
+/* Reads micro-benchmarks of one card, as validation/microbench.csv and the probe write them, and
+ * predicts each from the card's props. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *const names[COLUMNS] = {
 struct reader {
     const struct ss_bench_table *table;
     const struct ss_card *card;
-    int line_of_card; /* of the first row of this card, 0 = none */
+    int line_of_card; /* line of the first row of this card; 0: none */
     struct ss_error *err;
 };
 
@@ -97,7 +97,7 @@ static int read_rows(struct reader *r, struct ss_bench *out)
     return rc || out->npoints ? rc : nothing_read(r);
 }
 
-/* Takes the table, also where that fails. */
+/* Finds the columns of a table. It takes over the table, also when it fails. */
 static int find_columns(struct ss_csv *csv, struct ss_bench_table *out, struct ss_error *err)
 {
     out->csv = csv;
@@ -132,7 +132,7 @@ void ss_bench_table_free(struct ss_bench_table *t)
     t->csv = NULL;
 }
 
-/* Keeps the rows of the card. */
+/* Keeps the rows of one card. */
 static int keep(struct ss_bench_table *table, const struct ss_card *card, struct ss_bench **out,
                 struct ss_error *err)
 {
@@ -183,7 +183,8 @@ static double attention_share(const struct ss_card *card, const struct ss_stack 
     return p->backward ? s->flash_bwd : s->flash_fwd;
 }
 
-/* A row without blocks does not say whether its sums are fast, so the rate of the backward counts. */
+/* Returns the seconds of a product. A row without blocks does not say whether its sums are fast, so the
+ * rate of the backward is taken. */
 static double product_seconds(const struct ss_card *card, const struct ss_stack *stack,
                               const struct ss_bench_point *p)
 {
@@ -198,8 +199,9 @@ static double product_seconds(const struct ss_card *card, const struct ss_stack 
     return p->streams ? fmax(t, p->groups * stack->host_group * card->host_slowdown) : t;
 }
 
-/* A product, its gradients, and where operands are quantized the casts: of the input, the weights and the gradient of the output,
- * each read once in 16 bit and written along both of its sides. */
+/* Returns the seconds of a product and its gradients, and of the casts where operands are quantized: of
+ * the input, the weights and the gradient of the output. Each is read once in 16 bit and written along
+ * both of its sides. */
 static double gemm_seconds(const struct ss_card *card, const struct ss_stack *stack,
                            const struct ss_bench_point *p)
 {

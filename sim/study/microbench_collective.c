@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that tables of micro-benchmarks say of collectives: operation, size, ranks and nodes; DeepEP's exchanges. */
+/* Reads what tables of micro-benchmarks say of collectives: operation, size, ranks and nodes; also
+ * DeepEP's exchanges. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "stepsim/load.h"
 #include "study/calibrate.h"
 
-/* The whole number that ends where `end` points, 0 if there is none. */
+/* Returns the whole number that ends where `end` points, 0 if there is none. */
 static int number_before(const char *text, const char *end)
 {
     const char *at = end;
@@ -76,7 +77,8 @@ static int read_operation(const char *shape, const char **rest)
     return ss_nccl_kind(!strcmp(name, "all_to_all") ? "alltoall" : name);
 }
 
-/* Bytes that nccl-tests count of one member: busbw is them over the time (its PERFORMANCE.md). */
+/* Returns the bytes that nccl-tests count for one member. They are busbw times the time (its
+ * PERFORMANCE.md). */
 static double bus_bytes(const struct ss_bench_point *p)
 {
     double once = p->bytes * (p->group.n - 1) / p->group.n;

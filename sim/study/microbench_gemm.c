@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that tables of micro-benchmarks say of a GEMM: sizes, groups, pass, SMs. */
+/* Reads what tables of micro-benchmarks say of a GEMM: sizes, groups, pass, SMs. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -14,11 +14,11 @@ enum pass { FORWARD, INPUT_GRAD, WEIGHT_GRAD, ALL };
 /* The numbers of a shape as the text gives them. */
 struct shape {
     double m, n, k, groups;
-    int whole; /* m is of all groups, whose rows differ */
-    int named; /* sizes are the forward's, whatever the pass */
+    int whole; /* 1: m is the sum over all groups, which have different numbers of rows */
+    int named; /* 1: sizes are those of the forward, whatever the pass */
     int pass;
-    int sums; /* bytes of an element of what a weight gradient is added to */
-    int te;   /* of Transformer Engine: groups on several streams */
+    int sums; /* bytes of an element of the sum to which a weight gradient is added */
+    int te;   /* 1: of Transformer Engine, with groups on several streams */
 };
 
 /* "4096" up to a space or the end; "616(each)", "128000(total)"; "49152/8": a tensor rank's part */
@@ -91,7 +91,8 @@ static int read_word(const char *word, struct shape *s)
     return read_sized(word, s);
 }
 
-/* Sizes of the product itself, m of all groups: a group's weight gradient is [n x m] [m x k] of its forward. */
+/* Sets the sizes of the product itself, with m of all groups. The weight gradient of a group is [n x m]
+ * [m x k] in sizes of its forward. */
 static void set_point(const struct shape *s, struct ss_bench_point *p)
 {
     double rows = s->whole ? s->m : s->m * s->groups, each = rows / s->groups;

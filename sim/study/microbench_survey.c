@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every row of a table of micro-benchmarks against its prediction on the platform of its card: no row is left out without a
- * reason. */
+/* Compares every row of a table of micro-benchmarks with its prediction on the platform of its card. No
+ * row is left out without a reason. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ static int says(const char *text, const char *word)
     return 0;
 }
 
-/* A row that names the cluster whose name stands behind the card's in a platform's ("p6" of b200-p6), in any case of letters. */
+/* Returns 1 if a row names the cluster of a platform, which stands behind the card in the platform's
+ * name ("p6" of b200-p6), in any case of letters. */
 static int names_cluster(const struct ss_bench_row *row, const char *platform)
 {
     const char *name = strchr(platform, '-');
@@ -88,10 +89,10 @@ static const struct machine *machine_of(const struct survey_reader *r, const str
     return best;
 }
 
-/* From here on latencies and protocols matter little, bytes. */
+/* bytes: from this size on latencies and protocols matter little */
 #define LARGE_MESSAGE 67108864
 
-/* "attention bf16 forward", "collective across nodes < 64 MiB" */
+/* Writes the kind of a row: "attention bf16 forward", "collective across nodes < 64 MiB". */
 static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point *p, int priced,
                     struct ss_survey_row *out)
 {

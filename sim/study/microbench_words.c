@@ -23,20 +23,22 @@ static int precision_of(const char *name)
     return -1;
 }
 
-/* SMs that a kernel had, all where neither shape nor source says. */
+/* Returns the SMs that a kernel had: all, where neither shape nor source tells them. */
 static double sms_of(const struct ss_bench_row *r, const struct ss_card *card)
 {
     return fmin(ss_bench_sms(r->shape, card), ss_bench_sms(r->source, card));
 }
 
-/* The unit without what stands behind it in brackets; "(up to)" makes the value a bound. */
+/* Returns 1 if the row has this unit, whatever stands behind it in brackets. "(up to)" would make the
+ * value a bound. */
 static int is_unit(const struct ss_bench_row *r, const char *unit)
 {
     size_t n = strlen(unit);
     return !strncmp(r->unit, unit, n) && (!r->unit[n] || r->unit[n] == ' ') && !strstr(r->unit, "(up to)");
 }
 
-/* "iter/s (= 325 TFLOP/s causal-halved, derived)": the rate that the table worked out; 0: none. */
+/* Returns the rate that the table itself computed: "iter/s (= 325 TFLOP/s causal-halved, derived)"; 0:
+ * none. */
 static double derived_rate(const struct ss_bench_row *r)
 {
     const char *at = strstr(r->unit, "(= ");
@@ -46,7 +48,7 @@ static double derived_rate(const struct ss_bench_row *r)
     return at && !strncmp(end, " TFLOP/s", 8) ? rate : 0;
 }
 
-/* Seconds of `flops` by the unit; 0: the unit says none. */
+/* Returns the seconds of `flops` by the row's unit; 0: the unit tells no time. */
 static double seconds_of(const struct ss_bench_row *r, double flops)
 {
     double rate = is_unit(r, "TFLOP/s") ? r->value : derived_rate(r);
@@ -80,7 +82,7 @@ static const char *read_gemm(const struct ss_bench_row *r, const struct ss_card 
     return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
 }
 
-/* "copy kernel 65536", "H2D 65536" */
+/* Reads the bytes of "copy kernel 65536", "H2D 65536". */
 static int read_bytes(const char *shape, const char *what, double *bytes)
 {
     size_t n = strlen(what);
@@ -92,7 +94,7 @@ static int read_bytes(const char *shape, const char *what, double *bytes)
     return 1;
 }
 
-/* Large buffers where no size is given: their latency is nothing. */
+/* Reads a copy. Where no size is given the buffer is large, so that its latency does not count. */
 static const char *read_copy(const struct ss_bench_row *r, struct ss_bench_point *p)
 {
     double rate = is_unit(r, "GB/s") ? r->value * 1e9 : is_unit(r, "TB/s") ? r->value * 1e12 : 0;
@@ -122,7 +124,7 @@ static const char *read_launch(const struct ss_bench_row *r, struct ss_bench_poi
     return strcmp(r->shape, "empty kernel, start to start") != 0 || !is_unit(r, "us") ? NO_SIZES : NULL;
 }
 
-/* "seq=8192": the number behind a word, or 0 */
+/* Returns the number behind a word such as "seq=", or 0. */
 static double number_behind(const char *text, const char *word)
 {
     const char *at = strstr(text, word);

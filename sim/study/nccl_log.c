@@ -23,9 +23,9 @@ struct reader {
     size_t cap, nhosts, host_cap;
     char **hosts;
     int time[2], algbw, redop, root, wrong[2]; /* columns, -1 = not seen */
-    int prefix, glued;                         /* words before the column names; 1: no blank is between */
-    int columns, line;                         /* of the line of column names; of the file */
-    int cut; /* the line that may be all that a cut log has of a size; 0: there are others behind it */
+    int prefix, glued; /* words before the column names; glued 1: no blank separates them */
+    int columns, line; /* number of columns; line of the file */
+    int cut; /* the line that may be the only one of a size in a log that was cut; 0: other lines follow */
     struct ss_error *err;
 };
 
@@ -69,7 +69,7 @@ static int read_columns(struct reader *r, char *words[], int n)
     return 1;
 }
 
-/* "#  Rank  0 Group  0 Pid 123 on host device 0 [0x0f] NVIDIA ..." */
+/* Reads a line of the list of devices: "#  Rank  0 Group  0 Pid 123 on host device 0 [0x0f] NVIDIA ...". */
 static int read_device(struct reader *r, char *words[], int n)
 {
     int i = 0;
@@ -119,7 +119,7 @@ int ss_nccl_kind(const char *operation)
     return -1;
 }
 
-/* The first of "all_reduce_perf" and its like, wherever it stands */
+/* Finds the operation: the first word like "all_reduce_perf", wherever it stands. */
 static void read_operation(struct reader *r, const char *line)
 {
     const char *first = NULL, *at;
@@ -135,7 +135,7 @@ static void read_operation(struct reader *r, const char *line)
     }
 }
 
-/* "# nThread 1 nGpus 8 minBytes ...": GPUs of a thread */
+/* Reads the GPUs of a thread: "# nThread 1 nGpus 8 minBytes ...". */
 static void read_threads(struct reader *r, const char *gpus)
 {
     char *end;
@@ -145,7 +145,7 @@ static void read_threads(struct reader *r, const char *gpus)
         r->log->per_thread = (int)n;
 }
 
-/* The lines with which a run begins. */
+/* Returns true for the lines with which a run begins. */
 static int begins(char *words[], int n)
 {
     return n > 3 && (!strcmp(words[0], "nThread") || !strcmp(words[0], "Rank") ||
@@ -157,7 +157,7 @@ static int is_whole(const char *word)
     return word[strspn(word, "0123456789")] == '\0';
 }
 
-/* Bytes of an element of a type, 0: the word is none. */
+/* Returns the bytes of an element of a type, 0: the word is no type. */
 static int type_size(const char *word)
 {
     static const struct {
@@ -174,7 +174,7 @@ static int type_size(const char *word)
     return 0;
 }
 
-/* The number at the end of a word to which a label is glued: "[1,0]<stdout>:1024". */
+/* Returns the number at the end of a word that begins with a label: "[1,0]<stdout>:1024". */
 static char *behind_label(char *word)
 {
     char *at = word + strlen(word);
@@ -228,7 +228,7 @@ static int read_time(const struct reader *r, const char *word, double *us)
                    "nccl-tests print microseconds there: delete the line, or measure again");
 }
 
-/* A line below the column names that begins with a size and a count. */
+/* Reads a line below the column names that begins with a size and a count. */
 static int read_point(struct reader *r, char *words[], int n)
 {
     struct ss_nccl_log *log = r->log;
@@ -288,7 +288,7 @@ static int read_comment(struct reader *r, char *text, int before, bool *known)
     return SS_OK;
 }
 
-/* How many words stand before `at`; a label that is glued to it is one. */
+/* Returns how many words stand before `at`. A label that is glued to it counts as one. */
 static int words_before(const char *text, const char *at)
 {
     int n = 0;
@@ -325,8 +325,9 @@ static int read_line(void *ctx, char *line, int number)
     return n ? read_point(r, words, n) : SS_OK;
 }
 
-/* More transferred than the buffer holds: an all-reduce, whose factor is 2(n-1)/n. So is a sum without a root whose count is all
- * elements of the buffer; that of a reduce-scatter is a rank's share. */
+/* Guesses the operation. If more is transferred than the buffer holds, it is an all-reduce, whose factor
+ * is 2(n-1)/n. So is a sum without a root whose count is all elements of the buffer; the count of a
+ * reduce-scatter is a rank's share. */
 static void guess_operation(struct ss_nccl_log *log)
 {
     if (!log->operation[0] && (log->traffic > 1.02 || log->summed == 1))
@@ -350,7 +351,7 @@ static int finish(struct reader *r)
         "names");
 }
 
-/* text NULL: the file of that name */
+/* Reads a text; text NULL: the file of that name. */
 static int read_all(const char *name, const char *text, unsigned long len, struct ss_nccl_log **out,
                     struct ss_error *err)
 {

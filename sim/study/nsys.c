@@ -22,12 +22,12 @@ struct reader {
     struct ss_kineto *out;
     struct ss_error *err;
     int line, based;
-    int64_t base; /* ns: of the first row */
+    int64_t base; /* ns: start of the first row */
     int column[COLUMNS];
     char text[LINE_MOST];
 };
 
-/* 1: a line, 0: the end, or an error. */
+/* Reads a line. Returns 1, 0 at the end, or an error. */
 static int next_line(struct reader *r)
 {
     if (!fgets(r->text, sizeof r->text, r->in))
@@ -41,7 +41,8 @@ static int next_line(struct reader *r)
     return 1;
 }
 
-/* The field at *at, without its quotes, in place; *at goes behind it, NULL behind the last one. */
+/* Returns the field at *at without its quotes, cut out in place. *at is moved behind the field, and
+ * becomes NULL behind the last one. */
 static char *next_field(char **at)
 {
     char *from = *at, *to = from, *field = from;
@@ -89,7 +90,7 @@ static int read_head(struct reader *r)
                    "write it with nsys stats --report cuda_gpu_trace --format csv");
 }
 
-/* "NVIDIA H100 80GB HBM3 (3)": its number, and the first one's name. */
+/* Reads a device, "NVIDIA H100 80GB HBM3 (3)": returns its number, and keeps the name of the first. */
 static int device_of(struct reader *r, char *text)
 {
     char *open = strrchr(text, '(');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured runs, collectives, kernels and logs that a fit is held against. */
+/* Loads the measured runs, collectives, kernels and logs with which a fit is compared. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +178,7 @@ static int check_card(const struct ss_calibrate_options *opt, const struct ss_jo
     return rc;
 }
 
-/* The flags of the run that printed the log. */
+/* Reads the flags of the run that printed the log. */
 static int read_job(struct ss_case *c, const struct ss_calibrate_options *opt, struct ss_error *err)
 {
     char *const words[] = {"--job", (char *)opt->job};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predictions of a platform and a stack for the observations of a fit. */
+/* Predicts the observations of a fit by a platform and a stack. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "study/calibrate.h"
 #include "workers/pool.h"
 
-/* Runs for which no process is started: they take a few milliseconds. */
+/* so few runs are predicted without further processes: they take a few milliseconds */
 #define FEW 4
 
 static int set_props(const struct ss_fit_prop *props, int nprops, const double *x, struct ss_platform *p,
@@ -42,14 +42,15 @@ static const char *memory_kind(const struct ss_case *c)
 
 /* ---- runs, by workers ---- */
 
-/* Runs that are asked for, each once: observations of one run follow each other. */
+/* The runs to predict, each once: observations of one run follow each other. */
 struct runs {
     struct ss_observations *o;
     int n, *of_case;
     struct ss_prediction *out;
 };
 
-/* A run whose numbers cannot be had with these props is as far off as can be; the fit turns back. */
+/* Predicts a run. A run that cannot be predicted with these props is as far off as possible, so that the
+ * fit turns back. */
 static int predict_run(void *ctx, int item, void *answer, struct ss_error *err)
 {
     const struct runs *r = ctx;
@@ -57,7 +58,7 @@ static int predict_run(void *ctx, int item, void *answer, struct ss_error *err)
     return ss_case_predict(ss_observations_case(r->o, r->of_case[item]), &ss_calibrate_run, answer, err);
 }
 
-/* Workers are copies of this process as it is now, with the numbers that are tried. */
+/* Predicts the runs by workers, which are copies of this process with the numbers that are being tried. */
 static int predict_runs(struct runs *r, const char *use, const struct ss_fit_prop *props, int nprops,
                         const double *x, struct ss_error *err)
 {

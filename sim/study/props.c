@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers that can be fitted: the props of a card, its links and a stack, by id. */
+/* The numbers that can be fitted, by id: the props of a card, of its links and of a stack. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int unknown(const char *id, struct ss_error *err)
                 : ss_hint(err, SS_ERR_USAGE, "\"stepsim list props\" lists them");
 }
 
-/* Index of a prop that can be fitted; < 0: an error, which *err says. */
+/* Returns the index of a prop that can be fitted; < 0: an error, which is in *err. */
 static int fittable(const char *id, struct ss_error *err)
 {
     int prop = ss_prop_find(id, SS_OF_ANY);

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "study/schedule_order.h"
 
-/* Sum of a table over the virtual stages from `first` to the one before `last`. */
+/* Returns the sum of a table over the virtual stages from `first` to `last` - 1. */
 static double sum_between(const struct ss_search *q, const double *table, int first, int last)
 {
     double sum = 0;
@@ -40,7 +40,8 @@ static double work(const struct ss_search *q, int rank)
     return rank_sum(q, q->f, rank) + rank_sum(q, q->i, rank) + rank_sum(q, q->w, rank);
 }
 
-/* A microbatch from its F on a stage through all later ones and back to its I there. */
+/* Returns the time of a microbatch from its F on a stage through all later stages and back to its I
+ * there. */
 static double life(const struct ss_search *q, int stage)
 {
     int all = q->stages * q->chunks;
@@ -48,8 +49,8 @@ static double life(const struct ss_search *q, int stage)
            (q->split ? 0 : sum_between(q, q->w, stage, all));
 }
 
-/* From the first F on stage `from`, where some rank begins, to its last I: all F and I of a rank further down are in between, and
- * the way there and back. */
+/* Returns a bound of the time from the first F on stage `from`, where some rank begins, to its last I.
+ * In between are all F and I of a rank further down, and the way there and back. */
 static double way_round(const struct ss_search *q, int from, int rank)
 {
     int first = first_stage(q, rank);
@@ -76,7 +77,7 @@ static double memory_time(const struct ss_search *q, int rank)
     return fmax(bound, whole > 0 ? q->microbatches * lives / whole : 0);
 }
 
-/* A rank from its first F on. */
+/* Returns a bound of the time of a rank from its first F on. */
 static double rank_bound(const struct ss_search *q, int rank)
 {
     int begins = first_stage(q, rank);

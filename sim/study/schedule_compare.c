@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Schedules beside each other, by their integers or replayed on a cluster. */
+/* Compares schedules, by their integers or replayed on a cluster. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ void ss_comparison_limit(struct ss_comparison *c, double bytes)
     }
 }
 
-/* The names asked for, or all. */
+/* Starts a comparison with a row for each name; without names for each known schedule. */
 static int start(const char *const *names, int n, struct ss_comparison **out, struct ss_error *err)
 {
     struct ss_comparison *c = ss_calloc(1, sizeof *c);
@@ -83,7 +83,7 @@ static int split_name(const char *name, int asked, char *base)
     return ss_schedule_chunks(base, asked > 1 ? asked : 2);
 }
 
-/* A schedule that refuses these numbers is a row with its reason; all else ends the comparison. */
+/* Makes a schedule that refuses these numbers a row with the reason. Any other error ends the comparison. */
 static int refused(struct ss_compare_row *row, int rc, const struct ss_error *e, struct ss_error *err)
 {
     if (ss_status_refuses(rc)) {
@@ -95,7 +95,7 @@ static int refused(struct ss_compare_row *row, int rc, const struct ss_error *e,
     return rc;
 }
 
-/* Messages between ranks, activations and gradients, of one iteration. */
+/* Returns the messages between ranks in one iteration, of activations and of gradients. */
 static int64_t count_sends(const struct ss_schedule *s)
 {
     int64_t edges = 0;
@@ -151,8 +151,8 @@ static int time_integers(struct ss_compare_row *row, const struct ss_schedule *s
     return rc;
 }
 
-/* Most slots of all ranks of one schedule (forward and the two parts of the backward) that are compared: a
- * GiB of them, and minutes each. */
+/* The most slots of a schedule that is compared, over all ranks, with forward and both parts of the
+ * backward: they take a GiB, and minutes. */
 #define MOST_SLOTS 67108864.0
 
 static int check_size(const struct ss_schedule_params *p, struct ss_error *err)

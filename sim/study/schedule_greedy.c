@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders that are put together pass by pass: what a rank has done, when, and which W goes where. */
+/* Builds orders pass by pass: keeps what each rank has done and when, and places W. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,9 +12,9 @@
 #include "study/schedule_order.h"
 
 struct choices {
-    int wait;   /* before the first gradient no forward that would hold it up */
-    int prompt; /* gradients before forwards that run too far ahead */
-    int small;  /* W in short gaps of ranks that have idle time left */
+    int wait;   /* 1: before the first gradient no forward is placed that would delay it */
+    int prompt; /* 1: gradients go before forwards that run too far ahead */
+    int small;  /* 1: W also goes into short gaps of ranks that may still idle */
 };
 
 /* Counts the forwards of each rank between its first and the first gradient; a rank has fewer than the rank

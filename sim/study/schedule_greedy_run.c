@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Both generators, with every choice that their rules leave open made both ways. */
+/* Runs both generators. Every choice that their rules leave open is made both ways. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static int run_one_chunk(struct ss_greedy *g, ss_greedy_take take, void *user)
     return rc;
 }
 
-/* Again as long as that shortens the idle time of the worst rank: others may then idle as long from the start. */
+/* Repeats the generator as long as the worst rank idles less than before: the other ranks may then idle
+ * as long from the start. */
 static int run_v(struct ss_greedy *g, int fill_forward, int fill_backward, ss_greedy_take take, void *user)
 {
     size_t size = (size_t)g->q->stages * sizeof *g->approved;

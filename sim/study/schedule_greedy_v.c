@@ -15,7 +15,8 @@ static int made(const struct ss_greedy *g, int rank, int phase, int chunk)
     return *ss_greedy_count(g, rank, phase, chunk);
 }
 
-/* Down with the first microbatch, then up again: while it is on its way to rank r, microbatches follow as far as r. */
+/* Brings the first microbatch down and up again. While it is on its way to rank r, other microbatches
+ * follow as far as r. */
 static void first_comes_back(struct ss_greedy *g)
 {
     const struct ss_search *q = g->q;
@@ -39,7 +40,7 @@ static int is_behind(const struct ss_greedy *g, int r)
            (made(g, r, SS_PHASE_F, 1) <= second && second < g->q->microbatches);
 }
 
-/* Later ranks take as many forwards as earlier ones, a chunk in turn. */
+/* Lets later ranks take as many forwards as earlier ones, of each chunk in turn. */
 static void catch_up(struct ss_greedy *g)
 {
     int p = g->q->stages, chunk = 0;
@@ -54,7 +55,7 @@ static void catch_up(struct ss_greedy *g)
         }
 }
 
-/* Which chunk's gradient a rank takes: the second one's comes first on its way. */
+/* Returns the chunk whose gradient a rank takes: the gradient of the second chunk comes first. */
 static int chunk_of_gradient(const struct ss_greedy *g, int r)
 {
     int m = g->q->microbatches, turned = made(g, r, SS_PHASE_I, 1), back = made(g, r, SS_PHASE_I, 0);
@@ -83,7 +84,7 @@ static void gradients(struct ss_greedy *g, char *chunk, int fill)
             gradient(g, r, 1, fill);
 }
 
-/* -1: no forward can be taken. */
+/* Returns the chunk whose forward a rank takes; -1: none can be taken. */
 static int chunk_of_forward(const struct ss_greedy *g, int r)
 {
     int m = g->q->microbatches, first = made(g, r, SS_PHASE_F, 0), second = made(g, r, SS_PHASE_F, 1);

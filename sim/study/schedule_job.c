@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs of a search from a real job: times and memory of its stages, and what the card leaves for
- * activations. */
+/* Makes a search from a real job: the times and memory of its stages, and the memory that the card
+ * leaves for activations. */
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -36,7 +36,7 @@ double ss_search_device(const struct ss_search *q, int rank, double peak)
     return q->fixed[rank] + q->growth * (peak + q->extra[rank]);
 }
 
-/* A microbatch is in all chunks of a rank before its first backward. */
+/* Returns the least memory of a rank: a microbatch has passed all its chunks before the first backward. */
 static double least_device(const struct ss_search *q, int rank)
 {
     double sum = 0;
@@ -68,8 +68,8 @@ int ss_search_limit(struct ss_search *q, double bytes, struct ss_error *err)
     return SS_OK;
 }
 
-/* The scenario under any schedule of the same placement, which gives the plan its stages; what these schedules need of the
- * microbatches is no matter here. */
+/* Builds the scenario under some schedule of the placement, so that the plan has its stages. It does not
+ * matter here what the schedule demands of the microbatches. */
 static int build_placed(const struct ss_scenario *s, const char *schedule, struct ss_scenario **out,
                         struct ss_error *err)
 {

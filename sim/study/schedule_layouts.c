@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best order for each number of pipeline ranks and each placement of a job, replayed on its cluster. */
+/* Searches the best order for each number of pipeline ranks and each placement of a job, and replays it
+ * on the cluster. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
-#define SHARE 5 /* of the tries of a single search, one in so many */
+#define SHARE 5 /* a layout gets one in so many of the tries of a single search */
 
 void ss_search_layouts_free(struct ss_search_layouts *l)
 {
@@ -104,7 +105,8 @@ int ss_search_layout_end(int rc, const struct ss_error *e, struct ss_search_layo
     return rc;
 }
 
-/* A layout that the framework refuses, or that has no order under the cap, is a row with the reason. */
+/* Tries a layout. If the framework refuses it, or no order keeps the cap, it becomes a row with the
+ * reason. */
 static int try_layout(const struct ss_scenario *s, const struct ss_layout_options *o,
                       struct ss_search_layout *row, struct ss_error *err)
 {
@@ -122,7 +124,8 @@ static void add(struct ss_search_layouts *l, int stages, int chunks, int v_shape
     l->rows[l->n++] = (struct ss_search_layout){.stages = stages, .chunks = chunks, .v_shape = v_shape};
 }
 
-/* Stages that the job gives layers to keep their number; else all that divide the GPUs of a replica. */
+/* Lists the layouts. Where the job gives layers to its stages, their number stays; else all numbers are
+ * taken that divide the GPUs of a replica. */
 static struct ss_search_layouts *list(const struct ss_scenario *s)
 {
     const struct ss_job *job = s->job;

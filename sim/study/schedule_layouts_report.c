@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A search over layouts for people, scripts and papers. */
+/* Writes a search over layouts for people, scripts and papers. */
 #include <stdlib.h>
 
 #include "base/base.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The best order for each placement of a pipeline, from times and memories only. */
+/* Searches the best order for each placement of a pipeline, from times and memory alone. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "study/schedule_order.h"
 #include "study/schedule_strip.h"
 
-/* The chunks of a rank share its stage by equal parts. */
+/* Divides a search with whole stages: the chunks of a rank get equal parts of its stage. */
 static struct ss_search *divide(const struct ss_search *whole, const struct ss_search_layout *row)
 {
     struct ss_search *q = ss_search_new(whole->stages, row->chunks, whole->microbatches);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list scheduler: always the rank that can go on first runs the first of its actions that is ready. W fills the
- * gaps, and goes first where memory or the number that may be owed is at its limit.
+ * A list scheduler. The rank that can go on first runs the first of its actions that is ready. W fills the
+ * gaps, and goes first where memory or the number of owed W is at its limit.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct lister {
     int *stage_of, *next_f, *next_b, *next_w; /* [rank * chunks + chunk] */
     double *free_at, *start, *busy, *memory;  /* [rank] */
     int *owed;                                /* [rank] */
-    int over; /* a cap was passed: gradients kept for W may need more than the forward */
+    int over; /* 1: a cap was passed: gradients that are kept for W may need more memory than the forward */
 };
 
 struct choice {
@@ -40,7 +40,8 @@ static int in_flight(const struct lister *x, int rank)
     return n;
 }
 
-/* Memory that the oldest unfinished microbatch still needs here: kept for it, so that it can always end. */
+/* Returns the memory that the oldest unfinished microbatch still needs on a rank. It is reserved, so
+ * that the microbatch can always end. */
 static double reserve(const struct lister *x, int rank, int mb)
 {
     double sum = 0;
@@ -64,7 +65,7 @@ static int forward_allowed(const struct lister *x, int rank, int chunk)
     return ss_search_fits(x->q, rank, x->memory[rank] + x->q->activation[at] + reserve(x, rank, mb));
 }
 
-/* When the inputs of an action are there; < 0: not yet known. */
+/* Returns when the inputs of an action are there; < 0: not known yet. */
 static double ready_forward(const struct lister *x, int rank, int chunk)
 {
     int at = rank * x->q->chunks + chunk, stage = x->stage_of[at];
@@ -92,7 +93,7 @@ static void consider(struct choice *best, int phase, int chunk, double start, in
     *best = (struct choice){phase, chunk, start};
 }
 
-/* Best of F and I. */
+/* Chooses between F and I. */
 static struct choice choose_path(const struct lister *x, int rank, int *held)
 {
     struct choice best = {-1, 0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures an order when stages differ. */
+/* Measures an order whose stages differ. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -44,7 +44,7 @@ static double need_backward(const struct sweep *x, int stage, int mb)
     return own < 0 || next < 0 ? -1 : fmax(own, next);
 }
 
-/* Runs a slot that begins no sooner than `now`; its end, or < 0 when it has to wait. */
+/* Runs a slot that begins no sooner than `now`. Returns its end, or < 0 when it has to wait. */
 static double run_slot(struct sweep *x, int rank, const struct ss_slot *slot, double now, double *work)
 {
     const struct ss_search *q = x->q;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known schedules of a job on the placements that a search leaves out. */
+/* Tries known schedules of a job on the placements that a search leaves out. */
 #include <string.h>
 
 #include "base/base.h"

@@ -12,7 +12,8 @@
 
 #define FARTHEST 8
 
-/* May `a` run behind `b`, which it runs before now? Slots of a kind keep their order, and F, I and W of a microbatch theirs. */
+/* Returns 1 if `a`, which runs before `b`, may run behind it. Slots of a kind keep their order, and so
+ * do F, I and W of a microbatch. */
 static int may_swap(const struct ss_slot *a, const struct ss_slot *b)
 {
     return a->chunk != b->chunk || (a->phase != b->phase && a->microbatch != b->microbatch);
@@ -28,7 +29,7 @@ static void shift(struct ss_slot *slots, int from, int to)
     slots[to] = moved;
 }
 
-/* How far towards `to` the slot at `from` can go past its neighbours. */
+/* Returns how far the slot at `from` can move past its neighbours towards `to`. */
 static int reach(const struct ss_slot *slots, int n, int from, int to)
 {
     int step = to > from ? 1 : -1, at = from;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Comparison and search for people and scripts. */
+/* Writes a comparison or a search for people and scripts. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static void cluster_row(const struct ss_compare_row *r, double best, FILE *out)
             most / SS_GIB, r->summary.peak_device / SS_GIB, ss_outcome_word(r->summary.outcome));
 }
 
-/* Activations of every stage, which the table gives only the largest of. */
+/* Writes the activations of every stage. The table has only the largest. */
 static void stage_rows(const struct ss_comparison *c, FILE *out)
 {
     fprintf(out, "\nPeak of activations by stage, %s\n",
@@ -91,7 +91,7 @@ static int compare_text(const struct ss_comparison *c, FILE *out, struct ss_erro
     return ss_report_done(out, err);
 }
 
-/* Numbers of the stages. */
+/* Returns an array with a number for each stage. */
 static json_t *stages_array(const double *values, int n, double scale)
 {
     json_t *list = json_array();
@@ -191,7 +191,7 @@ static int search_json(const struct ss_search *q, const struct ss_search_result 
     return ss_json_write(o, out, err);
 }
 
-/* Seconds of a job; else in the unit of the times that were given. */
+/* Writes a length: in seconds for a job, else in the unit of the given times. */
 static const char *length_text(const struct ss_search *q, double length, char *buf, size_t size)
 {
     if (q->growth > 0)

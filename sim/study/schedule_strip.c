@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the ranks of a schedule run its slots, by their times or as replayed, for a picture. */
+/* Finds when the ranks of a schedule run its slots, by their times or in a replay, for a picture. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ struct collector {
     struct ss_schedule_strip *strip;
     int *rank;      /* [class]: stage that it stands for, -1: another one does */
     int *last_slot; /* [class] */
-    size_t *last;   /* [class]: its last entry */
+    size_t *last;   /* [class]: its last slot in the strip */
     int failed;
 };
 

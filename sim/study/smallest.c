@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On how few GPUs of a platform the weights, gradients and optimizer states of a model fit: layouts are tried. */
+/* Finds on how few GPUs of a platform the weights, gradients and optimizer states of a model fit, by
+ * trying layouts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ struct layout {
     int nodes, per_node, tp, pp, ep;
 };
 
-/* The largest expert group: a divisor of the experts that the GPUs of a stage are a multiple of. */
+/* Returns the largest expert group: it divides the number of experts, and the GPUs of a stage are a
+ * multiple of it. */
 static int most_ep(int experts, int stage_gpus)
 {
     int most = 1;
@@ -25,8 +27,8 @@ static int most_ep(int experts, int stage_gpus)
     return most;
 }
 
-/* Writes the words for layers that the stages do not divide: the last stage has fewer, or the rest; "" where
- * they divide. */
+/* Writes the words for layers that the stages do not divide: the last stage has fewer layers, or more;
+ * "" where the stages divide them. */
 static void write_last_stage(const struct ss_job *job, int pp, char *words, size_t size)
 {
     int layers = job->model.num_layers, each = layers / pp;
@@ -38,7 +40,8 @@ static void write_last_stage(const struct ss_job *job, int pp, char *words, size
     snprintf(words, size, " --decoder-last-pipeline-num-layers %d", layers - each * (pp - 1));
 }
 
-/* Experts are divided by their group alone; ZeRO-1 unless the job has FSDP. */
+/* Writes the words of a layout. Only the expert group divides experts; ZeRO-1 is used unless the job has
+ * FSDP. */
 static void write_change(const struct ss_job *job, const struct layout *l, char *words, size_t size)
 {
     char ep[48] = "", last[64];
@@ -51,7 +54,7 @@ static void write_change(const struct ss_job *job, const struct layout *l, char 
              ss_job_chunks(job) > 1 && !job->layout.n ? " --vp 1" : "");
 }
 
-/* The scenario with these words, and a batch that fills the pipeline. */
+/* Builds the scenario with these words, and with a batch that fills the pipeline. */
 static int changed(const struct ss_scenario *s, const struct layout *l, const char *words,
                    struct ss_scenario **out)
 {
@@ -69,7 +72,8 @@ static int changed(const struct ss_scenario *s, const struct layout *l, const ch
     return rc;
 }
 
-/* Bytes of weights, gradients and states of the fullest stage; infinite where the layout is refused. */
+/* Returns the bytes of weights, gradients and states of the fullest stage; infinite where the layout is
+ * refused. */
 static double static_bytes(const struct ss_scenario *s, const struct layout *l, const char *words)
 {
     struct ss_scenario *other;
@@ -89,7 +93,7 @@ static double static_bytes(const struct ss_scenario *s, const struct layout *l, 
     return most;
 }
 
-/* The layout of so many GPUs that takes the fewest bytes on each. */
+/* Finds the layout of this number of GPUs that takes the fewest bytes on each. */
 static void try_gpus(const struct ss_scenario *s, int nodes, int per_node, struct ss_smallest *best)
 {
     const struct ss_job *job = s->job;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combinations of flags' values, and which of their predictions is best. */
+/* The combinations of the flags' values, and the best of their predictions. */
 #include "stepsim/sweep.h"
 
 int ss_sweep_size(const struct ss_sweep *s, int most)
@@ -22,7 +22,7 @@ void ss_sweep_combination(const struct ss_sweep *s, int i, struct ss_sweep_row *
     }
 }
 
-/* Tokens a second: rows may differ in what an iteration does. Padding trains nothing. */
+/* Returns tokens a second, by which rows are compared whose iterations differ. Padding does not count. */
 static double speed(const struct ss_summary *s, int by_gpu)
 {
     return s->tokens_per_s_per_gpu * (1 - s->padding_fraction) * (by_gpu ? 1 : s->gpus);

@@ -8,7 +8,7 @@
 #include "stepsim/sweep.h"
 
 struct keyed {
-    double key; /* smaller is better; infinite: none */
+    double key; /* the smaller comes first; infinite: the row has no such figure */
     int row;
 };
 

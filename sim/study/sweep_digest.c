@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Digests that tell one sweep or search from another, for their journals. */
+/* Computes digests that tell one sweep or search from another, for their journals. */
 #include <string.h>
 
 #include "base/base.h"
@@ -19,7 +19,7 @@ int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, 
     int rc = SS_OK;
 
     for (size_t i = 0; i < base->n;
-         i++) /* which words belong together, and which beat which, follows from their places */
+         i++) /* the places tell which words belong together, and which beat others */
         h = ss_hash(add(h, base->word[i].text), &base->word[i].place, sizeof base->word[i].place);
     for (int f = 0; vary && f < vary->nflags; f++) {
         h = add(h, vary->flags[f].name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Combinations of a sweep, from words to figures. */
+/* Predicts the combinations of a sweep, from words to figures. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-/* The words of the combination stand on the command line, behind all others. */
+/* Adds the words of a combination behind all others, as if they stood on the command line. */
 static int add_words(const struct ss_sweep *s, const struct ss_sweep_row *row, struct ss_request *r,
                      struct ss_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep as a table, and as JSON. */
+/* Writes a sweep as a table or as JSON. */
 #include "stepsim/sweep.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *value_of(const struct ss_sweep *s, const struct ss_sweep_row 
     return s->flags[flag].value[row->at[flag]];
 }
 
-/* Columns are as wide as their widest value. */
+/* Returns the width of a column: that of its widest value. */
 static int width(const struct ss_sweep *s, int flag)
 {
     size_t most = strlen(s->flags[flag].name);
@@ -40,7 +40,7 @@ int ss_sweep_is_priced(const struct ss_sweep *s)
     return 0;
 }
 
-/* What text and CSV have of a row; of a refused one no figures. */
+/* Fills the row for text and CSV. A refused row has no figures. */
 static void fill_row(struct ss_row *r, const struct ss_sweep *s, const struct ss_sweep_row *row)
 {
     for (int f = 0; f < s->nflags; f++)

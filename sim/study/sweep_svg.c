@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sweep as a picture: a bar of the iteration for each row, with its error band, coloured by the verdict. */
+/* Draws a sweep: for each row a bar of the iteration with its error band, coloured by the verdict. */
 #include <math.h>
 #include <string.h>
 
@@ -11,11 +11,11 @@
 #include "study/study_internal.h"
 
 #define WIDTH 620.0
-#define RIGHT 190.0 /* what stands behind a bar */
+#define RIGHT 190.0 /* width of the text behind a bar */
 #define TOP 76.0
 #define STEP 24.0
 #define BAR 15.0
-#define MOST 400 /* bars that a browser still shows well */
+#define MOST 400 /* the most bars that a browser still shows well */
 
 static const char *const colors[SS_OUTCOME_COUNT] = {
     [SS_OUTCOME_FITS] = "#2a7fb8", [SS_OUTCOME_NEAR_LIMIT] = "#e08e0b", [SS_OUTCOME_TOO_LARGE] = "#b3bac4"};
@@ -27,7 +27,7 @@ static int shown(const struct ss_sweep *s)
     return n < MOST ? n : MOST;
 }
 
-/* "nodes 8, vp 2" */
+/* Writes the name of a row: "nodes 8, vp 2". */
 static void name_row(const struct ss_sweep *s, const struct ss_sweep_row *row, char *buf, size_t size)
 {
     size_t used = 0;

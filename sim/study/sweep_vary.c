@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flags and values that a sweep varies, from words. */
+/* Reads the flags and values that a sweep varies. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int complete_set(struct ss_sweep_flag *f)
     return 1;
 }
 
-/* One value of `size` characters. */
+/* Adds a value of `size` characters. */
 static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
                      struct ss_error *err)
 {
@@ -55,7 +55,7 @@ static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const
                : refuse(err, of_props, text, "no prop");
 }
 
-/* "4..64": 4, 8, 16, 32 and 64. */
+/* Adds the values of a range: "4..64" has 4, 8, 16, 32 and 64. */
 static int add_range(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
                      struct ss_error *err)
 {

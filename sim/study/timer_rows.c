@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured timers of runs that a table of runs holds. */
+/* Reads measured timers of runs that stand in a table of runs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static int by_name(const void *a, const void *b)
     return order ? order : (*x)->line - (*y)->line;
 }
 
-/* A timer of a run is measured once. */
+/* Checks that each timer of a run is measured once. */
 static int check_repeated(const struct ss_timer_rows *t, struct ss_error *err)
 {
     const struct ss_timer_row **sorted = ss_calloc((size_t)t->n + 1, sizeof *sorted);

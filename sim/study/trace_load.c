@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code that the readers of traces share: streams, and the list of what a GPU ran. */
+/* Code that the readers of traces share: streams, and the list of the work that a GPU ran. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-/* "dgxc2411-llama3.1-70b" is of source dgxc2411, "vt-m-12" of vt-m. */
+/* Writes the source of a row: dgxc2411 for "dgxc2411-llama3.1-70b", vt-m for "vt-m-12". */
 static void source_of(const char *id, char *out, size_t size)
 {
     size_t n = strcspn(id, "-");
@@ -87,7 +87,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
 
 /* ---- outcomes ---- */
 
-/* Whether the list has the flag whose name begins at `name`, under any of its names. */
+/* Returns 1 if the list has the flag whose name begins at `name`, under any of its names. */
 static int has_flag(const char *list, const char *name)
 {
     char wanted[96], flag[96];
@@ -102,7 +102,8 @@ static int has_flag(const char *list, const char *name)
     return 0;
 }
 
-/* Whether the job is refused for what the table says: each flag of the row's cause is one that the refusal comes from. */
+/* Returns 1 if the job is refused for the reason that the table tells: the refusal comes from each flag
+ * of the row's cause. */
 static int has_cause(const struct ss_case *c)
 {
     for (const char *p = ss_table_get(c->table, c->row, "cause"); *p; p += strspn(p, " ")) {
@@ -113,7 +114,8 @@ static int has_cause(const struct ss_case *c)
     return 1;
 }
 
-/* Megatron refuses virtual stages at pipeline size 1: whatever the table says, a refusal is right. */
+/* Returns 1 if a refusal is right whatever the table says: Megatron refuses virtual stages at pipeline
+ * size 1. */
 static int may_be_refused(const struct ss_case *c)
 {
     return c->job.pp == 1 && c->job.layers_per_virtual_stage > 0;
@@ -220,7 +222,7 @@ static void note_strangers(struct ss_validation *v)
 
 /* ---- all rows ---- */
 
-/* Rows for which no process is started: they take some milliseconds. */
+/* so few rows are predicted without further processes: they take some milliseconds */
 #define FEW 4
 
 /* A worker's answer for a row. */

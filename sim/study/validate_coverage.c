@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often error bands hold the runs of a source that they were made without: for people and as JSON. */
+/* Tells how often error bands hold the runs of a source that they were made without, for people and as
+ * JSON. */
 #include "base/base.h"
 #include "report/common.h"
 #include "stepsim/bands.h"

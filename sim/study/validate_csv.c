@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predictions as a table that is kept with the sources, and what moved since. */
+/* Writes predictions as a table that is kept with the sources, and tells what moved since. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "report/common.h"
 #include "study/study_internal.h"
 
-/* As digits hold: a difference below them is none. */
+/* Writes a number as the table has it: a difference below its digits does not count. */
 static const char *digits(const char *format, double value, char text[32])
 {
     text[0] = '\0';
@@ -79,7 +79,8 @@ static const char *old_field(const struct compare *c, int row, const char *colum
     return ss_csv_field(c->old, (size_t)row, ss_csv_column(c->old, column));
 }
 
-/* Compares at 6 digits, as in the table; the last may round either way on another machine. */
+/* Returns 1 if numbers differ at the 6 digits of the table. The last digit may round either way on
+ * another machine. */
 static int differs(const char *old, double now, char *text, size_t size)
 {
     double was;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mean, median, worst and bias of the errors, over all rows that count and by group. */
+/* Computes mean, median, worst and bias of the errors, over all rows that count and by group. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,8 @@ static void key_of(const struct ss_validation_row *row, int group, char *key, si
     }
 }
 
-/* Does the row belong to the group's rows? Those by quality are the ones that all others leave out. */
+/* Returns 1 if a row belongs to the rows of a grouping. The grouping by quality has the rows that all
+ * others leave out. */
 static int belongs(const struct ss_validation_row *row, int group)
 {
     if (!strcmp(row->predicted_outcome, "unsupported"))
@@ -90,7 +91,7 @@ static int is_measured(const struct ss_validation_row *row)
     return !strcmp(row->outcome, "ok");
 }
 
-/* errors has room for all rows. */
+/* Summarises the rows of a group. errors[] has room for all rows. */
 static void summarise(const struct ss_validation *v, int group, const char *name, double *errors,
                       struct ss_validation_summary *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Picture of a validation: the error of each run over its measured time, which is logarithmic. */
+/* Draws a validation: the error of each run over its measured time, which is logarithmic. */
 #include <math.h>
 #include <string.h>
 
@@ -20,8 +20,8 @@
 struct view {
     const struct ss_validation *v;
     double lo, hi; /* log10 of ms */
-    double most;   /* per cent, to either side: holds what counts */
-    double beyond; /* the largest error of all */
+    double most;   /* per cent to either side: it holds the errors that count */
+    double beyond; /* per cent: the largest error of all */
     const char *card[MOST_CARDS];
     int runs[MOST_CARDS], ncards, left_out;
 };
@@ -53,7 +53,8 @@ static void count(struct view *w, const struct ss_validation_row *r)
     }
 }
 
-/* Whole decades around all points; the least of 5, 10, 20, 50 and 100 % that holds the errors that count. */
+/* Sets the axes: whole decades around all points, and the least of 5, 10, 20, 50 and 100 % that holds
+ * the errors that count. */
 static void measure(struct view *w)
 {
     static const double limits[] = {5, 10, 20, 50};
@@ -94,7 +95,7 @@ static double up(const struct view *w, double pct)
     return TOP + HEIGHT * (w->most - held) / (2 * w->most);
 }
 
-/* Returns the colour of card i; -1: of runs that do not count. */
+/* Returns the colour of card i; -1: the colour of runs that do not count. */
 static const char *color_of(int i)
 {
     static const char *const colors[] = {"#1f5fbf", "#d1495b", "#2a9d54", "#8e5ea2", "#e08e0b",
@@ -122,7 +123,8 @@ static void draw_axes(const struct view *w, FILE *out)
     ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* A key of each card in the order of the rows, over as many lines as they need; returns the end of the last one. */
+/* Draws a box for each card in the order of the rows, over as many lines as they need. Returns the end
+ * of the last line. */
 static double draw_legend(const struct view *w, FILE *out)
 {
     char text[96];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `validate` for people and as JSON. */
+/* Writes a validation for people and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static json_t *bounds(const struct ss_validation_row *r)
                      SS_KEY("full_mib", ss_known(r->full.bytes / SS_MIB)));
 }
 
-/* What JSON and text have of a row; `json`: with objects inside. */
+/* Fills the row for JSON and text; `json`: with objects inside. */
 static void fill_row(struct ss_row *to, const struct ss_validation_row *r, bool json)
 {
     const char *predicted = r->predicted_outcome;
@@ -141,7 +141,7 @@ static void print_summary(const struct ss_validation_summary *s, FILE *out)
     fputc('\n', out);
 }
 
-/* Every source weighs the same, however many rows it has. */
+/* Prints the mean over sources. Every source weighs the same, however many rows it has. */
 static void print_over_sources(const struct ss_validation *v, FILE *out)
 {
     double mean = 0, means[1024];
@@ -244,7 +244,7 @@ static json_t *summary_object(const struct ss_validation_summary *s)
                      SS_KEY("outcomes", SS_OBJECT(SS_KEY("n", s->outcomes), SS_SAME(s, right))));
 }
 
-/* Summaries by the name of their group, as valid UTF-8. */
+/* Returns the summaries by the name of their group, as valid UTF-8. */
 static json_t *groups_object(const struct ss_validation_summary *groups, int n)
 {
     json_t *o = json_object();

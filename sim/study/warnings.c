@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes on a job that was predicted among many, after its scenario is gone. */
+/* Finds the notes on a job that was predicted among many, when its scenario is gone. */
 #include <string.h>
 
 #include "base/base.h"
@@ -7,7 +7,7 @@
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 
-/* A measurement is no matter of those who ask: they hold nothing against it. */
+/* The words lose their measurement, because the callers compare nothing with it. */
 int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
                      struct ss_error *err)
 {

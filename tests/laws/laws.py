@@ -8,7 +8,7 @@ import json
 import os
 import re
 
-from lab import LIMIT, PRINTED, Refused, apart, has, marked, value, without
+from lab import HERE, LIMIT, PRINTED, Refused, apart, has, marked, value, without
 from generate import net_jobs
 
 # Parts of the iteration that two laws may be off by beyond that, of tables that do not follow the links (README.md, "Laws").
@@ -171,8 +171,9 @@ def rescale(text):
 def platform_text(bench):
     """The platform's file and its text."""
     name = value(bench.words, "--platform")
-    path = os.path.join(bench.folder, name) if name.endswith(".xml") else os.path.join(bench.binary.root, "platforms", name + ".xml")
-    with open(path, encoding="utf-8") as f:
+    trees = (bench.binary.root, os.path.dirname(os.path.dirname(HERE))) # a build may stand outside of its tree
+    paths = [os.path.join(bench.folder, name)] if name.endswith(".xml") else [os.path.join(t, "platforms", name + ".xml") for t in trees]
+    with open(next(filter(os.path.exists, paths), paths[0]), encoding="utf-8") as f:
         return name, f.read()
 
 

@@ -13,8 +13,8 @@
 
 A shard works in a copy of the tracked files below --work (build-mutation), so that several may run at once and be stopped at any time;
 answers are kept there. The order of the list's mutants is drawn, so that the first N are a sample. Unit tests run first, then cli tests
-and the others that take less than --slow seconds of processor time; those named like the file, and those that found most, come first. A mutant that
-compiles to the same object, or not at all, is left out of the score.
+and the others that take less than --slow seconds of processor time; the test that results.tsv names, those that found mutants of the file,
+those named like it, and those that found most, come first. A mutant that compiles to the same object, or not at all, is left out of the score.
 
 --reach: a built tree of the preset `coverage`, of the same sources. Each test runs there once, its lines are kept in --work/reach.json,
 and a mutant of a line that no test runs has survived without a run.
@@ -52,12 +52,13 @@ def run(words, **more):
     return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **more)
 
 
-def limits():
+def limits(seconds):
     os.setsid()
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP): # a shell's background job ignores them; a test that sends one would wait
         signal.signal(number, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1])) # the sandbox sets one of its own
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def tests_of(build, label):
@@ -79,11 +80,12 @@ def processor_time():
 
 
 def fails(test, limit, more=()):
+    """limit: seconds of processor time of each process; a test that sleeps instead has five times as long, as on a busy machine."""
     words, environment = test
     with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                          env=dict(environment, **dict(more)), preexec_fn=limits) as process:
+                          env=dict(environment, **dict(more)), preexec_fn=lambda: limits(int(limit) + 1)) as process:
         try:
-            return process.wait(limit) != 0
+            return process.wait(5 * limit) != 0
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return True
@@ -94,14 +96,18 @@ class Tests:
 
     def __init__(self, build, work, slow, counted, label):
         self.label = label
+        self.file_of = {m.id: m.file for m in table.read()}
         self.known = tests_of(build, label)
         self.found = collections.Counter()
-        self.seconds = {name: s for name, s in self.measured(os.path.join(work, "times.json"), slow).items() if s < slow}
+        self.last, self.near = {}, collections.defaultdict(collections.Counter) # the test that killed a mutant, and those of a file
+        for row in read_answers([RESULTS]):
+            self.remember(*row)
+        self.slow, self.seconds = slow, self.measured(os.path.join(work, "times.json"))
         self.reach = None
         if counted:
             self.measure_reach(os.path.join(os.path.dirname(work), "reach.json"), os.path.abspath(counted), work)
 
-    def measured(self, path, slow):
+    def measured(self, path):
         """Seconds of processor time of each test, which a busy machine does not change; those that fail or are new are run."""
         seconds = {}
         if os.path.exists(path):
@@ -124,20 +130,27 @@ class Tests:
             if not self.reach.has(name):
                 self.reach.measure(name, lambda more, name=name: fails(counted[name], 100, more.items()), build, os.path.dirname(build), work)
 
+    def remember(self, mutant, outcome, test):
+        if outcome == "killed" and mutant in self.file_of:
+            self.last[mutant] = test
+            self.near[self.file_of[mutant]][test] += 1
+
     def order(self, mutant):
         """The tests that may find it, those likely to first."""
-        names = set(self.seconds)
+        last, near = self.last.get(mutant.id), self.near[mutant.file]
+        names = {name for name, s in self.seconds.items() if s < self.slow or name == last}
         if self.reach:
             names = {name for name in names if not self.reach.has(name)} | (names & self.reach.tests_of(mutant.file, mutant.line))
         path = mutant.file[:-len(".c")].split("/")
         alike = {"unit." + path[-1], "unit." + path[-1].split("_")[0], "unit." + path[-2]}
-        return sorted(names, key=lambda n: (n not in alike, not n.startswith("unit."), self.seconds[n] / (1 + self.found[n])))
+        return sorted(names, key=lambda n: (n != last, -near[n], n not in alike, not n.startswith("unit."), self.seconds[n] / (1 + self.found[n])))
 
     def first_failure(self, mutant):
         """The name of a test that fails, or None."""
         for name in self.order(mutant):
-            if fails(self.known[name], 60 + 20 * self.seconds[name]):
+            if fails(self.known[name], 10 + 20 * self.seconds[name]):
                 self.found[name] += 1
+                self.near[mutant.file][name] += 1
                 return name
         return None
 
@@ -150,7 +163,7 @@ class Shard:
         self.tests = Tests(self.build, work, slow, counted, label)
         for _, outcome, test in read_answers([self.answers]):
             self.tests.found[test] += outcome == "killed"
-        self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-simgrid",
+        self.commands = run(["ninja", "-C", self.build, "-t", "commands", "stepsim", "stepsim-cli", "stepsim-driver", "stepsim-simgrid",
                              "stepsim-simgrid-program", "stepsim-http", "stepsim-pages"]).stdout.splitlines()
         self.pages = [command for command in self.commands if "cmake/pages.cmake" in command]
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Journals: what was put comes back, whatever its bytes; a cut last line does not count. tests/journal.py has whole commands. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,15 +76,68 @@ static void test_heads(void)
         CU_ASSERT_STRING_EQUAL(err.message, "this journal is of other inputs");
         CU_ASSERT_EQUAL(err.line, 1);
     }
-    char id[41];
+    unlink(path);
+}
+
+/* Writes 2 n digits in place of n bytes. */
+static void write_hex(const char *bytes, int n, char *out)
+{
+    for (int i = 0; i < n; i++)
+        sprintf(out + 2 * i, "%02x", (unsigned char)bytes[i]);
+}
+
+/* The id is the 20 bytes that the linker put behind the head of a note, in the file that has the function. */
+static void test_build_id(void)
+{
+    static const char mark[16] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+    char id[41], expected[41], line[4096], file[4096] = "/proc/self/exe", *bytes;
+    size_t n;
     ss_build_id(id);
-    CU_ASSERT(strlen(id) == 1 || strlen(id) == 40);
+    if (strlen(id) == 1)
+        return;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(maps);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, "/libstepsim.so"))
+            sscanf(line, "%*s %*s %*s %*s %*s %4095s", file);
+    fclose(maps);
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(file, 1 << 28, &bytes, &n, NULL), SS_OK);
+    const char *note = memmem(bytes, n, mark, sizeof mark);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(note);
+    write_hex(note + sizeof mark, 20, expected);
+    CU_ASSERT_STRING_EQUAL(id, expected);
+    free(bytes);
+}
+
+/* Where no byte can be added, an answer is an error and not tried for ever. A limit of the file's size stands for a full disk. */
+static void test_full(void)
+{
+    unsigned char bytes[SIZE];
+    struct ss_journal *j;
+    struct stat st;
+    struct rlimit limit, small;
+    unlink(path);
+    CU_ASSERT_EQUAL_FATAL(ss_journal_open(path, 0, &head, &j, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = (struct rlimit){(rlim_t)st.st_size, limit.rlim_max};
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+    fill(3, bytes);
+    CU_ASSERT_EQUAL(ss_journal_put(j, 3, bytes, NULL), SS_ERR_IO);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, before);
+    ss_journal_close(j);
     unlink(path);
 }
 
 SUITE(journal)
 {
-    CU_TestInfo tests[] = {{"answers", test_answers}, {"heads", test_heads}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"answers", test_answers},
+                           {"heads", test_heads},
+                           {"build id", test_build_id},
+                           {"full", test_full},
+                           CU_TEST_INFO_NULL};
     int fd = mkstemp(path);
     if (fd < 0)
         return 1;

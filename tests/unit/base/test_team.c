@@ -355,6 +355,43 @@ static void test_dealt(void)
     CU_ASSERT(post.left == 2 && status == 1 && sent(1, SS_TEAM_END) == 1 && sent(2, SS_TEAM_END) == 1);
 }
 
+/* The only worker of process 1 holds its second item back until it has the third, loses the third, and then answers the second: only
+ * the third is dealt out again. */
+static void lose_behind(int to, const struct ss_team_message *m)
+{
+    static struct ss_team_message held;
+    static int given;
+    if (m->kind != SS_TEAM_GIVE || to != 1)
+        return;
+    given++;
+    if (given == 2) {
+        held = *m;
+        return;
+    }
+    if (given == 3) {
+        struct ss_team_message loss = *m;
+        loss.kind = SS_TEAM_LOST;
+        come(1, &loss, NULL, 0);
+        answer(1, &held, 10 + (long)held.item * held.item, sizeof(long));
+        return;
+    }
+    answer(to, m, 10 + (long)m->item * m->item, sizeof(long));
+}
+
+static void test_lost_behind(void)
+{
+    struct ss_team *team = open_team(0, 3);
+    struct ss_error err = {0};
+    long answers[ALL];
+    int status;
+    say_ready(1, 1, post.digest, 0);
+    post.get = lose_behind;
+    CU_ASSERT_EQUAL(deal(team, all_items, ALL, answers, &err), SS_OK);
+    check_answers(answers);
+    CU_ASSERT(sent(1, SS_TEAM_GIVE) >= 3);
+    ss_team_close(team, 1, &status);
+}
+
 /* The process that process 1 said to be ends when it gets its first item, and nothing can be sent to process 2. */
 static void end_victim(int to, const struct ss_team_message *m)
 {
@@ -437,6 +474,7 @@ SUITE(team)
                            {"a list is served", test_served},
                            {"a list ends with an error", test_not_served},
                            {"a list is dealt", test_dealt},
+                           {"an item is lost behind another", test_lost_behind},
                            {"processes die", test_dead},
                            {"the first process dies", test_first_dead},
                            {"a list is refused", test_refused},

@@ -105,6 +105,12 @@ static void test_pat(void)
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&net, SS_COLL_ALL_GATHER, 2e6, &eight), a);
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&net, SS_COLL_ALL_GATHER, 4e6, &eight), &ss_collective_ring);
     CU_ASSERT_PTR_EQUAL(ss_collective_choose(&without, SS_COLL_ALL_GATHER, 2e6, &eight), &ss_collective_ring);
+    /* Groups that share its links slow PAT down tenfold, which NCCL does not know when it chooses. */
+    struct ss_group_shape sharing = eight;
+    sharing.stretch[SS_HOP_PAT] = 10;
+    CU_ASSERT(a->seconds(&net, SS_COLL_ALL_GATHER, 2e6, &sharing) >
+              ss_collective_ring.seconds(&net, SS_COLL_ALL_GATHER, 2e6, &sharing));
+    CU_ASSERT_PTR_EQUAL(ss_collective_choose(&net, SS_COLL_ALL_GATHER, 2e6, &sharing), a);
 }
 
 /* Two nodes exchange the buffer once, over all of their NICs; more nodes send half of it to four neighbours. Up and down a tree of 3 or

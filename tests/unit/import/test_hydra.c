@@ -141,6 +141,24 @@ static void test_shipped_base(void)
     ss_request_free(&r);
 }
 
+/* What the overrides become stands behind the command's own flags, in one place with them, and beats them there. */
+static void test_flags_beside_overrides(void)
+{
+    const char *const argv[] = {"--config-path=/nowhere/conf", "--config-name=megatron_llama_config-13b",
+                                "model.micro_batch_size=2", "--micro-batch-size", "4"};
+    struct ss_request r;
+    char text[2048];
+
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, SS_ARRAY_LEN(argv), (char **)argv, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(r.nplaces, 2);
+    CU_ASSERT_PTR_NULL(r.place[1].file);
+    CU_ASSERT_STRING_EQUAL(ss_request_text(&r, r.n - 4, text, sizeof text),
+                           "--micro-batch-size 4 --micro-batch-size 2");
+    CU_ASSERT_EQUAL(r.word[r.n - 4].place, 1);
+    ss_request_free(&r);
+}
+
 /* With the base that its table's row tells, the script is that row. */
 static void test_script_is_its_row(void)
 {
@@ -207,6 +225,7 @@ SUITE(hydra)
         {"overrides and interpolations", test_overrides_and_interpolations},
         {"doubling ends", test_doubling_ends},
         {"shipped base", test_shipped_base},
+        {"flags beside overrides", test_flags_beside_overrides},
         {"script is its row", test_script_is_its_row},
         {"sniff", test_sniff},
         CU_TEST_INFO_NULL,

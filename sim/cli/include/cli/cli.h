@@ -10,11 +10,11 @@
 enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_NPICTURES };
 struct cli_pictures {
     char path[CLI_NPICTURES][CLI_PATH_SIZE];
-    double window[2]; /* s; 0, 0 = all */
+    double window[2]; /* begin and end of what pictures show, s; 0, 0: the whole iteration */
     int color;        /* enum ss_picture_color */
 };
 
-/* Pictures that have been drawn and wait for the answer: there is none without it. */
+/* Pictures that are drawn before the answer is written. Their files appear only if the answer does. */
 struct cli_drawn {
     struct ss_output *output[CLI_NPICTURES]; /* NULL: not wanted */
 };
@@ -33,16 +33,16 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 /* The values of the options of a command line: the targets of the rows of options_table.c. */
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
-    unsigned char given[160]; /* by row of the table */
+    unsigned char given[160]; /* [row of the table]: 1 when the option was given */
     int help, json, brief, timing, expanded, xml, update, coverage;
     int man, list_options, shell; /* shell: of cli_shell */
-    char *line;                   /* only named: --complete takes all words behind it */
+    char *line;                   /* never read: --complete takes all words behind it */
     int nodes, gpus_per_node;     /* 0 = not given */
-    int stage;                    /* of --steps */
-    int port;                     /* of serve */
-    int starts;                   /* of share */
-    double tolerance;             /* per cent, < 0 = not given */
-    double spread;                /* of all rows, < 0 = not given */
+    int stage;                    /* the pipeline stage of --steps */
+    int port;                     /* the TCP port of serve */
+    int starts;                   /* how many starts share tries */
+    double tolerance;             /* per cent; < 0: not given */
+    double spread;                /* --spread for all rows; < 0: not given */
     char output[CLI_PATH_SIZE];   /* "" = stdout */
     char goal[CLI_PATH_SIZE], chakra[CLI_PATH_SIZE], ranks_csv[CLI_PATH_SIZE]; /* "" = not wanted */
     char kineto[CLI_PATH_SIZE], nsys[CLI_PATH_SIZE];
@@ -52,7 +52,7 @@ struct cli_flags {
     struct cli_texts sets; /* --set for a platform; --set for a job is a word of its request */
     struct cli_texts vary;
     struct cli_texts with;
-    struct ss_workers workers;   /* all but the journal, which cli_workers adds */
+    struct ss_workers workers;   /* cli_workers adds the journal to them */
     char journal[CLI_PATH_SIZE]; /* "" = none */
     struct {
         int top, exhaustive, unconfirmed;
@@ -94,10 +94,11 @@ struct cli_flags {
 struct cli_inputs {
     struct ss_scenario *scenario;
     struct ss_request how; /* options that say how it is simulated */
-    size_t nfiles;         /* number of first cli_files from which the job was read */
+    size_t nfiles;         /* the job was read from the first nfiles of cli_files */
 };
 
-/* Sets the values of a verb without options (enum cli_verb_id); cli_flags_free frees what was read. */
+/* Sets the values that a verb (enum cli_verb_id) has where no option is given. cli_flags_free frees the
+ * values that were read. */
 void cli_flags_init(struct cli_flags *flags, int verb);
 void cli_flags_free(struct cli_flags *flags);
 /* Reads the options of a subcommand that takes files or names, not a job; other words move to argv[0..*n-1]
@@ -117,38 +118,42 @@ void cli_inputs_end(struct cli_inputs *in);
 int cli_platform_load(const char *name, const struct cli_flags *flags, struct ss_platform **out,
                       struct ss_error *err);
 
-/* Adds a --vary, for a flag of the job, not for an option of the program. */
+/* Adds a --vary. It takes flags of a job and refuses options of the program. */
 int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err);
 
 int cli_usage(struct ss_error *err, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The usage error of a word that is none of `names`: the nearest one as hint, else `hint`. */
+/* Fills in the usage error for a word that is none of `names`, and returns it. The error hints at the
+ * nearest name, or else says `hint`. */
 int cli_unknown(struct ss_error *err, const char *what, const char *word, const char *const *names, size_t n,
                 const char *hint);
-/* The value of an option as a number from lo to hi. */
+/* Reads the value of an option as a number from lo to hi. */
 int cli_number(const char *name, const char *value, double lo, double hi, double *out, struct ss_error *err);
-/* The usage errors of a command and of a verb (NULL: none was given) that are not there. */
+/* Each returns a usage error: no command, or no verb, has this name. The verb's name may be NULL: none
+ * was given. */
 int cli_unknown_command(const char *name, struct ss_error *err);
 int cli_unknown_verb(const char *command, const char *name, struct ss_error *err);
 /* Reports an error (on stdout as JSON if the words ask for it, else on stderr); returns the exit status. */
 int cli_fail(const struct ss_error *err, int json);
 int cli_has_word(int argc, char *const *argv, const char *word);
-/* The command begins; seconds since then. */
+/* The first notes when the command begins; the second returns the seconds since then. */
 void cli_wall_start(void);
 double cli_wall_s(void);
-/* 1 when the descriptor is a terminal that knows colours and lines written anew: not one of TERM=dumb. */
+/* Returns 1 when the descriptor is a terminal that shows colours and can rewrite a line, which TERM=dumb
+ * cannot. */
 int cli_terminal(int fd);
-/* 1 when text on stdout may be coloured. */
+/* Returns 1 when text on stdout may be coloured. */
 int cli_color(const struct cli_flags *flags);
 
 /* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
 int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
                       const struct ss_program *program, const struct ss_timeline *timeline,
                       const struct ss_run *run, const struct ss_report_options *report, struct ss_error *err);
-/* Puts the drawn files in their places where rc, the status of the answer, is 0, else throws them away. Returns the status of
- * both. */
+/* Puts the drawn files in their places if rc, the status of the answer, is 0, and throws them away if
+ * not. Returns rc, or the error of a file that could not be put in its place. */
 int cli_pictures_end(struct cli_drawn *drawn, int rc, struct ss_error *err);
-/* The files that this command has read. Every loader gets it, or its caller adds the path. */
+/* Returns the list of the files that this command has read. Every loader gets the list, or its caller
+ * adds the path. */
 struct ss_files *cli_files(void);
 /* Checks the outputs of a command: no two are one file, none is the file that stdout goes to (by device and
  * inode), each can be written, and none destroys a file of another kind or one of cli_files. */
@@ -156,11 +161,11 @@ int cli_outputs_check(const struct cli_flags *flags, struct ss_error *err);
 /* Does ss_output_begin for a program that a signal may end: the unfinished file is then removed. None of
  * cli_files is overwritten. */
 int cli_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
-/* Does so for a file that the program reads and is asked to bring up to date. */
+/* Does as cli_output_begin, for a file that the program has read and shall bring up to date. */
 int cli_output_renew(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
-/* As ss_output_end. */
+/* Does as ss_output_end for an output of cli_output_begin or cli_output_renew. */
 int cli_output_end(struct ss_output *o, int rc, struct ss_error *err);
-/* Writes --ranks-csv; plan NULL: for a program. */
+/* Writes the file of --ranks-csv. `plan` is NULL for a program that was read from a file. */
 int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
                     const struct ss_program *program, const struct ss_timeline *timeline,
                     struct ss_error *err);
@@ -168,22 +173,24 @@ int cli_ranks_write(const struct cli_flags *flags, const struct ss_plan *plan,
 /* Joins the processes that mpirun started, for a verb that shares its work. All processes but the first say
  * and write nothing from here on. */
 int cli_team_join(int verb, struct ss_error *err);
-/* Those; NULL: none. */
+/* Returns the processes that cli_team_join joined; NULL: none. */
 struct ss_team *cli_team(void);
-/* Leaves them, behind all output. Returns the exit status of this process, or ends it. */
+/* Leaves the joined processes, once all output is written. Returns the exit status of this process, or
+ * ends this process. */
 int cli_team_leave(int status, const struct ss_error *err);
-/* Who does the work, as the flags say; the path of the journal is that of the flags. */
+/* Returns the workers that the flags ask for. They point to the flags' path of the journal. */
 struct ss_workers cli_workers(const struct cli_flags *flags);
 
-/* For a terminal on stderr: "replaying:  37 %", rewritten in place; ctx is the word. */
+/* Shows "replaying:  37 %" if stderr is a terminal, and rewrites the line at each call. `ctx` is the
+ * word, "replaying". */
 void cli_progress(void *ctx, double share);
-/* The state of a line of progress; it begins with {.what = "searching"}. */
+/* The state of a line of progress. The caller begins it with {.what = "searching"}. */
 struct cli_meter {
     const char *what;
     double start, shown; /* s */
-    double first;        /* done when it began: by an earlier run */
+    double first;        /* done before the meter began, by an earlier run */
 };
-/* "searching:  37 %, 812 a second, 12 s left", not more often than ten times a second. */
+/* Shows "searching:  37 %, 812 a second, 12 s left", at most ten times a second. */
 void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 

@@ -53,15 +53,15 @@ enum cli_verb_id {
 
 /* How the value of an option is read, and what stands at its offset in struct cli_flags. */
 enum cli_kind {
-    CLI_SET,      /* no value; int, set to `low` */
+    CLI_SET,      /* the option has no value; the int gets `low` */
     CLI_COUNT,    /* int, a whole number low..high */
     CLI_WHOLE,    /* double, a whole number low..high */
     CLI_NUMBER,   /* double low..high, in `unit` */
-    CLI_CHOICE,   /* int, the place of the word among `choice` */
+    CLI_CHOICE,   /* int, the index of the word in `choice` */
     CLI_PATH,     /* char[CLI_PATH_SIZE], a file to read, or to write, where "-" is stdout */
     CLI_NEW_FILE, /* char[CLI_PATH_SIZE], a file to write beside what stdout has */
     CLI_TEXT,     /* char *, owned by the flags */
-    CLI_EACH,     /* struct cli_texts: each one given, in order */
+    CLI_EACH,     /* struct cli_texts: all values that are given, in order */
     CLI_CALL      /* read by `call` */
 };
 
@@ -81,40 +81,41 @@ struct cli_option {
     uint64_t verbs;           /* bit 1 << enum cli_verb_id */
     int kind;                 /* enum cli_kind */
     int several;              /* enum cli_several */
-    int how;                  /* 1: says how a job is simulated, so a result keeps it */
+    int how;                  /* 1: the option says how a job is simulated, so a result keeps it */
     int writes;               /* enum cli_writes */
-    /* first characters of what it writes, NULL: any text; no file of another kind is overwritten */
+    /* first characters of the file that it writes, NULL: any text; a file that begins otherwise is not
+     * overwritten */
     const char *starts;
     size_t offset;
     double low, high;
     enum ss_unit unit;
     const char *(*choice)(int i); /* NULL past the last one */
     int (*call)(struct cli_flags *flags, const char *name, const char *value, struct ss_error *err);
-    const char *needs;         /* "--gantt --report": refused unless one of these is given too */
-    const char *beside;        /* "--json": refused where one of these is given too */
-    const char *usual;         /* what holds when it is not given, or NULL */
-    const char *doc, *section; /* section: of the help, NULL for the first one */
+    const char *needs;  /* "--gantt --report": the option is refused unless one of these is given too */
+    const char *beside; /* "--json": the option is refused where one of these is given too */
+    const char *usual;  /* the value that holds where the option is not given, or NULL */
+    const char *doc, *section; /* section: its heading in the help, NULL for the first section */
 };
 
 #define CLI_PATH_SIZE 1024
 
-/* Walks over the table: row i, NULL past the last one. */
+/* Returns row i of the table, NULL past the last row. */
 const struct cli_option *cli_option_at(int i);
-/* The row of an option, by name or alias, of a verb; NULL: this verb has none. */
-/* The first row of that name, whichever verb it is of. */
-const struct cli_option *cli_option_named(const char *name);
-/* Whether "--level=layer" or "--level" says how a job is simulated. */
-int cli_option_is_how(int verb, const char *word);
+/* Returns the row of a verb's option by its name or alias; NULL: this verb has no such option. */
 const struct cli_option *cli_option_find(int verb, const char *name);
+/* Returns the first row of that name, whatever its verbs are. */
+const struct cli_option *cli_option_named(const char *name);
+/* Returns 1 if the option of a word ("--level=layer" or "--level") says how a job is simulated. */
+int cli_option_is_how(int verb, const char *word);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
  * of the program (a job may have it), or an error. "--name=value" and "--name value" are the same. */
 int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct ss_error *err);
 /* Checks, once all options are read, what they demand of each other (needs, beside), and that each writes a
  * file of its own. */
 int cli_options_check(const struct cli_flags *flags, struct ss_error *err);
-/* 1 when the option was given. */
+/* Returns 1 when the option was given. */
 int cli_given(const struct cli_flags *flags, const char *name);
-/* The words of a verb's name, "schedule search". */
+/* Returns the words of a verb's name, "schedule search". */
 const char *cli_verb_command(int verb);
 const char *cli_verb_name(int verb);
 

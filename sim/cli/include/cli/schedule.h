@@ -5,23 +5,24 @@
 
 #include "cli/cli.h"
 
-/* Whether an option of one of these names is among the words. */
+/* Returns 1 if one of the words is an option of one of these names. */
 int cli_schedule_is_among(int argc, char *const *argv, const char *const *names, size_t n);
-/* --platform or --job: of two forms of a verb the one with a job. */
+/* Returns 1 if the words have --platform or --job: they ask for the form of the verb that takes a job. */
 int cli_schedule_has_job(int argc, char *const *argv);
-/* Refuses --schedule on the command line; that of a job file is what the answer is measured against. */
+/* Refuses --schedule on the command line. A schedule that stands in a job file is allowed: the answer is
+ * compared with it. */
 int cli_schedule_no_order(int argc, char *const *argv, struct ss_error *err);
 void cli_schedule_init(struct cli_flags *f, int verb);
-/* n numbers, at *at, which is moved behind them. */
+/* Reads n numbers from *at on, and moves *at behind them. */
 int cli_schedule_numbers(const char *option, const char **at, int n, double *out, struct ss_error *err);
 int cli_schedule_need_shape(const struct cli_flags *f, struct ss_error *err);
-/* The order as a file: --output, in the form that was asked for. */
+/* Writes the order to the file of --output, in the form that the flags ask for. */
 int cli_schedule_write(const struct cli_flags *f, const struct ss_schedule *s, struct ss_error *err);
-/* Makes the listener that shows a study's progress on a terminal by rewriting the meter's line; and ends that
- * line. */
+/* The first makes a listener that shows the progress of a study as the meter's line on a terminal. The
+ * second ends the line. */
 struct ss_study_progress cli_schedule_progress(struct cli_meter *m);
 void cli_schedule_progress_end(const struct cli_meter *m);
-/* Opens the picture; the answer goes elsewhere. */
+/* Opens the file of the picture. The answer goes to another place. */
 int cli_schedule_picture(const struct cli_flags *f, struct ss_output **output, FILE **out,
                          struct ss_error *err);
 

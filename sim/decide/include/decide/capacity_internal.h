@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a plan of capacity share. */
+/* Declarations that the files of a plan of capacity share. */
 #ifndef SS_DECIDE_CAPACITY_INTERNAL_H
 #define SS_DECIDE_CAPACITY_INTERNAL_H
 
 #include "stepsim/capacity.h"
 
-/* Iterations whose replays hold, and the figures that they give: the summary, busy_share and checkpoint_bytes. */
+/* Fills in what a run tells of a point: the summary, busy_share and checkpoint_bytes. */
 void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p);
-/* Fills in all else of a point that ss_capacity_measure filled, with the inputs of `c`. */
+/* Computes all other figures of a point from the inputs of `c` and from what ss_capacity_measure filled
+ * in. */
 void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *p,
                          double tokens_an_iteration);
-/* Picks chosen, sure, cheapest and knee. */
+/* Picks the points chosen, sure, cheapest and knee. */
 void ss_capacity_choose(struct ss_capacity *c);
-/* Whether a point is predicted and within the deadline or the budget; far: by the far end of its range, and surely fits. */
+/* Returns 1 if a point was predicted and keeps the deadline or the budget. far 1: the far end of its
+ * range has to keep it, too, and the point surely fits. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
 
-/* Points that ss_capacity_refine adds at most: four for each of two answers. */
+/* The most points that ss_capacity_refine adds: four for each of two answers. */
 #define SS_CAPACITY_REFINED 8
-/* Plans one number of nodes. */
+/* Fills in the point of one number of nodes. */
 typedef int ss_capacity_planned(void *ctx, int nodes, struct ss_capacity_point *p, struct ss_error *err);
 /* Sorts points by nodes. */
 void ss_capacity_sort(struct ss_capacity *c);
-/* Adds points to a range whose numbers double: between the two where the answer lies, by the prediction and
- * by the far end of its range. `c->points` has room for SS_CAPACITY_REFINED more. Errors: those of
- * `point`. */
+/* Adds points to a range whose numbers of nodes double. The new points lie between the two neighbours
+ * where the answer changes, once by the prediction and once by the far end of its range. `c->points` has
+ * room for SS_CAPACITY_REFINED more. Errors: those of `point`. */
 int ss_capacity_refine(struct ss_capacity *c, ss_capacity_planned *point, void *ctx, struct ss_error *err);
 
-/* The multiple of `unit` nearest to a batch, at least one. */
+/* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
 /* Returns the batch for a search on `gpus` GPUs: the job's where it has their odd part as a factor. Otherwise
  * it is the nearest multiple of the largest of gpus, gpus / 2, gpus / 4, ... within a sixteenth of the batch,

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of check share. */
+/* Declarations that the files of check share. */
 #ifndef SS_DECIDE_CHECK_INTERNAL_H
 #define SS_DECIDE_CHECK_INTERNAL_H
 
 #include "report/row.h"
 #include "stepsim/check.h"
 
-/* How a stack counts FLOP in its log: enum ss_flop_count, never SS_COUNT_STACK. `logger`: enum ss_logger. */
+/* Returns how a stack counts FLOP in its log (enum ss_flop_count, never SS_COUNT_STACK). `logger` is of
+ * enum ss_logger. */
 int ss_check_count_of(const char *stack, int logger);
-/* Returns FLOP by a count over those of the whole square. */
+/* Returns the FLOP of a count divided by the FLOP of the full count, which has the whole square of
+ * attention. */
 double ss_check_over_full(const struct ss_summary *u, int count);
-/* Returns a predicted figure (enum ss_told) of a run; FLOP by `count`. */
+/* Returns the predicted figure of a run that `told` names (enum ss_told). FLOP are counted by `count`. */
 double ss_check_predicted(const struct ss_run *run, int told, int count);
-/* Returns seconds of an iteration that a measured figure means for the job. */
+/* Returns how many seconds an iteration of the job takes if a measured figure is right. */
 double ss_check_seconds(const struct ss_run *run, int told, int count, double measured);
-/* Whether what was measured is inside the band around a predicted time. */
+/* Returns 1 if the measured time is inside the band around a predicted time. */
 int ss_check_holds(const struct ss_checked *c, double predicted_s);
 
 /* Adds the verdict and its figures to an empty row. */

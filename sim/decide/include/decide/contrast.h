@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of a comparison, which text, JSON and CSV share. */
+/* The rows of a comparison. Text, JSON and CSV are written from them. */
 #ifndef SS_DECIDE_CONTRAST_H
 #define SS_DECIDE_CONTRAST_H
 
@@ -14,15 +14,16 @@ struct ss_contrast {
 
 enum ss_contrast_table { SS_CONTRAST_TIME, SS_CONTRAST_KERNELS, SS_CONTRAST_MEMORY, SS_CONTRAST_TABLES };
 struct ss_contrast_row {
-    const char *key, *words;     /* words: for people */
-    double value[SS_SIDES_MOST]; /* s or bytes; NaN of a side that is refused or not opened */
+    const char *key, *words; /* `key` for programs, `words` for people */
+    double value
+        [SS_SIDES_MOST]; /* [side]: s or bytes; NaN where the side was refused, or its kernels are not known */
     int is_total;
 };
-/* Row i of a table; 0 past the last one, which is the total. */
+/* Fills *row with row i of a table. Returns 0 past the last row, which is the total. */
 int ss_contrast_row(const struct ss_contrast *c, int table, int i, struct ss_contrast_row *row);
-/* "time", "kernels", "memory" */
+/* Returns the key of a table: "time", "kernels" or "memory". */
 const char *ss_contrast_table_key(int table);
-/* Whether a side has figures for the table. */
+/* Returns 1 if a side has figures for the table. */
 int ss_contrast_has(const struct ss_side *side, int table);
 
 /* Returns whether the two can be told apart: true, false or not known. */
@@ -31,8 +32,8 @@ static inline struct ss_cell ss_apart_cell(const struct ss_apart *a)
     return isnan(a->least_pct) ? ss_cell_number(NAN) : ss_cell_flag(a->apart);
 }
 
-/* For pictures: where bars begin and how long the longest is, in pixels; and a piece of a bar, with its
- * title. */
+/* For pictures: where bars begin and how long the longest bar is, in pixels; and the writer of a piece
+ * of a bar with its title. */
 #define SS_CONTRAST_LEFT 40.0
 #define SS_CONTRAST_WIDTH 900.0
 void ss_contrast_box(double x, double y, double width, const char *color, const char *title, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the search share. */
+/* Declarations that the files of the search share. */
 #ifndef SS_DECIDE_SEARCH_INTERNAL_H
 #define SS_DECIDE_SEARCH_INTERNAL_H
 
@@ -10,7 +10,7 @@
 
 #define SS_FIND_MOST_AXES 16
 #define SS_FIND_CLUSTERS 4096
-/* Combinations of all axes and groups. */
+/* The most combinations of all axes and groups that a search takes. */
 #define SS_FIND_MOST_LAYOUTS 2000000000
 
 /* An axis of a layout: a flag and its values. */
@@ -20,8 +20,8 @@ struct ss_find_axis {
     int n;
     char value[SS_SWEEP_VALUES][64];
 };
-/* Axes that every job has, outermost first; what a check of one reads is set before it. Other flags that are varied come where
- * SS_AXIS_EXTRA stands. */
+/* Axes that every job has, outermost first. The check of an axis reads only axes before it. Other flags
+ * that are varied stand at SS_AXIS_EXTRA. */
 enum ss_find_kind {
     SS_FIND_TP,
     SS_FIND_CP,
@@ -36,18 +36,18 @@ enum ss_find_kind {
     SS_FIND_KINDS
 };
 
-/* Layouts on one cluster. */
+/* A cluster and the axes of the layouts on it. */
 struct ss_find_cluster {
-    int at[SS_SWEEP_FLAGS];    /* values of the flags that are no axes */
-    struct ss_request request; /* the words of the job, and these */
-    struct ss_asked asked;     /* by these words: no axis is set */
-    struct ss_model model;     /* as its config and the flags have it, unfinished */
+    int at[SS_SWEEP_FLAGS];    /* index of the value of each flag that is no axis */
+    struct ss_request request; /* the words of the job, and behind them those of the values `at` */
+    struct ss_asked asked;     /* what these words ask for; no axis is set */
+    struct ss_model model;     /* the model that its config and the flags give, not finished */
     struct ss_platform *platform;
     struct ss_stack *stack;
     int world_size, gpus_per_node;
     int naxes;
     struct ss_find_axis axes[SS_FIND_MOST_AXES];
-    int shards;   /* 1: the optimizer is sharded where the job does not say */
+    int shards;   /* 1: the optimizer is sharded, because the job does not say otherwise */
     int splits;   /* 1: the layers of the first and last stage are free */
     int sequence; /* 1: sequence parallelism goes with tensor parallelism */
     int experts;  /* 1: experts may be split or whole, because the job does not say */
@@ -57,8 +57,8 @@ struct ss_find_cluster {
 struct ss_find_leaf {
     int cluster;
     unsigned char at[SS_FIND_MOST_AXES];
-    int place;             /* place among the layouts of its cluster, the best bound first */
-    double seconds, bytes; /* bounds */
+    int place;             /* its place among the layouts of its cluster, where the best bound is first */
+    double seconds, bytes; /* lower bounds of the iteration and of the memory */
 };
 
 struct ss_find_space {
@@ -67,7 +67,7 @@ struct ss_find_space {
     struct ss_find_cluster *clusters;
     size_t nleaves, cap_leaves;
     struct ss_find_leaf *leaves;
-    struct ss_find_result *found; /* its groups and rules count refusals */
+    struct ss_find_result *found; /* the search counts refusals in its groups and rules */
     size_t cap_rules;
 };
 
@@ -84,9 +84,9 @@ int ss_find_refuse(struct ss_find_space *s, int cluster, const struct ss_error *
 /* ---- search_axes.c ---- */
 /* Fills the axes of a cluster whose job, model and sizes are set. */
 int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, struct ss_error *err);
-/* Whether a flag that is varied is an axis of a layout, not of the cluster or the model. */
+/* Returns 1 if a varied flag is an axis of a layout, and 0 if it is one of the cluster or the model. */
 int ss_find_is_axis(const char *flag);
-/* Whether a request gives one of these flags, which blanks part. */
+/* Returns 1 if a request gives one of these flags, which are separated by blanks. */
 int ss_find_gives(const struct ss_request *r, const char *flags);
 /* Returns how many of these flags, separated by blanks, a request gives or `vary` has values of, minus those
  * that the search chooses. */
@@ -94,52 +94,55 @@ int ss_find_blames(const struct ss_request *r, const struct ss_sweep *vary, cons
 /* Writes the words that value at[axis] stands for, given the values of the axes before it. */
 void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int axis, char *words,
                    size_t size);
-/* The words of all axes. */
+/* Writes the words of all axes. */
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
-/* Sets the words of an axis in a job, which is of no use if this fails. */
+/* Sets the words of an axis in a job. After an error the job is of no use. */
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err);
-/* The job of a leaf, finished. */
+/* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
 
 /* ---- search_flight.c ---- */
-/* What a bound can use of a named schedule that is not Megatron's own. */
+/* What a bound knows of a named schedule that is not one of Megatron's own. */
 struct ss_find_flight {
-    int plain; /* 1: virtual stages are on the ranks as Megatron has them; else nothing is known */
-    /* of the first, second and last rank: most microbatches of a chunk whose forward has ended when a
-     * backward begins, including its own */
+    int plain; /* 1: virtual stage s is the (s / p)-th chunk of rank s % p, as in Megatron; 0: nothing is known */
+    /* for the first, second and last rank: the most microbatches of a chunk whose forward has ended when
+     * a backward begins, its own included */
     int n[3];
 };
-/* SS_ERR_NOMEM; a schedule that says nothing is no error. */
+/* Fills *out for the job's schedule. Error: SS_ERR_NOMEM; a schedule of which nothing is known is no
+ * error. */
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
 /* ---- search_bound.c ---- */
-/* Fills the bounds of all leaves, and takes those out that cannot fit, but in an exhaustive search. */
+/* Fills in the bounds of all leaves. Unless the search is exhaustive, it takes out the leaves that
+ * cannot fit. */
 int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
                   struct ss_error *err);
 
 /* ---- search_predict.c ---- */
-/* The crew that predicts the leaves of a space. The leaves keep their order, and everything in `o` stays,
- * o->run and the files of o->how included. */
+/* The crew that predicts the leaves of a space. While it lives, the leaves must keep their order, and
+ * everything in `o` must stay, also o->run and the files of o->how. */
 struct ss_find_crew;
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
                       const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err);
-/* Predicts n leaves by their numbers. Number nleaves + i is leaf i by SimGrid at layer level; only its
- * summary counts. */
+/* Predicts the n leaves whose numbers are in `items`. The number nleaves + i asks for leaf i by SimGrid
+ * at layer level, of which only the summary is used. */
 int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
 
 /* ---- search_report.c ---- */
-/* "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce": size 200 holds it. */
+/* Writes a layout in words: "tp 4 cp 1 pp 8 x 5 mbs 1 recompute full overlap-grad-reduce". A buffer of
+ * 200 bytes holds them. Returns buf. */
 const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size);
-/* Writes the varied flags of a group except --nodes, "--precision mxfp8", "": none. A buffer as large as
- * `flags` holds them. Returns buf. */
+/* Writes the varied flags of a group except --nodes: "--precision mxfp8", or "" where there is none. A
+ * buffer as large as `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
 
 /* ---- search_rank.c ---- */
-/* Sorts the points; fills in best, near, like_best and front. */
+/* Sorts the points, and fills in best, near, like_best and front. */
 void ss_find_rank(struct ss_find_result *f);
 
 #endif

@@ -42,7 +42,7 @@ enum ss_capacity_layout {
 struct ss_capacity_options {
     double tokens;     /* tokens to train on, >= 1, finite */
     double deadline_s; /* 0: none */
-    double budget_usd; /* 0: none; only one of deadline and budget */
+    double budget_usd; /* 0: none; a plan has a deadline or a budget, not both */
     int layout;        /* enum ss_capacity_layout */
     /* Values of the search for flags of the layout, as for ss_find_run; NULL: all legal values of the usual
      * flags */
@@ -55,27 +55,28 @@ struct ss_capacity_options {
     void *ctx;
 };
 
-/* A predicted value, and the range of nine of ten such jobs, by the band of the time (ss_summary.band_pct);
- * NaN: not known. */
+/* A predicted value, and the range that holds nine of ten such jobs by the band of the time
+ * (ss_summary.band_pct); NaN: not known. */
 struct ss_capacity_range {
     double value, low, high;
 };
 
-/* A point: one number of nodes. Of a refused point, or one without a fitting layout, only the first lines are
- * filled. */
+/* A point: one number of nodes. A refused point, and a point without a layout that fits, has only the
+ * fields up to `summary`. */
 struct ss_capacity_point {
     int nodes, gpus;
-    /* global batch in sequences: of those that the GPUs divide the nearest to the job's */
+    /* global batch in sequences: among the batches that the GPUs can divide, the nearest to the job's */
     int batch;
     char flags[640];  /* words behind those of the job that make the point */
     char layout[120]; /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
-    int straddles;    /* 1: tensor or expert groups lie on two fabric domains, which are taken to be equal */
+    int straddles;    /* 1: a tensor or expert group lies on two fabric domains; they are taken to be equal */
     struct ss_summary summary;
     double iterations; /* a whole number; the last iteration may pass the tokens */
     double busy_share; /* share of an iteration in which a GPU runs kernels, mean over the stages, 0..1 */
-    double checkpoint_bytes, checkpoint_s; /* one copy of weights and optimizer states; s to write them */
-    double interval_s, mtbf_s;             /* s between checkpoints; s between failures of the job */
-    double goodput;                        /* time of iterations that count, over all time, 0..1 */
+    double checkpoint_bytes,
+        checkpoint_s;          /* bytes of weights and optimizer states, one copy; s to write them */
+    double interval_s, mtbf_s; /* s between checkpoints; s between failures of the job */
+    double goodput;            /* time of iterations that count, over all time, 0..1 */
     struct ss_capacity_range time_s, gpu_hours;
     struct ss_capacity_range energy_j; /* NaN where the platform does not say what its parts draw */
     struct ss_capacity_range usd;      /* NaN where there is no price */
@@ -102,17 +103,21 @@ struct ss_capacity {
      * that surely fit. */
     int chosen, sure;
     int cheapest; /* the point with the fewest GPU-hours */
-    int knee;     /* the most nodes whose GPU-hours exceed the fewest by at most a tenth */
-    /* of the chosen point, else of the first point that was predicted, as of ss_warnings_behind */
+    int knee; /* the point with the most nodes among those that take at most a tenth more GPU-hours than the cheapest */
+    /* of the chosen point, or without one of the first point that was predicted; made as by
+     * ss_warnings_behind */
     struct ss_notes warnings;
 };
 
-/* Plans. `--nodes` of the request may be a number, a list or a range (16..256: each twice the one before, and where a deadline or a budget
- * lies between two, by the prediction or by the far end of its range, further ones down to a sixteenth); without it 2..4096. The
- * request has the model, its sequence length and global batch. A number of nodes that is refused is a point of that outcome. The caller
- * frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, both a deadline and a budget, a negative one,
- * no such way to choose a layout, a budget without a price), SS_ERR_CONFIG and the like where every number of nodes is refused (the first one's words), those of
- * ss_find_run, ss_scenario_build and ss_run_scenario. */
+/* Makes a plan. `--nodes` of the request may be a number, a list or a range; without the flag the range
+ * is 2..4096. In the range 16..256 each number is twice the one before. Where a deadline or a budget
+ * lies between two of them, by the prediction or by the far end of its range, further numbers are tried,
+ * until the two neighbours are at most a sixteenth of their nodes apart. The request has the model, its
+ * sequence length and global batch. A number of nodes that is refused is a point of that outcome. The
+ * caller frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length,
+ * both a deadline and a budget, a negative one, no such way to choose a layout, a budget without a
+ * price); where every number of nodes is refused, the error of the first, such as SS_ERR_CONFIG; those
+ * of ss_find_run, ss_scenario_build and ss_run_scenario. */
 int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_options *options,
                     struct ss_capacity **out, struct ss_error *err);
 /* Frees a plan. NULL is allowed. */

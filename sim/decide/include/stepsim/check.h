@@ -43,12 +43,12 @@ const char *ss_check_memory_words(int verdict);
 
 /* What was measured; {0}: nothing. */
 struct ss_measurement {
-    double told[SS_TOLD_COUNT]; /* as struct ss_train_log has it, 0: not told */
-    int count;                  /* enum ss_flop_count, of TFLOP/s and MFU */
+    double told[SS_TOLD_COUNT]; /* [enum ss_told] in the units of struct ss_train_log; 0: not told */
+    int count;                  /* enum ss_flop_count: how the FLOP of TFLOP/s and MFU were counted */
     int logger;                 /* enum ss_logger */
-    int iterations, used;       /* of a log; 0: no log */
-    int whole_run;              /* 1: a mean with the first iterations */
-    double spread;              /* of a log */
+    int iterations, used;       /* iterations in the log, and those that were averaged; 0: no log */
+    int whole_run;              /* 1: the figures are a mean that includes the first iterations */
+    double spread;              /* relative spread of the log's iterations */
     char file[256];             /* the log; "": none */
 };
 /* Adds the figure of an option: --tokens-per-second N[/gpu], --samples-per-second N, --tflops N[:COUNT], --mfu N%[:COUNT], --memory
@@ -56,7 +56,7 @@ struct ss_measurement {
 int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err);
 /* Adds what a log tells. */
 void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file);
-/* Returns 1 when it tells how fast the run is or what memory it takes. */
+/* Returns 1 when the measurement tells how fast the run is or how much memory it takes. */
 int ss_measurement_tells(const struct ss_measurement *m);
 
 /* One figure, measured and predicted, in the unit of enum ss_told. */
@@ -65,41 +65,44 @@ struct ss_check_figure {
     double measured, predicted;
 };
 #define SS_SUSPECTS_MOST 16
-/* What would make the prediction what was measured. */
+/* A possible cause: with it the prediction would be what was measured. */
 struct ss_suspect {
     char id[32];      /* "nic", "straggler" */
     char what[160];   /* "each NIC at 38 % of its rate" */
     char change[224]; /* words behind those of the job that were simulated; "": none */
-    char next[224];   /* what to measure next */
-    double seconds;   /* of an iteration with the change; NaN: not simulated */
-    double share;     /* of the difference that it makes, 1: all of it; NaN: not known */
-    int explains; /* 1: it makes half of the difference, and with it the measurement is inside the error band */
+    char next[224];   /* what the user should measure next */
+    double seconds;   /* predicted s of an iteration with the change; NaN: not simulated */
+    double share;     /* the part of the difference that the change explains, 1: all of it; NaN: not known */
+    int explains; /* 1: the change explains half of the difference, and with it the measurement is inside the error band */
     double rank; /* smaller is likelier */
 };
 struct ss_checked {
     struct ss_measurement measured;
-    int verdict;                    /* enum ss_check_verdict: of time; without one of memory */
-    int timed, stored;              /* 1: time, memory was measured */
-    double measured_s;              /* of an iteration, from the first figure */
-    double low_s, high_s;           /* what nine of ten such jobs take */
-    double band_pct;                /* +- per cent of what is measured */
-    int band_known;                 /* 0: nothing like it was measured, and band_pct is taken */
-    int memory_verdict;             /* enum ss_check_verdict */
-    double memory_low, memory_high; /* bytes, for the first figure of memory */
+    int verdict;          /* enum ss_check_verdict: on time, or on memory where no time was measured */
+    int timed, stored;    /* 1: time, memory was measured */
+    double measured_s;    /* s of an iteration, computed from the first figure */
+    double low_s, high_s; /* s: nine of ten such jobs take between these */
+    double band_pct;      /* the error band, +- per cent of the measured time */
+    int band_known;       /* 0: no job like it was ever measured, and band_pct is an assumption */
+    int memory_verdict;   /* enum ss_check_verdict */
+    double memory_low,
+        memory_high; /* bytes: the limits within which the first figure of memory is as predicted */
     int nfigures;
-    struct ss_check_figure figure[SS_TOLD_COUNT]; /* the first one that tells the speed comes first */
+    struct ss_check_figure figure[SS_TOLD_COUNT]; /* the first figure that tells the speed stands first */
     int nsuspects;
     struct ss_suspect suspect[SS_SUSPECTS_MOST]; /* likeliest first */
     int runs;                                    /* simulations besides that of the job */
-    char doubt[320];            /* why the figures are not those of one run of this job; "": they are */
-    struct ss_explanation help; /* of a slower run: what makes such a job faster in any case */
+    char doubt[320];            /* why the figures cannot be those of one run of this job; "": they can */
+    struct ss_explanation help; /* for a slower run: changes that make such a job faster in any case */
 };
 enum ss_check_depth { SS_CHECK_VERDICT, SS_CHECK_SUSPECTS };
-/* Checks a run that was made with open_compute; its scenario must be alive and the measurement tell something. `options` are those
- * of the run. Errors: SS_ERR_INPUT (the log is of another global batch), SS_ERR_NOMEM, and those of ss_run_scenario. */
+/* Checks a run that was made with open_compute. The run's scenario must be alive, and the measurement
+ * must tell something. `options` are the options of the run. Errors: SS_ERR_INPUT (the log is of another
+ * global batch), SS_ERR_NOMEM, and those of ss_run_scenario. */
 int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
              enum ss_check_depth depth, struct ss_checked *out, struct ss_error *err);
-/* Returns the exit status that tells the verdict, whether or not the job is predicted to fit: it ran. */
+/* Returns the exit status that tells the verdict. It does not tell whether the job is predicted to fit,
+ * because the job ran. */
 int ss_check_status(const struct ss_checked *c);
 enum ss_check_form { SS_CHECK_TEXT, SS_CHECK_BRIEF, SS_CHECK_JSON };
 /* Writes a check. Error: SS_ERR_IO. */

@@ -26,23 +26,24 @@ extern "C" {
 
 #define SS_SIDES_MOST 8
 
-/* One job. Times in s, memory in bytes. */
+/* One job of a comparison. Times are in s, memory in bytes. */
 struct ss_side {
     char name[256];
     struct ss_summary summary;
     char card[64], family[32]; /* struct ss_card's name, struct ss_stack's family */
     int experts;               /* 0: a dense model */
-    double tokens;             /* of an iteration */
+    double tokens;             /* tokens of an iteration */
     int critical_stage, peak_stage;
     double label[SS_LABEL_COUNT]; /* of the critical stage; the sum is the iteration */
-    /* Kernel seconds of that stage by part, recompute included, and their time beyond running alone; both sum
-     * to the labels compute and recompute. opened 0: not known. */
+    /* Seconds of that stage's kernels by part, recompute included, and the seconds by which other work
+     * slows them down. The two sum to the labels compute and recompute. opened 0: they are not known. */
     int opened;
     double part[SS_PARTS], part_rest;
-    /* of the stage that needs most; "other" includes context, NCCL and allocator; the sum is the stage's
-     * peak */
+    /* for the stage that needs most; "other" includes context, NCCL and allocator; the sum is the
+     * stage's peak */
     double memory[SS_MEM_COUNT];
-    const struct ss_notes *warnings; /* warnings written with the side; the caller's, NULL: none */
+    const struct ss_notes
+        *warnings; /* warnings that are written with the side; the caller owns them; NULL: none */
 };
 /* Fills *out from a run with a result. */
 void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *out);
@@ -52,8 +53,8 @@ int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error
 /* Fills *out for a job that was refused with the error `why`. */
 void ss_side_refuse(const struct ss_error *why, const char *name, struct ss_side *out);
 
-/* The words that give the sides: files, words that all sides have, and for each further side words behind
- * those of the first. */
+/* The words that make the sides: files, words that all sides have, and for each further side the words
+ * that it adds to the first. */
 struct ss_sides_words {
     int nfiles, nwords, nwith;
     char *const *files, *const *words, *const *with;
@@ -67,17 +68,18 @@ int ss_side_tell(const struct ss_sides_words *all, int i,
                                 struct ss_error *err),
                  void *ctx, struct ss_error *err);
 
-/* Whether two predictions are far enough apart to say which job is faster. */
+/* Tells whether two predictions are far enough apart to say which job is faster. */
 struct ss_apart {
-    double faster_pct; /* tokens/s of the second over the first, less 1, per cent; NaN where one is refused */
+    double
+        faster_pct; /* by how many per cent the second has more tokens/s than the first; NaN where one is refused */
     /* a smaller difference has the wrong sign in more than one of ten cases; NaN: not known */
     double least_pct;
     int apart;     /* 1: the difference is larger than least_pct */
     char why[200]; /* where least_pct comes from, or why it is not known */
 };
-/* Fills *out for sides a and b. With the same card, family of stacks and kind of model the least difference
- * is that of pairs (ss_bands_pair); otherwise both bands count, as independent errors. Error:
- * SS_ERR_NOMEM. */
+/* Fills *out for sides a and b. Where both have the same card, family of stacks and kind of model,
+ * least_pct comes from measured pairs (ss_bands_pair); otherwise from both error bands, taken as
+ * independent. Error: SS_ERR_NOMEM. */
 int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struct ss_bands *bands,
                    struct ss_apart *out, struct ss_error *err);
 

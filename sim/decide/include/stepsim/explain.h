@@ -34,7 +34,7 @@ enum {
 };
 /* Returns the name of an elasticity, that of --scale. Never NULL. */
 const char *ss_elasticity_name(int elasticity);
-/* Returns the words for an elasticity; those of FABRIC stand behind the fabric's name. Never NULL. */
+/* Returns the words for an elasticity; the words for FABRIC follow the fabric's name. Never NULL. */
 const char *ss_elasticity_words(int elasticity);
 /*
  * Fills percent[e] with the per cent by which the iteration grows for one per cent more of each quantity, by
@@ -78,7 +78,7 @@ const char *ss_term_words(int term);
 /* An advice: a change of the job that was run. */
 struct ss_advice {
     char change[256]; /* words behind those of the job */
-    char note[96];    /* what else the change alters or needs: "another arithmetic"; "" */
+    char note[96];    /* what else the change alters or needs: "another arithmetic"; "": nothing */
     struct ss_summary summary;
     struct ss_apart apart; /* compared with the job */
 };
@@ -86,28 +86,31 @@ struct ss_explanation {
     struct ss_side side;                /* the job itself */
     double term[SS_TERMS];              /* s */
     double elasticity[SS_ELASTICITIES]; /* as ss_elasticities_find */
-    /* The stage whose kernels run longest, and by which share longer than those of the other stages on
-     * average; -1: the stages do not differ. */
+    /* The stage whose kernels run longest (-1: the stages do not differ), and the share by which they
+     * run longer than the mean of the other stages. */
     int longest_stage;
     double longer;
-    /* simulations besides that of the job; for a job that does not fit without those of ss_fixes_find */
+    /* simulations besides that of the job; for a job that does not fit, those of ss_fixes_find do not
+     * count */
     int runs;
-    /* for a job that fits: changes that apply to it, and those of them that do not help */
+    /* for a job that fits: how many changes apply to it, and how many of them do not help, by the reason */
     int tried, refused, too_large, slower;
-    /* The changes that help most, fastest first; for a job that does not fit those of ss_fixes_find. Only the
-     * best of several splits of layers over stages is among them. */
+    /* The changes that help most, fastest first; for a job that does not fit, the changes of
+     * ss_fixes_find. Of several splits of layers over stages only the best is among them. */
     int nadvice;
     struct ss_advice advice[SS_ADVICE_MOST];
-    /* The advice that still helps when added one after the other and fits as surely as the job, without
-     * another arithmetic; change "": fewer than two. */
+    /* Several changes together. Each still helps when it is added to those before it; the job fits as
+     * surely as before, and its arithmetic stays the same. change "": fewer than two such changes. */
     struct ss_advice together;
-    /* for a job that is too large: the fewest GPUs that hold its states; else all 0 */
+    /* for a job that does not fit: the fewest GPUs that hold its states; else all 0 */
     struct ss_smallest smallest;
-    /* the best split of layers over stages, also where it is not among the advice; change "": none helps */
+    /* the best split of layers over stages, even where it is not among the advice; change "": no split
+     * helps */
     struct ss_advice split;
 };
-/* Explains a run that was made with open_compute; its scenario must be alive. `options` are those of the run;
- * the advice is run with them, too. Errors: SS_ERR_NOMEM, and those of ss_run_scenario. */
+/* Explains a run that was made with open_compute; the run's scenario must be alive. `options` are the
+ * options of the run, with which each advice is run, too. Errors: SS_ERR_NOMEM, and those of
+ * ss_run_scenario. */
 int ss_explain(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
                struct ss_error *err);
 /* Writes an explanation as text or as JSON; `run` is the run that was explained. Error: SS_ERR_IO. */

@@ -19,8 +19,8 @@
 extern "C" {
 #endif
 
-/* Terms that a trace and a prediction have in common; of transfers their exposed part. X(symbol, key,
- * words) */
+/* Terms that a trace and a prediction have in common. The terms of transfers are their exposed parts.
+ * X(symbol, key, words) */
 #define SS_REAL_LIST(X)                                                                                      \
     X(SS_REAL_GEMM, "gemm", "GEMMs, logits, loss")                                                           \
     X(SS_REAL_ATTENTION, "attention", "attention")                                                           \
@@ -48,17 +48,18 @@ const char *ss_real_term_words(int term);
 struct ss_measured {
     char run[256], file[256]; /* names of the prediction and the trace */
     struct ss_kineto trace;
-    /* stage whose breakdown is compared with the trace: the stage of the trace's rank, else the busiest */
+    /* stage whose breakdown is compared with the trace: the stage of the trace's rank, or the busiest
+     * where the rank is not told */
     int stage;
-    int by_rank; /* 1: the stage of the rank */
+    int by_rank; /* 1: `stage` is the stage of the trace's rank */
     int named;   /* 0: tp, cp, ep and dp are one term, because the trace does not tell them apart */
-    int guessed; /* 1: sends and receives count as the pipeline's, and some may be of others */
+    int guessed; /* 1: all sends and receives count as the pipeline's, though some may serve other groups */
     int world;   /* ranks of the job */
     double measured_s, predicted_s;
     double band_pct; /* nine in ten predictions of such jobs err by at most this, per cent; NaN: not known */
     double measured[SS_REAL_COUNT], predicted[SS_REAL_COUNT]; /* s */
-    /* Of transfers: s that they run under kernels or other transfers. NaN: not known, as for transfers inside
-     * layers in a prediction at chunk level. */
+    /* For transfers: s that they run under kernels or other transfers. NaN: not known, as for transfers
+     * inside layers in a prediction at chunk level. */
     double measured_hidden[SS_REAL_COUNT], predicted_hidden[SS_REAL_COUNT];
 };
 /* Fills *out; the run must have a result and, with open_compute, its kernels. */

@@ -32,15 +32,15 @@ extern "C" {
 
 /* How a search is made. */
 struct ss_find_options {
-    const struct ss_sweep *vary;           /* flags and values; NULL: none */
+    const struct ss_sweep *vary;           /* flags that are varied, and their values; NULL: none */
     const struct ss_scenario_options *how; /* asker and files; `like` is ignored; may be NULL */
     /* engine and bands of every prediction; NULL: native, and the installed bands */
     const struct ss_run_options *run;
     struct ss_workers workers; /* processes that predict layouts */
     int exhaustive;            /* 1: no layout is left out because of a bound */
     int best_only;             /* 1: only the fastest layout on each cluster is wanted, not the front */
-    int brief;                 /* 1: no shares of bubble, imbalance and spread: NaN in points */
-    int confirm;               /* 1: SimGrid runs the best layouts at layer level, too */
+    int brief;   /* 1: the shares of bubble, imbalance and spread are not computed: they are NaN in points */
+    int confirm; /* 1: SimGrid runs the best layouts at layer level, too */
     /* Called now and then with how much is done of how many layouts are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
@@ -50,36 +50,39 @@ struct ss_find_options {
 struct ss_find_point {
     int group;                      /* number of its group */
     int number;                     /* number of the layout in the order of the walk */
-    int tp, cp, pp, ep, chunks, dp; /* chunks: of a pipeline rank */
-    int micro_batch, microbatches;  /* microbatches of a pipeline */
+    int tp, cp, pp, ep, chunks, dp; /* chunks: virtual stages of a pipeline rank */
+    int micro_batch, microbatches;  /* micro batch size; microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */
     int fsdp;                       /* 1: parameters are sharded */
     char schedule[32];              /* "auto", or its name */
-    char flags[400];                /* words behind those of the job that make the layout */
+    char flags[400];                /* words that make the layout when they follow the job's */
     char more[100];                 /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
     /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in
      * one */
     int front;
-    int like_best; /* 1: its time is within the error band of the group's best, so both are not told apart */
+    int like_best; /* 1: its time is within the error band of the group's best, so that the two cannot be told apart */
 };
 
-/* The layouts on one number of nodes (or of one combination of other flags that are no axes of a layout). */
+/* The layouts on one number of nodes, or with one combination of the other flags that are no axes of a
+ * layout. */
 struct ss_find_group {
     int nodes, gpus;
-    char flags[200]; /* words that make the group, "": none */
+    char flags[200]; /* words that make the group; "": none */
     /* the first group that trains the same model on the same tokens; groups of one work share a front */
     int work;
-    int64_t layouts;    /* combinations of the axes' values */
-    int64_t refused;    /* by the framework, or not modelled */
-    int64_t too_large;  /* weights, gradients and states alone do not fit, so they are not predicted */
-    int64_t bounded;    /* cannot be the best or on the front, so they are not predicted */
-    int64_t predicted;  /* all others */
-    int best;           /* index of the fastest that surely fits; -1: none */
-    int near;           /* index of the fastest near the limit, where it is faster; else -1 */
-    int like_best;      /* number of points not told apart from the best, without the best */
-    double confirmed_s; /* s of the best by SimGrid at layer level; 0: not asked for, or none */
+    int64_t layouts; /* combinations of the axes' values */
+    int64_t refused; /* layouts that the framework refuses, or that are not modelled */
+    int64_t
+        too_large; /* layouts whose weights, gradients and states alone do not fit; they are not predicted */
+    int64_t bounded; /* layouts that a bound rules out as the best or on the front; they are not predicted */
+    int64_t predicted; /* all other layouts */
+    int best;          /* index of the fastest point that surely fits; -1: none */
+    int near;      /* index of the fastest point near the memory limit if it is faster than `best`; else -1 */
+    int like_best; /* number of points that cannot be told apart from the best, without the best */
+    double
+        confirmed_s; /* s of an iteration of the best point by SimGrid at layer level; 0: not asked for, or no point is best */
 };
 
 /* A rule that refused layouts. */
@@ -87,7 +90,7 @@ struct ss_find_rule {
     int code;          /* enum ss_status */
     int64_t n;         /* layouts that it refused, each counted once */
     char flags[256];   /* flags that it blames */
-    char example[320]; /* what it says of the first layout that it refused */
+    char example[320]; /* its message for the first layout that it refused */
 };
 
 struct ss_find_result {
@@ -96,17 +99,18 @@ struct ss_find_result {
     struct ss_find_rule *rules;   /* the rule that refused most comes first */
     /* predicted layouts: by group; then those that fit, near the limit, too large; then by time */
     struct ss_find_point *points;
-    /* of the best layout of the first group that has one, as of ss_warnings_behind */
+    /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
 };
 
-/* Searches. Which layouts are predicted, and what is found, depends on the request and what is varied alone. The caller frees *out
- * with ss_find_free. Errors: SS_ERR_USAGE (the job has no global batch; values that contradict each other), SS_ERR_CONFIG (every
- * layout is refused: the rule that refused most), those of ss_scenario_build and ss_predict. */
+/* Searches. Only the request and the varied flags decide which layouts are predicted and what is found.
+ * The caller frees *out with ss_find_free. Errors: SS_ERR_USAGE (the job has no global batch; values
+ * that contradict each other), SS_ERR_CONFIG (every layout is refused; the message is that of the rule
+ * that refused most), those of ss_scenario_build and ss_predict. */
 int ss_find_run(const struct ss_request *base, const struct ss_find_options *options,
                 struct ss_find_result **out, struct ss_error *err);
-/* Returns on how many clusters a search with these flags is made: combinations of the values of those that are no axes of a layout;
- * 0 where there are more than `most`. */
+/* Returns how many clusters a search with these flags has: the combinations of the values of those flags
+ * that are no axes of a layout. Returns 0 where there are more than `most`. */
 int ss_find_clusters(const struct ss_sweep *vary, int most);
 /* Frees what was found. NULL is allowed. */
 void ss_find_free(struct ss_find_result *found);
@@ -114,7 +118,7 @@ void ss_find_free(struct ss_find_result *found);
 int ss_find_write(const struct ss_find_result *found, int json, int top, FILE *out, struct ss_error *err);
 /* Draws memory over time for each number of nodes, with the front and the band of the best. Error: SS_ERR_IO. */
 int ss_find_write_svg(const struct ss_find_result *found, FILE *out, struct ss_error *err);
-/* The points, with all figures, as a CSV table. Error: SS_ERR_IO. */
+/* Writes the points with all figures as a CSV table. Error: SS_ERR_IO. */
 int ss_find_write_csv(const struct ss_find_result *found, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

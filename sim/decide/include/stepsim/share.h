@@ -25,39 +25,39 @@ struct ss_share_options {
     int level;  /* enum ss_level */
     int starts; /* 1 or more; 1: all begin together */
 };
-/* One of the jobs; seconds of an iteration. */
+/* One of the jobs. Times are seconds of an iteration. */
 struct ss_sharer {
     char name[256], nodes[256]; /* "0-3,8" */
     int gpus;
-    double alone;               /* at the same place of the same cluster, at the same level */
+    double alone;               /* alone at the same place of the same cluster, at the same level */
     double beside, least, most; /* beside the others: mean, least and most of all starts */
-    int iterations;             /* that were looked at, of the start with the fewest */
+    int iterations;             /* iterations that were measured, in the start that has the fewest */
 };
 /* A link that several jobs use. */
 struct ss_shared_link {
     char name[64];
     double bandwidth; /* bytes/s */
-    double
-        use[SS_SHARERS_MOST]; /* of it, by job, on average over the mean iteration beside the others, 0..1 */
+    double use
+        [SS_SHARERS_MOST]; /* share of the bandwidth that each job uses, averaged over its mean iteration beside the others, 0..1 */
 };
 struct ss_sharing {
     int n;
     struct ss_sharer sharer[SS_SHARERS_MOST];
     char platform[64];
-    int nodes; /* of the cluster */
+    int nodes; /* nodes of the cluster */
     int engine, level, starts;
-    int nlinks;                  /* that several jobs use */
-    struct ss_shared_link limit; /* that of them which is used most; name "": there is none */
+    int nlinks;                  /* links that several jobs use */
+    struct ss_shared_link limit; /* the link among them that is used most; name "": there is none */
 };
 /*
- * Runs jobs alone and beside each other. They are on nodes of one cluster (--on-nodes, --cluster-nodes), no two on one node; `names`
- * is what they are called. `options` may be NULL: the native engine, level flow, 4 starts. Errors: SS_ERR_CONFIG (less than two jobs,
- * more than SS_SHARERS_MOST, a node of two jobs, clusters that differ), SS_ERR_UNSUPPORTED (more events than a replay should have),
- * and those of ss_run_scenario.
+ * Runs jobs alone and beside each other. All are on nodes of one cluster (--on-nodes, --cluster-nodes), no
+ * two on one node; `names` has their names. `options` may be NULL: the native engine, level flow, 4 starts.
+ * Errors: SS_ERR_CONFIG (less than two jobs, more than SS_SHARERS_MOST, a node of two jobs, clusters that
+ * differ), SS_ERR_UNSUPPORTED (more events than a replay should have), and those of ss_run_scenario.
  */
 int ss_share(const struct ss_scenario *const *jobs, const char *const *names, int n,
              const struct ss_share_options *options, struct ss_sharing *out, struct ss_error *err);
-/* Writes it as text or as JSON. Error: SS_ERR_IO. */
+/* Writes the answer as text or as JSON. Error: SS_ERR_IO. */
 int ss_sharing_write(const struct ss_sharing *x, int json, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

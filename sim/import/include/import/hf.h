@@ -13,22 +13,22 @@
 
 /* ---- hf_command.c: files and commands ---- */
 
-/* A DeepSpeed configuration by itself; the model and the sequence come from elsewhere. */
+/* A DeepSpeed configuration alone, where other words tell the model and the sequence. */
 int ss_deepspeed_sniff(const char *text, size_t len);
 int ss_deepspeed_add(struct ss_request *r, const char *text, size_t len, const char *file,
                      struct ss_error *err);
-/* One of accelerate by itself, likewise. */
+/* A configuration of accelerate alone, likewise. */
 int ss_accelerate_sniff(const char *text, size_t len);
 int ss_accelerate_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err);
-/* Axolotl's YAML, and that of LLaMA-Factory's v1. */
+/* The YAML of Axolotl, and that of LLaMA-Factory v1. */
 int ss_axolotl_sniff(const char *text, size_t len);
 int ss_axolotl_add(struct ss_request *r, const char *text, size_t len, const char *file,
                    struct ss_error *err);
 int ss_factory_v1_sniff(const char *text, size_t len);
 int ss_factory_v1_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err);
-/* LLaMA-Factory's YAML, which names the others. */
+/* The YAML of LLaMA-Factory, which names files of DeepSpeed and others. */
 int ss_factory_sniff(const char *text, size_t len);
 int ss_hf_json_sniff(const char *text, size_t len);
 int ss_factory_add(struct ss_request *r, const char *text, size_t len, const char *file,
@@ -56,24 +56,26 @@ extern const struct ss_key_code ss_neox_code[]; /* functions of neox.map */
 
 /* hf_files.c: reads the DeepSpeed configuration that arguments or accelerate name into the tree's map `deepspeed`; `words` may be NULL. */
 int ss_hf_graft_deepspeed(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
-/* Puts the file that `args.fsdp_config` names, or the JSON that it is, in its place. */
+/* Replaces `args.fsdp_config` by the contents of the file that it names, or by the JSON that it holds. */
 int ss_hf_graft_fsdp(struct ss_tree *tree, const struct ss_words *words, struct ss_error *err);
-/* Makes the contents of a file, named in the file `from`, the map `section` of the tree, "": its root. One that frameworks publish is known by its name,
- * "deepspeed/ds_z3_config.json", where it is not there. */
+/* Makes the contents of a file, which the file `from` names, the map `section` of the tree; "": its
+ * root. Where the file does not exist, a file that frameworks publish is known by its name:
+ * "deepspeed/ds_z3_config.json". */
 int ss_hf_graft_file(struct ss_tree *tree, const struct ss_words *words, const char *section,
                      const char *name, const char *from, struct ss_error *err);
-/* Makes a text the map `section` of the tree, "": its root. */
+/* Makes a text the map `section` of the tree; "": its root. */
 int ss_hf_graft(struct ss_tree *tree, const char *section, const char *text, size_t len, const char *file,
                 struct ss_error *err);
 
-/* A framework that trains by the Trainer, or as it does, and its own defaults. */
+/* A framework that trains with the Trainer, or in the same way, and its own defaults. */
 struct ss_hf_kind {
     const char *name, *map;
-    int length, batch; /* tokens of a row, 0: none; rows of a microbatch */
+    int length, batch; /* default of tokens in a row, 0: none; default of rows in a microbatch */
     bool recompute, bf16,
-        whole;  /* layers are recomputed; in bf16 unless told otherwise; then also of the parameters */
-    bool root;  /* its file is the root of the tree, and its map puts keys where the Trainer has them */
-    bool alone; /* its command starts processes on this machine */
+        whole; /* unless the user says otherwise: layers are recomputed; training is in bf16; parameters are in bf16, too */
+    bool
+        root; /* its file is the root of the tree, and rows of its map move keys to where the Trainer has them */
+    bool alone; /* its command starts the processes on this machine by itself */
 };
 enum ss_hf_kind_index {
     SS_HF_TRAINER,
@@ -88,15 +90,16 @@ extern const struct ss_hf_kind ss_hf_kinds[]; /* by enum ss_hf_kind_index */
 
 enum ss_hf_sharding { SS_HF_DDP, SS_HF_ZERO, SS_HF_FSDP, SS_HF_MEGATRON };
 struct ss_hf {
-    struct ss_reading r;              /* first, so that functions of rows find the rest */
-    const struct ss_hf_kind *kind;    /* of ss_hf_kinds; NULL: Megatron's layers by DeepSpeed */
-    int megatron;                     /* Megatron-DeepSpeed: DeepSpeed's part of it */
-    const char *script;               /* "run_clm.py"; "": none */
-    int64_t stage;                    /* of ZeRO; -1: no DeepSpeed */
-    enum ss_hf_sharding how;          /* of ss_hf_sharding */
-    const struct ss_words *words;     /* beside which files are looked for; NULL: a file alone */
-    const struct ss_words *own;       /* of Megatron-DeepSpeed: flags of Megatron-LM */
-    const struct ss_command *command; /* likewise */
+    struct ss_reading r;           /* first, so that functions of rows find the rest */
+    const struct ss_hf_kind *kind; /* a row of ss_hf_kinds; NULL: Megatron-DeepSpeed */
+    int megatron;                  /* 1: this is DeepSpeed's part of Megatron-DeepSpeed */
+    const char *script;            /* the script, "run_clm.py"; "": none */
+    int64_t stage;                 /* stage of ZeRO; -1: no DeepSpeed */
+    enum ss_hf_sharding how;       /* what shards parameters and states */
+    const struct ss_words *
+        words; /* files are looked for beside the file of these words; NULL: the configuration is a file alone */
+    const struct ss_words *own;       /* for Megatron-DeepSpeed: the words with its flags of Megatron-LM */
+    const struct ss_command *command; /* for Megatron-DeepSpeed: its launch command */
 };
 static inline struct ss_hf *ss_hf_of(struct ss_reading *r)
 {
@@ -110,13 +113,15 @@ static inline bool ss_hf_is_factory(struct ss_reading *r)
 }
 /* hf.c: functions of huggingface.map. */
 extern const struct ss_key_code ss_hf_code[];
-/* hf_kinds.c: sets keys of the Trainer and of accelerate that rows of axolotl.map and llamafactory-v1.map cannot. */
+/* hf_kinds.c: sets those keys of the Trainer and of accelerate that no row of axolotl.map and
+ * llamafactory-v1.map can set. */
 void ss_hf_set_kind(struct ss_reading *r);
-/* Fails where DeepSpeed's train_batch_size is a number that micro x steps x ranks of data parallelism do not make; 0: not said. */
+/* Fails where DeepSpeed's train_batch_size is a number other than micro x steps x ranks of data
+ * parallelism. A factor that is 0 is not told. */
 void ss_hf_check_batch(struct ss_reading *r, int64_t micro, int64_t steps, int64_t ranks);
-/* hf_sharding.c: ranks of data parallelism; 0: not known. */
+/* hf_sharding.c: returns the number of data-parallel ranks; 0: not known. */
 int64_t ss_hf_ranks(struct ss_reading *r);
-/* Functions of sharding.map. */
+/* Functions of rows of sharding.map. */
 void ss_hf_sharding(struct ss_reading *r, struct ss_tree_node *node);
 void ss_hf_fsdp(struct ss_reading *r, struct ss_tree_node *node);
 void ss_hf_degrees(struct ss_reading *r, struct ss_tree_node *node);
@@ -126,7 +131,7 @@ void ss_hf_buckets(struct ss_reading *r, struct ss_tree_node *node);
     {                                                                                                        \
         "buckets", ss_hf_buckets                                                                             \
     }
-/* Whether a node is DeepSpeed's "auto". */
+/* Returns true if a node is DeepSpeed's "auto". */
 static inline bool ss_hf_is_auto(const struct ss_tree_node *node)
 {
     return ss_tree_is(node, "auto");

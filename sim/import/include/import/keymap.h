@@ -31,23 +31,26 @@
 
 /* X(kind, word of the file, what stands behind it) */
 #define SS_KEY_KINDS(X)                                                                                      \
-    X(VALUE, value, FLAG)    /* a flag, which takes the value as it stands, of a list all items */           \
-    X(WHOLE, whole, FLAG)    /* a flag, which takes a whole number, however it is written (1e6) */           \
-    X(LIST, list, FLAG)      /* a flag, which takes a list as one text: a,b; with "[]" behind it [a,b] */    \
-    X(TRUE, true, WORDS)     /* true: these words; false: nothing; else an error */                          \
-    X(FALSE, false, WORDS)   /* false: these words; true: nothing; else an error */                          \
-    X(PICK, pick, ELSE)      /* the first case that has the value; "else V": the value of a missing key */   \
-    X(ADD, add, FLAG)        /* these words, whether the key is there or not */                              \
-    X(AS, as, PATH)          /* the value stands at this path instead, where later rows read it */           \
-    X(ASSUME, assume, WHY)   /* told as assumed where the key is there, always where it is "-" */            \
-    X(REFUSE, refuse, WHY)   /* refused, but null, false, 0, empty and the values of "unless V V:" */        \
-    X(DENY, deny, WHY)       /* refused likewise, as the framework itself does */                            \
-    X(NONE, none, NOTHING)   /* no effect on time or memory: told by its path */                             \
-    X(PART, part, NOTHING)   /* no effect: told once as the section of the row */                            \
-    X(OFF, off, NOTHING)     /* no effect, which nobody needs to be told; no later row reads the key */      \
+    X(VALUE, value, FLAG)  /* a flag, which takes the value as it stands, or all items of a list */          \
+    X(WHOLE, whole, FLAG)  /* a flag, which takes a whole number, however it is written (1e6) */             \
+    X(LIST, list, FLAG)    /* a flag, which takes a list as one text: a,b; with "[]" behind it [a,b] */      \
+    X(TRUE, true, WORDS)   /* true: these words; false: nothing; else an error */                            \
+    X(FALSE, false, WORDS) /* false: these words; true: nothing; else an error */                            \
+    X(PICK, pick, ELSE)    /* the first case that has the value; "else V": the value of a missing key */     \
+    X(ADD, add, FLAG)      /* the words are added, whether the key is there or not */                        \
+    X(AS, as, PATH)        /* the value stands at this path instead, where later rows read it */             \
+    X(ASSUME, assume, WHY) /* the text is told as assumed where the key is there; with the key "-" always */ \
+    X(REFUSE, refuse,                                                                                        \
+      WHY) /* the key is refused, unless its value is null, false, 0, empty or one of "unless V V:" */       \
+    X(DENY, deny, WHY)     /* likewise: the framework itself refuses the key */                              \
+    X(NONE, none, NOTHING) /* the key has no effect on time or memory; its path is told */                   \
+    X(PART, part, NOTHING) /* the key has no effect; the section of the row is told once */                  \
+    X(OFF, off,                                                                                              \
+      NOTHING) /* the key has no effect that anybody needs to know of; no later row reads the key */         \
     X(NAMES, names, NOTHING) /* key "*": each name of the section that Megatron-LM has is its flag */        \
     X(TABLE, table, NOTHING) /* no key, but values for a function to look up, "value value = text" */        \
-    X(CODE, code, NAME)      /* the function of this name reads the key; without a name that of another row */
+    X(CODE, code,                                                                                            \
+      NAME) /* the function of this name reads the key; without a name the function of another row reads it */
 
 enum ss_key_kind {
 #define X(kind, word, behind) SS_KEY_##kind,
@@ -55,7 +58,7 @@ enum ss_key_kind {
 #undef X
 };
 
-/* Whether rows of this kind make no word. */
+/* Returns true if rows of this kind make no word. */
 static inline bool ss_key_becomes_nothing(enum ss_key_kind kind)
 {
     return kind == SS_KEY_REFUSE || kind == SS_KEY_DENY || kind == SS_KEY_NONE || kind == SS_KEY_PART ||
@@ -66,23 +69,24 @@ static inline bool ss_key_becomes_nothing(enum ss_key_kind kind)
  * %s"), or "refuse WHY"; "%s" in a text stands for the value. */
 struct ss_key_case {
     const char *values, *words;
-    const char *assumed; /* NULL: nothing */
+    const char *assumed; /* what is told as assumed; NULL: nothing */
 };
 struct ss_key_row {
-    const char *key; /* from the root, each of its names, with bars between: "model.a|old.a"; "": none */
+    const char
+        *key; /* the paths of all its names from the root, with bars between: "model.a|old.a"; "": no key */
     enum ss_key_kind kind;
     int block; /* index of the innermost block that the row is in; -1: none */
     const char *file;
     int line;
-    const char *text; /* the text behind the kind, "": none */
+    const char *text; /* the text that follows the kind; "": none */
     const char *section;
-    size_t first, ncases; /* of a pick or a table: its lines in `choice` */
+    size_t first, ncases; /* for a pick or a table: its lines in `choice` */
 };
 /* Rows between `when` and `end`. */
 struct ss_key_block {
     int outer; /* index of the block around it; -1: none */
     bool negated;
-    const char *condition; /* of paths from `prefix` */
+    const char *condition; /* its paths begin at `prefix` */
     const char *prefix;
 };
 struct ss_keymap {
@@ -92,13 +96,13 @@ struct ss_keymap {
     struct ss_key_block *block;
     size_t n, nchoices, nblocks, npaths;
     bool strict; /* "rest refused": a key without a row is an error; otherwise it is noted */
-    /* the keymap's own */
+    /* private to keymap.c */
     struct ss_key_path {
         const char *text;
         size_t row;
-    } * path; /* each name of each row */
+    } * path; /* every name of every row */
     size_t row_cap, choice_cap, block_cap, path_cap;
-    struct ss_map index; /* of path, by hash */
+    struct ss_map index; /* finds a path by its hash */
     struct ss_arena arena;
 };
 
@@ -110,7 +114,7 @@ struct ss_key_code {
     void (*call)(struct ss_reading *r, struct ss_tree_node *node);
 };
 
-/* Such a function, which may leave the node unread. */
+/* Declares such a function, which may leave the node unread. */
 #define SS_KEY_CALLED(name) void name(struct ss_reading *r, struct ss_tree_node *node __attribute__((unused)))
 
 /* Reads workloads/importers/NAME.map and what it includes. The caller frees *out with ss_keymap_free. `code` ends with a name of NULL;
@@ -125,7 +129,7 @@ void ss_keymap_free(struct ss_keymap *map);
 /* Returns the row of the key at this path, or else the row of a key above it that has no effect or is
  * refused; NULL: the key is unknown. */
 const struct ss_key_row *ss_keymap_find(const struct ss_keymap *map, const char *path);
-/* Whether keys below this path have rows. */
+/* Returns true if keys below this path have rows. */
 bool ss_keymap_is_section(const struct ss_keymap *map, const char *path);
 
 #endif

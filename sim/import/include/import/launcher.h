@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launchers before a script say: which of them there are, and their numbers. */
+/* Which launchers stand before a script, and which numbers they name. */
 #ifndef SS_IMPORT_LAUNCHER_H
 #define SS_IMPORT_LAUNCHER_H
 
@@ -7,11 +7,12 @@
 
 #include "import/command.h"
 
-/* Who counts: the scheduler, whose numbers are what the job was given; what starts processes on nodes (srun, mpirun); what starts those
- * of one node (torchrun, deepspeed). */
+/* The layers of launchers that name numbers: BATCH, the scheduler, whose numbers are what the job was
+ * given; STEP, which starts processes on nodes (srun, mpirun); NODE, which starts the processes of one
+ * node (torchrun, deepspeed). */
 enum ss_launcher_layer { SS_LAYER_BATCH, SS_LAYER_STEP, SS_LAYER_NODE, SS_LAYERS };
-/* What an option counts. Of a node is each of NODE and GPUS, in all are ALL and CARDS, of one process is PER_TASK. The sets of jsrun have
- * tasks and GPUs. */
+/* What an option counts: NODES; processes in ALL or of a NODE; GPUS of a node, of one process (PER_TASK)
+ * or in all (CARDS); the SETS of jsrun, which have tasks and GPUs. */
 enum ss_launcher_count {
     SS_COUNT_NODES,
     SS_COUNT_ALL,
@@ -26,12 +27,12 @@ enum ss_launcher_count {
     SS_COUNTS
 };
 struct ss_launcher_layer_said {
-    const char *name; /* of the launcher, a word of the command; NULL: there is none of this layer */
+    const char *name; /* the launcher's name, a word of the command; NULL: this layer has no launcher */
     int line;
     int64_t count[SS_COUNTS]; /* 0: not said */
     const char *hostfile;     /* NULL: none */
-    const char *config;       /* of accelerate; NULL: none */
-    int64_t most;             /* nodes, of "2:4" 4, of which the count is the least */
+    const char *config;       /* the configuration file of accelerate; NULL: none */
+    int64_t most;             /* the most nodes, 4 for "2:4"; the count has the least */
     bool whole;               /* "gpu", "auto": as many processes as GPUs */
 };
 struct ss_launchers {
@@ -40,19 +41,22 @@ struct ss_launchers {
     int visible_line;
     bool itself;     /* the program starts a process for each GPU of the node itself (llamafactory-cli) */
     bool standalone; /* torchrun's one node */
-    bool mpi;        /* of the layer STEP, which fills a node before it takes the next */
+    bool mpi;        /* the launcher of layer STEP fills a node before it takes the next */
 };
 
-/* launcher_words.c: reads the words of the command before its script. Errors: SS_ERR_INPUT, SS_ERR_UNSUPPORTED (an option that is not
- * modelled). `strict` 0: numbers that are none are left out. */
+/* launcher_words.c: reads the words of a command before its script. `strict` 0: a value that should be a
+ * number and is none is ignored. Errors: SS_ERR_INPUT, SS_ERR_UNSUPPORTED (an option that is not
+ * modelled). */
 int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, int strict,
                       struct ss_launchers *out, struct ss_error *err);
-/* One of the names of torchrun. */
+/* Returns true if a word is one of the names of torchrun. */
 bool ss_is_torchrun(const char *text);
-/* launcher_hosts.c: nodes and GPUs of a file of hosts, "host slots=8", "host:8" or "host" a line. Errors: SS_ERR_IO, SS_ERR_UNSUPPORTED. */
+/* launcher_hosts.c: reads the nodes and their slots from a file of hosts, whose lines are "host
+ * slots=8", "host:8" or "host". Errors: SS_ERR_IO, SS_ERR_UNSUPPORTED. */
 int ss_launcher_hosts(const struct ss_words *words, const char *name, int64_t *hosts, int64_t *slots,
                       struct ss_error *err);
-/* num_machines and num_processes of a configuration of accelerate, where they are not said already. */
+/* Reads num_machines and num_processes from a configuration of accelerate, where the command does not
+ * tell them. */
 int ss_launcher_config(const struct ss_words *words, struct ss_launcher_layer_said *said,
                        struct ss_error *err);
 

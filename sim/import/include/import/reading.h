@@ -27,28 +27,29 @@
 
 struct ss_reading_word {
     char *text;
-    const char *file; /* of the tree; "" the command line */
+    const char *file; /* file of the tree; "": the command line */
     int line;
 };
 struct ss_reading {
-    const char *name;     /* of the framework, in messages */
-    const char *told_by;  /* what its notes begin with; ss_reading_begin makes it the name */
-    int default_line;     /* of words that no key says: in the tree's file; ss_reading_begin makes it 1 */
-    struct ss_words *own; /* words of the place of its file go to its end; NULL: to the request */
+    const char *name;    /* name of the framework in messages */
+    const char *told_by; /* what its notes begin with; ss_reading_begin makes it the name */
+    int default_line; /* line in the tree's file of words that come from no key; ss_reading_begin sets it to 1 */
+    struct ss_words
+        *own; /* words whose place is in its file go to its end; NULL: all words go to the request */
     struct ss_tree *tree;
     struct ss_request *request;
     struct ss_error *err;
-    int rc;                /* the first error; once there is one nothing more is done */
+    int rc;                /* the first error; after an error nothing more is done */
     struct ss_keymap *map; /* NULL until ss_reading_load */
     const struct ss_key_code *code;
-    int block; /* the block of the last row, + 1; 0: not known */
-    bool open; /* whether its condition holds */
+    int block; /* number of the block of the last row, from 1; 0: not known */
+    bool open; /* true: the condition of that block holds */
     struct ss_reading_word *word;
     size_t n, cap;
     struct ss_notes assumed, ignored;
-    int nodes, gpus_per_node; /* of the launcher; 0: not said */
+    int nodes, gpus_per_node; /* what the launcher tells; 0: nothing */
     struct ss_model model;
-    bool has_model; /* `model` is that of ss_reading_model */
+    bool has_model; /* true: ss_reading_model has filled in `model` */
 };
 
 /* The tree stays the caller's, until ss_reading_end. */
@@ -64,18 +65,19 @@ int ss_reading_end(struct ss_reading *r);
 /* ---- for functions: `keys` ("a.b c.d") stand for the first that is there and not null; all of them count as read. Each key has a row,
  * which has its other names, too ---- */
 
-/* NULL: there is none. */
+/* Returns the node; NULL: there is none. */
 struct ss_tree_node *ss_reading_node(struct ss_reading *r, const char *keys);
-/* A whole number within low .. high. */
+/* Returns a whole number within low .. high. */
 int64_t ss_reading_size(struct ss_reading *r, const char *keys, int64_t missing, int64_t low, int64_t high);
 int ss_reading_truth(struct ss_reading *r, const char *keys, int missing);
-/* A text of the tree. */
+/* Returns a text of the tree. */
 const char *ss_reading_text(struct ss_reading *r, const char *keys, const char *missing);
-/* Whether a list, or a text with commas, has this item. */
+/* Returns true if a list, or a text with commas, has this item. */
 bool ss_reading_lists(struct ss_reading *r, const char *keys, const char *item);
-/* Sets the key "is.NAME" to this value for conditions: a fact that functions found out about the whole. */
+/* Sets the key "is.NAME" to a value, so that conditions can ask for a fact that a function found out
+ * about the whole configuration. */
 void ss_reading_fact(struct ss_reading *r, const char *name, const char *value);
-/* Replaces or adds the node at a path, by a text of the command line or of `file`. */
+/* Replaces or adds the node at a path. Its text comes from the command line or from `file`. */
 void ss_reading_set(struct ss_reading *r, const char *path, const char *text, const char *file, int line);
 
 /* Sets what the option words->w[*at] says, "--name=value" or "--name value ..." with `between` between values, below a section ("": the root,
@@ -85,8 +87,8 @@ void ss_reading_option(struct ss_reading *r, const char *section, const struct s
 
 /* ---- words ---- */
 
-/* Adds a flag and its value (NULL: it takes none) with the place of `at`; NULL: that of what no key says. An error: a value that begins
- * with "--". */
+/* Adds a flag and its value (NULL: it takes none) with the place of `at`; NULL: the place of words that
+ * come from no key. A value that begins with "--" is an error. */
 void ss_reading_flag(struct ss_reading *r, const struct ss_tree_node *at, const char *flag,
                      const char *value);
 void ss_reading_whole_flag(struct ss_reading *r, const struct ss_tree_node *at, const char *flag,
@@ -98,7 +100,7 @@ void ss_reading_prop(struct ss_reading *r, const struct ss_tree_node *at, int pr
 /* Adds --model and, where its file has rows that only Megatron adds, --vocab-size. `name` is a name of the hub, a path (also one
  * beside the tree's file) or a name of workloads/models. One that nobody knows is a word all the same, so that --model may beat it. */
 void ss_reading_model(struct ss_reading *r, const struct ss_tree_node *at, const char *name);
-/* "torchtitan: assumed: ..." among the notes. */
+/* Adds the note "torchtitan: assumed: ...". */
 void ss_reading_assume(struct ss_reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fails at the node; NULL: at the first line of the tree's file. */
 void ss_reading_fail(struct ss_reading *r, const struct ss_tree_node *at, int code, const char *fmt, ...)
@@ -107,24 +109,26 @@ void ss_reading_fail(struct ss_reading *r, const struct ss_tree_node *at, int co
 
 /* ---- conditions.c ---- */
 
-/* The node at a path, of which a name may have a class: "callbacks@TokenDrop.pad" is `pad` of the first item of the list `callbacks`, or of
- * that map itself, whose _target_ has the name. NULL: there is none. */
+/* Returns the node at a path; NULL: there is none. A name in the path may have a class:
+ * "callbacks@TokenDrop.pad" is `pad` in the first item of the list `callbacks` whose _target_ has the
+ * name TokenDrop. `callbacks` may also be such a map itself. */
 struct ss_tree_node *ss_reading_find(const struct ss_tree_node *root, const char *path);
-/* Whether true or false, also as a text or 1 and 0; -1: neither. */
+/* Returns 1 for true and 0 for false, which may also be texts or numbers; -1: neither. */
 int ss_reading_truth_of(const struct ss_tree_node *node);
-/* A scalar, or the name of an enum that was dumped as a map; NULL: it is no single value. */
+/* Returns the node of a single value: the scalar itself, or the name in a map as which an enum was
+ * dumped; NULL: the node is no single value. */
 const struct ss_tree_node *ss_reading_single(const struct ss_tree_node *node);
-/* Whether a condition of a keymap holds, of paths below `prefix`. */
+/* Returns true if a condition of a keymap holds. Its paths begin at `prefix`. */
 bool ss_reading_holds(const struct ss_tree_node *root, const char *prefix, const char *condition);
 
-/* reading_rows.c: what a row of the kind `table` has behind a value; NULL: nothing. */
+/* reading_rows.c: returns the text that a row of the kind `table` has for a value; NULL: it has none. */
 const char *ss_reading_lookup(const struct ss_reading *r, const char *table, const char *value);
-/* Adds what a row of the kind `value` adds. */
+/* Adds the words that a row of the kind `value` adds. */
 void ss_reading_value(struct ss_reading *r, const struct ss_tree_node *node, const char *flag);
 
 /* ---- between its files ---- */
 
-/* reading_rows.c: what a row of a key that is refused, or has no effect, does with it. */
+/* reading_rows.c: applies a row for a key that is refused or has no effect. */
 void ss_reading_settle(struct ss_reading *r, const struct ss_key_row *row, struct ss_tree_node *node);
 
 #endif

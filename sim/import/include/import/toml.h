@@ -16,22 +16,23 @@ struct ss_toml {
     const char *p, *end;
     int line, depth;
     struct ss_tree *tree;
-    char *text; /* of the key or value that is read; room for the whole file */
+    char *text; /* the key or value that is being read; it has room for the whole file */
     size_t len;
     struct ss_toml_table *table; /* how tables came to be */
     size_t ntables, cap;
     struct ss_error *err;
 };
-/* The byte at p; -1: the end. */
+/* Returns the byte at p; -1: the end. */
 static inline int ss_toml_peek(const struct ss_toml *r)
 {
     return r->p < r->end ? (unsigned char)*r->p : -1;
 }
-/* SS_ERR_INPUT at the line. */
+/* Fills in an error at the present line. Returns SS_ERR_INPUT. */
 int ss_toml_wrong(struct ss_toml *r, const char *what);
-/* "text", 'text', with may_go_on also both by three quotes over lines, into the text; p is at the quote. */
+/* Reads "text" or 'text' into r->text; with may_go_on also texts in three quotes, which may have several
+ * lines. p is at the first quote. */
 int ss_toml_quoted(struct ss_toml *r, int may_go_on);
-/* A value without quotes, into the text. */
+/* Reads a value without quotes into r->text. */
 int ss_toml_bare(struct ss_toml *r);
 
 #endif

@@ -13,7 +13,7 @@
 int ss_titan_toml_sniff(const char *text, size_t len);
 int ss_titan_toml_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err);
-/* The JSON, also behind "Running with configs: " of a log. */
+/* The saved JSON, also where it follows "Running with configs: " in a log. */
 int ss_titan_json_sniff(const char *text, size_t len);
 int ss_titan_json_add(struct ss_request *r, const char *text, size_t len, const char *file,
                       struct ss_error *err);
@@ -27,13 +27,13 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 #define SS_TITAN_MOST ((int64_t)1 << 26)
 /* Values that several functions of torchtitan.map need. */
 struct ss_titan {
-    struct ss_reading r;      /* first, so that functions of rows find the rest */
-    int newest;               /* saved since February 2026: the keys of @b5bcd76, or on the way there */
-    int tokens;               /* batches are said in tokens, as in @b5bcd76 */
-    int64_t tp, pp, cp, ep;   /* degrees */
-    int64_t replicate, shard; /* shard -1: the rest */
+    struct ss_reading r; /* first, so that functions of rows find the rest */
+    int newest; /* 1: the file was saved since February 2026: it has keys of @b5bcd76, or some of them */
+    int tokens; /* 1: batches are told in tokens, as in @b5bcd76 */
+    int64_t tp, pp, cp, ep;   /* degrees of parallelism */
+    int64_t replicate, shard; /* shard -1: all GPUs that are left */
     int64_t steps;            /* microbatches of a pipeline in an iteration */
-    char model[160];          /* what --model gets */
+    char model[160];          /* the value for --model */
 };
 static inline struct ss_titan *ss_titan_of(struct ss_reading *r)
 {

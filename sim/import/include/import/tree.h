@@ -25,16 +25,17 @@
 enum ss_tree_kind { SS_TREE_SCALAR, SS_TREE_MAP, SS_TREE_LIST };
 struct ss_tree_node {
     enum ss_tree_kind kind;
-    const char *key;  /* its name in a map; NULL: the root, or an item of a list */
-    const char *text; /* a scalar as written, without quotes and escapes; NULL of maps and lists */
+    const char *key;  /* its name in a map; NULL: it is the root, or an item of a list */
+    const char *text; /* a scalar as written, without quotes and escapes; NULL for maps and lists */
     const char *tag;  /* "!!python/tuple" or "tag:yaml.org,2002:str" where the file has one; NULL: none */
-    const char *file; /* where it stands */
-    int line;         /* from 1; of a name in a map the line of the name; 0: the command line */
-    bool quoted;      /* a text, whatever it looks like: "null" */
-    size_t n;         /* children */
+    const char *file; /* the file that it stands in */
+    int line;         /* its line from 1, in a map the line of its name; 0: the command line */
+    bool quoted;      /* true: a text, whatever it looks like ("null") */
+    size_t n;         /* number of children */
     struct ss_tree_node *parent, *first, *last, *next; /* children in the order of the file */
-    bool read, touched; /* set by ss_tree_get and ss_tree_take: this node was read; one below it was */
-    bool off, part; /* for reading.h: off, no further row reads the node; part, it is reported with its map */
+    bool read,
+        touched; /* set by ss_tree_get and ss_tree_take. read: this node was read; touched: a node below it was */
+    bool off, part; /* for reading.h. off: no further row reads the node; part: it is reported with its map */
 };
 struct ss_tree;
 
@@ -51,7 +52,7 @@ const char *ss_tree_file(const struct ss_tree *tree);
 
 /* ---- making ---- */
 
-/* What a new node is; the texts are copied, `file` NULL is the tree's. */
+/* What a new node is. Its texts are copied; `file` NULL: the file of the tree. */
 struct ss_tree_made {
     enum ss_tree_kind kind;
     const char *key, *text;
@@ -64,43 +65,48 @@ struct ss_tree_made {
  * node. Errors: SS_ERR_INPUT where the map has that name already, or a limit is passed; SS_ERR_NOMEM. */
 int ss_tree_add(struct ss_tree *tree, struct ss_tree_node *parent, const struct ss_tree_made *made,
                 struct ss_tree_node **out, struct ss_error *err);
-/* A copy of a text that lives as long as the tree; NULL: there is no memory. */
+/* Returns a copy of a text that lives as long as the tree; NULL: memory ran out. */
 const char *ss_tree_text(struct ss_tree *tree, const char *text);
 /* Takes a node, not the root, out of its parent. */
 void ss_tree_drop(struct ss_tree_node *node);
-/* Gives `node` the kind, texts, place and children of `from`, of any tree, which stays. Its name stays. Errors: as of ss_tree_add. */
+/* Gives `node` the kind, texts, place and children of `from`, which may be of another tree and stays as
+ * it is. The name of `node` stays. Errors: those of ss_tree_add. */
 int ss_tree_assign(struct ss_tree *tree, struct ss_tree_node *node, const struct ss_tree_node *from,
                    struct ss_error *err);
 
 /* ---- reading ---- */
 
-/* The child of that name, name[0 .. len-1]; NULL: there is none. */
+/* Returns the child with the name name[0 .. len-1]; NULL: there is none. */
 struct ss_tree_node *ss_tree_child(const struct ss_tree_node *map, const char *name, size_t len);
-/* The node at a path of names with dots between, numbers for items of lists ("optim.betas.0"), below `from`, which may be NULL; ""
- * is `from`. NULL: there is none. A name that has a dot itself is found as it stands. */
+/* Returns the node at a path below `from`, which may be NULL: names with dots between, and numbers for
+ * items of lists ("optim.betas.0"); "" is `from` itself. A name that has a dot is found as it stands.
+ * NULL: there is no such node. */
 struct ss_tree_node *ss_tree_find(const struct ss_tree_node *from, const char *path);
 /* Returns the node and counts it as read; children of a map or list stay unread. */
 struct ss_tree_node *ss_tree_get(const struct ss_tree_node *from, const char *path);
-/* A node and all below it count as read. NULL is allowed. */
+/* Marks a node and all nodes below it as read. NULL is allowed. */
 void ss_tree_take(struct ss_tree_node *node);
 
-/* Whether it is no value: NULL, or null, ~ or nothing without quotes. */
+/* Returns true if a node has no value: it is NULL, or null, ~ or nothing without quotes. */
 bool ss_tree_is_null(const struct ss_tree_node *node);
-/* 1 true, 0 false, in the words of YAML 1.1 (yes, on) or JSON; -1: neither, as a null or a quoted text is. */
+/* Returns 1 for true and 0 for false in the words of YAML 1.1 (yes, on) or JSON; -1: neither, such as
+ * null or a quoted text. */
 int ss_tree_truth(const struct ss_tree_node *node);
-/* A whole number, be it written 4096, 4_096, 4096.0, 1e6 or "4096"; false: it is none, or not within +- 2^53. */
+/* Reads a whole number, which may be written 4096, 4_096, 4096.0, 1e6 or "4096". Returns false where the
+ * node is no whole number, or one beyond +- 2^53. */
 bool ss_tree_whole(const struct ss_tree_node *node, int64_t *out);
-/* Whether it is a scalar of this text. NULL is allowed. */
+/* Returns true if a node is a scalar with this text. NULL is allowed. */
 bool ss_tree_is(const struct ss_tree_node *node, const char *text);
 
-/* The path of a node from the root, "model.optim.betas[0]", cut to `size` bytes. Returns buf. */
+/* Writes the path of a node from the root, "model.optim.betas[0]", cut to `size` bytes. Returns buf. */
 char *ss_tree_path(const struct ss_tree_node *node, char *buf, size_t size);
-/* Fails at the node's place, whose path the message begins with: "model.optim.name: ...". */
+/* Fills in an error at the node's place, and returns its code. The message begins with the node's path:
+ * "model.optim.name: ...". */
 int ss_tree_fail(const struct ss_tree_node *node, int code, struct ss_error *err, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The topmost nodes that nobody has read, nor any below them, one after the other in the order of the file; `last` is the one before,
- * NULL for the first. NULL: no more. */
+/* Returns, one after the other in the order of the file, the topmost nodes of which neither they nor any
+ * node below them was read. `last` is the node returned before, NULL at first. NULL: no more. */
 struct ss_tree_node *ss_tree_unread(const struct ss_tree *tree, const struct ss_tree_node *last);
 
 #endif

@@ -21,12 +21,13 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err);
 /* ---- its parts ---- */
 void ss_html_answer(const struct ss_page *page);
 void ss_html_breakdown(const struct ss_page *page);
-/* What kernels are of, and the heaviest; nothing without run.compute. */
+/* Writes what the kernels compute, and the heaviest kernels; nothing without run.compute. */
 void ss_html_compute(const struct ss_page *page);
 void ss_html_memory(const struct ss_page *page);
 void ss_html_network(const struct ss_page *page);
 int ss_html_inputs(const struct ss_page *page);
-/* Closes the page, then the numbers that the scripts draw: JSON, gzipped, as base64. 0 or SS_ERR_NOMEM. */
+/* Closes the page and writes the numbers that the scripts draw, as gzipped JSON in base64. Returns 0 or
+ * SS_ERR_NOMEM. */
 int ss_html_data(const struct ss_page *page);
 
 #endif

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small page that needs nothing but a browser: what those of sweeps and of comparisons share. */
+/* Parts that the pages of sweeps and of comparisons share. Such a page needs nothing but a browser. */
 #ifndef SS_REPORT_PAGE_H
 #define SS_REPORT_PAGE_H
 
 #include <stdio.h>
 
-/* Up to <main>, with the style sheet; the title is no text of users. */
+/* Writes the page up to <main>, with its style sheet. The title is not escaped, so it must not come from
+ * the user. */
 void ss_page_open(FILE *out, const char *title);
-/* </main> and the end. */
+/* Writes </main> and the end of the page. */
 void ss_page_close(FILE *out);
-/* `text` escaped between two pieces of HTML. */
+/* Writes `text`, escaped, between two pieces of HTML. */
 void ss_page_text(FILE *out, const char *before, const char *text, const char *behind);
-/* The lines that `write` writes of `what` as paragraphs; SS_ERR_NOMEM. */
+/* Writes each line that `write` makes of `what` as a paragraph. Returns 0 or SS_ERR_NOMEM. */
 int ss_page_paragraphs(void (*write)(const void *what, FILE *out), const void *what, FILE *out);
 
 #endif

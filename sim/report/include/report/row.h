@@ -23,7 +23,8 @@
 
 /* ---- values ---- */
 enum ss_cell_kind { SS_CELL_NONE, SS_CELL_WHOLE, SS_CELL_NUMBER, SS_CELL_TEXT, SS_CELL_FLAG, SS_CELL_JSON };
-/* A number that is not finite is not known. A text lives as long as the cell; a JSON value belongs to the object that takes it. */
+/* A number that is not finite means "not known". A text must live as long as the cell; a JSON value
+ * belongs to the object that takes it. */
 struct ss_cell {
     enum ss_cell_kind kind;
     union {
@@ -63,20 +64,20 @@ static inline struct ss_cell ss_cell_same(struct ss_cell cell)
 {
     return cell;
 }
-/* An index into a list; -1: not known. */
+/* Makes the cell of an index into a list; -1: not known. */
 static inline struct ss_cell ss_cell_index(int index)
 {
     return index < 0 ? ss_cell_number(NAN) : ss_cell_whole(index);
 }
-/* A figure that is not known where it is 0. */
+/* Returns a figure, and NaN for 0, which means "not known". */
 static inline double ss_known(double value)
 {
     return value > 0 ? value : NAN;
 }
-/* No value: JSON leaves the key out, CSV leaves the field empty. */
+/* A cell without a value: JSON leaves the key out, CSV leaves the field empty. */
 #define SS_NO_CELL ((struct ss_cell){.kind = SS_CELL_NONE})
 
-/* The cell of a value by its type. */
+/* Makes the cell of a value by its type. */
 #define SS_CELL(value)                                                                                       \
     _Generic((value), bool                                                                                   \
              : ss_cell_flag, float                                                                           \
@@ -90,10 +91,10 @@ static inline double ss_known(double value)
 #define SS_KEY(key, value) ((struct ss_keyed){key, SS_CELL(value)})
 /* Leaves the key out where the condition is false; the value is looked at only where it is true. */
 #define SS_KEY_IF(condition, key, value) ((struct ss_keyed){key, (condition) ? SS_CELL(value) : SS_NO_CELL})
-/* A key that is called as the field of a struct is; SS_TRUTH: an int that is true or false. */
+/* Makes a key with the name of a struct's field. SS_TRUTH: the field is an int that is true or false. */
 #define SS_SAME(from, field) SS_KEY(#field, (from)->field)
 #define SS_TRUTH(from, field) SS_KEY(#field, (bool)(from)->field)
-/* Keys up to the one that is NULL. */
+/* Makes an array of keys that ends with the key NULL. */
 #define SS_KEYS(...) ((const struct ss_keyed[]){__VA_ARGS__, {.key = NULL}})
 
 /* ---- JSON ---- */
@@ -102,40 +103,40 @@ static inline double ss_known(double value)
 #define SS_PUT(object, ...) ss_json_put(object, SS_KEYS(__VA_ARGS__))
 json_t *ss_json_object(const struct ss_keyed *keys);
 void ss_json_put(json_t *object, const struct ss_keyed *keys);
-/* An array of what `object` makes of each row: SS_LIST(row_object, rows, n). */
+/* SS_LIST(row_object, rows, n) is an array of the objects that row_object makes, one for each row. */
 #define SS_LIST(object, rows, n) ss_json_list(object, rows, n, sizeof *(rows))
 json_t *ss_json_list(json_t *(*object)(const void *row), const void *rows, int n, size_t size);
-/* {"name of 0": scale * values[0], ...} */
+/* Returns {"name of 0": scale * values[0], ...}. */
 json_t *ss_json_named(int n, const char *(*name)(int), const double *values, double scale);
 
 /* ---- rows ---- */
 #define SS_ROW_MOST 80
-/* {0} is an empty one. */
+/* A row; {0} is an empty row. */
 struct ss_row {
     size_t n;
     struct ss_keyed at[SS_ROW_MOST + 1]; /* the last one has no key */
 };
 #define SS_ADD(row, ...) ss_row_add(row, SS_KEYS(__VA_ARGS__))
 void ss_row_add(struct ss_row *r, const struct ss_keyed *keys);
-/* "verdict", "code" of a refused job, "reason". */
+/* Adds "verdict", "reason" and, for a refused job, "code". */
 void ss_row_verdict(struct ss_row *r, const struct ss_summary *s);
-/* All figures of SS_METRIC_LIST; those that are not known have no value. */
+/* Adds all figures of SS_METRIC_LIST. A figure that is not known has no value. */
 void ss_row_metrics(struct ss_row *r, const struct ss_summary *s);
 
 /* ---- text ---- */
 struct ss_column {
     const char *key, *head;
     const char *
-        format; /* printf's with blanks before it: %f or %g of a number, %s of a text or of a time; NULL: no such column */
-    double scale; /* the number shown over that of the row; of a time to s */
+        format; /* a format of printf with blanks before it: %f or %g for a number, %s for a text or a time; NULL: the text has no such column */
+    double scale; /* the number that is shown, divided by the row's; for a time the factor to s */
 };
-/* A line: the heads, or the row. What is not known is "-". */
+/* Each writes a line: the heads of the columns, or the row. A value that is not known is "-". */
 void ss_row_heads(const struct ss_column *columns, size_t n, FILE *out);
 void ss_row_text(const struct ss_row *r, const struct ss_column *columns, size_t n, FILE *out);
 
 /* ---- CSV ---- */
-/* A line: the keys (r NULL), or the row's values of them. A key that is NULL stands for all of SS_METRIC_LIST. Numbers have 10 digits,
- * a flag is 0 or 1, what is not known is empty. */
+/* Writes a line: the keys where r is NULL, else the row's values for them. A key that is NULL stands for
+ * all of SS_METRIC_LIST. A number has 10 digits, a flag is 0 or 1, a value that is not known is empty. */
 void ss_row_csv(const struct ss_row *r, const char *const *keys, size_t n, FILE *out);
 
 #endif

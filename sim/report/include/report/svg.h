@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the SVG pictures share: colours, text, axes. */
+/* Colours, texts and axes that the SVG pictures share. */
 #ifndef SS_REPORT_SVG_H
 #define SS_REPORT_SVG_H
 
@@ -9,29 +9,33 @@
 
 #define SS_MICROBATCH_COLORS 10
 
-/* Opens the document: a title and description for screen readers, the style sheet in light and dark. */
+/* Opens the document with a title and a description for screen readers, and with the style sheet for
+ * light and dark. */
 void ss_svg_begin(FILE *out, double width, double height, const char *title, const char *description);
 void ss_svg_end(FILE *out);
-/* A colour as "#rrggbb": of a phase (-1: outside the schedule), lighter with the chunk. */
+/* Returns the colour of a phase as "#rrggbb"; -1: outside the schedule. Higher chunks are lighter. */
 const char *ss_color_phase(int phase, int chunk, int chunks, char buf[8]);
 const char *ss_color_microbatch(int microbatch, int backward, char buf[8]);
 const char *ss_color_label(int label);
 const char *ss_color_memory(int mem);
-/* 1: black text reads better on it than white. */
+/* Returns 1 if black text reads better on a colour than white. */
 int ss_color_light(const char *hex);
-/* Time axis below y: ticks at round times, grid lines up to `top`. seconds 0: times of no unit. */
+/* Draws a time axis below y with ticks at round times and grid lines up to `top`. seconds 0: the times
+ * have no unit. */
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
                       int seconds);
-/* A key of the legend: a box and its text; returns where the next one begins. out NULL: that alone. */
+/* Draws a box of the legend and its text. Returns the x at which the next box begins. With out NULL
+ * nothing is drawn. */
 double ss_svg_key(FILE *out, double x, const char *fill, const char *text);
-/* What a phase is called in a legend. */
+/* Returns what a phase is called in a legend. */
 const char *ss_svg_phase(int phase);
-/* Step between round values so that about `most` fit. */
+/* Returns the step between round values of which about `most` fit into a range. */
 double ss_round_step(double range, int most);
-/* "12.5 ms": the unit fits times up to `most`, the decimals tell steps of this size apart. */
+/* Writes a time: "12.5 ms". The unit fits times up to `most`, and the decimals tell apart times that
+ * differ by `step`. */
 const char *ss_axis_time(double time, double step, double most, char *buf, size_t size);
 void ss_svg_text(FILE *out, double x, double y, const char *class_name, const char *text);
-/* A coordinate with two decimals at most. */
+/* Writes a coordinate with two decimals at most. */
 void ss_svg_number(FILE *out, double value);
 
 /* ---- one file each ---- */
@@ -39,8 +43,9 @@ void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t
 /* Bytes beside the tensors of a program. */
 struct ss_memory_extra {
     double capacity;  /* bytes of a GPU, 0: not known */
-    double *overhead; /* [class] bytes */
-    char name[64];    /* of what they are, with the library of collectives that holds some of them */
+    double *overhead; /* [class]: bytes */
+    char name
+        [64]; /* what these bytes are, with the name of the library of collectives that holds some of them */
 };
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
                    const struct ss_memory_extra *extra, FILE *out);

@@ -11,29 +11,37 @@ int ss_text_plan(const struct ss_run *run, const struct ss_report_options *opt, 
                  struct ss_error *err);
 
 /* Parts that several reports print. */
-/* On how few GPUs the model fits; nothing of NULL. */
+/* Writes on how few GPUs the model fits; nothing if `s` is NULL. */
 void ss_text_smallest(const struct ss_smallest *s, FILE *out);
-/* What kernels are of, in two or three lines, and the ten heaviest; nothing without run.compute. */
+/* Writes what the kernels compute in two or three lines, and the ten heaviest kernels; nothing without
+ * run.compute. */
 void ss_text_parts(const struct ss_run *run, FILE *out);
 void ss_text_kernels(const struct ss_run *run, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
-/* What was left out, and what of a job has no effect, a paragraph each; nothing where there is none. SS_OK or SS_ERR_NOMEM. */
-/* Lists what nobody gave, with whence it is; nothing where all was given. `r` may be NULL. */
+/* Lists the values that nobody gave, and where each comes from; nothing where all were given. `r` may be
+ * NULL. */
 void ss_text_assumed(const struct ss_request *r, FILE *out);
+/* Writes a paragraph about the flags that --drop left out, and one about the flags without effect, where
+ * there are any. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out);
-/* MFU with half of the attention square, as causal kernels compute it: a share, 0 where there is no MFU. */
+/* Returns the MFU that counts half of the attention square, as causal kernels compute it: a share; 0
+ * where there is no MFU. */
 double ss_text_causal_mfu(const struct ss_summary *u);
-/* Whether that is so much less than the MFU, on long sequences, that both are told: the whole square can be more than a card computes. */
+/* Returns 1 if the causal MFU is so much lower than the MFU, as on long sequences, that both are told.
+ * The whole square can be more than a card computes. */
 int ss_text_is_causal(const struct ss_summary *u);
-/* "MFU 42 % (causal 22 %)", the latter where it is told; 64 bytes of buf hold it. Returns buf. */
+/* Writes "MFU 42 % (causal 22 %)", or without the causal MFU where it is not told. 64 bytes of buf hold
+ * the text. Returns buf. */
 const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_t size);
-/* "23.57 s", "451.2 ms": four significant digits, or one and a power of ten; in 32 bytes of buf. */
+/* Writes a time with four significant digits ("23.57 s", "451.2 ms"), or with one digit and a power of
+ * ten, into 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
-/* " +-3.1 %", the error band of the iteration; "" where it is not known. Returns buf. */
+/* Writes the error band of the iteration, " +-3.1 %", or "" where it is not known. Returns buf. */
 const char *ss_text_band(const struct ss_summary *u, char buf[32]);
-/* That of an iteration, in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal events decides)"; returns buf. */
+/* Writes the time of an iteration in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal
+ * events decides)". Returns buf. */
 const char *ss_text_iteration(const struct ss_result *r, char *buf, size_t size);
 
 #endif

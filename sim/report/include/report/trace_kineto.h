@@ -5,8 +5,8 @@
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"
 
-/* Writes a trace with the names, categories and streams of a Kineto trace (docs/reference/formats.md, "Traces"); calls as of
- * report/trace.h. */
+/* Writes a trace with the names, categories and streams of a Kineto trace (docs/reference/formats.md,
+ * "Traces"). The functions are called as those of report/trace.h. */
 struct ss_kineto_trace;
 int ss_kineto_trace_begin(const struct ss_program *p, const struct ss_plan *plan, double window_start,
                           double window_end, FILE *out, struct ss_kineto_trace **trace,

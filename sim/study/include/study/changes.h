@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of a job that are worth a try, as words behind its own: what makes it fit, and what makes it faster. */
+/* Changes of a job that are worth a try: they may make it fit, or make it faster. A change is words that
+ * follow the job's. */
 #ifndef SS_STUDY_CHANGES_H
 #define SS_STUDY_CHANGES_H
 
@@ -11,8 +12,8 @@
 
 enum ss_change_aim { SS_CHANGE_FOR_MEMORY = 1, SS_CHANGE_FOR_TIME = 2 };
 
-/* A request with changes, and what it asks for, to see whether the next change applies. No job is made of it,
- * because changes that are refused alone may run together. */
+/* A request with changes, and what it asks for, which tells whether the next change applies. No job is
+ * made of it, because two changes may run together of which each alone is refused. */
 struct ss_changed {
     struct ss_request request;
     struct ss_asked asked;
@@ -20,26 +21,27 @@ struct ss_changed {
 
 /* Changes are numbered from 0. */
 int ss_change_count(void);
-/* Writes the words of change i for a job with so many data-parallel ranks; 0: it is not for this aim or does not apply. */
+/* Writes the words of change i for a job with `dp` data-parallel ranks. Returns 0 where the change does
+ * not serve the aim or does not apply to the job. */
 int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words,
                     size_t size);
 /* Returns what a change alters or needs beside time and memory: "another arithmetic"; NULL: nothing. */
 const char *ss_change_note(int i);
 enum ss_change_kind {
     SS_CHANGE_PLAIN,
-    SS_CHANGE_ARITHMETIC, /* results of the training differ */
-    SS_CHANGE_SPLIT       /* which stage has which layers */
+    SS_CHANGE_ARITHMETIC, /* the training computes other results */
+    SS_CHANGE_SPLIT       /* the change moves layers between stages */
 };
 enum ss_change_kind ss_change_kind(int i);
-/* The job of a scenario, with its global batch, which follows from the layout where nobody gives it. The caller frees out->request.
- * SS_ERR_NOMEM. */
+/* Begins with the job of a scenario and adds the global batch, which without a flag would follow from
+ * the layout. The caller frees out->request. Error: SS_ERR_NOMEM. */
 int ss_change_start(const struct ss_scenario *s, struct ss_changed *out, struct ss_error *err);
-/* Makes *out of `from` with further words, separated by blanks; those of --without take words of the request
- * and leave the job's fields. The caller frees out->request if this succeeds. Errors: those of
+/* Makes *out of `from` and further words, separated by blanks. A --without among them removes words of
+ * the request; fields of the job stay. The caller frees out->request after success. Errors: those of
  * ss_asked_parse. */
 int ss_change_apply(const struct ss_changed *from, const char *words, struct ss_changed *out);
-/* Writes the words that people add to the words of `base` for the job `changed`: with its global batch, where that followed from the
- * layout and would change with it. */
+/* Writes the words that people have to add to those of `base` to get the job `changed`. They include its
+ * global batch where the batch followed from the layout and would change with it. */
 void ss_change_tell(const struct ss_scenario *base, const struct ss_job *changed, const char *words,
                     char *out, size_t size);
 

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Least squares within bounds, and what the data say of each number. The only way into cminpack. */
+/* Least squares within bounds, with statistics of each fitted number. No other file calls cminpack. */
 #ifndef SS_STUDY_FIT_H
 #define SS_STUDY_FIT_H
 
 #include "stepsim/study.h"
 
 struct ss_fit_problem {
-    int n, m; /* numbers, residuals */
+    int n, m; /* how many numbers are fitted; how many residuals there are */
     double lo[SS_FIT_MAX], hi[SS_FIT_MAX];
-    /* Fills r[m] for x[n]; an error ends the fit. */
+    /* Fills the residuals r[m] for the numbers x[n]. An error ends the fit. */
     int (*residuals)(void *ctx, const double *x, double *r, struct ss_error *err);
     void *ctx;
 };
 struct ss_fit_answer {
-    double deviation[SS_FIT_MAX]; /* NaN where not determined */
+    double deviation[SS_FIT_MAX]; /* standard deviation; NaN where the data do not determine the number */
     double correlation[SS_FIT_MAX][SS_FIT_MAX];
-    double unknown[SS_FIT_MAX]; /* share of each number that lies in directions of no information */
+    double unknown
+        [SS_FIT_MAX]; /* the part of each number that lies in directions about which the data say nothing, 0..1 */
     int determined[SS_FIT_MAX], at_bound[SS_FIT_MAX];
 };
-/* x: start and result. answer may be NULL: no statistics. */
+/* Fits x, which has the start values before and the result after. `answer` may be NULL: no statistics
+ * are wanted. */
 int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
                  struct ss_error *err);
 

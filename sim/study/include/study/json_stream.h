@@ -13,7 +13,7 @@
 #define SS_TOKEN_MOST 4096
 
 enum ss_json_token {
-    SS_JSON_END, /* of the document */
+    SS_JSON_END, /* the end of the document */
     SS_JSON_OBJECT,
     SS_JSON_OBJECT_END,
     SS_JSON_ARRAY,
@@ -25,28 +25,29 @@ enum ss_json_token {
 
 struct ss_json_stream {
     FILE *in;
-    const char *name; /* for messages */
+    const char *name; /* name of the file in messages */
     struct ss_error *err;
-    int line, next; /* of the character at hand; it, or EOF */
+    int line, next; /* the line of the next character; the next character, or EOF */
     char text[SS_TOKEN_MOST];
     size_t len;
 };
 
-/* Begins to read; a byte order mark is skipped. */
+/* Begins to read. Skips a byte order mark. */
 void ss_json_stream_begin(struct ss_json_stream *s, FILE *in, const char *name, struct ss_error *err);
-/* The next token of those above, or an error with the line; text, number or word is in s->text. Commas and colons are for the
- * functions below. */
+/* Reads the next token and returns its enum ss_json_token, or an error with the line. The text, number
+ * or word is in s->text. Commas and colons are left to the functions below. */
 int ss_json_stream_token(struct ss_json_stream *s);
-/* Walks over an object behind its '{': 1 and the key in s->text, its value is next; 0 behind '}'; or an error. *first: 1 before
- * the first call. */
+/* Walks over an object whose '{' was read. Returns 1 with the next key in s->text, and its value comes
+ * next; 0 once '}' was read; or an error. The caller sets *first to 1 before the first call. */
 int ss_json_stream_key(struct ss_json_stream *s, int *first);
-/* Walks over an array behind its '[': 1 an item is next, 0 behind ']', or an error. */
+/* Walks over an array whose '[' was read. Returns 1 if an item comes next, 0 once ']' was read, or an
+ * error. */
 int ss_json_stream_item(struct ss_json_stream *s, int *first);
-/* Passes over a value: 0 or an error. */
+/* Passes over a value. Returns 0 or an error. */
 int ss_json_stream_skip(struct ss_json_stream *s);
-/* Does so after the first token of the value was read. */
+/* Passes over a value whose first token was read. */
 int ss_json_stream_skip_rest(struct ss_json_stream *s, int token);
-/* SS_ERR_INPUT at the line at hand. */
+/* Fills in an error of the present line. Returns SS_ERR_INPUT. */
 int ss_json_stream_fail(const struct ss_json_stream *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

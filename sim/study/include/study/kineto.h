@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the reader of Kineto traces share. */
+/* Declarations that the readers of Kineto and nsys traces share. */
 #ifndef SS_STUDY_KINETO_H
 #define SS_STUDY_KINETO_H
 
@@ -16,16 +16,16 @@ enum ss_gpu_label { SS_GPU_UNNAMED = SS_LABEL_COUNT, SS_GPU_MESSAGE, SS_GPU_LABE
 /* One kernel, copy or fill. */
 struct ss_gpu_span {
     double start, end; /* s, from the trace's first moment */
-    int name;          /* index, -1: of no interest */
+    int name;          /* index into names; -1: the name is not needed */
     short device;
     signed char work;  /* enum ss_gpu_work */
-    signed char label; /* of a transfer: enum ss_gpu_label */
+    signed char label; /* for a transfer: enum ss_gpu_label */
 };
 
 /* A ProfilerStep# annotation. */
 struct ss_gpu_step {
     double start, end;
-    int on_gpu; /* 1: of the GPU's own time line */
+    int on_gpu; /* 1: the annotation is on the GPU's time line */
 };
 
 struct ss_gpu_trace {
@@ -33,20 +33,20 @@ struct ss_gpu_trace {
     size_t n, cap;
     struct ss_gpu_step *step;
     size_t nsteps, step_cap;
-    char (*names)[160]; /* of kernels, each once */
+    char (*names)[160]; /* the names of the kernels, each once */
     size_t nnames, name_cap;
-    struct ss_map index; /* of names, by their hash */
+    struct ss_map index; /* finds a name by its hash */
 };
-/* Adds a span whose name is still to be numbered; SS_ERR_NOMEM. */
+/* Adds a span and numbers its name. Returns 0 or SS_ERR_NOMEM. */
 int ss_gpu_trace_add(struct ss_gpu_trace *t, const char *name, struct ss_gpu_span span);
 void ss_gpu_trace_free(struct ss_gpu_trace *t);
 
-/* Reads an open trace; a stream that fails is the caller's. */
+/* Reads an open trace. The caller looks whether the stream failed. */
 typedef int (*ss_trace_reader)(FILE *in, const char *name, struct ss_gpu_trace *t, struct ss_kineto *out,
                                struct ss_error *err);
-/* Opens a file, packed or not, reads it and sums it up. */
+/* Opens a file, gzipped or not, reads the trace and sums it up. */
 int ss_trace_load(const char *path, ss_trace_reader reader, struct ss_kineto *out, struct ss_error *err);
-/* Reads a trace from memory. */
+/* Reads a trace from memory and sums it up. */
 int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_trace_reader reader,
                    struct ss_kineto *out, struct ss_error *err);
 
@@ -55,11 +55,14 @@ int ss_trace_parse(const char *text, unsigned long len, const char *name, ss_tra
 int ss_kineto_kind(const char *name, const char *collective);
 /* Returns the kind of a copy: "Memcpy DtoD (Device -> Device)". */
 int ss_kineto_copy(const char *name);
-/* The label of a kernel of that kind (enum ss_gpu_label); `group`: what ss_kineto_group reads, or "". */
+/* Returns the label of a kernel of this kind of work (enum ss_gpu_label). `group` is the description
+ * that ss_kineto_group reads, or "". */
 int ss_kineto_label(int work, const char *name, const char *group);
-/* The label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP", "mesh_dp_shard"), -1: not told. */
+/* Returns the label of a process group by its description ("TENSOR_MODEL_PARALLEL_GROUP",
+ * "mesh_dp_shard"); -1: the description does not tell it. */
 int ss_kineto_group(const char *description);
-/* From what the trace has to what an iteration is made of; the spans are sorted. SS_ERR_INPUT, SS_ERR_NOMEM. */
+/* Sums up the spans of a trace to the times of an iteration, and sorts the spans. Errors: SS_ERR_INPUT,
+ * SS_ERR_NOMEM. */
 int ss_kineto_sum(struct ss_gpu_trace *t, const char *file, struct ss_kineto *out, struct ss_error *err);
 
 #endif

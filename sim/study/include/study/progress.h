@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a study is that is made of parts which tell how far they are. */
+/* The progress of a study that consists of parts, each of which tells its own progress. */
 #ifndef SS_STUDY_PROGRESS_H
 #define SS_STUDY_PROGRESS_H
 
 #include "stepsim/schedule_study.h"
 
-/* Part i of n, which take as long each. */
+/* Part i of n parts that take equally long. */
 struct ss_study_part {
     const struct ss_study_progress *whole;
     int i, n;
@@ -17,7 +17,7 @@ static inline void ss_study_tell(const struct ss_study_progress *p, double share
         p->tell(p->ctx, share);
 }
 
-/* Tells the whole about the progress of a part, `ctx`. */
+/* Tells the listener of the whole study about the progress of a part, which is `ctx`. */
 static inline void ss_study_tell_part(void *ctx, double share)
 {
     const struct ss_study_part *part = ctx;

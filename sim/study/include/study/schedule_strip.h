@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the ranks of a schedule run its slots, for a picture. */
+/* Strips: when the ranks of a schedule run its slots, for a picture. */
 #ifndef SS_STUDY_SCHEDULE_STRIP_H
 #define SS_STUDY_SCHEDULE_STRIP_H
 
@@ -8,22 +8,26 @@
 #include "stepsim/schedule.h"
 #include "stepsim/summary.h"
 
-/* By the times of its slots, as ss_schedule_times; the caller frees *out with ss_strip_free and fills in its name and figures. */
+/* Makes a strip from the durations of a schedule's slots, as ss_schedule_times takes them. The caller
+ * frees *out with ss_strip_free, and fills in its name and figures. */
 int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
                       struct ss_schedule_strip **out, struct ss_error *err);
-/* As a program's replay runs them: of each stage its first class. A slot goes from its first computation to its last. */
+/* Makes a strip from a replay of a program. Each stage shows its first class. A slot lasts from its
+ * first computation to its last. */
 int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
                         struct ss_schedule_strip **out, struct ss_error *err);
-/* For those who fill one themselves: NULL, or one without slots; SS_OK or SS_ERR_NOMEM; by rank, then time. */
+/* For callers that fill a strip themselves. The first returns a strip without slots, or NULL where
+ * memory ran out; the second adds a slot and returns SS_OK or SS_ERR_NOMEM; the third sorts the slots by
+ * rank, then time. */
 struct ss_schedule_strip *ss_strip_new(int stages, int chunks);
 int ss_strip_add(struct ss_schedule_strip *strip, struct ss_slot_time slot);
 void ss_strip_sort(struct ss_schedule_strip *strip);
-/* Draws the strips of n rows with their figures. `fill` gives the name of the i-th of `rows`, what a rank keeps and *summary, and
- * returns its strip, NULL where it has none. */
+/* Draws the strips of n rows with their figures. For row i, `fill` sets the name, the memory that a rank
+ * keeps and *summary, and returns the row's strip; NULL: it has none. */
 typedef const struct ss_schedule_strip *ss_strip_row(const void *rows, int i, struct ss_schedule_strip *shown,
                                                      const struct ss_summary **summary);
 int ss_strips_svg(const void *rows, int n, ss_strip_row *fill, int cluster, FILE *out, struct ss_error *err);
-/* NULL is allowed. */
+/* Frees a strip. NULL is allowed. */
 void ss_strip_free(struct ss_schedule_strip *strip);
 
 #endif

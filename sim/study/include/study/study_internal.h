@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this room share. */
+/* Declarations that the files of this room share. */
 #ifndef SS_STUDY_INTERNAL_H
 #define SS_STUDY_INTERNAL_H
 
@@ -13,29 +13,30 @@
 #include "stepsim/study.h"
 
 /* ---- changes.c ---- */
-/* Adds words, separated by blanks, behind those of a request. Errors: those of ss_request_set. */
+/* Adds words, separated by blanks, at the end of a request. Errors: those of ss_request_set. */
 int ss_study_add_words(struct ss_request *r, const char *words);
 
 /* ---- sweep_digest.c ---- */
 struct ss_sweep;
-/* Hashes what the predictions of a sweep or search depend on beside the library: words, varied values, the
- * engine, and the contents of these files. Error: SS_ERR_IO. */
+/* Hashes what the predictions of a sweep or search depend on, apart from the library: the words, the
+ * varied values, the engine, and the contents of these files. Error: SS_ERR_IO. */
 int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, int engine,
                     const struct ss_files *files, uint64_t *out, struct ss_error *err);
 
 /* ---- warnings.c ---- */
-/* Adds to *out the notes of the scenario of these words, which lose their measurement; none where they are
- * refused. `how` may be NULL; its asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build
- * that are no refusal. */
+/* Adds to *out the notes of the scenario that these words make, except about a measurement, which is
+ * taken out of the words. It adds none where the words are refused. Of `how`, which may be NULL, only
+ * the asker and `like` are used. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no
+ * refusal. */
 int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
                      struct ss_error *err);
 
 /* ---- sweep_report.c ---- */
-/* Writes which row is best, a line each, behind an empty one. */
+/* Writes an empty line, and then a line for each way in which a row is best. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);
 /* Returns whether a row shows an MFU with half of the attention square, too. */
 int ss_sweep_is_causal(const struct ss_sweep *s);
-/* Whether any row has a cost. */
+/* Returns 1 if any row has a cost. */
 int ss_sweep_is_priced(const struct ss_sweep *s);
 
 /* ---- cases.c: rows made ready to predict ---- */
@@ -47,15 +48,15 @@ struct ss_case {
     int state;
     char reason[320];          /* REFUSED and UNSUPPORTED: why */
     char blamed[256];          /* REFUSED: the flags that the refusal comes from */
-    struct ss_request request; /* the words of the job, for its --set */
+    struct ss_request request; /* the words of the job, which may have --set */
     struct ss_asked asked;
     struct ss_job job; /* the finished job; for a refused row the job as it is asked for */
     struct ss_stack stack;
     struct ss_platform *platform;
-    struct ss_input_cache *loaded;     /* what jobs read of files, of all rows; may be NULL */
+    struct ss_input_cache *loaded;     /* what the jobs of all rows have read of files; may be NULL */
     double measured_s, measured_bytes; /* 0 = none */
 };
-/* Chooses rows of this platform only, and runs them on this file. */
+/* Chooses the rows of a platform, and what they run with. */
 struct ss_case_choice {
     const char *platform; /* name or path; NULL: each row's own */
     const char *stack;    /* NULL: each row's own */
@@ -67,7 +68,8 @@ struct ss_cases {
     struct ss_case *cases;
     struct ss_input_cache *loaded;
 };
-/* choice may be NULL; rows that it leaves out are SS_CASE_NOTHING. `files`, may be NULL, gets the files that are read. */
+/* Loads the rows of tables as cases. Rows that `choice`, which may be NULL, leaves out are
+ * SS_CASE_NOTHING. `files`, which may be NULL, gets the files that are read. */
 int ss_cases_load(const char *const *tables, int ntables, const struct ss_case_choice *choice,
                   struct ss_files *files, struct ss_cases *out, struct ss_notes *notes, struct ss_error *err);
 /* Loads platform and stack of c->asked, sets what c->request says, and makes c->job. The caller frees what a case holds with
@@ -81,19 +83,20 @@ struct ss_prediction {
     int state; /* enum ss_case_state: a plan may be refused too */
     struct ss_summary summary;
     double device, reserved, allocated; /* bytes */
-    int stage_like;      /* whose device memory a measured one is like rather than the peak's; -1 = none */
-    double stage_device; /* bytes of that stage */
-    int ntimers;         /* of the last rank, under the names of the stack's framework */
+    int stage_like; /* the stage whose device memory is nearer to the measured than the peak is; -1: none */
+    double stage_device; /* device memory of that stage, bytes */
+    int ntimers;         /* timers of the last rank, named as by the stack's framework */
     struct ss_timer timers[SS_PREDICTION_TIMERS];
 };
 /* Predicts a case. Only faults of this machine are errors: a refusal by the model is in *out. */
 int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
                     struct ss_error *err);
-/* Returns the table's memory_kind of a row, or what the row's framework reports; "" without a figure. */
+/* Returns the memory_kind that the table has for a row, or else the kind that the row's framework
+ * reports; "": the row has no figure of memory. */
 const char *ss_case_memory_kind(const struct ss_case *c);
 /* Returns the peak that a table's memory_kind means. */
 double ss_prediction_memory(const struct ss_prediction *p, const char *memory_kind);
-/* A timer by its name in s, NaN where it is not predicted. */
+/* Returns a timer in s by its name; NaN: it is not predicted. */
 double ss_prediction_timer(const struct ss_prediction *p, const char *name);
 
 /* validate_bounds.c: fills in both bounds of a mixture whose recompute is unknown. */
@@ -111,31 +114,33 @@ struct ss_timer_rows {
     int n;
     struct ss_timer_row *rows;
 };
-/* By path, or by name in validation/. */
+/* Reads such a file. It is given by its path, or by its name in validation/. */
 int ss_timer_rows_load(const char *name_or_path, struct ss_timer_rows *out, struct ss_error *err);
-/* From memory; `name` stands for the file in messages. */
+/* Reads such a file from memory. Messages call it `name`. */
 int ss_timer_rows_parse(const char *text, size_t len, const char *name, struct ss_timer_rows *out,
                         struct ss_error *err);
-/* Notes that their run is none of the tables'. */
+/* Adds a note that the tables have no such run. */
 void ss_timer_rows_stranger(const char *run, struct ss_notes *notes);
 void ss_timer_rows_free(struct ss_timer_rows *t);
-/* Smaller ones of an iteration's share are in no fit and no figure: their relative errors say nothing. */
+/* Timers that take a smaller share of the iteration are in no fit and no figure, because their relative
+ * errors say nothing. */
 #define SS_SMALLEST_TIMER 0.01
 
 /* ---- log_text.c ---- */
-/* One line without its end, which may be changed, and its number; 0 or an error, which ends the reading. */
+/* Takes one line without its end, which it may change, and the line's number. Returns 0, or an error,
+ * which ends the reading. */
 typedef int (*ss_log_line)(void *reader, char *line, int number);
-/* Calls `line` for every line that is not empty, without what a launcher put before it, of text[len] or, where text is NULL, of the file `name` (at most
- * 256 MiB). A NUL counts as a blank. */
+/* Calls `line` for every line that is not empty, without the prefix of a launcher. The lines are those
+ * of text[len], or of the file `name` (at most 256 MiB) where text is NULL. A NUL counts as a blank. */
 int ss_log_read(const char *name, const char *text, size_t len, ss_log_line line, void *reader,
                 struct ss_error *err);
 
 /* ---- validate_stats.c ---- */
-/* Sorts errors[n] by size. */
+/* Fills *out with the statistics of errors[n], and leaves their absolute values in order of size. */
 void ss_error_stat_fill(double *errors, int n, struct ss_error_stat *out);
-/* {"n": 3, "mean_abs_pct": 1.2, ...} */
+/* Returns {"n": 3, "mean_abs_pct": 1.2, ...}. */
 json_t *ss_error_stat_json(const struct ss_error_stat *s);
-/* Fills summary and groups from the rows. */
+/* Fills in the summary and the groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 
 #endif
