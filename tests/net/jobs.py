@@ -71,10 +71,7 @@ def cluster(d, job, names):
         gpus = d.pick([n for n in (1, 2, 4, 8) if n <= gpus])
         job.words += ["--gpus-per-node", str(gpus)]
         job.seen.add(("size", "--gpus-per-node"))
-    if nodes > 2 or d.chance(0.9):
-        job.words += ["--nodes", str(nodes)]
-    else:
-        nodes = 2  # what the platforms' files hold
+    job.words += ["--nodes", str(nodes)]
     return nodes * gpus, gpus, name
 
 

@@ -316,8 +316,8 @@ class Report:
 
 def props_of(binary):
     """Every ss. property that `run --json` lists."""
-    result = binary.result(Task("run", ["run", "--platform", "h800", "--model", "qwen2.5-0.5b", "--bf16", "--seq",
-                                        "1024", "--mbs", "1", "--json"]))
+    result = binary.result(Task("run", ["run", "--platform", "h800", "--nodes", "1", "--model", "qwen2.5-0.5b", "--bf16",
+                                        "--seq", "1024", "--mbs", "1", "--json"]))
     inputs = json.loads(result["out"])["inputs"]
     return sorted(k for k in list(inputs["stack"]) + list(inputs["platform"]["card"]) if k.startswith("ss."))
 

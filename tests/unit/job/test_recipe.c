@@ -221,10 +221,13 @@ static void test_table(void)
 
 SUITE(recipe)
 {
-    CU_TestInfo tests[] = {
-        {"precision", test_precision}, {"words", test_words},
-                           {"stages", test_stages}, {"rounds of MLPerf", test_rounds},
-        {"nearest", test_nearest},     {"table", test_table}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"precision", test_precision},
+                           {"words", test_words},
+                           {"stages", test_stages},
+                           {"rounds of MLPerf", test_rounds},
+                           {"nearest", test_nearest},
+                           {"table", test_table},
+                           CU_TEST_INFO_NULL};
 
     return suite_run("recipe", NULL, NULL, tests);
 }
