@@ -13,6 +13,7 @@ import tempfile
 sys.path.insert(0, os.path.join(sys.argv[1], "workloads"))
 import recipes_mlperf  # noqa: E402
 import recipes_nemo  # noqa: E402
+import recipes_torchtitan  # noqa: E402
 
 wrong = []
 
@@ -82,7 +83,7 @@ def test_nemo(root):
              "s/helpers.py": "x.use_precision_aware_optimizer = True", "s/llm/pretrain_llama31_405b.py": "x", "s/llm/pretrain_mixtral_8x7b.py": "x",
              "nemo/collections/llm/recipes/llama31_405b.py": "f(\n tp_comm_overlap=True)\ndef finetune_recipe():",
              "nemo/collections/llm/recipes/mixtral_8x7b.py": "run.Config(MegatronTokenDropCallback)\n\ndef finetune_recipe():\n tp_comm_overlap=True"}
-    rows = list(recipes_nemo.rows(lambda path: files.get(path, ""), "s", "o/r@1"))
+    rows = list(recipes_nemo.rows(lambda path: files.get(path, ""), [], "o/r@1", "s"))
     same("rows", [(r["model"], r["gpus"], r["vp"], r["ep"]) for r in rows], [("llama3.1-405b", 128, 8, ""), ("mixtral-8x7b", 64, 8, 8)])
     same("dense", rows[0]["words"], "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split --sequence-parallel --recompute-granularity full "
          "--recompute-method block --recompute-num-layers 2 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap "
@@ -91,6 +92,19 @@ def test_nemo(root):
          "--moe-expert-capacity-factor 1.0 --moe-pad-expert-input-to-capacity --cuda-graph-impl local --use-distributed-optimizer --overlap-grad-reduce "
          "--overlap-param-gather")
     same("stages", recipes_nemo.stages(61, 4), "E" + "t" * 16 + "|" + "t" * 16 + "|" + "t" * 16 + "|" + "t" * 13 + "L")
+
+
+def test_torchtitan(root):
+    """A preset's GPUs make the batch; a mixture is left out; float8 and asynchronous tensor parallelism where they are switched on."""
+    text = ('# NOTE: this toml config is a preset for 32 X100 GPUs.\n[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 2\n'
+            'seq_len = 4096\n[parallelism]\ntensor_parallel_degree = 4\nenable_async_tensor_parallel = true\n[activation_checkpoint]\nmode = "%s"\n')
+    folder = "torchtitan/models/a/train_configs/"
+    files = {folder + "a.toml": text % "selective", folder + "b.toml": text.replace("llama3", "deepseek_v3") % "full", "c/train_configs/c.toml": text % "full",
+             folder + "d.toml": '[model]\nname = "qwen3"\nflavor = "32B"\n[activation_checkpoint]\nmode = "none"\n'}
+    rows = list(recipes_torchtitan.rows(files.get, files, "o/r@1"))
+    same("files", [r["source"] for r in rows], [f"o/r@1:{folder}a.toml", f"o/r@1:{folder}d.toml"])
+    same("sizes", [rows[0][c] for c in ("model", "precision", "gpus", "tp", "mbs", "gbs", "seq")], ["llama3.1-8b", "fp8", 32, 4, 2, 16, 4096])
+    same("words", [r["words"] for r in rows], ["--fp8-recipe tensorwise --sequence-parallel --tp-comm-overlap --fsdp full --recompute op-selective", "--fsdp full"])
 
 
 def whole(source, program, step):

@@ -28,6 +28,7 @@ import yaml
 
 import recipes_mlperf
 import recipes_nemo
+import recipes_torchtitan
 
 # Release of the framework: the stack of stepsim, and the tag whose configuration files it ships.
 RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-26.02", "v0.3.0"),
@@ -442,14 +443,14 @@ def mlperf(given, stack, repository):
     return [{**row, "stack": stack} for row in recipes_mlperf.rows(root, name)]
 
 
-def nemo(folder):
-    """Tags of NeMo 2, by the release of the container, and where they have their performance scripts."""
+def by_tag(module, folder):
+    """Rows of a reader's tags, RELEASES: the stack, the tag, and what the reader wants to know of it beside."""
     found = []
-    for stack, tag, scripts_at in (("nemo-25.03", "v2.2.0", "scripts/llm/performance"), ("nemo-25.04", "v2.3.0", "scripts/performance"),
-                                   ("nemo-25.07", "v2.4.0", "scripts/performance")):
+    for stack, tag, *more in module.RELEASES:
         def show(path, tag=tag):
             return subprocess.run(["git", "-C", folder, "show", f"{tag}:{path}"], capture_output=True, text=True, check=False).stdout
-        found += [{**row, "stack": stack} for row in recipes_nemo.rows(show, scripts_at, f"NVIDIA/NeMo@{tag}")]
+        names = subprocess.run(["git", "-C", folder, "ls-tree", "-r", "--name-only", tag], check=True, capture_output=True, text=True).stdout.split("\n")
+        found += [{**row, "stack": stack} for row in module.rows(show, names, f"{module.REPOSITORY}@{tag}", *more)]
     return found
 
 
@@ -457,7 +458,7 @@ def nemo(folder):
 FRAMEWORKS = [("megatron-bridge", "NVIDIA-NeMo/Megatron-Bridge", bridge),
               ("mlperf-v5.1", "mlcommons/training_results_v5.1", lambda d: mlperf(d, "mlperf-v5.1", "mlcommons/training_results_v5.1")),
               ("mlperf-v6.0", "Richardyu114/training_results_v6.0", lambda d: mlperf(d, "mlperf-v6.0", "Richardyu114/training_results_v6.0")),
-              ("nemo", "NVIDIA/NeMo@", nemo)]
+              ("nemo", "NVIDIA/NeMo@", lambda d: by_tag(recipes_nemo, d)), ("torchtitan", "pytorch/torchtitan", lambda d: by_tag(recipes_torchtitan, d))]
 
 
 def table(name):

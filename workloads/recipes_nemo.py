@@ -13,6 +13,9 @@ MODELS = {("llama3", "8b"): ("llama3-8b", 32, False), ("llama3", "70b"): ("llama
           ("deepseek", "v3"): ("deepseek-v3", 61, True), ("qwen3", "30b_a3b"): ("qwen3-30b-a3b", 48, True),
           ("qwen3", "235b_a22b"): ("qwen3-235b-a22b", 94, True)}
 CARDS = ("h100", "b200", "gb200")
+REPOSITORY = "NVIDIA/NeMo"
+# By the release of the container, and where the tag has its performance scripts.
+RELEASES = [("nemo-25.03", "v2.2.0", "scripts/llm/performance"), ("nemo-25.04", "v2.3.0", "scripts/performance"), ("nemo-25.07", "v2.4.0", "scripts/performance")]
 
 
 def number(row, column, empty=1):
@@ -59,7 +62,7 @@ def words_of(row, card, layers, mixture, texts):
     return words + (["--use-precision-aware-optimizer"] if row["dtype"] == "bf16" and "use_precision_aware_optimizer = True" in helpers else [])
 
 
-def rows(show, folder, source):
+def rows(show, _, source, folder):
     """Rows of one tag. show(path): the text of a file, "" where the tag has none; folder: of the scripts."""
     helpers = show(f"{folder}/helpers.py")
     for card in CARDS:

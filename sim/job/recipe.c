@@ -18,7 +18,7 @@ static const struct {
      "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
      "--account-for-loss-in-pipeline-split"},
     {"--recompute-granularity --recompute --recompute-activations",
-     "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
+     "--recompute --recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
     {"--cuda-graph-impl --enable-cuda-graph --external-cuda-graph", "--cuda-graph-impl --cuda-graph-scope"},
     {"--moe-token-dispatcher-type --moe-enable-deepep",
      "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms"},
@@ -27,7 +27,7 @@ static const struct {
      "--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules"},
     {"--use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2 --fsdp "
      "--use-distributed-optimizer",
-     "--use-megatron-fsdp --data-parallel-sharding-strategy --use-distributed-optimizer "
+     "--fsdp --use-megatron-fsdp --data-parallel-sharding-strategy --use-distributed-optimizer "
      "--overlap-grad-reduce "
      "--overlap-param-gather"},
     {"--use-precision-aware-optimizer --optimizer",
