@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What workloads/recipes_*.py read of configuration files, on small ones that are written here: recipes.py SOURCE."""
+"""What workloads/recipes_*.py read of configuration files, on small ones that are written here: recipes.py SOURCE.
+
+With STEPSIM, that no recipe as a whole is refused: recipes.py SOURCE STEPSIM [--all], without --all of every thirteenth row.
+"""
+import csv
 import os
+import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "workloads"))
 import recipes_mlperf  # noqa: E402
+import recipes_nemo  # noqa: E402
+import recipes_torchtitan  # noqa: E402
 
 wrong = []
 
@@ -67,11 +74,63 @@ def test_mlperf(root):
          ["gpt-oss-20b", "H100", "mxfp8", 16, 1, 48, 1, "--overlap-grad-reduce --moe-grouped-gemm"])
 
 
+def test_nemo(root):
+    """A row is for its own card and for pre-training; switches are the script's; stages of DeepSeek-V3 by their number."""
+    head = "task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs,etp_size,cuda_graphs,use_mcore_fsdp,recompute_layers,recompute_modules\n"
+    files = {"s/recommended_model_configs/model_configs_h100.csv": head + "pre_train,llama31,405b,h100,bf16,128.0,8192.0,4.0,8.0,2.0,1.0,8.0,1.0,64.0,,0,0,2,\n"
+             "lora,llama3,8b,h100,bf16,8,2048,1,1,1,1,1,1,8,,0,0,0,\npre_train,llama3,8b,b200,bf16,8,2048,1,1,1,1,1,1,8,,0,0,0,\n"
+             "pre_train,mixtral,8x7b,h100,fp8,64,4096,1,4,1,8,8,1,256,,1,0,0,mlp/moe\n",
+             "s/helpers.py": "x.use_precision_aware_optimizer = True", "s/llm/pretrain_llama31_405b.py": "x", "s/llm/pretrain_mixtral_8x7b.py": "x",
+             "nemo/collections/llm/recipes/llama31_405b.py": "f(\n tp_comm_overlap=True)\ndef finetune_recipe():",
+             "nemo/collections/llm/recipes/mixtral_8x7b.py": "run.Config(MegatronTokenDropCallback)\n\ndef finetune_recipe():\n tp_comm_overlap=True"}
+    rows = list(recipes_nemo.rows(lambda path: files.get(path, ""), [], "o/r@1", "s"))
+    same("rows", [(r["model"], r["gpus"], r["vp"], r["ep"]) for r in rows], [("llama3.1-405b", 128, 8, ""), ("mixtral-8x7b", 64, 8, 8)])
+    same("dense", rows[0]["words"], "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split --sequence-parallel --recompute-granularity full "
+         "--recompute-method block --recompute-num-layers 2 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap "
+         "--use-precision-aware-optimizer")
+    same("mixture", rows[1]["words"], "--recompute-granularity selective --recompute-modules mlp moe --moe-token-dispatcher-type alltoall "
+         "--moe-expert-capacity-factor 1.0 --moe-pad-expert-input-to-capacity --cuda-graph-impl local --use-distributed-optimizer --overlap-grad-reduce "
+         "--overlap-param-gather")
+    same("stages", recipes_nemo.stages(61, 4), "E" + "t" * 16 + "|" + "t" * 16 + "|" + "t" * 16 + "|" + "t" * 13 + "L")
+
+
+def test_torchtitan(root):
+    """A preset's GPUs make the batch; a mixture is left out; float8 and asynchronous tensor parallelism where they are switched on."""
+    text = ('# NOTE: this toml config is a preset for 32 X100 GPUs.\n[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 2\n'
+            'seq_len = 4096\n[parallelism]\ntensor_parallel_degree = 4\nenable_async_tensor_parallel = true\n[activation_checkpoint]\nmode = "%s"\n')
+    folder = "torchtitan/models/a/train_configs/"
+    files = {folder + "a.toml": text % "selective", folder + "b.toml": text.replace("llama3", "deepseek_v3") % "full", "c/train_configs/c.toml": text % "full",
+             folder + "d.toml": '[model]\nname = "qwen3"\nflavor = "32B"\n[activation_checkpoint]\nmode = "none"\n'}
+    rows = list(recipes_torchtitan.rows(files.get, files, "o/r@1"))
+    same("files", [r["source"] for r in rows], [f"o/r@1:{folder}a.toml", f"o/r@1:{folder}d.toml"])
+    same("sizes", [rows[0][c] for c in ("model", "precision", "gpus", "tp", "mbs", "gbs", "seq")], ["llama3.1-8b", "fp8", 32, 4, 2, 16, 4096])
+    same("words", [r["words"] for r in rows], ["--fp8-recipe tensorwise --sequence-parallel --tp-comm-overlap --fsdp full --recompute op-selective", "--fsdp full"])
+
+
+def whole(source, program, step):
+    """Each recipe for its own GPUs, of which nothing is told but what chooses the row: refused is wrong, too large is not."""
+    per, asked = {"H100": 8, "H200": 8, "B200": 8, "B300": 8, "GB200": 4, "GB300": 4}, set()
+    with open(os.path.join(source, "workloads/recipes.csv"), encoding="utf-8", newline="") as file:
+        rows = [r for r in csv.DictReader(file) if int(r["gpus"] or 0) >= per.get(r["gpu"], 1 << 30)]
+    for row in rows[::step]:
+        precision = ["fp8", "--fp8-recipe", "blockwise"] if row["precision"] == "fp8_block" else [row["precision"] or "bf16"]
+        asked.add(("--stack", row["stack"].split()[-1], "--model", row["model"], "--platform", row["gpu"].lower(), "--nodes",
+                   str(int(row["gpus"]) // per[row["gpu"]]), "--precision", *precision))
+    for words in sorted(asked):
+        done = subprocess.run([program, "run", *words, "--brief"], capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            wrong.append(f"{' '.join(words)}: {done.stderr.splitlines()[0]}")
+    if len(asked) < 30:
+        wrong.append(f"{len(asked)} recipes")
+
+
 def main():
     for name, test in sorted(globals().items()):
         if name.startswith("test_"):
             with tempfile.TemporaryDirectory() as root:
                 test(root)
+    if len(sys.argv) > 2:
+        whole(sys.argv[1], sys.argv[2], 1 if "--all" in sys.argv else 13)
     print("\n".join(wrong))
     return 1 if wrong else 0
 

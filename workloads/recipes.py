@@ -27,6 +27,8 @@ import tempfile
 import yaml
 
 import recipes_mlperf
+import recipes_nemo
+import recipes_torchtitan
 
 # Release of the framework: the stack of stepsim, and the tag whose configuration files it ships.
 RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-26.02", "v0.3.0"),
@@ -243,8 +245,8 @@ def expert_words(c):
     return words
 
 
-def words_of(c, mixture):
-    words = []
+def words_of(c, mixture, precision):
+    words = ["--fp8-recipe", "tensorwise"] if precision == "fp8" else []
     if value(c, "model.pipeline_model_parallel_layout"):
         words += ["--pipeline-model-parallel-layout", layout_text(value(c, "model.pipeline_model_parallel_layout"))]
     if value(c, "model.mtp_num_layers"):
@@ -272,7 +274,7 @@ def row_of(c, model, card, precision, source):
            "etp": size("model.expert_tensor_parallel_size") if mixture else "", "mbs": size("train.micro_batch_size"),
            "gbs": size("train.global_batch_size"),
            "seq": value(c, "model.seq_length") or value(c, "dataset.sequence_length") or value(c, "dataset.seq_length") or "",
-           "words": " ".join(words_of(c, mixture))}
+           "words": " ".join(words_of(c, mixture, PRECISIONS[precision]))}
     return row
 
 
@@ -322,9 +324,9 @@ def matrices(root, tag):
             for card, gpus, precision, case in ((c, g, p, {**v["common"], **(v[p] or {})}) for c, of in matrix.items() for g, v in of.items()
                                                 for p in v if p not in ("common", "fp8_ds") and c in CARDS):  # no word for delayed scaling
                 h100 = card == "h100"
-                more = list(words.get(model, []))
+                more = (["--fp8-recipe", "tensorwise"] if precision == "fp8_cs" else []) + words.get(model, [])
                 if model == "deepseek_v3":
-                    more += (["--pipeline-model-parallel-layout", "Et|(tt|)*30mL"] if h100 else []) + ["--recompute-granularity", "selective", "--recompute-modules", "mla_up_proj"]
+                    more += ["--pipeline-model-parallel-layout", "Et|(tt|)*30mL" if h100 else "Etttt|(tttt|)*14tmL"] + ["--recompute-granularity", "selective", "--recompute-modules", "mla_up_proj"]
                     more += (["mlp", "--moe-token-dispatcher-type", "flex", "--moe-flex-dispatcher-backend", "deepep", "--overlap-moe-expert-parallel-comm", "--delay-wgrad-compute"] if h100 else [])
                 more += ["--sequence-parallel", "--tp-comm-overlap"] if model != "deepseek_v3" else ["--sequence-parallel"]
                 if model.startswith(("deepseek", "qwen3")) and not (model == "deepseek_v3" and h100):  # apply_moe_token_drop
@@ -391,6 +393,14 @@ def release(folder, tag):
         out.writerows((perf_recipes if flat else matrices if tag == "v0.1.0rc4" else scripts)(root, tag))
 
 
+def runs(row):
+    """Whether the GPUs of a row hold its layout, and its card has its precision: v0.6.0 has functions for fewer GPUs with the layout of more."""
+    sizes = {c: int(row[c] or 1) for c in ("gpus", "tp", "pp", "cp", "ep", "etp")}
+    experts = sizes["pp"] * sizes["ep"] * sizes["etp"]
+    return (sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0 and
+            (row["gpu"] != "H100" or row["precision"] not in ("mxfp8", "nvfp4")))
+
+
 def merged(rows):
     """Rows of releases that set the same, in one: its stacks stand in one field, with blanks between."""
     kept = {}
@@ -433,10 +443,22 @@ def mlperf(given, stack, repository):
     return [{**row, "stack": stack} for row in recipes_mlperf.rows(root, name)]
 
 
+def by_tag(module, folder):
+    """Rows of a reader's tags, RELEASES: the stack, the tag, and what the reader wants to know of it beside."""
+    found = []
+    for stack, tag, *more in module.RELEASES:
+        def show(path, tag=tag):
+            return subprocess.run(["git", "-C", folder, "show", f"{tag}:{path}"], capture_output=True, text=True, check=False).stdout
+        names = subprocess.run(["git", "-C", folder, "ls-tree", "-r", "--name-only", tag], check=True, capture_output=True, text=True).stdout.split("\n")
+        found += [{**row, "stack": stack} for row in module.rows(show, names, f"{module.REPOSITORY}@{tag}", *more)]
+    return found
+
+
 # Frameworks: option, how their sources begin, and what reads a checkout.
 FRAMEWORKS = [("megatron-bridge", "NVIDIA-NeMo/Megatron-Bridge", bridge),
               ("mlperf-v5.1", "mlcommons/training_results_v5.1", lambda d: mlperf(d, "mlperf-v5.1", "mlcommons/training_results_v5.1")),
-              ("mlperf-v6.0", "Richardyu114/training_results_v6.0", lambda d: mlperf(d, "mlperf-v6.0", "Richardyu114/training_results_v6.0"))]
+              ("mlperf-v6.0", "Richardyu114/training_results_v6.0", lambda d: mlperf(d, "mlperf-v6.0", "Richardyu114/training_results_v6.0")),
+              ("nemo", "NVIDIA/NeMo@", lambda d: by_tag(recipes_nemo, d)), ("torchtitan", "pytorch/torchtitan", lambda d: by_tag(recipes_torchtitan, d))]
 
 
 def table(name):
@@ -452,12 +474,13 @@ def main():
     given = vars(parser.parse_args())
     if given["tag"]:
         return release(given["megatron-bridge"], given["tag"])
-    before, rows = table("recipes.csv"), []
+    hand, rows = table("recipes-other.csv"), []
+    before = [r for r in table("recipes.csv") if r not in hand]
     for name, source, read in FRAMEWORKS:
-        rows += merged(read(given[name])) if given[name] else [r for r in before if r["source"].startswith(source)]
+        rows += merged(filter(runs, read(given[name]))) if given[name] else [r for r in before if r["source"].startswith(source)]
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()
-    out.writerows(rows + table("recipes-other.csv"))
+    out.writerows(rows + hand)
     return 0
 
 

@@ -120,6 +120,8 @@ def words_of(get, mixture, sizes):
         words += ["--pipeline-model-parallel-layout", get("pipeline_layout")]
     if get("mtp_num_layers") not in ("", "0"):
         words += ["--mtp-num-layers", get("mtp_num_layers")]
+    recipe = get("fp8_recipe") if on("fp8") and not on("fp4") else ""
+    words += ["--fp8-recipe", recipe] if recipe in ("tensorwise", "delayed") else []
     words += ["--sequence-parallel"] if sizes["tp"] > 1 and get("sequence_parallel") != "False" else []
     granularity, modules = get("activations_checkpoint_granularity"), get("recompute_modules").replace(",", " ").split()
     if granularity == "full":

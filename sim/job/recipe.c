@@ -18,7 +18,7 @@ static const struct {
      "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
      "--account-for-loss-in-pipeline-split"},
     {"--recompute-granularity --recompute --recompute-activations",
-     "--recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
+     "--recompute --recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
     {"--cuda-graph-impl --enable-cuda-graph --external-cuda-graph", "--cuda-graph-impl --cuda-graph-scope"},
     {"--moe-token-dispatcher-type --moe-enable-deepep",
      "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms"},
@@ -27,12 +27,13 @@ static const struct {
      "--cpu-offloading --cpu-offloading-num-layers --fine-grained-activation-offloading --offload-modules"},
     {"--use-megatron-fsdp --data-parallel-sharding-strategy --use-torch-fsdp2 --fsdp "
      "--use-distributed-optimizer",
-     "--use-megatron-fsdp --data-parallel-sharding-strategy --use-distributed-optimizer "
+     "--fsdp --use-megatron-fsdp --data-parallel-sharding-strategy --use-distributed-optimizer "
      "--overlap-grad-reduce "
      "--overlap-param-gather"},
     {"--use-precision-aware-optimizer --optimizer",
      "--use-precision-aware-optimizer --exp-avg-dtype --exp-avg-sq-dtype"},
     {"--moe-router-load-balancing-type --moe-load", "--moe-router-force-load-balancing"}};
+#define EXCHANGE_FLAGS "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms"
 #define LAYOUT_FLAGS                                                                                         \
     "--tp --pp --cp --ep --vp --num-layers-per-virtual-pipeline-stage "                                      \
     "--num-virtual-stages-per-pipeline-rank "
@@ -302,14 +303,18 @@ static void put_stages(const char *layout, const struct ss_request *said, char *
 static int is_left_out(const struct ss_csv *csv, int row, const struct ss_recipe_key *key,
                        const struct ss_recipe_use *use, const char *flag)
 {
-    int stages = !strcmp(flag, SS_RECIPE_STAGES);
+    int stages = !strcmp(flag, SS_RECIPE_STAGES), tp = use->whole ? whole_number(csv, row, "tp") : key->tp;
 
     if (use->only && !is_in(use->only, flag))
         return 1;
     if ((!use->only || stages) && is_said(use->said, flag))
         return 1;
+    if (!strcmp(flag, "--fp8-recipe"))
+        return precision_distance(field(csv, row, "precision"), key->precision) > 0;
     if (!strcmp(flag, "--tp-comm-overlap"))
-        return (use->whole ? whole_number(csv, row, "tp") : key->tp) <= 1;
+        return tp <= 1;
+    if (is_in(EXCHANGE_FLAGS, flag)) /* which Megatron refuses where there is none */
+        return tp * (use->whole ? whole_number(csv, row, "ep") : key->ep) <= 1;
     if (use->whole)
         return 0;
     return (stages && !fits_stages(csv, row, key)) ||

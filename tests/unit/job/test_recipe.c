@@ -135,6 +135,29 @@ static void test_stages(void)
     }
 }
 
+/* A recipe in fp8 says how its tensors are scaled, which a job of another precision does not take; a job without an exchange of tokens takes no
+ * dispatcher. */
+static void test_left_out(void)
+{
+    struct ss_assumption a;
+    struct ss_scenario *s = make(
+        NULL, "--model llama3-8b --platform gb200 --stack megatron-bridge-26.04 --nodes 2 --precision fp8");
+
+    CU_ASSERT_EQUAL(s->job->fp8_recipe, SS_FP8_TENSORWISE);
+    ss_scenario_free(s);
+    s = make(NULL, "--model llama3.1-405b --platform gb300 --stack mlperf-v5.1 --nodes 128 --bf16");
+    CU_ASSERT_PTR_NULL(assumed(s, "--fp8-recipe", &a));
+    CU_ASSERT_PTR_NOT_NULL(assumed(s, "--cuda-graph-impl", &a));
+    ss_scenario_free(s);
+    s = make(NULL, "--model gpt-oss-20b --platform gb300 --stack mlperf-v6.0 --nodes 18 --precision mxfp8");
+    CU_ASSERT_PTR_NOT_NULL(assumed(s, "--moe-token-dispatcher-type", &a));
+    ss_scenario_free(s);
+    s = make(NULL, "--model gpt-oss-20b --platform b200 --stack mlperf-v6.0 --nodes 1 --precision mxfp8");
+    CU_ASSERT_EQUAL(s->job->ep, 1);
+    CU_ASSERT_PTR_NULL(assumed(s, "--moe-token-dispatcher-type", &a));
+    ss_scenario_free(s);
+}
+
 /* MLPerf's submission of GPT-OSS 20B has Transformer Engine's op fuser, which nobody types; rounds of MLPerf are releases. */
 static void test_rounds(void)
 {
@@ -202,7 +225,7 @@ static void test_table(void)
     CU_ASSERT_EQUAL_FATAL(ss_data_find("workloads", "recipes", ".csv", path, sizeof path, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(ss_csv_load(path, &csv, NULL), 0);
     for (size_t i = 0; i < ss_csv_rows(csv); i++) {
-        struct ss_recipe_key key = {.pp = 1, .vp = 1, .tp = 2};
+        struct ss_recipe_key key = {.precision = "", .pp = 1, .vp = 1, .tp = 2};
         struct ss_request none, r;
         struct ss_error err = {0};
         ss_request_init(&none);
@@ -224,6 +247,7 @@ SUITE(recipe)
     CU_TestInfo tests[] = {{"precision", test_precision},
                            {"words", test_words},
                            {"stages", test_stages},
+                           {"left out", test_left_out},
                            {"rounds of MLPerf", test_rounds},
                            {"nearest", test_nearest},
                            {"table", test_table},
