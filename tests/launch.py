@@ -205,6 +205,7 @@ class Launch(unittest.TestCase):
         hosts = "printf 'a slots=8\\nb slots=8\\nc slots=8\\nd slots=8\\n' > hf\n"
         for text, gpus in (("export CUDA_VISIBLE_DEVICES=0,1,2,3\ntorchrun --nproc_per_node gpu " + job, 4),
                            ("CUDA_VISIBLE_DEVICES=0,1 torchrun --nproc_per_node auto " + job, 2),
+                           ("#SBATCH --gpus-per-node=4\ntorchrun --nproc_per_node $(echo $CUDA_VISIBLE_DEVICES | tr , '\\n' | wc -l) " + job, 4),
                            ("env HIP_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node gpu " + job, 4),
                            (hosts + "deepspeed --hostfile hf " + job, 32), (hosts + "deepspeed --hostfile=hf " + job, 32),
                            (hosts + "mpirun --hostfile hf python " + job, 32), (hosts + "mpirun --hostfile hf -np 16 python " + job, 16),

@@ -39,6 +39,8 @@ static void test_kept(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(op);
         CU_ASSERT_EQUAL(!!(op->modules & bit), rows[i].again);
     }
+    /* compiled: the branch's gradient is that of the stream, which the norm's kernel reads and adds */
+    NEAR(h100_op(&f.ops, "residual")->backward_bytes, 2 * T * H);
     /* input, q, attention's output, v and fc1 in 2 bytes, statistics of 32 heads in 4 */
     NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * (3 * H + KV + F) + 4 * 32));
     /* without: 4 norms' tensors and statistics, q, repeated k and v, output, both halves of the MLP and its product */
@@ -173,6 +175,12 @@ static void test_copies(void)
                LLAMA "--tp 2 --sequence-parallel --tp-comm-overlap --mbs 2 --fp8-format hybrid");
     NEAR(h100_op(&f.ops, "gathered")->forward_bytes, 2 * 2 * T * H / 2);
     NEAR(h100_op(&f.ops, "scattered")->backward_bytes, 2 * 2 * T * H / 2);
+    /* not compiled, with q, k and v apart: two adds of three tensors of 2 bytes, and the copy */
+    h100_layer(&f, DENSE, "pytorch-2024", LLAMA "--tp 2 --sequence-parallel");
+    f.stack.split_linear = 1;
+    memset(&f.ops, 0, sizeof f.ops);
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
+    NEAR(h100_op(&f.ops, "gathered")->backward_bytes, (2 * 3 * 2 + 4) * T * H);
     h100_layer(&f, DENSE, "llm-foundry-2023", LLAMA "--tp 2 --sequence-parallel");
     CU_ASSERT(!h100_op(&f.ops, "gathered") && !h100_op(&f.ops, "scattered") && h100_op(&f.ops, "qkv"));
 }

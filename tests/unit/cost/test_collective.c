@@ -555,6 +555,21 @@ static void test_names_move_no_timer(void)
     scale_close(&s);
 }
 
+/* Exchanges whose members differ take, for each byte, the slower of both: fabric links at half of their rate, or the links behind the
+ * NICs. As flows they take 1 ns a byte, and the rest is latency. */
+static void test_uneven(void)
+{
+    struct ss_group_shape g = two;
+    g.priced[SS_WAY_THERE] = (struct ss_exchange_rate){.near = 1e-9, .far = 3e-9};
+    g.sent[SS_WAY_THERE] = (struct ss_exchange_rate){.near = 0.5e-9, .far = 0.8e-9};
+    CU_ASSERT_DOUBLE_EQUAL(ss_uneven_seconds(SS_COLL_DISPATCH, 1e-6, 1e6, 0.5, &g), 1e-6 + 3e-3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_uneven_seconds(SS_COLL_DISPATCH, 1e-6, 1e6, 0.25, &g), 1e-6 + 4e-3, 1e-12);
+    struct ss_collective_flows f = ss_uneven_flows(SS_COLL_DISPATCH, 1e-6, 1e6, 0.5, &g, SS_HOP_INTER_NODE);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 1e-6 + 3e-3 - 1e-3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_NODE], 2e6, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTER_NODE], 1e6, 1e-3);
+}
+
 SUITE(collective)
 {
     CU_TestInfo tests[] = {{"ring", test_ring},
@@ -564,6 +579,7 @@ SUITE(collective)
                            {"all-to-all", test_alltoall},
                            {"dispatch and combine", test_dispatch},
                            {"chunks of HybridEP", test_chunks},
+                           {"exchanges of unlike members", test_uneven},
                            {"rate of copies", test_exchange_rate},
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},

@@ -118,6 +118,45 @@ static void test_spread(void)
     }
 }
 
+/* The output of shared experts is added to that of the others, 3 times 2 bytes an element in one kernel, which passes its gradient on.
+ * A gate, h weights, reads the output and multiplies it besides, and has four kernels in the backward. */
+static void test_shared_output(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    for (int gate = 0; gate < 2; gate++) {
+        setting_make(&t);
+        t.job.model.shared_expert_ffn_hidden_size = 512;
+        t.job.model.shared_expert_gate = gate;
+        experts_set(&t, 64, 4, 512, 8);
+        ops_of(&t, MOE, &ops);
+        const struct ss_op *op = find(&ops, "shared output");
+        double x = t.c.shape.tokens * t.c.shape.h * 2;
+        CU_ASSERT_DOUBLE_EQUAL(op->forward_bytes, (gate ? 5 : 3) * x, 1);
+        CU_ASSERT_DOUBLE_EQUAL(op->backward_bytes, (gate ? 5 : 0) * x, 1);
+        CU_ASSERT_EQUAL(op->forward_kernels, gate ? 3 : 1);
+        CU_ASSERT_EQUAL(op->backward_kernels, gate ? 4 : 0);
+        CU_ASSERT_EQUAL(op->params, gate ? t.c.shape.h : 0);
+    }
+}
+
+/* Beside the exchanges FC2 and the output, in fp8 with the cast before FC2, stand behind the combine; all others behind the dispatch. */
+static void test_shared_beside(void)
+{
+    struct setting t;
+    struct ss_ops ops;
+    for (int fp8 = 0; fp8 < 2; fp8++) {
+        setting_make(&t);
+        t.job.model.shared_expert_ffn_hidden_size = 512;
+        t.job.moe.shared_expert_overlap = 1;
+        t.job.precision = fp8 ? SS_FP8 : SS_BF16;
+        experts_set(&t, 64, 4, 512, 8);
+        ops_of(&t, MOE, &ops);
+        CU_ASSERT_STRING_EQUAL(find(&ops, "sort")[-1].name, "activation");
+        CU_ASSERT_STRING_EQUAL(find(&ops, "combine")[1].name, fp8 ? "fp8 cast" : "shared fc2");
+    }
+}
+
 /* One expert, top-1, expert parallel 1: the dense layer, in every number. */
 static void test_one_expert(void)
 {
@@ -702,6 +741,8 @@ static void test_skew(void)
 SUITE(moe)
 {
     CU_TestInfo tests[] = {{"one expert is a dense MLP", test_one_expert},
+                           {"output of shared experts", test_shared_output},
+                           {"shared experts beside exchanges", test_shared_beside},
                            {"nodes that tokens reach", test_spread},
                            {"balanced exchange", test_exchange},
                            {"an all-to-all of probabilities", test_probabilities},

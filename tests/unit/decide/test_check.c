@@ -155,6 +155,27 @@ static void test_count(void)
     ss_scenario_free(s);
 }
 
+/* A check tells what the job's own report would warn of. */
+static void test_warnings(void)
+{
+    struct ss_scenario *s = make(JOB "--use-megatron-fsdp");
+    struct ss_run run;
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+    check(&run, SS_TOLD_SECONDS, 0, run.result->iteration_s, SS_CHECK_VERDICT);
+    CU_ASSERT_EQUAL(ss_check_write(&c, &run, SS_CHECK_TEXT, out, NULL), 0);
+    fclose(out);
+    const char *warnings = strstr(text, "Warnings");
+    CU_ASSERT(warnings && strstr(warnings, "--use-megatron-fsdp is not active"));
+    free(text);
+    ss_run_free(&run);
+    ss_scenario_free(s);
+}
+
 static void test_words(void)
 {
     static const struct {
@@ -192,11 +213,9 @@ static void test_words(void)
 
 SUITE(check)
 {
-    static CU_TestInfo tests[] = {{"verdicts", test_verdict},
-                                  {"a slow run", test_slow},
-                                  {"counts of FLOP", test_count},
-                                  {"options", test_words},
-                                  CU_TEST_INFO_NULL};
+    static CU_TestInfo tests[] = {{"verdicts", test_verdict},     {"a slow run", test_slow},
+                                  {"counts of FLOP", test_count}, {"options", test_words},
+                                  {"warnings", test_warnings},    CU_TEST_INFO_NULL};
 
     return suite_run("check", NULL, NULL, tests);
 }

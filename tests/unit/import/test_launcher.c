@@ -180,6 +180,8 @@ static void test_forms(void)
         {"#SBATCH -N 4 --gpus-per-node=8\n", "srun -n 64 python", 0, 0, "16 processes a node"},
         {"#SBATCH -N 2 --gpus-per-node=8\n", "srun -N 4 python", 0, 0,
          "srun takes 4 nodes, the script asks for 2"},
+        {"#SBATCH -N 4 --ntasks-per-node=1 --gpus-per-node=8\n",
+         "srun -N 2 torchrun --nnodes 2 --nproc_per_node 8", 2, 8, "of which srun and torchrun take 2"},
         {"#SBATCH -N 4 --gpus-per-node=8\n", "torchrun --nnodes 8 --nproc_per_node 8", 0, 0, "no world of 4"},
         {"#SBATCH -N 4 --gres=gpu:4\n", "srun torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
          "asks for 4 GPUs"},

@@ -137,11 +137,25 @@ static void test_zero_byte(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "a zero byte"));
 }
 
+/* Lists that stand beside each other are not deep, however many they are. */
+static void test_beside(void)
+{
+    char lists[1024], *at = lists;
+    struct ss_tree *tree = NULL;
+
+    for (int i = 0; i < 40; i++)
+        at += sprintf(at, "a%d = [%d]\n", i, i);
+    CU_ASSERT_EQUAL_FATAL(ss_toml_parse(lists, strlen(lists), "a.toml", &tree, NULL), SS_OK);
+    CU_ASSERT(ss_tree_is(ss_tree_find(ss_tree_root(tree), "a39.0"), "39"));
+    ss_tree_free(tree);
+}
+
 SUITE(toml)
 {
     CU_TestInfo tests[] = {{"values, with lines", test_values},
                            {"mistakes, with lines", test_wrong},
                            {"a zero byte", test_zero_byte},
+                           {"many lists", test_beside},
                            CU_TEST_INFO_NULL};
 
     return suite_run("toml", NULL, NULL, tests);

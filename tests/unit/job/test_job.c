@@ -245,6 +245,8 @@ static void test_model_flags(void)
 
 static void test_gradient_type(void)
 {
+#define FSDP                                                                                                 \
+    L8B "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --grad-reduce-in-bf16 "
 #define HALF "--model llama3.1-8b --fp16 --mbs 1 --gbs 1024 --seq 8192 "
     static const struct {
         const char *flags;
@@ -254,7 +256,10 @@ static void test_gradient_type(void)
                 {L8B "--accumulate-allreduce-grads-in-fp32 --grad-reduce-in-bf16", 0},
                 {L8B "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 0},
                 {HALF "--grad-reduce-in-bf16", 0},
-                {HALF "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 1}};
+                {HALF "--grad-reduce-in-bf16 --accumulate-allreduce-grads-in-fp32", 1},
+                {FSDP "--megatron-fsdp-grad-comm-dtype bf16", 0},
+                {FSDP "--megatron-fsdp-grad-comm-dtype fp32", 1},
+                {FSDP "--megatron-fsdp-main-grads-dtype fp32", 1}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
         struct ss_job job;

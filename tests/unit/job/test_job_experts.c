@@ -375,6 +375,7 @@ static void test_refused(void)
         {MOE "--tp 2", 8, "without also enabling sequence parallelism"},
         {MOE "--moe-layer-freq [1]*7", 8, "Invalid length of moe_layer_pattern: 7, expected 8"},
         {MOE "--window-size 9,0 --window-attn-skip-freq [1]*9", 8, "window_attn_skip_freq: 9, expected 8"},
+        {MOE "--window-size 9,0 --window-attn-skip-freq [1]", 8, "window_attn_skip_freq: 1, expected 8"},
         {MOE "--moe-router-group-topk 2", 8, "moe_router_num_groups must be specified"},
         {MOE "--moe-router-group-topk 2 --moe-router-num-groups 7", 8,
          "64 experts are not divisible by 7 groups"},

@@ -287,6 +287,18 @@ static void test_host_memory(void)
     ss_platform_free(p);
 }
 
+/* NICs count that are behind a GPU's own switch, one (PIX) or several (PXB), where there are such. */
+static void test_near_nics(void)
+{
+    static const char text[] = "\tGPU0\tGPU1\tNIC0\tNIC1\tNIC2\n"
+                               "GPU0\t X \tNV4\tPIX\tPXB\tSYS\n"
+                               "GPU1\tNV4\t X \tSYS\tSYS\tPHB\n";
+    struct ss_node_facts facts;
+
+    CU_ASSERT_EQUAL_FATAL(ss_node_facts_topo(text, "topo.txt", &facts, NULL), SS_OK);
+    CU_ASSERT(facts.ngpus == 2 && facts.nnics == 2 && facts.listed_nics == 3);
+}
+
 SUITE(import_nodes)
 {
     CU_TestInfo tests[] = {{"NVSwitches and meshes", test_switches},
@@ -298,6 +310,7 @@ SUITE(import_nodes)
                            {"several nodes", test_many},
                            {"unlike nodes", test_unlike},
                            {"host memory", test_host_memory},
+                           {"near NICs", test_near_nics},
                            {"damaged and other files", test_refused},
                            CU_TEST_INFO_NULL};
     return suite_run("import of nodes", NULL, NULL, tests);
