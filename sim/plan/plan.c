@@ -232,6 +232,9 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->model_flops = flops.model;
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;
+    b->plan->model_flops_seen = flops.seen;
+    b->plan->bounded_flops = flops.bounded;
+    b->plan->bounded_hardware_flops = flops.bounded_hardware;
     note_guesses(b->plan);
     warn_dropped(b->plan);
     int status = check_host(b->plan, err);

@@ -304,6 +304,25 @@ static void test_memory_adds_up_and_decides(void)
     tear_down(&f);
 }
 
+/* The figure that the framework of the stack prints. No framework counts chunks as they are. */
+static void test_logged(struct fixture *f)
+{
+    const double flops[] = {6e15, 5e15, 3e15, 7.5e15};
+    for (int i = 0; i < 4; i++) {
+        f->stack.log_by = SS_LOG_BRIDGE;
+        f->stack.log_count = SS_LOGS_FULL + i;
+        build(f);
+        NEAR(f->summary.tflops_logged_per_gpu, flops[i] / 15 / STAGES / 1e12);
+        CU_ASSERT_STRING_EQUAL(f->summary.logged_by, "Megatron-Bridge");
+        CU_ASSERT_EQUAL(f->summary.logged_count, SS_COUNT_FULL + i);
+    }
+    f->stack.log_count = SS_LOGS_WINDOWS;
+    f->job.model.attention_chunk = 8192;
+    build(f);
+    CU_ASSERT_EQUAL(f->summary.logged_count, SS_COUNT_CAUSAL);
+    f->job.model.attention_chunk = 0;
+}
+
 static void test_rates(void)
 {
     struct fixture f;
@@ -313,12 +332,21 @@ static void test_rates(void)
     f.plan.model_flops = 6e15;
     f.plan.model_flops_causal = 5e15;
     f.plan.hardware_flops = 7.5e15;
+    f.plan.model_flops_seen = 3e15;
+    f.plan.bounded_flops = 4e15;
+    f.plan.bounded_hardware_flops = 4.5e15;
     build(&f);
     NEAR(f.summary.tflops_per_gpu, 6e15 / 15 / STAGES / 1e12);
     NEAR(f.summary.tflops_causal_per_gpu, 5e15 / 15 / STAGES / 1e12);
-    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp8);
-    NEAR(f.summary.mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
-    NEAR(f.summary.hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.tflops_windows_per_gpu, 3e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.tflops_hardware_per_gpu, 7.5e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.mfu_square, 6e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.mfu, 4e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.mfu_bf16, 4e15 / 15 / STAGES / card->peak_bf16);
+    NEAR(f.summary.hfu, 4.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.tflops_logged_per_gpu, f.summary.tflops_per_gpu);
+    CU_ASSERT_STRING_EQUAL(f.summary.logged_by, "");
+    test_logged(&f);
     NEAR(f.summary.tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
     NEAR(f.summary.usd_per_iteration, 0);
     CU_ASSERT_EQUAL(ss_platform_set(f.platform, "ss.price", "3USD/h", NULL), 0);
@@ -327,7 +355,7 @@ static void test_rates(void)
     NEAR(f.summary.usd_per_million_tokens, 15.0 / 3600 * STAGES * 3 / (MICROBATCHES * 1000) * 1e6);
     f.job.precision = SS_FP32;
     build(&f);
-    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp32);
+    NEAR(f.summary.mfu, 4e15 / 15 / STAGES / card->peak_fp32);
     tear_down(&f);
 }
 
