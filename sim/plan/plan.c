@@ -190,6 +190,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.pat = plan->stack->nccl_pat > 0;
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
+    if (plan->stack->nccl_nvls <= 0)
+        b->net.nvls_busbw = 0;
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
     b->net.dispatch_kernels = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)

@@ -170,6 +170,8 @@ extern "C" {
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
       "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
       "theirs")                                                                                              \
+    X(nccl_nvls, "ss.nccl.nvls", COUNT, 1, 0, 1,                                                             \
+      "NCCL reduces in a node's switch where the card can; 0: its launcher sets NCCL_NVLS_ENABLE=0")         \
     X(nccl_nvls_tree, "ss.nccl.nvls_tree", COUNT, 0, 0, 1,                                                   \
       "NCCL joins the switches of nodes by trees (NVLSTree) for all-reduces")                                \
     X(comm_sms_fabric, "ss.comm.sms.fabric", COUNT, 24, 0, 132,                                              \
