@@ -155,6 +155,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
                     ss_error_pct(r->stages[like].device, opt->measured_bytes));
         fputc(')', out);
     }
+    if (opt->brief && run->plan->job->model.not_priced[0])
+        fprintf(out, "; not priced of the model's config: %s", run->plan->job->model.not_priced);
     fputc('\n', out);
 }
 
@@ -438,7 +440,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     const struct ss_result *r = run->result;
     struct ss_notes warnings, guessed = {0};
 
-    if (opt->brief) {
+    if (opt->brief) { /* nothing else would say that a part of the model has no price */
         answer(run, opt, out);
         return ss_report_done(out, err);
     }
