@@ -228,6 +228,24 @@ static void test_pace(void)
     tear_down(&f);
 }
 
+/* Slower kernels hide 0.8 s more of tensor ranks and make 0.5 s more of data ranks, of which a replay has 0.2 s alone: no label is negative. */
+static void test_hidden(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    f.classes[0].hidden[SS_LABEL_TP] = 0.8;
+    f.classes[0].hidden[SS_LABEL_DP] = -0.5;
+    f.spent[0][SS_LABEL_DP] = 0.2;
+    f.spent[0][SS_LABEL_SPREAD] = 1;
+    f.spent[0][SS_LABEL_BUBBLE] = 1.8;
+    build(&f);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_DP], 0);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_TP], 2.8);
+    NEAR(sum(f.result->stages[0].breakdown, SS_LABEL_COUNT), 15);
+    tear_down(&f);
+}
+
 static void test_exchanges_of_experts_make_a_stage_busy(void)
 {
     struct fixture f;
@@ -488,6 +506,7 @@ SUITE(result)
         {"a bubble below a second", test_a_bubble_below_a_second},
         {"bubble of pairs", test_bubble_of_pairs},
         {"pace", test_pace},
+        {"what slower kernels hide", test_hidden},
         {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
         {"exchanges of experts make a stage busy", test_exchanges_of_experts_make_a_stage_busy},
         {"memory adds up and decides", test_memory_adds_up_and_decides},
