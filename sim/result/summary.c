@@ -141,13 +141,15 @@ double ss_summary_tflops(const struct ss_summary *s, int count)
 
 _Static_assert(SS_LOGS_FULL + 1 == SS_COUNT_FULL && SS_LOGS_HARDWARE + 1 == SS_COUNT_HARDWARE, "one order");
 
-/* The figure of the framework's own log. No framework that counts windows as they are counts chunks so. */
+/* The figure of the framework's own log. No framework that counts windows as they are counts chunks so; without windows both counts are
+ * one. */
 static void fill_logged(const struct ss_plan *plan, struct ss_summary *out)
 {
     const struct ss_stack *stack = plan->stack;
 
     out->logged_count = stack->log_count + 1;
-    if (out->logged_count == SS_COUNT_WINDOWS && plan->job->model.attention_chunk > 0)
+    if (out->logged_count == SS_COUNT_WINDOWS &&
+        (plan->job->model.attention_chunk > 0 || !(plan->model_flops_seen < plan->model_flops_causal)))
         out->logged_count = SS_COUNT_CAUSAL;
     out->tflops_logged_per_gpu = ss_summary_tflops(out, out->logged_count);
     if (stack->log_by != SS_LOG_NONE)
