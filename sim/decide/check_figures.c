@@ -7,7 +7,7 @@
 #include "decide/check_internal.h"
 #include "stepsim/job.h"
 
-/* The stack's own, unless another framework wrote the log. */
+/* Returns the count of the stack, unless another framework wrote the log. */
 int ss_check_count_of(const struct ss_summary *u, int logger)
 {
     if (logger == SS_LOGGER_NEMO)

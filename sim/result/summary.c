@@ -141,8 +141,8 @@ double ss_summary_tflops(const struct ss_summary *s, int count)
 
 _Static_assert(SS_LOGS_FULL + 1 == SS_COUNT_FULL && SS_LOGS_HARDWARE + 1 == SS_COUNT_HARDWARE, "one order");
 
-/* The figure of the framework's own log. No framework that counts windows as they are counts chunks so; without windows both counts are
- * one. */
+/* Fills the figure of the framework's own log. No framework counts chunks as they are. Where a model has no windows the count is the
+ * causal one. */
 static void fill_logged(const struct ss_plan *plan, struct ss_summary *out)
 {
     const struct ss_stack *stack = plan->stack;
