@@ -81,7 +81,7 @@ static const struct cli_option table[] = {
     {.name = "--samples-per-second", .value = "N", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[1]),
      .beside = "--table", .section = MEASURED, .doc = "sequences of all GPUs"},
     {.name = "--tflops", .value = "N[:COUNT]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[2]),
-     .beside = "--table", .section = MEASURED, .doc = "TFLOP/s a GPU; COUNT is causal (half of the attention square), full or hardware (recompute counted): "
+     .beside = "--table", .section = MEASURED, .doc = "TFLOP/s a GPU; COUNT is causal (half of the attention square), windows (of it what they leave), full or hardware (recompute counted): "
      "as the stack logs it without one"},
     {.name = "--mfu", .value = "N%[:COUNT]", .verbs = V(CHECK), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(check.figure[3]),
      .beside = "--table", .section = MEASURED, .doc = "of the dense 16-bit peak; COUNT likewise"},

@@ -168,12 +168,12 @@ static void write_batches(const struct ss_capacity *c, FILE *out)
 
 static void write_chosen(const struct ss_capacity_point *p, FILE *out)
 {
-    char a[32], b[32];
+    char a[32], b[32], tflops[128];
 
     fprintf(out, "\nOn %d node%s: %s\n", p->nodes, p->nodes == 1 ? "" : "s", p->flags);
-    fprintf(out, "    %.0f iterations of %s, %.0f TFLOP/s/GPU, GPUs busy %.0f %% of one\n", p->iterations,
-            ss_text_time(p->summary.iteration_s, a, sizeof a), p->summary.tflops_per_gpu,
-            100 * p->busy_share);
+    fprintf(out, "    %.0f iterations of %s, %s, GPUs busy %.0f %% of one\n", p->iterations,
+            ss_text_time(p->summary.iteration_s, a, sizeof a),
+            ss_text_tflops(&p->summary, tflops, sizeof tflops), 100 * p->busy_share);
     fprintf(out,
             "    a checkpoint of %.0f GiB every %s, written in %s; a failure every %.3g h; goodput %.1f %%\n",
             p->checkpoint_bytes / SS_GIB, ss_text_time(p->interval_s, a, sizeof a),

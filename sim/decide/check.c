@@ -35,9 +35,9 @@ static const struct {
     {"--tokens-per-second", SS_TOLD_TOKENS, SS_UNIT_NONE, "write it as 56000, of all GPUs, or 7000/gpu"},
     {"--samples-per-second", SS_TOLD_SAMPLES, SS_UNIT_NONE, "write it as 12.5, of all GPUs"},
     {"--tflops", SS_TOLD_TFLOPS, SS_UNIT_NONE,
-     "write it as 411, of a GPU, or 411:causal, 411:full, 411:hardware"},
+     "write it as 411, of a GPU, or 411:causal, 411:windows, 411:full, 411:hardware"},
     {"--mfu", SS_TOLD_MFU, SS_UNIT_FRACTION,
-     "write it as 41% or 0.41, or 41%:causal, 41%:full, 41%:hardware"},
+     "write it as 41% or 0.41, or 41%:causal, 41%:windows, 41%:full, 41%:hardware"},
     {"--memory", SS_TOLD_DEVICE, SS_UNIT_BYTES,
      "write it as 71GiB, as nvidia-smi shows it, or 71GiB:reserved, 71GiB:allocated"},
 };
@@ -115,33 +115,38 @@ int ss_measurement_tells(const struct ss_measurement *m)
 
 /* ---- figures ---- */
 
+/* Returns 1e12 FLOP of an iteration on each GPU, by a count. */
+static double flop_of(const struct ss_summary *u, int count)
+{
+    return u->iteration_s * ss_summary_tflops(u, count);
+}
+
 /* Finds the count of FLOP by which the time and the TFLOP/s of a log agree. */
 static void find_count(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_summary *u = &run->summary;
     struct ss_measurement *m = &c->measured;
-    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS],
-           full = u->iteration_s * u->tflops_per_gpu, nearest = INFINITY;
-    int usual = m->count ? m->count : ss_check_count_of(run->plan->stack->name, m->logger), best = usual;
+    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS], nearest = INFINITY;
+    int usual = m->count ? m->count : ss_check_count_of(u, m->logger), best = usual;
 
     m->count = usual;
-    if (!(flop > 0) || !(full > 0))
+    if (!(flop > 0) || !(u->tflops_per_gpu > 0))
         return;
     for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS; i++) {
-        double off = fabs(log(flop / (full * ss_check_over_full(u, i))));
+        double off = fabs(log(flop / flop_of(u, i)));
         if (off < nearest - (i == usual ? 0 : 1e-9)) {
             nearest = off;
             best = i;
         }
     }
     if (nearest <= SAME_FLOP)
-        m->count = fabs(log(flop / (full * ss_check_over_full(u, usual)))) <= SAME_FLOP ? usual : best;
+        m->count = fabs(log(flop / flop_of(u, usual))) <= SAME_FLOP ? usual : best;
     else
         snprintf(c->doubt, sizeof c->doubt,
                  "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
                  "sequence, model "
                  "or number of GPUs than is told",
-                 flop / (full * ss_check_over_full(u, usual)), ss_flop_count_words(usual));
+                 flop / flop_of(u, usual), ss_flop_count_words(usual));
 }
 
 static void fill_figures(const struct ss_run *run, struct ss_checked *c)

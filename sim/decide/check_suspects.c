@@ -74,7 +74,7 @@ static const struct suspect_row {
      "--global-batch-size TWICE", "the log's global batch, and steps of accumulation"},
     {"imbalance", WORDS, SLOWER, 0, "experts get uneven loads", "--moe-load zipf:0.6",
      "tokens of each expert; a run with forced balancing beside this one"},
-    {"nic", FACTOR, SLOWER | NODES, 1.0 / 64, "each NIC at %.1f %% of its rate", "nic.bandwidth",
+    {"nic", FACTOR, SLOWER | NODES, 1.0 / 256, "each NIC at %.1f %% of its rate", "nic.bandwidth",
      "nccl-tests between nodes; NCCL_DEBUG=INFO: NET/IB or NET/Socket, GDRDMA"},
     {"fabric", FACTOR, SLOWER, 1.0 / 32, "NVLink at %.1f %% of its rate", "nvlink.bandwidth",
      "nccl-tests inside a node; nvidia-smi nvlink -s, topo -m"},
@@ -83,9 +83,9 @@ static const struct suspect_row {
      "bound to"},
     {"clock", FACTOR, SLOWER, 1.0 / 8, "all GPUs compute at %.1f %% of their rate", "peak",
      "nvidia-smi -q -d CLOCK,POWER,PERFORMANCE under load; a GEMM alone"},
-    {"straggler", STRAGGLER, SLOWER, 16, "one GPU is %.2f times as slow as the others", "0",
+    {"straggler", STRAGGLER, SLOWER, 8, "one GPU is %.2f times as slow as the others", "0",
      "time of each rank's forward (--timing-log-option all, or a barrier before each step)"},
-    {"link", LINK, SLOWER | NODES, 64, "one NIC has 1/%.1f of its rate", "nic-0-0",
+    {"link", LINK, SLOWER | NODES, 256, "one NIC has 1/%.1f of its rate", "nic-0-0",
      "ibstat and error counters of each NIC; nccl-tests over pairs of nodes"},
     {"stack", WORDS, SLOWER | NO_STACK, 0, "the software is older: as Megatron-LM of 2022",
      "--stack megatron-lm-2022", "the release of the framework; name it by --stack"},
@@ -352,12 +352,14 @@ static void reread(struct court *k, const char *id, const char *what, const char
 static void reread_figure(struct court *k)
 {
     const struct ss_check_figure *f = &k->c->figure[0];
-    double gpus = k->run->summary.gpus;
+    const struct ss_summary *u = &k->run->summary;
+    const int has_windows = u->tflops_windows_per_gpu < u->tflops_causal_per_gpu;
+    double gpus = u->gpus;
     char what[160];
 
     for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS && f->count != SS_COUNT_STACK; i++) {
         snprintf(what, sizeof what, "the figure counts otherwise: %s", ss_flop_count_words(i));
-        if (i != f->count)
+        if (i != f->count && (i != SS_COUNT_WINDOWS || has_windows))
             reread(k, "count", what, "the framework's function of FLOP, and its release",
                    ss_check_seconds(k->run, f->told, i, f->measured));
     }

@@ -16,7 +16,7 @@ static int is_refused(const struct ss_side *s)
 static void write_side(const struct ss_side *s, char letter, FILE *out)
 {
     const struct ss_summary *u = &s->summary;
-    char time[32];
+    char time[32], tflops[128];
 
     fprintf(out, "%c  %s\n   ", letter, s->name);
     if (is_refused(s)) {
@@ -28,9 +28,9 @@ static void write_side(const struct ss_side *s, char letter, FILE *out)
     fprintf(out, ", %.1f tokens/s/GPU", u->tokens_per_s_per_gpu);
     if (u->padding_fraction > 0)
         fprintf(out, " (%.1f %% padding)", 100 * u->padding_fraction);
-    fprintf(out, ", %.0f TFLOP/s/GPU", u->tflops_per_gpu);
-    if (ss_text_is_causal(u))
-        fprintf(out, " (causal %.0f)", u->tflops_causal_per_gpu);
+    fprintf(out, ", %s", ss_text_tflops(u, tflops, sizeof tflops));
+    if (ss_text_is_causal(u) && u->tflops_windows_per_gpu < u->tflops_logged_per_gpu)
+        fprintf(out, ", %.0f causal", u->tflops_windows_per_gpu);
     fprintf(out, " on %.0f GPU%s, %s: %.1f of %.1f GiB\n", u->gpus, u->gpus > 1 ? "s" : "",
             ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "decide/advise.h"
+#include "report/text.h"
 #include "stepsim/compute.h"
 
 SS_NAMES(ss_term_key, SS_TERM_LIST, SS_SECOND)
@@ -34,10 +35,8 @@ static void split_compute(const struct ss_run *run, const struct ss_side *side, 
     const struct ss_compute *c = run->compute;
     const struct ss_summary *u = &run->summary;
     double compute = side->label[SS_LABEL_COMPUTE], matmul, others;
-    double causal = u->tflops_per_gpu > 0 ? u->tflops_causal_per_gpu / u->tflops_per_gpu : 1;
 
-    term[SS_TERM_IDEAL] =
-        u->mfu * causal * u->iteration_s; /* counts half of attention's square, as kernels compute it */
+    term[SS_TERM_IDEAL] = ss_text_causal_mfu(u) * u->iteration_s;
     if (!c) {
         term[SS_TERM_BELOW_PEAK] = compute - term[SS_TERM_IDEAL];
         return;

@@ -17,12 +17,12 @@
 
 static void write_answer(const struct ss_summary *u, FILE *out)
 {
-    char time[32], mfu[64];
+    char time[32], mfu[64], tflops[128];
 
     fputs(ss_text_time(u->iteration_s, time, sizeof time), out);
-    fprintf(out, "%s an iteration, %.0f TFLOP/s/GPU, %s, %s: %.1f of %.1f GiB\n", ss_text_band(u, time),
-            u->tflops_per_gpu, ss_text_mfu(u, 0, mfu, sizeof mfu), ss_outcome_word(u->outcome),
-            u->peak_device / SS_GIB, u->capacity / SS_GIB);
+    fprintf(out, "%s an iteration, %s, %s, %s: %.1f of %.1f GiB\n", ss_text_band(u, time),
+            ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu),
+            ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
 }
 
 static void write_terms(const struct ss_explanation *x, FILE *out)

@@ -54,6 +54,9 @@ int ss_faults_unknown(const struct ss_request *r, size_t i, struct ss_error *err
                        place->file ? "flags begin with --; --launch FILE runs a launch script"
                                    : "flags begin with --");
     }
+    if (strstr(name, "lora") || strstr(name, "peft")) /* each framework has names of its own */
+        return ss_fail(err, SS_ERR_UNSUPPORTED, place->file, r->word[i].line,
+                       "%.100s: LoRA is not modelled: all parameters are trained here", name);
     ss_fail(err, code, place->file, r->word[i].line, "unknown flag %.100s", name);
     return hint_unknown(name, code, place->program, place->file != NULL, err);
 }
@@ -68,7 +71,7 @@ static const char *file_of(const struct ss_request *r, size_t i)
 int ss_faults_add(struct ss_faults *f, const struct ss_request *r, size_t i, const struct ss_error *why)
 {
     struct ss_flag flag;
-    int unknown = !ss_request_flag(r, i, &flag), line = r->word[i].line;
+    int unknown = !ss_request_flag(r, i, &flag) && why->code != SS_ERR_UNSUPPORTED, line = r->word[i].line;
     char *list = unknown ? f->unknown : f->refused;
 
     if (!ss_is_flag(r->word[i].text) || !(unknown || why->code == SS_ERR_UNSUPPORTED))

@@ -87,7 +87,8 @@ double ss_model_active_parameters(const struct ss_model *m, int padded_vocab)
 
 /* FLOP of linear layers and attention in forwards of a whole sequence. */
 struct products {
-    double linear, attention;
+    double linear, attention; /* attention: the whole square */
+    double seen, bounded;     /* of struct ss_op_attention: less of it */
 };
 
 struct counting {
@@ -106,7 +107,14 @@ static int is_repeated(const struct counting *c, const struct ss_op *op)
 
 static void add_op(struct products *sum, const struct ss_op *op, double layers)
 {
-    *(op->kind == SS_OP_ATTENTION ? &sum->attention : &sum->linear) += layers * op->model_flops;
+    double flops = layers * op->model_flops;
+    if (op->kind != SS_OP_ATTENTION) {
+        sum->linear += flops;
+        return;
+    }
+    sum->attention += flops;
+    sum->seen += flops * op->attention.seen;
+    sum->bounded += flops * op->attention.bounded;
 }
 
 /* Adds layers, of which `redone` are repeated as a whole. */
@@ -152,6 +160,7 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     ss_shape_of_model(&c.shape, &job->model, padded_vocab, s);
     c.shape.by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     c.shape.stack = stack;
+    c.shape.packing = job->packed.rows;
     c.shape.split = stack->split_linear > 0;
     recomputed(job, schedule, l.last, redone);
     l.n[l.last] += mtp;
@@ -166,6 +175,11 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
     double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
     double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;
-    return (struct ss_model_flops){all + attention, all + attention / 2,
-                                   all + attention + linear * c.again.linear + square * c.again.attention};
+    double bounded = 3 * square * c.once.bounded;
+    return (struct ss_model_flops){all + attention,
+                                   all + attention / 2,
+                                   all + attention + linear * c.again.linear + square * c.again.attention,
+                                   all + 3 * square * c.once.seen,
+                                   all + bounded,
+                                   all + bounded + linear * c.again.linear + square * c.again.bounded};
 }

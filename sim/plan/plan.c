@@ -190,6 +190,8 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.pat = plan->stack->nccl_pat > 0;
     b->net.rings = plan->job->deterministic;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
+    if (plan->stack->nccl_nvls <= 0)
+        b->net.nvls_busbw = 0;
     ss_net_dispatcher(&b->net, ss_dispatch_sms(job), plan->stack);
     b->net.dispatch_kernels = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)
@@ -232,6 +234,9 @@ static int sum_up(struct ss_plan_builder *b, struct ss_error *err)
     b->plan->model_flops = flops.model;
     b->plan->model_flops_causal = flops.causal;
     b->plan->hardware_flops = flops.hardware;
+    b->plan->model_flops_seen = flops.seen;
+    b->plan->bounded_flops = flops.bounded;
+    b->plan->bounded_hardware_flops = flops.bounded_hardware;
     note_guesses(b->plan);
     warn_dropped(b->plan);
     int status = check_host(b->plan, err);

@@ -80,11 +80,12 @@ static void load_tile(const struct ss_page *page)
 static void result_tiles(const struct ss_page *page, const struct ss_result *r)
 {
     const struct ss_summary *u = &page->run->summary;
-    char value[64], note[96];
+    char value[64], note[160];
 
     memory_tile(page, r);
-    snprintf(value, sizeof value, "%.0f TFLOP/s", u->tflops_per_gpu);
-    snprintf(note, sizeof note, "MFU %.1f %%, causal %.1f %%, HFU %.1f %%", 100 * u->mfu,
+    snprintf(value, sizeof value, "%.0f TFLOP/s", u->tflops_logged_per_gpu);
+    snprintf(note, sizeof note, "%s%s%sMFU %.1f %%, causal %.1f %%, HFU %.1f %%",
+             u->logged_by[0] ? "as " : "", u->logged_by, u->logged_by[0] ? " logs it; " : "", 100 * u->mfu,
              100 * ss_text_causal_mfu(u), 100 * u->hfu);
     tile(page->out, "Each GPU", value, note, "");
     snprintf(value, sizeof value, "%.0f tokens/s", u->tokens_per_s_per_gpu);

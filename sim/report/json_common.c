@@ -19,8 +19,8 @@ void ss_json_metrics(json_t *object, int place, const struct ss_summary *s)
     struct ss_row r = {0};
 
     ss_row_metrics(&r, s);
-    for (int i = 0; i < SS_METRICS; i++)
-        if (place >= 0 && ss_metric_at(i)->place != place)
+    for (int i = 0; i < (int)r.n; i++)
+        if (place >= 0 && (i < SS_METRICS ? ss_metric_at(i)->place : SS_IN_RUN) != place)
             r.at[i].cell = SS_NO_CELL;
     ss_json_put(object, r.at);
 }

@@ -84,6 +84,8 @@ void ss_row_metrics(struct ss_row *r, const struct ss_summary *s)
         else
             SS_ADD(r, SS_KEY_IF(ss_metric_known(m, s), of->key, value));
     }
+    SS_ADD(r, SS_SAME(s, logged_by),
+           SS_KEY_IF(s->logged_count, "logged_count", ss_flop_count_key(s->logged_count)));
 }
 
 /* From *at on, which the value's neighbour becomes: columns mostly stand in the order of the row. */

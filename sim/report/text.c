@@ -91,17 +91,27 @@ void ss_text_job(const struct ss_plan *plan, FILE *out)
     packing(plan, out);
 }
 
-/* Where half of the attention square is less than this share of all, it is told too. */
+const char *ss_text_tflops(const struct ss_summary *u, char *buf, size_t size)
+{
+    int n = snprintf(buf, size, "%.0f TFLOP/s/GPU", u->tflops_logged_per_gpu);
+
+    if (u->logged_by[0])
+        snprintf(buf + n, size - (size_t)n, " as %s logs it (%s)", u->logged_by,
+                 ss_flop_count_words(u->logged_count));
+    return buf;
+}
+
+/* Where what kernels compute is less than this share of the MFU, it is told too. */
 #define CAUSAL 0.85
 
 double ss_text_causal_mfu(const struct ss_summary *u)
 {
-    return u->tflops_per_gpu > 0 ? u->mfu * u->tflops_causal_per_gpu / u->tflops_per_gpu : 0;
+    return u->tflops_per_gpu > 0 ? u->mfu_square * u->tflops_windows_per_gpu / u->tflops_per_gpu : 0;
 }
 
 int ss_text_is_causal(const struct ss_summary *u)
 {
-    return u->tflops_causal_per_gpu < CAUSAL * u->tflops_per_gpu;
+    return ss_text_causal_mfu(u) < CAUSAL * u->mfu;
 }
 
 const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_t size)
@@ -117,7 +127,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
-    char predicted[128], measured[32], mfu[64];
+    char predicted[128], measured[32], mfu[64], tflops[128];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
     fprintf(out, "%s an iteration%s", ss_text_band(u, measured),
@@ -126,7 +136,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
         fprintf(out, " (measured %s, %+.1f %%%s)", ss_text_time(opt->measured_s, measured, sizeof measured),
                 ss_error_pct(r->iteration_s, opt->measured_s),
                 ss_is_other_unit(r->iteration_s, opt->measured_s) ? ": is its unit right?" : "");
-    fprintf(out, ", %.0f TFLOP/s/GPU, %s, ", u->tflops_per_gpu, ss_text_mfu(u, 0, mfu, sizeof mfu));
+    fprintf(out, ", %s, %s, ", ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu));
     if (opt->color)
         fputs(color_of[u->outcome], out);
     fprintf(out, "%s: %.1f of %.1f GiB on stage %d", ss_outcome_word(u->outcome), r->peak_device / SS_GIB,
@@ -145,6 +155,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
                     ss_error_pct(r->stages[like].device, opt->measured_bytes));
         fputc(')', out);
     }
+    if (opt->brief && run->plan->job->model.not_priced[0])
+        fprintf(out, "; not priced of the model's config: %s", run->plan->job->model.not_priced);
     fputc('\n', out);
 }
 
@@ -428,7 +440,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     const struct ss_result *r = run->result;
     struct ss_notes warnings, guessed = {0};
 
-    if (opt->brief) {
+    if (opt->brief) { /* nothing else would say that a part of the model has no price */
         answer(run, opt, out);
         return ss_report_done(out, err);
     }

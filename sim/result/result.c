@@ -201,15 +201,19 @@ static int schedule_bubble(const struct ss_plan *plan, int c, double *idle, stru
     return rc;
 }
 
-/* Gives back what slower kernels hide: the label then is as long as if they hid no more than others. */
+/* Gives back what slower kernels hide: the label then is as long as if they hid no more than others. A label that they make longer
+ * loses no more than a replay that overlaps more than closed forms has of it. */
 static void give_back_hidden(const double hidden[SS_LABEL_COUNT], double breakdown[SS_LABEL_COUNT])
 {
-    double sum = ss_label_sum(hidden);
+    double back[SS_LABEL_COUNT];
+    for (int l = 0; l < SS_LABEL_COUNT; l++)
+        back[l] = fmax(hidden[l], -breakdown[l]);
+    double sum = ss_label_sum(back);
     double share = sum > breakdown[SS_LABEL_SPREAD] ? breakdown[SS_LABEL_SPREAD] / sum : 1;
     if (!(sum > 0))
         return;
     for (int l = 0; l < SS_LABEL_COUNT; l++)
-        breakdown[l] += share * hidden[l];
+        breakdown[l] += share * back[l];
     breakdown[SS_LABEL_SPREAD] -= share * sum;
 }
 

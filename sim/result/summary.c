@@ -9,10 +9,13 @@
 #include "base/base.h"
 #include "result/bands.h"
 #include "result/build.h"
+#include "stepsim/params.h"
 #include "stepsim/result.h"
 #include "stepsim/stack.h"
 
 SS_NAMES(ss_outcome_word, SS_OUTCOME_LIST, SS_SECOND)
+SS_NAMES(ss_flop_count_key, SS_FLOP_COUNT_LIST, SS_SECOND)
+SS_NAMES(ss_flop_count_words, SS_FLOP_COUNT_LIST, SS_THIRD)
 SS_NAMES(ss_outcome_measured_word, SS_OUTCOME_LIST, SS_THIRD)
 
 static const struct {
@@ -125,6 +128,34 @@ static void judge(const struct ss_result *r, struct ss_summary *out)
                  out->memory_high_pct, most_memory(out) / SS_GIB, r->capacity / SS_GIB);
 }
 
+double ss_summary_tflops(const struct ss_summary *s, int count)
+{
+    switch (count) {
+#define X(symbol, key, words, field)                                                                         \
+    case symbol: return s->field;
+        SS_FLOP_COUNT_LIST(X)
+#undef X
+    default: return 0;
+    }
+}
+
+_Static_assert(SS_LOGS_FULL + 1 == SS_COUNT_FULL && SS_LOGS_HARDWARE + 1 == SS_COUNT_HARDWARE, "one order");
+
+/* Fills the figure of the framework's own log. No framework counts chunks as they are. Where a model has no windows the count is the
+ * causal one. */
+static void fill_logged(const struct ss_plan *plan, struct ss_summary *out)
+{
+    const struct ss_stack *stack = plan->stack;
+
+    out->logged_count = stack->log_count + 1;
+    if (out->logged_count == SS_COUNT_WINDOWS &&
+        (plan->job->model.attention_chunk > 0 || !(plan->model_flops_seen < plan->model_flops_causal)))
+        out->logged_count = SS_COUNT_CAUSAL;
+    out->tflops_logged_per_gpu = ss_summary_tflops(out, out->logged_count);
+    if (stack->log_by != SS_LOG_NONE)
+        ss_copy(out->logged_by, sizeof out->logged_by, ss_prop_word(SS_PROP_log_by, stack->log_by));
+}
+
 void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands, struct ss_cache *cache,
                           struct ss_summary *out)
 {
@@ -141,9 +172,13 @@ void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands
     out->sensitivity_pct = sensitivity_pct(r);
     out->tflops_per_gpu = ratio(plan->model_flops, gpu_seconds) / 1e12;
     out->tflops_causal_per_gpu = ratio(plan->model_flops_causal, gpu_seconds) / 1e12;
-    out->mfu = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
-    out->mfu_bf16 = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
-    out->hfu = ratio(plan->hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    out->tflops_windows_per_gpu = ratio(plan->model_flops_seen, gpu_seconds) / 1e12;
+    out->tflops_hardware_per_gpu = ratio(plan->hardware_flops, gpu_seconds) / 1e12;
+    fill_logged(plan, out);
+    out->mfu = ratio(plan->bounded_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    out->mfu_square = ratio(plan->model_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
+    out->mfu_bf16 = ratio(plan->bounded_flops, gpu_seconds * ss_result_peak_flops(plan, 1));
+    out->hfu = ratio(plan->bounded_hardware_flops, gpu_seconds * ss_result_peak_flops(plan, 0));
     out->tokens_per_s_per_gpu = ratio(tokens, gpu_seconds);
     out->padding_fraction = plan->packing.padding;
     out->usd_per_iteration = gpu_seconds / 3600 * ss_platform_card(plan->platform)->price;

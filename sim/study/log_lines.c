@@ -16,8 +16,6 @@
 #define GIB 1073741824.0
 
 SS_NAMES(ss_logger_name, SS_LOGGER_LIST, SS_SECOND)
-SS_NAMES(ss_flop_count_key, SS_FLOP_COUNT_LIST, SS_SECOND)
-SS_NAMES(ss_flop_count_words, SS_FLOP_COUNT_LIST, SS_THIRD)
 SS_NAMES(ss_told_key, SS_TOLD_LIST, SS_SECOND)
 SS_NAMES(ss_told_words, SS_TOLD_LIST, SS_THIRD)
 

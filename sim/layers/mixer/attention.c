@@ -129,6 +129,15 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
     ss_op_offers(ops, op, CORE_ATTN, statistics, 4)->is_output = 1;
 }
 
+/* Fills the shares of the square that other counts of FLOP take. */
+static void count_scores(struct ss_op_attention *at, const struct ss_shape *s, const struct ss_heads *a)
+{
+    const struct ss_heads all = {0};
+    double keys = keys_seen(s, a), square = keys_seen(s, &all);
+    at->seen = keys / square / 2;
+    at->bounded = (a->window > 0 ? fmin(a->window, keys) : keys) / square;
+}
+
 /* Appends the attention kernel. It keeps its output, the input of the projection, and Q, K and V unless
  * earlier operators keep them. */
 static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
@@ -138,6 +147,7 @@ static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     double q = s->tokens * a->heads * a->d, kv = s->tokens * groups * (a->d + a->d_v);
     double out = s->tokens * a->heads * a->d_v, width = ss_op_kept_in_fp8(s) ? 1.5 : s->e;
     op->attention = sizes(s, a);
+    count_scores(&op->attention, s, a);
     op->modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
     op->model_flops = 2 * s->tokens * s->sequence * a->heads * (a->d + a->d_v);
     if (!kept)

@@ -70,7 +70,7 @@ function drawAnswer(panel, run, other) {
   const m = run.memory;
   $(".tiles").replaceChildren(
     tile("tokens a second and GPU", digits(run.tokens_per_s_per_gpu, 4), other ? change(run.tokens_per_s_per_gpu, other.tokens_per_s_per_gpu) : run.gpus + " GPUs"),
-    tile("TFLOP/s a GPU", digits(run.tflops_per_gpu, 4), "MFU " + (100 * run.mfu).toFixed(1) + " %"),
+    tile("TFLOP/s a GPU", digits(run.tflops_logged_per_gpu, 4), (run.logged_by ? "as " + run.logged_by + " logs it; " : "") + "MFU " + (100 * run.mfu).toFixed(1) + " %"),
     tile("memory", gib(m.device_mib), "of " + gib(m.capacity_mib) + ", stage " + m.peak_stage),
     tile("bubble", (100 * run.bubble_fraction).toFixed(1) + " %", "exposed communication " + seconds(run.exposed_communication_ms)));
   drawTime($("[data-part=time]"), run, other);

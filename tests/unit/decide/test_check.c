@@ -129,6 +129,40 @@ static void test_slow(void)
     ss_scenario_free(s);
 }
 
+/* Without a count a figure is of the stack's own, and of the framework that wrote the log where that is another. */
+static void test_stack_count(void)
+{
+    static const struct {
+        const char *stack;
+        int logger, count;
+    } rows[] = {{"megatron-2407", SS_LOGGER_NONE, SS_COUNT_FULL},
+                {"megatron-2407", SS_LOGGER_BRIDGE, SS_COUNT_CAUSAL},
+                {"megatron-lm-2025", SS_LOGGER_MEGATRON, SS_COUNT_CAUSAL},
+                {"megatron-lm-2025", SS_LOGGER_NEMO, SS_COUNT_FULL},
+                {"megatron-bridge-25.11", SS_LOGGER_NONE, SS_COUNT_CAUSAL},
+                {"megatron-bridge-26.08", SS_LOGGER_BRIDGE, SS_COUNT_WINDOWS},
+                {"internevo-2023", SS_LOGGER_NONE, SS_COUNT_HARDWARE},
+                {"torchtitan-2025", SS_LOGGER_TORCHTITAN, SS_COUNT_FULL}};
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_measurement m = {.logger = rows[i].logger};
+        struct ss_run run;
+        char words[256];
+
+        snprintf(words, sizeof words,
+                 "--platform h100 --nodes 1 --model gpt-oss-20b --bf16 --seq 4096 --mbs 1 --gbs 8 --ep 8 "
+                 "--stack %s",
+                 rows[i].stack);
+        struct ss_scenario *s = make(words);
+        CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+        m.told[SS_TOLD_TFLOPS] = 100;
+        CU_ASSERT_EQUAL_FATAL(ss_check(&run, &options, &m, SS_CHECK_VERDICT, &c, NULL), 0);
+        CU_ASSERT_EQUAL(c.figure[0].count, rows[i].count);
+        CU_ASSERT_DOUBLE_EQUAL(c.figure[0].predicted, ss_summary_tflops(&run.summary, rows[i].count), 1e-9);
+        ss_run_free(&run);
+        ss_scenario_free(s);
+    }
+}
+
 /* A figure of another count, and a log whose time and TFLOP/s say which. */
 static void test_count(void)
 {
@@ -213,9 +247,13 @@ static void test_words(void)
 
 SUITE(check)
 {
-    static CU_TestInfo tests[] = {{"verdicts", test_verdict},     {"a slow run", test_slow},
-                                  {"counts of FLOP", test_count}, {"options", test_words},
-                                  {"warnings", test_warnings},    CU_TEST_INFO_NULL};
+    static CU_TestInfo tests[] = {{"verdicts", test_verdict},
+                                  {"a slow run", test_slow},
+                                  {"counts of FLOP", test_count},
+                                  {"the count of a stack's log", test_stack_count},
+                                  {"options", test_words},
+                                  {"warnings", test_warnings},
+                                  CU_TEST_INFO_NULL};
 
     return suite_run("check", NULL, NULL, tests);
 }

@@ -161,6 +161,37 @@ static void test_by_operator(void)
     }
 }
 
+/* A window of 1024 of 4096 keys: a query counts 1024 keys, of which the first ones see fewer; a chunk of 3000 leaves squares of 3000 and 1096,
+ * of which the mask takes half. */
+static void test_windows(void)
+{
+    static const struct {
+        int window, chunk;
+        double seen, bounded; /* keys that a query sees in the mean, and counts at most */
+    } rows[] = {
+        {0, 0, 2048, 4096},
+        {1024, 0, 1024 - 1024 * 1024 / 2 / 4096.0, 1024},
+        {0, 1024, 512, 1024},
+        {0, 3000, (3000.0 * 3000 + 1096.0 * 1096) / 4096 / 2, (3000.0 * 3000 + 1096.0 * 1096) / 4096}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ss_job job;
+        job_make(&job, 4096, 32, 32, 8, 14336);
+        job.model.sliding_window = rows[i].window;
+        job.model.attention_chunk = rows[i].chunk;
+        CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
+        job.model.local_layers.period = 1;
+        job.recompute.granularity = SS_RECOMPUTE_SELECTIVE;
+        job.recompute.modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+        struct ss_model_flops got = ss_model_flops_of(&job, &stack, schedule, 32000);
+        double key = 6 * SEQUENCE * 32 * 2 * 4096, rest = got.model - key * 4096;
+        CU_ASSERT_DOUBLE_EQUAL(got.causal / (rest + key * 2048), 1, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.seen / (rest + key * rows[i].seen), 1, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.bounded / (rest + key * rows[i].bounded), 1, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL((got.bounded_hardware - got.bounded) / (key * rows[i].bounded / 3), 1, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL((got.hardware - got.model) / (key * 4096 / 3), 1, 1e-9);
+    }
+}
+
 static int start(void)
 {
     const struct ss_schedule_params params = {
@@ -180,6 +211,7 @@ SUITE(flops)
                            {"Qwen3-30B-A3B", test_qwen3_30b},
                            {"DeepSeek-V3", test_deepseek_v3},
                            {"recompute", test_recompute},
+                           {"windows and chunks", test_windows},
                            {"recomputed by operator", test_by_operator},
                            CU_TEST_INFO_NULL};
     return suite_run("flops", start, end, tests);

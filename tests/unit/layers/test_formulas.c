@@ -252,7 +252,9 @@ static struct ss_model_flops flops_of(const struct ss_job *job, const struct ss_
         if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
             again += base * p.extra / 3;
     }
-    return (struct ss_model_flops){linear + attention, linear + attention / 2, linear + attention + again};
+    return (struct ss_model_flops){.model = linear + attention,
+                                   .causal = linear + attention / 2,
+                                   .hardware = linear + attention + again};
 }
 
 /* ---- comparison ---- */

@@ -228,6 +228,24 @@ static void test_pace(void)
     tear_down(&f);
 }
 
+/* Slower kernels hide 0.8 s more of tensor ranks and make 0.5 s more of data ranks, of which a replay has 0.2 s alone: no label is negative. */
+static void test_hidden(void)
+{
+    struct fixture f;
+
+    set_up(&f);
+    f.classes[0].hidden[SS_LABEL_TP] = 0.8;
+    f.classes[0].hidden[SS_LABEL_DP] = -0.5;
+    f.spent[0][SS_LABEL_DP] = 0.2;
+    f.spent[0][SS_LABEL_SPREAD] = 1;
+    f.spent[0][SS_LABEL_BUBBLE] = 1.8;
+    build(&f);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_DP], 0);
+    NEAR(f.result->stages[0].breakdown[SS_LABEL_TP], 2.8);
+    NEAR(sum(f.result->stages[0].breakdown, SS_LABEL_COUNT), 15);
+    tear_down(&f);
+}
+
 static void test_exchanges_of_experts_make_a_stage_busy(void)
 {
     struct fixture f;
@@ -304,6 +322,25 @@ static void test_memory_adds_up_and_decides(void)
     tear_down(&f);
 }
 
+/* The figure that the framework of the stack prints. No framework counts chunks as they are. */
+static void test_logged(struct fixture *f)
+{
+    const double flops[] = {6e15, 5e15, 3e15, 7.5e15};
+    for (int i = 0; i < 4; i++) {
+        f->stack.log_by = SS_LOG_BRIDGE;
+        f->stack.log_count = SS_LOGS_FULL + i;
+        build(f);
+        NEAR(f->summary.tflops_logged_per_gpu, flops[i] / 15 / STAGES / 1e12);
+        CU_ASSERT_STRING_EQUAL(f->summary.logged_by, "Megatron-Bridge");
+        CU_ASSERT_EQUAL(f->summary.logged_count, SS_COUNT_FULL + i);
+    }
+    f->stack.log_count = SS_LOGS_WINDOWS;
+    f->job.model.attention_chunk = 8192;
+    build(f);
+    CU_ASSERT_EQUAL(f->summary.logged_count, SS_COUNT_CAUSAL);
+    f->job.model.attention_chunk = 0;
+}
+
 static void test_rates(void)
 {
     struct fixture f;
@@ -313,12 +350,21 @@ static void test_rates(void)
     f.plan.model_flops = 6e15;
     f.plan.model_flops_causal = 5e15;
     f.plan.hardware_flops = 7.5e15;
+    f.plan.model_flops_seen = 3e15;
+    f.plan.bounded_flops = 4e15;
+    f.plan.bounded_hardware_flops = 4.5e15;
     build(&f);
     NEAR(f.summary.tflops_per_gpu, 6e15 / 15 / STAGES / 1e12);
     NEAR(f.summary.tflops_causal_per_gpu, 5e15 / 15 / STAGES / 1e12);
-    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp8);
-    NEAR(f.summary.mfu_bf16, 6e15 / 15 / STAGES / card->peak_bf16);
-    NEAR(f.summary.hfu, 7.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.tflops_windows_per_gpu, 3e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.tflops_hardware_per_gpu, 7.5e15 / 15 / STAGES / 1e12);
+    NEAR(f.summary.mfu_square, 6e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.mfu, 4e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.mfu_bf16, 4e15 / 15 / STAGES / card->peak_bf16);
+    NEAR(f.summary.hfu, 4.5e15 / 15 / STAGES / card->peak_fp8);
+    NEAR(f.summary.tflops_logged_per_gpu, f.summary.tflops_per_gpu);
+    CU_ASSERT_STRING_EQUAL(f.summary.logged_by, "");
+    test_logged(&f);
     NEAR(f.summary.tokens_per_s_per_gpu, MICROBATCHES * 1000 / 15.0 / STAGES);
     NEAR(f.summary.usd_per_iteration, 0);
     CU_ASSERT_EQUAL(ss_platform_set(f.platform, "ss.price", "3USD/h", NULL), 0);
@@ -327,7 +373,7 @@ static void test_rates(void)
     NEAR(f.summary.usd_per_million_tokens, 15.0 / 3600 * STAGES * 3 / (MICROBATCHES * 1000) * 1e6);
     f.job.precision = SS_FP32;
     build(&f);
-    NEAR(f.summary.mfu, 6e15 / 15 / STAGES / card->peak_fp32);
+    NEAR(f.summary.mfu, 4e15 / 15 / STAGES / card->peak_fp32);
     tear_down(&f);
 }
 
@@ -460,6 +506,7 @@ SUITE(result)
         {"a bubble below a second", test_a_bubble_below_a_second},
         {"bubble of pairs", test_bubble_of_pairs},
         {"pace", test_pace},
+        {"what slower kernels hide", test_hidden},
         {"idle beyond the bubble is imbalance", test_idle_beyond_the_bubble_is_imbalance},
         {"exchanges of experts make a stage busy", test_exchanges_of_experts_make_a_stage_busy},
         {"memory adds up and decides", test_memory_adds_up_and_decides},

@@ -6,12 +6,9 @@
 #include "report/row.h"
 #include "stepsim/check.h"
 
-/* Returns how a stack counts FLOP in its log (enum ss_flop_count, never SS_COUNT_STACK). `logger` is of
- * enum ss_logger. */
-int ss_check_count_of(const char *stack, int logger);
-/* Returns the FLOP of a count divided by the FLOP of the full count, which has the whole square of
- * attention. */
-double ss_check_over_full(const struct ss_summary *u, int count);
+/* Returns how the log counts FLOP (enum ss_flop_count, never SS_COUNT_STACK). `logger` is of enum
+ * ss_logger. */
+int ss_check_count_of(const struct ss_summary *u, int logger);
 /* Returns the predicted figure of a run that `told` names (enum ss_told). FLOP are counted by `count`. */
 double ss_check_predicted(const struct ss_run *run, int told, int count);
 /* Returns how many seconds an iteration of the job takes if a measured figure is right. */

@@ -52,7 +52,7 @@ struct ss_measurement {
     char file[256];             /* the log; "": none */
 };
 /* Adds the figure of an option: --tokens-per-second N[/gpu], --samples-per-second N, --tflops N[:COUNT], --mfu N%[:COUNT], --memory
- * SIZE[:device|reserved|allocated]; COUNT is causal, full or hardware. Error: SS_ERR_USAGE. */
+ * SIZE[:device|reserved|allocated]; COUNT is causal, windows, full or hardware. Error: SS_ERR_USAGE. */
 int ss_measurement_add(struct ss_measurement *m, const char *option, const char *value, struct ss_error *err);
 /* Adds what a log tells. */
 void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log, const char *file);

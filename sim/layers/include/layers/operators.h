@@ -53,6 +53,9 @@ struct ss_op_attention {
     /* length of a causal sequence whose last query sees as many keys as any query does here */
     double most_keys;
     double keys_backward; /* `keys` in the backward, which may compute masked parts of a window */
+    /* Shares of the whole square of scores: the part that the mask, a window and a chunk leave, and the part where a
+     * query counts no more keys than its window or chunk has. */
+    double seen, bounded;
     struct ss_op_context context;
 };
 

@@ -170,6 +170,8 @@ extern "C" {
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
       "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
       "theirs")                                                                                              \
+    X(nccl_nvls, "ss.nccl.nvls", COUNT, 1, 0, 1,                                                             \
+      "NCCL reduces in a node's switch where the card can; 0: its launcher sets NCCL_NVLS_ENABLE=0")         \
     X(nccl_nvls_tree, "ss.nccl.nvls_tree", COUNT, 0, 0, 1,                                                   \
       "NCCL joins the switches of nodes by trees (NVLSTree) for all-reduces")                                \
     X(comm_sms_fabric, "ss.comm.sms.fabric", COUNT, 24, 0, 132,                                              \
@@ -275,6 +277,19 @@ extern "C" {
 #define SS_STACK_DISPATCHER_WORDS(W)                                                                         \
     W(SS_STACK_ALLGATHER, "allgather")                                                                       \
     W(SS_STACK_ALLTOALL, "alltoall") W(SS_STACK_DEEPEP, "deepep") W(SS_STACK_HYBRIDEP, "hybridep")
+/* Enumerators are those of SS_FLOP_COUNT_LIST (stepsim/summary.h) less one. */
+#define SS_STACK_LOG_COUNT_WORDS(W)                                                                          \
+    W(SS_LOGS_FULL, "full")                                                                                  \
+    W(SS_LOGS_CAUSAL, "causal") W(SS_LOGS_WINDOWS, "windows") W(SS_LOGS_HARDWARE, "hardware")
+#define SS_STACK_LOG_BY_WORDS(W)                                                                             \
+    W(SS_LOG_NONE, "none")                                                                                   \
+    W(SS_LOG_MEGATRON, "Megatron-LM")                                                                        \
+    W(SS_LOG_BRIDGE, "Megatron-Bridge")                                                                      \
+    W(SS_LOG_NEMO, "NeMo")                                                                                   \
+    W(SS_LOG_AUTOMODEL, "NeMo-AutoModel")                                                                    \
+    W(SS_LOG_MEGATRON_DEEPSPEED, "Megatron-DeepSpeed")                                                       \
+    W(SS_LOG_TORCHTITAN, "torchtitan")                                                                       \
+    W(SS_LOG_COMPOSER, "Composer") W(SS_LOG_INTERN, "InternEvo")
 #define SS_STACK_FRAMEWORK_WORDS(W) W(SS_FRAMEWORK_MEGATRON, "megatron") W(SS_FRAMEWORK_NEMO, "nemo")
 
 /* X(field, prop id, its words, default, meaning) */
@@ -286,6 +301,12 @@ extern "C" {
       "pipeline stage whose memory the framework's log shows")                                               \
     X(memory_reported, "ss.memory.reported", SS_STACK_REPORTED_WORDS, SS_REPORTED_DEVICE,                    \
       "what a measured figure of memory is where its table does not say")                                    \
+    X(log_by, "ss.log.framework", SS_STACK_LOG_BY_WORDS, SS_LOG_NONE,                                        \
+      "whose log prints FLOP/s, by ss.log.count; none: no log does")                                         \
+    X(log_count, "ss.log.count", SS_STACK_LOG_COUNT_WORDS, SS_LOGS_FULL,                                     \
+      "FLOP of attention there: the whole square, its causal half, that half less what windows mask, or "    \
+      "the "                                                                                                 \
+      "whole square and recompute")                                                                          \
     X(dispatcher, "ss.default.dispatcher", SS_STACK_DISPATCHER_WORDS, SS_STACK_ALLGATHER,                    \
       "dispatcher of tokens to experts where no flag says")                                                  \
     X(framework, "ss.framework", SS_STACK_FRAMEWORK_WORDS, SS_FRAMEWORK_MEGATRON, "whose refusals apply")

@@ -208,7 +208,10 @@ struct ss_plan {
     double model_flops;        /* FLOP of one iteration on all ranks, as Megatron counts them */
     double model_flops_causal; /* the same, causal attention halved */
     double hardware_flops;     /* FLOP of the hardware, recompute included */
-    struct ss_notes guessed;   /* notes on shapes and sizes outside the calibrated range */
+    double model_flops_seen; /* as model_flops; of attention what the causal mask, windows and chunks leave */
+    double bounded_flops;    /* as model_flops, but of a query no more keys than its window or chunk has */
+    double bounded_hardware_flops; /* likewise, recompute included */
+    struct ss_notes guessed;       /* notes on shapes and sizes outside the calibrated range */
     struct ss_notes warnings;
 };
 

@@ -26,8 +26,11 @@ void ss_text_assumed(const struct ss_request *r, FILE *out);
 /* Writes a paragraph about the flags that --drop left out, and one about the flags without effect, where
  * there are any. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out);
-/* Returns the MFU that counts half of the attention square, as causal kernels compute it: a share; 0
- * where there is no MFU. */
+/* Writes "599 TFLOP/s/GPU as Megatron-Bridge logs it (causal half of attention)", or "725 TFLOP/s/GPU" where
+ * no log has the figure. 128 bytes of buf hold the text. Returns buf. */
+const char *ss_text_tflops(const struct ss_summary *u, char *buf, size_t size);
+/* Returns the MFU that counts what the causal mask, windows and chunks leave of the attention square, as
+ * kernels compute it: a share; 0 where there is no MFU. */
 double ss_text_causal_mfu(const struct ss_summary *u);
 /* Returns 1 if the causal MFU is so much lower than the MFU, as on long sequences, that both are told.
  * The whole square can be more than a card computes. */

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Version of the JSON documents; CONTRIBUTING.md says when it is raised. */
-#define SS_SCHEMA_VERSION 2
+#define SS_SCHEMA_VERSION 3
 /* Returns the version of the library, "0.2.0". */
 const char *ss_version(void);
 

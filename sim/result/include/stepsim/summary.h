@@ -19,6 +19,24 @@ extern "C" {
 struct ss_run;
 struct ss_bands;
 
+/* How FLOP of attention are counted. X(symbol, key, words, figure of SS_METRIC_LIST) */
+#define SS_FLOP_COUNT_LIST(X)                                                                                \
+    X(SS_COUNT_STACK, "stack", "as the stack counts", tflops_logged_per_gpu)                                 \
+    X(SS_COUNT_FULL, "full", "whole attention square", tflops_per_gpu)                                       \
+    X(SS_COUNT_CAUSAL, "causal", "causal half of attention", tflops_causal_per_gpu)                          \
+    X(SS_COUNT_WINDOWS, "windows", "causal half of attention, windows as they are", tflops_windows_per_gpu)  \
+    X(SS_COUNT_HARDWARE, "hardware", "whole attention square, recompute counted", tflops_hardware_per_gpu)
+enum ss_flop_count {
+#define X(symbol, key, words, field) symbol,
+    SS_FLOP_COUNT_LIST(X)
+#undef X
+        SS_FLOP_COUNTS
+};
+/* Returns the key of a count in JSON: "causal". Never NULL. */
+const char *ss_flop_count_key(int count);
+/* Returns the words for a count. Never NULL. */
+const char *ss_flop_count_words(int count);
+
 /* X(symbol, word for people and in --json, the word that a table of measured runs has for such a run) */
 #define SS_OUTCOME_LIST(X)                                                                                   \
     X(FITS, "fits", "ok")                                                                                    \
@@ -80,9 +98,18 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \
     X(tflops_causal_per_gpu, TFLOPS, RUN, "tflops_causal_per_gpu",                                           \
       "the same with half the attention square")                                                             \
+    X(tflops_windows_per_gpu, TFLOPS, RUN, "tflops_windows_per_gpu",                                         \
+      "the same with what the causal mask, windows and chunks leave of the square: what kernels compute")    \
+    X(tflops_hardware_per_gpu, TFLOPS, RUN, "tflops_hardware_per_gpu",                                       \
+      "`tflops_per_gpu` with recomputed FLOP added")                                                         \
+    X(tflops_logged_per_gpu, TFLOPS, RUN, "tflops_logged_per_gpu",                                           \
+      "the one of these that the framework's own log prints (`logged_by`, `logged_count`)")                  \
     X(mfu, SHARE, RUN, "mfu",                                                                                \
-      "`tflops_per_gpu` over the card's dense peak of the GEMM precision (fp8: the fp8 peak)")               \
-    X(mfu_bf16, SHARE, RUN, "mfu_bf16", "the same over the bf16 peak (fp16 where the card has no bf16)")     \
+      "FLOP over time, GPUs and the card's dense peak of the GEMM precision (fp8: the fp8 peak); attention " \
+      "counts the whole square, but of a query no more keys than its window or chunk has")                   \
+    X(mfu_square, SHARE, RUN, "mfu_square",                                                                  \
+      "`tflops_per_gpu` over that peak: windows and chunks count as whole squares")                          \
+    X(mfu_bf16, SHARE, RUN, "mfu_bf16", "`mfu` over the bf16 peak (fp16 where the card has no bf16)")        \
     X(hfu, SHARE, RUN, "hfu",                                                                                \
       "as `mfu`, with recomputed FLOP added; what flash attention recomputes inside is not counted")         \
     X(tokens_per_s_per_gpu, TOKENS, RUN, "tokens_per_s_per_gpu",                                             \
@@ -126,6 +153,8 @@ struct ss_summary {
     char reason[320]; /* why the outcome is not SS_OUTCOME_FITS, one sentence without a full stop */
     char time_like[160],
         memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
+    int logged_count;     /* enum ss_flop_count of tflops_logged_per_gpu, never SS_COUNT_STACK */
+    char logged_by[24];   /* the framework whose log prints that figure: "Megatron-Bridge"; "": none does */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
 #undef X
@@ -137,6 +166,9 @@ struct ss_metric {
     int kind, place;
     size_t offset; /* in struct ss_summary */
 };
+/* Returns TFLOP/s a GPU by a count (enum ss_flop_count). */
+double ss_summary_tflops(const struct ss_summary *s, int count);
+
 /* Returns the row of a figure, SS_METRIC_OF_iteration_s and the like, 0 <= metric < SS_METRICS. It is a constant. */
 const struct ss_metric *ss_metric_at(int metric);
 /* Returns the unit in which a figure is shown: "ms". Never NULL. */

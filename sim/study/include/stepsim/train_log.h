@@ -40,23 +40,6 @@ enum ss_logger {
 /* Returns the name of a framework (enum ss_logger). Never NULL. */
 const char *ss_logger_name(int logger);
 
-/* How FLOP are counted. X(symbol, key in JSON, words) */
-#define SS_FLOP_COUNT_LIST(X)                                                                                \
-    X(SS_COUNT_STACK, "stack", "as the stack counts")                                                        \
-    X(SS_COUNT_FULL, "full", "whole attention square")                                                       \
-    X(SS_COUNT_CAUSAL, "causal", "causal half of attention")                                                 \
-    X(SS_COUNT_HARDWARE, "hardware", "whole attention square, recompute counted")
-enum ss_flop_count {
-#define X(symbol, key, words) symbol,
-    SS_FLOP_COUNT_LIST(X)
-#undef X
-        SS_FLOP_COUNTS
-};
-/* Returns the key of a count in JSON: "causal". Never NULL. */
-const char *ss_flop_count_key(int count);
-/* Returns the words for a count. Never NULL. */
-const char *ss_flop_count_words(int count);
-
 /* What a run tells of an iteration, the most direct first. X(symbol, key, words) */
 #define SS_TOLD_LIST(X)                                                                                      \
     X(SS_TOLD_SECONDS, "iteration_s", "time of an iteration, s")                                             \

@@ -1,0 +1,1 @@
+"$STEPSIM" run --platform h100 --nodes 1 --model llama3-8b --mbs 1 --gbs 16 --seq 4096 --lora_r 8; "$STEPSIM" run --platform h100 --nodes 1 --model llama3-8b --mbs 1 --gbs 16 --seq 4096 --lora-r-dropout 8 --use-lora --peft_type lora
