@@ -106,6 +106,26 @@ SS_FLAG_CALLED(layer_list)
     return ss_flag_layout(asked, 1, &layout, why);
 }
 
+/* "47,62,63" */
+SS_FLAG_CALLED(noop_layers)
+{
+    struct ss_layer_rule rule = {0};
+
+    for (const char *p = values[0]; *p; p += strcspn(p, ","), p += *p == ',') {
+        char number[16];
+        int64_t layer;
+        snprintf(number, sizeof number, "%.*s", (int)strcspn(p, ","), p);
+        if (ss_parse_i64(number, 0, SS_LAYER_RULE_MAX - 1, &layer)) {
+            *why = "it is numbers of layers from 0, as 47,62,63";
+            return SS_ERR_INPUT;
+        }
+        rule.bits[layer / 64] |= 1ull << layer % 64;
+        rule.n = layer >= rule.n ? (int)layer + 1 : rule.n;
+    }
+    asked->noop_layers = rule;
+    return SS_OK;
+}
+
 SS_FLAG_CALLED(tp_extends_ep)
 {
     asked->tp_extends_ep = 1;
