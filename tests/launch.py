@@ -259,6 +259,13 @@ class Launch(unittest.TestCase):
                 self.assertEqual(gpus, 8)
                 self.assertNotIn("said", said)
                 self.assertNotIn("status", said)
+        image = "IMAGE=$PWD/train.sqsh\n[[ -f $IMAGE ]] || exit 1\nsrun -l --container-image $IMAGE --container-mounts /fsx:/fsx " + job + "\n"
+        self.assertEqual(self.gpus(image)[0], 8)
+        said = self.refused("--launch", self.script("CUDA_VISIBLE_DEVICES=0,1 swift sft --model x --output_dir y\n"))
+        self.assertIn("arguments of ms-swift are not read", said)
+        axolotl = "srun axolotl preprocess a.yaml\naxolotl train a.yaml --launcher torchrun -- --nproc_per_node 8 --nnodes 2\n"
+        self.assertNotIn("different jobs", self.refused("--launch", self.script("printf 'base_model: Qwen/Qwen3-8B\\nadapter: lora\\n' > a.yaml\n" + axolotl)))
+        self.assertIn("only: axolotl preprocess", self.refused("--launch", self.script("axolotl preprocess a.yaml\n")))
         msrun = "msrun --worker_num 16 --local_worker_num 8 --master_addr $MASTER_ADDR --join=True pretrain_gpt.py " + " ".join(FLAGS + LAYOUT)
         self.assertEqual(self.gpus(msrun + "\n")[0], 16)
         said = self.refused("--launch", self.script("set -x\necho no data >&2\nexit 1\n"))

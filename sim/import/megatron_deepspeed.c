@@ -106,6 +106,20 @@ static SS_KEY_CALLED(add_recompute)
         ss_reading_flag(r, NULL, "--recompute-num-layers", "1");
 }
 
+static int64_t number_of(const struct ss_words *own, const char *flag, const char *name);
+
+/* DeepSpeed divides layers over stages that do not divide them. */
+static SS_KEY_CALLED(add_partition)
+{
+    static const char flag[] = "--pp-partition-method";
+    const struct ss_words *own = ss_hf_of(r)->own;
+    int64_t layers = number_of(own, "--num-layers", "--num-layers"),
+            pp = number_of(own, "--pipeline-model-parallel-size", "--pp");
+
+    if (pp > 1 && layers % pp && !value_of(own, flag, flag))
+        ss_reading_flag(r, NULL, flag, "type:transformer");
+}
+
 /* A number that both may say. */
 static void agree(struct ss_reading *r, const struct ss_words *own, const char *path, const char *flag,
                   const char *name)
@@ -182,14 +196,20 @@ static int add_own(struct ss_request *r, const struct ss_words *own, const char 
 {
     int rc = ss_request_add_place(r, file, err);
 
+    if (!rc)
+        r->place[r->nplaces - 1].program = 1;
     for (size_t i = 0; i < own->n && !rc; i++)
         rc = ss_request_add(r, own->w[i].text, own->w[i].line, err);
     return rc;
 }
 
-static const struct ss_key_code code[] = {{"stage", check_stage},       {"batch", add_batch},
-                                          {"precision", add_precision}, {"recompute", add_recompute},
-                                          SS_HF_SHARDING_CODE,          {NULL, NULL}};
+static const struct ss_key_code code[] = {{"stage", check_stage},
+                                          {"batch", add_batch},
+                                          {"precision", add_precision},
+                                          {"recompute", add_recompute},
+                                          {"partition", add_partition},
+                                          SS_HF_SHARDING_CODE,
+                                          {NULL, NULL}};
 
 int ss_megatron_deepspeed_add(struct ss_request *request, const struct ss_words *words,
                               const struct ss_command *c, struct ss_error *err)

@@ -68,7 +68,11 @@ static const char launcher_text[] =
          "}\n"
          "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
 
-static const char runner_text[] = HEAD RECORD
+static const char runner_text[] = HEAD
+    /* not the image of a container, nor another file that is a value */
+    "is_script() { local head=; [ -f \"$1\" ] && [ -s \"$1\" ] || return 1\n"
+    "case $1 in *.sh|*.bash|*.slurm|*.sbatch) return 0;; esac; [ -x \"$1\" ] && return 0\n"
+    "IFS= read -r -n 2 head < \"$1\"; [ \"$head\" = '#!' ]; }\n" RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
     "own=(\"${0##*/}\")\n"
     "while (($#)); do\n"
@@ -80,7 +84,7 @@ static const char runner_text[] = HEAD RECORD
     "own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
     "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
-    "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
+    "/\"${1##*/}\" ] && break; is_script \"$1\" && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"

@@ -71,6 +71,20 @@ SS_FLAG_CALLED(pad_layers)
     return SS_OK;
 }
 
+SS_FLAG_CALLED(partition)
+{
+    if (!strcmp(values[0], "type:transformer")) {
+        asked->pad_layers = 1;
+        return SS_OK;
+    }
+    if (!strcmp(values[0], "type:transformer|embedding")) {
+        asked->job.account_for_embedding = asked->job.account_for_loss = 1;
+        return SS_OK;
+    }
+    *why = "type:transformer and type:transformer|embedding are modelled";
+    return SS_ERR_UNSUPPORTED;
+}
+
 SS_FLAG_CALLED(schedules_method)
 {
     if (strcmp(values[0], "dualpipev") != 0) {

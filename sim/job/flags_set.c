@@ -420,6 +420,8 @@ SS_FLAG_CALLED(quick_geglu)
 /* Without its flag the width is 4h, whatever gates it. */
 SS_FLAG_CALLED(glu_activation)
 {
+    if (!ss_has_word("swiglu geglu reglu liglu", values[0]))
+        return bad(why, "it is swiglu, geglu, reglu or liglu");
     return ss_flag_quick_geglu(asked, 0, NULL, why);
 }
 

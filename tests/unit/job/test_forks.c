@@ -43,6 +43,7 @@ static void test_stages(void)
         {"--num-layers 13 --pp 4 --allow-padding-num-layers", "1"},
         {"--num-layers 16 --pp 4 --allow-padding-num-layers", "0"},
         {"--num-layers 14 --pp 1 --allow-padding-num-layers", "0"},
+        {"--num-layers 14 --pp 4 --pp-partition-method type:transformer --allow-padding-num-layers", "2"},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
@@ -108,6 +109,8 @@ static void test_refused(void)
     static const char *const rows[][2] = {
         {"--num-layers 16 --pp 4 --noop-layers 16", "--noop-layers 16: the layers are 0 to 15"},
         {"--num-layers 15 --pp 4 --noop-layers 3", "15 layers are none of 4"},
+        {"--num-layers 2 --glu-activation x", "swiglu, geglu, reglu or liglu"},
+        {"--num-layers 16 --pp 4 --pp-partition-method uniform", "are modelled"},
         {"--num-layers 16 --pp 4 --noop-layers 3,x", "numbers of layers from 0"},
     };
 
