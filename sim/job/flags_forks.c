@@ -165,7 +165,9 @@ SS_FLAG_CALLED(cp_algo)
 
 SS_FLAG_CALLED(first_dense)
 {
-    return set_number(values[0], 0, &asked->first_dense, why);
+    const char *value = strcmp(values[0], "-1") ? values[0] : "0"; /* all have experts */
+
+    return set_number(value, 0, &asked->first_dense, why);
 }
 
 SS_FLAG_CALLED(shared_experts)

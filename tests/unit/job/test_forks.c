@@ -84,6 +84,23 @@ static void test_experts(void)
     ss_request_free(&r);
 }
 
+/* -1 is no dense layer, and every layer is a multiple of it. */
+static void test_all_experts(void)
+{
+    struct ss_request r;
+    struct ss_scenario *s;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(
+        make("--num-layers 4 --ep 2 --num-experts 8 --moe-layer-freq -1 --first-k-dense-replace -1", &r, &s,
+             &err),
+        SS_OK);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT(ss_layer_rule_has(&s->job->model.moe_layers, i));
+    ss_scenario_free(s);
+    ss_request_free(&r);
+}
+
 /* Gated of 4h, positions without a table. */
 static void test_bigscience(void)
 {
@@ -129,6 +146,7 @@ SUITE(forks)
 {
     CU_TestInfo tests[] = {{"stages", test_stages},
                            {"layers of experts", test_experts},
+                           {"experts everywhere", test_all_experts},
                            {"BigScience's", test_bigscience},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};
