@@ -245,7 +245,7 @@ class Launch(unittest.TestCase):
                 self.assertIn(f"job.sh:{line}: error: ", said)
                 self.assertIn(" failed, where the script stops (set -e)", said)
         for text in ("set -e\nTP=$(cat x) || true\n", "set -e\nif ! TP=$(cat x); then TP=2; fi\n", "set -e\nset +e\nTP=$(cat x)\n",
-                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\n"):
+                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
             with self.subTest(text=text):
                 self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")
 
@@ -259,6 +259,8 @@ class Launch(unittest.TestCase):
                 self.assertEqual(gpus, 8)
                 self.assertNotIn("said", said)
                 self.assertNotIn("status", said)
+        prepared = "python tools/preprocess_data.py --input a --output-prefix b --vocab-size 5 --tokenizer-type GPT2BPETokenizer --seq-length 8\n"
+        self.assertEqual(self.gpus(prepared + job + "\n")[0], 8)
         image = "IMAGE=$PWD/train.sqsh\n[[ -f $IMAGE ]] || exit 1\nsrun -l --container-image $IMAGE --container-mounts /fsx:/fsx " + job + "\n"
         self.assertEqual(self.gpus(image)[0], 8)
         said = self.refused("--launch", self.script("CUDA_VISIBLE_DEVICES=0,1 swift sft --model x --output_dir y\n"))

@@ -24,7 +24,18 @@ static int is_error(const char *line, size_t n)
            ss_sandbox_is_tool(line, (size_t)(colon - line));
 }
 
-/* Whether the word of which n bytes come before `at` is the value of a flag that decides something: "--tp $TP", "--tp=$TP". */
+/* Whether an option of a launcher counts nodes or processes: "--nproc_per_node", not "--rdzv_endpoint". */
+static int counts(const char *name)
+{
+    static const char *const parts[] = {"nodes", "nproc", "num_", "num-", "ntasks", "gpus"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(parts); i++)
+        if (strstr(name, parts[i]))
+            return 1;
+    return ss_has_word("-n -np -N -ppn", name);
+}
+
+/* Whether the word around `at` is the value of a flag that decides something: "--tp $TP", "--tp=$TP". */
 static int decides(const char *line, const char *at)
 {
     const char *flag = at, *begin;
@@ -39,7 +50,9 @@ static int decides(const char *line, const char *at)
     begin = *flag == '-' ? flag : begin;
     begin += strspn(begin, "(\"'");
     snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "= \t\n\"'$"), begin);
-    return name[0] == '-' && ss_flag_effect(name, NULL) != SS_FLAG_IS_WITHOUT_EFFECT;
+    enum ss_flag_effect effect = ss_flag_effect(name, NULL);
+    return name[0] == '-' &&
+           (effect == SS_FLAG_IS_UNKNOWN ? counts(name) : effect != SS_FLAG_IS_WITHOUT_EFFECT);
 }
 
 /* Whether a flag of the script that decides something has the variable, or one that is made of it. */

@@ -156,6 +156,7 @@ SS_FLAG_CALLED(cp_algo)
     for (const struct ss_flag_choice *c = words; c->name; c++)
         if (!strcmp(values[0], c->name)) {
             asked->job.cp_comm_type = (enum ss_cp_comm)c->value;
+            asked->own_cp = 1;
             SS_GIVE(asked, cp_comm_type);
             return SS_OK;
         }

@@ -101,6 +101,29 @@ static void test_all_experts(void)
     ss_request_free(&r);
 }
 
+/* MindSpeed's context parallelism works without Transformer Engine, Megatron-LM's does not; names of its routers cost what others do. */
+static void test_mindspeed(void)
+{
+    static const char local[] =
+        "--num-layers 4 --cp 2 --transformer-impl local --use-flash-attn --num-experts 8 --ep 2 ";
+    char flags[256];
+    struct ss_request r;
+    struct ss_scenario *s;
+    struct ss_error err;
+
+    CU_ASSERT_NOT_EQUAL(make(local, &r, &s, &err), SS_OK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "TEDotProductAttention"));
+    ss_request_free(&r);
+    snprintf(
+        flags, sizeof flags,
+        "%s--context-parallel-algo ulysses_cp_algo --moe-router-load-balancing-type pai_megatron_aux_loss",
+        local);
+    CU_ASSERT_EQUAL_FATAL(make(flags, &r, &s, &err), SS_OK);
+    CU_ASSERT_EQUAL(s->job->cp_comm_type, SS_CP_A2A);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+}
+
 /* Gated of 4h, positions without a table. */
 static void test_bigscience(void)
 {
@@ -147,6 +170,7 @@ SUITE(forks)
     CU_TestInfo tests[] = {{"stages", test_stages},
                            {"layers of experts", test_experts},
                            {"experts everywhere", test_all_experts},
+                           {"MindSpeed's", test_mindspeed},
                            {"BigScience's", test_bigscience},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};
