@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launch scripts and configurations as they are published, unchanged, with all that lies around them in their repositories.
 
-    python3 tests/published.py PROGRAM --from FOLDER [--only TEXT]
+    python3 tests/published.py PROGRAM [--from FOLDER] [--only TEXT]
 
-FOLDER has the repositories of tests/published.csv as clones, bare or not, at OWNER/NAME, OWNER+NAME, NAME or one of these with /repo or
+FOLDER, or what STEPSIM_REPOSITORIES in the environment names, has the repositories of tests/published.csv as clones, bare or not, at OWNER/NAME, OWNER+NAME, NAME or one of these with /repo or
 .git behind it; `git -C FOLDER clone --bare https://github.com/OWNER/NAME OWNER+NAME` makes one. Nothing of them is kept here. A row of the list:
 
     repository, commit, path    the file, as it is there; large and binary files are left out of its surroundings
@@ -107,9 +107,12 @@ def check(program, folder, row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=os.path.abspath)
-    parser.add_argument("--from", dest="folder", required=True)
+    parser.add_argument("--from", dest="folder", default=os.environ.get("STEPSIM_REPOSITORIES"), metavar="FOLDER")
     parser.add_argument("--only", default="", help="rows whose repository or path has this text")
     options = parser.parse_args()
+    if not options.folder:
+        print("skipped: no --from FOLDER and no STEPSIM_REPOSITORIES names clones of the repositories of tests/published.csv")
+        return 77
     with open(LIST, encoding="utf-8", newline="") as f:
         rows = [r for r in csv.DictReader(f) if options.only in r["repository"] + "/" + r["path"]]
     answered = refused = wrong = missing = 0
