@@ -44,7 +44,7 @@ static const struct ss_key_row *row_of(const struct ss_reading *r, const char *t
 
 /* One word of the command and its value. Returns how many words more it takes. */
 static size_t take_word(struct ss_reading *r, const struct ss_words *words, size_t i, size_t end,
-                        struct ss_words *own)
+                        struct ss_words *own, struct ss_notes *refused)
 {
     const struct ss_word *w = &words->w[i];
     char name[100];
@@ -59,7 +59,7 @@ static size_t take_word(struct ss_reading *r, const struct ss_words *words, size
     if (!row) {
         rc = pass(own, w->text, w->line);
     } else if (row->kind == SS_KEY_REFUSE && !(values && !strcmp(value, "1"))) {
-        r->rc = ss_fail(r->err, SS_ERR_UNSUPPORTED, words->file, w->line, "%s: %s", name, row->text);
+        rc = ss_notes_add(refused, "%s: %s (%d)", name, row->text, w->line);
     } else if (row->kind == SS_KEY_CODE) {
         ss_reading_set(r, strcmp(name, "--zero-stage") ? "args.deepspeed_config" : "args.zero_stage", value,
                        words->file, w->line);
@@ -79,8 +79,20 @@ static size_t take_word(struct ss_reading *r, const struct ss_words *words, size
 static void take_words(struct ss_reading *r, const struct ss_words *words, const struct ss_command *c,
                        struct ss_words *own)
 {
+    struct ss_notes refused = {0};
+    char text[768] = "";
+
     for (size_t i = c->script + 1; i < c->end && !r->rc; i++)
-        i += take_word(r, words, i, c->end, own);
+        i += take_word(r, words, i, c->end, own, &refused);
+    for (unsigned long i = 0; i < refused.n; i++)
+        ss_append(text, sizeof text, "%s%s", i ? "; " : "", refused.text[i]);
+    if (refused.n && !r->rc) {
+        const char *line = strrchr(refused.text[0], '(');
+        if (refused.n == 1)
+            text[strlen(text) - strlen(line) - 1] = '\0';
+        r->rc = ss_fail(r->err, SS_ERR_UNSUPPORTED, words->file, atoi(line + 1), "%s", text);
+    }
+    ss_notes_free(&refused);
 }
 
 /* The word behind one of two names of a flag; NULL: it is not there. */

@@ -8,3 +8,5 @@ echo "$job --colour red --taste sour --level 3" > unknown.args
 "$STEPSIM" import --job unknown.args | grep -e colour -e partition
 "$STEPSIM" run --platform h100 --job unknown.args
 "$STEPSIM" run --platform h100 --drop-unknown --job unknown.args | sed -n '2,3p'
+echo "$job --num-experts 8 --partition-activations" > refused.args
+"$STEPSIM" run --platform h100 --job refused.args
