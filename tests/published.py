@@ -66,7 +66,7 @@ def run(program, folder, row, words):
     command = [program, "run", "--json", "--level", "chunk", *shlex.split(before), kind, os.path.relpath(folder / row["path"], work)]
     if arguments:
         command += ["--", *shlex.split(arguments)]
-    got = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=300)
+    got = subprocess.run(command, cwd=work, capture_output=True, text=True)
     try:
         return json.loads(got.stdout)
     except ValueError:
