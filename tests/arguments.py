@@ -5,8 +5,9 @@
     python3 tests/arguments.py FOLDER [FILE:FUNCTION] > tests/arguments/megatron-lm.txt
     python3 tests/arguments.py --self
 
-FUNCTION in FILE (megatron/training/arguments.py:add_megatron_arguments unless told) takes a parser and adds arguments to it, itself,
+FUNCTION in FILE (megatron/training/arguments.py:add_megatron_arguments unless told; in older ones parse_args) takes a parser and adds arguments to it, itself,
 through functions of the same file, or through ArgumentGroupFactory(SomeConfig), which makes an argument of every field of a dataclass.
+Where FILE has a star, it is all files of that pattern, and FUNCTION a method of their classes (MindSpeed-LLM: mindspeed_llm/features_manager/**/*.py:register_args).
 The sources are parsed, nothing of them runs: the script needs neither torch nor Megatron. A line of output is
 
     --name VALUES WHERE
@@ -183,8 +184,25 @@ class Reader:
                     self.function(call.func.id, call)
 
 
+def read_methods(folder, pattern, function):
+    """The arguments of all methods of this name, where they stand as they are."""
+    arguments = {}
+    for path in sorted(pathlib.Path(folder).glob(pattern)):
+        reader = Reader(folder, path.relative_to(folder))
+        for owner in ast.walk(reader.sources.parse(reader.file)):
+            for node in owner.body if isinstance(owner, ast.ClassDef) else ():
+                for call in ast.walk(node) if isinstance(node, ast.FunctionDef) and node.name == function else ():
+                    if is_call_of(call, "add_argument"):
+                        reader.add_argument(call, owner.name)
+        for name, found in reader.arguments.items():
+            arguments.setdefault(name, found)
+    return arguments
+
+
 def read(folder, what):
     file, _, function = what.partition(":")
+    if "*" in file:
+        return [f"{name} {values} {where}" for name, (values, where) in sorted(read_methods(folder, file, function).items())]
     reader = Reader(folder, pathlib.Path(file))
     reader.function(function)
     return [f"{name} {values} {where}" for name, (values, where) in sorted(reader.arguments.items())]
@@ -241,7 +259,21 @@ SELF_EXPECTED = """--both 0 _add_sizes
 --ramp 3 Config.ramp
 --s_hort 0 _add_sizes
 --short 0 _add_sizes
---sizes + Config.sizes"""
+--sizes + Config.sizes
+--noop 1 Feature
+--swap 0 Feature"""
+
+
+SELF_METHODS = '''
+class Feature(Base):
+    def register_args(self, parser):
+        group = parser.add_argument_group(title=self.name)
+        group.add_argument("--noop", type=str, default=None)
+        group.add_argument("--swap", action="store_true")
+
+    def other(self, parser):
+        parser.add_argument("--unused")
+'''
 
 
 def check_self():
@@ -251,6 +283,8 @@ def check_self():
         (base / "arguments.py").write_text(SELF_SOURCE, encoding="utf-8")
         (base / "config.py").write_text(SELF_CLASSES, encoding="utf-8")
         got = read(folder, DEFAULT)
+        (base / "feature.py").write_text(SELF_METHODS, encoding="utf-8")
+        got += read(folder, "megatron/**/f*.py:register_args")
     expected = SELF_EXPECTED.split("\n")
     for line in sorted(set(got) ^ set(expected)):
         print("unexpected:" if line in got else "missing:", line)

@@ -224,7 +224,7 @@ class Launch(unittest.TestCase):
     def test_what_the_shell_said(self):
         """Errors of the shell and of tools are warnings, and stand behind a refusal; a status is told."""
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
-        _, said = self.gpus("set -e\nTP=$(cat /shared/tp.txt)\n" + job + " --tensor-model-parallel-size ${TP:-1}\n")
+        _, said = self.gpus("TP=$(cat /shared/tp.txt)\n" + job + " --tensor-model-parallel-size ${TP:-1}\n")
         self.assertIn("job.sh: the shell said: cat: /shared/tp.txt: No such file or directory", said)
         self.assertIn("job.sh ended with status 3", self.gpus(job + "\nexit 3\n")[1])
         _, said = self.gpus(job + "\n")
@@ -234,6 +234,53 @@ class Launch(unittest.TestCase):
         self.assertIn("job.sh:2: error: --num-experts needs a value: job.sh: the shell said: job.sh: line 1: /c / 8 : syntax error", said)
         said = self.refused("--launch", self.script("module load x\n" + job + " --no-such-flag\n"))
         self.assertNotIn("did nothing", said)
+
+    def test_values_that_fail_where_the_script_stops(self):
+        """Under "set -e" no answer is made of a value that is not known, unless it decides nothing."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        for text, line in (("set -e\nTP=$(cat /shared/tp.txt)\n", 2), ("set -euo pipefail\nexport A=1\nTP=`cat /shared/tp.txt`\n", 3),
+                           ("set -eu\nf() {\n  X=$(cat x)\n}\nf\nTP=${X:-1}\n", 3), ("set -o errexit\nTP=$(( $(cat x) * 2 ))\n", 2),
+                           ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2)):
+            with self.subTest(text=text):
+                said = self.refused("--launch", self.script(text + "ARGS=(\n  --tensor-model-parallel-size \"${TP:-1}\"\n)\n" + job + ' "${ARGS[@]}"\n'))
+                self.assertIn(f"job.sh:{line}: error: ", said)
+                self.assertIn(" failed, where the script stops (set -e)", said)
+        for text in ("set -e\nTP=$(cat x) || true\n", "set -e\nif ! TP=$(cat x); then TP=2; fi\n", "set -e\nset +e\nTP=$(cat x)\n",
+                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
+            with self.subTest(text=text):
+                self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")
+
+    def test_programs_that_answer(self):
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        for text in ("set -x\nmkdir -p a\n" + job + " 2>&1 | tee logs/deep/x.log || exit 1\n[ -f logs/deep/x.log ] || exit 1\n",
+                     "which torchrun > /dev/null || exit 1\nX=$(printenv PATH)\n[ -n \"$X\" ] || exit 1\n" + job + "\n",
+                     "if which nosuch; then exit 1; fi\nHOSTS=$(ds_ssh hostname)\n[ $HOSTS = node0 ] || exit 1\n" + job + "\n"):
+            with self.subTest(text=text):
+                gpus, said = self.gpus(text)
+                self.assertEqual(gpus, 8)
+                self.assertNotIn("said", said)
+                self.assertNotIn("status", said)
+        prepared = "python tools/preprocess_data.py --input a --output-prefix b --vocab-size 5 --tokenizer-type GPT2BPETokenizer --seq-length 8\n"
+        self.assertEqual(self.gpus(prepared + job + "\n")[0], 8)
+        image = "IMAGE=$PWD/train.sqsh\n[[ -f $IMAGE ]] || exit 1\nsrun -l --container-image $IMAGE --container-mounts /fsx:/fsx " + job + "\n"
+        self.assertEqual(self.gpus(image)[0], 8)
+        said = self.refused("--launch", self.script("CUDA_VISIBLE_DEVICES=0,1 swift sft --model x --output_dir y\n"))
+        self.assertIn("arguments of ms-swift are not read", said)
+        axolotl = "srun axolotl preprocess a.yaml\naxolotl train a.yaml --launcher torchrun -- --nproc_per_node 8 --nnodes 2\n"
+        self.assertNotIn("different jobs", self.refused("--launch", self.script("printf 'base_model: Qwen/Qwen3-8B\\nadapter: lora\\n' > a.yaml\n" + axolotl)))
+        self.assertIn("only: axolotl preprocess", self.refused("--launch", self.script("axolotl preprocess a.yaml\n")))
+        msrun = "msrun --worker_num 16 --local_worker_num 8 --master_addr $MASTER_ADDR --join=True pretrain_gpt.py " + " ".join(FLAGS + LAYOUT)
+        self.assertEqual(self.gpus(msrun + "\n")[0], 16)
+        said = self.refused("--launch", self.script("set -x\necho no data >&2\nexit 1\n"))
+        self.assertIn("it ended with status 1: no data", said)
+        self.assertNotIn("BASH", said)
+
+    def test_files_that_are_not_named(self):
+        """Tokenizers are not read: an argument that is not given names none."""
+        path = self.script("torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --vocab-file $1 --merge-file $2 --tokenizer-model $3\n")
+        said = " ".join(self.result("--launch", path)["warnings"])
+        self.assertIn("--merge-file has no value here; no file is named", said)
+        self.assertIn("--tokenizer-model has no value here; no file is named", said)
 
     def test_arguments_that_are_missing(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
@@ -458,6 +505,13 @@ class Folders(unittest.TestCase):
                 self.assertIn("--tensor-model-parallel-size 4 ", got)
                 self.assertIn("--sequence-parallel ", got)
                 self.assertNotIn("job.sh: ", got)
+
+    def test_where_the_repository_begins(self):
+        os.makedirs(os.path.join(self.root, ".git"), exist_ok=True)
+        for text in ("R=$(git rev-parse --show-toplevel)\nsource $R/common.sh", "cd `git -C . rev-parse --show-toplevel`\n. common.sh",
+                     "[ $(git rev-parse --is-inside-work-tree) = true ] && source ../common.sh", "H=$(git rev-parse --short HEAD)\nsource ../common.sh"):
+            with self.subTest(text=text):
+                self.assertIn("--tensor-model-parallel-size 4 ", self.job_of(self.write("root/sub/job.sh", text + "\n" + self.JOB)))
 
     def test_scripts_that_call_one_another(self):
         for text in ("bash ../other/run.sh", "../other/run.sh", "exec ../other/run.sh", "bash $(dirname $0)/../other/run.sh", "cd ../other && bash run.sh",

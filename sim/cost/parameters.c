@@ -17,7 +17,7 @@ struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const str
     if (stored == SS_FP32 || (stack->fp32_params > 0 && stored == SS_BF16))
         return (struct ss_parameter_bytes){4, 4, moments};
     if (ss_optimizer_in_model_type(job, stack))
-        return (struct ss_parameter_bytes){2, 2, 4};
+        return (struct ss_parameter_bytes){2, 2, fmin(4, moments)};
     double master = job->optimizer.master_bytes;
     int half = stack->param_remainders > 0 && job->precision == SS_BF16 && job->dp.distributed_optimizer &&
                job->optimizer.kind != SS_OPTIMIZER_MUON; /* Apex's Adam */

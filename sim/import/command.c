@@ -110,6 +110,21 @@ int ss_command_find(const struct ss_words *words, struct ss_command *c,
     return 0;
 }
 
+/* Whether the command only prepares or uses a model: "axolotl preprocess FILE", "llamafactory-cli export FILE". */
+static bool trains_nothing(const struct ss_words *words, const struct ss_command *c)
+{
+    static const char programs[] = "axolotl swift trl llamafactory-cli",
+                      verbs[] = "preprocess inference evaluate merge-lora merge_lora "
+                                "merge-sharded-fsdp-weights fetch quantize vllm-serve lm-eval export "
+                                "infer deploy app eval sample web-ui webui webchat chat api env version help";
+    const char *name = words->w[c->script].text, *slash = strrchr(name, '/');
+
+    if (!strncmp(name, "axolotl.cli.", 12))
+        return ss_has_word(verbs, name + 12);
+    return ss_has_word(programs, slash ? slash + 1 : name) && c->script + 1 < c->end &&
+           ss_has_word(verbs, words->w[c->script + 1].text);
+}
+
 int ss_command_is_call(char *const *word, size_t n)
 {
     struct ss_words words = {.w = ss_calloc(n + 1, sizeof *words.w), .n = n};
@@ -118,7 +133,7 @@ int ss_command_is_call(char *const *word, size_t n)
 
     for (size_t i = 0; i < n && words.w; i++)
         words.w[i].text = word[i];
-    int found = words.w && ss_command_find(&words, &c, &importer);
+    int found = words.w && ss_command_find(&words, &c, &importer) && !trains_nothing(&words, &c);
     free(words.w);
     return found;
 }

@@ -19,6 +19,8 @@ static const struct ss_foreign_kind kinds[] = {
      "model._target_~megatron.bridge",
      ss_core_code, true, false},
     {"nanotron", "nanotron", "parallelism.tp? tokens.micro_batch_size?", ss_nanotron_code, false, false},
+    {"FlagScale", "flagscale", "system? model.num_layers? or experiment.task? experiment.runner?",
+     ss_flagscale_code, true, false},
     {"Megatron-LM's --yaml-cfg", "megatron-yaml", "language_model.num_layers? model_parallel?", ss_core_code,
      false, false},
     {"Megatron-LM's MODEL_ARGS", "megatron-arguments", NULL, ss_arguments_code, true, true},

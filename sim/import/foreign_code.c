@@ -44,7 +44,29 @@ static void add_layout(struct ss_reading *r, struct ss_tree_node *node)
     ss_reading_flag(r, node, "--pipeline-model-parallel-layout", text);
 }
 
+/* FlagScale: the width of a gated MLP as a multiple. */
+static void add_width(struct ss_reading *r, struct ss_tree_node *node)
+{
+    const struct ss_tree_node *times = ss_reading_node(r, "model.hidden_dim_multiplier");
+    int64_t of = 0, hidden = 0;
+    double by = 1;
+
+    ss_tree_take(node);
+    if (!node || !node->text)
+        return;
+    if (ss_parse_i64(node->text, 1, 1 << 24, &of) ||
+        !ss_tree_whole(ss_reading_node(r, "model.hidden_size"), &hidden) || hidden < 1 || hidden > 1 << 24 ||
+        (times && (!times->text || ss_parse_double(times->text, &by) || !(by > 0 && by < 1000)))) {
+        ss_reading_fail(r, node, SS_ERR_INPUT,
+                        "a width of hidden_size by multiple_of and hidden_dim_multiplier is asked");
+        return;
+    }
+    int64_t width = (int64_t)((double)(8 * hidden / 3) * by);
+    ss_reading_whole_flag(r, node, "--ffn-hidden-size", (width + of - 1) / of * of);
+}
+
 const struct ss_key_code ss_core_code[] = {{"layout", add_layout}, {NULL, NULL}};
+const struct ss_key_code ss_flagscale_code[] = {{"layout", add_layout}, {"width", add_width}, {NULL, NULL}};
 
 /* ---- NeMo 1 ---- */
 

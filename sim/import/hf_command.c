@@ -147,7 +147,7 @@ static int ends_in(const char *text, const char *end)
 
 static int is_config(const char *text)
 {
-    return ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json");
+    return text[0] != '-' && (ends_in(text, ".yaml") || ends_in(text, ".yml") || ends_in(text, ".json"));
 }
 
 /* Whether the program is of this package: "axolotl", "/opt/bin/axolotl", "axolotl.cli.train". */

@@ -229,11 +229,18 @@ static int no_job(struct launch *x, struct ss_error *err)
                    n ? ": " : "", n, last);
 }
 
-/* A program that is not there, and whose output the script used. */
+/* A value that failed where the script stops for that; a program that is not there, and whose output the script used. */
 static int check_used(const struct launch *x, struct ss_error *err)
 {
     const char *name = ss_launch_used(&x->calls);
+    const struct ss_call *failed = ss_launch_failed(&x->calls, x->text);
 
+    if (failed && !name) {
+        ss_fail(err, SS_ERR_INPUT, x->l->script, atoi(failed->word[1]),
+                "%.200s failed, where the script stops (set -e)", failed->word[0]);
+        return ss_hint(err, SS_ERR_INPUT,
+                       "put the value into the script, or show it what it reads by --let-in");
+    }
     if (!name)
         return SS_OK;
     ss_fail(err, SS_ERR_INPUT, x->l->script, line_of(x->text, name),

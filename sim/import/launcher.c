@@ -43,7 +43,10 @@ static int is_script(const struct ss_words *words, const struct ss_command *c, s
         return 0;
     if (!strcmp(before, "-m") || !strcmp(before, "--module"))
         return strncmp(text, "torch.distributed", 17) != 0 && strncmp(text, "accelerate", 10) != 0;
-    for (size_t k = 0; k < SS_ARRAY_LEN(programs) && (k == 0 || i == c->first); k++)
+    size_t first = c->first; /* behind "env NAME=VALUE" */
+    while (first < i && (!strcmp(words->w[first].text, "env") || strchr(words->w[first].text, '=')))
+        first++;
+    for (size_t k = 0; k < SS_ARRAY_LEN(programs) && (k == 0 || i == first); k++)
         if (!strcmp(slash ? slash + 1 : text, programs[k]))
             return 1;
     return ends_in(text, ".py") && !strchr(text, '=') && !ss_is_torchrun(text);

@@ -246,6 +246,20 @@ static int read_accelerate(struct sizes *s, layer *l)
     return SS_OK;
 }
 
+/* msrun counts all processes and those of a node, both 8 unless it is told. */
+static int read_msrun(struct sizes *s, layer *l)
+{
+    int64_t all = l->count[SS_COUNT_ALL], each = l->count[SS_COUNT_NODE];
+
+    all = all ? all : 8;
+    each = each ? each : 8;
+    if (all % each)
+        return differ(s, "%lld processes are not %lld on each node", (long long)all, (long long)each);
+    l->count[SS_COUNT_NODE] = each;
+    l->count[SS_COUNT_NODES] = l->most = all / each;
+    return SS_OK;
+}
+
 /* GPUs of a node, of which torchrun starts a process each; 0: all of the platform's. */
 static int64_t gpus_of_node(struct sizes *s, const layer *l)
 {
@@ -296,7 +310,9 @@ static int read_node(struct sizes *s, layer *l)
                  ? "torchrun"
                  : l->name;
     s->line = l->line;
-    int rc = !strncmp(l->name, "accelerate", 10) ? read_accelerate(s, l) : SS_OK;
+    int rc = !strncmp(l->name, "accelerate", 10) ? read_accelerate(s, l)
+             : !strcmp(l->name, "msrun")         ? read_msrun(s, l)
+                                                 : SS_OK;
     if (rc)
         return rc;
     s->each = gpus_of_node(s, l);

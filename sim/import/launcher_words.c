@@ -32,14 +32,15 @@ static const struct {
 } launchers[] = {
     {"sbatch salloc bsub", SS_LAYER_BATCH},
     {MPI " srun aprun jsrun flux horovodrun", SS_LAYER_STEP},
-    {"torchrun deepspeed accelerate colossalai " ITSELF, SS_LAYER_NODE},
+    {"torchrun msrun deepspeed accelerate colossalai " ITSELF, SS_LAYER_NODE},
 };
 
 /* Programs that run others and count nothing. */
 static const char others[] =
     "python python2 python3 bash sh numactl nsys ncu timeout nohup sudo env stdbuf taskset nice ionice time "
     "setsid singularity "
-    "apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray kubectl ssh pdsh clush";
+    "apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray kubectl ssh pdsh clush "
+    "ds_ssh";
 
 static const struct option {
     const char *programs, *names;
@@ -73,6 +74,8 @@ static const struct option {
     {"torchrun", "--nnodes", SS_COUNT_NODES, NULL},
     {"torchrun colossalai", "--nproc_per_node --nproc-per-node", SS_COUNT_NODE, NULL},
     {"torchrun", "--standalone", STANDALONE, NULL},
+    {"msrun", "--worker_num", SS_COUNT_ALL, NULL},
+    {"msrun", "--local_worker_num", SS_COUNT_NODE, NULL},
     {"deepspeed colossalai", "--num_nodes", SS_COUNT_NODES, NULL},
     {"deepspeed", "--num_gpus --num_accelerators", SS_COUNT_NODE, NULL},
     {"deepspeed", "-H", HOSTFILE, NULL},

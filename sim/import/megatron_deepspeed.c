@@ -44,7 +44,7 @@ static const struct ss_key_row *row_of(const struct ss_reading *r, const char *t
 
 /* One word of the command and its value. Returns how many words more it takes. */
 static size_t take_word(struct ss_reading *r, const struct ss_words *words, size_t i, size_t end,
-                        struct ss_words *own)
+                        struct ss_words *own, struct ss_notes *refused)
 {
     const struct ss_word *w = &words->w[i];
     char name[100];
@@ -59,7 +59,7 @@ static size_t take_word(struct ss_reading *r, const struct ss_words *words, size
     if (!row) {
         rc = pass(own, w->text, w->line);
     } else if (row->kind == SS_KEY_REFUSE && !(values && !strcmp(value, "1"))) {
-        r->rc = ss_fail(r->err, SS_ERR_UNSUPPORTED, words->file, w->line, "%s: %s", name, row->text);
+        rc = ss_notes_add(refused, "%s: %s (%d)", name, row->text, w->line);
     } else if (row->kind == SS_KEY_CODE) {
         ss_reading_set(r, strcmp(name, "--zero-stage") ? "args.deepspeed_config" : "args.zero_stage", value,
                        words->file, w->line);
@@ -79,8 +79,20 @@ static size_t take_word(struct ss_reading *r, const struct ss_words *words, size
 static void take_words(struct ss_reading *r, const struct ss_words *words, const struct ss_command *c,
                        struct ss_words *own)
 {
+    struct ss_notes refused = {0};
+    char text[768] = "";
+
     for (size_t i = c->script + 1; i < c->end && !r->rc; i++)
-        i += take_word(r, words, i, c->end, own);
+        i += take_word(r, words, i, c->end, own, &refused);
+    for (unsigned long i = 0; i < refused.n; i++)
+        ss_append(text, sizeof text, "%s%s", i ? "; " : "", refused.text[i]);
+    if (refused.n && !r->rc) {
+        const char *line = strrchr(refused.text[0], '(');
+        if (refused.n == 1)
+            text[strlen(text) - strlen(line) - 1] = '\0';
+        r->rc = ss_fail(r->err, SS_ERR_UNSUPPORTED, words->file, atoi(line + 1), "%s", text);
+    }
+    ss_notes_free(&refused);
 }
 
 /* The word behind one of two names of a flag; NULL: it is not there. */
@@ -104,6 +116,20 @@ static SS_KEY_CALLED(add_recompute)
     if (kind && !strcmp(kind->text, "full") &&
         !value_of(own, "--recompute-num-layers", "--recompute-num-layers"))
         ss_reading_flag(r, NULL, "--recompute-num-layers", "1");
+}
+
+static int64_t number_of(const struct ss_words *own, const char *flag, const char *name);
+
+/* DeepSpeed divides layers over stages that do not divide them. */
+static SS_KEY_CALLED(add_partition)
+{
+    static const char flag[] = "--pp-partition-method";
+    const struct ss_words *own = ss_hf_of(r)->own;
+    int64_t layers = number_of(own, "--num-layers", "--num-layers"),
+            pp = number_of(own, "--pipeline-model-parallel-size", "--pp");
+
+    if (pp > 1 && layers % pp && !value_of(own, flag, flag))
+        ss_reading_flag(r, NULL, flag, "type:transformer");
 }
 
 /* A number that both may say. */
@@ -182,14 +208,20 @@ static int add_own(struct ss_request *r, const struct ss_words *own, const char 
 {
     int rc = ss_request_add_place(r, file, err);
 
+    if (!rc)
+        r->place[r->nplaces - 1].program = 1;
     for (size_t i = 0; i < own->n && !rc; i++)
         rc = ss_request_add(r, own->w[i].text, own->w[i].line, err);
     return rc;
 }
 
-static const struct ss_key_code code[] = {{"stage", check_stage},       {"batch", add_batch},
-                                          {"precision", add_precision}, {"recompute", add_recompute},
-                                          SS_HF_SHARDING_CODE,          {NULL, NULL}};
+static const struct ss_key_code code[] = {{"stage", check_stage},
+                                          {"batch", add_batch},
+                                          {"precision", add_precision},
+                                          {"recompute", add_recompute},
+                                          {"partition", add_partition},
+                                          SS_HF_SHARDING_CODE,
+                                          {NULL, NULL}};
 
 int ss_megatron_deepspeed_add(struct ss_request *request, const struct ss_words *words,
                               const struct ss_command *c, struct ss_error *err)

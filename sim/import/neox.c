@@ -242,6 +242,51 @@ int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *
     return rc;
 }
 
+/* Reads a file that `from` names; *text is the caller's. */
+static int read_named(const char *name, const char *from, char *path, size_t size, char **text, size_t *len,
+                      struct ss_error *err)
+{
+    int rc = ss_import_find(name, from, path, size, err);
+
+    return rc ? rc : ss_file_read(path, 8u << 20, text, len, err);
+}
+
+bool ss_neox_any(const char *const *name, size_t n, const char *from)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n && !found; i++) {
+        char path[1024], *text;
+        size_t len;
+        if (read_named(name[i], from, path, sizeof path, &text, &len, NULL))
+            continue;
+        found = ss_neox_sniff(text, len);
+        free(text);
+    }
+    return found;
+}
+
+int ss_neox_files_add(struct ss_request *r, const char *const *name, size_t n, const char *from,
+                      struct ss_error *err)
+{
+    struct ss_tree *tree;
+    int rc = ss_tree_new(from ? from : name[0], &tree, err);
+
+    for (size_t i = 0; i < n && !rc; i++) {
+        char path[1024], *text;
+        size_t len;
+        rc = read_named(name[i], from, path, sizeof path, &text, &len, err);
+        if (rc)
+            break;
+        rc = merge(tree, text, len, path, err);
+        free(text);
+    }
+    if (!rc)
+        return map(r, tree, NULL, err);
+    ss_tree_free(tree);
+    return rc;
+}
+
 /* ---- commands ---- */
 
 int ss_neox_command_sniff(const struct ss_words *words, const struct ss_command *c)

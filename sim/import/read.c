@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "import/command.h"
 #include "import/foreign.h"
+#include "import/hf.h"
 #include "import/hydra.h"
 
 #define MAX_DEPTH 8
@@ -151,6 +152,16 @@ static struct overrides overrides_at(const struct ss_words *words, size_t i)
     return over;
 }
 
+/* The files that the words name; GPT-NeoX merges several, of which not each says whose it is. */
+static bool is_neox(const struct ss_words *words, const char *name[], size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < words->n && *n < MAX_FILES; i++)
+        if (names_file(words, i, &name[*n]))
+            ++*n;
+    return *n > 1 && ss_neox_any(name, *n, words->file);
+}
+
 /* Takes `words` over. */
 static int expand(struct reading *to, struct ss_words *words, int depth, struct ss_error *err)
 {
@@ -169,6 +180,11 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
         rc = ss_hydra_take(to->request, words, err);
         words->program = 0; /* what is left says the configuration in our words */
     }
+    const char *names[MAX_FILES];
+    size_t several;
+    bool neox = !rc && !words->program && is_neox(words, names, &several);
+    if (neox)
+        rc = ss_neox_files_add(to->request, names, several, words->file, err);
     for (size_t i = 0; i < words->n; i++) {
         const char *name;
         int used = rc || (words->program && i >= words->own) ? 0 : names_file(words, i, &name);
@@ -178,7 +194,7 @@ static int expand(struct reading *to, struct ss_words *words, int depth, struct 
         }
         struct overrides over = overrides_at(words, i + (size_t)used);
         size_t behind = over.n;
-        rc = expand_file(to, name, words, words->w[i].line, &over, depth, err);
+        rc = neox ? SS_OK : expand_file(to, name, words, words->w[i].line, &over, depth, err);
         free(words->w[i].text);
         if (used == 2 && i + 1 < words->n)
             free(words->w[++i].text);

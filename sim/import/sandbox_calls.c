@@ -12,8 +12,8 @@
 #define MAX_CALLS 10000
 #define MAX_BYTES (1u << 20)
 
-static const char *const kinds[] = {"launcher", "runner",  "nothing", "folder",
-                                    "file",     "missing", "used",    "set"};
+static const char *const kinds[] = {"launcher", "runner", "nothing", "folder", "file",
+                                    "missing",  "used",   "set",     "failed"};
 
 /* What stands before the words of a call on their way out of the sandbox. */
 struct header {

@@ -16,14 +16,15 @@ static const char tools[] =
     "[ awk basename bc cat cmp comm cut date diff dirname echo egrep env expand expr false fgrep file find "
     "fmt "
     "fold gawk getconf "
-    "grep head id jq join ls mawk md5sum mkdir mktemp nl numfmt od paste perl pr printf pwd readlink "
+    "grep head id jq join ls mawk md5sum mkdir mktemp nl numfmt od paste perl pr printenv printf pwd "
+    "readlink "
     "realpath rev "
-    "sed seq sha256sum shuf sort stat sum tac tail tee test tr true tsort uname uniq wc xargs";
+    "sed seq sha256sum shuf sort stat sum tac tail test tr true tsort uname uniq wc xargs";
 /* They change files, and do nothing where the script sees those of the machine. */
 static const char changers[] = "chmod cp ln mv rm rmdir split touch";
 /* Recorded with their words, they do nothing. */
 static const char launchers[] =
-    "torchrun dlrover-run deepspeed accelerate colossalai python python2 python3 python3.8 "
+    "torchrun dlrover-run msrun deepspeed accelerate colossalai python python2 python3 python3.8 "
     "python3.9 python3.10 python3.11 python3.12 python3.13 "
     "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
 /* They run the first of their words that is a program of the sandbox or a script. */
@@ -33,7 +34,7 @@ static const char runners[] =
     "nohup sudo stdbuf taskset nice ionice time "
     "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
 /* They run their last words on other machines, as one text of a shell. */
-static const char remotes[] = "ssh pdsh clush";
+static const char remotes[] = "ssh pdsh clush ds_ssh";
 
 /* First line of every program that is a script: bash, which reads no file of the user's. */
 #define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
@@ -67,7 +68,11 @@ static const char launcher_text[] =
          "}\n"
          "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
 
-static const char runner_text[] = HEAD RECORD
+static const char runner_text[] = HEAD
+    /* not the image of a container, nor another file that is a value */
+    "is_script() { local head=; [ -f \"$1\" ] && [ -s \"$1\" ] || return 1\n"
+    "case $1 in *.sh|*.bash|*.slurm|*.sbatch) return 0;; esac; [ -x \"$1\" ] && return 0\n"
+    "IFS= read -r -n 2 head < \"$1\"; [ \"$head\" = '#!' ]; }\n" RECORD
     "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
     "own=(\"${0##*/}\")\n"
     "while (($#)); do\n"
@@ -79,7 +84,7 @@ static const char runner_text[] = HEAD RECORD
     "own+=(\"${1-}\"); shift; "
     "continue;; esac\n"
     "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
-    "/\"${1##*/}\" ] && break; [ -f \"$1\" ] && break;; esac\n"
+    "/\"${1##*/}\" ] && break; is_script \"$1\" && break;; esac\n"
     "  own+=(\"$1\"); shift\n"
     "done\n"
     "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
@@ -124,6 +129,22 @@ static const char sbatch_text[] =
 /* Posix mode would stop a script at the first missing file, and reads no BASH_ENV. */
 static const char sh_text[] = HEAD "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
 static const char nothing_text[] = HEAD "exit 0\n";
+/* Folders of logs are missing here. */
+static const char tee_text[] =
+    HEAD "[ -n \"@R\" ] || for to; do case $to in -*) ;; */*) @R" SS_SANDBOX_REAL
+         "/mkdir -p -- \"${to%/*}\" 2>/dev/null;; esac; done\nexec @R" SS_SANDBOX_REAL "/tee \"$@\"\n";
+static const char which_text[] =
+    HEAD "rc=0; for name; do case $name in -*) ;; *) type -P -- \"$name\" || rc=1;; esac; done; exit $rc\n";
+/* Where a repository begins is known, no more of it. */
+static const char git_text[] = HEAD
+    "while (($#)); do case $1 in -C) cd -- \"$2\" || exit 128; shift;; -c) shift;; -*) ;; *) break;; esac; "
+    "shift; done\n"
+    "[ \"${1-}\" = rev-parse ] || set --\n"
+    "top=$PWD; until [ -z \"$top\" ] || [ -e \"$top/.git\" ]; do top=${top%/*}; done\n"
+    "for word; do case $word in --show-toplevel|--is-inside-work-tree)\n"
+    "  [ -n \"$top\" ] || { echo 'fatal: not a git repository' >&2; exit 128; }\n"
+    "  [ $word = --show-toplevel ] || top=true\n"
+    "  printf '%s\\n' \"$top\"; exit;; esac; done\n" RECORD "printf '%s\\0' git > $at/nothing\n";
 static const char hostname_text[] = HEAD "echo node0\n";
 static const char user_text[] = HEAD "echo user\n";
 static const char cores_text[] = HEAD "echo 64\n";
@@ -140,6 +161,8 @@ static const char torch_text[] = "__version__ = '2.8.0'\n"
 /* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
  * machine are missing, so what fails is no reason to stop, whatever the script sets. */
 static const char start_text[] =
+    /* the trace of "set -x" would show what is done here; that of `trace` is the shell's from its begin */
+    "case $- in *x*) ;; *) exec {STEPSIM_TRACE}>/dev/null; BASH_XTRACEFD=$STEPSIM_TRACE;; esac\n"
     /* \"> folder/file\" of a folder that is not there; in a root of the script's own alone */
     "stepsim_folder() { local to=${1#*>}; [ -z \"@R\" ] && [ \"$to\" != \"$1\" ] || return 0\n"
     "to=${to#>}; to=${to#\"${to%%[! ]*}\"}; to=${to%%[ ;|\\&<>\\)]*}\n"
@@ -176,8 +199,19 @@ static const char start_text[] =
     /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
      * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
      * other arguments, and what is declared would be lost. */
-    "trap 'stepsim_call set $(compgen -v)' EXIT; set -T\n"
-    "trap 'builtin set +eu +o pipefail; shopt -s extdebug; stepsim_outer \"$BASH_COMMAND\"; case "
+    "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
+    /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
+    "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS-}${name%+} in 1*[!A-Za-z0-9_]*|1) return "
+    "0;; 1*) ;; *) "
+    "return 0;; esac\n"
+    "case $1 in *'$('*|*'`'*) stepsim_call failed \"$1\" \"$2\";; esac; return 0; }\n"
+    "stepsim_last() { case $- in *e*) STEPSIM_STOPS=1;; esac\n"
+    "case $2 in 'set +e'*|'set +'[!o]*e*|'set +o errexit'*) STEPSIM_STOPS=;; esac\n"
+    "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" \"$STEPSIM_LINE\";; esac\n"
+    "STEPSIM_LAST=$2 STEPSIM_LINE=$3; return 0; }\n"
+    "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO' ERR\n"
+    "trap 'stepsim_last $? \"$BASH_COMMAND\" $LINENO; builtin set +eu +o pipefail; shopt -s extdebug; "
+    "stepsim_outer \"$BASH_COMMAND\"; case "
     "$BASH_COMMAND in "
     "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
     "}\";; "
@@ -186,10 +220,20 @@ static const char start_text[] =
 static const struct {
     const char *names, *text;
 } scripts[] = {
-    {launchers, launcher_text},         {runners, runner_text},   {remotes, remote_text},
-    {"sbatch salloc", sbatch_text},     {"sh dash", sh_text},     {"sleep sync wait clear", nothing_text},
-    {"hostname", hostname_text},        {"whoami", user_text},    {"nproc", cores_text},
-    {"nvidia-smi rocm-smi", gpus_text}, {"scontrol", hosts_text},
+    {launchers, launcher_text},
+    {runners, runner_text},
+    {remotes, remote_text},
+    {"sbatch salloc", sbatch_text},
+    {"sh dash", sh_text},
+    {"sleep sync wait clear", nothing_text},
+    {"hostname", hostname_text},
+    {"whoami", user_text},
+    {"nproc", cores_text},
+    {"tee", tee_text},
+    {"which", which_text},
+    {"git", git_text},
+    {"nvidia-smi rocm-smi", gpus_text},
+    {"scontrol", hosts_text},
 };
 
 struct tree {
@@ -265,7 +309,7 @@ int ss_sandbox_is_tool(const char *name, size_t n)
 
     snprintf(word, sizeof word, "%.*s", (int)n, name);
     return n < sizeof word &&
-           (ss_has_word(tools, word) || ss_has_word(changers, word) || !strcmp(word, "bash"));
+           (ss_has_word(tools, word) || ss_has_word(changers, word) || ss_has_word("bash tee", word));
 }
 
 int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode)
@@ -309,7 +353,7 @@ static int add_tools(struct tree *t)
 {
     int rc = add_program(t, "bash", 4, SS_SANDBOX_REAL);
 
-    for (const char *p = "mkdir cat python3"; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))
+    for (const char *p = "mkdir cat python3 tee"; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))
         rc = add_program(t, p, strcspn(p, " "), SS_SANDBOX_REAL);
     rc = rc ? rc : add_program(t, "bash", 4, SS_SANDBOX_PROGRAMS);
     for (const char *p = tools; !rc && *p; p += strcspn(p, " "), p += strspn(p, " "))

@@ -74,8 +74,15 @@ SS_FLAG_CALLED(enable_deepep)
 
 /* ---- router and load ---- */
 
-const struct ss_flag_choice ss_flag_balancings[] = {
-    {"aux_loss", 0}, {"seq_aux_loss", 0}, {"global_aux_loss", 0}, {"none", 0}, {NULL, 0}};
+const struct ss_flag_choice ss_flag_balancings[] = {{"aux_loss", 0},
+                                                    {"seq_aux_loss", 0},
+                                                    {"global_aux_loss", 0},
+                                                    {"none", 0},
+                                                    /* MindSpeed-LLM's */
+                                                    {"pai_megatron_aux_loss", 0},
+                                                    {"softmax_topk", 0},
+                                                    {"sparsemixer_topk", 0},
+                                                    {NULL, 0}};
 
 static int is_choice(const struct ss_flag_choice *c, const char *word)
 {

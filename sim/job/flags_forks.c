@@ -71,6 +71,20 @@ SS_FLAG_CALLED(pad_layers)
     return SS_OK;
 }
 
+SS_FLAG_CALLED(partition)
+{
+    if (!strcmp(values[0], "type:transformer")) {
+        asked->pad_layers = 1;
+        return SS_OK;
+    }
+    if (!strcmp(values[0], "type:transformer|embedding")) {
+        asked->job.account_for_embedding = asked->job.account_for_loss = 1;
+        return SS_OK;
+    }
+    *why = "type:transformer and type:transformer|embedding are modelled";
+    return SS_ERR_UNSUPPORTED;
+}
+
 SS_FLAG_CALLED(schedules_method)
 {
     if (strcmp(values[0], "dualpipev") != 0) {
@@ -106,6 +120,26 @@ SS_FLAG_CALLED(layer_list)
     return ss_flag_layout(asked, 1, &layout, why);
 }
 
+/* "47,62,63" */
+SS_FLAG_CALLED(noop_layers)
+{
+    struct ss_layer_rule rule = {0};
+
+    for (const char *p = values[0]; *p; p += strcspn(p, ","), p += *p == ',') {
+        char number[16];
+        int64_t layer;
+        snprintf(number, sizeof number, "%.*s", (int)strcspn(p, ","), p);
+        if (ss_parse_i64(number, 0, SS_LAYER_RULE_MAX - 1, &layer)) {
+            *why = "it is numbers of layers from 0, as 47,62,63";
+            return SS_ERR_INPUT;
+        }
+        rule.bits[layer / 64] |= 1ull << layer % 64;
+        rule.n = layer >= rule.n ? (int)layer + 1 : rule.n;
+    }
+    asked->noop_layers = rule;
+    return SS_OK;
+}
+
 SS_FLAG_CALLED(tp_extends_ep)
 {
     asked->tp_extends_ep = 1;
@@ -122,6 +156,7 @@ SS_FLAG_CALLED(cp_algo)
     for (const struct ss_flag_choice *c = words; c->name; c++)
         if (!strcmp(values[0], c->name)) {
             asked->job.cp_comm_type = (enum ss_cp_comm)c->value;
+            asked->own_cp = 1;
             SS_GIVE(asked, cp_comm_type);
             return SS_OK;
         }
@@ -131,7 +166,9 @@ SS_FLAG_CALLED(cp_algo)
 
 SS_FLAG_CALLED(first_dense)
 {
-    return set_number(values[0], 0, &asked->first_dense, why);
+    const char *value = strcmp(values[0], "-1") ? values[0] : "0"; /* all have experts */
+
+    return set_number(value, 0, &asked->first_dense, why);
 }
 
 SS_FLAG_CALLED(shared_experts)

@@ -136,8 +136,9 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
 
     *every = 0;
     memset(rule, 0, sizeof *rule);
-    if (!ss_parse_i64(text, 1, 100000, &n)) {
-        *every = (int)n;
+    if (!ss_parse_i64(text, 1, 100000, &n) ||
+        !ss_parse_i64(text, -1, -1, &n)) { /* of -1, too, every layer is a multiple */
+        *every = n < 0 ? 1 : (int)n;
         return SS_OK;
     }
     int rc = sum(&r, &l, 0);

@@ -417,6 +417,14 @@ SS_FLAG_CALLED(quick_geglu)
     return SS_OK;
 }
 
+/* Without its flag the width is 4h, whatever gates it. */
+SS_FLAG_CALLED(glu_activation)
+{
+    if (!ss_has_word("swiglu geglu reglu liglu", values[0]))
+        return bad(why, "it is swiglu, geglu, reglu or liglu");
+    return ss_flag_quick_geglu(asked, 0, NULL, why);
+}
+
 SS_FLAG_CALLED(padded_vocab)
 {
     int64_t rows;

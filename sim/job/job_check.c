@@ -328,7 +328,7 @@ static int check_attention(struct ss_finish *f)
 
     if (job->cp == 1)
         return SS_OK;
-    if (f->stack->cp_own <= 0 && (job->transformer_local || f->stack->te_layers == 0))
+    if (f->stack->cp_own <= 0 && !f->asked->own_cp && (job->transformer_local || f->stack->te_layers == 0))
         REFUSE(f, "--cp", "take another --stack or --transformer-impl, or --cp 1",
                "Context parallelism is only supported by TEDotProductAttention!");
     if (unfused)

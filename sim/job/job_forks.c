@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "job/job_internal.h"
+#include "stepsim/schedule.h"
 
 /* The schedule of zero-bubble's flags; NULL: they name none. */
 static const char *schedule_of(struct ss_finish *f)
@@ -52,9 +53,61 @@ void ss_job_complete_forks(struct ss_finish *f)
             (m->moe_ffn_hidden_size > 0 ? m->moe_ffn_hidden_size : m->ffn_hidden_size);
 }
 
+/* The rule without the layers that compute nothing, as a list. */
+static void leave_out(struct ss_layer_rule *rule, int layers, const struct ss_layer_rule *noops)
+{
+    struct ss_layer_rule out = {0};
+
+    for (int i = 0; i < layers; i++)
+        if (!ss_layer_rule_has(noops, i)) {
+            out.bits[out.n / 64] |= (uint64_t)ss_layer_rule_has(rule, i) << out.n % 64;
+            out.n++;
+        }
+    *rule = out;
+}
+
+/* Layers that compute nothing are none; their stages are shorter. The stages are those of all layers, in equal parts. */
+static int complete_noops(struct ss_finish *f)
+{
+    const struct ss_layer_rule *noops = &f->asked->noop_layers;
+    struct ss_job *job = f->job;
+    struct ss_model *m = &job->model;
+    int layers = m->num_layers, chunks = ss_job_chunks(job), many = 0;
+
+    if (!noops->n)
+        return SS_OK;
+    if (chunks < ss_schedule_chunks(job->schedule, chunks) && job->pp > 1)
+        chunks = ss_schedule_chunks(job->schedule, chunks);
+    if (noops->n > layers || layers > SS_LAYER_RULE_MAX)
+        return ss_job_refuse(f, "--noop-layers %d: the layers are 0 to %d", noops->n - 1, layers - 1);
+    if (job->layout.n || job->first_stage_layers || job->last_stage_layers || layers % (job->pp * chunks))
+        return ss_job_refuse(f, "--noop-layers: equal stages are modelled: %d layers are none of %d", layers,
+                             job->pp * chunks);
+    int n = job->pp > 1 ? job->pp * chunks : 0;
+    if (n > SS_LAYOUT_MAX)
+        return ss_job_refuse(f, "--noop-layers: at most %d stages", SS_LAYOUT_MAX);
+    job->layout.n = n;
+    for (int i = 0; i < layers; i++) {
+        many += ss_layer_rule_has(noops, i);
+        if (n)
+            job->layout.layers[i / (layers / n)] += (short)!ss_layer_rule_has(noops, i);
+    }
+    if (n)
+        job->layers_per_virtual_stage = job->virtual_stages = 0;
+    if (m->num_experts > 0)
+        leave_out(&m->moe_layers, layers, noops);
+    m->num_layers -= many;
+    ss_note(f->notes, "--noop-layers: %d of %d layers compute nothing: %d are run", many, layers,
+            m->num_layers);
+    return SS_OK;
+}
+
 int ss_job_complete_padding(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
+
+    if (f->asked->noop_layers.n)
+        return complete_noops(f);
     int each = (job->model.num_layers + job->pp - 1) / job->pp,
         last = job->model.num_layers - each * (job->pp - 1);
 

@@ -31,7 +31,9 @@ int ss_job_check_optimizer(struct ss_finish *f)
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->optimizer.precision_aware)
         REFUSE(f, "--use-precision-aware-optimizer", "drop it",
                "muon with the precision-aware optimizer is not supported.");
-    if (job->optimizer.precision_aware && !job->dp.distributed_optimizer && !job->dp.fsdp)
+    /* Megatron-LM's; bitsandbytes' states need none */
+    if (job->optimizer.precision_aware && !job->dp.distributed_optimizer && !job->dp.fsdp &&
+        f->stack->fsdp_pytorch <= 0)
         REFUSE(f, "--use-precision-aware-optimizer", "add --use-distributed-optimizer",
                "--use-precision-aware-optimizer only supported with distributed optimizer");
     return SS_OK;

@@ -151,6 +151,9 @@ static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int 
     return ss_fail(p->err, SS_ERR_UNSUPPORTED, p->file, line_at(p, i), "%s: %s", f->name, f->why);
 }
 
+/* They name files, which are not read: "--merge-file $4" without a fourth argument. */
+static const char nameless[] = "--merge-file --tokenizer-model --tokenizer-name-or-path";
+
 /* Values that follow word i: how many belong to the flag. */
 static int count_values(struct parser *p, const struct ss_flag *f, size_t i, size_t *n)
 {
@@ -160,8 +163,10 @@ static int count_values(struct parser *p, const struct ss_flag *f, size_t i, siz
                 *n);
     if (*n > 0 || (f->values != '1' && f->values != '+'))
         return SS_OK;
-    if (f->treatment == SS_FLAG_NO_EFFECT) {
-        ss_note(p->notes, "%s has no value here; it has no effect on time or memory", f->name);
+    if (f->treatment == SS_FLAG_NO_EFFECT || ss_has_word(nameless, f->name)) {
+        ss_note(p->notes, "%s has no value here; %s", f->name,
+                f->treatment == SS_FLAG_NO_EFFECT ? "it has no effect on time or memory"
+                                                  : "no file is named");
         return SS_OK;
     }
     int rc = ss_fail(p->err, wrong_code(p), p->file, line_at(p, i), "%s needs a value", f->name);

@@ -17,9 +17,8 @@ static int ends_in(const char *text, const char *end)
  * nothing to cut. */
 static int shorten(char *name)
 {
-    static const char *const ends[] = {"-instruct", "-chat", "-base", "-hf",   "-it",  "-pt",
-                                       "-v0.1",     "-v0.2", "-v0.3", "-v1.0", "-8k",  "-4k",
-                                       "-128k",     "-bf16", "-2407", "-2409", "-2501"};
+    static const char *const ends[] = {"-instruct", "-chat", "-base", "-hf",   "-it",   "-pt",  "-8k",
+                                       "-4k",       "-128k", "-bf16", "-2407", "-2409", "-2501"};
     size_t n = strlen(name);
 
     if (!strncasecmp(name, "meta-", 5)) {
@@ -28,6 +27,13 @@ static int shorten(char *name)
     }
     if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
         name[n - 5] = '\0';
+        return 1;
+    }
+    size_t version = n; /* "-v1.5" */
+    while (version > 0 && strchr("0123456789.", name[version - 1]))
+        version--;
+    if (version > 2 && version < n && !strncasecmp(name + version - 2, "-v", 2)) {
+        name[version - 2] = '\0';
         return 1;
     }
     for (size_t i = 0; i < SS_ARRAY_LEN(ends); i++)

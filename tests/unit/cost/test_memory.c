@@ -2,6 +2,7 @@
 /* Bytes of a rank against numbers worked out by hand, as each framework holds them. */
 #include <string.h>
 
+#include "base/base.h"
 #include "cost/memory.h"
 #include "job_helper.h"
 #include "model/stack_internal.h"
@@ -605,6 +606,81 @@ static void test_groups_that_do_not_divide(void)
     }
 }
 
+/* Of a layer's input, 8192 tokens of 4096 numbers in 16 bit, a tensor rank of four keeps its part. Sequence parallelism has cut the input
+ * before. */
+static void test_kept_in_parts(void)
+{
+    static const struct {
+        const char *flags;
+        double mib; /* of a layer */
+    } rows[] = {{"--tp 4", 64},
+                {"--tp 4 --distribute-saved-activations", 16},
+                {"--tp 2 --distribute-saved-activations", 32},
+                {"--tp 4 --sequence-parallel", 16},
+                {"--tp 4 --sequence-parallel --distribute-saved-activations", 16}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_chunk_cost chunk = {.nlayers = 32};
+        struct fixture f;
+        char flags[256];
+        snprintf(flags, sizeof flags, LLAMA "--bf16 --recompute full %s", rows[i].flags);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
+        f.c.tp.n = f.job.tp;
+        chunk_memory(&f, &chunk);
+        CU_ASSERT_DOUBLE_EQUAL(chunk.activation_bytes, 32 * rows[i].mib * 1048576., 1);
+    }
+}
+
+/* Bytes of a parameter, its gradient and its optimizer states by their types: a master copy and two moments of Adam. */
+static void test_types(void)
+{
+#define OWN "--use-distributed-optimizer --use-precision-aware-optimizer "
+#define SHARDED                                                                                              \
+    "--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params "                              \
+    "--no-gradient-accumulation-fusion "
+    static const struct {
+        const char *flags;
+        double parameter, gradient, states;
+    } rows[] = {
+        {"--bf16", 2, 4, 4 + 8},
+        {"--bf16 " OWN "--exp-avg-dtype fp8 --exp-avg-sq-dtype bf16", 2, 4, 4 + 1 + 2},
+        {"--bf16 " OWN "--exp-avg-dtype fp16 --exp-avg-sq-dtype fp8", 2, 4, 4 + 2 + 1},
+        {"--bf16 " OWN "--main-params-dtype fp16", 2, 4, 2 + 8},
+        {"--fp16 " OWN "--main-params-dtype fp16 --exp-avg-dtype bf16", 2, 2, 2 + 2 + 4},
+        {"--bf16 " SHARDED, 2, 4, 4 + 8},
+        {"--bf16 " SHARDED "--megatron-fsdp-main-params-dtype auto", 2, 4, 8},
+        {"--bf16 " SHARDED "--megatron-fsdp-main-params-dtype bf16", 2, 4, 8},
+        {"--bf16 " SHARDED "--megatron-fsdp-main-params-dtype fp16", 2, 4, 2 + 8},
+        {"--bf16 " SHARDED "--megatron-fsdp-main-grads-dtype bf16", 2, 4, 4 + 8},
+        {"--bf16 --grad-reduce-in-bf16 " SHARDED "--megatron-fsdp-main-grads-dtype bf16", 2, 2, 4 + 8},
+        {"--bf16 --grad-reduce-in-bf16 " SHARDED
+         "--megatron-fsdp-main-grads-dtype bf16 --megatron-fsdp-grad-comm-dtype fp32",
+         2, 4, 4 + 8},
+        {"--precision fp32", 4, 4, 8},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct fixture f;
+        char flags[512];
+        snprintf(flags, sizeof flags, LLAMA "%s", rows[i].flags);
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, "", flags), 0);
+        const struct ss_parameter_bytes bytes = ss_parameter_bytes(&f.job, &f.stack);
+        if (bytes.weight != rows[i].parameter || bytes.grad != rows[i].gradient ||
+            bytes.states != rows[i].states)
+            fprintf(stderr, "%s: %g %g %g\n", rows[i].flags, bytes.weight, bytes.grad, bytes.states);
+        CU_ASSERT_EQUAL(bytes.weight, rows[i].parameter);
+        CU_ASSERT_EQUAL(bytes.grad, rows[i].gradient);
+        CU_ASSERT_EQUAL(bytes.states, rows[i].states);
+    }
+    /* all in the type of the model, of which moments of a byte are less */
+    for (int small = 0; small < 2; small++) {
+        struct fixture f;
+        CU_ASSERT_EQUAL_FATAL(fixture_open(&f, PROP("ss.optimizer.model_type", "1"), LLAMA "--bf16"), 0);
+        f.job.optimizer.moment_bytes = small ? 2 : 8;
+        CU_ASSERT_EQUAL(ss_parameter_bytes(&f.job, &f.stack).states, small ? 2 : 4);
+    }
+}
+
 /* What weight gradients that are put off keep: inputs and gradients of 4096 and 6144, 4096 and 4096, 4096 and 28672, 14336 and 4096
  * numbers a token, 8192 tokens in 16 bit. */
 static void test_put_off(void)
@@ -657,6 +733,8 @@ SUITE(memory)
                            {"empty gradients", test_dummy_gradients},
                            {"working set", test_working},
                            {"gathered K and V", test_gathered_keys},
+                           {"inputs kept in parts", test_kept_in_parts},
+                           {"types of parameters and states", test_types},
                            {"recompute by block", test_block},
                            {"recompute of one layer", test_one_layer_again},
                            {"gathered inputs", test_gathered_inputs},

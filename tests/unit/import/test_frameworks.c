@@ -183,12 +183,32 @@ static void test_refused(void)
         check_refused(&rows[i], "job.yaml");
 }
 
+/* 8/3 of 1024 is 2730, 1.3 times that 3549, of which 3584 is the next multiple of 512. */
+static void test_flagscale(void)
+{
+    static const struct import_row rows[] = {
+        {"flagscale/small.yaml",
+         "--schedule dualpipev --hidden-size 1024 --ffn-hidden-size 3584 --bf16 --tensor-model-parallel-size "
+         "2 "
+         "--pipeline-model-parallel-size 2 --sequence-parallel --use-distributed-optimizer --num-layers 8 "
+         "--num-attention-heads 16 --swiglu "
+         "--seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 32 "
+         "--train-iters 1000 --optimizer adam "
+         "--weight-decay 0.1 --lr 1.0e-4 --min-lr 1.0e-5 --tokenizer-type QwenTokenizerFS --vocab-size 32000 "
+         "--data-path '${data}' --split 1",
+         "data.tokenizer.colour (line 44)"},
+    };
+
+    check_all(rows, SS_ARRAY_LEN(rows));
+}
+
 SUITE(frameworks)
 {
     CU_TestInfo tests[] = {{"Axolotl", test_axolotl},
                            {"LLaMA-Factory v1", test_factory_v1},
                            {"TRL", test_trl},
                            {"nanotron", test_nanotron},
+                           {"FlagScale", test_flagscale},
                            {"nanotron's stages", test_nanotron_texts},
                            {"refused", test_refused},
                            CU_TEST_INFO_NULL};

@@ -176,7 +176,7 @@ static void test_refused_factory(void)
          "--bf16 is no value of --model"},
         {FACTORY "quantization_bit: 4\n", SS_ERR_UNSUPPORTED, 5, "quantized weights"},
         {FACTORY "use_galore: true\n", SS_ERR_UNSUPPORTED, 5, "GaLore"},
-        {FACTORY "optim: adamw_8bit\n", SS_ERR_UNSUPPORTED, 5, "optimizer adamw_8bit"},
+        {FACTORY "optim: lion_8bit\n", SS_ERR_UNSUPPORTED, 5, "optimizer lion_8bit"},
         {FACTORY "cutoff_len: long\n", SS_ERR_INPUT, 5, "a whole number"},
         {FACTORY "bf16: maybe\n", SS_ERR_INPUT, 5, "twice"},
         {FACTORY "deepspeed:\n  zero_optimization: {stage: 4}\n", SS_ERR_INPUT, 6, "not within 0 .. 3"},

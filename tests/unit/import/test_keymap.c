@@ -371,6 +371,7 @@ static void test_shipped(void)
     } tops[] = {{"nemo", ss_nemo_code},
                 {"nemo2", ss_nemo2_code},
                 {"bridge", ss_core_code},
+                {"flagscale", ss_flagscale_code},
                 {"megatron-yaml", ss_core_code},
                 {"megatron-dump", ss_core_code},
                 {"megatron-arguments", ss_arguments_code},

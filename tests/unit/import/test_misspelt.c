@@ -215,6 +215,7 @@ static void test_misspelt(void)
         {"import/llamafactory-v1", ".yaml", NULL, "llamafactory-v1", ""},
         {"import/trl", ".yaml", NULL, "trl", "args"},
         {"import/nanotron", ".yaml", NULL, NULL, ""},
+        {"import/flagscale", ".yaml", NULL, NULL, ""},
         {"import/torchtitan", ".toml", NULL, "torchtitan", ""},
         {"import/torchtitan", ".json", NULL, "torchtitan", ""},
         {"launch", ".yaml", NULL, NULL, ""},

@@ -12,7 +12,8 @@ static const char head[] =
     "# Megatron-LM's arguments\n\n"
     "What stepsim does with every argument of Megatron-LM (23.06 to core 0.20, and its main branch at "
     "d98e8a64dd,\n"
-    "whose configuration classes make arguments) and with those that ModelOpt and Pai-Megatron-Patch add: "
+    "whose configuration classes make arguments) and with those that ModelOpt, Pai-Megatron-Patch, "
+    "MindSpeed-LLM, zero-bubble's fork and swiss-ai's add: "
     "tests compare\n"
     "the lists of tests/arguments, which tests/arguments.py reads out of their sources. The behaviour "
     "followed is that of core 0.8 (Megatron-LM 240718); names that "
@@ -118,7 +119,7 @@ static int check_arguments(const char *name)
         if (*line == '#')
             continue;
         CU_ASSERT_EQUAL_FATAL(sscanf(line, "%127s %7s", flag, values), 2);
-        int known = ss_flag_find(flag, &f);
+        int known = ss_flag_find(flag, &f) || ss_flag_find_of_program(flag, &f);
         if (!known || !same_values(values, f.values))
             fprintf(stderr, "%s: %s %s: %s\n", name, flag, values, known ? "other values" : "not known");
         CU_ASSERT(known && same_values(values, f.values));
@@ -133,6 +134,10 @@ static void test_arguments(void)
     CU_ASSERT_EQUAL(check_arguments("megatron-lm"), 878);
     CU_ASSERT_EQUAL(check_arguments("megatron-lm-modelopt"), 22);
     CU_ASSERT_EQUAL(check_arguments("pai-megatron-patch"), 116);
+    CU_ASSERT_EQUAL(check_arguments("swiss-ai"), 422);
+    CU_ASSERT_EQUAL(check_arguments("zero-bubble"), 332);
+    CU_ASSERT_EQUAL(check_arguments("mindspeed-llm"), 282);
+    CU_ASSERT_EQUAL(check_arguments("mindspeed"), 163);
 }
 
 static void test_nearest(void)

@@ -47,7 +47,8 @@ static void test_lists(void)
                 {"3*[1]", NULL},
                 {"[1] [1]", NULL},
                 {"0", NULL},
-                {"-1", NULL},
+                {"-1", ""}, /* every layer is a multiple */
+                {"-2", NULL},
                 {"x", NULL},
                 {"((((((((((((((((((((((((1", NULL}};
 

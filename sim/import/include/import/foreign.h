@@ -32,7 +32,8 @@ int ss_foreign_request(struct ss_request *r, struct ss_words *own, struct ss_tre
 
 /* ---- foreign_code.c: functions of the keymaps' rows; each list ends with a name of NULL ---- */
 
-extern const struct ss_key_code ss_core_code[], ss_nemo_code[], ss_nemo2_code[], ss_arguments_code[];
+extern const struct ss_key_code ss_core_code[], ss_flagscale_code[], ss_nemo_code[], ss_nemo2_code[],
+    ss_arguments_code[];
 extern const struct ss_key_code ss_nanotron_code[]; /* nanotron.c */
 /* foreign_code.c: returns the map of flags, "MODEL_ARGS: {--num-layers: 12}"; NULL: there is none. */
 const struct ss_tree_node *ss_arguments_of(const struct ss_tree_node *root);

@@ -47,6 +47,11 @@ int ss_megatron_deepspeed_add(struct ss_request *r, const struct ss_words *words
  * configs 125M.yml local_setup.yml". A name in two files is an error, as there. */
 int ss_neox_sniff(const char *text, size_t len);
 int ss_neox_add(struct ss_request *r, const char *text, size_t len, const char *file, struct ss_error *err);
+/* Whether one of several files, whose names are those that `from` gives, is GPT-NeoX's. */
+bool ss_neox_any(const char *const *name, size_t n, const char *from);
+/* Adds several files as GPT-NeoX merges them. Errors: as of ss_neox_add, and SS_ERR_IO. */
+int ss_neox_files_add(struct ss_request *r, const char *const *name, size_t n, const char *from,
+                      struct ss_error *err);
 int ss_neox_command_sniff(const struct ss_words *words, const struct ss_command *c);
 int ss_neox_command_add(struct ss_request *r, const struct ss_words *words, const struct ss_command *c,
                         struct ss_error *err);

@@ -117,6 +117,9 @@ int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size);
 /* Returns the first program that wrote nothing although the script used its output, and whose output may
  * decide a job; NULL: none. */
 const char *ss_launch_used(const struct ss_calls *calls);
+/* An assignment of the script that failed where it stops for that, and whose variable decides a flag with an effect: the command and its
+ * line. NULL: none. */
+const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text);
 
 /* ---- launch_run.c ---- */
 struct ss_launch_room {

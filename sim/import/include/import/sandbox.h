@@ -65,7 +65,8 @@ enum ss_call_kind {
     SS_CALL_FILE,     /* a file that the launcher before it was given: its name, what is in it, its path */
     SS_CALL_MISSING, /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
     SS_CALL_USED, /* a program that the sandbox has not, whose output goes into a variable or a configuration */
-    SS_CALL_SET   /* names of the variables that are set where a shell ends */
+    SS_CALL_SET,   /* names of the variables that are set where a shell ends */
+    SS_CALL_FAILED /* "NAME=$(...)" that failed where the script stops for that ("set -e"), and its line */
 };
 struct ss_call {
     enum ss_call_kind kind;
