@@ -4,6 +4,7 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "stepsim/assumed.h"
 #include "stepsim/check.h"
 #include "stepsim/explain.h"
 #include "stepsim/job.h"
@@ -28,7 +29,7 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
     report.request = s->request;
     report.fixes = fixes;
     report.smallest = &smallest;
-    int rc = ss_run_scenario(s, &opened, &run, err);
+    int rc = ss_run_weighed(s, &opened, &run, err);
     if (!rc && !run.result->fits) {
         rc = ss_fixes_find(s, &opened, fixes, &report.nfixes, err);
         ss_smallest_find(s, &smallest);
@@ -97,7 +98,7 @@ int ss_ask_explain(struct ss_ask *a, int n, char **words, FILE *out, int *status
     int rc = x ? begin(a, n, words, &s, err) : ss_nomem(err);
 
     a->how.options.open_compute = 1;
-    SS_THEN(rc, ss_run_scenario(s, &a->how.options, &run, err));
+    SS_THEN(rc, ss_run_weighed(s, &a->how.options, &run, err));
     SS_THEN(rc, ss_explain(&run, &a->how.options, x, err));
     SS_THEN(rc, ss_explanation_write(x, &run, 1, out, err));
     if (!rc && !run.result->fits)
@@ -138,7 +139,7 @@ int ss_ask_check(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
 
     a->how.options.open_compute = 1;
     SS_THEN(rc, measure(a, s, err));
-    SS_THEN(rc, ss_run_scenario(s, &a->how.options, &run, err));
+    SS_THEN(rc, ss_run_weighed(s, &a->how.options, &run, err));
     SS_THEN(rc, ss_check(&run, &a->how.options, &a->measured, SS_CHECK_SUSPECTS, c, err));
     SS_THEN(rc, ss_check_write(c, &run, SS_CHECK_JSON, out, err));
     *status = rc ? 0 : ss_check_status(c);

@@ -80,7 +80,7 @@ static int check(struct cli_inputs *in, struct cli_flags *flags, int *status, st
     int rc = c ? measure(flags, in->scenario, &m, err) : SS_ERR_NOMEM;
 
     SS_THEN(rc, ss_run_words_finish(&flags->how, in->scenario, cli_files(), err));
-    SS_THEN(rc, ss_run_scenario(in->scenario, &flags->how.options, &run, err));
+    SS_THEN(rc, ss_run_weighed(in->scenario, &flags->how.options, &run, err));
     SS_THEN(rc, ss_check(&run, &flags->how.options, &m, flags->brief ? SS_CHECK_VERDICT : SS_CHECK_SUSPECTS,
                          c, err));
     SS_THEN(rc, cli_output_begin(flags->output, &output, &stream, err));

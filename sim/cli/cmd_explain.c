@@ -33,7 +33,7 @@ int cmd_explain(int argc, char **argv, struct ss_error *err)
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     flags.how.options.bands = bands;
     flags.how.options.open_compute = 1;
-    SS_THEN(rc, ss_run_scenario(in.scenario, &flags.how.options, &run, err));
+    SS_THEN(rc, ss_run_weighed(in.scenario, &flags.how.options, &run, err));
     if (!rc) {
         rc = explain(&run, &flags, err);
         status = run.result->fits ? 0 : ss_status_exit(SS_ERR_OOM);

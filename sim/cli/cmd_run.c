@@ -83,7 +83,7 @@ static int replay(const struct cli_inputs *in, struct ss_run_options *options, d
 
     options->progress = shown ? cli_progress : tell_log;
     options->ctx = shown ? (void *)"replaying" : next;
-    rc = ss_run_scenario(in->scenario, options, run, err);
+    rc = ss_run_weighed(in->scenario, options, run, err);
     if (shown)
         cli_progress_end();
     return rc;

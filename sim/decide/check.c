@@ -197,6 +197,10 @@ static void judge_time(const struct ss_run *run, struct ss_checked *c)
     c->measured_s = ss_check_seconds(run, f->told, f->count, f->measured);
     c->low_s = u->iteration_s / (1 + c->band_pct / 100);
     c->high_s = u->iteration_s / (1 - c->band_pct / 100);
+    if (c->band_known) { /* and what was assumed */
+        c->low_s = u->iteration_s * (1 + u->time_low_pct / 100);
+        c->high_s = u->iteration_s * (1 + u->time_high_pct / 100);
+    }
     c->verdict = judge(c->measured_s, c->low_s, c->high_s);
 }
 

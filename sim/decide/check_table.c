@@ -188,7 +188,7 @@ static int check_row(struct table *t, size_t row, struct ss_error *err)
     rc = read_row(t, row, &r, &m, err);
     if (!rc) {
         rc = ss_scenario_build(&r, t->how, &s, &why);
-        SS_THEN(rc, ss_run_scenario(s, t->options, &run, &why));
+        SS_THEN(rc, ss_run_weighed(s, t->options, &run, &why));
         SS_THEN(rc, ss_check(&run, t->options, &m, SS_CHECK_VERDICT, t->check, &why));
         if (rc == SS_ERR_NOMEM && err)
             *err = why;

@@ -238,6 +238,8 @@ static int add_nearest(const struct ss_table_row *r, const struct ss_csv *csv, c
     SS_THEN(rc,
             ss_recipe_add(csv, row, &key, &(struct ss_recipe_use){.said = &said, .only = only}, out, r->err));
     ss_request_free(&said);
+    if (!rc && ss_table_is(r, "recompute", "unknown"))
+        rc = ss_request_assumed(out, ss_csv_field(csv, (size_t)row, ss_csv_column(csv, "source")), r->err);
     return rc;
 }
 

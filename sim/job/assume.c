@@ -60,16 +60,6 @@ static int virtual_stages(const struct ss_asked *asked, const struct ss_request 
     return gives(r, "--vp") || gives(r, "--num-virtual-stages-per-pipeline-rank") ? 1 : -1;
 }
 
-/* Begins *out with a place of words that nobody gave. */
-static int add_place(struct ss_request *out, const char *whence, struct ss_error *err)
-{
-    struct ss_request_place *p = &out->place[out->nplaces - 1];
-
-    free(p->whence);
-    p->whence = strdup(whence);
-    return p->whence ? SS_OK : ss_nomem(err);
-}
-
 /* Adds what is used of the nearest row, with whence it is; nothing where there is none. */
 static int add_nearest(const struct ss_csv *recipes, const struct ss_recipe_key *key, int must,
                        const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err)
@@ -83,7 +73,7 @@ static int add_nearest(const struct ss_csv *recipes, const struct ss_recipe_key 
     snprintf(whence, sizeof whence, "recipe %.300s%s%s%s",
              ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "source")),
              differs[0] ? " (nearest: " : "", differs, differs[0] ? ")" : "");
-    return rc ? rc : add_place(out, whence, err);
+    return rc ? rc : ss_request_assumed(out, whence, err);
 }
 
 /* The recipe, and where it has no stages for the job's pipeline, those of the nearest one that has. */
@@ -117,7 +107,7 @@ static int add_defaults(const struct ss_assume *a, struct ss_request *out, struc
 {
     int rc = ss_request_add_place(out, NULL, err);
 
-    SS_THEN(rc, add_place(out, "default", err));
+    SS_THEN(rc, ss_request_assumed(out, "default", err));
     if (!rc && !gives_precision(a->said))
         rc = ss_request_add(out, "--bf16", 0, err);
     return rc;
@@ -193,7 +183,7 @@ int ss_request_open(const struct ss_request *r, struct ss_request *out, struct s
         return ss_request_copy(r, out, err);
     ss_request_init(out);
     rc = ss_request_add_place(out, NULL, err);
-    SS_THEN(rc, add_place(out, "default", err));
+    SS_THEN(rc, ss_request_assumed(out, "default", err));
     SS_THEN(rc, ss_request_add(out, "--recipe", 0, err));
     SS_THEN(rc, ss_request_add(out, "none", 0, err));
     if (!rc && !gives_precision(r))

@@ -8,7 +8,8 @@
 #include "base/base.h"
 #include "job/job_internal.h"
 
-/* What a job that gives one of the flags `said` says itself: it takes none of a recipe's `parts`. */
+/* Things of which one part without the others is no job. What a job that gives one of the flags `said` says itself: it takes none of a recipe's
+ * `parts`. */
 static const struct {
     const char *said, *parts;
 } things[] = {
@@ -16,7 +17,7 @@ static const struct {
      "--decoder-last-pipeline-num-layers "
      "--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
      "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
-     "--account-for-loss-in-pipeline-split"},
+     "--account-for-loss-in-pipeline-split --pp --vp"},
     {"--recompute-granularity --recompute --recompute-activations",
      "--recompute --recompute-granularity --recompute-modules --recompute-method --recompute-num-layers"},
     {"--cuda-graph-impl --enable-cuda-graph --external-cuda-graph", "--cuda-graph-impl --cuda-graph-scope"},
@@ -32,7 +33,9 @@ static const struct {
      "--overlap-param-gather"},
     {"--use-precision-aware-optimizer --optimizer",
      "--use-precision-aware-optimizer --exp-avg-dtype --exp-avg-sq-dtype"},
-    {"--moe-router-load-balancing-type --moe-load", "--moe-router-force-load-balancing"}};
+    {"--moe-router-load-balancing-type --moe-load", "--moe-router-force-load-balancing"},
+    {"", "--overlap-moe-expert-parallel-comm --delay-wgrad-compute"},
+    {"", "--moe-expert-capacity-factor --moe-pad-expert-input-to-capacity"}};
 #define EXCHANGE_FLAGS "--moe-token-dispatcher-type --moe-flex-dispatcher-backend --moe-hybridep-num-sms"
 #define LAYOUT_FLAGS                                                                                         \
     "--tp --pp --cp --ep --vp --num-layers-per-virtual-pipeline-stage "                                      \
@@ -238,6 +241,14 @@ static int is_in(const char *flags, const char *flag)
         if ((p == flags || p[-1] == ' ') && (!p[n] || p[n] == ' '))
             return 1;
     return 0;
+}
+
+int ss_recipe_same_thing(const char *a, const char *b)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(things); i++)
+        if (is_in(things[i].parts, a) && is_in(things[i].parts, b))
+            return 1;
+    return !strcmp(a, b);
 }
 
 /* Whether the job says the thing of which this flag is a part. */

@@ -266,21 +266,6 @@ int ss_request_is_beaten(const struct ss_request *r, size_t i)
     return 0;
 }
 
-int ss_request_assumption(const struct ss_request *r, size_t *at, struct ss_assumption *out)
-{
-    while (*at < r->n) {
-        size_t i = *at, n = ss_request_span(r, i);
-        *at += n;
-        if (!r->place[r->word[i].place].whence || ss_request_find(r, r->word[i].text) != i)
-            continue;
-        out->flag = r->word[i].text;
-        out->whence = r->place[r->word[i].place].whence;
-        out->value = ss_request_words(r, i + 1, n - 1, out->text, sizeof out->text);
-        return 1;
-    }
-    return 0;
-}
-
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err)
 {
     for (const char *p = flags; r && err && !err->file[0] && *p; p += strspn(p, " ")) {

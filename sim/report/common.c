@@ -42,7 +42,9 @@ const char *ss_text_time(double seconds, char *buf, size_t size)
 const char *ss_text_band(const struct ss_summary *u, char buf[32])
 {
     buf[0] = '\0';
-    if (u->band_pct > 0)
+    if (u->band_pct > 0 && u->weighed)
+        snprintf(buf, 32, " %+.1f to %+.1f %%", u->time_low_pct, u->time_high_pct);
+    else if (u->band_pct > 0)
         snprintf(buf, 32, " +-%.*f %%", u->band_pct < 10, u->band_pct);
     return buf;
 }

@@ -4,6 +4,7 @@
 
 #include "report/common.h"
 #include "report/html/parts.h"
+#include "report/text.h"
 #include "stepsim/request.h"
 
 static void section(const struct ss_page *page, const char *id, const char *title)
@@ -113,15 +114,23 @@ static void names(const struct ss_page *page, const struct ss_notes *list, const
 static int all_assumed(const struct ss_page *page)
 {
     const struct ss_request *r = page->options ? page->options->request : NULL;
+    const struct ss_assumed *assumed = page->run->assumed;
     struct ss_notes list = {0};
     struct ss_assumption a;
+    char text[512];
     int rc = SS_OK;
 
-    for (size_t at = 0; r && !rc && ss_request_assumption(r, &at, &a);)
-        rc = ss_notes_add(&list, "%s %s (%s)", a.flag, a.value, a.whence);
+    for (size_t at = 0; r && !rc && ss_request_assumption(r, &at, &a);) {
+        const struct ss_without *w = ss_assumed_thing(assumed, a.flag);
+        rc = ss_notes_add(&list, "%s %s (%s)%s%s", a.flag, a.value, a.whence, w ? "; " : "",
+                          w ? ss_text_without(w, text, sizeof text) : "");
+    }
     if (list.n) {
         section(page, "assumed", "Assumed");
-        fputs("<p class=\"lead\">Nobody said otherwise.</p>\n", page->out);
+        fputs("<p class=\"lead\">Nobody said otherwise. What matters most was simulated without, too: all "
+              "flags of a thing at "
+              "once.</p>\n",
+              page->out);
         notes(page, &list, "None.");
     }
     ss_notes_free(&list);

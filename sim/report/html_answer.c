@@ -30,7 +30,10 @@ static void time_tile(const struct ss_page *page)
         n = snprintf(note, sizeof note, "measured %s, %+.1f %%",
                      ss_text_time(opt->measured_s, time, sizeof time),
                      ss_error_pct(page->timeline->iteration_s, opt->measured_s));
-    if (opt && page->run && page->run->summary.band_pct > 0)
+    if (opt && page->run && page->run->summary.band_pct > 0 && page->run->summary.weighed)
+        snprintf(note + n, sizeof note - (size_t)n, "%s%+.1f to %+.1f %% in nine of ten such jobs",
+                 n ? "; " : "", page->run->summary.time_low_pct, page->run->summary.time_high_pct);
+    else if (opt && page->run && page->run->summary.band_pct > 0)
         snprintf(note + n, sizeof note - (size_t)n,
                  "%s&plusmn;%.*f %% of the measured in nine of ten such jobs", n ? "; " : "",
                  page->run->summary.band_pct < 10, page->run->summary.band_pct);

@@ -3,6 +3,7 @@
 #include "report/json.h"
 
 #include "report/common.h"
+#include "stepsim/assumed.h"
 #include "stepsim/request.h"
 
 static json_t *stage_memory(const void *stage)
@@ -135,15 +136,44 @@ static json_t *smallest_object(const struct ss_smallest *s)
                    : json_null();
 }
 
-static json_t *assumed_array(const struct ss_request *r)
+static json_t *without_object(const struct ss_without *w)
+{
+    int refused = w->outcome == SS_OUTCOME_REFUSED;
+
+    return SS_OBJECT(SS_SAME(w, flags), SS_SAME(w, instead), SS_KEY("verdict", ss_outcome_word(w->outcome)),
+                     SS_KEY_IF(refused, "reason", w->reason),
+                     SS_KEY_IF(!refused, "takes_ms", 1e3 * w->iteration_s),
+                     SS_KEY_IF(!refused, "change_pct", w->time_pct),
+                     SS_KEY_IF(!refused, "takes_mib", w->peak_device / SS_MIB));
+}
+
+static json_t *assumed_array(const struct ss_run *run, const struct ss_request *r)
 {
     json_t *list = json_array();
     struct ss_assumption a;
 
-    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);)
-        json_array_append_new(
-            list, SS_OBJECT(SS_KEY("what", a.flag), SS_KEY("value", a.value), SS_KEY("whence", a.whence)));
+    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
+        const struct ss_without *w = ss_assumed_thing(run->assumed, a.flag);
+        json_array_append_new(list, SS_OBJECT(SS_KEY("what", a.flag), SS_KEY("value", a.value),
+                                              SS_KEY("whence", a.whence),
+                                              SS_KEY_IF(w, "without", without_object(w))));
+    }
     return list;
+}
+
+static json_t *stack_object(const void *stack)
+{
+    const struct ss_other_stack *s = stack;
+
+    return SS_OBJECT(SS_KEY("stack", s->name), SS_KEY("takes_ms", 1e3 * s->iteration_s));
+}
+
+static json_t *stacks_object(const struct ss_run *run)
+{
+    const struct ss_assumed *a = run->assumed;
+
+    return SS_OBJECT(SS_KEY("stack", run->plan->stack->name), SS_TRUTH(a, stacks_differ),
+                     SS_KEY("others", SS_LIST(stack_object, a->stacks, a->nstacks)));
 }
 
 static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
@@ -151,7 +181,8 @@ static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report
     struct ss_notes notes;
     int rc = ss_report_warnings(run, opt, &notes);
 
-    SS_PUT(o, SS_KEY("assumed", assumed_array(opt->request)), SS_KEY("warnings", ss_json_notes(&notes)));
+    SS_PUT(o, SS_KEY("assumed", assumed_array(run, opt->request)), SS_KEY("warnings", ss_json_notes(&notes)),
+           SS_KEY_IF(run->assumed && run->assumed->nstacks, "assumed_stack", stacks_object(run)));
     ss_notes_free(&notes);
     if (rc)
         return rc;

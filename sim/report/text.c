@@ -7,6 +7,7 @@
 
 #include "report/common.h"
 #include "report/json.h"
+#include "stepsim/assumed.h"
 #include "stepsim/job.h"
 
 #define BAR_WIDTH 40
@@ -279,89 +280,6 @@ static void timers(const struct ss_result *r, FILE *out)
         fprintf(out, "  %-34s %11.2f\n", r->timers[i].name, 1e3 * r->timers[i].seconds);
 }
 
-/* Words of one note over lines of at most 80 columns. */
-static void wrapped(const char *text, FILE *out)
-{
-    size_t column = 4;
-
-    fputs("  -", out);
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > 4 && column + n > 79) {
-            fputs("\n   ", out);
-            column = 4;
-        }
-        fprintf(out, " %.*s", (int)n, text);
-        column += n + 1;
-        text += n;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
-void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out)
-{
-    if (notes->n == 0)
-        return;
-    fprintf(out, "\n%s\n", title);
-    for (unsigned long i = 0; i < notes->n && i < most; i++)
-        wrapped(notes->text[i], out);
-    if (notes->n > most)
-        fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
-}
-
-/* Names as one paragraph below "title: how many". */
-static int names(const char *title, const struct ss_notes *ignored, FILE *out)
-{
-    char *text = NULL;
-    size_t size;
-
-    if (!ignored || ignored->n == 0)
-        return SS_OK;
-    FILE *list = open_memstream(&text, &size);
-    if (!list)
-        return SS_ERR_NOMEM;
-    for (unsigned long i = 0; i < ignored->n; i++)
-        fprintf(list, "%s%s", i ? ", " : "", ignored->text[i]);
-    int rc = fclose(list) ? SS_ERR_NOMEM : SS_OK;
-    if (!rc) {
-        fprintf(out, "\n%s: %lu\n", title, ignored->n);
-        wrapped(text, out);
-    }
-    free(text);
-    return rc;
-}
-
-void ss_text_assumed(const struct ss_request *r, FILE *out)
-{
-    struct ss_assumption a;
-    const char *whence = NULL;
-    struct ss_notes lines = {0};
-    char line[4096] = "";
-
-    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
-        if (whence && whence != a.whence) {
-            ss_note(&lines, "%s", line);
-            line[0] = 0;
-        }
-        if (!line[0])
-            snprintf(line, sizeof line, "%.1000s:", a.whence);
-        whence = a.whence;
-        ss_append(line, sizeof line, " %s%s%s", a.flag, a.value[0] ? " " : "", a.value);
-    }
-    if (line[0])
-        ss_note(&lines, "%s", line);
-    ss_text_notes("Assumed, for nobody said otherwise (--recipe none leaves recipes out)", &lines, 20, out);
-    ss_notes_free(&lines);
-}
-
-int ss_text_ignored(const struct ss_report_options *opt, FILE *out)
-{
-    int rc = names("Left out by --drop, whatever time and memory it takes", opt->dropped, out);
-
-    return rc ? rc : names("Accepted without effect on time or memory", opt->ignored, out);
-}
-
 /* The link that carries most for its bandwidth: the one that limits, if the network does. */
 static void network(const struct ss_run *run, FILE *out)
 {
@@ -417,12 +335,33 @@ static void range(double low, double high, FILE *out)
         fprintf(out, "%.1f to %.1f %% more", low, high);
 }
 
+/* Stacks that could be meant, where that matters. */
+static void stacks(const struct ss_run *run, FILE *out)
+{
+    const struct ss_assumed *a = run->assumed;
+    char fast[32], slow[32];
+
+    if (!a || !a->stacks_differ)
+        return;
+    const struct ss_other_stack *first = &a->stacks[0], *last = &a->stacks[a->nstacks - 1];
+    fprintf(out, "stack %s is assumed, and matters: give --stack\n  (by others %s, %s, to %s, %s)\n",
+            run->plan->stack->name, ss_text_time(first->iteration_s, fast, sizeof fast), first->name,
+            ss_text_time(last->iteration_s, slow, sizeof slow), last->name);
+}
+
 /* How far off measured runs like this one were. */
 static void expect(const struct ss_summary *u, FILE *out)
 {
     int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
-    if (time)
+    if (time && u->weighed) {
+        fputs("time: ", out);
+        range(u->time_low_pct, u->time_high_pct, out);
+        fprintf(out,
+                " than this in nine of ten such jobs\n  (by %s;\n"
+                "  told all, within %.1f %%: %d assumption%s may cost the rest)\n",
+                u->time_like, u->band_pct, u->weighed, u->weighed == 1 ? "" : "s");
+    } else if (time)
         fprintf(out, "time: within %.1f %% of what is measured in nine of ten such jobs\n  (by %s)\n",
                 u->band_pct, u->time_like);
     if (memory) {
@@ -456,6 +395,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     ss_text_job(run->plan, out);
     load(run->plan, out);
     expect(&run->summary, out);
+    stacks(run, out);
     if (run->summary.usd_per_iteration > 0)
         fprintf(out, "costs %.4g USD an iteration, %.4g USD a million tokens\n",
                 run->summary.usd_per_iteration, run->summary.usd_per_million_tokens);
@@ -468,7 +408,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     timers(r, out);
     network(run, out);
     spread(&r->spread, out);
-    ss_text_assumed(opt->request, out);
+    ss_text_assumed(opt->request, run->assumed, out);
     ss_text_notes("Warnings", &warnings, 20, out);
     ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
     rc = ss_text_ignored(opt, out);

@@ -2,6 +2,7 @@
 /* The whole way for one job: schedule, plan, program, replay, result. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -368,6 +369,7 @@ void ss_run_free(struct ss_run *run)
 {
     if (!run)
         return;
+    free(run->assumed);
     ss_compute_free(run->compute);
     ss_result_free(run->result);
     ss_timeline_free(run->timeline);

@@ -77,6 +77,8 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
 
     ss_bands_find_kept(cache, bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
+    out->time_low_pct = 100 * (1 / (1 + out->band_pct / 100) - 1);
+    out->time_high_pct = out->band_pct < 100 ? 100 * (1 / (1 - out->band_pct / 100) - 1) : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;
     out->memory_high_pct = memory.n ? memory.high_pct : NAN;
     ss_copy(out->time_like, sizeof out->time_like, time.like);

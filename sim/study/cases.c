@@ -9,6 +9,7 @@
 #include "import/table_internal.h"
 #include "job/input_cache.h"
 #include "model/stack_internal.h"
+#include "result/build.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "stepsim/params.h"
@@ -317,6 +318,25 @@ static void refused(const struct ss_case *c, struct ss_summary *out)
     ss_summary_refuse(&why, out);
 }
 
+/* Widens the bands by what was assumed of the row, which is what a recipe stands in for. */
+static int weigh(const struct ss_case *c, const struct ss_run_options *options, struct ss_run *run,
+                 struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
+    struct ss_assumption first;
+    struct ss_scenario *like;
+    size_t at = 0;
+
+    if (!options->bands || !ss_request_assumption(&c->request, &at, &first))
+        return SS_OK;
+    int rc = ss_scenario_build(&c->request, &how, &like, err);
+    if (rc)
+        return rc;
+    rc = ss_assumed_weigh(run, &c->request, like, options, err);
+    ss_scenario_free(like);
+    return rc;
+}
+
 int ss_case_predict(const struct ss_case *c, const struct ss_run_options *options, struct ss_prediction *out,
                     struct ss_error *err)
 {
@@ -347,6 +367,11 @@ int ss_case_predict(const struct ss_case *c, const struct ss_run_options *option
     if (rc) {
         if (err)
             *err = why;
+        return rc;
+    }
+    rc = weigh(c, options, &run, err);
+    if (rc) {
+        ss_run_free(&run);
         return rc;
     }
     out->summary = run.summary;

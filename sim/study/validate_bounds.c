@@ -18,11 +18,13 @@ static void choose(struct ss_job *job, int recompute)
 static int predict(const struct ss_case *c, const struct ss_run_options *options, int recompute,
                    struct ss_validation_bound *out, struct ss_error *err)
 {
-    struct ss_case other = *c; /* borrows all that it points to */
+    struct ss_run_options without = *options; /* bands */
+    struct ss_case other = *c;                /* borrows all that it points to */
     struct ss_prediction p;
 
     choose(&other.job, recompute);
-    int rc = ss_case_predict(&other, options, &p, err);
+    without.bands = NULL;
+    int rc = ss_case_predict(&other, &without, &p, err);
     if (rc || p.state != SS_CASE_READY)
         return rc;
     out->seconds = p.summary.iteration_s;

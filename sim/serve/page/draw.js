@@ -63,9 +63,12 @@ function tile(name, value, note) {
 }
 
 function drawAnswer(panel, run, other) {
-  const $ = (q) => panel.querySelector(q), band = run.error_band_pct;
+  const $ = (q) => panel.querySelector(q), weighed = (run.assumed || []).map((a) => a.without).filter((w) => w && w.takes_ms);
+  const band = run.error_band_pct > 0 && (weighed.length ? [run.error_band_low_pct, run.error_band_high_pct].map((p) => (p > 0 ? "+" : "") + digits(p, 2)).join(" to ")
+    : "\u00b1 " + digits(run.error_band_pct, 2));
+  const things = weighed.map((w) => w.flags + " is assumed: " + (w.instead ? "with " + w.instead : "without") + " " + seconds(w.takes_ms) + ", " + gib(w.takes_mib));
   const verdict = make("b", {class: verdictClass(run.verdict)}, run.verdict);
-  $(".headline").replaceChildren(verdict, seconds(run.iteration_ms) + " an iteration" + (band > 0 ? " \u00b1 " + digits(band, 2) + " %" : "") +
+  $(".headline").replaceChildren(verdict, seconds(run.iteration_ms) + " an iteration" + (band ? " " + band + " %" : "") +
     (other ? ", " + change(run.iteration_ms, other.iteration_ms) + " against A" : ""));
   const m = run.memory;
   $(".tiles").replaceChildren(
@@ -75,7 +78,7 @@ function drawAnswer(panel, run, other) {
     tile("bubble", (100 * run.bubble_fraction).toFixed(1) + " %", "exposed communication " + seconds(run.exposed_communication_ms)));
   drawTime($("[data-part=time]"), run, other);
   drawMemory($("[data-part=memory]"), run, other);
-  const notes = [run.reason, ...(run.warnings || []), ...(run.fixes || []).map((f) => "try " + (f.change || f.flags))].filter(Boolean);
+  const notes = [run.reason, ...new Set(things), ...(run.warnings || []), ...(run.fixes || []).map((f) => "try " + (f.change || f.flags))].filter(Boolean);
   $(".notes").replaceChildren(...notes.map((n) => make("li", {}, String(n))));
 }
 

@@ -142,6 +142,8 @@ static void test_run_has_every_key(void)
                                        "limiting_link",
                                        "links",
                                        "assumed",
+                                       "error_band_low_pct",
+                                       "error_band_high_pct",
                                        "guessed",
                                        "ignored",
                                        "dropped",

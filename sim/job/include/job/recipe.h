@@ -41,6 +41,10 @@ struct ss_recipe_use {
  * virtual stages are not the row's, and has as many MTP layers as the job says. Errors: SS_ERR_NOMEM. */
 int ss_recipe_add(const struct ss_csv *recipes, int row, const struct ss_recipe_key *key,
                   const struct ss_recipe_use *use, struct ss_request *out, struct ss_error *err);
+/* Whether two flags of a recipe are one thing, as those of a dispatcher and its backend: one without the other is no job. */
+int ss_recipe_same_thing(const char *a, const char *b);
+/* Makes the last place one of words that nobody gave. Error: SS_ERR_NOMEM. */
+int ss_request_assumed(struct ss_request *r, const char *whence, struct ss_error *err);
 /* Whether a request gives a flag of the layout: tensor, pipeline, context, expert parallelism or virtual stages. */
 int ss_recipe_has_layout(const struct ss_request *r);
 

@@ -103,6 +103,14 @@ struct ss_assumption {
 };
 /* Finds the next one from the word at *at on, which 0 begins, and sets *at behind it. Returns 0 where there is none. */
 int ss_request_assumption(const struct ss_request *r, size_t *at, struct ss_assumption *out);
+/* Makes *out, which must not be initialised, the words without the assumed ones of the thing that `flag` is a part of: flags of which one
+ * without the others is no job. `flags` gets these, "--cuda-graph-impl local --cuda-graph-scope attn", cut to `size` bytes with the final 0.
+ * The caller frees *out with ss_request_free, also when the call fails. Error: SS_ERR_NOMEM. */
+int ss_request_leave_out(const struct ss_request *r, const char *flag, struct ss_request *out, char *flags,
+                         size_t size, struct ss_error *err);
+/* Makes *out, which must not be initialised, the words that somebody gave, without notes. The caller frees *out with ss_request_free,
+ * unless the call fails. Error: SS_ERR_NOMEM. */
+int ss_request_given(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
 /* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
  * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);

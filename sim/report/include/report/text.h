@@ -2,6 +2,7 @@
 #ifndef SS_REPORT_TEXT_H
 #define SS_REPORT_TEXT_H
 
+#include "stepsim/assumed.h"
 #include "stepsim/report.h"
 #include "stepsim/request.h"
 
@@ -20,9 +21,11 @@ void ss_text_kernels(const struct ss_run *run, FILE *out);
 void ss_text_job(const struct ss_plan *plan, FILE *out);
 void ss_text_memory(const struct ss_result *r, FILE *out);
 void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out);
-/* Lists the values that nobody gave, and where each comes from; nothing where all were given. `r` may be
- * NULL. */
-void ss_text_assumed(const struct ss_request *r, FILE *out);
+/* Lists the values that nobody gave, and where each comes from, and then what the iteration takes without
+ * those that matter most; nothing where all were given. `r` and `assumed` may be NULL. */
+void ss_text_assumed(const struct ss_request *r, const struct ss_assumed *assumed, FILE *out);
+/* Writes "without: 14.20 s (+6.0 %), 81.0 GiB". Returns buf. */
+char *ss_text_without(const struct ss_without *w, char *buf, size_t size);
 /* Writes a paragraph about the flags that --drop left out, and one about the flags without effect, where
  * there are any. Returns SS_OK or SS_ERR_NOMEM. */
 int ss_text_ignored(const struct ss_report_options *opt, FILE *out);
@@ -41,7 +44,8 @@ const char *ss_text_mfu(const struct ss_summary *u, int digits, char *buf, size_
 /* Writes a time with four significant digits ("23.57 s", "451.2 ms"), or with one digit and a power of
  * ten, into 32 bytes of buf. */
 const char *ss_text_time(double seconds, char *buf, size_t size);
-/* Writes the error band of the iteration, " +-3.1 %", or "" where it is not known. Returns buf. */
+/* Writes the error band of the iteration, " +-3.1 %", or " -5.1 to +14.0 %" of the predicted time where
+ * assumptions widen it, or "" where it is not known. Returns buf. */
 const char *ss_text_band(const struct ss_summary *u, char buf[32]);
 /* Writes the time of an iteration in the digits that hold: "2.249 s (2.241 .. 2.251: order of equal
  * events decides)". Returns buf. */

@@ -12,6 +12,11 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
 void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
                             struct ss_stage_result *out);
 
+/* assumed.c: fills run->assumed of the words of the run's job, and widens its bands. `like`, a scenario of these words that has been built,
+ * lends its inputs. */
+int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const struct ss_scenario *like,
+                     const struct ss_run_options *options, struct ss_error *err);
+
 /* summary.c: ss_summary_fill, with what the cache has of bands; it may be NULL. */
 struct ss_cache;
 struct ss_bands;

@@ -124,6 +124,7 @@ struct ss_run {
     struct ss_result *result;
     struct ss_summary summary;  /* the figures of result */
     struct ss_compute *compute; /* with `open_compute`; else NULL */
+    struct ss_assumed *assumed; /* of ss_run_weighed; NULL: nothing was assumed, or nobody asked */
     char level_reason[300];     /* why the run went to flow level by itself; "" where it did not */
 };
 /* What happens where closed forms of the plan's level differ from flows on links by more than 3 % of the

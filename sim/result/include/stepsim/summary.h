@@ -93,7 +93,12 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "contend; 0: all digits hold; null: not looked at (`--jitter`, `--full-replay`)")                      \
     X(band_pct, PERCENT, RUN, "error_band_pct",                                                              \
       "what the error of nine of ten such jobs stays within, in % of what is measured: that is predicted / " \
-      "(1 + b) to predicted / (1 - b); null: not known")                                                     \
+      "(1 + b) to predicted / (1 - b); without what assumptions may cost; null: not known")                  \
+    X(time_low_pct, PERCENT, RUN, "error_band_low_pct",                                                      \
+      "least time that nine of ten such jobs take over what is predicted for them, less 1, with what was "   \
+      "assumed "                                                                                             \
+      "(`run`, `check`, `explain`, `validate`); null: not known")                                            \
+    X(time_high_pct, PERCENT, RUN, "error_band_high_pct", "most time of such jobs, likewise")                \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
       "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \
     X(tflops_causal_per_gpu, TFLOPS, RUN, "tflops_causal_per_gpu",                                           \
@@ -155,6 +160,7 @@ struct ss_summary {
         memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
     int logged_count;     /* enum ss_flop_count of tflops_logged_per_gpu, never SS_COUNT_STACK */
     char logged_by[24];   /* the framework whose log prints that figure: "Megatron-Bridge"; "": none does */
+    int weighed;          /* number of assumptions that the bands hold (ss_run_weighed) */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
 #undef X

@@ -4,6 +4,7 @@
 #define STEPSIM_H
 
 #include "stepsim/ask.h"
+#include "stepsim/assumed.h"
 #include "stepsim/bands.h"
 #include "stepsim/cache.h"
 #include "stepsim/capacity.h"

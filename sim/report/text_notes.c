@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists of notes in 80 columns: what was assumed, left out, or has no effect. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "report/text.h"
+#include "stepsim/assumed.h"
+
+/* Words of one note over lines of at most 80 columns. */
+static void wrapped(const char *text, FILE *out)
+{
+    size_t column = 4;
+
+    fputs("  -", out);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > 4 && column + n > 79) {
+            fputs("\n   ", out);
+            column = 4;
+        }
+        fprintf(out, " %.*s", (int)n, text);
+        column += n + 1;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+void ss_text_notes(const char *title, const struct ss_notes *notes, unsigned long most, FILE *out)
+{
+    if (notes->n == 0)
+        return;
+    fprintf(out, "\n%s\n", title);
+    for (unsigned long i = 0; i < notes->n && i < most; i++)
+        wrapped(notes->text[i], out);
+    if (notes->n > most)
+        fprintf(out, "  - and %lu more (--json lists all)\n", notes->n - most);
+}
+
+/* Names as one paragraph below "title: how many". */
+static int names(const char *title, const struct ss_notes *ignored, FILE *out)
+{
+    char *text = NULL;
+    size_t size;
+
+    if (!ignored || ignored->n == 0)
+        return SS_OK;
+    FILE *list = open_memstream(&text, &size);
+    if (!list)
+        return SS_ERR_NOMEM;
+    for (unsigned long i = 0; i < ignored->n; i++)
+        fprintf(list, "%s%s", i ? ", " : "", ignored->text[i]);
+    int rc = fclose(list) ? SS_ERR_NOMEM : SS_OK;
+    if (!rc) {
+        fprintf(out, "\n%s: %lu\n", title, ignored->n);
+        wrapped(text, out);
+    }
+    free(text);
+    return rc;
+}
+
+static void list_assumed(const struct ss_request *r, struct ss_notes *lines)
+{
+    struct ss_assumption a;
+    const char *whence = NULL;
+    char line[4096] = "";
+
+    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
+        if (whence && whence != a.whence) {
+            ss_note(lines, "%s", line);
+            line[0] = 0;
+        }
+        if (!line[0])
+            snprintf(line, sizeof line, "%.1000s:", a.whence);
+        whence = a.whence;
+        ss_append(line, sizeof line, " %s%s%s", a.flag, a.value[0] ? " " : "", a.value);
+    }
+    if (line[0])
+        ss_note(lines, "%s", line);
+}
+
+char *ss_text_without(const struct ss_without *w, char *buf, size_t size)
+{
+    char time[32];
+
+    if (w->outcome == SS_OUTCOME_REFUSED)
+        snprintf(buf, size, "without: no such job (%s)", w->reason);
+    else
+        snprintf(buf, size, "%s%s: %s (%+.1f %%), %.1f GiB%s", w->instead[0] ? "with " : "without",
+                 w->instead, ss_text_time(w->iteration_s, time, sizeof time), w->time_pct,
+                 w->peak_device / SS_GIB, w->outcome == SS_OUTCOME_TOO_LARGE ? ", too large" : "");
+    return buf;
+}
+
+/* What it would be without the things that matter most, and the names of those without which there is no job. */
+static void list_without(const struct ss_assumed *a, struct ss_notes *lines)
+{
+    char text[512], refused[2048] = "";
+
+    for (int i = 0; a && i < a->n; i++) {
+        const struct ss_without *w = &a->things[i];
+        if (i < a->shown)
+            ss_note(lines, "%s: %s", w->flags, ss_text_without(w, text, sizeof text));
+        else if (w->outcome == SS_OUTCOME_REFUSED)
+            ss_append(refused, sizeof refused, "%s %.*s", refused[0] ? "," : "", (int)strcspn(w->flags, " "),
+                      w->flags);
+    }
+    if (refused[0])
+        ss_note(lines, "no such job without:%s", refused);
+}
+
+void ss_text_assumed(const struct ss_request *r, const struct ss_assumed *assumed, FILE *out)
+{
+    struct ss_notes lines = {0};
+
+    list_assumed(r, &lines);
+    ss_text_notes("Assumed, for nobody said otherwise (--recipe none leaves recipes out)", &lines, 20, out);
+    ss_notes_free(&lines);
+    list_without(assumed, &lines);
+    ss_text_notes("Without what matters most of it, each simulated", &lines, 20, out);
+    ss_notes_free(&lines);
+}
+
+int ss_text_ignored(const struct ss_report_options *opt, FILE *out)
+{
+    int rc = names("Left out by --drop, whatever time and memory it takes", opt->dropped, out);
+
+    return rc ? rc : names("Accepted without effect on time or memory", opt->ignored, out);
+}

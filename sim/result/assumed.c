@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The job without each thing that was assumed, and by other stacks where none is told. */
+#include "stepsim/assumed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "result/build.h"
+#include "stepsim/cache.h"
+#include "stepsim/flags.h"
+#include "stepsim/platform.h"
+#include "stepsim/request.h"
+
+#define STEP 0.1   /* per cent: changes of time are ranked in steps of this, and within a step by memory */
+#define EQUAL 1e-7 /* per cent: what changes both by no more does not matter */
+
+/* The newest stack of each framework that people train with today. A test compares them with workloads/stacks. */
+static const char *const newest[SS_OTHER_STACKS] = {"megatron-lm-2025", "megatron-bridge-26.08",
+                                                    "torchtitan-2025", "deepspeed-2026", "pytorch-2026"};
+
+struct scales {
+    const struct ss_run *run;
+    const struct ss_scenario *like;
+    struct ss_run_options quick;
+    double time, memory; /* of the run, over those of its quick simulation */
+};
+
+/* Simulates a job quickly; what refuses it is told in `why`. */
+static int simulate(const struct scales *x, const struct ss_request *r, double *seconds, double *bytes,
+                    int *outcome, struct ss_error *why)
+{
+    const struct ss_scenario_options like = {.like = x->like};
+    struct ss_scenario *s;
+    struct ss_run run;
+    int rc = ss_scenario_build(r, &like, &s, why);
+
+    if (rc)
+        return rc;
+    rc = ss_run_scenario(s, &x->quick, &run, why);
+    if (!rc) {
+        *seconds = x->time * run.summary.iteration_s;
+        *bytes = x->memory * run.summary.peak_device;
+        *outcome = run.summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OUTCOME_TOO_LARGE : SS_OUTCOME_FITS;
+        ss_run_free(&run);
+    }
+    ss_scenario_free(s);
+    return rc;
+}
+
+/* Without a precision flags mean fp32, in which nobody trains: the other precision is the one of fewest bits that the card has kernels for. */
+static int choose_precision(const struct ss_run *run, struct ss_request *r, struct ss_without *out,
+                            struct ss_error *err)
+{
+    const struct ss_card *card = ss_platform_card(run->scenario->platform);
+    const char *word = card->gemm_eff_mxfp8 > 0 ? "mxfp8" : card->peak_fp8 > 0 ? "fp8" : "fp16";
+
+    snprintf(out->instead, sizeof out->instead, "--precision %s", word);
+    return ss_request_set(r, "--precision", word, err);
+}
+
+/* What an iteration consists of, which is the question and no way to do it. */
+static int is_work(const char *flag)
+{
+    return ss_flag_same(flag, "--seq-length") || ss_flag_same(flag, "--global-batch-size");
+}
+
+static int leave_out(const struct scales *x, const struct ss_request *r, const char *flag,
+                     struct ss_without *out, struct ss_error *err)
+{
+    struct ss_error why = {0};
+    struct ss_request other;
+    int rc = ss_request_leave_out(r, flag, &other, out->flags, sizeof out->flags, err);
+
+    if (!rc && !strcmp(flag, "--bf16"))
+        rc = choose_precision(x->run, &other, out, err);
+    if (!rc)
+        rc = simulate(x, &other, &out->iteration_s, &out->peak_device, &out->outcome, &why);
+    ss_request_free(&other);
+    if (rc == SS_ERR_NOMEM)
+        return ss_nomem(err);
+    if (rc) {
+        out->outcome = SS_OUTCOME_REFUSED;
+        ss_copy(out->reason, sizeof out->reason, why.message);
+    }
+    return SS_OK;
+}
+
+/* Whether a flag is among flags with their values. */
+static int has(const char *flags, const char *flag)
+{
+    size_t n = strlen(flag);
+
+    for (const char *at = flags; (at = strstr(at, flag)); at += n)
+        if ((at == flags || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+            return 1;
+    return 0;
+}
+
+const struct ss_without *ss_assumed_thing(const struct ss_assumed *assumed, const char *flag)
+{
+    for (int i = 0; assumed && i < assumed->n; i++)
+        if ((i < assumed->shown || assumed->things[i].outcome == SS_OUTCOME_REFUSED) &&
+            has(assumed->things[i].flags, flag))
+            return &assumed->things[i];
+    return NULL;
+}
+
+/* ---- which matter most ---- */
+
+/* The most change first; refused things last. */
+static int by_change(const void *pa, const void *pb)
+{
+    const struct ss_without *a = pa, *b = pb;
+    const double by[] = {(a->outcome == SS_OUTCOME_REFUSED) - (b->outcome == SS_OUTCOME_REFUSED),
+                         round(fabs(b->time_pct) / STEP) - round(fabs(a->time_pct) / STEP),
+                         fabs(b->memory_pct) - fabs(a->memory_pct)};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(by); i++)
+        if (by[i] != 0)
+            return by[i] > 0 ? 1 : -1;
+    return strcmp(a->flags, b->flags);
+}
+
+static void rank(const struct ss_summary *u, struct ss_assumed *a)
+{
+    for (int i = 0; i < a->n; i++) {
+        struct ss_without *w = &a->things[i];
+        if (w->outcome == SS_OUTCOME_REFUSED)
+            continue;
+        w->time_pct = 100 * (w->iteration_s / u->iteration_s - 1);
+        w->memory_pct = 100 * (w->peak_device / u->peak_device - 1);
+        a->shown += fabs(w->time_pct) > EQUAL || fabs(w->memory_pct) > EQUAL;
+    }
+    qsort(a->things, (size_t)a->n, sizeof a->things[0], by_change);
+    a->shown = a->shown < SS_ASSUMED_MOST ? a->shown : SS_ASSUMED_MOST;
+}
+
+/* ---- the bands ---- */
+
+/* Moves an end of a band outwards (way: -1 or 1) by the squares of logarithms that assumptions may cost on that side. */
+static double widened(double pct, int way, double squares)
+{
+    double side = log1p(pct / 100);
+
+    return isfinite(side) ? 100 * expm1(side + way * (hypot(side, sqrt(squares)) - fabs(side))) : pct;
+}
+
+/* A job that does not fit takes no time, and its memory is none that a run takes. */
+static void widen(const struct ss_assumed *a, struct ss_summary *u)
+{
+    double time[2] = {0}, memory[2] = {0}; /* less, more */
+
+    for (int i = 0; i < a->shown; i++) {
+        const struct ss_without *w = &a->things[i];
+        if (w->outcome == SS_OUTCOME_TOO_LARGE)
+            continue;
+        double t = log1p(w->time_pct / 100), m = log1p(w->memory_pct / 100);
+        time[t > 0] += t * t;
+        memory[m > 0] += m * m;
+        u->weighed++;
+    }
+    u->time_low_pct = widened(u->time_low_pct, -1, time[0]);
+    u->time_high_pct = widened(u->time_high_pct, 1, time[1]);
+    u->memory_low_pct = widened(u->memory_low_pct, -1, memory[0]);
+    u->memory_high_pct = widened(u->memory_high_pct, 1, memory[1]);
+}
+
+/* ---- stacks ---- */
+
+static int by_time(const void *pa, const void *pb)
+{
+    const struct ss_other_stack *a = pa, *b = pb;
+
+    return a->iteration_s != b->iteration_s ? (a->iteration_s > b->iteration_s ? 1 : -1)
+                                            : strcmp(a->name, b->name);
+}
+
+static int try_stacks(const struct scales *x, const struct ss_request *words, struct ss_assumed *a,
+                      struct ss_error *err)
+{
+    const struct ss_summary *u = &x->run->summary;
+    struct ss_request given;
+    int rc = ss_request_given(words, &given, err);
+
+    if (rc)
+        return rc;
+    for (int i = 0; i < SS_OTHER_STACKS && !rc; i++) {
+        struct ss_other_stack *o = &a->stacks[a->nstacks];
+        double bytes;
+        int outcome;
+        ss_copy(o->name, sizeof o->name, newest[i]);
+        rc = ss_request_set(&given, "--stack", newest[i], err);
+        int refused = rc ? rc : simulate(x, &given, &o->iteration_s, &bytes, &outcome, NULL);
+        a->nstacks += !refused;
+        rc = refused == SS_ERR_NOMEM ? ss_nomem(err) : rc;
+    }
+    ss_request_free(&given);
+    qsort(a->stacks, (size_t)a->nstacks, sizeof *a->stacks, by_time);
+    for (int i = 0; i < a->nstacks; i++) {
+        double off = 100 * (a->stacks[i].iteration_s / u->iteration_s - 1);
+        a->stacks_differ |= off < u->time_low_pct || off > u->time_high_pct;
+    }
+    return rc;
+}
+
+/* ---- all ---- */
+
+static int weigh(const struct scales *x, const struct ss_request *r, struct ss_assumed *a,
+                 struct ss_error *err)
+{
+    struct ss_assumption word;
+    int rc = SS_OK;
+
+    for (size_t at = 0; !rc && ss_request_assumption(r, &at, &word);) {
+        int known = is_work(word.flag);
+        for (int i = 0; i < a->n && !known; i++)
+            known = has(a->things[i].flags, word.flag);
+        if (!known)
+            rc = leave_out(x, r, word.flag, &a->things[a->n++], err);
+    }
+    rank(&x->run->summary, a);
+    return rc;
+}
+
+/* Makes the quick simulation of the job itself, with which those of the others are compared. */
+static int find_scales(struct scales *x, struct ss_error *err)
+{
+    struct ss_run run;
+    int rc = ss_run_scenario(x->run->scenario, &x->quick, &run, err);
+
+    if (rc)
+        return rc;
+    x->time = x->run->summary.iteration_s / run.summary.iteration_s;
+    x->memory = x->run->summary.peak_device / run.summary.peak_device;
+    ss_run_free(&run);
+    return SS_OK;
+}
+
+static size_t count(const struct ss_request *r)
+{
+    struct ss_assumption word;
+    size_t n = 0;
+
+    for (size_t at = 0; ss_request_assumption(r, &at, &word);)
+        n++;
+    return n;
+}
+
+int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const struct ss_scenario *like,
+                     const struct ss_run_options *options, struct ss_error *err)
+{
+    struct scales x = {.run = run,
+                       .like = like,
+                       .quick = {.engine = SS_ENGINE_NATIVE,
+                                 .brief = 1,
+                                 .unchecked = 1,
+                                 .level_choice = SS_LEVEL_BLIND,
+                                 .schedule = options ? options->schedule : NULL}};
+    size_t most = count(words);
+    int has_stack = ss_request_find(words, "--stack") < words->n;
+    struct ss_request r;
+    int rc = SS_OK;
+
+    if (!most && has_stack)
+        return SS_OK;
+    run->assumed = ss_calloc(1, sizeof *run->assumed + most * sizeof run->assumed->things[0]);
+    if (!run->assumed)
+        return ss_nomem(err);
+    rc = ss_request_copy(words, &r, err);
+    SS_THEN(rc, ss_request_resolve(&r, NULL, err));
+    SS_THEN(rc, ss_cache_open(&x.quick.cache, err));
+    SS_THEN(rc, find_scales(&x, err));
+    SS_THEN(rc, weigh(&x, &r, run->assumed, err));
+    if (!rc)
+        widen(run->assumed, &run->summary);
+    if (!rc && !has_stack)
+        rc = try_stacks(&x, words, run->assumed, err);
+    ss_cache_close(x.quick.cache);
+    ss_request_free(&r);
+    return rc;
+}
+
+int ss_run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                   struct ss_error *err)
+{
+    int rc = ss_run_scenario(s, options, out, err);
+
+    if (rc)
+        return rc;
+    rc = ss_assumed_weigh(out, s->request, s, options, err);
+    if (rc)
+        ss_run_free(out);
+    return rc;
+}
