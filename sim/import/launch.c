@@ -189,10 +189,12 @@ static const char *last_line(const struct ss_calls *calls, int *n)
 {
     const char *text = calls->output ? calls->output : "", *end = text + strlen(text), *line;
 
-    while (end > text && isspace((unsigned char)end[-1]))
-        end--;
-    for (line = end; line > text && line[-1] != '\n';)
-        line--;
+    do { /* a trace, "+ command" of set -x, tells no reason */
+        while (end > text && isspace((unsigned char)end[-1]))
+            end--;
+        for (line = end; line > text && line[-1] != '\n';)
+            line--;
+    } while (*line == '+' && line > text && (end = line) != NULL);
     *n = end - line > 160 ? 160 : (int)(end - line);
     return line;
 }

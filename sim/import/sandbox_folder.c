@@ -168,9 +168,6 @@ static int add_entries(struct copy *c, struct item at)
         free(entry[i]);
     }
     free(entry);
-    if (!rc && from >= 0 &&
-        !fstatat(from, ".git", &st, AT_SYMLINK_NOFOLLOW)) /* that a repository begins here */
-        (void)mkdirat(to, ".git", 0777);
     if (!rc && from >= 0 && !fstat(from, &st)) /* scripts choose the newest */
         (void)futimens(to, (struct timespec[]){st.st_atim, st.st_mtim});
     if (from >= 0)

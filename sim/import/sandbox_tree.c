@@ -140,11 +140,12 @@ static const char git_text[] = HEAD
     "while (($#)); do case $1 in -C) cd -- \"$2\" || exit 128; shift;; -c) shift;; -*) ;; *) break;; esac; "
     "shift; done\n"
     "[ \"${1-}\" = rev-parse ] || set --\n"
-    "top=$PWD; until [ -z \"$top\" ] || [ -e \"$top/.git\" ]; do top=${top%/*}; done\n"
+    "roots='\n@T'; top=${PWD#@R" SS_SANDBOX_VIEW "}; above=${PWD%\"$top\"}\n"
+    "until [ -z \"$top\" ] || [[ $roots = *$'\\n'\"$top\"$'\\n'* ]]; do top=${top%/*}; done\n"
     "for word; do case $word in --show-toplevel|--is-inside-work-tree)\n"
     "  [ -n \"$top\" ] || { echo 'fatal: not a git repository' >&2; exit 128; }\n"
-    "  [ $word = --show-toplevel ] || top=true\n"
-    "  printf '%s\\n' \"$top\"; exit;; esac; done\n" RECORD "printf '%s\\0' git > $at/nothing\n";
+    "  [ $word = --show-toplevel ] || { top=true; above=; }\n"
+    "  printf '%s\\n' \"$above$top\"; exit;; esac; done\n" RECORD "printf '%s\\0' git > $at/nothing\n";
 static const char hostname_text[] = HEAD "echo node0\n";
 static const char user_text[] = HEAD "echo user\n";
 static const char cores_text[] = HEAD "echo 64\n";
@@ -161,8 +162,6 @@ static const char torch_text[] = "__version__ = '2.8.0'\n"
 /* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
  * machine are missing, so what fails is no reason to stop, whatever the script sets. */
 static const char start_text[] =
-    /* the trace of "set -x" would show what is done here; that of `trace` is the shell's from its begin */
-    "case $- in *x*) ;; *) exec {STEPSIM_TRACE}>/dev/null; BASH_XTRACEFD=$STEPSIM_TRACE;; esac\n"
     /* \"> folder/file\" of a folder that is not there; in a root of the script's own alone */
     "stepsim_folder() { local to=${1#*>}; [ -z \"@R\" ] && [ \"$to\" != \"$1\" ] || return 0\n"
     "to=${to#>}; to=${to#\"${to%%[! ]*}\"}; to=${to%%[ ;|\\&<>\\)]*}\n"
@@ -261,13 +260,17 @@ static int make_folders(struct tree *t)
     return 0;
 }
 
-/* Text with the path of the tree for @R, GPUs of a node for @G, nodes for @N. */
+/* Text with the path of the tree for @R, GPUs of a node for @G, nodes for @N, repositories for @T. */
 static int write_text(struct tree *t, FILE *f, const char *text)
 {
     for (const char *p = text; *p; p++)
-        if (p[0] == '@' && p[1] && strchr("RGN", p[1]))
+        if (p[0] == '@' && p[1] && strchr("RGNT", p[1]))
             switch (*++p) {
             case 'R': fputs(t->inside, f); break;
+            case 'T':
+                for (unsigned long i = 0; i < t->box->view->repositories.n; i++)
+                    fprintf(f, "%s\n", t->box->view->repositories.text[i]);
+                break;
             case 'G': fprintf(f, "%d", t->box->gpus_per_node); break;
             default: fprintf(f, "%d", t->box->nodes); break;
             }

@@ -184,6 +184,18 @@ static char *find_script(const char *script, char folder[PATH_MAX], char target[
     return path;
 }
 
+/* Notes the folders of the view where Git repositories begin. */
+static int add_repositories(struct ss_view *v)
+{
+    struct stat st;
+    int rc = SS_OK;
+
+    for (unsigned long i = 0; i < v->near.n && !rc; i++)
+        if (!strchr(v->near.text[i], '\'') && has(v->near.text[i], ".git", &st))
+            rc = ss_notes_add(&v->repositories, "%s", v->near.text[i]);
+    return rc;
+}
+
 int ss_view_make(struct ss_view *v, const char *script, const struct ss_notes *let, struct ss_error *err)
 {
     char folder[PATH_MAX], target[PATH_MAX], work[PATH_MAX];
@@ -212,7 +224,7 @@ int ss_view_make(struct ss_view *v, const char *script, const struct ss_notes *l
         return rc;
     v->seeds = v->near.n;
     merge(v);
-    return add_between(v) ? ss_nomem(err) : SS_OK;
+    return add_between(v) || add_repositories(v) ? ss_nomem(err) : SS_OK;
 }
 
 void ss_view_free(struct ss_view *v)
@@ -224,6 +236,7 @@ void ss_view_free(struct ss_view *v)
     free(v->home);
     ss_notes_free(&v->near);
     ss_notes_free(&v->wanted);
+    ss_notes_free(&v->repositories);
     *v = (struct ss_view){0};
 }
 

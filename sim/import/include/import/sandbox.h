@@ -40,8 +40,9 @@ struct ss_view {
     char *home;   /* the user's, NULL: not known; nothing of it is seen for that */
     struct ss_notes
         near; /* folders whose entries come first: those of script and user, which are let in, then those above */
-    unsigned long seeds;    /* how many of them are not above others */
-    struct ss_notes wanted; /* files that come before all others */
+    unsigned long seeds;          /* how many of them are not above others */
+    struct ss_notes wanted;       /* files that come before all others */
+    struct ss_notes repositories; /* folders where Git repositories begin, without quotes in their names */
 };
 /* Finds what a script sees: its folder and the working folder, with the Git repositories that they are in, or with two levels above them; of
  * a home or a folder of everybody only its own files; what `let` names, which may be NULL. *v is the caller's also after an error. Errors:
