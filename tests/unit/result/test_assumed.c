@@ -95,14 +95,14 @@ static void test_otherwise(void)
 /* Without a precision: the one of fewest bits of the card. */
 static void test_precision(void)
 {
-    struct weighed w = make("--stack nemo-25.03", LLAMA, 1);
+    struct weighed w = make("--recipe none --stack nemo-25.03", LLAMA, 1);
     const struct ss_without *t;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(w.run.assumed);
     CU_ASSERT_EQUAL(w.run.assumed->n, 1);
     t = &w.run.assumed->things[0];
     CU_ASSERT_STRING_EQUAL(t->instead, "--precision fp8");
-    check_thing(w.run.assumed, LLAMA, "--bf16", "--bf16", "--stack nemo-25.03 --precision fp8");
+    check_thing(w.run.assumed, LLAMA, "--bf16", "--bf16", "--recipe none --stack nemo-25.03 --precision fp8");
     drop(&w);
 }
 
