@@ -24,14 +24,20 @@ static int names_stack(const struct ss_request *r)
     return ss_request_find(r, "--stack") < r->n;
 }
 
+static int gives(const struct ss_request *r, const char *flag)
+{
+    return ss_request_find(r, flag) < r->n;
+}
+
+/* Whether the type of the stored parameters is said. The formats of fp8 and fp4 are of GEMMs alone. */
+static int gives_storage(const struct ss_request *r)
+{
+    return gives(r, "--precision") || gives(r, "--bf16") || gives(r, "--fp16");
+}
+
 static int gives_precision(const struct ss_request *r)
 {
-    static const char *const flags[] = {"--precision", "--bf16", "--fp16", "--fp8-format", "--fp4-format"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(flags); i++)
-        if (ss_request_find(r, flags[i]) < r->n)
-            return 1;
-    return 0;
+    return gives_storage(r) || gives(r, "--fp8-format") || gives(r, "--fp4-format");
 }
 
 static const char *precision_of(const struct ss_asked *asked)
@@ -43,11 +49,6 @@ static const char *precision_of(const struct ss_asked *asked)
     if (job->precision == SS_FP8 && job->fp8_recipe == SS_FP8_BLOCKWISE)
         return "fp8_block";
     return ss_precision_name(job->precision);
-}
-
-static int gives(const struct ss_request *r, const char *flag)
-{
-    return ss_request_find(r, flag) < r->n;
 }
 
 /* As in struct ss_recipe_key. */
@@ -108,7 +109,7 @@ static int add_defaults(const struct ss_assume *a, struct ss_request *out, struc
     int rc = ss_request_add_place(out, NULL, err);
 
     SS_THEN(rc, ss_request_assumed(out, "default", err));
-    if (!rc && !gives_precision(a->said))
+    if (!rc && !gives_storage(a->said))
         rc = ss_request_add(out, "--bf16", 0, err);
     return rc;
 }
@@ -186,7 +187,7 @@ int ss_request_open(const struct ss_request *r, struct ss_request *out, struct s
     SS_THEN(rc, ss_request_assumed(out, "default", err));
     SS_THEN(rc, ss_request_add(out, "--recipe", 0, err));
     SS_THEN(rc, ss_request_add(out, "none", 0, err));
-    if (!rc && !gives_precision(r))
+    if (!rc && !gives_storage(r))
         rc = ss_request_add(out, "--bf16", 0, err);
     SS_THEN(rc, ss_request_append(out, r, err));
     if (!rc && asked.recipe != SS_RECIPE_NONE && names_stack(r))

@@ -10,7 +10,9 @@
 #include "result/build.h"
 #include "stepsim/cache.h"
 #include "stepsim/flags.h"
+#include "stepsim/job.h"
 #include "stepsim/platform.h"
+#include "stepsim/precision.h"
 #include "stepsim/request.h"
 
 #define STEP 0.1   /* per cent: changes of time are ranked in steps of this, and within a step by memory */
@@ -73,7 +75,7 @@ static int leave_out(const struct scales *x, const struct ss_request *r, const c
     struct ss_request other;
     int rc = ss_request_leave_out(r, flag, &other, out->flags, sizeof out->flags, err);
 
-    if (!rc && !strcmp(flag, "--bf16"))
+    if (!rc && !strcmp(flag, "--bf16") && x->run->scenario->job->precision == SS_BF16)
         rc = choose_precision(x->run, &other, out, err);
     if (!rc)
         rc = simulate(x, &other, &out->iteration_s, &out->peak_device, &out->outcome, &why);

@@ -51,6 +51,8 @@ static void test_precision(void)
                 {NULL, "--precision fp32", SS_FP32, false},
                 {NULL, "--fp16", SS_FP16, false},
                 {NULL, "", SS_BF16, true},
+                {NULL, "--fp8-format e4m3 --fp8-recipe tensorwise", SS_FP8,
+                 true},                            /* of GEMMs; what is stored is nowhere said */
                 {"--mbs 1\n", "", SS_FP32, false}, /* a file has Megatron's default */
                 {"--mbs 1\n", "--recipe auto", SS_BF16, true}};
 
