@@ -291,6 +291,8 @@ static SS_KEY_CALLED(pass_own)
         if (row)
             continue;
         check_own(r, child);
+        if (ss_reading_is_misspelt(r, child, path))
+            break;
         if (strlen(list) + 80 < sizeof list)
             ss_append(list, sizeof list, "%s%.60s", list[0] ? ", " : "", child->key);
     }

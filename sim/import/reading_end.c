@@ -10,7 +10,8 @@
 
 /* ---- keys that nobody has read ---- */
 
-static void unknown(struct ss_reading *r, const struct ss_tree_node *node, const char *path)
+/* Returns the key of the map that is nearest to a path, by at most `most` letters or, where it is 0, as many as ss_nearest takes; NULL: none. */
+static const char *nearest(const struct ss_reading *r, const char *path, size_t most)
 {
     const char **names = ss_calloc(r->map->npaths + 1, sizeof *names);
     size_t many = 0;
@@ -18,13 +19,36 @@ static void unknown(struct ss_reading *r, const struct ss_tree_node *node, const
     for (size_t i = 0; names && i < r->map->npaths; i++)
         if (r->map->row[r->map->path[i].row].kind != SS_KEY_TABLE)
             names[many++] = r->map->path[i].text;
-    const char *near = names ? ss_nearest(path, names, many) : NULL;
+    const char *near = !names ? NULL
+                       : most ? ss_nearest_within(path, names, many, most)
+                              : ss_nearest(path, names, many);
+    free(names);
+    return near;
+}
+
+static void unknown(struct ss_reading *r, const struct ss_tree_node *node, const char *path)
+{
+    const char *near = nearest(r, path, 0);
+
     ss_reading_fail(r, node, SS_ERR_INPUT, "%s has no such key that is known here", r->name);
     ss_hint(r->err, r->rc,
             near ? "did you mean %s? Else take it out if it has no effect on time or memory"
                  : "take it out if it has no effect on time or memory%.0s",
             near ? near : "");
-    free(names);
+}
+
+bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *node, const char *path)
+{
+    size_t len = node->key ? strlen(node->key) : 0;
+    const char *near = len < 4 ? NULL : nearest(r, path, len < 10 ? 1 : 2), *dot;
+
+    if (!near || ss_reading_find(ss_tree_root(r->tree), near) || ss_keymap_find(r->map, path))
+        return false;
+    dot = strrchr(near, '.');
+    ss_reading_fail(r, node, SS_ERR_INPUT, "%s has no such key that is known here", r->name);
+    ss_hint(r->err, r->rc, "did you mean %s? Else take it out if it has no effect on time or memory",
+            dot ? dot + 1 : near);
+    return true;
 }
 
 /* Refuses each value, or list, that no row knows; of the others the rows say it. */
@@ -95,6 +119,8 @@ static void tell_rest(struct ss_reading *r)
     open_sections(r);
     for (struct ss_tree_node *n = NULL; (n = ss_tree_unread(r->tree, n)) != NULL;) {
         ss_tree_path(n, path, sizeof path);
+        if (ss_reading_is_misspelt(r, n, path))
+            break;
         if (n->line && !strcmp(n->file, ss_tree_file(r->tree)))
             ss_notes_add(&unread, "%s (line %d)", path, n->line);
         else if (n->line)

@@ -303,22 +303,23 @@ static void test_bridge_sections(void)
                   "--muon-no-split-qkv --num-layers 16 --hidden-size 2048"));
     check(BRIDGE("", "dist: {use_megatron_fsdp: true, use_torch_fsdp2: true}\n"),
           "t.yaml:11: dist.use_torch_fsdp2: use_megatron_fsdp and use_torch_fsdp2 are mutually exclusive");
-    char *words = words_of(BRIDGE("", "dist: {use_gloo_process_group: true, local_rank: 0}\n"
-                                      "ddp: {bucket_sizes: 4, average_in_collective: true}\n"
+    check(BRIDGE("", "dist: {use_gloo_process_group: true}\n"),
+          "t.yaml:11: dist.use_gloo_process_group: Megatron-Bridge has no such key that is known here");
+    char *words = words_of(BRIDGE("", "dist: {own_groups: true, local_rank: 0}\n"
+                                      "ddp: {own_sizes: 4, average_in_collective: true}\n"
                                       "optimizer: {lr: 1e-4, my_own: 3}\n"),
                            &r);
     CU_ASSERT_STRING_EQUAL(words, BRIDGED("--num-layers 16 --hidden-size 2048"));
     CU_ASSERT_EQUAL_FATAL(r.notes.n, 2);
-    CU_ASSERT_STRING_EQUAL(r.notes.text[1],
-                           "t.yaml: not known, hence ignored: dist.use_gloo_process_group (line 11), "
-                           "ddp.bucket_sizes (line 12), optimizer.my_own (line 13)");
+    CU_ASSERT_STRING_EQUAL(r.notes.text[1], "t.yaml: not known, hence ignored: dist.own_groups (line 11), "
+                                            "ddp.own_sizes (line 12), optimizer.my_own (line 13)");
     free(words);
     ss_request_free(&r);
     words = words_of("_target_: megatron.bridge.training.config.ConfigContainer\nmodel: {num_layers: 16}\n"
-                     "train: {micro_batch_size: 1, train_iter: 3}\ndataset: {seq_length: 8, path: a}\n",
+                     "train: {micro_batch_size: 1, own_iters: 3}\ndataset: {seq_length: 8, path: a}\n",
                      &r);
     CU_ASSERT_EQUAL_FATAL(r.notes.n, 2);
-    CU_ASSERT_STRING_EQUAL(r.notes.text[1], "t.yaml: not known, hence ignored: train.train_iter (line 3), "
+    CU_ASSERT_STRING_EQUAL(r.notes.text[1], "t.yaml: not known, hence ignored: train.own_iters (line 3), "
                                             "dataset.path (line 4)");
     free(words);
     ss_request_free(&r);

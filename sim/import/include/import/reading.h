@@ -100,6 +100,9 @@ void ss_reading_prop(struct ss_reading *r, const struct ss_tree_node *at, int pr
 /* Adds --model and, where its file has rows that only Megatron adds, --vocab-size. `name` is a name of the hub, a path (also one
  * beside the tree's file) or a name of workloads/models. One that nobody knows is a word all the same, so that --model may beat it. */
 void ss_reading_model(struct ss_reading *r, const struct ss_tree_node *at, const char *name);
+/* Refuses a key without a row that is one or two letters from one that has a row and is not given; `path` is the node's.
+ * Returns whether it did. */
+bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *node, const char *path);
 /* Adds the note "torchtitan: assumed: ...". */
 void ss_reading_assume(struct ss_reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Fails at the node; NULL: at the first line of the tree's file. */
