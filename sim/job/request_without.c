@@ -96,19 +96,20 @@ static int is_unknown(const struct ss_request *r, size_t i)
     return ss_is_flag(r->word[i].text) && !ss_request_flag(r, i, &f);
 }
 
-/* Removes, before the word at index i, `flag`, NULL: all that are unknown; their names go to `names`. Returns how many words went, or an error. */
+/* Removes `flag` before the word at index i, NULL: all flags that are unknown, also behind that word; their names go to `names`. Returns how
+ * many words before it went, or an error. */
 static int64_t drop(struct ss_request *r, size_t i, const char *flag, struct ss_notes *names)
 {
     size_t gone = 0;
 
-    for (size_t k = 0, n; k + gone < i; k += n) {
+    for (size_t k = 0, n; k < (flag ? i - gone : r->n); k += n) {
         n = ss_request_extent(r, k);
         if (flag ? !gives(r, k, flag) : !is_unknown(r, k))
             continue;
         if (ss_notes_add(names, "%.*s", (int)strcspn(r->word[k].text, "="), r->word[k].text))
             return SS_ERR_NOMEM;
         ss_request_remove(r, k, n);
-        gone += n;
+        gone += k < i - gone ? n : 0;
         n = 0;
     }
     return (int64_t)gone;
