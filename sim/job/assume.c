@@ -18,15 +18,15 @@ static int is_typed(const struct ss_request *r)
     return r->n > 0;
 }
 
-/* Whether a release is named: the default stack has no recipes, and the table is not read for it. */
-static int names_stack(const struct ss_request *r)
-{
-    return ss_request_find(r, "--stack") < r->n;
-}
-
 static int gives(const struct ss_request *r, const char *flag)
 {
     return ss_request_find(r, flag) < r->n;
+}
+
+/* Whether a release is named: the default stack has no recipes, and the table is not read for it. */
+static int names_stack(const struct ss_request *r)
+{
+    return gives(r, "--stack");
 }
 
 /* Whether the type of the stored parameters is said. The formats of fp8 and fp4 are of GEMMs alone. */

@@ -36,6 +36,28 @@ int ss_request_assumption(const struct ss_request *r, size_t *at, struct ss_assu
     return 0;
 }
 
+void ss_request_list_assumed(const struct ss_request *r, const char *before, struct ss_notes *lines)
+{
+    struct ss_assumption a;
+    const char *whence = NULL;
+    char line[4096] = "";
+
+    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
+        if (!strcmp(a.flag, "--recipe")) /* of search, and nothing of the job */
+            continue;
+        if (whence && whence != a.whence) {
+            ss_note(lines, "%s", line);
+            line[0] = 0;
+        }
+        if (!line[0])
+            snprintf(line, sizeof line, "%s%.1000s:", before, a.whence);
+        whence = a.whence;
+        ss_append(line, sizeof line, " %s%s%s", a.flag, a.value[0] ? " " : "", a.value);
+    }
+    if (line[0])
+        ss_note(lines, "%s", line);
+}
+
 int ss_request_leave_out(const struct ss_request *r, const char *flag, struct ss_request *out, char *flags,
                          size_t size, struct ss_error *err)
 {

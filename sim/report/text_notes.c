@@ -60,26 +60,6 @@ static int names(const char *title, const struct ss_notes *ignored, FILE *out)
     return rc;
 }
 
-static void list_assumed(const struct ss_request *r, struct ss_notes *lines)
-{
-    struct ss_assumption a;
-    const char *whence = NULL;
-    char line[4096] = "";
-
-    for (size_t at = 0; r && ss_request_assumption(r, &at, &a);) {
-        if (whence && whence != a.whence) {
-            ss_note(lines, "%s", line);
-            line[0] = 0;
-        }
-        if (!line[0])
-            snprintf(line, sizeof line, "%.1000s:", a.whence);
-        whence = a.whence;
-        ss_append(line, sizeof line, " %s%s%s", a.flag, a.value[0] ? " " : "", a.value);
-    }
-    if (line[0])
-        ss_note(lines, "%s", line);
-}
-
 char *ss_text_without(const struct ss_without *w, char *buf, size_t size)
 {
     char time[32];
@@ -114,7 +94,7 @@ void ss_text_assumed(const struct ss_request *r, const struct ss_assumed *assume
 {
     struct ss_notes lines = {0};
 
-    list_assumed(r, &lines);
+    ss_request_list_assumed(r, "", &lines);
     ss_text_notes("Assumed, for nobody said otherwise (--recipe none leaves recipes out)", &lines, 20, out);
     ss_notes_free(&lines);
     list_without(assumed, &lines);

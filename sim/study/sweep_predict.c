@@ -96,10 +96,17 @@ int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
         return SS_OK;
     rc = row_warnings(s, first, base, how, &one, err);
     SS_THEN(rc, row_warnings(s, last, base, how, &other, err));
-    for (unsigned long i = 0; i < one.n && !rc; i++)
-        for (unsigned long k = 0; k < other.n && !rc; k++)
-            if (!strcmp(one.text[i], other.text[k]))
-                rc = ss_notes_add(out, "%s", one.text[i]);
+    for (unsigned long i = 0; i < one.n && !rc; i++) {
+        unsigned long k = 0;
+        while (k < other.n && strcmp(one.text[i], other.text[k]) != 0)
+            k++;
+        if (k < other.n)
+            rc = ss_notes_add(out, "%s", one.text[i]);
+        else if (!strncmp(one.text[i], SS_ASSUMED_HERE, strlen(SS_ASSUMED_HERE)))
+            rc =
+                ss_notes_add(out, "rows have assumed words of their own, as of the nearest recipe: run shows "
+                                  "those of a row, --recipe none leaves recipes out");
+    }
     ss_notes_free(&one);
     ss_notes_free(&other);
     return rc;

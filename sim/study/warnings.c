@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "stepsim/import.h"
+#include "stepsim/request.h"
 #include "stepsim/sweep.h"
 #include "study/study_internal.h"
 
@@ -19,6 +20,8 @@ int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how
     ss_request_drop(r, "--measured");
     ss_request_drop(r, "--measured-memory");
     int rc = ss_scenario_build(r, &quiet, &scenario, &why);
+    if (!rc) /* the bands of many predictions are those of jobs that are told all */
+        ss_request_list_assumed(scenario->request, SS_ASSUMED_HERE, out);
     SS_THEN(rc, ss_notes_add_all(out, &scenario->notes));
     ss_scenario_free(scenario);
     if (ss_status_refuses(rc)) /* a refusal is an outcome, which is shown elsewhere */

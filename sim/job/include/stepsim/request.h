@@ -103,6 +103,8 @@ struct ss_assumption {
 };
 /* Finds the next one from the word at *at on, which 0 begins, and sets *at behind it. Returns 0 where there is none. */
 int ss_request_assumption(const struct ss_request *r, size_t *at, struct ss_assumption *out);
+/* Adds a line for each source of assumed words, "default: --bf16", behind the text `before`. Lack of memory shows in lines->lost. */
+void ss_request_list_assumed(const struct ss_request *r, const char *before, struct ss_notes *lines);
 /* Makes *out, which must not be initialised, the words without the assumed ones of the thing that `flag` is a part of: flags of which one
  * without the others is no job. `flags` gets these, "--cuda-graph-impl local --cuda-graph-scope attn", cut to `size` bytes with the final 0.
  * The caller frees *out with ss_request_free, also when the call fails. Error: SS_ERR_NOMEM. */
