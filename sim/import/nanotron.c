@@ -32,7 +32,8 @@ static SS_KEY_CALLED(add_nodes)
     if (all < each)
         ss_reading_whole_flag(r, at, "--gpus-per-node", all);
     else if (!r->gpus_per_node)
-        ss_reading_assume(r, "%lld GPUs are %lld nodes of 8", (long long)all, (long long)(all / each));
+        ss_reading_assume(r, "%lld GPUs are %lld node%s of 8", (long long)all, (long long)(all / each),
+                          all == each ? "" : "s");
 }
 
 /* Stages with about the same products: nanotron begins the next one behind the layer that passes a stage's share (build_model of its

@@ -244,7 +244,8 @@ static void add_nodes(struct ss_titan *x)
     } else if (!r->nodes && all >= (double)node && all <= 1 << 26 && (int64_t)all % node == 0) {
         ss_reading_whole_flag(r, at, "--nodes", (int64_t)all / node);
         if (!r->gpus_per_node)
-            ss_reading_assume(r, "%.0f GPUs are %lld nodes of 8", all, (long long)all / node);
+            ss_reading_assume(r, "%.0f GPUs are %lld node%s of 8", all, (long long)all / node,
+                              all == node ? "" : "s");
     }
 }
 

@@ -104,7 +104,7 @@ static void test_nanotron(void)
     "--overlap-grad-reduce --accumulate-allreduce-grads-in-fp32"
     static const struct import_row rows[] = {
         {"nanotron/llama.yaml", "--stack pytorch-2023 --nodes 1 " MODEL("--sequence-parallel "),
-         "8 GPUs are 1 nodes of 8"},
+         "8 GPUs are 1 node of 8"},
         {"nanotron/run.txt",
          "--nodes 2 --gpus-per-node 4 --stack pytorch-2023 " MODEL("--sequence-parallel "), NULL},
     };
