@@ -191,13 +191,15 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     if (c->tp.n <= 1)
         return;
     t->regather = !t->column || c->stack->saves_gathered <= 0;
+    if (s->sp > 1 && !t->overlap && c->stack->tp_own_shard_first > 0)
+        t->own = 1.0 / c->tp.n;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->fabric_efficiency;
     /* A scatter in pieces belongs to one GEMM. Layers with a common input sum their gradients, and NCCL
      * scatters the sum. */
     t->scatter_buffers = t->column && t->piece > 0 ? 0 : t->user_buffers;
     ss_net_user_buffers(&net, t->user_buffers);
-    if (s->sp > 1)
+    if (s->sp > 1 && !op->gemm.shares_input)
         t->gather = ss_collective_seconds(&net, SS_COLL_ALL_GATHER, t->gather_bytes, &c->tp);
     net = c->net;
     ss_net_user_buffers(&net, t->scatter_buffers);
@@ -238,12 +240,14 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
  * collective runs beside its GEMM. Without it only two of the backward do: the gather of the input (beside
- * the input gradient) and the scatter or all-reduce (beside the weight gradient). */
+ * the input gradient) and the scatter or all-reduce (beside the weight gradient), unless a gather leaves time
+ * for a rank's own shard. */
 static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
 {
     double hides = t->overlap * (1 - t->piece) * t->slow;
-    double beside_f = hides * t->f, beside_w = t->async * t->slow * t->w;
-    double beside_d = t->column ? t->async * t->slow * t->d : hides * t->d;
+    double own = t->own * t->slow, beside_w = t->async * t->slow * t->w;
+    double beside_f = (hides + (t->column ? own : 0)) * t->f;
+    double beside_d = t->column ? t->async * t->slow * t->d : (hides + own) * t->d;
     out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] += (t->regather ? ss_cost_exposed(t->gather, beside_d) : 0) +
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
@@ -257,7 +261,8 @@ static void gemms_add(const struct ss_linear_times *t, struct ss_layer_cost *out
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
-    int tp = op->gemm.role != SS_TP_NONE && c->tp.n > 1 && !op->gemm.shares_input;
+    int tp = op->gemm.role != SS_TP_NONE && c->tp.n > 1 &&
+             (!op->gemm.shares_input || c->stack->tp_reduces_each > 0);
     struct ss_linear_times t = {
         .column = op->gemm.role == SS_TP_COLUMN,
         .sp = c->shape.sp > 1,

@@ -9,8 +9,10 @@
 static int collectives_of(const struct ss_cost_context *c, const struct ss_op *op, int forward)
 {
     int sp = c->shape.sp > 1, column = op->gemm.role == SS_TP_COLUMN;
-    if (op->gemm.role == SS_TP_NONE || c->tp.n <= 1 || op->gemm.shares_input)
+    if (op->gemm.role == SS_TP_NONE || c->tp.n <= 1)
         return 0;
+    if (op->gemm.shares_input)
+        return !forward && c->stack->tp_reduces_each > 0;
     if (!forward && column && c->stack->saves_gathered > 0)
         return 1;
     return forward ? sp || !column : column + sp;
@@ -56,15 +58,24 @@ static double ring_steps(const struct ss_cost_context *c, const struct ss_op *op
     return c->cp.n > 1 && op->attention.context.coll == SS_COLL_RING_STEP ? c->cp.n - 1 : 0;
 }
 
+/* Returns the further GEMMs of a linear layer that multiplies a rank's own shard first: those of the shards
+ * before and behind it. */
+static int further_gemms(const struct ss_cost_context *c, const struct ss_op *op, int forward)
+{
+    int column = op->gemm.role == SS_TP_COLUMN, gathers = forward ? column : op->gemm.role == SS_TP_ROW;
+    return c->stack->tp_own_shard_first > 0 && c->shape.sp > 1 && !c->shape.tp_comm_overlap && gathers ? 2
+                                                                                                       : 0;
+}
+
 /* Computes the host's times for forward and backward of an operator. A CUDA graph is one call for all
  * operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
                        double *forward, double *backward)
 {
     double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
-    *forward = (op->forward_kernels + collectives_of(c, op, 1)) * call +
+    *forward = (op->forward_kernels + collectives_of(c, op, 1) + further_gemms(c, op, 1)) * call +
                (op->forward_launches + steps * RING_FORWARD) * launch;
-    *backward = (op->backward_kernels + collectives_of(c, op, 0)) * call +
+    *backward = (op->backward_kernels + collectives_of(c, op, 0) + further_gemms(c, op, 0)) * call +
                 (op->backward_launches + steps * RING_BACKWARD) * launch;
     if (in_graph(c, ops, op))
         *forward = *backward = 0;

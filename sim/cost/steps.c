@@ -152,7 +152,7 @@ static void linear_backward(struct ss_step_list *l, const struct ss_linear_times
 {
     doing(l, t->d, t->flops, t->d_bytes);
     if (t->sp && t->gather > 0 && t->regather)
-        post(l, gather, t->d, t->column ? t->async : t->overlap * (1 - t->piece));
+        post(l, gather, t->d, t->column ? t->async : t->overlap * (1 - t->piece) + t->own);
     else
         compute(l, SS_LABEL_COMPUTE, t->d);
     int scatters = t->column && t->scatter > 0;
@@ -182,7 +182,7 @@ void ss_record_linear(struct ss_recorder *r, const struct ss_linear_times *t)
     struct ss_step_list *f = &r->out.phase[SS_PHASE_F], *w = &r->block.phase[SS_PHASE_W];
     doing(f, t->f, t->flops, t->f_bytes);
     if (t->column && t->gather > 0) {
-        post(f, &gather, t->f, t->overlap * (1 - t->piece));
+        post(f, &gather, t->f, t->overlap * (1 - t->piece) + t->own);
     } else if (!t->column && t->scatter > 0 && t->overlap) {
         post(f, &scatter, t->f, 1 - t->piece);
     } else {

@@ -82,6 +82,8 @@ int ss_table_add_column(const struct ss_table_row *r, const struct ss_table_colu
 
     if (!field[0])
         return SS_OK;
+    if (!strcmp(column->name, "stack"))
+        field = ss_table_stack(r);
     if (column->experts && ss_table_has_experts(r->table, r->row))
         flag = column->experts;
     if (flag)

@@ -280,6 +280,9 @@ static void note_assumptions(const struct ss_table_row *r)
     if (ss_table_is(r, "recompute", "unknown"))
         ss_note(r->notes,
                 "recompute \"unknown\" is what workloads/recipes.csv has of the release, else none");
+    if (strcmp(ss_table_stack(r), ss_table_field(r, "stack")) != 0)
+        ss_note(r->notes, "%s of framework \"%s\" is taken as %s", ss_table_field(r, "stack"),
+                ss_table_field(r, "framework"), ss_table_stack(r));
     if (ss_table_is(r, "position", "alibi"))
         ss_note(r->notes, "position \"alibi\" is taken as no position embedding");
     if (ss_table_is(r, "sequence_parallel", ""))

@@ -53,15 +53,28 @@ void ss_op_mlp_end(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_branch_end(ops, s, "mlp post norm");
 }
 
+/* Prices the activation function and the product as operators of PyTorch, of `x` elements each. Forward: the
+ * function (2 elements moved), the product (3). Backward: two products (3 each) and the function's derivative
+ * (3). The product keeps the function's output. Halves of a joined tensor are strided. */
+static void activation_apart(struct ss_op *op, const struct ss_shape *s, double x, int joins, double joined)
+{
+    ss_op_traffic(op, 5 * x * s->e, (9 * x + joined) * s->e, 2, 3 + joins);
+    if (joins)
+        ss_op_strided(op, 2 * x, 2 * x, 2 * s->e);
+    op->saved_bytes = op->redone_bytes = x * s->e;
+}
+
 /* Appends the activation of the MLP. The backward of a gated activation computes both halves, which one
  * kernel of torch.compile joins (Megatron core's fused_bias_swiglu.py from 0.5 on with PyTorch from 2.2 on,
  * jit.py); older layers join them with a copy. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
-    int joins = s->gated && !s->split && !s->te;
+    int joins = s->gated && !s->split && !s->te, apart = s->gated && s->stack->fused_activation <= 0;
     double fc1 = ffn * (s->gated ? 2 : 1), joined = joins ? 2 * fc1 : 0;
     struct ss_op *op = ss_op_kernels(ops, "activation", rows * (fc1 + ffn) * s->e,
                                      rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);
+    if (apart)
+        activation_apart(op, s, rows * ffn, joins, rows * joined);
     return op;
 }
 

@@ -187,13 +187,15 @@ double ss_op_kept_input(const struct ss_shape *s, double element)
 }
 
 /* The forward reads x and writes the norm; the backward reads x and the gradient and writes one. Without
- * Transformer Engine a kernel for the weight's gradient reads both again. */
+ * Transformer Engine a kernel for the weight's gradient reads both again. Operators of PyTorch are counted by
+ * the stack (ss.norm.passes, ss.norm.kernels). */
 struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const char *name, double x,
                             double weights, double out)
 {
     double passes = s->norm_passes;
-    struct ss_op *op =
-        ss_op_kernels(ops, name, x * (s->e + out) * passes, x * (s->te ? 3 : 5) * s->e * passes, 1, 2);
+    int kernels = s->stack->norm_kernels > 1 ? (int)s->stack->norm_kernels : 1;
+    struct ss_op *op = ss_op_kernels(ops, name, x * (s->e + out) * passes,
+                                     x * (s->te ? 3 : 5) * s->e * passes, kernels, 2 * kernels);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
     return op;
@@ -205,6 +207,8 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
     struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
     /* It keeps its input, and its output for the weight gradient of the next GEMM. */
     op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
+    if (s->stack->norm_kernels > 1) /* the product with the weight keeps the normed input */
+        op->saved_bytes += x * s->e;
 }
 
 void ss_ops_sum(struct ss_ops *ops)

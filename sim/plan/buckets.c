@@ -27,7 +27,8 @@ struct dp_group {
     double grad_bytes,
         param_bytes;   /* bytes of a parameter in the reduction and in the gather, divided by FSDP's shards */
     double fp8_saving; /* bytes that the gather saves for a parameter of a GEMM */
-    int scatter;       /* 1: gradients are scattered and parameters gathered */
+    int scatter;       /* 1: a rank steps on its share: gradients are scattered and parameters gathered */
+    int reduce;        /* SS_COLL_* of the gradients */
     int reduce_early, gather_late; /* 1: beside compute */
 };
 
@@ -92,6 +93,29 @@ static int collective_add(const struct dp_group *d, const char *name, int role, 
     return ss_plan_group_collective_add(d->b, d->cls, &spec, index, d->err);
 }
 
+static const struct ss_param_count *params_of(const struct dp_group *d, int chunk)
+{
+    return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
+}
+
+static double params_of_chunk(const struct dp_group *d, int chunk)
+{
+    const struct ss_param_count *p = params_of(d, chunk);
+    return d->comm == SS_COMM_EDP ? p->expert : p->all - p->expert;
+}
+
+/* Returns the number of collectives for `params` parameters of a chunk. */
+static int pieces(const struct dp_group *d, int chunk, double params)
+{
+    const struct ss_param_count *p = params_of(d, chunk);
+    int experts = d->comm == SS_COMM_EDP,
+        tensors = experts ? p->expert_tensors : p->tensors - p->expert_tensors;
+    double all = params_of_chunk(d, chunk);
+    if (!d->scatter || d->b->plan->stack->zero_by_tensor <= 0 || !(all > 0))
+        return 1;
+    return (int)fmax(1, round(tensors * params / all));
+}
+
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
@@ -130,21 +154,10 @@ static int marks_add(const struct dp_group *d, int chunk, int gather, int layers
     return status;
 }
 
-static const struct ss_param_count *params_of(const struct dp_group *d, int chunk)
-{
-    return &ss_plan_cost_of(d->b, d->cls)->params[chunk];
-}
-
 /* Parameters that the group reduces, and the part in GEMMs that may be gathered in fp8. */
 struct params {
     double all, gemm;
 };
-
-static double params_of_chunk(const struct dp_group *d, int chunk)
-{
-    const struct ss_param_count *p = params_of(d, chunk);
-    return d->comm == SS_COMM_EDP ? p->expert : p->all - p->expert;
-}
 
 static struct params params_of_layer(const struct dp_group *d, int chunk, int layer)
 {
@@ -177,11 +190,10 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
 {
     char name[48];
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
-    int index, status = SS_OK;
-    if (d->reduce_early) {
-        int kind = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    int index, status = SS_OK, n = pieces(d, chunk, params.all);
+    for (int i = 0; i < n && d->reduce_early && !status; i++) {
         snprintf(name, sizeof name, "%sgrads class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
-        status = collective_add(d, name, SS_ROLE_GRADS, kind, params.all * d->grad_bytes, &index);
+        status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes / n, &index);
         SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index));
     }
     if (!status && d->gather_late && d->scatter) {
@@ -208,14 +220,15 @@ static void reverse_gathers(const struct dp_group *d, int chunk, int first)
 }
 
 /* Returns the size of a bucket. Megatron-LM has one size for both kinds, from the ranks of the dense
- * parameters. */
+ * parameters; PyTorch's DistributedDataParallel knows no ranks. */
 static double bucket_size(const struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     int rank = plan->classes[d->cls].representative;
     double ranks = ss_groups_shape(&d->b->groups, SS_COMM_DP_CP, rank).n;
-    return plan->job->dp.bucket_size > 0 ? plan->job->dp.bucket_size
-                                         : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
+    if (plan->job->dp.bucket_size > 0)
+        return plan->job->dp.bucket_size;
+    return plan->stack->ddp_copies > 0 ? plan->stack->ddp_bucket : fmax(plan->stack->ddp_bucket, 1e6 * ranks);
 }
 
 /* Adds one bucket for all of a chunk; it is ready and needed with the chunk's lowest layer that has
@@ -239,7 +252,8 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
         d->comm == SS_COMM_EDP ? params_of(d, chunk)->expert_loss : params_of(d, chunk)->loss, 0};
     double size = bucket_size(d), rest = all - own.all - layers.all;
     int left = cc->nlayers, last = left, bucket = 0, gathers = cc->ngather, status = SS_OK;
-    if (pc->stage > 0 || chunk > 0 || left == 0)
+    int one = d->b->plan->stack->ddp_copies <= 0 && (pc->stage > 0 || chunk > 0);
+    if (one || left == 0)
         return only_bucket(d, chunk, all, layers.gemm);
     while (left > 0 && !status) {
         for (; left > 0 && own.all < size; left--) {
@@ -257,11 +271,11 @@ static int chunk_buckets(const struct dp_group *d, int chunk, double all, struct
     return status;
 }
 
-/* Adds the collective without overlap: one for all gradients (or parameters) of the rank. */
+/* Adds a collective without overlap, of `bytes` bytes of the rank's gradients (or parameters). */
 static int whole_add(const struct dp_group *d, int gather, double bytes)
 {
     struct ss_plan *plan = d->b->plan;
-    int index, kind = gather ? SS_COLL_ALL_GATHER : d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    int index, kind = gather ? SS_COLL_ALL_GATHER : d->reduce;
     const char *names[2][2] = {{"grads", "params"}, {"expert grads", "expert params"}};
     int status = collective_add(d, names[d->comm == SS_COMM_EDP][gather],
                                 gather ? SS_ROLE_PARAMS : SS_ROLE_GRADS, kind, bytes, &index);
@@ -277,18 +291,20 @@ static int group_build(struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     double grads = 0, params = 0;
-    int status = SS_OK;
+    int status = SS_OK, n = 0;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
         const struct params layers = params_of_layers(d, k);
         double all = params_of_chunk(d, k);
         grads += all * d->grad_bytes;
         params += gathered(d, all, layers.gemm);
+        n += pieces(d, k, all);
         status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
     }
-    if (!status && !d->reduce_early)
-        status = whole_add(d, 0, grads);
-    if (!status && !d->gather_late && d->scatter)
-        status = whole_add(d, 1, params);
+    n = d->scatter && plan->stack->zero_by_tensor > 0 ? n : 1;
+    for (int i = 0; i < n && !status && !d->reduce_early; i++)
+        status = whole_add(d, 0, grads / n);
+    for (int i = 0; i < n && !status && !d->gather_late && d->scatter; i++)
+        status = whole_add(d, 1, params / n);
     return status;
 }
 
@@ -315,6 +331,11 @@ static int group_init(struct dp_group *d, int cls)
         d->fp8_saving /= shards;
         d->scatter = job->dp.outer_sharding == SS_SHARD_OPTIM;
         d->reduce_early = d->gather_late = 1;
+    }
+    d->reduce = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    if (d->b->plan->stack->ddp_wide > 0 && bytes.grad < 4) {
+        d->reduce = SS_COLL_ALL_REDUCE;
+        d->grad_bytes = 4;
     }
     return ss_plan_group_classes(d->b, cls, d->comm, &d->classes, d->err);
 }

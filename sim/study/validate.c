@@ -69,6 +69,8 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     take(row->model, sizeof row->model, c, "model", "model");
     take(row->platform, sizeof row->platform, c, "platform", "");
     take(row->stack, sizeof row->stack, c, "stack", SS_DEFAULT_STACK);
+    if (c->stack.name[0])
+        ss_copy(row->stack, sizeof row->stack, c->stack.name);
     take(row->gpu, sizeof row->gpu, c, "gpu", c->platform ? ss_platform_card(c->platform)->name : "");
     if (c->platform)
         ss_copy(row->card, sizeof row->card, ss_platform_card(c->platform)->name);

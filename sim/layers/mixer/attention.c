@@ -149,6 +149,7 @@ static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     op->attention = sizes(s, a);
     count_scores(&op->attention, s, a);
     op->modules = SS_MODULE_BIT(SS_MODULE_CORE_ATTN);
+    op->host_waits = s->stack->attention_waits > 0;
     op->model_flops = 2 * s->tokens * s->sequence * a->heads * (a->d + a->d_v);
     if (!kept)
         offer_qkv(ops, op, s, a);

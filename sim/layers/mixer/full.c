@@ -27,7 +27,16 @@ static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct s
 static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     double q = s->tokens * a->heads * a->d, kv = s->tokens * a->groups * a->d, copy = 2 * s->e;
+    const struct ss_stack *st = s->stack;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
+    if (st->qkv_copied_forward > 0) {
+        double forward = st->qkv_copied_forward * (q + 2 * kv),
+               backward = st->qkv_copied_backward * (q + 2 * kv);
+        ss_op_traffic(op, copy * forward, copy * backward, (int)st->qkv_copies_forward,
+                      (int)st->qkv_copies_backward);
+        ss_op_strided(op, forward, backward, copy);
+        return;
+    }
     /* keys and values are expanded, and their gradients added up */
     if (s->stack->repeats_kv > 0 && a->heads > a->groups) {
         ss_op_traffic(op, s->e * 2 * (kv + q), s->e * 2 * (kv + q), 2, 2);
@@ -83,12 +92,13 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     }
     qk_norm(ops, s, a);
     if (s->rope && !a->unturned) { /* also where only a part of a head is rotated: the rest is copied */
-        int apart = s->te && s->model->yarn > 0;
+        int apart = s->te && s->model->yarn > 0, kernels = (int)s->stack->rope_kernels;
         double qk = q + k, passes = s->stack->rope_passes;
         double strided = apart ? SS_TURNED_STRIDED * qk / (2 * s->e) : 0;
-        struct ss_op *op = ss_op_kernels(ops, "rope", qk * (apart ? YARN_PASSES / 2. : passes),
-                                         qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes),
-                                         apart ? YARN_KERNELS : 2, apart ? YARN_BACKWARD_KERNELS : 2);
+        struct ss_op *op =
+            ss_op_kernels(ops, "rope", qk * (apart ? YARN_PASSES / 2. : passes),
+                          qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes), apart ? YARN_KERNELS : kernels,
+                          apart ? YARN_BACKWARD_KERNELS : kernels);
         ss_op_strided(op, strided, strided, 2 * s->e);
     }
 }

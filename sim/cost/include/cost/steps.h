@@ -83,6 +83,7 @@ struct ss_linear_times {
     /* factor of the slowest GPU that the rank waits for; >= 1 unless every GPU is faster than the mean GPU */
     double slow;
     double piece; /* part of a GEMM that is done before the rest hides its overlapped collective, 0..1 */
+    double own; /* part of a GEMM that hides a gather without overlap: that of a rank's own shard, 0: none */
     int column, sp, overlap, async; /* async: 1: collectives of the backward run beside its GEMMs */
     int regather; /* 1: the backward gathers, too: a gradient, or an input that was not kept gathered */
 };

@@ -51,6 +51,8 @@ int ss_table_fail(const struct ss_table_row *r, const char *fmt, ...) __attribut
 int ss_table_add(const struct ss_table_row *r, struct ss_request *out, const char *flag, const char *value);
 /* Begins a place of the row's file. */
 int ss_table_place(const struct ss_table_row *r, struct ss_request *out);
+/* Returns the stack of the row: that of its framework where the row names what this framework shares with others. */
+const char *ss_table_stack(const struct ss_table_row *r);
 /* Adds the words of one column, where it has any. */
 int ss_table_add_column(const struct ss_table_row *r, const struct ss_table_column *column,
                         struct ss_request *out);

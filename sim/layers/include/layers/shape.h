@@ -50,7 +50,7 @@ struct ss_shape {
     const struct ss_stack *stack; /* borrowed */
     int te;                       /* layers are Transformer Engine's */
     int autocast; /* linear layers of PyTorch multiply 16-bit copies of fp32 weights, which are not sharded */
-    int split;    /* linear layers with one input are not joined into one (ss.layers.split_linear) */
+    int split;    /* both halves of a gated MLP are linear layers of their own */
     int compiled; /* elementwise kernels of a layer are fused (ss.fused.elementwise) */
     int by_operator;     /* recompute is by operator */
     int attention;       /* enum ss_attention: flash, fused or unfused */

@@ -51,8 +51,11 @@ extern "C" {
     X(fused_latent_rope, "ss.fused.latent_rope", COUNT, 0, 0, 1,                                             \
       "latent attention turns queries and keys, and puts the keys together, in fused kernels")               \
     /* layers */                                                                                             \
-    X(norm_passes, "ss.norm.passes", NONE, 1, 0.5, 4,                                                        \
+    X(norm_passes, "ss.norm.passes", NONE, 1, 0.5, 12,                                                       \
       "traffic of norms over the count of docs/reference/model.md")                                          \
+    X(norm_kernels, "ss.norm.kernels", COUNT, 1, 1, 40,                                                      \
+      "kernels of a norm, forward; more than one: operators of PyTorch, twice as many backward, "            \
+      "which keep the normed input beside the output")                                                       \
     X(dropout, "ss.default.dropout", FRACTION, 0.1, 0, 1,                                                    \
       "attention and hidden dropout where neither a flag nor the model says (Megatron-LM: 0.1)")             \
     X(te_layers, "ss.te.layers", COUNT, 1, 0, 1,                                                             \
@@ -60,8 +63,21 @@ extern "C" {
     X(split_linear, "ss.layers.split_linear", COUNT, 0, 0, 1,                                                \
       "queries, keys, values and both halves of a gated MLP are linear layers of their own, and nothing is " \
       "copied between layouts (torchtitan)")                                                                 \
+    X(split_gate, "ss.layers.split_gate", COUNT, 0, 0, 1,                                                    \
+      "both halves of a gated MLP are linear layers of their own; queries, keys and values are one")         \
     X(repeats_kv, "ss.attention.repeats_kv", COUNT, 0, 0, 1,                                                 \
       "keys and values are copied to every query head before attention")                                     \
+    X(qkv_copied_forward, "ss.attention.copied_forward", NONE, 0, 0, 8,                                      \
+      "elements that are copied between the layouts of the GEMMs and of attention, over those of "           \
+      "queries, keys and values; 0: by the rule of the kernels (docs/reference/model.md)")                   \
+    X(qkv_copied_backward, "ss.attention.copied_backward", NONE, 0, 0, 8, "the same of their gradients")     \
+    X(qkv_copies_forward, "ss.attention.copies_forward", COUNT, 0, 0, 40,                                    \
+      "kernels of those copies, and of the lengths that attention asks for")                                 \
+    X(qkv_copies_backward, "ss.attention.copies_backward", COUNT, 0, 0, 40, "the same, backward")            \
+    X(attention_waits, "ss.attention.host_waits", COUNT, 0, 0, 1,                                            \
+      "the host reads the longest sequence from the device before it issues attention")                      \
+    X(rope_kernels, "ss.rope.kernels", COUNT, 2, 1, 40,                                                      \
+      "kernels of the rotary embedding of Q and K in one direction of the pass")                             \
     X(compiled, "ss.fused.elementwise", COUNT, 0, 0, 1,                                                      \
       "a compiler fuses the elementwise kernels of a layer (torch.compile of each layer)")                   \
     X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
@@ -71,6 +87,9 @@ extern "C" {
       "has recompute by operator, --recompute op-selective (torchtitan)")                                    \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
+    X(fused_activation, "ss.fused.activation", COUNT, 1, 0, 1,                                               \
+      "a gated MLP's activation function and its product are one kernel; 0: one operator of PyTorch "        \
+      "each, which keeps its operands")                                                                      \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1,                               \
       "weight gradients accumulate inside their GEMM into the fp32 main gradient")                           \
     /* loss */                                                                                               \
@@ -119,6 +138,11 @@ extern "C" {
     X(tp_async_backward, "ss.tp.async_backward", COUNT, 1, 0, 1,                                             \
       "the backward's gather, reduce-scatter or all-reduce of a column-parallel layer runs beside its "      \
       "GEMMs")                                                                                               \
+    X(tp_reduces_each, "ss.tp.reduces_each", COUNT, 0, 0, 1,                                                 \
+      "column-parallel layers with a common input reduce its gradient each")                                 \
+    X(tp_own_shard_first, "ss.tp.own_shard_first", COUNT, 0, 0, 1,                                           \
+      "the forward of a column-parallel and the backward of a row-parallel layer multiply a rank's "         \
+      "own shard while the others are gathered (nanotron's tp_linear_async_communication)")                  \
     X(saves_gathered, "ss.tp.saves_gathered", COUNT, 0, 0, 1,                                                \
       "column-parallel layers keep their gathered input, as PyTorch's DTensor; Megatron keeps the shard "    \
       "and gathers again")                                                                                   \
@@ -167,6 +191,8 @@ extern "C" {
     X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 1,                                                           \
       "gradients are copied into buckets that are kept beside them, and back when they are reduced "         \
       "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP)")                 \
+    X(ddp_wide, "ss.ddp.all_reduce_fp32", COUNT, 0, 0, 1,                                                    \
+      "16-bit gradients are all-reduced whole, in fp32, also where a rank steps on its share alone")         \
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \
       "NCCL has PAT, which gathers and scatters in log2 of the nodes (2.23), where ranks are alone on "      \
       "theirs")                                                                                              \
@@ -187,6 +213,9 @@ extern "C" {
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12,                                                \
       "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its "                    \
       "reduce_bucket_size); 0: another optimizer")                                                           \
+    X(zero_by_tensor, "ss.zero.by_tensor", COUNT, 0, 0, 1,                                                   \
+      "where ranks step on their share, each parameter tensor is scattered and gathered by itself, one "     \
+      "after the other (nanotron)")                                                                          \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
     X(zero_prefetch, "ss.zero.prefetch_params", NONE, 5e7, 0, 1e12,                                          \
@@ -217,7 +246,7 @@ extern "C" {
     /* optimizer */                                                                                          \
     X(adam_passes, "ss.optimizer.passes", NONE, 1, 0.5, 8,                                                   \
       "traffic of the optimizer step over the count of docs/reference/model.md")                             \
-    X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 8,                                                \
+    X(grad_passes, "ss.optimizer.grad_passes", NONE, 3, 0, 24,                                               \
       "times that the gradients of all local parameters cross HBM outside the step: set to zero, and read "  \
       "and written to divide them by the ranks; none of it under FSDP")                                      \
     X(step_operators, "ss.optimizer.host_operators", NONE, 1, 0, 8,                                          \
