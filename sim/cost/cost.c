@@ -191,8 +191,6 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     if (c->tp.n <= 1)
         return;
     t->regather = !t->column || c->stack->saves_gathered <= 0;
-    if (s->sp > 1 && !t->overlap && c->stack->tp_own_shard_first > 0)
-        t->own = 1.0 / c->tp.n;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->fabric_efficiency;
     /* A scatter in pieces belongs to one GEMM. Layers with a common input sum their gradients, and NCCL
@@ -240,23 +238,20 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
  * collective runs beside its GEMM. Without it only two of the backward do: the gather of the input (beside
- * the input gradient) and the scatter or all-reduce (beside the weight gradient), unless a gather leaves time
- * for a rank's own shard. */
+ * the input gradient) and the scatter or all-reduce (beside the weight gradient). */
 static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
 {
-    double hides = t->overlap * (1 - t->piece) * t->slow;
-    double own = t->own * t->slow, beside_w = t->async * t->slow * t->w;
-    double beside_f = (hides + (t->column ? own : 0)) * t->f;
+    double hides = t->overlap * (1 - t->piece) * t->slow, own = t->own * t->slow;
+    double beside_f = (hides + (t->column ? own : 0)) * t->f, beside_w = t->async * t->slow * t->w;
     double beside_d = t->column ? t->async * t->slow * t->d : (hides + own) * t->d;
     out->forward[SS_LABEL_TP] += ss_cost_exposed(t->column ? t->gather : t->scatter, beside_f);
     out->input_grad[SS_LABEL_TP] += (t->regather ? ss_cost_exposed(t->gather, beside_d) : 0) +
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
-static void gemms_add(const struct ss_linear_times *t, struct ss_layer_cost *out)
+static void gemms_add(const struct ss_linear_times *t, double gemms[2])
 {
-    out->gemms[0] += t->f;
-    out->gemms[1] += t->d + t->w;
+    gemms[0] += t->f, gemms[1] += t->d + t->w;
 }
 
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
@@ -271,15 +266,15 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
         .async = c->stack->tp_async_backward > 0,
         .slow = 1 + c->slower,
     };
-    if (t.overlap && c->stack->tp_overlap_pieces > 0)
-        t.piece = 1.0 / c->tp.n;
+    t.own = tp && t.sp && !t.overlap && c->stack->tp_own_shard_first > 0 ? 1.0 / c->tp.n : 0;
+    t.piece = t.overlap && c->stack->tp_overlap_pieces > 0 ? 1.0 / c->tp.n : 0;
     gemm_times(c, op, &t);
     if (tp)
         tp_times(c, op, &t);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    gemms_add(&t, out);
+    gemms_add(&t, out->gemms);
     tp_cost(&t, out);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
@@ -318,7 +313,7 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    gemms_add(&t, out);
+    gemms_add(&t, out->gemms);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }

@@ -208,8 +208,9 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
         states * (1 - job->offload.optimizer) + gradient_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1 || job->offload.params)
         shard_fully(c, params, bytes.grad, shards, memory);
-    else if (c->stack->ddp_copies > 0 && c->replicas > 1)
-        memory[SS_MEM_GRADIENTS] *= 2;
+    else if (c->stack->ddp_copies > 0)
+        memory[SS_MEM_GRADIENTS] +=
+            params->all * ss_ddp_copy_bytes(c) * ((c->replicas > 1) + (c->stack->ddp_copies > 1));
     if (caches_fp8(
             /* copies by rows and by columns over the microbatches; one of them may be the parameter itself */
             c))

@@ -25,6 +25,12 @@ struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const str
                                        (half ? fmin(2, master) : master) + moments};
 }
 
+double ss_ddp_copy_bytes(const struct ss_cost_context *c)
+{
+    double grad = ss_parameter_bytes(c->job, c->stack).grad;
+    return c->stack->ddp_copies > 1 ? fmin(grad, c->shape.e) : grad;
+}
+
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards)
 {
     const struct ss_stack *stack = c->stack;

@@ -48,6 +48,39 @@ static int bad_choice(const struct ss_table_row *r, const struct ss_table_column
     return ss_hint(r->err, SS_ERR_INPUT, "it is one of: %s; or empty", list);
 }
 
+/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share. Each splits layers over the
+ * pipeline by their weight, whether they divide by its stages or not. */
+static const struct {
+    const char *framework, *shared, *own;
+} refined[] = {
+    {"nanotron", "pytorch-2023", "nanotron-2025"},
+    {"Aleph Alpha", "internevo-2023", "aleph-alpha-2023"},
+};
+
+/* The row's framework among them, -1: none. */
+static int refined_by(const struct ss_table_row *r)
+{
+    const char *framework = ss_table_field(r, "framework");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(refined); i++)
+        if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)))
+            return (int)i;
+    return -1;
+}
+
+const char *ss_table_stack(const struct ss_table_row *r)
+{
+    const char *stack = ss_table_field(r, "stack");
+    int i = refined_by(r);
+
+    return i >= 0 && !strcmp(stack, refined[i].shared) ? refined[i].own : stack;
+}
+
+bool ss_table_splits_unevenly(const struct ss_table_row *r)
+{
+    return refined_by(r) >= 0;
+}
+
 /* Words with blanks between. */
 static int add_words(const struct ss_table_row *r, const char *words, struct ss_request *out)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which flags the columns of a table of measured runs stand for. */
-#include <string.h>
-
 #include "base/base.h"
 #include "import/table_internal.h"
 
@@ -79,24 +77,4 @@ const struct ss_table_column ss_table_columns[] = {
 };
 /* clang-format on */
 const size_t ss_table_column_count = SS_ARRAY_LEN(ss_table_columns);
-
-/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share. */
-static const struct {
-    const char *framework, *shared, *own;
-} refined[] = {
-    {"nanotron", "pytorch-2023", "nanotron-2025"},
-    {"Aleph Alpha", "internevo-2023", "aleph-alpha-2023"},
-};
-
-const char *ss_table_stack(const struct ss_table_row *r)
-{
-    const char *framework = ss_table_field(r, "framework"), *stack = ss_table_field(r, "stack");
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(refined); i++)
-        if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)) &&
-            !strcmp(stack, refined[i].shared))
-            return refined[i].own;
-    return stack;
-}
-
 _Static_assert(SS_ARRAY_LEN(ss_table_columns) <= SS_TABLE_COLUMNS, "room for the names of all columns");

@@ -170,14 +170,16 @@ static int has_layout(const struct ss_table_row *r)
     return strstr(ss_table_field(r, "flags"), "--pipeline-model-parallel-layout") != NULL;
 }
 
-/* Writes the layout of a mixture whose layers do not divide by its virtual stages, where the row does not say one: returns 1;
- * 0 where there is none to write. */
+/* Writes the layout of layers that do not divide by the virtual stages, where the row does not say one: of a mixture, or where the
+ * framework splits them so. Returns 1; 0 where there is none to write. */
 static int layout_of(const struct ss_table_row *r, char *out, size_t size)
 {
     int layers = number_of(r, "num_layers", r->known ? r->named.num_layers : 0), pp = number_of(r, "pp", 1);
     int each = number_of(r, "layers_per_virtual_stage", layers), chunks;
 
-    if (!ss_table_has_experts(r->table, r->row) || says_split(r) || layers < 1 || pp < 2 || each < 1)
+    int uneven = ss_table_has_experts(r->table, r->row) || ss_table_splits_unevenly(r);
+
+    if (!uneven || says_split(r) || layers < 1 || pp < 2 || each < 1)
         return 0;
     chunks = ss_table_is(r, "layers_per_virtual_stage", "") ? 1 : (layers + pp * each - 1) / (pp * each);
     if (layers % (pp * chunks) == 0 || pp * chunks > 512)
@@ -275,8 +277,7 @@ static void note_assumptions(const struct ss_table_row *r)
     char layout[4096];
 
     if (layout_of(r, layout, sizeof layout))
-        ss_note(r->notes,
-                "layers of a mixture that do not divide by its virtual stages are split as evenly as can be");
+        ss_note(r->notes, "layers that do not divide by the virtual stages are split as evenly as can be");
     if (ss_table_is(r, "recompute", "unknown"))
         ss_note(r->notes,
                 "recompute \"unknown\" is what workloads/recipes.csv has of the release, else none");

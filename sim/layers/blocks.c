@@ -69,7 +69,7 @@ static void activation_apart(struct ss_op *op, const struct ss_shape *s, double 
  * jit.py); older layers join them with a copy. */
 struct ss_op *ss_op_activation(struct ss_ops *ops, const struct ss_shape *s, double rows, double ffn)
 {
-    int joins = s->gated && !s->split && !s->te, apart = s->gated && s->stack->fused_activation <= 0;
+    int joins = s->gated && !s->split && !s->te, apart = s->gated && s->stack->plain_activation > 0;
     double fc1 = ffn * (s->gated ? 2 : 1), joined = joins ? 2 * fc1 : 0;
     struct ss_op *op = ss_op_kernels(ops, "activation", rows * (fc1 + ffn) * s->e,
                                      rows * (2 * fc1 + ffn + joined) * s->e, 1, 1 + joins);

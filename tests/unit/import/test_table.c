@@ -57,6 +57,36 @@ static void test_named_choices(void)
     ss_table_free(t);
 }
 
+/* A framework whose stack refines the one that its row names, and layers that do not divide by its stages. */
+static void test_refined_stack(void)
+{
+    static const struct {
+        const char *framework, *stack, *taken;
+        int refused;
+    } rows[] = {{"nanotron 0.5", "pytorch-2023", "nanotron-2025", 0},
+                {"Aleph Alpha 2023", "internevo-2023", "aleph-alpha-2023", 0},
+                {"nanotron", "torchtitan-2024", "torchtitan-2024", 0},
+                {"InternEvo", "internevo-2023", "internevo-2023", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[600];
+        struct ss_notes notes = {0};
+        struct ss_error err = {0};
+        struct ss_asked asked;
+        snprintf(
+            text, sizeof text,
+            "id,framework,stack,platform,nodes,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,"
+            "vocab_size,gated_mlp,precision,tp,pp,micro_batch,global_batch,seq_length\n"
+            "x,%s,%s,a100,2,10,1024,4096,16,32000,true,bf16,1,4,1,16,2048\n",
+            rows[i].framework, rows[i].stack);
+        struct ss_table *t = table_parse(text, NULL);
+        CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, &err), 0);
+        CU_ASSERT_STRING_EQUAL(asked.job.stack, rows[i].taken);
+        CU_ASSERT_EQUAL(asked.job.layout.n == 0, rows[i].refused); /* Et*3|t*3|t*2|t*2L */
+        ss_table_free(t);
+        ss_notes_free(&notes);
+    }
+}
+
 /* Sizes that the columns leave open are those of the model of that name. */
 static void test_named_sizes(void)
 {
@@ -413,6 +443,7 @@ SUITE(table)
                            {"row as job", test_job},
                            {"choices of a named model", test_named_choices},
                            {"sizes of a named model", test_named_sizes},
+                           {"a framework's own stack", test_refined_stack},
                            {"shape beats model", test_shape_beats_model},
                            {"flags", test_flags},
                            {"flags and shape", test_flags_and_shape},

@@ -322,6 +322,27 @@ static void test_bucket_size(void)
 #undef SMALL
 }
 
+/* PyTorch's buckets have 25 MiB of 16-bit gradients whatever the ranks: two layers of 12.6 million each, in fp32. nanotron's ZeRO-1 scatters
+ * each tensor by itself; the optimizer of Aleph Alpha's scaling all-reduces 16-bit gradients in fp32. */
+static void test_buckets_of_pytorch(void)
+{
+#define SMALL                                                                                                \
+    "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 --vocab-size 51200 --seq 1024 "             \
+    "--max-position-embeddings 1024 --bf16 --mbs 1 --overlap-grad-reduce --gbs 64 "
+    const double layer = 12 * 1024 * 1024 + 13 * 1024.0;
+    double bytes[512];
+    CU_ASSERT_FATAL(bucket_bytes("h800 8;" SMALL "--stack nanotron-2025", bytes, 512) > 2);
+    CU_ASSERT_DOUBLE_EQUAL(bytes[1], 4 * 2 * layer, 1e-9 * layer);
+    /* eight tensors with biases in attention and MLP, and four of two norms: 12 a layer, of equal size in the mean */
+    int n = bucket_bytes("h800 8;" SMALL "--use-distributed-optimizer --stack nanotron-2025", bytes, 512);
+    CU_ASSERT(n > 24 * 11 && n < 24 * 13 + 8);
+    CU_ASSERT_FATAL(bucket_bytes("a100 8;" SMALL
+                                 "--use-distributed-optimizer --grad-reduce-in-bf16 --stack aleph-alpha-2023",
+                                 bytes, 512) > 0);
+    CU_ASSERT_DOUBLE_EQUAL(fmod(bytes[1], 4 * layer), 0, 1);
+#undef SMALL
+}
+
 /* Whatever is sharded over whatever, no class of memory is negative; PyTorch's shards are whole masters. */
 static void test_sharded_memory(void)
 {
@@ -569,6 +590,7 @@ SUITE(level)
                            {"traffic of hybrid sharding", test_hybrid_traffic},
                            {"bucket of the output layer", test_output_bucket},
                            {"size of a bucket", test_bucket_size},
+                           {"buckets of PyTorch", test_buckets_of_pytorch},
                            {"sharded memory", test_sharded_memory},
                            {"hybrid sharding of one rank", test_hybrid_alone},
                            {"a slow GPU", test_straggler},

@@ -12,6 +12,8 @@ struct ss_optimizer_shards {
 };
 
 /* Returns how many of `params` parameters have 16-bit gradients that the step copies to fp32 (ss.optimizer.grad_copy). */
+/* Returns the bytes of a gradient in a bucket of PyTorch's DistributedDataParallel. */
+double ss_ddp_copy_bytes(const struct ss_cost_context *c);
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
 
 /* Returns the bytes that DeepEP with `sms` SMs registers on a rank of an expert group of `ranks`, for tokens

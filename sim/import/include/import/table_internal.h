@@ -53,6 +53,8 @@ int ss_table_add(const struct ss_table_row *r, struct ss_request *out, const cha
 int ss_table_place(const struct ss_table_row *r, struct ss_request *out);
 /* Returns the stack of the row: that of its framework where the row names what this framework shares with others. */
 const char *ss_table_stack(const struct ss_table_row *r);
+/* Whether the row's framework trains layers that do not divide by the pipeline's stages. */
+bool ss_table_splits_unevenly(const struct ss_table_row *r);
 /* Adds the words of one column, where it has any. */
 int ss_table_add_column(const struct ss_table_row *r, const struct ss_table_column *column,
                         struct ss_request *out);

@@ -87,9 +87,9 @@ extern "C" {
       "has recompute by operator, --recompute op-selective (torchtitan)")                                    \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
-    X(fused_activation, "ss.fused.activation", COUNT, 1, 0, 1,                                               \
-      "a gated MLP's activation function and its product are one kernel; 0: one operator of PyTorch "        \
-      "each, which keeps its operands")                                                                      \
+    X(plain_activation, "ss.unfused.activation", COUNT, 0, 0, 1,                                             \
+      "a gated MLP's activation function and its product are one operator of PyTorch each, which keeps its " \
+      "operands")                                                                                            \
     X(fused_wgrad_accumulation, "ss.fused.wgrad_accumulation", COUNT, 1, 0, 1,                               \
       "weight gradients accumulate inside their GEMM into the fp32 main gradient")                           \
     /* loss */                                                                                               \
@@ -188,9 +188,10 @@ extern "C" {
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
       "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
-    X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 1,                                                           \
-      "gradients are copied into buckets that are kept beside them, and back when they are reduced "         \
-      "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP)")                 \
+    X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 2,                                                           \
+      "1: gradients are copied into buckets that are kept beside them, and back when they are reduced "      \
+      "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP); 2: 16-bit "      \
+      "gradients, which are added to fp32 ones when the backward is over, with such buckets")                \
     X(ddp_wide, "ss.ddp.all_reduce_fp32", COUNT, 0, 0, 1,                                                    \
       "16-bit gradients are all-reduced whole, in fp32, also where a rank steps on its share alone")         \
     X(nccl_pat, "ss.nccl.pat", COUNT, 0, 0, 1,                                                               \

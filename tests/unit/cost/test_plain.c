@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers of plain PyTorch, whose operators a stack counts one by one, against numbers worked out by hand. */
+#include "cost/memory.h"
+#include "small_job.h"
+
+/* 8192 tokens; 4 B is a read and a write of 16 bit. */
+#define TOKENS 8192.0
+
+static void test_activation(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops fused = layer_of(&t, DENSE);
+    t.stack.plain_activation = 1;
+    struct ss_ops plain = layer_of(&t, DENSE);
+    const struct ss_op *one = find(&fused, "activation"), *two = find(&plain, "activation");
+    double x = TOKENS * 2816;
+    CU_ASSERT_EQUAL(one->forward_bytes, 6 * x);
+    CU_ASSERT_EQUAL(two->forward_bytes, (2 + 3) * 2 * x);
+    CU_ASSERT_EQUAL(two->backward_bytes, (3 + 3 + 3) * 2 * x); /* Transformer Engine's layers join nothing */
+    CU_ASSERT_EQUAL(two->forward_kernels, 2);
+    CU_ASSERT_EQUAL(two->backward_kernels, 3);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&plain, 0) - ss_ops_saved_bytes(&fused, 0), 2 * x);
+    t.stack.te_layers = 0; /* both gradients are joined: 2 elements each moved; halves are strided */
+    plain = layer_of(&t, DENSE);
+    two = find(&plain, "activation");
+    CU_ASSERT_EQUAL(two->backward_bytes, (9 + 4) * 2 * x);
+    CU_ASSERT_EQUAL(two->forward_strided, 2 * x);
+    CU_ASSERT_EQUAL(two->backward_strided, 2 * x);
+    t.stack.split_gate = 1;
+    plain = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(find(&plain, "activation")->forward_strided, 0);
+}
+
+static void test_norm(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops fused = layer_of(&t, DENSE);
+    t.stack.norm_kernels = 8;
+    t.stack.norm_passes = 5;
+    struct ss_ops plain = layer_of(&t, DENSE);
+    const struct ss_op *norm = find(&plain, "input norm");
+    CU_ASSERT_EQUAL(norm->forward_bytes, 5 * 4 * TOKENS * 1024);
+    CU_ASSERT_EQUAL(norm->forward_kernels, 8);
+    CU_ASSERT_EQUAL(norm->backward_kernels, 16);
+    /* two norms of a layer keep their normed input */
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&plain, 0) - ss_ops_saved_bytes(&fused, 0), 2 * 2 * TOKENS * 1024);
+}
+
+/* 1024 of Q, 256 of K and of V. */
+static void test_copies(void)
+{
+    struct setting t;
+    setting_make(&t);
+    t.stack.qkv_copied_forward = 2;
+    t.stack.qkv_copied_backward = 3;
+    t.stack.qkv_copies_forward = 9;
+    t.stack.qkv_copies_backward = 5;
+    t.stack.rope_kernels = 16;
+    t.stack.attention_waits = 1;
+    struct ss_ops ops = layer_of(&t, DENSE);
+    const struct ss_op *layout = find(&ops, "layout");
+    CU_ASSERT_EQUAL(layout->forward_bytes, 2 * 4 * TOKENS * 1536);
+    CU_ASSERT_EQUAL(layout->backward_bytes, 3 * 4 * TOKENS * 1536);
+    CU_ASSERT_EQUAL(layout->forward_strided, 2 * TOKENS * 1536);
+    CU_ASSERT_EQUAL(layout->forward_kernels, 9);
+    CU_ASSERT_EQUAL(layout->backward_kernels, 5);
+    CU_ASSERT_EQUAL(find(&ops, "rope")->forward_kernels, 16);
+    CU_ASSERT_EQUAL(find(&ops, "core attention")->host_waits, 1);
+}
+
+/* Two tensor ranks on one node. The rates of the collectives do not matter here: what is compared is what
+ * hides them. */
+static void two_ranks(struct setting *t, int sp)
+{
+    t->job.tp = 2;
+    t->job.sequence_parallel = sp;
+    t->c.net = (struct ss_net){.fabric_busbw = 1e11, .fabric_step = 1e-6};
+    t->c.tp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
+}
+
+static struct ss_layer_cost cost_of(struct setting *t)
+{
+    struct ss_ops ops = layer_of(t, DENSE);
+    struct ss_layer_cost cost;
+    ss_cost_layer(&t->c, &ops, SS_RECOMPUTE_NONE, &cost);
+    return cost;
+}
+
+/* The gathers of the forward hide under half of QKV's and FC1's GEMMs; scatters do not. */
+static void test_own_shard_first(void)
+{
+    struct setting t;
+    setting_make(&t);
+    two_ranks(&t, 1);
+    struct ss_layer_cost bare = cost_of(&t);
+    struct ss_ops ops = layer_of(&t, DENSE);
+    t.stack.tp_own_shard_first = 1;
+    struct ss_layer_cost hidden = cost_of(&t);
+    double before = bare.forward[SS_LABEL_TP], after = hidden.forward[SS_LABEL_TP];
+    CU_ASSERT_TRUE_FATAL(before > 0);
+    double gather = before / 4; /* gather and scatter of both halves of a layer move as much */
+    double qkv = find(&ops, "qkv")->forward_flops / 0.5e15, fc1 = find(&ops, "fc1")->forward_flops / 0.5e15;
+    double least = before - fmin(gather, qkv / 2 * 1.2) - fmin(gather, fc1 / 2 * 1.2);
+    CU_ASSERT_TRUE(after < before);
+    CU_ASSERT_TRUE(after >= least - 1e-12);
+    /* the host issues two GEMMs more for QKV and FC1, and backward for projection and FC2 */
+    t.stack.host_operator = t.stack.host_group = 1;
+    struct ss_layer_cost three = cost_of(&t);
+    t.stack.tp_own_shard_first = 0;
+    struct ss_layer_cost one = cost_of(&t);
+    CU_ASSERT_DOUBLE_EQUAL(three.host[0] - one.host[0], 4, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(three.host[1] - one.host[1], 4, 1e-9);
+}
+
+/* Without sequence parallelism a layer all-reduces twice forward and twice backward; where gate and FC1 are
+ * apart and each reduces, three times backward. */
+static void test_reduces_each(void)
+{
+    struct setting t;
+    setting_make(&t);
+    two_ranks(&t, 0);
+    t.stack.split_gate = 1;
+    struct ss_layer_cost joint = cost_of(&t);
+    t.stack.tp_reduces_each = 1;
+    struct ss_layer_cost each = cost_of(&t);
+    double one = joint.forward[SS_LABEL_TP] / 2;
+    CU_ASSERT_TRUE_FATAL(one > 0);
+    CU_ASSERT_EQUAL(each.forward[SS_LABEL_TP], joint.forward[SS_LABEL_TP]);
+    CU_ASSERT_DOUBLE_EQUAL(joint.input_grad[SS_LABEL_TP], 2 * one, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(each.input_grad[SS_LABEL_TP], 3 * one, 1e-12);
+}
+
+/* A gradient of fp32 is 4 bytes; a bucket of the same type 4 more; 16-bit gradients and their buckets 2 each. */
+static void test_buckets(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_param_count params = {.all = 1000};
+    struct ss_optimizer_shards shards = {.dense = 1, .expert = 1};
+    static const struct {
+        int copies, replicas;
+        double bytes;
+    } rows[] = {{0, 2, 4000}, {1, 1, 4000}, {1, 2, 8000}, {2, 1, 6000}, {2, 2, 8000}};
+    shape_again(&t);
+    t.job.dp.grad_reduce_fp32 = 1;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double memory[SS_MEM_COUNT];
+        t.stack.ddp_copies = rows[i].copies;
+        t.c.replicas = rows[i].replicas;
+        ss_memory_static(&t.c, &params, shards, memory);
+        CU_ASSERT_EQUAL(memory[SS_MEM_GRADIENTS], rows[i].bytes);
+    }
+}
+
+SUITE(plain)
+{
+    CU_TestInfo tests[] = {{"activation and product", test_activation},
+                           {"norms of several operators", test_norm},
+                           {"copies around attention", test_copies},
+                           {"a rank's own shard first", test_own_shard_first},
+                           {"each layer reduces", test_reduces_each},
+                           {"16-bit gradients beside fp32", test_buckets},
+                           CU_TEST_INFO_NULL};
+    return suite_run("plain", NULL, NULL, tests);
+}
