@@ -397,7 +397,8 @@ def runs(row):
     """Whether the GPUs of a row hold its layout, and its card has its precision: v0.6.0 has functions for fewer GPUs with the layout of more."""
     sizes = {c: int(row[c] or 1) for c in ("gpus", "tp", "pp", "cp", "ep", "etp")}
     experts = sizes["pp"] * sizes["ep"] * sizes["etp"]
-    return (sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0 and
+    fits = sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0
+    return ((fits or not row["gpus"]) and
             (row["gpu"] != "H100" or row["precision"] not in ("mxfp8", "nvfp4")))
 
 
