@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "workloads"))
+import recipes_dgxc  # noqa: E402
 import recipes_mlperf  # noqa: E402
 import recipes_nemo  # noqa: E402
 import recipes_torchtitan  # noqa: E402
@@ -72,6 +73,45 @@ def test_mlperf(root):
          ["llama3.1-405b", "GB200", "nvfp4", 32, 4, 4, 2, 2, 32, "", "--sequence-parallel --cuda-graph-impl local --cuda-graph-scope full_iteration --overlap-grad-reduce"])
     same("small", [rows[1][c] for c in ("model", "gpu", "precision", "gpus", "vp", "gbs", "ep", "words")],
          ["gpt-oss-20b", "H100", "mxfp8", 16, 1, 48, 1, "--overlap-grad-reduce --moe-grouped-gemm"])
+
+
+LAUNCHER = """
+set -eu
+: "${GPU_TYPE:?}"
+export IMAGE=$LLMB_INSTALL/images/nvidia+nemo+26.04.00.sqsh
+CONFIG=""
+if [[ $GPU_TYPE == gb200 && $DTYPE == fp8 ]]; then
+    CONFIG+=" -pp 4 -vp None -ep 8 --recompute_modules=mlp,moe_act --cuda_graph_impl none "
+fi
+[[ $JOB_TOTAL_GPUS != 8 ]] || CONFIG+=" --hidden_size 1024 "
+[[ $JOB_TOTAL_GPUS != 512 ]] || exit 1
+pushd /nowhere
+python3 scripts/performance/setup_experiment.py --container_image $IMAGE --compute_dtype ${DTYPE/fp8/fp8_mx} --num_gpus $JOB_TOTAL_GPUS \\
+    --model_family_name deepseek --model_recipe_name deepseek_v3 $CONFIG --max_steps 5
+popd
+"""
+
+
+def test_dgxc(root):
+    """A launch that changes nothing but GPUs makes no row, nor one of a cut model or that stops; stages are those of the release's pipeline."""
+    meta = """
+run:
+  gpu_configs:
+    gb200: {model_configs: [{model_size: 671b, dtypes: {fp8: [8, 128, 512], bf16: [128]}}]}
+    h100: {model_configs: [{model_size: 671b, dtypes: [fp8], scales: [128]}]}
+"""
+    base = {"stack": "megatron-bridge-26.04", "model": "deepseek-v3", "gpu": "GB200", "precision": "mxfp8", "gpus": "256", "tp": "1", "pp": "8", "cp": "1",
+            "vp": "2", "ep": "64", "etp": "1", "mbs": "1", "gbs": "2048", "seq": "4096", "source": "a v2",
+            "words": "--pipeline-model-parallel-layout A --recompute-granularity selective --recompute-modules mla --cuda-graph-impl local --moe-router-fusion"}
+    known = [base, {**base, "words": "--no", "source": "a v1"}, {**base, "precision": "bf16"},
+             {**base, "gpu": "GB300", "pp": "4", "vp": "1", "words": "--pipeline-model-parallel-layout B"}]
+    files = {"d/metadata.yaml": meta, "d/launch.sh": LAUNCHER, "e/finetune/metadata.yaml": meta, "e/finetune/launch.sh": LAUNCHER}
+    rows = list(recipes_dgxc.rows(lambda path: files.get(path, ""), files, "o/r@1", known, {"deepseek_v3": "deepseek-v3"}))
+    same("launches", [r["source"] for r in rows], ["o/r@1:d/launch.sh gb200 fp8 128"])
+    same("overrides", [rows[0][c] for c in ("stack", "precision", "gpus", "pp", "vp", "ep", "etp", "mbs", "gbs", "words")],
+         ["megatron-bridge-26.04", "mxfp8", 128, 4, 1, 8, "1", "1", 1024,
+          "--pipeline-model-parallel-layout B --moe-router-fusion --recompute-granularity selective --recompute-modules mlp moe_act"])
+    same("uneven", recipes_dgxc.accounts({"pp": 8, "vp": 8, "words": "a"}, 126)["words"], "a --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split")
 
 
 def test_nemo(root):
