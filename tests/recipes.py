@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(sys.argv[1], "workloads"))
+import recipes_dgxc  # noqa: E402
 import recipes_mlperf  # noqa: E402
 import recipes_nemo  # noqa: E402
 import recipes_torchtitan  # noqa: E402
@@ -74,6 +75,45 @@ def test_mlperf(root):
          ["gpt-oss-20b", "H100", "mxfp8", 16, 1, 48, 1, "--overlap-grad-reduce --moe-grouped-gemm"])
 
 
+LAUNCHER = """
+set -eu
+: "${GPU_TYPE:?}"
+export IMAGE=$LLMB_INSTALL/images/nvidia+nemo+26.04.00.sqsh
+CONFIG=""
+if [[ $GPU_TYPE == gb200 && $DTYPE == fp8 ]]; then
+    CONFIG+=" -pp 4 -vp None -ep 8 --recompute_modules=mlp,moe_act --cuda_graph_impl none "
+fi
+[[ $JOB_TOTAL_GPUS != 8 ]] || CONFIG+=" --hidden_size 1024 "
+[[ $JOB_TOTAL_GPUS != 512 ]] || exit 1
+pushd /nowhere
+python3 scripts/performance/setup_experiment.py --container_image $IMAGE --compute_dtype ${DTYPE/fp8/fp8_mx} --num_gpus $JOB_TOTAL_GPUS \\
+    --model_family_name deepseek --model_recipe_name deepseek_v3 $CONFIG --max_steps 5
+popd
+"""
+
+
+def test_dgxc(root):
+    """A launch that changes nothing but GPUs makes no row, nor one of a cut model or that stops; stages are those of the release's pipeline."""
+    meta = """
+run:
+  gpu_configs:
+    gb200: {model_configs: [{model_size: 671b, dtypes: {fp8: [8, 128, 512], bf16: [128]}}]}
+    h100: {model_configs: [{model_size: 671b, dtypes: [fp8], scales: [128]}]}
+"""
+    base = {"stack": "megatron-bridge-26.04", "model": "deepseek-v3", "gpu": "GB200", "precision": "mxfp8", "gpus": "256", "tp": "1", "pp": "8", "cp": "1",
+            "vp": "2", "ep": "64", "etp": "1", "mbs": "1", "gbs": "2048", "seq": "4096", "source": "a v2",
+            "words": "--pipeline-model-parallel-layout A --recompute-granularity selective --recompute-modules mla --cuda-graph-impl local --moe-router-fusion"}
+    known = [base, {**base, "words": "--no", "source": "a v1"}, {**base, "precision": "bf16"},
+             {**base, "gpu": "GB300", "pp": "4", "vp": "1", "words": "--pipeline-model-parallel-layout B"}]
+    files = {"d/metadata.yaml": meta, "d/launch.sh": LAUNCHER, "e/finetune/metadata.yaml": meta, "e/finetune/launch.sh": LAUNCHER}
+    rows = list(recipes_dgxc.rows(lambda path: files.get(path, ""), files, "o/r@1", known, {"deepseek_v3": "deepseek-v3"}))
+    same("launches", [r["source"] for r in rows], ["o/r@1:d/launch.sh gb200 fp8 128"])
+    same("overrides", [rows[0][c] for c in ("stack", "precision", "gpus", "pp", "vp", "ep", "etp", "mbs", "gbs", "words")],
+         ["megatron-bridge-26.04", "mxfp8", 128, 4, 1, 8, "1", "1", 1024,
+          "--pipeline-model-parallel-layout B --moe-router-fusion --recompute-granularity selective --recompute-modules mlp moe_act"])
+    same("uneven", recipes_dgxc.accounts({"pp": 8, "vp": 8, "words": "a"}, 126)["words"], "a --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split")
+
+
 def test_nemo(root):
     """A row is for its own card and for pre-training; switches are the script's; stages of DeepSeek-V3 by their number."""
     head = "task,model,size,system,dtype,num_gpus,seq_len,tp_size,pp_size,cp_size,ep_size,vp_size,mbs,gbs,etp_size,cuda_graphs,use_mcore_fsdp,recompute_layers,recompute_modules\n"
@@ -95,27 +135,71 @@ def test_nemo(root):
 
 
 def test_torchtitan(root):
-    """A preset's GPUs make the batch; a mixture is left out; float8 and asynchronous tensor parallelism where they are switched on."""
+    """A preset's GPUs make the batch; an unknown flavor and a pipeline are left out; float8 and asynchronous tensor parallelism where switched on."""
     text = ('# NOTE: this toml config is a preset for 32 X100 GPUs.\n[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 2\n'
             'seq_len = 4096\n[parallelism]\ntensor_parallel_degree = 4\nenable_async_tensor_parallel = true\n[activation_checkpoint]\nmode = "%s"\n')
     folder = "torchtitan/models/a/train_configs/"
     files = {folder + "a.toml": text % "selective", folder + "b.toml": text.replace("llama3", "deepseek_v3") % "full", "c/train_configs/c.toml": text % "full",
              folder + "d.toml": '[model]\nname = "qwen3"\nflavor = "32B"\n[activation_checkpoint]\nmode = "none"\n'}
+    files[folder + "e.toml"] = '[model]\nname = "deepseek_v3"\nflavor = "16B"\n[parallelism]\nexpert_parallel_degree = 8\n'
+    files[folder + "f.toml"] = files[folder + "d.toml"] + "[parallelism]\npipeline_parallel_degree = 2\n"
     rows = list(recipes_torchtitan.rows(files.get, files, "o/r@1"))
-    same("files", [r["source"] for r in rows], [f"o/r@1:{folder}a.toml", f"o/r@1:{folder}d.toml"])
+    same("files", [r["source"] for r in rows], [f"o/r@1:{folder}{name}.toml" for name in "ade"])
     same("sizes", [rows[0][c] for c in ("model", "precision", "gpus", "tp", "mbs", "gbs", "seq")], ["llama3.1-8b", "fp8", 32, 4, 2, 16, 4096])
-    same("words", [r["words"] for r in rows], ["--fp8-recipe tensorwise --sequence-parallel --tp-comm-overlap --fsdp full --recompute op-selective", "--fsdp full"])
+    same("words", [r["words"] for r in rows], ["--fp8-recipe tensorwise --sequence-parallel --tp-comm-overlap --fsdp full --recompute op-selective", "--fsdp full",
+         "--mtp-num-layers 0 --moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective"])
+    same("experts", [rows[2][c] for c in ("model", "ep", "etp", "gpus", "gbs")], ["deepseek-v2-lite", 8, 1, "", ""])
+
+
+REGISTRY = """
+from a import DATASETS, CompileConfig, FullAC, Float8, MX, ParallelismConfig, TrainingConfig, Trainer, default_adamw, model_registry
+def llama3_8b() -> Trainer.Config:
+    return Trainer.Config(model_spec=model_registry("8B"), data=DATASETS["c4"], optimizer=default_adamw(lr=1), training=TrainingConfig(
+        num_tokens_per_microbatch_per_dp_rank=2 * 4096, max_context_length=4096), parallelism=ParallelismConfig(tensor_parallel_degree=4))
+def llama3_8b_float8():
+    config = llama3_8b()
+    config.model_spec = model_registry("8B", converters=[Float8LinearConverter.Config(on="m" in config.compile.components)])
+    config.compile = CompileConfig(enable_async_tensor_parallel=True)
+    config.training.disable_cuda_graphs = True
+    config.activation_checkpoint = FullAC.Config()
+    return config
+def llama3_debug_8b():
+    return llama3_8b()
+def llama3_8b_nvfp4():
+    config = llama3_8b()
+    config.model_spec = model_registry("8B", converters=[MX.Config()])
+    return config
+def llama3_8b_muon():
+    config = llama3_8b()
+    config.optimizer = MX.Config()
+    return config
+def needs(word):
+    return llama3_8b()
+def unknown():
+    return not_there
+""".replace("Float8,", "Float8LinearConverter,")
+
+
+def test_torchtitan_registry(root):
+    """Functions run: one that takes its configuration from another changes its own; those of other optimizers and precisions make no row."""
+    path = "torchtitan/models/llama3/config_registry.py"
+    rows = list(recipes_torchtitan.rows({path: REGISTRY}.get, [path], "o/r@1"))
+    same("functions", [r["source"] for r in rows], [f"o/r@1:{path} llama3_8b", f"o/r@1:{path} llama3_8b_float8"])
+    same("registry", [rows[0][c] for c in ("model", "precision", "gpus", "tp", "mbs", "seq", "words")], ["llama3.1-8b", "bf16", "", 4, 2, 4096,
+         "--sequence-parallel --fsdp full --cuda-graph-impl local --cuda-graph-scope full_iteration"])
+    same("float8", (rows[1]["precision"], rows[1]["words"]), ("fp8", "--fp8-recipe tensorwise --sequence-parallel --tp-comm-overlap --fsdp full --recompute full"))
 
 
 def whole(source, program, step):
     """Each recipe for its own GPUs, of which nothing is told but what chooses the row: refused is wrong, too large is not."""
     per, asked = {"H100": 8, "H200": 8, "B200": 8, "B300": 8, "GB200": 4, "GB300": 4}, set()
     with open(os.path.join(source, "workloads/recipes.csv"), encoding="utf-8", newline="") as file:
-        rows = [r for r in csv.DictReader(file) if int(r["gpus"] or 0) >= per.get(r["gpu"], 1 << 30)]
+        rows = [r for r in csv.DictReader(file) if r["tp"] and int(r["gpus"] or 64) >= per.get(r["gpu"], 1)]
     for row in rows[::step]:
+        card = row["gpu"] or ("B200" if row["precision"] == "mxfp8" else "H100")
         precision = ["fp8", "--fp8-recipe", "blockwise"] if row["precision"] == "fp8_block" else [row["precision"] or "bf16"]
-        asked.add(("--stack", row["stack"].split()[-1], "--model", row["model"], "--platform", row["gpu"].lower(), "--nodes",
-                   str(int(row["gpus"]) // per[row["gpu"]]), "--precision", *precision))
+        asked.add(("--stack", row["stack"].split()[-1], "--model", row["model"], "--platform", card.lower(), "--nodes",
+                   str(int(row["gpus"] or 64) // per[card]), "--precision", *precision, *([] if row["gbs"] else ["--gbs", "512"])))
     for words in sorted(asked):
         done = subprocess.run([program, "run", *words, "--brief"], capture_output=True, text=True, check=False)
         if done.returncode not in (0, 1):

@@ -6,8 +6,8 @@
 
 DIR is a git checkout, or its .git folder, with its tags; DIR=REPOSITORY@COMMIT is a folder of files without git. The rows of a framework for which
 no folder is given stay as recipes.csv has them. The configuration code of each release of Megatron-Bridge is run as it stands, with recorders in
-place of the framework and of PyTorch: no GPU, no package but python3-yaml; other frameworks' files are read. Logs and tables of results are never
-read. Rows that were read by hand stand in recipes-other.csv beside this script and are copied.
+place of the framework and of PyTorch: no GPU, no package but python3-yaml; so are torchtitan's registries and, in bash, dgxc-benchmarking's
+launchers; other frameworks' files are read. Logs and tables of results are never read. Rows that were read by hand stand in recipes-other.csv beside this script and are copied.
 """
 import argparse
 import csv
@@ -26,13 +26,14 @@ import tempfile
 
 import yaml
 
+import recipes_dgxc
 import recipes_mlperf
 import recipes_nemo
 import recipes_torchtitan
 
 # Release of the framework: the stack of stepsim, and the tag whose configuration files it ships.
-RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-26.02", "v0.3.0"),
-            ("megatron-bridge-26.02.01", "v0.3.1"), ("megatron-bridge-26.04", "v0.4.0"), ("megatron-bridge-26.04.01", "v0.4.1"),
+RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v0.2.0"), ("megatron-bridge-25.11.01", "v0.2.2"),
+            ("megatron-bridge-26.02", "v0.3.0"), ("megatron-bridge-26.02.01", "v0.3.1"), ("megatron-bridge-26.04", "v0.4.0"), ("megatron-bridge-26.04.01", "v0.4.1"),
             ("megatron-bridge-26.06", "v0.5.0"), ("megatron-bridge-26.06.01", "v0.5.1"), ("megatron-bridge-26.08", "v0.6.0")]
 CARDS = ("h100", "b200", "b300", "gb200", "gb300")
 PRECISIONS = {"bf16": "bf16", "fp8_cs": "fp8", "fp8cs": "fp8", "fp8_sc": "fp8_block", "fp8sc": "fp8_block", "fp8_mx": "mxfp8",
@@ -397,7 +398,8 @@ def runs(row):
     """Whether the GPUs of a row hold its layout, and its card has its precision: v0.6.0 has functions for fewer GPUs with the layout of more."""
     sizes = {c: int(row[c] or 1) for c in ("gpus", "tp", "pp", "cp", "ep", "etp")}
     experts = sizes["pp"] * sizes["ep"] * sizes["etp"]
-    return (sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0 and
+    fits = sizes["gpus"] % (sizes["tp"] * sizes["pp"] * sizes["cp"]) == 0 and sizes["gpus"] % experts == 0
+    return ((fits or not row["gpus"]) and
             (row["gpu"] != "H100" or row["precision"] not in ("mxfp8", "nvfp4")))
 
 
@@ -443,14 +445,14 @@ def mlperf(given, stack, repository):
     return [{**row, "stack": stack} for row in recipes_mlperf.rows(root, name)]
 
 
-def by_tag(module, folder):
-    """Rows of a reader's tags, RELEASES: the stack, the tag, and what the reader wants to know of it beside."""
+def by_tag(module, folder, releases=None):
+    """Rows of a reader's tags, RELEASES: the stack (None: rows say theirs), the tag, and what the reader wants to know of it beside."""
     found = []
-    for stack, tag, *more in module.RELEASES:
+    for stack, tag, *more in releases or module.RELEASES:
         def show(path, tag=tag):
             return subprocess.run(["git", "-C", folder, "show", f"{tag}:{path}"], capture_output=True, text=True, check=False).stdout
         names = subprocess.run(["git", "-C", folder, "ls-tree", "-r", "--name-only", tag], check=True, capture_output=True, text=True).stdout.split("\n")
-        found += [{**row, "stack": stack} for row in module.rows(show, names, f"{module.REPOSITORY}@{tag}", *more)]
+        found += [{**row, "stack": stack or row["stack"]} for row in module.rows(show, names, f"{module.REPOSITORY}@{tag}", *more)]
     return found
 
 
@@ -458,7 +460,8 @@ def by_tag(module, folder):
 FRAMEWORKS = [("megatron-bridge", "NVIDIA-NeMo/Megatron-Bridge", bridge),
               ("mlperf-v5.1", "mlcommons/training_results_v5.1", lambda d: mlperf(d, "mlperf-v5.1", "mlcommons/training_results_v5.1")),
               ("mlperf-v6.0", "Richardyu114/training_results_v6.0", lambda d: mlperf(d, "mlperf-v6.0", "Richardyu114/training_results_v6.0")),
-              ("nemo", "NVIDIA/NeMo@", lambda d: by_tag(recipes_nemo, d)), ("torchtitan", "pytorch/torchtitan", lambda d: by_tag(recipes_torchtitan, d))]
+              ("nemo", "NVIDIA/NeMo@", lambda d: by_tag(recipes_nemo, d)), ("torchtitan", "pytorch/torchtitan", lambda d: by_tag(recipes_torchtitan, d)),
+              ("dgxc", "NVIDIA/dgxc-benchmarking", None)]
 
 
 def table(name):
@@ -477,6 +480,7 @@ def main():
     hand, rows = table("recipes-other.csv"), []
     before = [r for r in table("recipes.csv") if r not in hand]
     for name, source, read in FRAMEWORKS:
+        read = read or (lambda d: by_tag(recipes_dgxc, d, [(None, tag, rows, MODELS) for tag in recipes_dgxc.TAGS]))
         rows += merged(filter(runs, read(given[name]))) if given[name] else [r for r in before if r["source"].startswith(source)]
     out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
     out.writeheader()

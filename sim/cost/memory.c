@@ -192,6 +192,13 @@ static double dispatcher_buffers(const struct ss_cost_context *c, const struct s
     return s->dispatcher == SS_DISPATCH_DEEPEP ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms) : 0;
 }
 
+/* Returns the share of the states that the device holds; of those that are swapped, the part that is stepped. */
+static double kept_states(const struct ss_job *job)
+{
+    return job->offload.swap ? 1. / (job->offload.swap_times > 0 ? job->offload.swap_times : 1)
+                             : 1 - job->offload.optimizer;
+}
+
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
@@ -205,7 +212,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
     memory[SS_MEM_OPTIMIZER] =
-        states * (1 - job->offload.optimizer) + gradient_copies(c, params, shards) + zero_buckets(c);
+        states * kept_states(job) + gradient_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1 || job->offload.params)
         shard_fully(c, params, bytes.grad, shards, memory);
     else if (c->stack->ddp_copies > 0)
@@ -233,7 +240,7 @@ double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_cou
     const struct ss_parameter_bytes bytes = ss_parameter_bytes(c->job, c->stack);
     double offload = c->job->offload.optimizer, kept = 0;
     double local = dense_of(params) / shards.dense + params->expert / shards.expert;
-    double states = offload * local * (bytes.states + 4);
+    double states = local * (offload * (bytes.states + 4) + (c->job->offload.swap ? bytes.states : 0));
     for (int i = 0; i < set->nlists && c->job->offload.activations; i++)
         if (set->list[i]->ops.where == SS_WHERE_TRANSFORMER)
             kept = fmax(kept, ss_ops_saved_bytes(&set->list[i]->ops, 0));

@@ -59,6 +59,8 @@ static double step_copies(const struct ss_cost_context *c, double local)
 {
     double e = ss_parameter_bytes(c->job, c->stack).weight, stepped = c->job->offload.optimizer * local;
     double written = c->on_nvme * e * local * c->net.host_gpus / c->card->nvme_bandwidth;
+    if (c->job->offload.swap) /* MindSpeed waits for a part to leave before the next one comes */
+        return 2 * local * ss_parameter_bytes(c->job, c->stack).states / c->card->pcie_bandwidth;
     if (c->job->offload.params)
         return (local - stepped) * e / c->card->pcie_bandwidth + written;
     return stepped * (4 + e) / c->card->pcie_bandwidth;
@@ -72,7 +74,8 @@ static double host_seconds(const struct ss_cost_context *c, double local, double
         step = stepped * adam * c->net.host_gpus / c->card->host_step;
     if (stepped > 0 && c->job->offload.optimizer_nvme)
         step = nvme_step(c, stepped, step);
-    return step + (stepped > 0 || c->job->offload.params ? step_copies(c, local) : 0);
+    int copies = stepped > 0 || c->job->offload.params || c->job->offload.swap;
+    return step + (copies ? step_copies(c, local) : 0);
 }
 
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)

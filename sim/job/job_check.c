@@ -276,6 +276,12 @@ static int check_offload(struct ss_finish *f)
         job->dp.sharding < SS_SHARD_OPTIM_GRADS_PARAMS)
         REFUSE(f, "--param-offload --optimizer-offload-nvme --fsdp", "add --fsdp full, or drop it",
                "offload of parameters, and states on NVMe, are of ZeRO's stage 3 alone");
+    if (job->offload.swap && !job->dp.distributed_optimizer)
+        REFUSE(f, "--swap-optimizer", "add --use-distributed-optimizer, or drop it",
+               "the swap of optimizer states is of the distributed optimizer alone");
+    if (job->offload.swap && job->offload.optimizer > 0)
+        REFUSE(f, "--swap-optimizer --optimizer-cpu-offload", "drop one of the two",
+               "optimizer states are stepped on the device or on the host");
     if (!ss_job_offloads_layers(f))
         return SS_OK;
     if (job->offload.layers >= job->model.num_layers)

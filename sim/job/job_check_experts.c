@@ -252,9 +252,11 @@ int ss_job_check_unpriced(struct ss_finish *f)
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->dp.fsdp)
         return unpriced(f, "--optimizer", "take --use-distributed-optimizer instead of FSDP",
                         "Muon with FSDP is not modelled");
-    if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->offload.optimizer > 0)
-        return unpriced(f, "--optimizer-cpu-offload", "drop it, or take --optimizer adam",
-                        "Muon's step on the host is not modelled");
+    if (job->optimizer.kind == SS_OPTIMIZER_MUON && (job->offload.optimizer > 0 || job->offload.swap))
+        return unpriced(f, job->offload.swap ? "--swap-optimizer" : "--optimizer-cpu-offload",
+                        "drop it, or take --optimizer adam",
+                        job->offload.swap ? "Muon with states that are swapped is not modelled"
+                                          : "Muon's step on the host is not modelled");
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->precision == SS_FP32)
         return unpriced(f, "--optimizer", "add --bf16", "Muon is modelled with parameters in bf16 alone");
     if (job->optimizer.kind == SS_OPTIMIZER_MUON && job->optimizer.muon_tp != SS_MUON_BLOCKWISE &&

@@ -63,6 +63,8 @@ void ss_job_note_idle(struct ss_finish *f)
         {!by_module, "--fine-grained-offloading-max-inflight-offloads", BY_MODULE},
         {job->offload.max_in_cpu != 1e9 && job->offload.params != SS_OFFLOAD_NVME,
          "--param-offload-max-in-cpu", "without --param-offload nvme"},
+        {job->offload.swap_times != 16 && !job->offload.swap, "--swap-optimizer-times",
+         "without --swap-optimizer"},
         {job->offload.optimizer_nvme && job->offload.optimizer <= 0, "--optimizer-offload-nvme",
          "without --optimizer-cpu-offload"},
         {job->offload.nvme_pipeline && !job->offload.optimizer_nvme, "--optimizer-offload-pipeline",

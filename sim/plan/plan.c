@@ -53,7 +53,8 @@ static void note_guesses(struct ss_plan *plan)
     }
     if (job->offload.params)
         ss_notes_add(&plan->guessed, "parameters on the host: no measured run has them");
-    if (job->offload.layers > 0 || job->offload.modules || job->offload.optimizer > 0 || job->offload.params)
+    if (job->offload.layers > 0 || job->offload.modules || job->offload.optimizer > 0 ||
+        job->offload.params || job->offload.swap)
         ss_notes_add(&plan->guessed, "offload over PCIe at its nominal rate: never calibrated");
     if (job->offload.optimizer > 0 && !job->offload.params)
         ss_notes_add(&plan->guessed, "the host adds up no gradients");

@@ -20,7 +20,7 @@
 
 /* The newest stack of each framework that people train with today. A test compares them with workloads/stacks. */
 static const char *const newest[SS_OTHER_STACKS] = {"megatron-lm-2025", "megatron-bridge-26.08",
-                                                    "torchtitan-2025", "deepspeed-2026", "pytorch-2026"};
+                                                    "torchtitan-2026", "deepspeed-2026", "pytorch-2026"};
 
 struct scales {
     const struct ss_run *run;

@@ -17,15 +17,13 @@ struct seen {
     double memory[SS_MEM_COUNT];
 };
 
-static struct seen look(const char *platform, const char *flags, double prefetch)
+static struct seen seen_of(const char *text, double prefetch)
 {
     const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
     struct scale_job s;
     struct ss_run run;
     struct seen out;
-    char text[512];
 
-    snprintf(text, sizeof text, "%s;" JOB "%s", platform, flags);
     CU_ASSERT_FATAL(!scale_open(&s, text));
     s.stack.zero_prefetch = prefetch;
     CU_ASSERT_FATAL(!scale_run(&s, &options, &run));
@@ -39,6 +37,14 @@ static struct seen look(const char *platform, const char *flags, double prefetch
     ss_run_free(&run);
     scale_close(&s);
     return out;
+}
+
+static struct seen look(const char *platform, const char *flags, double prefetch)
+{
+    char text[512];
+
+    snprintf(text, sizeof text, "%s;" JOB "%s", platform, flags);
+    return seen_of(text, prefetch);
 }
 
 #define NEAR(value, want) CU_ASSERT_DOUBLE_EQUAL(value, want, 1e-9 * (want))
@@ -111,6 +117,25 @@ static void test_nvme(void)
     CU_ASSERT_EQUAL(all.host, 0);
 }
 
+#define MEGATRON                                                                                             \
+    "h100 1;--model llama3-8b --bf16 --tp 2 --sequence-parallel --seq 2048 --mbs 1 --gbs 8 "                 \
+    "--use-distributed-optimizer"
+
+/* Swapped states (12 bytes a parameter) go over the link twice, one way after the other, and the device steps; the part of them that is stepped stays. */
+static void test_swap(void)
+{
+    struct seen bare = seen_of(MEGATRON, FETCHED), swap = seen_of(MEGATRON " --swap-optimizer", FETCHED);
+    struct seen whole = seen_of(MEGATRON " --swap-optimizer --swap-optimizer-times 0", FETCHED);
+    double local = bare.parameters / (GPUS / 2);
+
+    NEAR(swap.optimizer - bare.optimizer, 2 * 12 * local / LINK);
+    NEAR(whole.optimizer, swap.optimizer);
+    NEAR(bare.memory[SS_MEM_OPTIMIZER] - swap.memory[SS_MEM_OPTIMIZER], 12 * local * 15 / 16);
+    CU_ASSERT_EQUAL(whole.memory[SS_MEM_OPTIMIZER], bare.memory[SS_MEM_OPTIMIZER]);
+    CU_ASSERT_EQUAL(swap.memory[SS_MEM_GRADIENTS], bare.memory[SS_MEM_GRADIENTS]);
+    NEAR(swap.host, 12 * local);
+}
+
 /* Neither parameters nor, where the host steps, gradients lie on the device; what is live stays. The host holds 2 bytes of parameters, 2 of
  * gradients, 4 of fp32 gradients and 12 of states. */
 static void test_memory(void)
@@ -160,7 +185,7 @@ SUITE(param_offload)
     CU_TestInfo tests[] = {{"time", test_time},     {"bound by transfers", test_transfer_bound},
                            {"step", test_step},     {"NVMe", test_nvme},
                            {"memory", test_memory}, {"host without room", test_refused},
-                           CU_TEST_INFO_NULL};
+                           {"swap", test_swap},     CU_TEST_INFO_NULL};
 
     return suite_run("param_offload", NULL, NULL, tests);
 }
