@@ -116,7 +116,7 @@ static void test_nanotron(void)
     "model:\n  model_config: {num_hidden_layers: 3, hidden_size: 64, intermediate_size: 64,\n    "           \
     "num_attention_heads: 4, vocab_size: 64"
 #define NANOED(layout, more, end)                                                                            \
-    "--stack pytorch-2023 --gpus 4 --tp 1 --pp 2 "                                        \
+    "--stack pytorch-2023 --gpus 4 --tp 1 --pp 2 "                                                           \
     "--pipeline-model-parallel-layout " layout                                                               \
     " --seq 128 --mbs 1 --bf16 --make-vocab-size-divisible-by 1 --num-layers 3 --hidden-size 64 "            \
     "--ffn-hidden-size 64 --num-attention-heads 4 --max-position-embeddings 2048 --vocab-size 64 --swiglu "  \
