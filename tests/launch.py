@@ -116,9 +116,12 @@ class Launch(unittest.TestCase):
         self.assertEqual(self.result("--nodes", "2", "--launch", path)["gpus"], 16)
 
     def test_programs_without_python(self):
-        for program in ("--no-python megatron-train", "--no_python --standalone --max-restarts 0 ./train", "--no-python ./bind.sh python pretrain_gpt.py"):
+        for program in ("--no-python megatron-train", "--no_python --max-restarts 0 ./train", "--no-python ./bind.sh python pretrain_gpt.py"):
             with self.subTest(program=program):
                 self.same_as(self.result("--launch", self.script(LAUNCH.replace("pretrain_gpt.py", program))), *LAYOUT)
+
+        path = self.script(LAUNCH.replace("torchrun --nnodes 4", "torchrun").replace("pretrain_gpt.py", "--no_python --standalone --max-restarts 0 ./train"))
+        self.assertEqual(self.result("--launch", path, "--pp", "2")["gpus"], 8)
 
     def test_several_jobs(self):
         self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
@@ -215,7 +218,7 @@ class Launch(unittest.TestCase):
                            ("kubectl exec pod -- bash -c 'torchrun --nproc_per_node 8 " + job.strip() + "'\n", 8),
                            ("bsub -n 32 -R 'span[ptile=8]' mpirun python " + job, 32), ("bsub <<END\nmpirun -np 32 python " + job + "END\n", 32),
                            ("#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n[ $SLURM_NNODES = 4 ] && srun python " + job, 32),
-                           ("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job, 8)):
+                           ("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job, 8), ("torchrun --nproc_per_node $(ls /dev/nvidia[0-9]* | wc -l) " + job, 8)):
             with self.subTest(text=text[:60]):
                 self.assertEqual(self.gpus(text)[0], gpus)
         gb200 = run(*HERE, "--platform", "gb200", "--launch", self.script("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job))
@@ -240,15 +243,51 @@ class Launch(unittest.TestCase):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
         for text, line in (("set -e\nTP=$(cat /shared/tp.txt)\n", 2), ("set -euo pipefail\nexport A=1\nTP=`cat /shared/tp.txt`\n", 3),
                            ("set -eu\nf() {\n  X=$(cat x)\n}\nf\nTP=${X:-1}\n", 3), ("set -o errexit\nTP=$(( $(cat x) * 2 ))\n", 2),
-                           ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2)):
+                           ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2), ("#!/bin/bash -e\nTP=$(cat x)\n", 2), ("#!/usr/bin/env -S bash -eu\nTP=$(cat x)\n", 2),
+                           ("set -eo pipefail\nTP=$(cat x | tr -d ' ')\n", 2), ("set -e\nread -r TP < x\n", 2), ("set -e\nread -r TP < <(cat x)\n", 2),
+                           ("set -e\nmapfile -t A < x\nTP=${A[0]}\n", 2), ("set -e\n\nsource ./none.sh\n", 3), ("set -e\n. /shared/none.sh\n", 2),
+                           ("set -e\nTP=0\n((TP++))\n", 3)):
             with self.subTest(text=text):
                 said = self.refused("--launch", self.script(text + "ARGS=(\n  --tensor-model-parallel-size \"${TP:-1}\"\n)\n" + job + ' "${ARGS[@]}"\n'))
                 self.assertIn(f"job.sh:{line}: error: ", said)
                 self.assertIn(" failed, where the script stops (set -e)", said)
         for text in ("set -e\nTP=$(cat x) || true\n", "set -e\nif ! TP=$(cat x); then TP=2; fi\n", "set -e\nset +e\nTP=$(cat x)\n",
-                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
+                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nsource ./none.sh || true\nread -r A < x || TP=1\n", "#!/bin/bash --noediting\nTP=$(cat x)\n",
+                     "set -e\n. /etc/profile.d/none.sh\nsource venv/bin/activate\n", "set -euo pipefail\nX=$(echo a | grep b || true)\nread -r NAME < <(cat x)\n",
+                     "source ./none.sh\nset -e\nwhile read -r TP; do :; done < <(echo 1)\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
             with self.subTest(text=text):
                 self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")
+
+    def test_values_by_arithmetic_and_getopt(self):
+        job = "torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --tensor-model-parallel-size ${TP:-1}\n"
+        self.assertIn("not set, hence empty: WORLD (", self.refused("--launch", self.script("G=8\nN=$((WORLD / G))\n" + job)))
+        text = "N=1\nOPTS=$(getopt -o t: --long tp: -- \"$@\")\neval set -- \"$OPTS\"\nwhile [ $# -gt 0 ]; do case $1 in --tp) TP=$2; shift 2;; *) shift;; esac; done\n"
+        want = self.result("--launch", self.script("N=1 TP=2\n" + job))["iteration_ms"]
+        self.assertEqual(self.result("--launch", self.script(text + job), "--", "--tp", "2")["iteration_ms"], want)
+
+    def test_what_a_branch_tests_for(self):
+        """A file that is not there for the script is told, where the branch gives flags."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --tensor-model-parallel-size ${TP:-1}\n"
+        hidden = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, hidden)
+        pathlib.Path(hidden, "fast").write_text("")
+        for text, said in (("\nif [ -f /data/fast ]; then\n  TP=2\nfi\n", "job.sh:2: [ -f /data/fast ] decides flags; /data/fast is not there"),
+                           ("[[ -e cfg/x && -d /data ]] && TP=2\n", "cfg/x is not there for the script"), ("test -d /data/y || TP=2\n", "/data/y is not there"),
+                           ("TP=$([ -s /x/y ] && echo 4 || echo 2)\n", "job.sh:1: [ -s /x/y ] decides"), ("D=/data\nif [[ ! -r \"$D/z\" ]]; then TP=2; fi\n", "/data/z is not"),
+                           (f"if [ -f {hidden}/fast ]; then TP=2; fi\n", "fast is here and the script does not see it (--let-in)")):
+            with self.subTest(text=text):
+                self.assertIn(said, self.gpus(text + job)[1])
+        for text, said in (("if pip show flash_attn > /dev/null; then TP=4; fi\n", "job.sh:1: pip show flash_attn decides flags; it cannot tell here what it would on the cluster (status 0)"),
+                           ("\npython -c 'import none' 2>/dev/null && TP=2\n", "job.sh:2: python -c import none decides flags; it cannot tell here what it would on the cluster (status 1)"),
+                           ("command -v nosuch >/dev/null && TP=2\n", "command -v nosuch > /dev/null decides flags"), ("git diff --quiet || TP=1\n", "git diff --quiet decides flags"),
+                           ("case $(hostname -s) in dgx*) TP=2;; *) TP=1;; esac\n", "(answer node0)"), ("H=$(hostname)\n[[ $H == dgx* ]] && TP=2\n", "H=$(hostname) decides flags"),
+                           ("TP=$(cat tp.txt 2>/dev/null)\n", "job.sh:1: TP=$(cat tp.txt 2> /dev/null) failed, and decides flags: it is taken as empty")):
+            with self.subTest(text=text):
+                self.assertIn(said, self.gpus(text + job)[1])
+        for text in ("git pull || exit 1\nmodule load cuda && export A=1\ncommand -v nosuch || true\nX=$(cat x 2>/dev/null)\nH=$(hostname)\n",
+                     "if [ -f /data/fast ]; then\n  NAME=x\nfi\n", "[ -d logs ] || mkdir logs\n", "[ -f latest.txt ] && L=--load\n: $L\n", "echo 1 > x\n[ -f x ] && TP=1\n"):
+            with self.subTest(text=text):
+                self.assertNotIn("flags", self.gpus(text + job)[1])
 
     def test_programs_that_answer(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
@@ -305,10 +344,98 @@ class Launch(unittest.TestCase):
                 said = self.gpus(unused + "\n" + job + "\n")[1]
                 self.assertIn("did nothing: " + ("git" if "git" in unused else "yq"), said)
 
+    def test_what_programs_cannot_answer(self):
+        """Values and branches by what a program would write that could not answer here, if they decide a flag."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        tp = job + " --tensor-model-parallel-size ${TP:-1}\n"
+        os.mkdir(os.path.join(self.folder, "conf"))
+        self.script("A=1\nTP=$(curl x)\n", "conf/env.sh")
+        self.script("git config tp\n", "get.sh")
+        flag = "--tensor-model-parallel-size follows from what %s writes, which could not answer here: "
+        for text, at, said in (("\nTP=$(python3 pick.py)\n" + tp, "job.sh:2", flag % "python3" + "TP=$(python3 pick.py)"),
+                               ('TP=$(python -c "import none; print(4)" 2>/dev/null)\n' + tp, "job.sh:1", flag % "python"),
+                               ("TP=$(python - <<END\nimport none\nEND\n)\n" + tp, "job.sh:", flag % "python"),
+                               ('PY=python3\nTP=$("$PY" pick.py)\n' + tp, "job.sh:2", flag % "python3"),
+                               ("get() { python3 pick.py; }\nTP=$(get)\n" + tp, "job.sh:2", flag % "python3"),
+                               ("read -r TP PP < <(python3 pick.py)\n" + tp, "job.sh:1", flag % "python3"),
+                               ("TP=$(bash get.sh)\n" + tp, "job.sh:1", flag % "git"), ("source conf/env.sh\n" + tp, "env.sh:2", flag % "curl"),
+                               ("\nX=$(curl -s http://x | jq .tp)\nTP=$((X * 2))\n" + tp, "job.sh:2", flag % "curl"),
+                               (job + " --tensor-model-parallel-size $(python3 pick.py | jq .tp)\n", "job.sh:1", flag % "python3" + "$(python3 pick.py"),
+                               ("V=$(git rev-parse HEAD); W=$(aws s3 ls)\nARGS=(--seed 1)\nTP=$(git config tp)\n" + tp, "job.sh:3", flag % "git"),
+                               ("for tp in $(python3 pick.py); do TP=$tp; done\n" + tp, "job.sh:1", flag % "python3"),
+                               ("while read -r tp; do TP=$tp; done < <(python3 pick.py)\n" + tp, "job.sh:1", flag % "python3"),
+                               ("python3 gen.py | tee args.txt\n" + job + " $(cat args.txt)\n", "job.sh:1", "the job follows from what python3 writes"),
+                               ("python3 gen.py | xargs " + job + "\n", "job.sh:1", "the job follows from what python3 writes"),
+                               ("export $(python3 env.py)\n" + tp, "job.sh:1", "the script uses what python3 writes"),
+                               ("python3 env.py > env.sh\n. ./env.sh\n" + tp, "job.sh:1", "the script uses what python3 writes"),
+                               ("python3 -m pip list | grep -q flash && TP=2\n" + tp, "job.sh:1", "the branch at line 1 follows from what python3 writes"),
+                               ("\nTP=$(/opt/tools/tp --x)\n" + tp, "job.sh:2", flag % "/opt/tools/tp"),
+                               ("python3 gen.py --out ds.json\n" + job + " --deepspeed --deepspeed_config ds.json\n", "job.sh:2", "recorded, not run: python3 gen.py"),
+                               ("N=$(kubectl get nodes | wc -l)\n" + job.replace("torchrun", "torchrun --nnodes $N") + "\n", "job.sh:1", "--nnodes follows"),
+                               ("python3 gen.py > ds.json\n" + job + " --deepspeed --deepspeed_config ds.json\n", "job.sh:1", "--deepspeed_config follows"),
+                               ('\nB=$(git branch)\nif [ "$B" = main ]; then\n  TP=4\nfi\n' + tp, "job.sh:2", "the branch at line 3 follows from what git writes"),
+                               ('[ "$(git branch)" = main ] && TP=4\n' + tp, "job.sh:1", "the branch at line 1 follows"),
+                               ("V=$(nvcc --version)\ncase $V in\n  *12*) A='--fp8-format hybrid';;\nesac\n" + job + " $A\n", "job.sh:1", "the branch at line 2")):
+            with self.subTest(text=text):
+                got = self.refused("--launch", self.script(text))
+                self.assertIn(at, got)
+                self.assertIn(said, got)
+        for text in (job + " --wandb-exp-name $(git rev-parse HEAD)\n", 'B=$(git branch)\nif [ "$B" = main ]; then\n  NAME=x\nfi\n' + job + "\n",
+                     "IP=$(ip route)\n[ -n \"$IP\" ] || IP=localhost\n" + job.replace("torchrun", "torchrun --master_addr $IP") + "\n",
+                     "V=$(python -c 'print(1)')\nmpirun -np 8 python pretrain_gpt.py " + job.split("gpt.py ")[1] + " | tee log\n"):
+            with self.subTest(text=text):
+                self.assertEqual(self.gpus(text)[0], 8)
+        path = self.script("\nTP=$(python3 pick.py)\n" + tp)  # what the user gives instead, and what python answers
+        self.assertIn("give --tensor-model-parallel-size on the command line", self.refused("--launch", path))
+        given = self.result("--launch", path, "--tp", "2")["iteration_ms"]
+        self.script("print(2)\n", "pick.py")
+        self.assertEqual(self.result("--launch", path)["iteration_ms"], given)
+        path = self.script("\nTP=$(git config tp | tr -d x)\n" + tp)
+        self.assertIn("job.sh:2: error: " + flag % "git", self.refused("--trust", "--launch", path))
+
     def test_what_torch_says(self):
         path = self.script("GPUS=`python -c \"import torch; print(torch.cuda.device_count())\"`\n" + LAUNCH.replace("8 pretrain", "$GPUS pretrain"))
         self.same_as(self.result("--launch", path), *LAYOUT)
         self.assertEqual(self.result("--gpus-per-node", "4", "--launch", path, "--tp", "2")["gpus"], 16)
+
+    def test_what_the_driver_says(self):
+        """nvidia-smi and torch tell the GPUs of the platform; what they do not know is told where it decides."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        want = [self.result("--launch", self.script(job + f" --tensor-model-parallel-size {tp}\n"))["iteration_ms"] for tp in (1, 2)]
+        for h100, text in ((1, "N=$(nvidia-smi --query-gpu=name,memory.total --format=csv,noheader | head -1)\n[ \"$N\" = 'NVIDIA H100 80GB HBM3, 81559 MiB' ] && TP=2\n"),
+                           (1, "nvidia-smi -L | grep -q 'GPU 7: NVIDIA H100 80GB HBM3' && TP=2\n"), (1, "nvidia-smi | grep -q '81559MiB' && TP=2\n"),
+                           (1, "M=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits -i 0)\nif ((M < 90000)); then TP=2; fi\n"),
+                           (1, "[ $(nvidia-smi --query-gpu compute_cap --format csv,noheader | sort -u) = 9.0 ] && TP=2\n"),
+                           (0, "if nvidia-smi | grep -q A100; then TP=2; fi\n"),
+                           (1, "TP=$(python -c 'import torch; p = torch.cuda.get_device_properties(0); print(1 + (\"H100\" in p.name and p.total_memory > 80e9))')\n")):
+            with self.subTest(text=text):
+                got = self.result("--launch", self.script(text + job + " --tensor-model-parallel-size ${TP:-1}\n"))
+                self.assertEqual(got["iteration_ms"], want[h100])
+        watts = "P=$(nvidia-smi --query-gpu=power.limit --format=csv,noheader,nounits | head -1)\n[ \"$P\" -gt 600 ] && TP=2\n"
+        self.assertIn("the branch at line 2 follows from what nvidia-smi writes", self.refused("--launch", self.script(watts + job + " --tensor-model-parallel-size ${TP:-1}\n")))
+        path = self.script("nvidia-smi -L | grep -q 'GB200' || exit 1\n" + job.replace("node 8", "node $(nvidia-smi --query-gpu=count --format=csv,noheader -i 0)") + "\n")
+        self.assertEqual(self.result("--platform", "gb200", "--launch", path)["gpus"], 4)
+
+    def test_files_of_hosts_against_the_launcher(self):
+        job = "pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "2"]) + "\n"
+        hosts = "printf 'a slots=8\\nb slots=8\\n' > hf\n"
+        self.assertIn("deepspeed is told 4 nodes, the file of hosts hf has 2", self.refused("--launch", self.script(hosts + "deepspeed --num_nodes 4 --hostfile hf " + job)))
+        gpus, said = self.gpus("#SBATCH --nodes=4\n" + hosts + "deepspeed --hostfile hf " + job)
+        self.assertEqual(gpus, 16)
+        self.assertIn("it asks for 4 nodes, of which deepspeed takes 2", said)
+
+    def test_variables_of_libraries(self):
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "8"]) + "\n"
+        want = self.result("--set", "ss.nccl.nvls=0", "--launch", self.script(job))["iteration_ms"]
+        got = self.result("--launch", self.script("export NCCL_NVLS_ENABLE=0 NCCL_IB_DISABLE=1\n" + job))
+        self.assertEqual(got["iteration_ms"], want)
+        self.assertTrue(any(n.endswith("not modelled: NCCL_IB_DISABLE=1") for n in got["warnings"]), got["warnings"])
+        plain = self.result("--launch", self.script("NCCL_NVLS_ENABLE=0\n" + job))["iteration_ms"]  # not exported
+        self.assertNotEqual(plain, want)
+        for text in ("#SBATCH --export=ALL,NCCL_NVLS_ENABLE=0\n" + job, "echo NCCL_NVLS_ENABLE=0 > .deepspeed_env\n" + job.replace("torchrun --nproc_per_node 8", "deepspeed --num_gpus 8")):
+            self.assertEqual(self.result("--launch", self.script(text))["iteration_ms"], want)
+        path = self.script("export NCCL_NVLS_ENABLE=0\n" + job)
+        self.assertEqual(self.result("--launch", path, "--set", "ss.nccl.nvls=1")["iteration_ms"], plain)
 
     def test_other_models(self):
         for name in ("pretrain_bert.py", "/opt/megatron/pretrain_t5.py"):

@@ -86,6 +86,26 @@ static int add_pbs(struct launch *x)
     return rc || x->batch.host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->batch.host_lines);
 }
 
+/* Adds "#SBATCH --export=ALL,NAME=VALUE", as Slurm does. */
+static int add_exported(struct launch *x)
+{
+    static const char mark[] = "#SBATCH --export=";
+    int rc = SS_OK;
+
+    for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line += line != NULL) {
+        char name[64], value[200];
+        const char *p = strncmp(line, mark, sizeof mark - 1) ? "" : line + sizeof mark - 1;
+        for (size_t n; (n = strcspn(p, ",\n")) > 0 && !rc; p += n + (p[n] == ',')) {
+            const char *equal = memchr(p, '=', n);
+            snprintf(name, sizeof name, "%.*s", equal ? (int)(equal - p) : 0, p);
+            snprintf(value, sizeof value, "%.*s", equal ? (int)(n - (size_t)(equal + 1 - p)) : 0,
+                     equal ? equal + 1 : p);
+            rc = equal ? add_variable(x, name, value) : SS_OK;
+        }
+    }
+    return rc;
+}
+
 /* Makes the environment: the user's variables, then those that a scheduler sets for the first process. */
 static int make_environment(struct launch *x)
 {
@@ -94,6 +114,7 @@ static int make_environment(struct launch *x)
 
     for (size_t i = 0; i < x->l->nvariables && !rc; i++)
         rc = ss_words_add(&x->environment, x->l->variable[i], strlen(x->l->variable[i]), 0);
+    rc = rc ? rc : add_exported(x);
     rc = rc ? rc : add_number(x, "RANK NODE_RANK LOCAL_RANK SLURM_PROCID SLURM_NODEID SLURM_LOCALID", 0);
     rc = rc ? rc : add_number(x, "SLURM_JOB_ID SLURM_JOBID", 1);
     rc = rc ? rc : add_variable(x, "MASTER_ADDR", "node0");
@@ -110,7 +131,7 @@ static int make_environment(struct launch *x)
     return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
 }
 
-/* First words of the calls of a kind, each once, as "a, b". */
+/* First words of the calls of a kind, each once, as "a, b", without those of jobs, and without what the script uses by no name. */
 static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out, size_t size)
 {
     struct ss_notes names = {0};
@@ -120,6 +141,10 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
         const struct ss_call *c = &x->calls.call[i];
         int same = c->kind == kind ||
                    (kind == SS_CALL_NOTHING && (c->kind == SS_CALL_MISSING || c->kind == SS_CALL_USED));
+        if (c->kind == SS_CALL_LAUNCHER
+                ? ss_launch_is_job(c)
+                : c->n > 1 && !strcmp(c->word[1], "a pipe") && ss_sandbox_answers(c->word[0]))
+            continue;
         if (same && c->n > 0 && c->word[0][0])
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
@@ -199,15 +224,18 @@ static const char *last_line(const struct ss_calls *calls, int *n)
     return line;
 }
 
-/* The line of the script in which a flag stands; 0: none. */
+/* The line of the script in which a flag or a program stands, a program in no comment; 0: none. */
 static int line_of(const char *text, const char *flag)
 {
     size_t n = strcspn(flag, "=");
     int line = 1;
 
     for (const char *p = text; *p; p++) {
-        if (!strncmp(p, flag, n) && !isalnum((unsigned char)p[n]) && !strchr("-_", p[n]))
+        int whole = p == text || flag[0] == '-' || !(isalnum((unsigned char)p[-1]) || strchr("_-", p[-1]));
+        if (whole && !strncmp(p, flag, n) && !isalnum((unsigned char)p[n]) && !strchr("-_", p[n]))
             return line;
+        if (flag[0] != '-' && *p == '#' && (p == text || p[-1] == '\n'))
+            p += strcspn(p, "\n") - (p[strcspn(p, "\n")] == '\0');
         line += *p == '\n';
     }
     return 0;
@@ -235,11 +263,14 @@ static int no_job(struct launch *x, struct ss_error *err)
 static int check_used(const struct launch *x, struct ss_error *err)
 {
     const char *name = ss_launch_used(&x->calls);
-    const struct ss_call *failed = ss_launch_failed(&x->calls, x->text);
+    const struct ss_call *failed = ss_launch_failed(&x->calls, x->text, 1);
 
     if (failed && !name) {
-        ss_fail(err, SS_ERR_INPUT, x->l->script, atoi(failed->word[1]),
-                "%.200s failed, where the script stops (set -e)", failed->word[0]);
+        const char *file = failed->word[2], *slash = strrchr(file, '/');
+        size_t above = x->calls.above ? strlen(x->calls.above) : 0;
+        file += above && !strncmp(file, x->calls.above, above) ? above : 0;
+        ss_fail(err, SS_ERR_INPUT, strcmp(slash ? slash + 1 : file, x->name) ? file : x->l->script,
+                atoi(failed->word[1]), "%.200s failed, where the script stops (set -e)", failed->word[0]);
         return ss_hint(err, SS_ERR_INPUT,
                        "put the value into the script, or show it what it reads by --let-in");
     }
@@ -257,7 +288,10 @@ static void find_lines(const struct launch *x, struct ss_words *words)
 
     for (size_t i = 0; i < words->n; i++) {
         const char *text = words->w[i].text;
-        int found = !strncmp(text, "--", 2) || ss_hydra_is_override(text) ? line_of(x->text, text) : 0;
+        int found =
+            !strncmp(text, "--", 2) || ss_hydra_is_override(text) || (i > 0 && ss_sandbox_answers(text))
+                ? line_of(x->text, text)
+                : 0;
         line = found ? found : line;
         words->w[i].line = line;
     }
@@ -327,8 +361,14 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
     if (list[0] && jobs == 0)
         ss_note(&out->behind, "%s: these programs did nothing: %s", x->name, list);
+    char recorded[256];
+    list_calls(x, SS_CALL_LAUNCHER, recorded, sizeof recorded);
+    if (recorded[0] && jobs > 0)
+        ss_note(&out->behind, "%s: recorded, not run: %s", x->name, recorded);
     for (unsigned long i = 0; i < x->made.files.n; i++)
         ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
+    for (unsigned long i = 0; i < x->made.tested.n; i++)
+        ss_note(x->notes, "%s", x->made.tested.text[i]);
     for (unsigned long i = 0; i < x->made.hidden.n; i++)
         ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
     if (x->made.own.n)
@@ -400,12 +440,13 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     }
     rc = begin(&x, l, text, notes, err);
     int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);
-    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.batch.nodes, gpus,
-                                        x.batch.host_lines};
+    const struct ss_launch_room room = {text, x.environment.w,   x.environment.n, x.batch.nodes,
+                                        gpus, x.batch.host_lines};
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);
     ss_notes_free(&x.made.files);
+    ss_notes_free(&x.made.tested);
     ss_notes_free(&x.made.hidden);
     ss_notes_free(&x.made.own);
     ss_calls_free(&x.calls);

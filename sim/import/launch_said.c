@@ -8,10 +8,21 @@
 #include "base/base.h"
 #include "import/import.h"
 #include "import/sandbox.h"
-#include "stepsim/flags.h"
 
 /* Lines that are shown. */
 #define MOST 3
+
+/* Whether the error is of a file for "source", which is told by itself. */
+static int is_of_source(const struct ss_calls *calls, const char *line, size_t n)
+{
+    for (size_t i = 0; i < calls->n; i++) {
+        const struct ss_call *c = &calls->call[i];
+        const char *at = c->kind == SS_CALL_MISSING ? memmem(line, n, c->word[0], strlen(c->word[0])) : NULL;
+        if (at && !strncmp(at + strlen(c->word[0]), ": No such file", 14))
+            return 1;
+    }
+    return 0;
+}
 
 /* Whether a line is an error: "job.sh: line 3: ...", "cat: /x: No such file or directory". */
 static int is_error(const char *line, size_t n)
@@ -24,76 +35,13 @@ static int is_error(const char *line, size_t n)
            ss_sandbox_is_tool(line, (size_t)(colon - line));
 }
 
-/* Whether an option of a launcher counts nodes or processes: "--nproc_per_node", not "--rdzv_endpoint". */
-static int counts(const char *name)
-{
-    static const char *const parts[] = {"nodes", "nproc", "num_", "num-", "ntasks", "gpus"};
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(parts); i++)
-        if (strstr(name, parts[i]))
-            return 1;
-    return ss_has_word("-n -np -N -ppn", name);
-}
-
-/* Whether the word around `at` is the value of a flag that decides something: "--tp $TP", "--tp=$TP". */
-static int decides(const char *line, const char *at)
-{
-    const char *flag = at, *begin;
-    char name[96];
-
-    while (flag > line && !isspace((unsigned char)flag[-1]))
-        flag--;
-    for (begin = flag; *flag != '-' && begin > line && isspace((unsigned char)begin[-1]);)
-        begin--;
-    while (*flag != '-' && begin > line && !isspace((unsigned char)begin[-1]))
-        begin--;
-    begin = *flag == '-' ? flag : begin;
-    begin += strspn(begin, "(\"'");
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "= \t\n\"'$"), begin);
-    enum ss_flag_effect effect = ss_flag_effect(name, NULL);
-    return name[0] == '-' &&
-           (effect == SS_FLAG_IS_UNKNOWN ? counts(name) : effect != SS_FLAG_IS_WITHOUT_EFFECT);
-}
-
-/* Whether a flag of the script that decides something has the variable, or one that is made of it. */
-static int matters(const char *text, const char *name, size_t n, int depth)
-{
-    const char *line = text;
-
-    for (const char *p = text; *p; p++) {
-        line = p > text && p[-1] == '\n' ? p : line;
-        if (*p != '$' || strncmp(p + 1 + (p[1] == '{'), name, n) != 0)
-            continue;
-        const char *behind = p + 1 + (p[1] == '{') + n;
-        if (isalnum((unsigned char)*behind) || *behind == '_')
-            continue;
-        const char *made = line + strspn(line, " \t");
-        size_t m = strspn(made, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-        if (decides(line, p) ||
-            (depth > 0 && m && made[m] == '=' && (m != n || strncmp(made, name, n) != 0) &&
-             matters(text, made, m, depth - 1)))
-            return 1;
-    }
-    return 0;
-}
-
-const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text)
-{
-    for (size_t i = 0; i < calls->n; i++) {
-        const struct ss_call *c = &calls->call[i];
-        if (c->kind == SS_CALL_FAILED && c->n > 1 && matters(text, c->word[0], strcspn(c->word[0], "+="), 3))
-            return c;
-    }
-    return NULL;
-}
-
 int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size)
 {
     struct ss_notes lines = {0};
 
     out[0] = '\0';
     for (const char *p = calls->output; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
-        if (is_error(p, strcspn(p, "\n")))
+        if (is_error(p, strcspn(p, "\n")) && !is_of_source(calls, p, strcspn(p, "\n")))
             ss_note(&lines, "%.*s", (int)strcspn(p, "\n"), p);
     for (unsigned long i = lines.n > MOST ? lines.n - MOST : 0; i < lines.n; i++) {
         const char *text = lines.text[i], *name = strstr(text, ": line ");
@@ -120,8 +68,15 @@ const char *ss_launch_used(const struct ss_calls *calls)
 {
     for (size_t i = 0; i < calls->n; i++) {
         const struct ss_call *c = &calls->call[i];
-        const char *slash = c->n ? strrchr(c->word[0], '/') : NULL;
-        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, slash ? slash + 1 : c->word[0]))
+        const char *name = c->n ? c->word[0] : "", *outer = c->n > 1 ? c->word[1] : "",
+                   *dot = strrchr(outer, '.');
+        /* what it writes is run: no guess is a command */
+        int runs = !strncmp(outer, "eval ", 5) || !strncmp(outer, "source <", 8) ||
+                   !strncmp(outer, "export $", 8) || !strncmp(outer, "export `", 8) ||
+                   (outer[0] == '>' && dot && ss_has_word(".sh .env", dot));
+        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, name) && !strchr(name, '/') &&
+            strcmp(outer, "a pipe") != 0 &&
+            (!ss_sandbox_answers(name) || (runs && !strncmp(name, "python", 6))))
             return c->word[0];
     }
     return NULL;

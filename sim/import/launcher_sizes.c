@@ -56,7 +56,7 @@ static int differ(struct sizes *s, const char *fmt, ...)
 
 int64_t ss_cluster_gpus(const struct ss_cluster *cluster)
 {
-    struct ss_platform_options options = {.gpus_per_node = cluster ? cluster->gpus_per_node : 0};
+    struct ss_platform_options options = {.card = cluster ? cluster->card : NULL};
     struct ss_platform *p;
 
     if (cluster && cluster->gpus_per_node)
@@ -170,8 +170,8 @@ static int read_processes(struct sizes *s)
     if (!counted && !s->on && !s->gpus) {
         if (is_hydra(s))
             return SS_OK; /* its configuration says how many it starts */
-        s->all = 1;
-        s->who = s->who ? s->who : "a command without a launcher";
+        s->all = s->l.world ? s->l.world : 1;
+        s->who = s->l.world ? "the script, by WORLD_SIZE," : s->who ? s->who : "a command without a launcher";
         return SS_OK;
     }
     if (s->gpus && (s->each == 1 || !counted) && s->gpus > s->each && !step->count[SS_COUNT_ALL]) {
@@ -181,6 +181,11 @@ static int read_processes(struct sizes *s)
         s->each = s->gpus;
         s->all = 0;
     }
+    if (!counted && !s->gpus && s->on > 1 && !user_decides(s))
+        ss_note(s->notes,
+                "%s: %s is not told how many processes to start; one for each GPU of the %lld nodes is taken",
+                place(s), s->who && strcmp(s->who, "sbatch") ? s->who : "a command without srun or mpirun",
+                (long long)s->on);
     if (s->each && !s->on && !s->all)
         s->on = 1;
     if (s->gpus && s->each > s->gpus)
@@ -220,9 +225,15 @@ static int read_files(struct sizes *s, layer *l)
     int64_t hosts = 0, slots = 0;
     int rc = SS_OK;
 
-    if (l->hostfile && !l->count[SS_COUNT_NODES] && !user_decides(s)) {
+    if (l->hostfile && l->count[SS_COUNT_NODES] && !user_decides(s)) {
+        bool here = !ss_launcher_hosts(s->words, l->hostfile, &hosts, &slots, NULL);
+        s->line = l->line;
+        if (here && hosts && l->count[SS_COUNT_NODES] > hosts)
+            return differ(s, "%s is told %lld nodes, the file of hosts %.100s has %lld", l->name,
+                          (long long)l->count[SS_COUNT_NODES], l->hostfile, (long long)hosts);
+    } else if (l->hostfile && !user_decides(s)) {
         rc = no_hosts(s, l, ss_launcher_hosts(s->words, l->hostfile, &hosts, &slots, s->err));
-        l->count[SS_COUNT_NODES] = hosts;
+        l->count[SS_COUNT_NODES] = l->most = hosts;
         l->count[SS_COUNT_GPUS] = l->count[SS_COUNT_GPUS] ? l->count[SS_COUNT_GPUS] : slots;
     }
     if (!rc && l->config && !user_decides(s))
@@ -237,6 +248,7 @@ static int read_accelerate(struct sizes *s, layer *l)
 
     if (!n[SS_COUNT_NODES] && (n[SS_COUNT_ALL] || !s->on))
         n[SS_COUNT_NODES] = 1;
+    l->most = n[SS_COUNT_NODES];
     if (!n[SS_COUNT_ALL])
         return SS_OK;
     if (n[SS_COUNT_ALL] % n[SS_COUNT_NODES])
@@ -277,26 +289,98 @@ static int64_t gpus_of_node(struct sizes *s, const layer *l)
     return most;
 }
 
+/* A launcher with its line, "srun (line 12)". */
+static const char *with_line(const layer *l, char text[96])
+{
+    if (l->line)
+        snprintf(text, 96, "%.60s (line %d)", l->name, l->line);
+    else
+        snprintf(text, 96, "%.60s", l->name);
+    return text;
+}
+
+/* Whether a shell of other machines starts the launcher, or a step on a named one, as many times as the script says. */
+static bool is_remote(const struct sizes *s)
+{
+    static const char names[] =
+        "ssh pdsh clush ds_ssh -w --nodelist --node_rank --node-rank -H --host --relative";
+
+    for (size_t i = s->c->first; i < s->c->script; i++) {
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(s->words->w[i].text, "="), s->words->w[i].text);
+        if (ss_has_word(names, word))
+            return true;
+    }
+    return false;
+}
+
+/* A launcher that is not told of nodes: of those that the script is given it is on the first, unless it is started on each of them. */
+static void join_untold(struct sizes *s, int64_t on)
+{
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
+    char text[96];
+
+    s->on = s->l.standalone || (!step->name && !is_remote(s)) || !on ? 1 : on;
+    if (on > 1 && s->l.standalone && step->name)
+        ss_note(s->notes,
+                "%s: %s starts %s on %lld nodes, each a job of its own (--standalone): one of them is taken",
+                place(s), with_line(step, text), s->who, (long long)on);
+    else if (on > 1 && s->on == 1 && !user_decides(s))
+        ss_note(s->notes,
+                "%s: it asks for %lld nodes, but %s is started once, without srun or mpirun, and for one "
+                "node: the "
+                "job is on 1",
+                place(s), (long long)on, s->who);
+    else if (s->on > 1)
+        ss_note(s->notes, "%s: %s is not told that there are %lld nodes; they are taken as one job", place(s),
+                s->who, (long long)s->on);
+}
+
 /* The nodes that the launcher itself was told, against those where it is started. */
 static int join_nodes(struct sizes *s, const layer *l, int64_t on)
 {
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
     int64_t least = l->count[SS_COUNT_NODES], most = l->most;
+    char text[96];
 
-    s->on = least ? least : s->l.standalone ? 1 : on ? on : 1;
-    if (!least && s->on > 1)
-        ss_note(s->notes, "%s: %s is not told that there are %lld nodes; they are taken as one job", place(s),
-                s->who, (long long)s->on);
-    if (!least || !s->nodes)
+    if (!least || (most == 1 && !step->name && s->nodes > 1 && !s->l.standalone)) {
+        join_untold(s, on);
+        return SS_OK;
+    }
+    s->on = least;
+    if (most > 1 && s->l.standalone)
+        return differ(s, "%s is told %lld nodes and --standalone, which is one", s->who, (long long)most);
+    bool apart = step->name && on == 1 && most > 1; /* a step for each node */
+    if (apart && !is_remote(s))
+        ss_note(s->notes, "%s: %s is for %lld nodes, but %s starts it on 1; it is taken as started on each",
+                place(s), s->who, (long long)most, with_line(step, text));
+    if (step->name && on && !apart && (!s->nodes || step->count[SS_COUNT_NODES]) && (on < least || on > most))
+        return differ(s, "%s is told %lld nodes, %s starts it on %lld", s->who, (long long)most,
+                      with_line(step, text), (long long)on);
+    if (step->name && on && !apart && !s->nodes)
+        s->on = on;
+    else if (most > least && !s->nodes && !user_decides(s))
+        ss_note(s->notes, "%s: %s takes %lld to %lld nodes: %lld is taken (--nodes)", place(s), s->who,
+                (long long)least, (long long)most, (long long)least);
+    if (!s->nodes)
         return SS_OK;
     if (s->nodes >= least && s->nodes <= most) {
         s->on = s->nodes;
+        if (!step->name && most > 1 && !is_remote(s) && !user_decides(s))
+            ss_note(
+                s->notes,
+                "%s: %s is for %lld nodes, but is started once, without srun or mpirun; they are taken as "
+                "started on each",
+                place(s), s->who, (long long)s->on);
         return SS_OK;
     }
-    if (most > s->nodes || s->l.layer[SS_LAYER_STEP].count[SS_COUNT_NODES] != most)
-        return differ(s, "%s is told %lld nodes, the script asks for %lld: they make no world of %lld",
-                      s->who, (long long)most, (long long)s->nodes, (long long)s->nodes);
-    ss_note(s->notes, "%s: it asks for %lld nodes, of which %s and %s take %lld: the job is on these",
-            place(s), (long long)s->nodes, s->l.layer[SS_LAYER_STEP].name, s->who, (long long)most);
+    const char *plural = most == 1 ? "" : "s";
+    if (most > s->nodes || (step->count[SS_COUNT_NODES] != most && !l->hostfile))
+        return differ(s, "%s is told %lld node%s, the script asks for %lld: they make no world of %lld",
+                      s->who, (long long)most, plural, (long long)s->nodes, (long long)s->nodes);
+    ss_note(s->notes, "%s: it asks for %lld nodes, of which %s%s%s take%s %lld: the job is on these",
+            place(s), (long long)s->nodes, step->name ? step->name : "", step->name ? " and " : "", s->who,
+            step->name ? "" : "s", (long long)most);
     s->on = most;
     return SS_OK;
 }
@@ -305,6 +389,8 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
 static int read_node(struct sizes *s, layer *l)
 {
     int64_t tasks = s->all, on = s->on ? s->on : s->each ? 0 : tasks; /* a launcher on each node */
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
+    char text[96];
 
     s->who = ss_is_torchrun(l->name) || !strncmp(l->name, "run.py", 6) || !strncmp(l->name, "launch.py", 9)
                  ? "torchrun"
@@ -315,6 +401,9 @@ static int read_node(struct sizes *s, layer *l)
                                                  : SS_OK;
     if (rc)
         return rc;
+    if (step->name && s->each > 1)
+        ss_note(s->notes, "%s: %s starts %s %lld times on each node; once is taken", place(s),
+                with_line(step, text), s->who, (long long)s->each);
     s->each = gpus_of_node(s, l);
     s->all = 0;
     if (s->l.visible && s->each > s->l.visible)
@@ -372,6 +461,7 @@ int ss_command_sizes(const struct ss_words *words, struct ss_command *c, struct 
     const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
     struct sizes s = {.words = words, .c = c, .notes = notes, .err = err};
 
+    ss_launcher_variables(words, c, notes);
     if (c->script == c->first && ss_has_word("trl axolotl", slash ? slash + 1 : script))
         return SS_OK; /* their own words say it, which the reader of these knows */
     int rc = ss_launchers_read(words, c, !user_decides(&s), &s.l, err);

@@ -187,6 +187,42 @@ static void test_forms(void)
          "asks for 4 GPUs"},
         {"#SBATCH -N 4 --gpus-per-node=8\n", "srun torchrun --nnodes 2:4 --nproc_per_node gpu", 4, 8, NULL},
         {"#SBATCH -N 4 --gpus-per-node=8\n", "mpirun -np 16 python", 2, 8, NULL},
+        /* launchers that contradict each other, or start fewer nodes than the script is given */
+        {"", "mpirun -np 2 torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
+         "told 4 nodes, mpirun (line 1) starts it on 2"},
+        {"", "srun -N 2 torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
+         "told 4 nodes, srun (line 1) starts it on 2"},
+        {"", "mpirun -np 32 torchrun --nnodes 4 --nproc_per_node 8", 0, 0, "starts it on 32"},
+        {"", "srun -N 1 -n 1 -w host torchrun --nnodes 4 --node_rank 0 --nproc_per_node 8", 4, 8, NULL},
+        {"", "srun -N 1 torchrun --nnodes 4 --nproc_per_node 8", 4, 8, "srun (line 1) starts it on 1"},
+        {"", "torchrun --nnodes=1:2 --nproc_per_node 8", 1, 8, "takes 1 to 2 nodes: 1 is taken"},
+        {"", "env WORLD_SIZE=16 python", 2, 8, "by WORLD_SIZE, starts 16 processes: 2 nodes of 8"},
+        {"", "env WORLD_SIZE=16 torchrun --nproc_per_node 8", 1, 8, NULL},
+        {"", "env WORLD_SIZE=16 mpirun -np 8 python", 1, 8, NULL},
+        {"", "srun -N 3 torchrun --nnodes 2:4 --nproc_per_node 8", 3, 8, NULL},
+        {"", "torchrun --standalone --nnodes 2 --nproc_per_node 8", 0, 0, "--standalone, which is one"},
+        {"", "torchrun --standalone --nnodes 1 --nproc_per_node 8", 1, 8, NULL},
+        {"#SBATCH -N 4 --gpus-per-node=8\n", "srun -N 2 torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
+         "told 4 nodes, srun (line 2) starts it on 2"},
+        {"#SBATCH --nodes=4\n", "torchrun --standalone --nproc_per_node 8", 1, 8,
+         "asks for 4 nodes, but torchrun is started once, without srun or mpirun"},
+        {"#SBATCH --nodes=4\n", "torchrun --nproc-per-node 8", 1, 8, "the job is on 1"},
+        {"#SBATCH --nodes=4\n", "deepspeed --num_gpus 8", 1, 8, "deepspeed is started once"},
+        {"#PBS -l select=4:ngpus=8\n", "torchrun --nproc-per-node 8", 1, 8, "the job is on 1"},
+        {"#SBATCH --nodes=4\n", "torchrun --nnodes 4 --nproc-per-node 8", 4, 8,
+         "they are taken as started on each"},
+        {"#SBATCH --nodes=4\n", "accelerate launch --num_processes 8", 1, 8, "accelerate is started once"},
+        {"#SBATCH --nodes=4\n", "srun accelerate launch --num_processes 8", 0, 0,
+         "told 1 node, the script asks for 4"},
+        {"#SBATCH --nodes=4\n", "python", 4, 8,
+         "a command without srun or mpirun is not told how many processes"},
+        {"#SBATCH --nodes=4\n", "srun python", 4, 8, "srun is not told how many processes"},
+        {"#SBATCH --nodes=4\n", "pdsh -w a,b torchrun --nproc-per-node 8", 4, 8, "not told that there are 4"},
+        {"#SBATCH --nodes=4\n", "srun torchrun --standalone --nproc_per_node 8", 1, 8,
+         "srun (line 2) starts torchrun on 4 nodes, each a job of its own"},
+        {"#SBATCH --nodes=4\n", "srun torchrun --nproc_per_node 8", 4, 8, "not told that there are 4"},
+        {"#SBATCH -N 2 --ntasks-per-node=8\n", "srun torchrun --nnodes 2 --nproc_per_node 8", 2, 8,
+         "starts torchrun 8 times on each node"},
         {"#PBS -l select=4:ngpus=8:mpiprocs=8\n", "mpiexec python", 4, 8, NULL},
         {"#BSUB -n 32\n#BSUB -R \"span[ptile=8]\"\n#BSUB -gpu \"num=8\"\n", "mpirun python", 4, 8, NULL},
         {"#flux: -N 4 --gpus-per-node=8\n", "flux run -n 32 python", 4, 8, NULL},
@@ -210,6 +246,46 @@ static void test_platform(void)
         check(&rows[i], "gb200", 0);
 }
 
+/* Which props variables of a launcher set, and which of them are told as not modelled. */
+static void test_variables(void)
+{
+    static const struct {
+        const char *command, *set, *told; /* NULL: none */
+    } rows[] = {
+        {"env NCCL_NVLS_ENABLE=0 torchrun", "ss.nccl.nvls=0", NULL},
+        {"mpirun -np 8 -x NCCL_NVLS_ENABLE=0 python", "ss.nccl.nvls=0", NULL},
+        {"srun -n 8 --export=ALL,NCCL_NVLS_ENABLE=0,NCCL_DEBUG=INFO python", "ss.nccl.nvls=0", NULL},
+        {"srun -n 8 --export ALL,NCCL_ALGO=Ring python", "ss.nccl.rings=1", NULL},
+        {"mpiexec.hydra -genv NCCL_ALGO ^NVLS,NVLSTree -n 8 python", "ss.nccl.nvls=0", NULL},
+        {"env NCCL_ALGO=Ring,Tree torchrun", "ss.nccl.nvls=0", NULL},
+        {"env NCCL_ALGO=Tree torchrun", NULL, "NCCL_ALGO=Tree"},
+        {"env NCCL_ALGO=allreduce:ring torchrun", NULL, "NCCL_ALGO=allreduce:ring"},
+        {"docker run -e NCCL_BUFFSIZE=8388608 image torchrun", "ss.nccl.buffer=8388608B", NULL},
+        {"env NCCL_PROTO=Simple torchrun", "ss.nccl.net_simple=1", NULL},
+        {"env NCCL_PROTO=LL NCCL_IB_DISABLE=1 NCCL_SHM_DISABLE=0 NCCL_IB_HCA=mlx5 torchrun", NULL,
+         "not modelled: NCCL_PROTO=LL, NCCL_IB_DISABLE=1"},
+        {"env CUDA_DEVICE_MAX_CONNECTIONS=1 NVTE_FLASH_ATTN=1 torchrun", NULL, NULL},
+        {"env CUDA_DEVICE_MAX_CONNECTIONS=8 torchrun", NULL, "CUDA_DEVICE_MAX_CONNECTIONS=8"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        const struct row row = {"", rows[i].command, 0, 0, NULL};
+        const struct ss_cluster cluster = {.platform = "h100"};
+        struct ss_request r;
+        int found = 0;
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(read_call(&row, &cluster, &r, NULL), SS_OK);
+        for (size_t k = 0; k + 1 < r.n; k++)
+            found |= !strcmp(r.word[k].text, "--set") &&
+                     !strcmp(r.word[k + 1].text, rows[i].set ? rows[i].set : "");
+        CU_ASSERT_EQUAL(found, rows[i].set != NULL);
+        CU_ASSERT_EQUAL(has_note(&r.notes, "are obeyed"), rows[i].set != NULL);
+        CU_ASSERT_EQUAL(has_note(&r.notes, rows[i].told ? rows[i].told : "not modelled"),
+                        rows[i].told != NULL);
+        ss_request_free(&r);
+    }
+}
+
 /* --nodes of the user beats all of it. */
 static void test_user(void)
 {
@@ -231,6 +307,7 @@ SUITE(launcher)
     CU_TestInfo tests[] = {{"forms", test_forms},
                            {"the platform's GPUs", test_platform},
                            {"the user's nodes", test_user},
+                           {"variables", test_variables},
                            CU_TEST_INFO_NULL};
 
     return suite_run("launcher", NULL, NULL, tests);

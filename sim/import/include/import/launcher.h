@@ -39,6 +39,7 @@ struct ss_launchers {
     struct ss_launcher_layer_said layer[SS_LAYERS];
     int64_t visible; /* GPUs that CUDA_VISIBLE_DEVICES and its like leave; 0: all */
     int visible_line;
+    int64_t world;   /* processes in all by WORLD_SIZE; 0: not said */
     bool itself;     /* the program starts a process for each GPU of the node itself (llamafactory-cli) */
     bool standalone; /* torchrun's one node */
     bool mpi;        /* the launcher of layer STEP fills a node before it takes the next */
@@ -49,6 +50,9 @@ struct ss_launchers {
  * modelled). */
 int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, int strict,
                       struct ss_launchers *out, struct ss_error *err);
+/* launcher_variables.c: fills c->set from variables that the launcher gives, "NCCL_NVLS_ENABLE=0", "mpirun -x", "srun --export", and notes those
+ * that are obeyed, and those that are not modelled. */
+void ss_launcher_variables(const struct ss_words *words, struct ss_command *c, struct ss_notes *notes);
 /* Returns true if a word is one of the names of torchrun. */
 bool ss_is_torchrun(const char *text);
 /* launcher_hosts.c: reads the nodes and their slots from a file of hosts, whose lines are "host
