@@ -305,10 +305,66 @@ class Launch(unittest.TestCase):
                 said = self.gpus(unused + "\n" + job + "\n")[1]
                 self.assertIn("did nothing: " + ("git" if "git" in unused else "yq"), said)
 
+    def test_what_programs_cannot_answer(self):
+        """Values and branches by what a program would write that could not answer here, if they decide a flag."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        tp = job + " --tensor-model-parallel-size ${TP:-1}\n"
+        os.mkdir(os.path.join(self.folder, "conf"))
+        self.script("A=1\nTP=$(curl x)\n", "conf/env.sh")
+        self.script("git config tp\n", "get.sh")
+        flag = "--tensor-model-parallel-size follows from what %s writes, which could not answer here: "
+        for text, at, said in (("\nTP=$(python3 pick.py)\n" + tp, "job.sh:2", flag % "python3" + "TP=$(python3 pick.py)"),
+                               ('TP=$(python -c "import none; print(4)" 2>/dev/null)\n' + tp, "job.sh:1", flag % "python"),
+                               ("TP=$(python - <<END\nimport none\nEND\n)\n" + tp, "job.sh:", flag % "python"),
+                               ('PY=python3\nTP=$("$PY" pick.py)\n' + tp, "job.sh:2", flag % "python3"),
+                               ("get() { python3 pick.py; }\nTP=$(get)\n" + tp, "job.sh:2", flag % "python3"),
+                               ("read -r TP PP < <(python3 pick.py)\n" + tp, "job.sh:1", flag % "python3"),
+                               ("TP=$(bash get.sh)\n" + tp, "job.sh:1", flag % "git"), ("source conf/env.sh\n" + tp, "env.sh:2", flag % "curl"),
+                               ("\nX=$(curl -s http://x | jq .tp)\nTP=$((X * 2))\n" + tp, "job.sh:2", flag % "curl"),
+                               (job + " --tensor-model-parallel-size $(python3 pick.py | jq .tp)\n", "job.sh:1", flag % "python3" + "$(python3 pick.py"),
+                               ("V=$(git rev-parse HEAD); W=$(aws s3 ls)\nARGS=(--seed 1)\nTP=$(git config tp)\n" + tp, "job.sh:3", flag % "git"),
+                               ("N=$(kubectl get nodes | wc -l)\n" + job.replace("torchrun", "torchrun --nnodes $N") + "\n", "job.sh:1", "--nnodes follows"),
+                               ("python3 gen.py > ds.json\n" + job + " --deepspeed --deepspeed_config ds.json\n", "job.sh:1", "--deepspeed_config follows"),
+                               ('\nB=$(git branch)\nif [ "$B" = main ]; then\n  TP=4\nfi\n' + tp, "job.sh:2", "the branch at line 3 follows from what git writes"),
+                               ('[ "$(git branch)" = main ] && TP=4\n' + tp, "job.sh:1", "the branch at line 1 follows"),
+                               ("V=$(nvcc --version)\ncase $V in\n  *12*) A='--fp8-format hybrid';;\nesac\n" + job + " $A\n", "job.sh:1", "the branch at line 2")):
+            with self.subTest(text=text):
+                got = self.refused("--launch", self.script(text))
+                self.assertIn(at, got)
+                self.assertIn(said, got)
+        for text in (job + " --wandb-exp-name $(git rev-parse HEAD)\n", 'B=$(git branch)\nif [ "$B" = main ]; then\n  NAME=x\nfi\n' + job + "\n",
+                     "IP=$(ip route)\n[ -n \"$IP\" ] || IP=localhost\n" + job.replace("torchrun", "torchrun --master_addr $IP") + "\n",
+                     "V=$(python -c 'print(1)')\nmpirun -np 8 python pretrain_gpt.py " + job.split("gpt.py ")[1] + " | tee log\n"):
+            with self.subTest(text=text):
+                self.assertEqual(self.gpus(text)[0], 8)
+        path = self.script("\nTP=$(python3 pick.py)\n" + tp)  # what the user gives instead, and what python answers
+        self.assertIn("give --tensor-model-parallel-size on the command line", self.refused("--launch", path))
+        given = self.result("--launch", path, "--tp", "2")["iteration_ms"]
+        self.script("print(2)\n", "pick.py")
+        self.assertEqual(self.result("--launch", path)["iteration_ms"], given)
+
     def test_what_torch_says(self):
         path = self.script("GPUS=`python -c \"import torch; print(torch.cuda.device_count())\"`\n" + LAUNCH.replace("8 pretrain", "$GPUS pretrain"))
         self.same_as(self.result("--launch", path), *LAYOUT)
         self.assertEqual(self.result("--gpus-per-node", "4", "--launch", path, "--tp", "2")["gpus"], 16)
+
+    def test_what_the_driver_says(self):
+        """nvidia-smi and torch tell the GPUs of the platform; what they do not know is told where it decides."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
+        want = [self.result("--launch", self.script(job + f" --tensor-model-parallel-size {tp}\n"))["iteration_ms"] for tp in (1, 2)]
+        for h100, text in ((1, "N=$(nvidia-smi --query-gpu=name,memory.total --format=csv,noheader | head -1)\n[ \"$N\" = 'NVIDIA H100 80GB HBM3, 81559 MiB' ] && TP=2\n"),
+                           (1, "nvidia-smi -L | grep -q 'GPU 7: NVIDIA H100 80GB HBM3' && TP=2\n"), (1, "nvidia-smi | grep -q '81559MiB' && TP=2\n"),
+                           (1, "M=$(nvidia-smi --query-gpu=memory.total --format=csv,noheader,nounits -i 0)\nif ((M < 90000)); then TP=2; fi\n"),
+                           (1, "[ $(nvidia-smi --query-gpu compute_cap --format csv,noheader | sort -u) = 9.0 ] && TP=2\n"),
+                           (0, "if nvidia-smi | grep -q A100; then TP=2; fi\n"),
+                           (1, "TP=$(python -c 'import torch; p = torch.cuda.get_device_properties(0); print(1 + (\"H100\" in p.name and p.total_memory > 80e9))')\n")):
+            with self.subTest(text=text):
+                got = self.result("--launch", self.script(text + job + " --tensor-model-parallel-size ${TP:-1}\n"))
+                self.assertEqual(got["iteration_ms"], want[h100])
+        watts = "P=$(nvidia-smi --query-gpu=power.limit --format=csv,noheader,nounits | head -1)\n[ \"$P\" -gt 600 ] && TP=2\n"
+        self.assertIn("the branch at line 2 follows from what nvidia-smi writes", self.refused("--launch", self.script(watts + job + " --tensor-model-parallel-size ${TP:-1}\n")))
+        path = self.script("nvidia-smi -L | grep -q 'GB200' || exit 1\n" + job.replace("node 8", "node $(nvidia-smi --query-gpu=count --format=csv,noheader -i 0)") + "\n")
+        self.assertEqual(self.result("--platform", "gb200", "--launch", path)["gpus"], 4)
 
     def test_other_models(self):
         for name in ("pretrain_bert.py", "/opt/megatron/pretrain_t5.py"):

@@ -400,8 +400,8 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     }
     rc = begin(&x, l, text, notes, err);
     int gpus = x.batch.gpus ? x.batch.gpus : (int)ss_cluster_gpus(&l->cluster);
-    const struct ss_launch_room room = {x.environment.w, x.environment.n, x.batch.nodes, gpus,
-                                        x.batch.host_lines};
+    const struct ss_launch_room room = {text, x.environment.w,   x.environment.n, x.batch.nodes,
+                                        gpus, x.batch.host_lines};
     rc = rc ? rc : ss_launch_run(l, &room, &x.calls, &x.made, err);
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);

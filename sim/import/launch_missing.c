@@ -177,6 +177,10 @@ static int examine_output(struct missing *m)
         char name[PATH_MAX];
         while (last > text && strchr(" (:", last[-1]))
             last--;
+        if (last - text > 9 &&
+            !strncmp(last - 9, "[Errno 2]", 9)) /* python3: can't open file 'x': [Errno 2] No such ... */
+            for (last -= 9; last > text && strchr(" :", last[-1]);)
+                last--;
         if (last - text > (long)sizeof reading &&
             !strncmp(last - (sizeof reading - 1), reading, sizeof reading - 1))
             last -= sizeof reading - 1;

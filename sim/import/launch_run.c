@@ -161,8 +161,10 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
         words[i] = l->word[i];
     for (size_t i = 0; i < room->nvariables && !rc; i++)
         variables[i] = room->variable[i].text;
+    struct ss_sandbox_gpu gpu;
     struct ss_sandbox box = {
         .view = &view,
+        .gpu = !rc && ss_launch_gpu(&l->cluster, &gpu) ? &gpu : NULL,
         .words = words,
         .environment = variables,
         .nodes = room->nodes ? room->nodes : 1,
@@ -176,6 +178,8 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
     int more = !rc;
     for (int i = 0; i < TURNS && more > 0; i++)
         more = turn(&box, &view, calls, &programs, made, err);
+    if (more == 0 && calls->status >= 0 && has_job(calls) && !ss_launch_used(calls))
+        more = ss_launch_guess(l, room->text, &box, calls, err);
     ss_notes_free(&programs);
     ss_view_free(&view);
     free(words);

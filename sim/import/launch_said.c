@@ -12,6 +12,8 @@
 
 /* Lines that are shown. */
 #define MOST 3
+/* Bytes of a script that is looked at for branches. */
+#define MAX_FILE (1u << 20)
 
 /* Whether a line is an error: "job.sh: line 3: ...", "cat: /x: No such file or directory". */
 static int is_error(const char *line, size_t n)
@@ -35,11 +37,17 @@ static int counts(const char *name)
     return ss_has_word("-n -np -N -ppn", name);
 }
 
-/* Whether the word around `at` is the value of a flag that decides something: "--tp $TP", "--tp=$TP". */
-static int decides(const char *line, const char *at)
+int ss_launch_decides(const char *flag)
+{
+    enum ss_flag_effect effect = ss_flag_effect(flag, NULL);
+
+    return flag[0] == '-' &&
+           (effect == SS_FLAG_IS_UNKNOWN ? counts(flag) : effect != SS_FLAG_IS_WITHOUT_EFFECT);
+}
+
+int ss_launch_flag_of(const char *line, const char *at, char name[96])
 {
     const char *flag = at, *begin;
-    char name[96];
 
     while (flag > line && !isspace((unsigned char)flag[-1]))
         flag--;
@@ -48,17 +56,21 @@ static int decides(const char *line, const char *at)
     while (*flag != '-' && begin > line && !isspace((unsigned char)begin[-1]))
         begin--;
     begin = *flag == '-' ? flag : begin;
+    const char *before = begin;
+    while (before > line && isspace((unsigned char)before[-1]))
+        before--;
+    if (begin[1] != '-' && before > line && strchr("[!&|(t", before[-1])) /* "[ -n $X ]", "test -n $X" */
+        return 0;
     begin += strspn(begin, "(\"'");
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(begin, "= \t\n\"'$"), begin);
-    enum ss_flag_effect effect = ss_flag_effect(name, NULL);
-    return name[0] == '-' &&
-           (effect == SS_FLAG_IS_UNKNOWN ? counts(name) : effect != SS_FLAG_IS_WITHOUT_EFFECT);
+    snprintf(name, 96, "%.*s", (int)strcspn(begin, "= \t\n\"'$"), begin);
+    return ss_launch_decides(name);
 }
 
 /* Whether a flag of the script that decides something has the variable, or one that is made of it. */
 static int matters(const char *text, const char *name, size_t n, int depth)
 {
     const char *line = text;
+    char flag[96];
 
     for (const char *p = text; *p; p++) {
         line = p > text && p[-1] == '\n' ? p : line;
@@ -69,12 +81,125 @@ static int matters(const char *text, const char *name, size_t n, int depth)
             continue;
         const char *made = line + strspn(line, " \t");
         size_t m = strspn(made, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-        if (decides(line, p) ||
+        if (ss_launch_flag_of(line, p, flag) ||
             (depth > 0 && m && made[m] == '=' && (m != n || strncmp(made, name, n) != 0) &&
              matters(text, made, m, depth - 1)))
             return 1;
     }
     return 0;
+}
+
+/* Whether the line begins a block that a condition decides: "if [ ... ]", "case $X in"; then "end" is the word that ends it. */
+static const char *block_end(const char *line)
+{
+    static const char *const words[][2] = {
+        {"if ", "fi"}, {"elif ", "fi"}, {"case ", "esac"}, {"while ", "done"}, {"until ", "done"}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (!strncmp(line, words[i][0], strlen(words[i][0])))
+            return words[i][1];
+    return NULL;
+}
+
+/* Whether text of this length gives a flag that decides something, or a variable that does. */
+static int gives(const char *text, const char *p, size_t n)
+{
+    char flag[96];
+
+    for (const char *end = p + n; p < end; p++) {
+        if (p > text && !isspace((unsigned char)p[-1]) && !strchr("(\"';{&|", p[-1]))
+            continue;
+        size_t m = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+        snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, "= \t\n\"')$"), p);
+        if (*p == '-' ? ss_launch_decides(flag)
+                      : m && (p[m] == '=' || !strncmp(p + m, "+=", 2)) && matters(text, p, m, 3))
+            return 1;
+    }
+    return 0;
+}
+
+/* Whether the branch that the line at p decides gives flags, or variables of them, that decide something: up to the end of a block, which may
+ * have others, else to the end of the command. */
+static int branch_gives(const char *text, const char *p)
+{
+    const char *end = block_end(p + strspn(p, " \t")), *to = p;
+
+    if (!end) {
+        while (*(to += strcspn(to, "\n")) && to > p && (to[-1] == '\\' || to[-1] == '&' || to[-1] == '|'))
+            to++;
+        const char *then = strstr(p, "&&"), *other = strstr(p, "||");
+        p = then && (!other || then < other) ? then : other;
+        return p && p < to && gives(text, p, (size_t)(to - p));
+    }
+    int depth = 0;
+    for (const char *line = p; *line; line = to + (*to == '\n')) {
+        const char *begin = line + strspn(line, " \t"), *own = block_end(begin);
+        to = line + strcspn(line, "\n");
+        size_t n = strlen(end);
+        const char *last = memmem(begin, (size_t)(to - begin), end, n);
+        depth += own && !strcmp(own, end) && (line == p || strncmp(begin, "elif", 4) != 0);
+        while (last && last + n < to &&
+               (isalnum((unsigned char)last[n]) || (last > begin && !strchr("; \t", last[-1]))))
+            last = memmem(last + 1, (size_t)(to - last - 1), end, n);
+        depth -= last != NULL;
+        if (line > p ? gives(text, line, (size_t)(to - line))
+                     : strstr(line, "then") &&
+                           gives(text, strstr(line, "then"),
+                                 (size_t)(to > strstr(line, "then") ? to - strstr(line, "then") : 0)))
+            return 1;
+        if (depth <= 0)
+            return 0;
+    }
+    return 0;
+}
+
+/* Whether the variable stands in what the line decides: between the words of a condition. */
+static int is_condition(const char *line, size_t n)
+{
+    const char *begin = line + strspn(line, " \t");
+
+    return block_end(begin) != NULL ||
+           ((memmem(line, n, "[ ", 2) || memmem(line, n, "test ", 5) || memmem(line, n, "((", 2)) &&
+            (memmem(line, n, "&&", 2) || memmem(line, n, "||", 2)));
+}
+
+/* The line, from 1, of the first branch by the variable, or of the line `at` itself where there is none. */
+static int find_branch(const char *text, const char *name, size_t n, int at)
+{
+    int number = 1;
+
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n', number++) {
+        size_t len = strcspn(line, "\n");
+        int has = number == at && !n;
+        for (const char *p = line; n && p + n < line + len && !has; p++) {
+            const char *begin = p + 1 + (p[1] == '{');
+            has =
+                *p == '$' && !strncmp(begin, name, n) && !isalnum((unsigned char)begin[n]) && begin[n] != '_';
+        }
+        if (has && line[strspn(line, " \t")] != '#' && is_condition(line, len) && branch_gives(text, line))
+            return number;
+    }
+    return 0;
+}
+
+int ss_launch_branch(const char *script, const char *text, const struct ss_calls *calls,
+                     const struct ss_call *call)
+{
+    const char *file = call->word[2], *outer = call->word[1];
+    size_t above = calls->above ? strlen(calls->above) : 0, n, len;
+    char *own = NULL;
+
+    file += above && !strncmp(file, calls->above, above) ? above : 0;
+    if (strcmp(file, script) != 0 && !ss_file_read(file, MAX_FILE, &own, &len, NULL))
+        text = own;
+    static const char *const before[] = {"export ", "local ", "declare ", "readonly "};
+    for (size_t i = 0; i < SS_ARRAY_LEN(before); i++)
+        outer += strncmp(outer, before[i], strlen(before[i])) ? 0 : strlen(before[i]);
+    n = strspn(outer, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+    n = outer[n] == '=' || !strncmp(outer + n, "+=", 2) ? n : 0;
+    int line = find_branch(text, outer, n, atoi(call->word[3]));
+    free(own);
+    return line;
 }
 
 const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text)
@@ -121,7 +246,11 @@ const char *ss_launch_used(const struct ss_calls *calls)
     for (size_t i = 0; i < calls->n; i++) {
         const struct ss_call *c = &calls->call[i];
         const char *slash = c->n ? strrchr(c->word[0], '/') : NULL;
-        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, slash ? slash + 1 : c->word[0]))
+        const char *name = slash ? slash + 1 : c->n ? c->word[0] : "";
+        /* what it writes is run: no guess is a command */
+        int runs = c->n > 1 && (!strncmp(c->word[1], "eval ", 5) || !strncmp(c->word[1], "source <", 8));
+        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, name) &&
+            (!ss_sandbox_answers(name) || (runs && !strncmp(name, "python", 6))))
             return c->word[0];
     }
     return NULL;

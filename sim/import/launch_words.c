@@ -112,6 +112,8 @@ static int take(const struct ss_words *words, size_t i, struct said *s, size_t *
     size_t both;
     const char *platform = value_at(words, i, "--platform", &both);
     s->l.cluster.platform = platform ? platform : s->l.cluster.platform;
+    const char *card = value_at(words, i, "--card", &both);
+    s->l.cluster.card = card ? card : s->l.cluster.card;
     return SS_OK;
 }
 
@@ -128,7 +130,7 @@ static int run(struct said *s, struct ss_words *script, struct ss_notes *notes, 
 int ss_launch_take(struct ss_words *words, struct ss_words *script, struct ss_cluster *cluster,
                    struct ss_notes *notes, struct ss_error *err)
 {
-    struct said s = {0};
+    struct said s = {.l.flags = words};
     size_t used = 0;
     char *taken = ss_calloc(words->n + 1, 1);
     int rc = taken ? SS_OK : ss_nomem(err);

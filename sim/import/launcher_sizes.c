@@ -56,7 +56,7 @@ static int differ(struct sizes *s, const char *fmt, ...)
 
 int64_t ss_cluster_gpus(const struct ss_cluster *cluster)
 {
-    struct ss_platform_options options = {.gpus_per_node = cluster ? cluster->gpus_per_node : 0};
+    struct ss_platform_options options = {.card = cluster ? cluster->card : NULL};
     struct ss_platform *p;
 
     if (cluster && cluster->gpus_per_node)

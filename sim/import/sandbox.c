@@ -74,7 +74,7 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
                    joined("BASH_ENV=", inside, "/.stepsim/start"), joined("LC_ALL=", "C.UTF-8", ""),
                    joined("USER=", "user", "")};
     char **argv = ss_calloc(words + 4, sizeof *argv),
-         **env = ss_calloc(variables + SS_ARRAY_LEN(own) + 2, sizeof *env);
+         **env = ss_calloc(variables + SS_ARRAY_LEN(own) + 3, sizeof *env);
 
     if (!argv || !env)
         _exit(126);
@@ -82,6 +82,8 @@ static void run_shell(const struct ss_sandbox *box, const char *inside)
     memcpy(env + SS_ARRAY_LEN(own), box->environment, variables * sizeof *env);
     if (box->host_lines) /* behind the same name without `inside` */
         env[SS_ARRAY_LEN(own) + variables] = joined("PBS_NODEFILE=", inside, SS_SANDBOX_HOSTS);
+    if (box->guess)
+        env[count(env)] = joined("STEPSIM_GUESS=", box->guess, "");
     size_t n = 0;
     argv[n++] = joined("bash", "", "");
     if (box->trace)

@@ -25,6 +25,7 @@ struct ss_made_file {
 struct ss_cluster {
     int nodes, gpus_per_node; /* 0: not said */
     const char *platform;     /* NULL: not said */
+    const char *card;         /* of a platform that names none; NULL: not said */
 };
 /* launcher_sizes.c: returns the GPUs of a node; 0: not known. */
 int64_t ss_cluster_gpus(const struct ss_cluster *cluster);
@@ -90,6 +91,8 @@ struct ss_launch {
     int trust;              /* 1: the script may run even where the kernel cannot isolate it */
     struct ss_notes let_in; /* files and folders that the script may see, too */
     int call;               /* which of several jobs that the script starts, from 1; 0: it starts only one */
+    const struct ss_words
+        *flags; /* the whole command line, whose flags beat those of the script; NULL: none */
 };
 /* Runs the script in a sandbox (sandbox.h) and adds the words of the job that it starts to *out, with
  * the lines of the script. `notes` gets the programs that did nothing and the variables that were not
@@ -121,8 +124,29 @@ const char *ss_launch_used(const struct ss_calls *calls);
  * line. NULL: none. */
 const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text);
 
+/* Returns 1 where the flag of a script or of its launcher decides something. */
+int ss_launch_decides(const char *flag);
+/* Returns 1 where the word at `at` of the line is the value of a flag that decides something: "--tp $TP", "--tp=$TP". *name: the flag. */
+int ss_launch_flag_of(const char *line, const char *at, char name[96]);
+/* Returns the line of the first branch that decides a flag by what the call, SS_CALL_USED or SS_CALL_TESTED, was asked for: in its file, which
+ * is the one at the path `script` with this text or one of the machine. 0: none. */
+int ss_launch_branch(const char *script, const char *text, const struct ss_calls *calls,
+                     const struct ss_call *call);
+
+/* launch_gpu.c: the GPU of the platform. Returns 0 where it is not known. */
+struct ss_sandbox_gpu;
+int ss_launch_gpu(const struct ss_cluster *cluster, struct ss_sandbox_gpu *out);
+
+/* ---- launch_used.c ---- */
+struct ss_sandbox;
+/* Runs the script again with guesses for what programs would write that could not answer. Refuses it where it then starts another job, or where
+ * a branch that decides a flag follows from them. Errors: SS_ERR_INPUT, those of ss_sandbox_run. */
+int ss_launch_guess(const struct ss_launch *l, const char *text, struct ss_sandbox *box,
+                    const struct ss_calls *calls, struct ss_error *err);
+
 /* ---- launch_run.c ---- */
 struct ss_launch_room {
+    const char *text;               /* of the script */
     const struct ss_word *variable; /* "NAME=VALUE": the whole environment of the script */
     size_t nvariables;
     int nodes, gpus_per_node; /* 0: not known */

@@ -65,8 +65,9 @@ enum ss_call_kind {
     SS_CALL_FOLDER,   /* a folder that cd went to */
     SS_CALL_FILE,     /* a file that the launcher before it was given: its name, what is in it, its path */
     SS_CALL_MISSING, /* a file for "source" that is not there: its name, its path, who asks for it, in which line */
-    SS_CALL_USED, /* a program that the sandbox has not, whose output goes into a variable or a configuration */
-    SS_CALL_SET,   /* names of the variables that are set where a shell ends */
+    SS_CALL_USED, /* a program that could not answer, whose output goes into a variable or a configuration; the command that captures it,
+                   * its file and its line */
+    SS_CALL_SET,  /* names of the variables that are set where a shell ends */
     SS_CALL_FAILED /* "NAME=$(...)" that failed where the script stops for that ("set -e"), and its line */
 };
 struct ss_call {
@@ -83,9 +84,17 @@ struct ss_calls {
     char *output;         /* end of what it wrote on stdout and stderr, with a final 0; NULL: nothing */
     int status;           /* of the shell's exit; -1: stopped by the limit of time */
 };
+/* A GPU as its driver tells it. */
+struct ss_sandbox_gpu {
+    char name[64];
+    char capability[8]; /* "9.0"; "": not known */
+    long mib;           /* of its memory */
+    int multiprocessors;
+};
 struct ss_sandbox {
     const struct ss_view *view;
-    char *const *words; /* its arguments, NULL-terminated */
+    const struct ss_sandbox_gpu *gpu; /* what nvidia-smi and torch answer; NULL: not known */
+    char *const *words;               /* its arguments, NULL-terminated */
     char *const
         *environment; /* "NAME=value", NULL-terminated: all that it gets, beside PATH, HOME, USER, LANG */
     int nodes, gpus_per_node;     /* what scontrol and nvidia-smi answer, at least 1 */
@@ -94,6 +103,8 @@ struct ss_sandbox {
     const struct ss_notes *
         files; /* that it tests for: "/data/pretrain_gpt.py", of a folder with "/" behind; each is made empty where
                                    * it has a root of its own */
+    /* places "FILE:LINE", a line each, where the script captures what a program writes that could not answer: there it gets a guess; NULL: none */
+    const char *guess;
     int trace;  /* 1: the shell tells its commands in the output, as "+ command" */
     int trust;  /* 1: without namespaces where the kernel has none for this user */
     double end; /* of ss_clock: when it has no more time */
@@ -111,8 +122,6 @@ void ss_calls_free(struct ss_calls *calls);
 int ss_sandbox_tree(const struct ss_sandbox *box, const char *base, const char *inside, char what[4096]);
 /* Makes a new file in the folder (a descriptor) of at most `most` bytes that `from` still has. Returns 0 or errno. */
 int ss_sandbox_copy(int from, int folder, const char *name, size_t most, mode_t mode);
-/* Whether the first n bytes are the name of a text tool, or of the shell. */
-int ss_sandbox_is_tool(const char *name, size_t n);
 /* Folders of the tree, below `inside`. */
 #define SS_SANDBOX_PROGRAMS "/.stepsim/bin"
 #define SS_SANDBOX_REAL "/.stepsim/real"
@@ -121,6 +130,23 @@ int ss_sandbox_is_tool(const char *name, size_t n);
 #define SS_SANDBOX_HOSTS "/.stepsim/nodes"
 #define SS_SANDBOX_VIEW "/.stepsim/view"
 #define SS_SANDBOX_HOME "/home/user" /* where the user's is not known, or the script has no root of its own */
+
+/* ---- sandbox_programs.c: what the script finds in PATH ---- */
+
+/* Names with blanks between, and the text of their script, which bash reads; what stands for "@R" and its like is in sandbox_tree.c. */
+struct ss_sandbox_program {
+    const char *names, *text;
+};
+extern const struct ss_sandbox_program ss_sandbox_programs[];
+extern const size_t ss_sandbox_program_count;
+/* Names of the machine's programs that read and write text, and of those that change files. */
+extern const char ss_sandbox_tools[], ss_sandbox_changers[];
+/* What bash reads before each script; the module torch. */
+extern const char ss_sandbox_start[], ss_sandbox_torch[];
+/* Whether the first n bytes are the name of a text tool, or of the shell. */
+int ss_sandbox_is_tool(const char *name, size_t n);
+/* Whether the sandbox answers by this name itself: a launcher, "git", "nvidia-smi". */
+int ss_sandbox_answers(const char *name);
 
 /* ---- sandbox_mount.c: mounts ---- */
 

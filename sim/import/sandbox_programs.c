@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The programs that a launch script finds: text tools, launchers that are recorded, what answers for devices, and what bash reads first. */
+#include <stdio.h>
+
+#include "base/base.h"
+#include "import/sandbox.h"
+
+/* Programs of this machine that read and write text, and files of the sandbox. One that the machine lacks does nothing. */
+const char ss_sandbox_tools[] =
+    "[ awk basename bc cat cmp comm cut date diff dirname echo egrep env expand expr false fgrep file find "
+    "fmt "
+    "fold gawk getconf "
+    "grep head id jq join ls mawk md5sum mkdir mktemp nl numfmt od paste perl pr printenv printf pwd "
+    "readlink "
+    "realpath rev "
+    "sed seq sha256sum shuf sort stat sum tac tail test tr true tsort uname uniq wc xargs";
+/* They change files, and do nothing where the script sees those of the machine. */
+const char ss_sandbox_changers[] = "chmod cp ln mv rm rmdir split touch";
+/* Recorded with their words, they do nothing. */
+static const char launchers[] =
+    "torchrun dlrover-run msrun deepspeed accelerate colossalai python python2 python3 python3.8 "
+    "python3.9 python3.10 python3.11 python3.12 python3.13 "
+    "llamafactory-cli axolotl swift megatron nemo nemorun trl tune litgpt xtuner";
+/* They run the first of their words that is a program of the sandbox or a script. */
+static const char runners[] =
+    "srun mpirun mpiexec mpiexec.hydra orterun prun aprun jsrun flux horovodrun bsub kubectl numactl nsys "
+    "ncu timeout "
+    "nohup sudo stdbuf taskset nice ionice time "
+    "setsid singularity apptainer docker podman enroot pyxis conda mamba micromamba poetry uv pixi ray";
+/* They run their last words on other machines, as one text of a shell. */
+static const char remotes[] = "ssh pdsh clush ds_ssh";
+
+/* First line of every program that is a script: bash, which reads no file of the user's. */
+#define HEAD "#!@R" SS_SANDBOX_REAL "/bash -p\n"
+#define RECORD                                                                                               \
+    "n=0; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS                                             \
+    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"                                                 \
+    "at=@R" SS_SANDBOX_CALLS "/$n\n"
+
+/* Files that a program reads, as what a program writes goes to one. */
+#define CONFIGURATIONS "*.json|*.y*ml|*.toml|*.env|*.sh|*.args"
+/* What the script uses is not known: it is told, and is the guess where the run asks for one. */
+#define USED                                                                                                 \
+    "if [ -n \"${STEPSIM_USED-}\" ]; then " RECORD                                                           \
+    "printf '%s\\0' \"${0##*/}\" \"$STEPSIM_USED\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" > "      \
+    "$at/used\n"                                                                                             \
+    "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; fi\n"
+
+static const char launcher_text[] =
+    HEAD "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$$/fd/1 2>/dev/null) in\n" CONFIGURATIONS
+         ") export STEPSIM_USED=\"${STEPSIM_USED:-> a configuration}\" "
+         "STEPSIM_PLACE=${STEPSIM_PLACE-:};; esac\n"
+         "own= rc=; case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|"
+         "python*' ') own=1;; esac\n"
+         "case ${0##*/} in python*) if [ -x @R" SS_SANDBOX_REAL "/python3 ] && [ -n \"$own${STEPSIM_USED-}\" "
+         "]; then\n"
+         "  PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH} @R" SS_SANDBOX_REAL
+         "/python3 \"$@\"; rc=$?\n"
+         "  ((rc)) && [ -n \"${STEPSIM_USED-}\" ] || exit $rc; fi;; esac\n" USED
+         "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
+         /* variables that count: as a runner of its own */
+         "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES PET_NNODES "
+         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE; do\n"
+         "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+         "if ((${#own[@]} > 1)); then\n" RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+         "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
+         "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+         "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
+         /* files, and those that configurations among them name */
+         "look() {\n"
+         "  local file=$1 text= word\n"
+         "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
+         "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
+         "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && return\n" RECORD
+         "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
+         "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
+         "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in ${text//[\\\"\\',:]/ }; do\n"
+         "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set +f;; esac\n"
+         "}\n"
+         "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
+
+static const char runner_text[] = HEAD
+    /* not the image of a container, nor another file that is a value */
+    "is_script() { local head=; [ -f \"$1\" ] && [ -s \"$1\" ] || return 1\n"
+    "case $1 in *.sh|*.bash|*.slurm|*.sbatch) return 0;; esac; [ -x \"$1\" ] && return 0\n"
+    "IFS= read -r -n 2 head < \"$1\"; [ \"$head\" = '#!' ]; }\n" RECORD
+    "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+    "own=(\"${0##*/}\")\n"
+    "while (($#)); do\n"
+    /* values that may be called as a program is, the environment "env", the partition "test", or are files */
+    "  case \"$own $1\" in *'conda -'[np]|*'mamba -'[np]|'srun -'[pJAqwxCD]|*' --name'|*' --prefix'|"
+    "*' --hostfile'|*' -hostfile'|*' --machinefile'|*' -machinefile'|'mpiexec -f'|'mpirun -f'|"
+    "*' --partition'|*' --job-name'|*' --account'|*' --qos'|'kubectl -'[nc])\n"
+    "  case $1 in *hostfile|*machinefile|-f) export STEPSIM_HOSTS=${2-};; esac; own+=(\"$1\"); shift; "
+    "own+=(\"${1-}\"); shift; "
+    "continue;; esac\n"
+    "  case $1 in --hostfile=*) export STEPSIM_HOSTS=${1#*=};; -*) ;; *) [ -f @R" SS_SANDBOX_PROGRAMS
+    "/\"${1##*/}\" ] && break; is_script \"$1\" && break;; esac\n"
+    "  own+=(\"$1\"); shift\n"
+    "done\n"
+    "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+    "export STEPSIM_RUNNER=$n\n"
+    "if ! (($#)) && [ \"$own\" != bsub ]; then " USED "exit 0; fi\n" /* whose script is on stdin */
+    "(($#)) || set -- bash\n"
+    "name=${1##*/}; [ -x @R" SS_SANDBOX_PROGRAMS "/\"$name\" ] && { shift; exec @R" SS_SANDBOX_PROGRAMS
+    "/\"$name\" \"$@\"; }\n"
+    "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* "ssh [options] HOST words", "pdsh -w HOSTS words"; without words what stdin says. */
+static const char remote_text[] = HEAD RECORD "name=${0##*/}\n"
+                                              "while (($#)); do\n"
+                                              "  case \"$name $1\" in 'ssh -'[pliOoFJLRDbcemQSWwEIB]|'pdsh "
+                                              "-'[wgxXltufR]|'clush -'[wgxXltufRo]) shift; shift;;\n"
+                                              "  \"$name -\"*) shift;; *) break;; esac\n"
+                                              "done\n"
+                                              "[ \"$name\" != ssh ] || shift\n"
+                                              "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                              "printf '%s\\0' \"$name\" > $at/runner\n"
+                                              "export STEPSIM_RUNNER=$n\n"
+                                              "(($#)) && set -- -c \"$*\"\n"
+                                              "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* sbatch: the batch script is a file or comes on stdin; its #SBATCH lines are words of the command, too. */
+static const char sbatch_text[] =
+    HEAD RECORD "own=(sbatch); wrap=\n"
+                "while (($#)); do\n"
+                "  case $1 in --wrap) wrap=$2; shift;; --wrap=*) wrap=${1#--wrap=};; -*) own+=(\"$1\");; *) "
+                "[ -f \"$1\" ] && break; own+=(\"$1\");; esac\n"
+                "  shift\n"
+                "done\n"
+                "if [ -n \"$wrap\" ]; then printf '%s\\n' \"$wrap\" > $at/batch; set -- $at/batch\n"
+                "elif ! (($#)); then @R" SS_SANDBOX_REAL "/cat > $at/batch; set -- $at/batch; fi\n"
+                "while read -r mark rest; do case $mark in '#SBATCH') own+=($rest);; esac; done < \"$1\"\n"
+                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                "printf '%s\\0' \"${own[@]}\" > $at/runner\n"
+                "export STEPSIM_RUNNER=$n\n"
+                "echo Submitted batch job 1\n"
+                "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+
+/* Posix mode would stop a script at the first missing file, and reads no BASH_ENV. */
+static const char sh_text[] = HEAD "exec @R" SS_SANDBOX_PROGRAMS "/bash \"$@\"\n";
+static const char nothing_text[] = HEAD "exit 0\n";
+/* Folders of logs are missing here. */
+static const char tee_text[] =
+    HEAD "[ -n \"@R\" ] || for to; do case $to in -*) ;; */*) @R" SS_SANDBOX_REAL
+         "/mkdir -p -- \"${to%/*}\" 2>/dev/null;; esac; done\nexec @R" SS_SANDBOX_REAL "/tee \"$@\"\n";
+static const char which_text[] =
+    HEAD "rc=0; for name; do case $name in -*) ;; *) type -P -- \"$name\" || rc=1;; esac; done; exit $rc\n";
+/* Where a repository begins is known, no more of it. */
+static const char git_text[] = HEAD
+    "while (($#)); do case $1 in -C) cd -- \"$2\" || exit 128; shift;; -c) shift;; -*) ;; *) break;; esac; "
+    "shift; done\n"
+    "[ \"${1-}\" = rev-parse ] || set --\n"
+    "roots='\n@T'; top=${PWD#@R" SS_SANDBOX_VIEW "}; above=${PWD%\"$top\"}\n"
+    "until [ -z \"$top\" ] || [[ $roots = *$'\\n'\"$top\"$'\\n'* ]]; do top=${top%/*}; done\n"
+    "for word; do case $word in --show-toplevel|--is-inside-work-tree)\n"
+    "  [ -n \"$top\" ] || { echo 'fatal: not a git repository' >&2; exit 128; }\n"
+    "  [ $word = --show-toplevel ] || { top=true; above=; }\n"
+    "  printf '%s\\n' \"$above$top\"; exit;; esac; done\n" USED RECORD "printf '%s\\0' git > $at/nothing\n";
+static const char hostname_text[] = HEAD "echo node0\n";
+static const char user_text[] = HEAD "echo user\n";
+static const char cores_text[] = HEAD "echo 64\n";
+/* nvidia-smi: -L, --query-gpu=FIELD,... --format=csv[,noheader][,nounits], -i N, else the names and memory of its table. */
+static const char gpus_text[] =
+    HEAD "name='@C' mib='@M' query= format= from=0 to=@G list=\n"
+         "while (($#)); do case $1 in -L|--list-gpus) list=1;; --query-gpu=*) query=${1#*=};; --format=*) "
+         "format=${1#*=};;\n"
+         "-i|--id) from=${2-0} to=$((${2-0} + 1)); shift;; -i=*|--id=*) from=${1#*=}; to=$((from + 1));;\n"
+         "--query-gpu|--format) case $1 in *y-gpu) query=${2-};; *) format=${2-};; esac; shift;;\n"
+         "-q|-d|--query|topo|nvlink|--query-*|mig|-x) query=${query:-other};; esac; shift; done\n"
+         "unit=' MiB'; case $format in *nounits*) unit=;; esac\n"
+         "if [ -z \"$name\" ] && [ -z \"$list\" ] && [[ $query != @(index|count|uuid|*no) ]] || [ \"$query\" "
+         "= other ]; then\n" USED "fi\n"
+         "[ \"$query\" != other ] || exit 0\n"
+         "[ -z \"$query\" ] || case $format in *noheader*) ;; *) echo \"${query//,/, }\";; esac\n"
+         "for ((i = from; i < to; i++)); do\n"
+         "if [ -n \"$query\" ]; then line=; for field in ${query//,/ }; do case $field in\n"
+         "index) v=$i;; name|gpu_name) v=${name:-GPU};; memory.total|memory.free) v=$mib$unit;; memory.used) "
+         "v=0$unit;; count) v=@G;;\n"
+         "compute_cap) v=@K;; uuid|gpu_uuid) v=GPU-$i;; *) v='[N/A]';" USED "esac\n"
+         "line=$line${line:+, }$v; done; echo \"$line\"\n"
+         "elif [ -n \"$list\" ]; then echo \"GPU $i: ${name:-GPU} (UUID: GPU-$i)\"\n"
+         "else echo \"|   $i  ${name:-GPU}          On  |\"; echo \"|      0MiB / ${mib}MiB |      0%      "
+         "Default |\"; fi; done\n";
+/* rocm-smi */
+static const char cards_text[] = HEAD "for ((i = 0; i < @G; i++)); do echo \"GPU[$i] : @C\"; done\n";
+static const char hosts_text[] =
+    HEAD "[ \"${2-}\" = hostnames ] && for ((i = 0; i < @N; i++)); do echo node$i; done\n"
+         "[ \"${2-}\" = hostnames ] || {\n" USED "}\nexit 0\n";
+
+/* What scripts ask PyTorch before they launch: which GPUs the node has, and how many. */
+const char ss_sandbox_torch[] =
+    "__version__ = '2.8.0'\n"
+    "class _GPU:\n"
+    "    name, total_memory, multi_processor_count = '@C', int('@M' or 0) << 20, int('@S' or 0)\n"
+    "    major, minor = (int(n) for n in ('@K' or '0.0').split('.'))\n"
+    "def _known(value):\n"
+    "    if not _GPU.name:\n"
+    "        raise RuntimeError('no GPU is known')\n"
+    "    return value\n"
+    "class cuda:\n"
+    "    device_count = staticmethod(lambda: @G)\n"
+    "    is_available = staticmethod(lambda: True)\n"
+    "    get_device_name = staticmethod(lambda gpu=0: _known(_GPU.name))\n"
+    "    get_device_properties = staticmethod(lambda gpu=0: _known(_GPU))\n"
+    "    get_device_capability = staticmethod(lambda gpu=0: _known((_GPU.major, _GPU.minor)))\n";
+
+/* What bash reads before each script: names that are nobody's do nothing, folders that are missing are made. Files of the real
+ * machine are missing, so what fails is no reason to stop, whatever the script sets. */
+const char ss_sandbox_start[] =
+    /* \"> folder/file\" of a folder that is not there; in a root of the script's own alone */
+    "stepsim_folder() { local to=${1#*>}; [ -z \"@R\" ] && [ \"$to\" != \"$1\" ] || return 0\n"
+    "to=${to#>}; to=${to#\"${to%%[! ]*}\"}; to=${to%%[ ;|\\&<>\\)]*}\n"
+    "case $to in ''|*'$('*|*'`'*) return 0;; esac; eval \"to=$to\" 2>/dev/null\n"
+    "case $to in /dev/*) ;; */*) @R" SS_SANDBOX_REAL
+    "/mkdir -p -- \"${to%/*}\" 2>/dev/null;; esac; return 0; }\n"
+    "stepsim_call() { local n=0 kind=$1; shift; until @R" SS_SANDBOX_REAL "/mkdir @R" SS_SANDBOX_CALLS
+    "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
+    "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; }\n"
+    "command_not_found_handle() {\n"
+    "local at kind=nothing n name=$BASHPID used=${STEPSIM_USED-}\n"
+    "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n" CONFIGURATIONS
+    ") used=${used:-> a configuration};; esac\n"
+    "if [ -z \"$used\" ]; then stepsim_call nothing \"$@\"; return 0; fi\n"
+    "stepsim_call used \"$1\" \"$used\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\"\n"
+    "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; return 0; "
+    "}\n"
+    /* The last command that captures what programs write, its place, and the shell in which it does. What runs below that shell, and is
+     * named in the command or by a function that is, is used. */
+    "stepsim_outer() { local name two=${1#* }; case ${FUNCNAME[1]-} in "
+    "command_not_found_handle|stepsim_*|cd) return 0;; esac\n"
+    "STEPSIM_USED=$STEPSIM_ABOVE; [ -z \"$STEPSIM_ABOVE\" ] || "
+    "return 0\n"
+    "case $1 in *' '*) two=\"${1%% *} ${two%% *}\";; esac\n"
+    "if ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})); then for name in \"$two\" \"${FUNCNAME[@]:1}\"; do\n"
+    "case $STEPSIM_OUTER in *\"$name\"*) STEPSIM_USED=$STEPSIM_OUTER; return 0;; esac; done; fi\n"
+    "case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_LEVEL=$BASH_SUBSHELL STEPSIM_OUTER=${1//[\\\\[:space:]]/ }\n"
+    "while case $STEPSIM_OUTER in *'  '*) ;; *) false;; esac; do STEPSIM_OUTER=${STEPSIM_OUTER//  / }; "
+    "done;;\n"
+    "*) ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && return 0; unset STEPSIM_LEVEL;; esac\n"
+    "STEPSIM_PLACE=${BASH_SOURCE[1]-}:$2; return 0; }\n"
+    "export STEPSIM_USED STEPSIM_PLACE; STEPSIM_ABOVE=${STEPSIM_USED-}\n"
+    /* where the run guesses what such a command captures, the variable that gets it, whatever became of the guess on its way */
+    "stepsim_guess() { local name=${1#export }; name=${name#local }; name=${name#declare }\n"
+    "case $name in [A-Za-z_]*=*'$('*')'|[A-Za-z_]*=*'$('*')\"'|[A-Za-z_]*=*'`');; *) return 0;; esac\n"
+    "case ${name#*=} in '$('*|'\"$('*|'`'*|'\"`'*) ;; *) return 0;; esac\n"
+    "case $'\\n'$STEPSIM_GUESS$'\\n' in *$'\\n'\"${BASH_SOURCE[2]-}:$2\"$'\\n'*) name=${name%%=*}\n"
+    "case $name in *[!A-Za-z0-9_]*) ;; *) printf -v \"$name\" 3;; esac;; esac; return 0; }\n"
+    "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
+    "case $to in ''|-) return 0;; esac\n"
+    "@R" SS_SANDBOX_REAL
+    "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null || return 0; fi\n"
+    "stepsim_call folder \"$PWD\"; }\n"
+    /* before "source": what is not there is told and left out, as if it were empty */
+    "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; then return 0; "
+    "fi\n"
+    "case $1 in /*) set -- \"$1\" \"$1\";; */*) set -- \"$1\" \"$PWD/$1\";; *) type -P -- \"$1\" >/dev/null "
+    "&& return 0\n"
+    "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" \"${BASH_SOURCE[1]-}\" "
+    "\"${BASH_LINENO[0]-}\"\n"
+    "return 1; }\n"
+    /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
+     * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
+     * other arguments, and what is declared would be lost. */
+    "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
+    /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
+    "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS-}${name%+} in 1*[!A-Za-z0-9_]*|1) return "
+    "0;; 1*) ;; *) "
+    "return 0;; esac\n"
+    "case $1 in *'$('*|*'`'*) stepsim_call failed \"$1\" \"$2\";; esac; return 0; }\n"
+    "stepsim_last() { [ -z \"${STEPSIM_GUESS-}\" ] || stepsim_guess \"${STEPSIM_LAST-}\" "
+    "\"${STEPSIM_LINE-}\"\n"
+    "case $- in *e*) STEPSIM_STOPS=1;; esac\n"
+    "case $2 in 'set +e'*|'set +'[!o]*e*|'set +o errexit'*) STEPSIM_STOPS=;; esac\n"
+    "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" \"$STEPSIM_LINE\";; esac\n"
+    "STEPSIM_LAST=$2 STEPSIM_LINE=$3; return 0; }\n"
+    "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO' ERR\n"
+    "trap 'stepsim_last $? \"$BASH_COMMAND\" $LINENO; builtin set +eu +o pipefail; shopt -s extdebug; "
+    "stepsim_outer \"$BASH_COMMAND\" $LINENO; case "
+    "$BASH_COMMAND in "
+    "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
+    "}\";; "
+    "*\">\"*) stepsim_folder \"$BASH_COMMAND\";; *) :;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
+
+const struct ss_sandbox_program ss_sandbox_programs[] = {
+    {launchers, launcher_text},  {runners, runner_text},
+    {remotes, remote_text},      {"sbatch salloc", sbatch_text},
+    {"sh dash", sh_text},        {"sleep sync wait clear", nothing_text},
+    {"hostname", hostname_text}, {"whoami", user_text},
+    {"nproc", cores_text},       {"tee", tee_text},
+    {"which", which_text},       {"git", git_text},
+    {"nvidia-smi", gpus_text},   {"rocm-smi", cards_text},
+    {"scontrol", hosts_text},
+};
+const size_t ss_sandbox_program_count = SS_ARRAY_LEN(ss_sandbox_programs);
+
+int ss_sandbox_answers(const char *name)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(ss_sandbox_programs); i++)
+        if (ss_has_word(ss_sandbox_programs[i].names, name))
+            return 1;
+    return 0;
+}
+
+int ss_sandbox_is_tool(const char *name, size_t n)
+{
+    char word[32];
+
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    return n < sizeof word && (ss_has_word(ss_sandbox_tools, word) ||
+                               ss_has_word(ss_sandbox_changers, word) || ss_has_word("bash tee", word));
+}
