@@ -240,15 +240,36 @@ class Launch(unittest.TestCase):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])
         for text, line in (("set -e\nTP=$(cat /shared/tp.txt)\n", 2), ("set -euo pipefail\nexport A=1\nTP=`cat /shared/tp.txt`\n", 3),
                            ("set -eu\nf() {\n  X=$(cat x)\n}\nf\nTP=${X:-1}\n", 3), ("set -o errexit\nTP=$(( $(cat x) * 2 ))\n", 2),
-                           ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2)):
+                           ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2), ("#!/bin/bash -e\nTP=$(cat x)\n", 2), ("#!/usr/bin/env -S bash -eu\nTP=$(cat x)\n", 2),
+                           ("set -eo pipefail\nTP=$(cat x | tr -d ' ')\n", 2), ("set -e\nread -r TP < x\n", 2), ("set -e\nread -r TP < <(cat x)\n", 2),
+                           ("set -e\nmapfile -t A < x\nTP=${A[0]}\n", 2), ("set -e\n\nsource ./none.sh\n", 3), ("set -e\n. /shared/none.sh\n", 2),
+                           ("set -e\nTP=0\n((TP++))\n", 3)):
             with self.subTest(text=text):
                 said = self.refused("--launch", self.script(text + "ARGS=(\n  --tensor-model-parallel-size \"${TP:-1}\"\n)\n" + job + ' "${ARGS[@]}"\n'))
                 self.assertIn(f"job.sh:{line}: error: ", said)
                 self.assertIn(" failed, where the script stops (set -e)", said)
         for text in ("set -e\nTP=$(cat x) || true\n", "set -e\nif ! TP=$(cat x); then TP=2; fi\n", "set -e\nset +e\nTP=$(cat x)\n",
-                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
+                     "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nsource ./none.sh || true\nread -r A < x || TP=1\n", "#!/bin/bash --noediting\nTP=$(cat x)\n",
+                     "set -e\n. /etc/profile.d/none.sh\nsource venv/bin/activate\n", "set -euo pipefail\nX=$(echo a | grep b || true)\nread -r NAME < <(cat x)\n",
+                     "source ./none.sh\nset -e\nwhile read -r TP; do :; done < <(echo 1)\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
             with self.subTest(text=text):
                 self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")
+
+    def test_what_a_branch_tests_for(self):
+        """A file that is not there for the script is told, where the branch gives flags."""
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --tensor-model-parallel-size ${TP:-1}\n"
+        hidden = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, hidden)
+        pathlib.Path(hidden, "fast").write_text("")
+        for text, said in (("\nif [ -f /data/fast ]; then\n  TP=2\nfi\n", "job.sh:2: [ -f /data/fast ] decides flags; /data/fast is not there"),
+                           ("[[ -e cfg/x && -d /data ]] && TP=2\n", "cfg/x is not there for the script"), ("test -d /data/y || TP=2\n", "/data/y is not there"),
+                           ("TP=$([ -s /x/y ] && echo 4 || echo 2)\n", "job.sh:1: [ -s /x/y ] decides"), ("D=/data\nif [[ ! -r \"$D/z\" ]]; then TP=2; fi\n", "/data/z is not"),
+                           (f"if [ -f {hidden}/fast ]; then TP=2; fi\n", "fast is here and the script does not see it (--let-in)")):
+            with self.subTest(text=text):
+                self.assertIn(said, self.gpus(text + job)[1])
+        for text in ("if [ -f /data/fast ]; then\n  NAME=x\nfi\n", "[ -d logs ] || mkdir logs\n", "[ -f latest.txt ] && L=--load\n: $L\n", "echo 1 > x\n[ -f x ] && TP=1\n"):
+            with self.subTest(text=text):
+                self.assertNotIn("decides flags", self.gpus(text + job)[1])
 
     def test_programs_that_answer(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])

@@ -238,8 +238,11 @@ static int check_used(const struct launch *x, struct ss_error *err)
     const struct ss_call *failed = ss_launch_failed(&x->calls, x->text);
 
     if (failed && !name) {
-        ss_fail(err, SS_ERR_INPUT, x->l->script, atoi(failed->word[1]),
-                "%.200s failed, where the script stops (set -e)", failed->word[0]);
+        const char *file = failed->n > 2 ? failed->word[2] : x->l->script, *slash = strrchr(file, '/');
+        size_t above = x->calls.above ? strlen(x->calls.above) : 0;
+        file += above && !strncmp(file, x->calls.above, above) ? above : 0;
+        ss_fail(err, SS_ERR_INPUT, strcmp(slash ? slash + 1 : file, x->name) ? file : x->l->script,
+                atoi(failed->word[1]), "%.200s failed, where the script stops (set -e)", failed->word[0]);
         return ss_hint(err, SS_ERR_INPUT,
                        "put the value into the script, or show it what it reads by --let-in");
     }
@@ -329,6 +332,8 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
         ss_note(&out->behind, "%s: these programs did nothing: %s", x->name, list);
     for (unsigned long i = 0; i < x->made.files.n; i++)
         ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
+    for (unsigned long i = 0; i < x->made.tested.n; i++)
+        ss_note(x->notes, "%s", x->made.tested.text[i]);
     for (unsigned long i = 0; i < x->made.hidden.n; i++)
         ss_note(x->notes, "%s: not seen by the script: %s (--let-in)", x->name, x->made.hidden.text[i]);
     if (x->made.own.n)
@@ -406,6 +411,7 @@ int ss_launch_read(struct ss_words *out, const struct ss_launch *l, struct ss_no
     rc = rc ? rc : choose(&x, out, err);
     ss_words_free(&x.environment);
     ss_notes_free(&x.made.files);
+    ss_notes_free(&x.made.tested);
     ss_notes_free(&x.made.hidden);
     ss_notes_free(&x.made.own);
     ss_calls_free(&x.calls);

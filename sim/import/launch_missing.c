@@ -36,6 +36,17 @@ static int is_of_system(const char *path)
     return 0;
 }
 
+int ss_launch_sets_up(const char *path, size_t n)
+{
+    char own[PATH_MAX];
+
+    snprintf(own, sizeof own, "%.*s", (int)n, path + strspn(path, "\"'"));
+    own[strcspn(own, "\"'")] = '\0';
+    const char *slash = strrchr(own, '/'), *name = slash ? slash + 1 : own;
+    name += *name == '.';
+    return is_of_system(own) || ss_has_word(set_up, name) || strstr(name, "bash_") == name;
+}
+
 /* Whether a file is a program, which launch scripts call by its path, and no script of a shell. */
 static int is_program(const char *path, const struct stat *st)
 {
@@ -113,9 +124,7 @@ static int examine(struct missing *m, const char *path, int sourced, const char 
         m->again |= m->view->wanted.n > before;
         return rc ? ss_nomem(m->err) : SS_OK;
     }
-    const char *name = strrchr(real, '/') + 1;
-    name += *name == '.';
-    if (ss_has_word(set_up, name) || strstr(name, "bash_") == name || (!sourced && is_own(m->view, real)))
+    if (ss_launch_sets_up(real, strlen(real)) || (!sourced && is_own(m->view, real)))
         return ss_notes_add(&m->made->hidden, "%s", real) ? ss_nomem(m->err) : SS_OK;
     return refuse(m, real, file, line);
 }

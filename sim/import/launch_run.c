@@ -180,6 +180,8 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
         more = turn(&box, &view, calls, &programs, made, err);
     if (more == 0 && calls->status >= 0 && has_job(calls) && !ss_launch_used(calls))
         more = ss_launch_guess(l, room->text, &box, calls, err);
+    if (!rc && more >= 0 && ss_launch_tests(l, room->text, &view, calls, &made->tested))
+        rc = ss_nomem(err);
     ss_notes_free(&programs);
     ss_view_free(&view);
     free(words);

@@ -15,6 +15,18 @@
 /* Bytes of a script that is looked at for branches. */
 #define MAX_FILE (1u << 20)
 
+/* Whether the error is of a file for "source", which is told by itself. */
+static int is_of_source(const struct ss_calls *calls, const char *line, size_t n)
+{
+    for (size_t i = 0; i < calls->n; i++) {
+        const struct ss_call *c = &calls->call[i];
+        const char *at = c->kind == SS_CALL_MISSING ? memmem(line, n, c->word[0], strlen(c->word[0])) : NULL;
+        if (at && !strncmp(at + strlen(c->word[0]), ": No such file", 14))
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether a line is an error: "job.sh: line 3: ...", "cat: /x: No such file or directory". */
 static int is_error(const char *line, size_t n)
 {
@@ -107,12 +119,15 @@ static int gives(const char *text, const char *p, size_t n)
     char flag[96];
 
     for (const char *end = p + n; p < end; p++) {
-        if (p > text && !isspace((unsigned char)p[-1]) && !strchr("(\"';{&|", p[-1]))
+        if (p > text && !isspace((unsigned char)p[-1]) && !strchr("(\"';{&|=", p[-1]))
             continue;
         size_t m = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
         snprintf(flag, sizeof flag, "%.*s", (int)strcspn(p, "= \t\n\"')$"), p);
-        if (*p == '-' ? ss_launch_decides(flag)
-                      : m && (p[m] == '=' || !strncmp(p + m, "+=", 2)) && matters(text, p, m, 3))
+        const char *value = p + m + (p[m] == '+');
+        int assigns = m && *value == '=';
+        value += assigns ? 1 + strspn(value + 1, "(\"' ") : 0; /* flags in it are looked at by themselves */
+        if (*p == '-' ? p[1] == '-' && ss_launch_decides(flag)
+                      : assigns && *value != '-' && matters(text, p, m, 3))
             return 1;
     }
     return 0;
@@ -127,9 +142,7 @@ static int branch_gives(const char *text, const char *p)
     if (!end) {
         while (*(to += strcspn(to, "\n")) && to > p && (to[-1] == '\\' || to[-1] == '&' || to[-1] == '|'))
             to++;
-        const char *then = strstr(p, "&&"), *other = strstr(p, "||");
-        p = then && (!other || then < other) ? then : other;
-        return p && p < to && gives(text, p, (size_t)(to - p));
+        return gives(text, p, (size_t)(to - p));
     }
     int depth = 0;
     for (const char *line = p; *line; line = to + (*to == '\n')) {
@@ -197,16 +210,40 @@ int ss_launch_branch(const char *script, const char *text, const struct ss_calls
         outer += strncmp(outer, before[i], strlen(before[i])) ? 0 : strlen(before[i]);
     n = strspn(outer, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
     n = outer[n] == '=' || !strncmp(outer + n, "+=", 2) ? n : 0;
-    int line = find_branch(text, outer, n, atoi(call->word[3]));
+    static const char *const conditions[] = {"[ ", "[[ ", "test ", "((", "case "};
+    int own_condition = n > 0;
+    for (size_t i = 0; i < SS_ARRAY_LEN(conditions); i++)
+        own_condition |= !strncmp(outer, conditions[i], strlen(conditions[i]));
+    int line = !own_condition ? 0 : find_branch(text, outer, n, atoi(call->word[3]));
     free(own);
     return line;
+}
+
+/* Whether a command that stops the script decides something: a value of a flag, a file that sets values, a count. */
+static int is_needed(const char *text, const char *command)
+{
+    static const char *const takers[] = {"read ", "mapfile ", "readarray "};
+
+    if (!strncmp(command, "((", 2))
+        return 1;
+    if (!strncmp(command, "source ", 7) || !strncmp(command, ". ", 2))
+        return !ss_launch_sets_up(strchr(command, ' ') + 1, strcspn(strchr(command, ' ') + 1, " "));
+    for (size_t i = 0; i < SS_ARRAY_LEN(takers); i++)
+        if (!strncmp(command, takers[i], strlen(takers[i]))) {
+            for (const char *p = command + strlen(takers[i]); *p && *p != '<';
+                 p += strcspn(p, " "), p += *p == ' ')
+                if (*p != '-' && matters(text, p, strcspn(p, " <"), 3))
+                    return 1;
+            return 0;
+        }
+    return matters(text, command, strcspn(command, "+="), 3);
 }
 
 const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text)
 {
     for (size_t i = 0; i < calls->n; i++) {
         const struct ss_call *c = &calls->call[i];
-        if (c->kind == SS_CALL_FAILED && c->n > 1 && matters(text, c->word[0], strcspn(c->word[0], "+="), 3))
+        if (c->kind == SS_CALL_FAILED && c->n > 1 && is_needed(text, c->word[0]))
             return c;
     }
     return NULL;
@@ -218,7 +255,7 @@ int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size)
 
     out[0] = '\0';
     for (const char *p = calls->output; p && *p; p += strcspn(p, "\n"), p += *p == '\n')
-        if (is_error(p, strcspn(p, "\n")))
+        if (is_error(p, strcspn(p, "\n")) && !is_of_source(calls, p, strcspn(p, "\n")))
             ss_note(&lines, "%.*s", (int)strcspn(p, "\n"), p);
     for (unsigned long i = lines.n > MOST ? lines.n - MOST : 0; i < lines.n; i++) {
         const char *text = lines.text[i], *name = strstr(text, ": line ");

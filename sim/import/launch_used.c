@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "import/import.h"
@@ -274,4 +275,26 @@ int ss_launch_guess(const struct ss_launch *l, const char *text, struct ss_sandb
     int other = n && differs(&u, box, places, what, &rc);
     free(places);
     return rc ? rc : other ? blame(&u, box, n, what) : n ? check_texts(&u) : SS_OK;
+}
+
+int ss_launch_tests(const struct ss_launch *l, const char *text, const struct ss_view *view,
+                    const struct ss_calls *calls, struct ss_notes *tested)
+{
+    const struct used u = {l, calls, text, view->script, NULL};
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < calls->n && !rc; i++) {
+        const struct ss_call *c = &calls->call[i];
+        if (c->kind != SS_CALL_TESTED || c->n != 4 || !ss_launch_branch(u.path, text, calls, c))
+            continue;
+        const char *file = file_of(&u, c), *slash = strrchr(file, '/'), *path = c->word[0];
+        size_t above = calls->above ? strlen(calls->above) : 0;
+        path += above && !strncmp(path, calls->above, above) ? above : 0;
+        int here = path[0] == '/' && !access(path, F_OK);
+        rc = ss_notes_add(tested, "%s:%s: %.120s decides flags; %.200s is %s", slash ? slash + 1 : file,
+                          c->word[3], c->word[1], path,
+                          here ? "here and the script does not see it (--let-in)"
+                               : "not there for the script, which the answer takes so");
+    }
+    return rc;
 }

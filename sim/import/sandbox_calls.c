@@ -13,7 +13,7 @@
 #define MAX_BYTES (1u << 20)
 
 static const char *const kinds[] = {"launcher", "runner", "nothing", "folder", "file",
-                                    "missing",  "used",   "set",     "failed"};
+                                    "missing",  "used",   "set",     "failed", "tested"};
 
 /* What stands before the words of a call on their way out of the sandbox. */
 struct header {

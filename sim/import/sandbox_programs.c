@@ -258,29 +258,46 @@ const char ss_sandbox_start[] =
     "&& return 0\n"
     "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" \"${BASH_SOURCE[1]-}\" "
     "\"${BASH_LINENO[0]-}\"\n"
-    "return 1; }\n"
+    "[ \"${STEPSIM_STOPS-}\" = 1 ]; }\n"
     /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
      * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
      * other arguments, and what is declared would be lost. */
     "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
     /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
-    "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS-}${name%+} in 1*[!A-Za-z0-9_]*|1) return "
-    "0;; 1*) ;; *) "
-    "return 0;; esac\n"
-    "case $1 in *'$('*|*'`'*) stepsim_call failed \"$1\" \"$2\";; esac; return 0; }\n"
+    "stepsim_failed() { [ \"${STEPSIM_STOPS-}\" = 1 ] || return 0; local name=${1%%=*}\n"
+    "case $1 in 'source '*|'. '*|'read '*|'mapfile '*|'readarray '*|'(('*) ;; *)\n"
+    "case ${name%+} in *[!A-Za-z0-9_]*) return 0;; esac; case $1 in *'$('*|*'`'*) ;; *) return 0;; esac;; "
+    "esac\n"
+    "stepsim_call failed \"$1\" \"$2\" \"$3\"; return 0; }\n"
+    /* "#!/bin/bash -e" */
+    "stepsim_first() { local line= word; case $0 in */*) [ -r \"$0\" ] && IFS= read -r line < \"$0\";; esac\n"
+    "case $line in '#!'*) for word in $line; do case $word in -[!-]*e*|-e*) STEPSIM_STOPS=1;; esac; done;; "
+    "esac; }\n"
+    "stepsim_first 2>/dev/null\n"
+    /* what "[ -f FILE ]" looks for and does not find, once each */
+    "stepsim_test() { local rest=$1 to\n"
+    "while case $rest in *' -'[fedrsxL]' '*) ;; *) false;; esac; do rest=${rest#* -[fedrsxL] }; to=${rest%%[ "
+    "\\)]*}\n"
+    "case $to in ''|*'$('*|*'`'*|'&&'|'||') continue;; esac; eval \"to=$to\" 2>/dev/null\n"
+    "case $to in ''|/dev/*) continue;; esac; [ ! -e \"$to\" ] || continue\n"
+    "case ${STEPSIM_TESTED-} in *\"|$2:$to|\"*) ;; *) STEPSIM_TESTED=${STEPSIM_TESTED-}\"|$2:$to|\"\n"
+    "stepsim_call tested \"$to\" \"$1\" \"${BASH_SOURCE[1]-}\" \"$2\";; esac; done; return 0; }\n"
     "stepsim_last() { [ -z \"${STEPSIM_GUESS-}\" ] || stepsim_guess \"${STEPSIM_LAST-}\" "
     "\"${STEPSIM_LINE-}\"\n"
     "case $- in *e*) STEPSIM_STOPS=1;; esac\n"
     "case $2 in 'set +e'*|'set +'[!o]*e*|'set +o errexit'*) STEPSIM_STOPS=;; esac\n"
-    "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" \"$STEPSIM_LINE\";; esac\n"
+    "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" \"$STEPSIM_LINE\" "
+    "\"${BASH_SOURCE[1]-}\";; esac\n"
     "STEPSIM_LAST=$2 STEPSIM_LINE=$3; return 0; }\n"
-    "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO' ERR\n"
-    "trap 'stepsim_last $? \"$BASH_COMMAND\" $LINENO; builtin set +eu +o pipefail; shopt -s extdebug; "
+    "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO \"${BASH_SOURCE[0]-}\"' ERR\n"
+    "trap 'case ${FUNCNAME-} in stepsim_*|command_not_found_handle) :;; *) stepsim_last $? \"$BASH_COMMAND\" "
+    "$LINENO; builtin set +eu; shopt -s extdebug; "
     "stepsim_outer \"$BASH_COMMAND\" $LINENO; case "
     "$BASH_COMMAND in "
     "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
     "}\";; "
-    "*\">\"*) stepsim_folder \"$BASH_COMMAND\";; *) :;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
+    "\"[ \"*|\"[[ \"*|\"test \"*) stepsim_test \"$BASH_COMMAND\" $LINENO;; *\">\"*) stepsim_folder "
+    "\"$BASH_COMMAND\";; *) :;; esac;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 const struct ss_sandbox_program ss_sandbox_programs[] = {
     {launchers, launcher_text},  {runners, runner_text},

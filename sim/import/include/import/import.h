@@ -120,8 +120,8 @@ int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size);
 /* Returns the first program that wrote nothing although the script used its output, and whose output may
  * decide a job; NULL: none. */
 const char *ss_launch_used(const struct ss_calls *calls);
-/* An assignment of the script that failed where it stops for that, and whose variable decides a flag with an effect: the command and its
- * line. NULL: none. */
+/* A command of the script that failed where it stops for that, and that decides a flag with an effect, a file that is read, a count: the command,
+ * its line and its file. NULL: none. */
 const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text);
 
 /* Returns 1 where the flag of a script or of its launcher decides something. */
@@ -133,6 +133,10 @@ int ss_launch_flag_of(const char *line, const char *at, char name[96]);
 int ss_launch_branch(const char *script, const char *text, const struct ss_calls *calls,
                      const struct ss_call *call);
 
+/* Notes the branches by files that the script did not find, where they give flags: *tested gets a text each. */
+struct ss_view;
+int ss_launch_tests(const struct ss_launch *l, const char *text, const struct ss_view *view,
+                    const struct ss_calls *calls, struct ss_notes *tested);
 /* launch_gpu.c: the GPU of the platform. Returns 0 where it is not known. */
 struct ss_sandbox_gpu;
 int ss_launch_gpu(const struct ss_cluster *cluster, struct ss_sandbox_gpu *out);
@@ -173,7 +177,9 @@ int ss_launch_pbs(const char *text, struct ss_pbs *out);
 #define SS_LAUNCH_SECONDS 20.0
 /* What a run of a script has found out beside its calls. */
 struct ss_launch_made {
-    struct ss_notes files;  /* files that the script missed, and that were made empty for it */
+    struct ss_notes files; /* files that the script missed, and that were made empty for it */
+    struct ss_notes
+        tested; /* files that it tested for in vain, where that decides flags: "LINE: ...", or "FILE:LINE: ..." */
     struct ss_notes hidden; /* files of the machine that decide no job: settings of a shell or of the user */
     struct ss_notes
         own; /* files that the script's folder has and the working folder lacks, so that the script ran in its own folder */
@@ -190,6 +196,8 @@ int ss_launch_run(const struct ss_launch *l, const struct ss_launch_room *room, 
 struct ss_view;
 int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct ss_launch_made *made,
                       struct ss_error *err);
+/* Returns 1 for a path of n bytes, quoted or not, of a file of the system, or one that sets up a shell or software, whatever it is on another machine. */
+int ss_launch_sets_up(const char *path, size_t n);
 /* Returns 1 if a call is of a launcher with flags of a job. */
 int ss_launch_is_job(const struct ss_call *c);
 

@@ -68,7 +68,9 @@ enum ss_call_kind {
     SS_CALL_USED, /* a program that could not answer, whose output goes into a variable or a configuration; the command that captures it,
                    * its file and its line */
     SS_CALL_SET,  /* names of the variables that are set where a shell ends */
-    SS_CALL_FAILED /* "NAME=$(...)" that failed where the script stops for that ("set -e"), and its line */
+    SS_CALL_FAILED, /* "NAME=$(...)", "source FILE", "read NAME", "((...))" that failed where the script stops for that ("set -e"), its line and its
+                     * file */
+    SS_CALL_TESTED  /* a file or folder that "[ -f FILE ]" did not find, the test, its file and its line */
 };
 struct ss_call {
     enum ss_call_kind kind;
