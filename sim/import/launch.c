@@ -199,15 +199,18 @@ static const char *last_line(const struct ss_calls *calls, int *n)
     return line;
 }
 
-/* The line of the script in which a flag stands; 0: none. */
+/* The line of the script in which a flag or a program stands, a program in no comment; 0: none. */
 static int line_of(const char *text, const char *flag)
 {
     size_t n = strcspn(flag, "=");
     int line = 1;
 
     for (const char *p = text; *p; p++) {
-        if (!strncmp(p, flag, n) && !isalnum((unsigned char)p[n]) && !strchr("-_", p[n]))
+        int whole = p == text || flag[0] == '-' || !(isalnum((unsigned char)p[-1]) || strchr("_-", p[-1]));
+        if (whole && !strncmp(p, flag, n) && !isalnum((unsigned char)p[n]) && !strchr("-_", p[n]))
             return line;
+        if (flag[0] != '-' && *p == '#' && (p == text || p[-1] == '\n'))
+            p += strcspn(p, "\n") - (p[strcspn(p, "\n")] == '\0');
         line += *p == '\n';
     }
     return 0;
@@ -260,7 +263,10 @@ static void find_lines(const struct launch *x, struct ss_words *words)
 
     for (size_t i = 0; i < words->n; i++) {
         const char *text = words->w[i].text;
-        int found = !strncmp(text, "--", 2) || ss_hydra_is_override(text) ? line_of(x->text, text) : 0;
+        int found =
+            !strncmp(text, "--", 2) || ss_hydra_is_override(text) || (i > 0 && ss_sandbox_answers(text))
+                ? line_of(x->text, text)
+                : 0;
         line = found ? found : line;
         words->w[i].line = line;
     }

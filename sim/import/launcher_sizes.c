@@ -277,26 +277,83 @@ static int64_t gpus_of_node(struct sizes *s, const layer *l)
     return most;
 }
 
+/* A launcher with its line, "srun (line 12)". */
+static const char *with_line(const layer *l, char text[96])
+{
+    if (l->line)
+        snprintf(text, 96, "%.60s (line %d)", l->name, l->line);
+    else
+        snprintf(text, 96, "%.60s", l->name);
+    return text;
+}
+
+/* Whether a shell of other machines starts the launcher, as many times as the script says. */
+static bool is_remote(const struct sizes *s)
+{
+    for (size_t i = s->c->first; i < s->c->script; i++)
+        if (ss_has_word("ssh pdsh clush ds_ssh", s->words->w[i].text))
+            return true;
+    return false;
+}
+
+/* A launcher that is not told of nodes: of those that the script is given it is on the first, unless it is started on each of them. */
+static void join_untold(struct sizes *s, int64_t on)
+{
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
+    char text[96];
+
+    s->on = s->l.standalone || (!step->name && !is_remote(s)) || !on ? 1 : on;
+    if (on > 1 && s->l.standalone && step->name)
+        ss_note(s->notes,
+                "%s: %s starts %s on %lld nodes, each a job of its own (--standalone): one of them is taken",
+                place(s), with_line(step, text), s->who, (long long)on);
+    else if (on > 1 && s->on == 1 && !user_decides(s))
+        ss_note(s->notes,
+                "%s: it asks for %lld nodes, but %s is started once, without srun or mpirun, and for one "
+                "node: the "
+                "job is on 1",
+                place(s), (long long)on, s->who);
+    else if (s->on > 1)
+        ss_note(s->notes, "%s: %s is not told that there are %lld nodes; they are taken as one job", place(s),
+                s->who, (long long)s->on);
+}
+
 /* The nodes that the launcher itself was told, against those where it is started. */
 static int join_nodes(struct sizes *s, const layer *l, int64_t on)
 {
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
     int64_t least = l->count[SS_COUNT_NODES], most = l->most;
+    char text[96];
 
-    s->on = least ? least : s->l.standalone ? 1 : on ? on : 1;
-    if (!least && s->on > 1)
-        ss_note(s->notes, "%s: %s is not told that there are %lld nodes; they are taken as one job", place(s),
-                s->who, (long long)s->on);
-    if (!least || !s->nodes)
+    if (!least) {
+        join_untold(s, on);
+        return SS_OK;
+    }
+    s->on = least;
+    if (most > 1 && s->l.standalone)
+        return differ(s, "%s is told %lld nodes and --standalone, which is one", s->who, (long long)most);
+    if (step->name && on && (!s->nodes || step->count[SS_COUNT_NODES]) && (on < least || on > most))
+        return differ(s, "%s is told %lld nodes, %s starts it on %lld", s->who, (long long)most,
+                      with_line(step, text), (long long)on);
+    if (step->name && on && !s->nodes)
+        s->on = on;
+    if (!s->nodes)
         return SS_OK;
     if (s->nodes >= least && s->nodes <= most) {
         s->on = s->nodes;
+        if (!step->name && most > 1 && !is_remote(s) && !user_decides(s))
+            ss_note(
+                s->notes,
+                "%s: %s is for %lld nodes, but is started once, without srun or mpirun; they are taken as "
+                "started on each",
+                place(s), s->who, (long long)s->on);
         return SS_OK;
     }
-    if (most > s->nodes || s->l.layer[SS_LAYER_STEP].count[SS_COUNT_NODES] != most)
+    if (most > s->nodes || step->count[SS_COUNT_NODES] != most)
         return differ(s, "%s is told %lld nodes, the script asks for %lld: they make no world of %lld",
                       s->who, (long long)most, (long long)s->nodes, (long long)s->nodes);
     ss_note(s->notes, "%s: it asks for %lld nodes, of which %s and %s take %lld: the job is on these",
-            place(s), (long long)s->nodes, s->l.layer[SS_LAYER_STEP].name, s->who, (long long)most);
+            place(s), (long long)s->nodes, step->name, s->who, (long long)most);
     s->on = most;
     return SS_OK;
 }
@@ -305,6 +362,8 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
 static int read_node(struct sizes *s, layer *l)
 {
     int64_t tasks = s->all, on = s->on ? s->on : s->each ? 0 : tasks; /* a launcher on each node */
+    const layer *step = &s->l.layer[SS_LAYER_STEP];
+    char text[96];
 
     s->who = ss_is_torchrun(l->name) || !strncmp(l->name, "run.py", 6) || !strncmp(l->name, "launch.py", 9)
                  ? "torchrun"
@@ -315,6 +374,9 @@ static int read_node(struct sizes *s, layer *l)
                                                  : SS_OK;
     if (rc)
         return rc;
+    if (step->name && s->each > 1)
+        ss_note(s->notes, "%s: %s starts %s %lld times on each node; once is taken", place(s),
+                with_line(step, text), s->who, (long long)s->each);
     s->each = gpus_of_node(s, l);
     s->all = 0;
     if (s->l.visible && s->each > s->l.visible)
