@@ -387,6 +387,17 @@ class Launch(unittest.TestCase):
         path = self.script("nvidia-smi -L | grep -q 'GB200' || exit 1\n" + job.replace("node 8", "node $(nvidia-smi --query-gpu=count --format=csv,noheader -i 0)") + "\n")
         self.assertEqual(self.result("--platform", "gb200", "--launch", path)["gpus"], 4)
 
+    def test_variables_of_libraries(self):
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "8"]) + "\n"
+        want = self.result("--set", "ss.nccl.nvls=0", "--launch", self.script(job))["iteration_ms"]
+        got = self.result("--launch", self.script("export NCCL_NVLS_ENABLE=0 NCCL_IB_DISABLE=1\n" + job))
+        self.assertEqual(got["iteration_ms"], want)
+        self.assertTrue(any(n.endswith("not modelled: NCCL_IB_DISABLE=1") for n in got["warnings"]), got["warnings"])
+        plain = self.result("--launch", self.script("NCCL_NVLS_ENABLE=0\n" + job))["iteration_ms"]  # not exported
+        self.assertNotEqual(plain, want)
+        path = self.script("export NCCL_NVLS_ENABLE=0\n" + job)
+        self.assertEqual(self.result("--launch", path, "--set", "ss.nccl.nvls=1")["iteration_ms"], plain)
+
     def test_other_models(self):
         for name in ("pretrain_bert.py", "/opt/megatron/pretrain_t5.py"):
             self.assertIn("not modelled", self.refused("--launch", self.script(LAUNCH.replace("pretrain_gpt.py", name))))

@@ -69,11 +69,18 @@ int ss_command_add_sizes(struct ss_request *r, const struct ss_words *words, con
                          struct ss_error *err)
 {
     int line = c->line ? c->line : words->w[c->first].line;
-    int rc = c->nodes || c->gpus_per_node || c->processes ? ss_request_add_place(r, words->file, err) : SS_OK;
+    int rc = c->nodes || c->gpus_per_node || c->processes || c->nset
+                 ? ss_request_add_place(r, words->file, err)
+                 : SS_OK;
 
     rc = rc ? rc : add_size(r, "--nodes", c->nodes, line, err);
     rc = rc ? rc : add_size(r, "--gpus-per-node", c->gpus_per_node, line, err);
-    return rc ? rc : add_size(r, "--gpus", c->processes, line, err);
+    rc = rc ? rc : add_size(r, "--gpus", c->processes, line, err);
+    for (size_t i = 0; i < c->nset && !rc; i++) {
+        rc = ss_request_add(r, "--set", line, err);
+        rc = rc ? rc : ss_request_add(r, c->set[i], line, err);
+    }
+    return rc;
 }
 
 int ss_command_locate(const struct ss_words *words, size_t i, struct ss_error *err)

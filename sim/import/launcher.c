@@ -113,7 +113,7 @@ int ss_words_command(const struct ss_words *words, struct ss_command *out)
     return find_command(words, out);
 }
 
-/* The sizes in our words. */
+/* The sizes and settings in our words. */
 static int add_sizes(const struct ss_command *c, struct ss_words *own, int line)
 {
     const struct {
@@ -130,6 +130,8 @@ static int add_sizes(const struct ss_command *c, struct ss_words *own, int line)
             rc = ss_words_add(own, sizes[i].flag, strlen(sizes[i].flag), line) ||
                  ss_words_add(own, text, (size_t)n, line);
     }
+    for (size_t i = 0; i < c->nset && !rc; i++)
+        rc = ss_words_add(own, "--set", 5, line) || ss_words_add(own, c->set[i], strlen(c->set[i]), line);
     return rc ? SS_ERR_NOMEM : SS_OK;
 }
 

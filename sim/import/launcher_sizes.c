@@ -434,6 +434,7 @@ int ss_command_sizes(const struct ss_words *words, struct ss_command *c, struct 
     const char *script = words->w[c->script].text, *slash = strrchr(script, '/');
     struct sizes s = {.words = words, .c = c, .notes = notes, .err = err};
 
+    ss_launcher_variables(words, c, notes);
     if (c->script == c->first && ss_has_word("trl axolotl", slash ? slash + 1 : script))
         return SS_OK; /* their own words say it, which the reader of these knows */
     int rc = ss_launchers_read(words, c, !user_decides(&s), &s.l, err);

@@ -60,7 +60,8 @@ static const char launcher_text[] =
          "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
          /* variables that count: as a runner of its own */
          "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES PET_NNODES "
-         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE; do\n"
+         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE ${!NCCL_@} ${!RCCL_@} CUDA_DEVICE_MAX_CONNECTIONS "
+         "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
          "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
          "if ((${#own[@]} > 1)); then\n" RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
          "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD

@@ -188,7 +188,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
         return status;
     ss_net_init(&b->net, plan->platform);
     b->net.pat = plan->stack->nccl_pat > 0;
-    b->net.rings = plan->job->deterministic;
+    b->net.rings = plan->job->deterministic || plan->stack->nccl_rings > 0;
     b->net.nvls_tree = plan->stack->nccl_nvls_tree > 0;
     if (plan->stack->nccl_nvls <= 0)
         b->net.nvls_busbw = 0;

@@ -234,6 +234,46 @@ static void test_platform(void)
         check(&rows[i], "gb200", 0);
 }
 
+/* Which props variables of a launcher set, and which of them are told as not modelled. */
+static void test_variables(void)
+{
+    static const struct {
+        const char *command, *set, *told; /* NULL: none */
+    } rows[] = {
+        {"env NCCL_NVLS_ENABLE=0 torchrun", "ss.nccl.nvls=0", NULL},
+        {"mpirun -np 8 -x NCCL_NVLS_ENABLE=0 python", "ss.nccl.nvls=0", NULL},
+        {"srun -n 8 --export=ALL,NCCL_NVLS_ENABLE=0,NCCL_DEBUG=INFO python", "ss.nccl.nvls=0", NULL},
+        {"srun -n 8 --export ALL,NCCL_ALGO=Ring python", "ss.nccl.rings=1", NULL},
+        {"mpiexec.hydra -genv NCCL_ALGO ^NVLS,NVLSTree -n 8 python", "ss.nccl.nvls=0", NULL},
+        {"env NCCL_ALGO=Ring,Tree torchrun", "ss.nccl.nvls=0", NULL},
+        {"env NCCL_ALGO=Tree torchrun", NULL, "NCCL_ALGO=Tree"},
+        {"env NCCL_ALGO=allreduce:ring torchrun", NULL, "NCCL_ALGO=allreduce:ring"},
+        {"docker run -e NCCL_BUFFSIZE=8388608 image torchrun", "ss.nccl.buffer=8388608B", NULL},
+        {"env NCCL_PROTO=Simple torchrun", "ss.nccl.net_simple=1", NULL},
+        {"env NCCL_PROTO=LL NCCL_IB_DISABLE=1 NCCL_SHM_DISABLE=0 NCCL_IB_HCA=mlx5 torchrun", NULL,
+         "not modelled: NCCL_PROTO=LL, NCCL_IB_DISABLE=1"},
+        {"env CUDA_DEVICE_MAX_CONNECTIONS=1 NVTE_FLASH_ATTN=1 torchrun", NULL, NULL},
+        {"env CUDA_DEVICE_MAX_CONNECTIONS=8 torchrun", NULL, "CUDA_DEVICE_MAX_CONNECTIONS=8"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        const struct row row = {"", rows[i].command, 0, 0, NULL};
+        const struct ss_cluster cluster = {.platform = "h100"};
+        struct ss_request r;
+        int found = 0;
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL(read_call(&row, &cluster, &r, NULL), SS_OK);
+        for (size_t k = 0; k + 1 < r.n; k++)
+            found |= !strcmp(r.word[k].text, "--set") &&
+                     !strcmp(r.word[k + 1].text, rows[i].set ? rows[i].set : "");
+        CU_ASSERT_EQUAL(found, rows[i].set != NULL);
+        CU_ASSERT_EQUAL(has_note(&r.notes, "are obeyed"), rows[i].set != NULL);
+        CU_ASSERT_EQUAL(has_note(&r.notes, rows[i].told ? rows[i].told : "not modelled"),
+                        rows[i].told != NULL);
+        ss_request_free(&r);
+    }
+}
+
 /* --nodes of the user beats all of it. */
 static void test_user(void)
 {
@@ -255,6 +295,7 @@ SUITE(launcher)
     CU_TestInfo tests[] = {{"forms", test_forms},
                            {"the platform's GPUs", test_platform},
                            {"the user's nodes", test_user},
+                           {"variables", test_variables},
                            CU_TEST_INFO_NULL};
 
     return suite_run("launcher", NULL, NULL, tests);

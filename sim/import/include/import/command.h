@@ -14,7 +14,9 @@
 struct ss_command {
     size_t first, script, end;
     int nodes, gpus_per_node, processes;
-    int line; /* the line of the launcher that names the sizes */
+    int line;        /* the line of the launcher that names the sizes */
+    char set[4][64]; /* values that variables of the launcher set, "ss.PROP=VALUE" */
+    size_t nset;
 };
 
 /* A framework whose launch commands have a reader of their own. */

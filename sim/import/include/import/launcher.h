@@ -49,6 +49,9 @@ struct ss_launchers {
  * modelled). */
 int ss_launchers_read(const struct ss_words *words, const struct ss_command *c, int strict,
                       struct ss_launchers *out, struct ss_error *err);
+/* launcher_variables.c: fills c->set from variables that the launcher gives, "NCCL_NVLS_ENABLE=0", "mpirun -x", "srun --export", and notes those
+ * that are obeyed, and those that are not modelled. */
+void ss_launcher_variables(const struct ss_words *words, struct ss_command *c, struct ss_notes *notes);
 /* Returns true if a word is one of the names of torchrun. */
 bool ss_is_torchrun(const char *text);
 /* launcher_hosts.c: reads the nodes and their slots from a file of hosts, whose lines are "host

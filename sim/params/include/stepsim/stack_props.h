@@ -199,6 +199,7 @@ extern "C" {
       "theirs")                                                                                              \
     X(nccl_nvls, "ss.nccl.nvls", COUNT, 1, 0, 1,                                                             \
       "NCCL reduces in a node's switch where the card can; 0: its launcher sets NCCL_NVLS_ENABLE=0")         \
+    X(nccl_rings, "ss.nccl.rings", COUNT, 0, 0, 1, "NCCL has rings alone: its launcher sets NCCL_ALGO=Ring") \
     X(nccl_nvls_tree, "ss.nccl.nvls_tree", COUNT, 0, 0, 1,                                                   \
       "NCCL joins the switches of nodes by trees (NVLSTree) for all-reduces")                                \
     X(comm_sms_fabric, "ss.comm.sms.fabric", COUNT, 24, 0, 132,                                              \
