@@ -287,12 +287,18 @@ static const char *with_line(const layer *l, char text[96])
     return text;
 }
 
-/* Whether a shell of other machines starts the launcher, as many times as the script says. */
+/* Whether a shell of other machines starts the launcher, or a step on a named one, as many times as the script says. */
 static bool is_remote(const struct sizes *s)
 {
-    for (size_t i = s->c->first; i < s->c->script; i++)
-        if (ss_has_word("ssh pdsh clush ds_ssh", s->words->w[i].text))
+    static const char names[] =
+        "ssh pdsh clush ds_ssh -w --nodelist --node_rank --node-rank -H --host --relative";
+
+    for (size_t i = s->c->first; i < s->c->script; i++) {
+        char word[32];
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(s->words->w[i].text, "="), s->words->w[i].text);
+        if (ss_has_word(names, word))
             return true;
+    }
     return false;
 }
 
@@ -332,10 +338,14 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
     s->on = least;
     if (most > 1 && s->l.standalone)
         return differ(s, "%s is told %lld nodes and --standalone, which is one", s->who, (long long)most);
-    if (step->name && on && (!s->nodes || step->count[SS_COUNT_NODES]) && (on < least || on > most))
+    bool apart = step->name && on == 1 && most > 1; /* a step for each node */
+    if (apart && !is_remote(s))
+        ss_note(s->notes, "%s: %s is for %lld nodes, but %s starts it on 1; it is taken as started on each",
+                place(s), s->who, (long long)most, with_line(step, text));
+    if (step->name && on && !apart && (!s->nodes || step->count[SS_COUNT_NODES]) && (on < least || on > most))
         return differ(s, "%s is told %lld nodes, %s starts it on %lld", s->who, (long long)most,
                       with_line(step, text), (long long)on);
-    if (step->name && on && !s->nodes)
+    if (step->name && on && !apart && !s->nodes)
         s->on = on;
     if (!s->nodes)
         return SS_OK;

@@ -10,7 +10,7 @@
 #define SHAPE "model.model_config."
 #define MOST_LAYERS 100000
 
-/* GPUs by the degrees; a launcher says how many a node has, else it is eight. */
+/* GPUs by the degrees; a launcher says how many a node has, else the platform does. */
 static SS_KEY_CALLED(add_nodes)
 {
     static const char *const degrees[] = {"parallelism.dp", "parallelism.pp", "parallelism.tp",
@@ -26,14 +26,10 @@ static SS_KEY_CALLED(add_nodes)
                         r->nodes, (long long)each);
     if (r->nodes)
         return;
-    if (all > each && all % each)
-        return;
-    ss_reading_whole_flag(r, at, "--nodes", all > each ? all / each : 1);
-    if (all < each)
-        ss_reading_whole_flag(r, at, "--gpus-per-node", all);
-    else if (!r->gpus_per_node)
-        ss_reading_assume(r, "%lld GPUs are %lld node%s of 8", (long long)all, (long long)(all / each),
-                          all == each ? "" : "s");
+    if (!r->gpus_per_node)
+        ss_reading_whole_flag(r, at, "--gpus", all);
+    else if (all % each == 0)
+        ss_reading_whole_flag(r, at, "--nodes", all / each);
 }
 
 /* Stages with about the same products: nanotron begins the next one behind the layer that passes a stage's share (build_model of its

@@ -232,7 +232,6 @@ static void add_nodes(struct ss_titan *x)
 {
     struct ss_reading *r = &x->r;
     const struct ss_tree_node *at = ss_reading_node(r, "parallelism.data_parallel_shard_degree");
-    int64_t node = r->gpus_per_node ? r->gpus_per_node : 8;
     double all = (double)x->shard * (double)x->replicate * (double)x->tp * (double)x->cp * (double)x->pp;
 
     if (x->shard < 1 || r->rc)
@@ -241,11 +240,10 @@ static void add_nodes(struct ss_titan *x)
         ss_reading_fail(r, at, SS_ERR_CONFIG,
                         "the degrees ask for %.0f GPUs, the launcher has %d nodes of %d", all, r->nodes,
                         r->gpus_per_node);
-    } else if (!r->nodes && all >= (double)node && all <= 1 << 26 && (int64_t)all % node == 0) {
-        ss_reading_whole_flag(r, at, "--nodes", (int64_t)all / node);
-        if (!r->gpus_per_node)
-            ss_reading_assume(r, "%.0f GPUs are %lld node%s of 8", all, (long long)all / node,
-                              all == node ? "" : "s");
+    } else if (!r->nodes && !r->gpus_per_node && all <= SS_MAX_GPUS) {
+        ss_reading_whole_flag(r, at, "--gpus", (int64_t)all);
+    } else if (!r->nodes && all <= SS_MAX_GPUS && (int64_t)all % r->gpus_per_node == 0) {
+        ss_reading_whole_flag(r, at, "--nodes", (int64_t)all / r->gpus_per_node);
     }
 }
 

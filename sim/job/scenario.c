@@ -114,6 +114,20 @@ static int check_nodes(const struct whole *w, struct ss_error *err)
     return ss_hint(err, SS_ERR_CONFIG, "give --nodes or --gpus");
 }
 
+/* Notes a file whose GPUs are not those of the nodes that the command line gives. */
+static int note_nodes(struct whole *w, size_t word, int all, int each)
+{
+    const struct ss_job *job = &w->asked.job;
+    const char *file = w->used->place[w->used->word[word].place].file;
+    int64_t taken = (int64_t)job->nodes * (job->gpus_per_node ? job->gpus_per_node : each);
+
+    if (!file || taken == all)
+        return SS_OK;
+    return ss_notes_add(
+        &w->s.notes, "%s:%d: it is for %d GPUs; --nodes %d is obeyed, which are %lld: other data parallelism",
+        file, w->used->word[word].line, all, job->nodes, (long long)taken);
+}
+
 /* Makes nodes of --gpus, unless --nodes is given behind it. */
 static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error *err)
 {
@@ -124,7 +138,7 @@ static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error 
     int all = job->gpus;
 
     job->gpus = 0;
-    if (!all || (nodes < w->used->n && nodes > gpus))
+    if (!all)
         return SS_OK;
     plain.nodes = plain.cluster_nodes = plain.nranges = plain.nfailed = 0;
     int rc = ss_input_cache_find(w->inputs, &plain, w->used, w->asker, files, &platform, &stack, err);
@@ -132,6 +146,8 @@ static int count_nodes(struct whole *w, struct ss_files *files, struct ss_error 
         return rc;
     int each = ss_platform_gpus_per_node(platform) / ss_platform_joined_nodes(platform);
     ss_input_cache_give_back(w->inputs, platform);
+    if (nodes < w->used->n && nodes > gpus)
+        return note_nodes(w, gpus, all, each) ? ss_nomem(err) : SS_OK;
     if (all > each && all % each) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d GPUs are no whole nodes of %d", all, each);
         ss_request_locate(w->used, "--gpus", err);

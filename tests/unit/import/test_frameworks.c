@@ -103,8 +103,7 @@ static void test_nanotron(void)
     "--use-rotary-position-embeddings --disable-bias-linear --attention-backend flash "                      \
     "--overlap-grad-reduce --accumulate-allreduce-grads-in-fp32"
     static const struct import_row rows[] = {
-        {"nanotron/llama.yaml", "--stack nanotron-2025 --nodes 1 " MODEL("--sequence-parallel "),
-         "8 GPUs are 1 node of 8"},
+        {"nanotron/llama.yaml", "--stack nanotron-2025 --gpus 8 " MODEL("--sequence-parallel "), NULL},
         {"nanotron/run.txt",
          "--nodes 2 --gpus-per-node 4 --stack nanotron-2025 " MODEL("--sequence-parallel "), NULL},
     };
@@ -117,7 +116,7 @@ static void test_nanotron(void)
     "model:\n  model_config: {num_hidden_layers: 3, hidden_size: 64, intermediate_size: 64,\n    "           \
     "num_attention_heads: 4, vocab_size: 64"
 #define NANOED(layout, more, end)                                                                            \
-    "--stack nanotron-2025 --nodes 1 --gpus-per-node 4 --tp 1 --pp 2 "                                       \
+    "--stack nanotron-2025 --gpus 4 --tp 1 --pp 2 "                                                          \
     "--pipeline-model-parallel-layout " layout                                                               \
     " --seq 128 --mbs 1 --bf16 --make-vocab-size-divisible-by 1 --num-layers 3 --hidden-size 64 "            \
     "--ffn-hidden-size 64 --num-attention-heads 4 --max-position-embeddings 2048 --vocab-size 64 --swiglu "  \

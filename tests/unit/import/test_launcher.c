@@ -193,6 +193,8 @@ static void test_forms(void)
         {"", "srun -N 2 torchrun --nnodes 4 --nproc_per_node 8", 0, 0,
          "told 4 nodes, srun (line 1) starts it on 2"},
         {"", "mpirun -np 32 torchrun --nnodes 4 --nproc_per_node 8", 0, 0, "starts it on 32"},
+        {"", "srun -N 1 -n 1 -w host torchrun --nnodes 4 --node_rank 0 --nproc_per_node 8", 4, 8, NULL},
+        {"", "srun -N 1 torchrun --nnodes 4 --nproc_per_node 8", 4, 8, "srun (line 1) starts it on 1"},
         {"", "srun -N 3 torchrun --nnodes 2:4 --nproc_per_node 8", 3, 8, NULL},
         {"", "torchrun --standalone --nnodes 2 --nproc_per_node 8", 0, 0, "--standalone, which is one"},
         {"", "torchrun --standalone --nnodes 1 --nproc_per_node 8", 1, 8, NULL},

@@ -12,9 +12,9 @@ static void test_files(void)
         {"torchtitan/llama3_8b.toml",
          "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 1 --tp "
          "1 "
-         "--fsdp hybrid --nodes 8 --recompute-granularity full --recompute-method block "
+         "--fsdp hybrid --gpus 64 --recompute-granularity full --recompute-method block "
          "--recompute-num-layers 16 --set ss.fused.elementwise=0 --bf16",
-         "assumed: 64 GPUs are 8 nodes of 8"},
+         NULL},
         {"torchtitan/llama3_405b.toml",
          "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
          "--seq 8192 --mbs 2 --tp 8 --sequence-parallel --tp-comm-overlap --fsdp full --recompute full "
