@@ -116,9 +116,12 @@ class Launch(unittest.TestCase):
         self.assertEqual(self.result("--nodes", "2", "--launch", path)["gpus"], 16)
 
     def test_programs_without_python(self):
-        for program in ("--no-python megatron-train", "--no_python --standalone --max-restarts 0 ./train", "--no-python ./bind.sh python pretrain_gpt.py"):
+        for program in ("--no-python megatron-train", "--no_python --max-restarts 0 ./train", "--no-python ./bind.sh python pretrain_gpt.py"):
             with self.subTest(program=program):
                 self.same_as(self.result("--launch", self.script(LAUNCH.replace("pretrain_gpt.py", program))), *LAYOUT)
+
+        path = self.script(LAUNCH.replace("torchrun --nnodes 4", "torchrun").replace("pretrain_gpt.py", "--no_python --standalone --max-restarts 0 ./train"))
+        self.assertEqual(self.result("--launch", path, "--pp", "2")["gpus"], 8)
 
     def test_several_jobs(self):
         self.assertIn("starts 2 different jobs", self.refused("--launch", f"{FOLDER}/loop.sh"))
@@ -215,7 +218,7 @@ class Launch(unittest.TestCase):
                            ("kubectl exec pod -- bash -c 'torchrun --nproc_per_node 8 " + job.strip() + "'\n", 8),
                            ("bsub -n 32 -R 'span[ptile=8]' mpirun python " + job, 32), ("bsub <<END\nmpirun -np 32 python " + job + "END\n", 32),
                            ("#SBATCH -n 32\n#SBATCH --ntasks-per-node=8\n[ $SLURM_NNODES = 4 ] && srun python " + job, 32),
-                           ("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job, 8)):
+                           ("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job, 8), ("torchrun --nproc_per_node $(ls /dev/nvidia[0-9]* | wc -l) " + job, 8)):
             with self.subTest(text=text[:60]):
                 self.assertEqual(self.gpus(text)[0], gpus)
         gb200 = run(*HERE, "--platform", "gb200", "--launch", self.script("torchrun --nproc_per_node $(nvidia-smi -L | wc -l) " + job))
@@ -267,9 +270,17 @@ class Launch(unittest.TestCase):
                            (f"if [ -f {hidden}/fast ]; then TP=2; fi\n", "fast is here and the script does not see it (--let-in)")):
             with self.subTest(text=text):
                 self.assertIn(said, self.gpus(text + job)[1])
-        for text in ("if [ -f /data/fast ]; then\n  NAME=x\nfi\n", "[ -d logs ] || mkdir logs\n", "[ -f latest.txt ] && L=--load\n: $L\n", "echo 1 > x\n[ -f x ] && TP=1\n"):
+        for text, said in (("if pip show flash_attn > /dev/null; then TP=4; fi\n", "job.sh:1: pip show flash_attn decides flags; it cannot tell here what it would on the cluster (status 0)"),
+                           ("\npython -c 'import none' 2>/dev/null && TP=2\n", "job.sh:2: python -c import none decides flags; it cannot tell here what it would on the cluster (status 1)"),
+                           ("command -v nosuch >/dev/null && TP=2\n", "command -v nosuch > /dev/null decides flags"), ("git diff --quiet || TP=1\n", "git diff --quiet decides flags"),
+                           ("case $(hostname -s) in dgx*) TP=2;; *) TP=1;; esac\n", "(answer node0)"), ("H=$(hostname)\n[[ $H == dgx* ]] && TP=2\n", "H=$(hostname) decides flags"),
+                           ("TP=$(cat tp.txt 2>/dev/null)\n", "job.sh:1: TP=$(cat tp.txt 2> /dev/null) failed, and decides flags: it is taken as empty")):
             with self.subTest(text=text):
-                self.assertNotIn("decides flags", self.gpus(text + job)[1])
+                self.assertIn(said, self.gpus(text + job)[1])
+        for text in ("git pull || exit 1\nmodule load cuda && export A=1\ncommand -v nosuch || true\nX=$(cat x 2>/dev/null)\nH=$(hostname)\n",
+                     "if [ -f /data/fast ]; then\n  NAME=x\nfi\n", "[ -d logs ] || mkdir logs\n", "[ -f latest.txt ] && L=--load\n: $L\n", "echo 1 > x\n[ -f x ] && TP=1\n"):
+            with self.subTest(text=text):
+                self.assertNotIn("flags", self.gpus(text + job)[1])
 
     def test_programs_that_answer(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"])

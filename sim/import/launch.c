@@ -238,10 +238,10 @@ static int no_job(struct launch *x, struct ss_error *err)
 static int check_used(const struct launch *x, struct ss_error *err)
 {
     const char *name = ss_launch_used(&x->calls);
-    const struct ss_call *failed = ss_launch_failed(&x->calls, x->text);
+    const struct ss_call *failed = ss_launch_failed(&x->calls, x->text, 1);
 
     if (failed && !name) {
-        const char *file = failed->n > 2 ? failed->word[2] : x->l->script, *slash = strrchr(file, '/');
+        const char *file = failed->word[2], *slash = strrchr(file, '/');
         size_t above = x->calls.above ? strlen(x->calls.above) : 0;
         file += above && !strncmp(file, x->calls.above, above) ? above : 0;
         ss_fail(err, SS_ERR_INPUT, strcmp(slash ? slash + 1 : file, x->name) ? file : x->l->script,

@@ -277,24 +277,39 @@ int ss_launch_guess(const struct ss_launch *l, const char *text, struct ss_sandb
     return rc ? rc : other ? blame(&u, box, n, what) : n ? check_texts(&u) : SS_OK;
 }
 
+/* What was asked in vain, and decides flags. */
+static int note_test(const struct used *u, const struct ss_call *c, struct ss_notes *out)
+{
+    const char *file = file_of(u, c), *slash = strrchr(file, '/'), *path = c->word[0];
+    size_t above = u->calls->above ? strlen(u->calls->above) : 0;
+
+    path += above && !strncmp(path, u->calls->above, above) ? above : 0;
+    file = slash ? slash + 1 : file;
+    if (!path[0])
+        return ss_notes_add(
+            out, "%s:%s: %.120s decides flags; it cannot tell here what it would on the cluster (%.20s)",
+            file, c->word[3], c->word[1], c->word[4]);
+    return ss_notes_add(out, "%s:%s: %.120s decides flags; %.200s is %s", file, c->word[3], c->word[1], path,
+                        path[0] == '/' && !access(path, F_OK)
+                            ? "here and the script does not see it (--let-in)"
+                            : "not there for the script, which the answer takes so");
+}
+
 int ss_launch_tests(const struct ss_launch *l, const char *text, const struct ss_view *view,
                     const struct ss_calls *calls, struct ss_notes *tested)
 {
     const struct used u = {l, calls, text, view->script, NULL};
+    const struct ss_call *failed = ss_launch_failed(calls, text, 0);
     int rc = SS_OK;
 
     for (size_t i = 0; i < calls->n && !rc; i++) {
         const struct ss_call *c = &calls->call[i];
-        if (c->kind != SS_CALL_TESTED || c->n != 4 || !ss_launch_branch(u.path, text, calls, c))
-            continue;
-        const char *file = file_of(&u, c), *slash = strrchr(file, '/'), *path = c->word[0];
-        size_t above = calls->above ? strlen(calls->above) : 0;
-        path += above && !strncmp(path, calls->above, above) ? above : 0;
-        int here = path[0] == '/' && !access(path, F_OK);
-        rc = ss_notes_add(tested, "%s:%s: %.120s decides flags; %.200s is %s", slash ? slash + 1 : file,
-                          c->word[3], c->word[1], path,
-                          here ? "here and the script does not see it (--let-in)"
-                               : "not there for the script, which the answer takes so");
+        if (c->kind == SS_CALL_TESTED && c->n == 5 && ss_launch_branch(u.path, text, calls, c))
+            rc = note_test(&u, c, tested);
     }
-    return rc;
+    if (rc || !failed)
+        return rc;
+    const char *file = strrchr(failed->word[2], '/');
+    return ss_notes_add(tested, "%s:%s: %.120s failed, and decides flags: it is taken as empty",
+                        file ? file + 1 : failed->word[2], failed->word[1], failed->word[0]);
 }

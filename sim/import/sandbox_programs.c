@@ -46,6 +46,11 @@ static const char remotes[] = "ssh pdsh clush ds_ssh";
     "$at/used\n"                                                                                             \
     "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; fi\n"
 
+/* What decides nothing is known of is asked for its status, or for an answer that is the sandbox's own. */
+#define ASKED(what, command)                                                                                 \
+    RECORD "printf '%s\\0' '' " command " \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" '" what           \
+           "' > $at/tested\n"
+
 static const char launcher_text[] =
     HEAD "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$$/fd/1 2>/dev/null) in\n" CONFIGURATIONS
          ") export STEPSIM_USED=\"${STEPSIM_USED:-> a configuration}\" "
@@ -56,29 +61,38 @@ static const char launcher_text[] =
          "]; then\n"
          "  PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH} @R" SS_SANDBOX_REAL
          "/python3 \"$@\"; rc=$?\n"
-         "  ((rc)) && [ -n \"${STEPSIM_USED-}\" ] || exit $rc; fi;; esac\n" USED
-         "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
-         /* variables that count: as a runner of its own */
-         "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES ROCR_VISIBLE_DEVICES PET_NNODES "
-         "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE ${!NCCL_@} ${!RCCL_@} CUDA_DEVICE_MAX_CONNECTIONS "
-         "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
-         "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
-         "if ((${#own[@]} > 1)); then\n" RECORD "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-         "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
-         "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-         "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
-         /* files, and those that configurations among them name */
-         "look() {\n"
-         "  local file=$1 text= word\n"
-         "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
-         "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
-         "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && return\n" RECORD
-         "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
-         "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
-         "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in ${text//[\\\"\\',:]/ }; do\n"
-         "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set +f;; esac\n"
-         "}\n"
-         "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; done; exit 0\n";
+         "  if ((rc == 0)) || [ -z \"${STEPSIM_USED-}\" ]; then ((rc == 0)) || {\n" ASKED(
+             "status 1",
+             "\"${0##*/} $*\"") "}; exit $rc; fi; fi;; esac\n" USED
+                                "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
+                                /* variables that count: as a runner of its own */
+                                "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES "
+                                "ROCR_VISIBLE_DEVICES PET_NNODES "
+                                "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE ${!NCCL_@} ${!RCCL_@} "
+                                "CUDA_DEVICE_MAX_CONNECTIONS "
+                                "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
+                                "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+                                "if ((${#own[@]} > 1)); then\n" RECORD
+                                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
+                                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
+                                /* files, and those that configurations among them name */
+                                "look() {\n"
+                                "  local file=$1 text= word\n"
+                                "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
+                                "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
+                                "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && "
+                                "return\n" RECORD
+                                "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
+                                "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
+                                "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in "
+                                "${text//[\\\"\\',:]/ }; do\n"
+                                "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set "
+                                "+f;; esac\n"
+                                "}\n"
+                                "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; "
+                                "done; exit 0\n";
 
 static const char runner_text[] = HEAD
     /* not the image of a container, nor another file that is a value */
@@ -148,17 +162,20 @@ static const char tee_text[] =
 static const char which_text[] =
     HEAD "rc=0; for name; do case $name in -*) ;; *) type -P -- \"$name\" || rc=1;; esac; done; exit $rc\n";
 /* Where a repository begins is known, no more of it. */
-static const char git_text[] = HEAD
-    "while (($#)); do case $1 in -C) cd -- \"$2\" || exit 128; shift;; -c) shift;; -*) ;; *) break;; esac; "
-    "shift; done\n"
-    "[ \"${1-}\" = rev-parse ] || set --\n"
-    "roots='\n@T'; top=${PWD#@R" SS_SANDBOX_VIEW "}; above=${PWD%\"$top\"}\n"
-    "until [ -z \"$top\" ] || [[ $roots = *$'\\n'\"$top\"$'\\n'* ]]; do top=${top%/*}; done\n"
-    "for word; do case $word in --show-toplevel|--is-inside-work-tree)\n"
-    "  [ -n \"$top\" ] || { echo 'fatal: not a git repository' >&2; exit 128; }\n"
-    "  [ $word = --show-toplevel ] || { top=true; above=; }\n"
-    "  printf '%s\\n' \"$above$top\"; exit;; esac; done\n" USED RECORD "printf '%s\\0' git > $at/nothing\n";
-static const char hostname_text[] = HEAD "echo node0\n";
+static const char git_text[] =
+    HEAD "all=\"git $*\"; while (($#)); do case $1 in -C) cd -- \"$2\" || exit 128; shift;; -c) shift;; -*) "
+         ";; *) break;; esac; "
+         "shift; done\n"
+         "[ \"${1-}\" = rev-parse ] || set --\n"
+         "roots='\n@T'; top=${PWD#@R" SS_SANDBOX_VIEW "}; above=${PWD%\"$top\"}\n"
+         "until [ -z \"$top\" ] || [[ $roots = *$'\\n'\"$top\"$'\\n'* ]]; do top=${top%/*}; done\n"
+         "for word; do case $word in --show-toplevel|--is-inside-work-tree)\n"
+         "  [ -n \"$top\" ] || { echo 'fatal: not a git repository' >&2; exit 128; }\n"
+         "  [ $word = --show-toplevel ] || { top=true; above=; }\n"
+         "  printf '%s\\n' \"$above$top\"; exit;; esac; done\n" USED ASKED("status 0", "\"$all\"") RECORD
+    "printf '%s\\0' git > $at/nothing\n";
+static const char hostname_text[] =
+    HEAD "echo node0\n" ASKED("answer node0", "\"${STEPSIM_USED:-hostname $*}\"");
 static const char user_text[] = HEAD "echo user\n";
 static const char cores_text[] = HEAD "echo 64\n";
 /* nvidia-smi: -L, --query-gpu=FIELD,... --format=csv[,noheader][,nounits], -i N, else the names and memory of its table. */
@@ -222,7 +239,9 @@ const char ss_sandbox_start[] =
     "local at kind=nothing n name=$BASHPID used=${STEPSIM_USED-}\n"
     "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n" CONFIGURATIONS
     ") used=${used:-> a configuration};; esac\n"
-    "if [ -z \"$used\" ]; then stepsim_call nothing \"$@\"; return 0; fi\n"
+    "if [ -z \"$used\" ]; then stepsim_call nothing \"$@\"\n"
+    "stepsim_call tested '' \"$*\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" 'status 0'; return 0; "
+    "fi\n"
     "stepsim_call used \"$1\" \"$used\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\"\n"
     "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; return 0; "
     "}\n"
@@ -265,11 +284,16 @@ const char ss_sandbox_start[] =
      * other arguments, and what is declared would be lost. */
     "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
     /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
-    "stepsim_failed() { [ \"${STEPSIM_STOPS-}\" = 1 ] || return 0; local name=${1%%=*}\n"
-    "case $1 in 'source '*|'. '*|'read '*|'mapfile '*|'readarray '*|'(('*) ;; *)\n"
+    "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS:-0}$1 in 1'source '*|1'. '*|1'read "
+    "'*|1'mapfile '*|1'readarray '*|1'(('*) ;; *)\n"
     "case ${name%+} in *[!A-Za-z0-9_]*) return 0;; esac; case $1 in *'$('*|*'`'*) ;; *) return 0;; esac;; "
     "esac\n"
-    "stepsim_call failed \"$1\" \"$2\" \"$3\"; return 0; }\n"
+    "stepsim_call failed \"$1\" \"$2\" \"$3\" \"${STEPSIM_STOPS:-0}\"; return 0; }\n"
+    /* "command -v NAME" of what is not here */
+    "stepsim_ask() { local name=${1%% [0-9]>*}; name=${name%% >*}; name=${name%% &>*}\n"
+    "type -P -- \"${name##* }\" >/dev/null 2>&1 || stepsim_call tested '' \"$1\" \"${BASH_SOURCE[1]-}\" "
+    "\"$2\" 'status 1'\n"
+    "return 0; }\n"
     /* "#!/bin/bash -e" */
     "stepsim_first() { local line= word; case $0 in */*) [ -r \"$0\" ] && IFS= read -r line < \"$0\";; esac\n"
     "case $line in '#!'*) for word in $line; do case $word in -[!-]*e*|-e*) STEPSIM_STOPS=1;; esac; done;; "
@@ -282,7 +306,7 @@ const char ss_sandbox_start[] =
     "case $to in ''|*'$('*|*'`'*|'&&'|'||') continue;; esac; eval \"to=$to\" 2>/dev/null\n"
     "case $to in ''|/dev/*) continue;; esac; [ ! -e \"$to\" ] || continue\n"
     "case ${STEPSIM_TESTED-} in *\"|$2:$to|\"*) ;; *) STEPSIM_TESTED=${STEPSIM_TESTED-}\"|$2:$to|\"\n"
-    "stepsim_call tested \"$to\" \"$1\" \"${BASH_SOURCE[1]-}\" \"$2\";; esac; done; return 0; }\n"
+    "stepsim_call tested \"$to\" \"$1\" \"${BASH_SOURCE[1]-}\" \"$2\" file;; esac; done; return 0; }\n"
     "stepsim_last() { [ -z \"${STEPSIM_GUESS-}\" ] || stepsim_guess \"${STEPSIM_LAST-}\" "
     "\"${STEPSIM_LINE-}\"\n"
     "case $- in *e*) STEPSIM_STOPS=1;; esac\n"
@@ -297,7 +321,8 @@ const char ss_sandbox_start[] =
     "$BASH_COMMAND in "
     "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
     "}\";; "
-    "\"[ \"*|\"[[ \"*|\"test \"*) stepsim_test \"$BASH_COMMAND\" $LINENO;; *\">\"*) stepsim_folder "
+    "\"[ \"*|\"[[ \"*|\"test \"*) stepsim_test \"$BASH_COMMAND\" $LINENO;; \"command -v \"*|\"which "
+    "\"*|\"type \"*|\"hash \"*) stepsim_ask \"$BASH_COMMAND\" $LINENO;; *\">\"*) stepsim_folder "
     "\"$BASH_COMMAND\";; *) :;; esac;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 const struct ss_sandbox_program ss_sandbox_programs[] = {

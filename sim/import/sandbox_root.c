@@ -89,7 +89,7 @@ static int add_libraries(char what[4096])
     return rc;
 }
 
-static int add_devices(char what[4096])
+static int add_devices(int gpus, char what[4096])
 {
     static const char *const devices[] = {"./dev/null", "./dev/zero", "./dev/urandom", "./dev/random"};
     static const char *const links[][2] = {{"/proc/self/fd", "./dev/fd"},
@@ -108,6 +108,10 @@ static int add_devices(char what[4096])
     for (size_t i = 0; i < SS_ARRAY_LEN(links) && !rc; i++) {
         ss_copy(what, 4096, links[i][1]);
         rc = symlink(links[i][0], what) ? errno : 0;
+    }
+    for (int i = 0; i < gpus && !rc; i++) { /* which scripts count */
+        snprintf(what, 4096, "./dev/nvidia%d", i);
+        rc = mknod(what, S_IFREG | 0444, 0) ? errno : 0;
     }
     return rc;
 }
@@ -318,7 +322,7 @@ int ss_sandbox_enter(const struct ss_sandbox *box, int as_root, char what[4096])
     rc = rc || !chdir(root) ? rc : errno;
     rc = rc ? rc : ss_sandbox_tree(box, ".", "", what);
     rc = rc ? rc : add_libraries(what);
-    rc = rc ? rc : add_devices(what);
+    rc = rc ? rc : add_devices(box->gpus_per_node, what);
     rc = rc ? rc : add_processes(what);
     rc = rc ? rc : ss_sandbox_make_path("." SS_SANDBOX_VIEW, what);
     rc = rc ? rc : ss_sandbox_copy_view(box->view, &fds, "." SS_SANDBOX_VIEW, 1, as_root, what);

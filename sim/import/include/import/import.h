@@ -120,9 +120,11 @@ int ss_launch_errors(const struct ss_calls *calls, char *out, size_t size);
 /* Returns the first program that wrote nothing although the script used its output, and whose output may
  * decide a job; NULL: none. */
 const char *ss_launch_used(const struct ss_calls *calls);
-/* A command of the script that failed where it stops for that, and that decides a flag with an effect, a file that is read, a count: the command,
+
+/* ---- launch_branch.c ---- */
+/* A command of the script that failed, where it stops for that or not, and that decides a flag with an effect, a file that is read, a count: the command,
  * its line and its file. NULL: none. */
-const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text);
+const struct ss_call *ss_launch_failed(const struct ss_calls *calls, const char *text, int stops);
 
 /* Returns 1 where the flag of a script or of its launcher decides something. */
 int ss_launch_decides(const char *flag);
@@ -198,7 +200,7 @@ int ss_launch_missing(const struct ss_calls *calls, struct ss_view *view, struct
                       struct ss_error *err);
 /* Returns 1 for a path of n bytes, quoted or not, of a file of the system, or one that sets up a shell or software, whatever it is on another machine. */
 int ss_launch_sets_up(const char *path, size_t n);
-/* Returns 1 if a call is of a launcher with flags of a job. */
+/* launch_job.c: returns 1 if a call is of a launcher with flags of a job. */
 int ss_launch_is_job(const struct ss_call *c);
 
 /* Does the part of ss_launch_read that follows the run of the script. `text` is the script, `calls` are

@@ -68,9 +68,10 @@ enum ss_call_kind {
     SS_CALL_USED, /* a program that could not answer, whose output goes into a variable or a configuration; the command that captures it,
                    * its file and its line */
     SS_CALL_SET,  /* names of the variables that are set where a shell ends */
-    SS_CALL_FAILED, /* "NAME=$(...)", "source FILE", "read NAME", "((...))" that failed where the script stops for that ("set -e"), its line and its
-                     * file */
-    SS_CALL_TESTED  /* a file or folder that "[ -f FILE ]" did not find, the test, its file and its line */
+    SS_CALL_FAILED, /* "NAME=$(...)", "source FILE", "read NAME", "((...))" that failed, its line and its file; "1" where the script stops for
+                     * that ("set -e"), else "0" */
+    SS_CALL_TESTED /* a file or folder that "[ -f FILE ]" did not find, or "" for a program that cannot tell here what it would elsewhere; the
+                    * command, its file, its line, and "file", "status 0", "status 1" or "answer ..." */
 };
 struct ss_call {
     enum ss_call_kind kind;
