@@ -258,6 +258,13 @@ class Launch(unittest.TestCase):
             with self.subTest(text=text):
                 self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")
 
+    def test_values_by_arithmetic_and_getopt(self):
+        job = "torchrun --nproc_per_node 8 --nnodes $N pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --tensor-model-parallel-size ${TP:-1}\n"
+        self.assertIn("not set, hence empty: WORLD (", self.refused("--launch", self.script("G=8\nN=$((WORLD / G))\n" + job)))
+        text = "N=1\nOPTS=$(getopt -o t: --long tp: -- \"$@\")\neval set -- \"$OPTS\"\nwhile [ $# -gt 0 ]; do case $1 in --tp) TP=$2; shift 2;; *) shift;; esac; done\n"
+        want = self.result("--launch", self.script("N=1 TP=2\n" + job))["iteration_ms"]
+        self.assertEqual(self.result("--launch", self.script(text + job), "--", "--tp", "2")["iteration_ms"], want)
+
     def test_what_a_branch_tests_for(self):
         """A file that is not there for the script is told, where the branch gives flags."""
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--use-distributed-optimizer"]) + " --tensor-model-parallel-size ${TP:-1}\n"

@@ -120,6 +120,24 @@ int ss_launch_arguments(const char *text)
     return strstr(text, "shift") && last > 1 ? 1 : last;
 }
 
+/* Names in arithmetic, "$((NODES * 8))", have no "$". */
+static void add_arithmetic(const char *p, const char *text, const struct ss_words *environment,
+                           const struct ss_calls *calls, struct ss_notes *names)
+{
+    const char *end = strstr(p, "))");
+
+    for (size_t n = 1; end && p < end; p += n) {
+        n = name_length(p);
+        int brace = p[-1] == '{', skipped = n == 0 || p[-1] == '$' || brace || isalnum((unsigned char)p[-1]);
+        char word[64];
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        if (!skipped && !is_given(environment, word, n) && !is_assigned(text, word, n) &&
+            !is_set(calls, word))
+            ss_notes_add(names, "%s", word);
+        n += n == 0;
+    }
+}
+
 void ss_launch_unset(const char *text, const struct ss_words *environment, const struct ss_calls *calls,
                      char *out, size_t size)
 {
@@ -134,6 +152,8 @@ void ss_launch_unset(const char *text, const struct ss_words *environment, const
         }
         if (*p != '$' || (p > text && p[-1] == '\\'))
             continue;
+        if (!strncmp(p, "$((", 3))
+            add_arithmetic(p + 3, text, environment, calls, &names);
         int brace = p[1] == '{';
         const char *name = p + 1 + brace;
         size_t n = name_length(name);

@@ -170,8 +170,8 @@ static int read_processes(struct sizes *s)
     if (!counted && !s->on && !s->gpus) {
         if (is_hydra(s))
             return SS_OK; /* its configuration says how many it starts */
-        s->all = 1;
-        s->who = s->who ? s->who : "a command without a launcher";
+        s->all = s->l.world ? s->l.world : 1;
+        s->who = s->l.world ? "the script, by WORLD_SIZE," : s->who ? s->who : "a command without a launcher";
         return SS_OK;
     }
     if (s->gpus && (s->each == 1 || !counted) && s->gpus > s->each && !step->count[SS_COUNT_ALL]) {
@@ -347,6 +347,9 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
                       with_line(step, text), (long long)on);
     if (step->name && on && !apart && !s->nodes)
         s->on = on;
+    else if (most > least && !s->nodes && !user_decides(s))
+        ss_note(s->notes, "%s: %s takes %lld to %lld nodes: %lld is taken (--nodes)", place(s), s->who,
+                (long long)least, (long long)most, (long long)least);
     if (!s->nodes)
         return SS_OK;
     if (s->nodes >= least && s->nodes <= most) {

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "import/launcher.h"
+#include "stepsim/params.h"
 
 /* Variables that change no time, or none that a healthy cluster shows. */
 static const char harmless[] =
@@ -30,8 +31,9 @@ struct found {
 };
 
 /* Sets a prop, as --set does; the last word counts. */
-static void set(struct found *f, const char *prop, const char *value)
+static void set(struct found *f, enum ss_prop_index index, const char *value)
 {
+    const char *prop = ss_prop_at(index)->id;
     size_t n = strlen(prop), i = 0;
 
     while (i < f->c->nset && (strncmp(f->c->set[i], prop, n) != 0 || f->c->set[i][n] != '='))
@@ -57,9 +59,9 @@ static int take_algorithms(struct found *f, const char *value)
     if (other || (without ? ring : !ring))
         return 0;
     if (without == nvls)
-        set(f, "ss.nccl.nvls", "0");
+        set(f, SS_PROP_nccl_nvls, "0");
     if (without ? tree : !tree)
-        set(f, "ss.nccl.rings", "1");
+        set(f, SS_PROP_nccl_rings, "1");
     return 1;
 }
 
@@ -71,17 +73,17 @@ static int obey(struct found *f, const char *name, const char *value)
     if (!strcmp(name, "NCCL_ALGO"))
         return take_algorithms(f, value);
     if (!strcmp(name, "NCCL_NVLS_ENABLE") && ss_has_word("0 1 2", value)) {
-        set(f, "ss.nccl.nvls", value[0] == '0' ? "0" : "1");
+        set(f, SS_PROP_nccl_nvls, value[0] == '0' ? "0" : "1");
         return 1;
     }
     if (!strcmp(name, "NCCL_PROTO") && !strcasecmp(value, "simple")) {
-        set(f, "ss.nccl.net_simple", "1");
+        set(f, SS_PROP_nccl_simple, "1");
         return 1;
     }
     if (!strcmp(name, "NCCL_BUFFSIZE") && !ss_parse_i64(value, 65536, 1000000000, &n)) {
         char bytes[32];
         snprintf(bytes, sizeof bytes, "%.20sB", value);
-        set(f, "ss.nccl.buffer", bytes);
+        set(f, SS_PROP_nccl_buffer, bytes);
         return 1;
     }
     return 0;

@@ -310,6 +310,8 @@ static int take_variable(struct chain *x, size_t i, const char *value)
 
     if (is_one_of(text, (size_t)(value - 1 - text), rows[0].names))
         take_visible(x, i, value, false);
+    if (!strncmp(text, "WORLD_SIZE=", 11) && ss_parse_i64(value, 1, 1 << 26, &x->out->world))
+        x->out->world = 0;
     for (size_t k = 1; k < SS_ARRAY_LEN(rows); k++)
         if (is_one_of(text, (size_t)(value - 1 - text), rows[k].names) &&
             (x->out->itself || !strncmp(text, "PET_", 4))) {

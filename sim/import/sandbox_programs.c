@@ -7,9 +7,10 @@
 
 /* Programs of this machine that read and write text, and files of the sandbox. One that the machine lacks does nothing. */
 const char ss_sandbox_tools[] =
-    "[ awk basename bc cat cmp comm cut date diff dirname echo egrep env expand expr false fgrep file find "
+    "[ awk base64 basename bc cat cmp comm cut date diff dirname echo egrep env expand expr false fgrep file "
+    "find "
     "fmt "
-    "fold gawk getconf "
+    "fold gawk getconf getopt envsubst "
     "grep head id jq join ls mawk md5sum mkdir mktemp nl numfmt od paste perl pr printenv printf pwd "
     "readlink "
     "realpath rev "
@@ -68,7 +69,7 @@ static const char launcher_text[] =
                                 /* variables that count: as a runner of its own */
                                 "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES "
                                 "ROCR_VISIBLE_DEVICES PET_NNODES "
-                                "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE ${!NCCL_@} ${!RCCL_@} "
+                                "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE WORLD_SIZE ${!NCCL_@} ${!RCCL_@} "
                                 "CUDA_DEVICE_MAX_CONNECTIONS "
                                 "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
                                 "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
@@ -177,7 +178,7 @@ static const char git_text[] =
 static const char hostname_text[] =
     HEAD "echo node0\n" ASKED("answer node0", "\"${STEPSIM_USED:-hostname $*}\"");
 static const char user_text[] = HEAD "echo user\n";
-static const char cores_text[] = HEAD "echo 64\n";
+static const char cores_text[] = HEAD "echo 64\n" ASKED("answer 64", "\"${STEPSIM_USED:-nproc}\"");
 /* nvidia-smi: -L, --query-gpu=FIELD,... --format=csv[,noheader][,nounits], -i N, else the names and memory of its table. */
 static const char gpus_text[] =
     HEAD "name='@C' mib='@M' query= format= from=0 to=@G list=\n"

@@ -109,7 +109,7 @@ static int add_devices(int gpus, char what[4096])
         ss_copy(what, 4096, links[i][1]);
         rc = symlink(links[i][0], what) ? errno : 0;
     }
-    for (int i = 0; i < gpus && !rc; i++) { /* which scripts count */
+    for (int i = 0; i < gpus && i < 64 && !rc; i++) { /* which scripts count */
         snprintf(what, 4096, "./dev/nvidia%d", i);
         rc = mknod(what, S_IFREG | 0444, 0) ? errno : 0;
     }

@@ -39,6 +39,7 @@ struct ss_launchers {
     struct ss_launcher_layer_said layer[SS_LAYERS];
     int64_t visible; /* GPUs that CUDA_VISIBLE_DEVICES and its like leave; 0: all */
     int visible_line;
+    int64_t world;   /* processes in all by WORLD_SIZE; 0: not said */
     bool itself;     /* the program starts a process for each GPU of the node itself (llamafactory-cli) */
     bool standalone; /* torchrun's one node */
     bool mpi;        /* the launcher of layer STEP fills a node before it takes the next */
