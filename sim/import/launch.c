@@ -110,7 +110,7 @@ static int make_environment(struct launch *x)
     return rc ? rc : add_variable(x, "SLURM_NODELIST", list);
 }
 
-/* First words of the calls of a kind, each once, as "a, b". */
+/* First words of the calls of a kind, each once, as "a, b", without those of jobs, and without what the script uses by no name. */
 static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out, size_t size)
 {
     struct ss_notes names = {0};
@@ -120,6 +120,10 @@ static void list_calls(const struct launch *x, enum ss_call_kind kind, char *out
         const struct ss_call *c = &x->calls.call[i];
         int same = c->kind == kind ||
                    (kind == SS_CALL_NOTHING && (c->kind == SS_CALL_MISSING || c->kind == SS_CALL_USED));
+        if (c->kind == SS_CALL_LAUNCHER
+                ? ss_launch_is_job(c)
+                : c->n > 1 && !strcmp(c->word[1], "a pipe") && ss_sandbox_answers(c->word[0]))
+            continue;
         if (same && c->n > 0 && c->word[0][0])
             ss_notes_add(&names, "%.60s%s%.60s", c->word[0], kind == SS_CALL_LAUNCHER && c->n > 1 ? " " : "",
                          kind == SS_CALL_LAUNCHER && c->n > 1 ? c->word[1] : "");
@@ -336,6 +340,10 @@ static void tell(struct launch *x, struct ss_words *out, int jobs)
         ss_note(x->notes, "%s: these programs did nothing: %s", x->name, list);
     if (list[0] && jobs == 0)
         ss_note(&out->behind, "%s: these programs did nothing: %s", x->name, list);
+    char recorded[256];
+    list_calls(x, SS_CALL_LAUNCHER, recorded, sizeof recorded);
+    if (recorded[0] && jobs > 0)
+        ss_note(&out->behind, "%s: recorded, not run: %s", x->name, recorded);
     for (unsigned long i = 0; i < x->made.files.n; i++)
         ss_note(x->notes, "%s: missing, hence made empty: %s", x->name, x->made.files.text[i]);
     for (unsigned long i = 0; i < x->made.tested.n; i++)

@@ -188,8 +188,10 @@ int ss_launch_branch(const char *script, const char *text, const struct ss_calls
     n = strspn(outer, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
     n = outer[n] == '=' || !strncmp(outer + n, "+=", 2) ? n : 0;
     static const char *const conditions[] = {"[ ", "[[ ", "test ", "((", "case "};
-    int loose = call->kind == SS_CALL_TESTED && call->n > 4 && !strncmp(call->word[4], "status", 6);
-    int own_condition = n > 0 || call->kind == SS_CALL_TESTED;
+    int piped = !strcmp(outer, "a pipe");
+    int loose =
+        piped || (call->kind == SS_CALL_TESTED && call->n > 4 && !strncmp(call->word[4], "status", 6));
+    int own_condition = n > 0 || piped || call->kind == SS_CALL_TESTED;
     for (size_t i = 0; i < SS_ARRAY_LEN(conditions); i++)
         own_condition |= !strncmp(outer, conditions[i], strlen(conditions[i]));
     int line = !own_condition ? 0 : find_branch(text, outer, n, atoi(call->word[3]), loose);

@@ -68,11 +68,14 @@ const char *ss_launch_used(const struct ss_calls *calls)
 {
     for (size_t i = 0; i < calls->n; i++) {
         const struct ss_call *c = &calls->call[i];
-        const char *slash = c->n ? strrchr(c->word[0], '/') : NULL;
-        const char *name = slash ? slash + 1 : c->n ? c->word[0] : "";
+        const char *name = c->n ? c->word[0] : "", *outer = c->n > 1 ? c->word[1] : "",
+                   *dot = strrchr(outer, '.');
         /* what it writes is run: no guess is a command */
-        int runs = c->n > 1 && (!strncmp(c->word[1], "eval ", 5) || !strncmp(c->word[1], "source <", 8));
-        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, name) &&
+        int runs = !strncmp(outer, "eval ", 5) || !strncmp(outer, "source <", 8) ||
+                   !strncmp(outer, "export $", 8) || !strncmp(outer, "export `", 8) ||
+                   (outer[0] == '>' && dot && ss_has_word(".sh .env", dot));
+        if (c->kind == SS_CALL_USED && c->n && !ss_has_word(elsewhere, name) && !strchr(name, '/') &&
+            strcmp(outer, "a pipe") != 0 &&
             (!ss_sandbox_answers(name) || (runs && !strncmp(name, "python", 6))))
             return c->word[0];
     }

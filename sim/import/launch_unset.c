@@ -126,6 +126,9 @@ static void add_arithmetic(const char *p, const char *text, const struct ss_word
 {
     const char *end = strstr(p, "))");
 
+    if (end && memmem(p, (size_t)(end - p), "$(", 2)) /* whose words are programs */
+        return;
+
     for (size_t n = 1; end && p < end; p += n) {
         n = name_length(p);
         int brace = p[-1] == '{', skipped = n == 0 || p[-1] == '$' || brace || isalnum((unsigned char)p[-1]);

@@ -66,7 +66,7 @@ static const char *meaning(const struct ss_calls *calls, const struct ss_call *l
 
     for (const struct ss_call *c = launcher + 1; c < calls->call + calls->n && c->kind == SS_CALL_FILE; c++)
         if (c->n == 3 && !strcmp(c->word[0], word))
-            return c->word[1];
+            return c->word[1][0] ? c->word[1] : "nothing";
     return slash ? slash + 1 : word;
 }
 
@@ -137,7 +137,13 @@ static int differs(const struct used *u, struct ss_sandbox *box, const char *pla
         const char *text = *rc ? NULL : lacks(&b, &a);
         text = text || *rc ? text : lacks(&a, &b);
         found = text != NULL;
-        snprintf(what, 96, "%.*s", text ? (int)strcspn(text, " ") : 0, text ? text : "");
+        snprintf(what, 96, "%.*s", text ? (int)strcspn(text, " ") + 1 : 0, text ? text : "");
+        int valued = 0; /* a flag without a value has none of its own */
+        for (unsigned long i = 0; i < a.n; i++)
+            valued |= !strncmp(a.text[i], what, strlen(what)) && a.text[i][strlen(what)];
+        if (!valued)
+            what[0] = '\0';
+        what[strcspn(what, " ")] = '\0';
     }
     ss_notes_free(&a);
     ss_notes_free(&b);

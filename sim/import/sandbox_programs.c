@@ -40,60 +40,62 @@ static const char remotes[] = "ssh pdsh clush ds_ssh";
 
 /* Files that a program reads, as what a program writes goes to one. */
 #define CONFIGURATIONS "*.json|*.y*ml|*.toml|*.env|*.sh|*.args"
-/* What the script uses is not known: it is told, and is the guess where the run asks for one. */
-#define USED                                                                                                 \
-    "if [ -n \"${STEPSIM_USED-}\" ]; then " RECORD                                                           \
-    "printf '%s\\0' \"${0##*/}\" \"$STEPSIM_USED\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" > "      \
-    "$at/used\n"                                                                                             \
-    "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; fi\n"
-
+/* What the script uses is not known: it captures it, or it goes into a configuration or a pipe. It is told, and is the guess where the run asks for
+ * one. */
+#define SEEN(pid)                                                                                            \
+    "used=${STEPSIM_USED-}; [ -n \"$used\" ] || { out=$(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/" pid       \
+    "/fd/1 2>/dev/null)\n"                                                                                   \
+    "case $out in \"${STEPSIM_STDOUT-}\") ;; " CONFIGURATIONS                                                \
+    ") used=\"> ${out##*/}\";; pipe:*) used='a pipe';; esac; }\n"
+#define GUESS "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac"
+#define TOLD                                                                                                 \
+    "if [ -n \"$used\" ]; then " RECORD "printf '%s\\0' \"${0##*/}\" \"$used\" \"${STEPSIM_PLACE%:*}\" "     \
+    "\"${STEPSIM_PLACE##*:}\" > $at/used\n" GUESS "; fi\n"
+#define USED SEEN("$$") TOLD
 /* What decides nothing is known of is asked for its status, or for an answer that is the sandbox's own. */
 #define ASKED(what, command)                                                                                 \
     RECORD "printf '%s\\0' '' " command " \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" '" what           \
            "' > $at/tested\n"
 
-static const char launcher_text[] =
-    HEAD "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$$/fd/1 2>/dev/null) in\n" CONFIGURATIONS
-         ") export STEPSIM_USED=\"${STEPSIM_USED:-> a configuration}\" "
-         "STEPSIM_PLACE=${STEPSIM_PLACE-:};; esac\n"
-         "own= rc=; case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|"
-         "python*' ') own=1;; esac\n"
-         "case ${0##*/} in python*) if [ -x @R" SS_SANDBOX_REAL "/python3 ] && [ -n \"$own${STEPSIM_USED-}\" "
-         "]; then\n"
-         "  PYTHONPATH=@R" SS_SANDBOX_MODULES "${PYTHONPATH:+:$PYTHONPATH} @R" SS_SANDBOX_REAL
-         "/python3 \"$@\"; rc=$?\n"
-         "  if ((rc == 0)) || [ -z \"${STEPSIM_USED-}\" ]; then ((rc == 0)) || {\n" ASKED(
-             "status 1",
-             "\"${0##*/} $*\"") "}; exit $rc; fi; fi;; esac\n" USED
-                                "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
-                                /* variables that count: as a runner of its own */
-                                "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES "
-                                "ROCR_VISIBLE_DEVICES PET_NNODES "
-                                "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE WORLD_SIZE ${!NCCL_@} ${!RCCL_@} "
-                                "CUDA_DEVICE_MAX_CONNECTIONS "
-                                "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
-                                "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
-                                "if ((${#own[@]} > 1)); then\n" RECORD
-                                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-                                "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
-                                "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
-                                "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
-                                /* files, and those that configurations among them name */
-                                "look() {\n"
-                                "  local file=$1 text= word\n"
-                                "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
-                                "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
-                                "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && "
-                                "return\n" RECORD
-                                "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
-                                "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
-                                "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in "
-                                "${text//[\\\"\\',:]/ }; do\n"
-                                "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set "
-                                "+f;; esac\n"
-                                "}\n"
-                                "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; "
-                                "done; exit 0\n";
+static const char launcher_text[] = HEAD SEEN(
+    "$$") "own= rc=; case \"${0##*/} ${1-}\" in python*' -c'|python*' -'|python*' -V'|python*' --version'|"
+          "python*' ') own=1;; esac\n"
+          "if [ -n \"$own\" ] || { [ -n \"$used\" ] && [ \"$used\" != 'a pipe' ]; }; then case ${0##*/} in "
+          "python*)\n"
+          "if [ -x @R" SS_SANDBOX_REAL "/python3 ]; then PYTHONPATH=@R" SS_SANDBOX_MODULES
+          "${PYTHONPATH:+:$PYTHONPATH} @R" SS_SANDBOX_REAL "/python3 \"$@\"; rc=$?\n"
+          "((rc)) || exit 0; [ -n \"$used\" ] || {\n" ASKED(
+              "status 1",
+              "\"${0##*/} $*\"") "exit $rc; }; fi;; esac; fi\n" TOLD
+                                 "[ -z \"$own\" ] || [ -z \"$rc\" ] || exit $rc\n"
+                                 /* variables that count: as a runner of its own */
+                                 "own=(env); for name in CUDA_VISIBLE_DEVICES HIP_VISIBLE_DEVICES "
+                                 "ROCR_VISIBLE_DEVICES PET_NNODES "
+                                 "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE WORLD_SIZE ${!NCCL_@} ${!RCCL_@} "
+                                 "CUDA_DEVICE_MAX_CONNECTIONS "
+                                 "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
+                                 "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+                                 "if ((${#own[@]} > 1)); then\n" RECORD
+                                 "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                 "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
+                                 "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
+                                 "printf '%s\\0' \"${0##*/}\" \"$@\" > $at/launcher\n"
+                                 /* files, and those that configurations among them name */
+                                 "look() {\n"
+                                 "  local file=$1 text= word\n"
+                                 "  case $file in ''|*.py|*.sh) return;; esac; [ -f \"$file\" ] || return\n"
+                                 "  case $seen in *\":$file:\"*) return;; esac; seen=$seen:$file:\n"
+                                 "  IFS= read -r -d '' -n 65536 text < \"$file\" && ((${#text} < 65536)) && "
+                                 "return\n" RECORD
+                                 "  case $file in /*) set -- \"$file\";; *) set -- \"$PWD/$file\";; esac\n"
+                                 "  printf '%s\\0%s\\0%s\\0' \"$file\" \"$text\" \"$1\" > $at/file\n"
+                                 "  case $file in *.json|*.yaml|*.yml|*.toml) set -f; for word in "
+                                 "${text//[\\\"\\',:]/ }; do\n"
+                                 "    case $word in *.json|*.yaml|*.yml) look \"$word\";; esac; done; set "
+                                 "+f;; esac\n"
+                                 "}\n"
+                                 "seen=; for word in \"$@\" \"${STEPSIM_HOSTS-}\"; do look \"${word#*=}\"; "
+                                 "done; exit 0\n";
 
 static const char runner_text[] = HEAD
     /* not the image of a container, nor another file that is a value */
@@ -237,94 +239,117 @@ const char ss_sandbox_start[] =
     "/$n 2>/dev/null || ((n > 9999)); do n=$((n+1)); done\n"
     "printf '%s\\0' \"$@\" > @R" SS_SANDBOX_CALLS "/$n/$kind; }\n"
     "command_not_found_handle() {\n"
-    "local at kind=nothing n name=$BASHPID used=${STEPSIM_USED-}\n"
-    "case $(@R" SS_SANDBOX_PROGRAMS "/readlink /proc/$name/fd/1 2>/dev/null) in\n" CONFIGURATIONS
-    ") used=${used:-> a configuration};; esac\n"
-    "if [ -z \"$used\" ]; then stepsim_call nothing \"$@\"\n"
-    "stepsim_call tested '' \"$*\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" 'status 0'; return 0; "
-    "fi\n"
-    "stepsim_call used \"$1\" \"$used\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\"\n"
-    "case $'\\n'\"${STEPSIM_GUESS-}\"$'\\n' in *$'\\n'\"$STEPSIM_PLACE\"$'\\n'*) echo 3;; esac; return 0; "
-    "}\n"
-    /* The last command that captures what programs write, its place, and the shell in which it does. What runs below that shell, and is
+    "local out used name=$BASHPID\n" SEEN(
+        "$name") "if [ -z \"$used\" ]; then stepsim_call nothing \"$@\"\n"
+                 "stepsim_call tested '' \"$*\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\" 'status 0'; "
+                 "return 0; fi\n"
+                 "stepsim_call used \"$1\" \"$used\" \"${STEPSIM_PLACE%:*}\" \"${STEPSIM_PLACE##*:}\"\n" GUESS
+                 "; return 0; }\n"
+                 "[ -n \"${STEPSIM_STDOUT-}\" ] || export STEPSIM_STDOUT=$(@R" SS_SANDBOX_PROGRAMS
+                 "/readlink /proc/$$/fd/1)\n"
+                 /* The last command that captures what programs write, its place, and the shell in which it does. What runs below that shell, and is
      * named in the command or by a function that is, is used. */
-    "stepsim_outer() { local name two=${1#* }; case ${FUNCNAME[1]-} in "
-    "command_not_found_handle|stepsim_*|cd) return 0;; esac\n"
-    "STEPSIM_USED=$STEPSIM_ABOVE; [ -z \"$STEPSIM_ABOVE\" ] || "
-    "return 0\n"
-    "case $1 in *' '*) two=\"${1%% *} ${two%% *}\";; esac\n"
-    "if ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})); then for name in \"$two\" \"${FUNCNAME[@]:1}\"; do\n"
-    "case $STEPSIM_OUTER in *\"$name\"*) STEPSIM_USED=$STEPSIM_OUTER; return 0;; esac; done; fi\n"
-    "case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_LEVEL=$BASH_SUBSHELL STEPSIM_OUTER=${1//[\\\\[:space:]]/ }\n"
-    "while case $STEPSIM_OUTER in *'  '*) ;; *) false;; esac; do STEPSIM_OUTER=${STEPSIM_OUTER//  / }; "
-    "done;;\n"
-    "*) ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && return 0; unset STEPSIM_LEVEL;; esac\n"
-    "STEPSIM_PLACE=${BASH_SOURCE[1]-}:$2; return 0; }\n"
-    "export STEPSIM_USED STEPSIM_PLACE; STEPSIM_ABOVE=${STEPSIM_USED-}\n"
-    /* where the run guesses what such a command captures, the variable that gets it, whatever became of the guess on its way */
-    "stepsim_guess() { local name=${1#export }; name=${name#local }; name=${name#declare }\n"
-    "case $name in [A-Za-z_]*=*'$('*')'|[A-Za-z_]*=*'$('*')\"'|[A-Za-z_]*=*'`');; *) return 0;; esac\n"
-    "case ${name#*=} in '$('*|'\"$('*|'`'*|'\"`'*) ;; *) return 0;; esac\n"
-    "case $'\\n'$STEPSIM_GUESS$'\\n' in *$'\\n'\"${BASH_SOURCE[2]-}:$2\"$'\\n'*) name=${name%%=*}\n"
-    "case $name in *[!A-Za-z0-9_]*) ;; *) printf -v \"$name\" 3;; esac;; esac; return 0; }\n"
-    "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
-    "case $to in ''|-) return 0;; esac\n"
-    "@R" SS_SANDBOX_REAL
-    "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null || return 0; fi\n"
-    "stepsim_call folder \"$PWD\"; }\n"
-    /* before "source": what is not there is told and left out, as if it were empty */
-    "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; then return 0; "
-    "fi\n"
-    "case $1 in /*) set -- \"$1\" \"$1\";; */*) set -- \"$1\" \"$PWD/$1\";; *) type -P -- \"$1\" >/dev/null "
-    "&& return 0\n"
-    "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" \"${BASH_SOURCE[1]-}\" "
-    "\"${BASH_LINENO[0]-}\"\n"
-    "[ \"${STEPSIM_STOPS-}\" = 1 ]; }\n"
-    /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
+                 "stepsim_outer() { local name two=${1#* }; case ${FUNCNAME[1]-} in "
+                 "command_not_found_handle|stepsim_*|cd) return 0;; esac\n"
+                 "STEPSIM_USED=$STEPSIM_ABOVE; [ -z \"$STEPSIM_ABOVE\" ] || "
+                 "return 0\n"
+                 "case $1 in *' '*) two=\"${1%% *} ${two%% *}\";; esac\n"
+                 "if ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})); then for name in \"$two\" "
+                 "\"${FUNCNAME[@]:1}\"; do\n"
+                 "case $STEPSIM_OUTER in *\"$name\"*) STEPSIM_USED=$STEPSIM_OUTER; return 0;; esac; done; "
+                 "fi\n"
+                 "case $1 in *'$('*|*'`'*|*'<('*) STEPSIM_LEVEL=$BASH_SUBSHELL "
+                 "STEPSIM_OUTER=${1//[\\\\[:space:]]/ }\n"
+                 "while case $STEPSIM_OUTER in *'  '*) ;; *) false;; esac; do "
+                 "STEPSIM_OUTER=${STEPSIM_OUTER//  / }; "
+                 "done;;\n"
+                 "*) ((BASH_SUBSHELL > ${STEPSIM_LEVEL-99})) && return 0; unset STEPSIM_LEVEL;; esac\n"
+                 "STEPSIM_PLACE=${BASH_SOURCE[1]-}:$2; return 0; }\n"
+                 "export STEPSIM_USED STEPSIM_PLACE; STEPSIM_ABOVE=${STEPSIM_USED-}\n"
+                 /* where the run guesses what such a command captures, the variable that gets it, whatever became of the guess on its way */
+                 "stepsim_guess() { local name=${1#export }; name=${name#local }; name=${name#declare }\n"
+                 "case $name in [A-Za-z_]*=*'$('*')'|[A-Za-z_]*=*'$('*')\"'|[A-Za-z_]*=*'`');; *) return 0;; "
+                 "esac\n"
+                 "case ${name#*=} in '$('*|'\"$('*|'`'*|'\"`'*) ;; *) return 0;; esac\n"
+                 "case $'\\n'$STEPSIM_GUESS$'\\n' in *$'\\n'\"${BASH_SOURCE[2]-}:$2\"$'\\n'*) "
+                 "name=${name%%=*}\n"
+                 "case $name in *[!A-Za-z0-9_]*) ;; *) printf -v \"$name\" 3;; esac;; esac; return 0; }\n"
+                 "cd() { if ! builtin cd \"$@\" 2>/dev/null; then eval \"local to=\\${$#-}\"\n"
+                 "case $to in ''|-) return 0;; esac\n"
+                 "@R" SS_SANDBOX_REAL
+                 "/mkdir -p -- \"$to\" 2>/dev/null; builtin cd -- \"$to\" 2>/dev/null || return 0; fi\n"
+                 "stepsim_call folder \"$PWD\"; }\n"
+                 /* before "source": what is not there is told and left out, as if it were empty */
+                 "stepsim_source() { [ \"${1-}\" != -- ] || shift; if [ -z \"${1-}\" ] || [ -r \"$1\" ]; "
+                 "then return 0; "
+                 "fi\n"
+                 "case $1 in /*) set -- \"$1\" \"$1\";; */*) set -- \"$1\" \"$PWD/$1\";; *) type -P -- "
+                 "\"$1\" >/dev/null "
+                 "&& return 0\n"
+                 "set -- \"$1\" \"$PWD/$1\";; esac; stepsim_call missing \"$1\" \"$2\" "
+                 "\"${BASH_SOURCE[1]-}\" "
+                 "\"${BASH_LINENO[0]-}\"\n"
+                 "[ \"${STEPSIM_STOPS-}\" = 1 ]; }\n"
+                 /* With extdebug a command before which the trap fails is left out, and counts as one that succeeded; set before the script begins, it
      * would start a debugger. The arguments of "source" mean what they mean to it, hence in the trap itself; in a function it would have
      * other arguments, and what is declared would be lost. */
-    "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
-    /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
-    "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS:-0}$1 in 1'source '*|1'. '*|1'read "
-    "'*|1'mapfile '*|1'readarray '*|1'(('*) ;; *)\n"
-    "case ${name%+} in *[!A-Za-z0-9_]*) return 0;; esac; case $1 in *'$('*|*'`'*) ;; *) return 0;; esac;; "
-    "esac\n"
-    "stepsim_call failed \"$1\" \"$2\" \"$3\" \"${STEPSIM_STOPS:-0}\"; return 0; }\n"
-    /* "command -v NAME" of what is not here */
-    "stepsim_ask() { local name=${1%% [0-9]>*}; name=${name%% >*}; name=${name%% &>*}\n"
-    "type -P -- \"${name##* }\" >/dev/null 2>&1 || stepsim_call tested '' \"$1\" \"${BASH_SOURCE[1]-}\" "
-    "\"$2\" 'status 1'\n"
-    "return 0; }\n"
-    /* "#!/bin/bash -e" */
-    "stepsim_first() { local line= word; case $0 in */*) [ -r \"$0\" ] && IFS= read -r line < \"$0\";; esac\n"
-    "case $line in '#!'*) for word in $line; do case $word in -[!-]*e*|-e*) STEPSIM_STOPS=1;; esac; done;; "
-    "esac; }\n"
-    "stepsim_first 2>/dev/null\n"
-    /* what "[ -f FILE ]" looks for and does not find, once each */
-    "stepsim_test() { local rest=$1 to\n"
-    "while case $rest in *' -'[fedrsxL]' '*) ;; *) false;; esac; do rest=${rest#* -[fedrsxL] }; to=${rest%%[ "
-    "\\)]*}\n"
-    "case $to in ''|*'$('*|*'`'*|'&&'|'||') continue;; esac; eval \"to=$to\" 2>/dev/null\n"
-    "case $to in ''|/dev/*) continue;; esac; [ ! -e \"$to\" ] || continue\n"
-    "case ${STEPSIM_TESTED-} in *\"|$2:$to|\"*) ;; *) STEPSIM_TESTED=${STEPSIM_TESTED-}\"|$2:$to|\"\n"
-    "stepsim_call tested \"$to\" \"$1\" \"${BASH_SOURCE[1]-}\" \"$2\" file;; esac; done; return 0; }\n"
-    "stepsim_last() { [ -z \"${STEPSIM_GUESS-}\" ] || stepsim_guess \"${STEPSIM_LAST-}\" "
-    "\"${STEPSIM_LINE-}\"\n"
-    "case $- in *e*) STEPSIM_STOPS=1;; esac\n"
-    "case $2 in 'set +e'*|'set +'[!o]*e*|'set +o errexit'*) STEPSIM_STOPS=;; esac\n"
-    "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" \"$STEPSIM_LINE\" "
-    "\"${BASH_SOURCE[1]-}\";; esac\n"
-    "STEPSIM_LAST=$2 STEPSIM_LINE=$3; return 0; }\n"
-    "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO \"${BASH_SOURCE[0]-}\"' ERR\n"
-    "trap 'case ${FUNCNAME-} in stepsim_*|command_not_found_handle) :;; *) stepsim_last $? \"$BASH_COMMAND\" "
-    "$LINENO; builtin set +eu; shopt -s extdebug; "
-    "stepsim_outer \"$BASH_COMMAND\" $LINENO; case "
-    "$BASH_COMMAND in "
-    "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source ${BASH_COMMAND#* "
-    "}\";; "
-    "\"[ \"*|\"[[ \"*|\"test \"*) stepsim_test \"$BASH_COMMAND\" $LINENO;; \"command -v \"*|\"which "
-    "\"*|\"type \"*|\"hash \"*) stepsim_ask \"$BASH_COMMAND\" $LINENO;; *\">\"*) stepsim_folder "
-    "\"$BASH_COMMAND\";; *) :;; esac;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
+                 "trap 'stepsim_call set $(compgen -v)' EXIT; set -TE\n"
+                 /* a value that could not be made, where "set -e" would stop the script: ERR does not know of errors in arithmetic */
+                 "stepsim_failed() { local name=${1%%=*}; case ${STEPSIM_STOPS:-0}$1 in 1'source '*|1'. "
+                 "'*|1'read "
+                 "'*|1'mapfile '*|1'readarray '*|1'(('*) ;; *)\n"
+                 "case ${name%+} in *[!A-Za-z0-9_]*) return 0;; esac; case $1 in *'$('*|*'`'*) ;; *) return "
+                 "0;; esac;; "
+                 "esac\n"
+                 /* a program by a path that is not here */
+                 "case ${STEPSIM_STOPS:-0}${4-} in 0127|0126) name=${1#*[(\\`]}; stepsim_call used "
+                 "\"${name%%[ )\\`]*}\" \"$1\" \"$3\" \"$2\"; return 0;; esac\n"
+                 "stepsim_call failed \"$1\" \"$2\" \"$3\" \"${STEPSIM_STOPS:-0}\"; return 0; }\n"
+                 /* "command -v NAME" of what is not here */
+                 "stepsim_ask() { local name=${1%% [0-9]>*}; name=${name%% >*}; name=${name%% &>*}\n"
+                 "type -P -- \"${name##* }\" >/dev/null 2>&1 || stepsim_call tested '' \"$1\" "
+                 "\"${BASH_SOURCE[1]-}\" "
+                 "\"$2\" 'status 1'\n"
+                 "return 0; }\n"
+                 /* "#!/bin/bash -e" */
+                 "stepsim_first() { local line= word; case $0 in */*) [ -r \"$0\" ] && IFS= read -r line < "
+                 "\"$0\";; esac\n"
+                 "case $line in '#!'*) for word in $line; do case $word in -[!-]*e*|-e*) STEPSIM_STOPS=1;; "
+                 "esac; done;; "
+                 "esac; }\n"
+                 "stepsim_first 2>/dev/null\n"
+                 /* what "[ -f FILE ]" looks for and does not find, once each */
+                 "stepsim_test() { local rest=$1 to\n"
+                 "while case $rest in *' -'[fedrsxL]' '*) ;; *) false;; esac; do rest=${rest#* -[fedrsxL] }; "
+                 "to=${rest%%[ "
+                 "\\)]*}\n"
+                 "case $to in ''|*'$('*|*'`'*|'&&'|'||') continue;; esac; eval \"to=$to\" 2>/dev/null\n"
+                 "case $to in ''|/dev/*) continue;; esac; [ ! -e \"$to\" ] || continue\n"
+                 "case ${STEPSIM_TESTED-} in *\"|$2:$to|\"*) ;; *) "
+                 "STEPSIM_TESTED=${STEPSIM_TESTED-}\"|$2:$to|\"\n"
+                 "stepsim_call tested \"$to\" \"$1\" \"${BASH_SOURCE[1]-}\" \"$2\" file;; esac; done; return "
+                 "0; }\n"
+                 "stepsim_last() { [ -z \"${STEPSIM_GUESS-}\" ] || stepsim_guess \"${STEPSIM_LAST-}\" "
+                 "\"${STEPSIM_LINE-}\"\n"
+                 "case $- in *e*) STEPSIM_STOPS=1;; esac\n"
+                 "case $2 in 'set +e'*|'set +'[!o]*e*|'set +o errexit'*) STEPSIM_STOPS=;; esac\n"
+                 "case $1${STEPSIM_LAST-} in [1-9]*=*'$(('*) stepsim_failed \"$STEPSIM_LAST\" "
+                 "\"$STEPSIM_LINE\" "
+                 "\"${BASH_SOURCE[1]-}\";; esac\n"
+                 "STEPSIM_LAST=$2 STEPSIM_LINE=$3; return 0; }\n"
+                 "trap 'stepsim_failed \"$BASH_COMMAND\" $LINENO \"${BASH_SOURCE[0]-}\" $?' ERR\n"
+                 "trap 'case ${FUNCNAME-} in stepsim_*|command_not_found_handle) :;; *) stepsim_last $? "
+                 "\"$BASH_COMMAND\" "
+                 "$LINENO; builtin set +eu; shopt -s extdebug; "
+                 "stepsim_outer \"$BASH_COMMAND\" $LINENO; case "
+                 "$BASH_COMMAND in "
+                 "\"source \"*\"<\"*|\". \"*\"<\"*) :;; \"source \"*|\". \"*) eval \"stepsim_source "
+                 "${BASH_COMMAND#* "
+                 "}\";; "
+                 "\"[ \"*|\"[[ \"*|\"test \"*) stepsim_test \"$BASH_COMMAND\" $LINENO;; \"command -v "
+                 "\"*|\"which "
+                 "\"*|\"type \"*|\"hash \"*) stepsim_ask \"$BASH_COMMAND\" $LINENO;; *\">\"*) stepsim_folder "
+                 "\"$BASH_COMMAND\";; *) :;; esac;; esac' DEBUG\n"; /* last, and one line, which is that of the command */
 
 const struct ss_sandbox_program ss_sandbox_programs[] = {
     {launchers, launcher_text},  {runners, runner_text},
