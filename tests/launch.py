@@ -414,6 +414,14 @@ class Launch(unittest.TestCase):
         path = self.script("nvidia-smi -L | grep -q 'GB200' || exit 1\n" + job.replace("node 8", "node $(nvidia-smi --query-gpu=count --format=csv,noheader -i 0)") + "\n")
         self.assertEqual(self.result("--platform", "gb200", "--launch", path)["gpus"], 4)
 
+    def test_files_of_hosts_against_the_launcher(self):
+        job = "pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "2"]) + "\n"
+        hosts = "printf 'a slots=8\\nb slots=8\\n' > hf\n"
+        self.assertIn("deepspeed is told 4 nodes, the file of hosts hf has 2", self.refused("--launch", self.script(hosts + "deepspeed --num_nodes 4 --hostfile hf " + job)))
+        gpus, said = self.gpus("#SBATCH --nodes=4\n" + hosts + "deepspeed --hostfile hf " + job)
+        self.assertEqual(gpus, 16)
+        self.assertIn("it asks for 4 nodes, of which deepspeed takes 2", said)
+
     def test_variables_of_libraries(self):
         job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "8"]) + "\n"
         want = self.result("--set", "ss.nccl.nvls=0", "--launch", self.script(job))["iteration_ms"]
@@ -422,6 +430,8 @@ class Launch(unittest.TestCase):
         self.assertTrue(any(n.endswith("not modelled: NCCL_IB_DISABLE=1") for n in got["warnings"]), got["warnings"])
         plain = self.result("--launch", self.script("NCCL_NVLS_ENABLE=0\n" + job))["iteration_ms"]  # not exported
         self.assertNotEqual(plain, want)
+        for text in ("#SBATCH --export=ALL,NCCL_NVLS_ENABLE=0\n" + job, "echo NCCL_NVLS_ENABLE=0 > .deepspeed_env\n" + job.replace("torchrun --nproc_per_node 8", "deepspeed --num_gpus 8")):
+            self.assertEqual(self.result("--launch", self.script(text))["iteration_ms"], want)
         path = self.script("export NCCL_NVLS_ENABLE=0\n" + job)
         self.assertEqual(self.result("--launch", path, "--set", "ss.nccl.nvls=1")["iteration_ms"], plain)
 

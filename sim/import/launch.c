@@ -86,6 +86,26 @@ static int add_pbs(struct launch *x)
     return rc || x->batch.host_lines < 1 ? rc : add_number(x, "PBS_NUM_PPN", x->batch.host_lines);
 }
 
+/* Adds "#SBATCH --export=ALL,NAME=VALUE", as Slurm does. */
+static int add_exported(struct launch *x)
+{
+    static const char mark[] = "#SBATCH --export=";
+    int rc = SS_OK;
+
+    for (const char *line = x->text; line && !rc; line = strchr(line, '\n'), line += line != NULL) {
+        char name[64], value[200];
+        const char *p = strncmp(line, mark, sizeof mark - 1) ? "" : line + sizeof mark - 1;
+        for (size_t n; (n = strcspn(p, ",\n")) > 0 && !rc; p += n + (p[n] == ',')) {
+            const char *equal = memchr(p, '=', n);
+            snprintf(name, sizeof name, "%.*s", equal ? (int)(equal - p) : 0, p);
+            snprintf(value, sizeof value, "%.*s", equal ? (int)(n - (size_t)(equal + 1 - p)) : 0,
+                     equal ? equal + 1 : p);
+            rc = equal ? add_variable(x, name, value) : SS_OK;
+        }
+    }
+    return rc;
+}
+
 /* Makes the environment: the user's variables, then those that a scheduler sets for the first process. */
 static int make_environment(struct launch *x)
 {
@@ -94,6 +114,7 @@ static int make_environment(struct launch *x)
 
     for (size_t i = 0; i < x->l->nvariables && !rc; i++)
         rc = ss_words_add(&x->environment, x->l->variable[i], strlen(x->l->variable[i]), 0);
+    rc = rc ? rc : add_exported(x);
     rc = rc ? rc : add_number(x, "RANK NODE_RANK LOCAL_RANK SLURM_PROCID SLURM_NODEID SLURM_LOCALID", 0);
     rc = rc ? rc : add_number(x, "SLURM_JOB_ID SLURM_JOBID", 1);
     rc = rc ? rc : add_variable(x, "MASTER_ADDR", "node0");

@@ -181,6 +181,11 @@ static int read_processes(struct sizes *s)
         s->each = s->gpus;
         s->all = 0;
     }
+    if (!counted && !s->gpus && s->on > 1 && !user_decides(s))
+        ss_note(s->notes,
+                "%s: %s is not told how many processes to start; one for each GPU of the %lld nodes is taken",
+                place(s), s->who && strcmp(s->who, "sbatch") ? s->who : "a command without srun or mpirun",
+                (long long)s->on);
     if (s->each && !s->on && !s->all)
         s->on = 1;
     if (s->gpus && s->each > s->gpus)
@@ -220,9 +225,15 @@ static int read_files(struct sizes *s, layer *l)
     int64_t hosts = 0, slots = 0;
     int rc = SS_OK;
 
-    if (l->hostfile && !l->count[SS_COUNT_NODES] && !user_decides(s)) {
+    if (l->hostfile && l->count[SS_COUNT_NODES] && !user_decides(s)) {
+        bool here = !ss_launcher_hosts(s->words, l->hostfile, &hosts, &slots, NULL);
+        s->line = l->line;
+        if (here && hosts && l->count[SS_COUNT_NODES] > hosts)
+            return differ(s, "%s is told %lld nodes, the file of hosts %.100s has %lld", l->name,
+                          (long long)l->count[SS_COUNT_NODES], l->hostfile, (long long)hosts);
+    } else if (l->hostfile && !user_decides(s)) {
         rc = no_hosts(s, l, ss_launcher_hosts(s->words, l->hostfile, &hosts, &slots, s->err));
-        l->count[SS_COUNT_NODES] = hosts;
+        l->count[SS_COUNT_NODES] = l->most = hosts;
         l->count[SS_COUNT_GPUS] = l->count[SS_COUNT_GPUS] ? l->count[SS_COUNT_GPUS] : slots;
     }
     if (!rc && l->config && !user_decides(s))
@@ -237,6 +248,7 @@ static int read_accelerate(struct sizes *s, layer *l)
 
     if (!n[SS_COUNT_NODES] && (n[SS_COUNT_ALL] || !s->on))
         n[SS_COUNT_NODES] = 1;
+    l->most = n[SS_COUNT_NODES];
     if (!n[SS_COUNT_ALL])
         return SS_OK;
     if (n[SS_COUNT_ALL] % n[SS_COUNT_NODES])
@@ -331,7 +343,7 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
     int64_t least = l->count[SS_COUNT_NODES], most = l->most;
     char text[96];
 
-    if (!least) {
+    if (!least || (most == 1 && !step->name && s->nodes > 1 && !s->l.standalone)) {
         join_untold(s, on);
         return SS_OK;
     }
@@ -362,11 +374,12 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
                 place(s), s->who, (long long)s->on);
         return SS_OK;
     }
-    if (most > s->nodes || step->count[SS_COUNT_NODES] != most)
+    if (most > s->nodes || (step->count[SS_COUNT_NODES] != most && !l->hostfile))
         return differ(s, "%s is told %lld nodes, the script asks for %lld: they make no world of %lld",
                       s->who, (long long)most, (long long)s->nodes, (long long)s->nodes);
-    ss_note(s->notes, "%s: it asks for %lld nodes, of which %s and %s take %lld: the job is on these",
-            place(s), (long long)s->nodes, step->name, s->who, (long long)most);
+    ss_note(s->notes, "%s: it asks for %lld nodes, of which %s%s%s take%s %lld: the job is on these",
+            place(s), (long long)s->nodes, step->name ? step->name : "", step->name ? " and " : "", s->who,
+            step->name ? "" : "s", (long long)most);
     s->on = most;
     return SS_OK;
 }

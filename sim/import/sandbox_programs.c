@@ -75,6 +75,9 @@ static const char launcher_text[] = HEAD SEEN(
                                  "CUDA_DEVICE_MAX_CONNECTIONS "
                                  "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
                                  "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
+                                 "[ \"${0##*/}\" != deepspeed ] || [ ! -r .deepspeed_env ] || while IFS= "
+                                 "read -r name; do case $name in [A-Z]*=*) own+=(\"$name\");; esac; "
+                                 "done < .deepspeed_env\n"
                                  "if ((${#own[@]} > 1)); then\n" RECORD
                                  "printf '%s' \"${STEPSIM_RUNNER-}\" > $at/by\n"
                                  "printf '%s\\0' \"${own[@]}\" > $at/runner; STEPSIM_RUNNER=$n; fi\n" RECORD
