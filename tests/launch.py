@@ -390,6 +390,8 @@ class Launch(unittest.TestCase):
         given = self.result("--launch", path, "--tp", "2")["iteration_ms"]
         self.script("print(2)\n", "pick.py")
         self.assertEqual(self.result("--launch", path)["iteration_ms"], given)
+        path = self.script("\nTP=$(git config tp | tr -d x)\n" + tp)
+        self.assertIn("job.sh:2: error: " + flag % "git", self.refused("--trust", "--launch", path))
 
     def test_what_torch_says(self):
         path = self.script("GPUS=`python -c \"import torch; print(torch.cuda.device_count())\"`\n" + LAUNCH.replace("8 pretrain", "$GPUS pretrain"))

@@ -374,9 +374,10 @@ static int join_nodes(struct sizes *s, const layer *l, int64_t on)
                 place(s), s->who, (long long)s->on);
         return SS_OK;
     }
+    const char *plural = most == 1 ? "" : "s";
     if (most > s->nodes || (step->count[SS_COUNT_NODES] != most && !l->hostfile))
-        return differ(s, "%s is told %lld nodes, the script asks for %lld: they make no world of %lld",
-                      s->who, (long long)most, (long long)s->nodes, (long long)s->nodes);
+        return differ(s, "%s is told %lld node%s, the script asks for %lld: they make no world of %lld",
+                      s->who, (long long)most, plural, (long long)s->nodes, (long long)s->nodes);
     ss_note(s->notes, "%s: it asks for %lld nodes, of which %s%s%s take%s %lld: the job is on these",
             place(s), (long long)s->nodes, step->name ? step->name : "", step->name ? " and " : "", s->who,
             step->name ? "" : "s", (long long)most);

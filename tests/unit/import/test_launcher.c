@@ -213,7 +213,7 @@ static void test_forms(void)
          "they are taken as started on each"},
         {"#SBATCH --nodes=4\n", "accelerate launch --num_processes 8", 1, 8, "accelerate is started once"},
         {"#SBATCH --nodes=4\n", "srun accelerate launch --num_processes 8", 0, 0,
-         "told 1 nodes, the script asks for 4"},
+         "told 1 node, the script asks for 4"},
         {"#SBATCH --nodes=4\n", "python", 4, 8,
          "a command without srun or mpirun is not told how many processes"},
         {"#SBATCH --nodes=4\n", "srun python", 4, 8, "srun is not told how many processes"},
