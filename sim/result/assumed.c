@@ -146,7 +146,8 @@ static double widened(double pct, int way, double squares)
 {
     double side = log1p(pct / 100);
 
-    return isfinite(side) ? 100 * expm1(side + way * (hypot(side, sqrt(squares)) - fabs(side))) : pct;
+    return isfinite(side) && squares > 0 ? 100 * expm1(side + way * (hypot(side, sqrt(squares)) - fabs(side)))
+                                         : pct;
 }
 
 /* A job that does not fit takes no time, and its memory is none that a run takes. */
@@ -251,7 +252,7 @@ static size_t count(const struct ss_request *r)
 }
 
 int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const struct ss_scenario *like,
-                     const struct ss_run_options *options, struct ss_error *err)
+                     const struct ss_run_options *options, int stacks, struct ss_error *err)
 {
     struct scales x = {.run = run,
                        .like = like,
@@ -261,11 +262,11 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
                                  .level_choice = SS_LEVEL_BLIND,
                                  .schedule = options ? options->schedule : NULL}};
     size_t most = count(words);
-    int has_stack = ss_request_find(words, "--stack") < words->n;
     struct ss_request r;
     int rc = SS_OK;
 
-    if (!most && has_stack)
+    stacks = stacks && ss_request_find(words, "--stack") == words->n;
+    if (!most && !stacks)
         return SS_OK;
     run->assumed = ss_calloc(1, sizeof *run->assumed + most * sizeof run->assumed->things[0]);
     if (!run->assumed)
@@ -277,22 +278,34 @@ int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const s
     SS_THEN(rc, weigh(&x, &r, run->assumed, err));
     if (!rc)
         widen(run->assumed, &run->summary);
-    if (!rc && !has_stack)
+    if (!rc && stacks)
         rc = try_stacks(&x, words, run->assumed, err);
     ss_cache_close(x.quick.cache);
     ss_request_free(&r);
     return rc;
 }
 
-int ss_run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
-                   struct ss_error *err)
+static int run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, int stacks,
+                       struct ss_run *out, struct ss_error *err)
 {
     int rc = ss_run_scenario(s, options, out, err);
 
     if (rc)
         return rc;
-    rc = ss_assumed_weigh(out, s->request, s, options, err);
+    rc = ss_assumed_weigh(out, s->request, s, options, stacks, err);
     if (rc)
         ss_run_free(out);
     return rc;
+}
+
+int ss_run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                   struct ss_error *err)
+{
+    return run_weighed(s, options, 1, out, err);
+}
+
+int ss_run_widened(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                   struct ss_error *err)
+{
+    return run_weighed(s, options, 0, out, err);
 }

@@ -42,6 +42,9 @@ struct ss_assumed {
  * hold what the things shown may cost. One simulation of chunk level a thing, on healthy GPUs. */
 int ss_run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                    struct ss_error *err);
+/* Does the same without other stacks: the bands are those of ss_run_weighed. */
+int ss_run_widened(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                   struct ss_error *err);
 /* Returns the thing among those shown, or refused, that this flag is a part of; NULL: none. `assumed` may be NULL. */
 const struct ss_without *ss_assumed_thing(const struct ss_assumed *assumed, const char *flag);
 
