@@ -3,6 +3,7 @@
 #include "stepsim/check.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -14,10 +15,13 @@
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
 SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
 
-#define USUAL_BAND 15.0  /* per cent: the band of a job unlike all that were measured */
-#define SAME_RUN 0.07    /* the times that two figures of one run mean agree within this share */
-#define SAME_FLOP 0.03   /* time and TFLOP/s of one log agree within this share */
-#define MEMORY_BAND 10.0 /* per cent: the same for memory */
+#define USUAL_BAND 15.0    /* per cent: the band of a job unlike all that were measured */
+#define SAME_RUN 0.07      /* the times that two figures of one run mean agree within this share */
+#define SAME_FLOP 0.03     /* time and TFLOP/s of one log agree within this share */
+#define OTHER_FLOP 0.15    /* of the logarithm: what parts releases of a framework that count otherwise */
+#define OTHER_HARDWARE 0.5 /* the same where recompute is counted, by formulas of frameworks' own */
+#define CARD_MOST 1.02     /* of the card's memory: more is none of one card; people round */
+#define MEMORY_BAND 10.0   /* per cent: the same for memory */
 
 #define FOURTH(a, b, c, fourth, ...) fourth,
 #define FIFTH(a, b, c, d, fifth, ...) fifth,
@@ -101,6 +105,11 @@ void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log
     m->iterations = log->iterations;
     m->used = log->used;
     m->whole_run = log->whole_run;
+    m->micro = log->micro;
+    m->unread = log->unread;
+    m->unread_line = log->unread_line;
+    ss_copy(m->unread_text, sizeof m->unread_text, log->unread_text);
+    ss_copy(m->doubt, sizeof m->doubt, log->doubt);
     m->spread = log->spread;
     ss_copy(m->file, sizeof m->file, file);
 }
@@ -121,13 +130,35 @@ static double flop_of(const struct ss_summary *u, int count)
     return u->iteration_s * ss_summary_tflops(u, count);
 }
 
-/* Finds the count of FLOP by which the time and the TFLOP/s of a log agree. */
+static void contradict(struct ss_checked *c, const char *format, ...)
+{
+    va_list list;
+
+    if (c->contradicts)
+        return;
+    c->contradicts = 1;
+    va_start(list, format);
+    vsnprintf(c->doubt, sizeof c->doubt, format, list);
+    va_end(list);
+}
+
+/* Returns the seconds of an iteration by the first figure that needs no count of FLOP; 0: none. */
+static double plain_seconds(const struct ss_run *run, const struct ss_measurement *m)
+{
+    for (int i = 0; i < SS_TOLD_TFLOPS; i++)
+        if (m->told[i] > 0)
+            return ss_check_seconds(run, i, SS_COUNT_STACK, m->told[i]);
+    return 0;
+}
+
+/* Finds the count of FLOP by which the time and the TFLOP/s belong together. */
 static void find_count(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_summary *u = &run->summary;
     struct ss_measurement *m = &c->measured;
-    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS], nearest = INFINITY;
+    double flop = plain_seconds(run, m) * m->told[SS_TOLD_TFLOPS], nearest = INFINITY;
     int usual = m->count ? m->count : ss_check_count_of(u, m->logger), best = usual;
+    char said[sizeof c->doubt];
 
     m->count = usual;
     if (!(flop > 0) || !(u->tflops_per_gpu > 0))
@@ -139,14 +170,19 @@ static void find_count(const struct ss_run *run, struct ss_checked *c)
             best = i;
         }
     }
-    if (nearest <= SAME_FLOP)
+    if (nearest <= SAME_FLOP) {
         m->count = fabs(log(flop / flop_of(u, usual))) <= SAME_FLOP ? usual : best;
-    else
-        snprintf(c->doubt, sizeof c->doubt,
-                 "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
-                 "sequence, model "
-                 "or number of GPUs than is told",
-                 flop / flop_of(u, usual), ss_flop_count_words(usual));
+        return;
+    }
+    snprintf(said, sizeof said,
+             "speed and TFLOP/s make %.2f times the FLOP of this job (%s): another batch, sequence, model or "
+             "number "
+             "of GPUs than is told",
+             flop / flop_of(u, usual), ss_flop_count_words(usual));
+    if (nearest > (usual == SS_COUNT_HARDWARE ? OTHER_HARDWARE : OTHER_FLOP))
+        contradict(c, "%s", said);
+    else if (!c->contradicts)
+        ss_copy(c->doubt, sizeof c->doubt, said);
 }
 
 static void fill_figures(const struct ss_run *run, struct ss_checked *c)
@@ -160,21 +196,61 @@ static void fill_figures(const struct ss_run *run, struct ss_checked *c)
                 ss_check_predicted(run, i, m->count)};
 }
 
-/* Notes that two figures cannot be those of one run of this job. */
-static void doubt_figures(const struct ss_run *run, struct ss_checked *c)
+/* Returns 1 where a figure means `first` seconds: MFU by any count of FLOP, and of a peak with sparsity, twice the dense one. */
+static int agrees(const struct ss_run *run, const struct ss_measurement *m, const struct ss_check_figure *f,
+                  double first)
+{
+    if ((f->told == SS_TOLD_TFLOPS && plain_seconds(run, m) > 0) || /* of find_count */
+        fabs(log(ss_check_seconds(run, f->told, f->count, f->measured) / first)) <= SAME_RUN)
+        return 1;
+    for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS && f->told == SS_TOLD_MFU; i++)
+        for (int peaks = 1; peaks <= 2; peaks++)
+            if (fabs(log(ss_check_seconds(run, f->told, i, peaks * f->measured) / first)) <= SAME_FLOP)
+                return 1;
+    return 0;
+}
+
+/* Finds figures that cannot be those of one run of this job. */
+static void compare_figures(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_check_figure *a = &c->figure[0];
+    double card = run->summary.capacity;
 
-    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES && !c->doubt[0]; i++) {
+    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES; i++) {
         const struct ss_check_figure *b = &c->figure[i];
-        double first = ss_check_seconds(run, a->told, a->count, a->measured),
-               other = ss_check_seconds(run, b->told, b->count, b->measured);
-        if (fabs(log(other / first)) > SAME_RUN)
-            snprintf(c->doubt, sizeof c->doubt,
-                     "by %s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
-                     "another job",
-                     ss_told_words(a->told), first, ss_told_words(b->told), other);
+        double first = ss_check_seconds(run, a->told, a->count, a->measured);
+        if (!agrees(run, &c->measured, b, first))
+            contradict(c,
+                       "by %.*s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is "
+                       "of another job",
+                       (int)strcspn(ss_told_words(a->told), ","), ss_told_words(a->told), first,
+                       ss_told_words(b->told), ss_check_seconds(run, b->told, b->count, b->measured));
     }
+    for (int i = 0; i < c->nfigures; i++)
+        if (c->figure[i].told >= SS_TOLD_RATES && c->figure[i].measured > CARD_MOST * card)
+            contradict(c,
+                       "%.1f GiB of %s, and the card has %.1f: another card, another unit, or the sum of "
+                       "several GPUs",
+                       c->figure[i].measured / SS_GIB, ss_told_words(c->figure[i].told), card / SS_GIB);
+}
+
+/* A framework's iteration may be a pass over one microbatch: mmengine's and Lightning's are where the optimizer steps once in several.
+ * Where another figure tells the speed it says which of the two the time is. */
+static void whole_iteration(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_job *job = run->plan->job;
+    struct ss_measurement *m = &c->measured, rest = c->measured;
+    int passes = job->pp > 1 ? 1 : ss_job_microbatches(job, run->plan->world_size);
+    double *told = &m->told[SS_TOLD_SECONDS];
+
+    if (!m->micro || !(*told > 0) || passes < 2)
+        return;
+    rest.told[SS_TOLD_SECONDS] = 0;
+    double other = plain_seconds(run, &rest);
+    if (other > 0 && fabs(log(*told / other)) < fabs(log(passes * *told / other)))
+        return;
+    m->passes = passes;
+    *told *= passes;
 }
 
 /* ---- verdicts ---- */
@@ -235,6 +311,8 @@ static void judge_memory(const struct ss_run *run, struct ss_checked *c)
     }
     if (!c->timed)
         c->verdict = c->memory_verdict;
+    if (c->contradicts)
+        c->verdict = c->memory_verdict = SS_CHECK_UNCLEAR;
 }
 
 int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
@@ -251,12 +329,16 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
         return ss_hint(err, SS_ERR_INPUT, "give the job that printed this log: --global-batch-size %d",
                        batch);
     }
+    if (m->doubt[0])
+        contradict(out, "%s", m->doubt);
+    whole_iteration(run, out);
     find_count(run, out);
     fill_figures(run, out);
-    doubt_figures(run, out);
+    compare_figures(run, out);
     judge_time(run, out);
     judge_memory(run, out);
-    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict != SS_CHECK_AS_PREDICTED) {
+    if (depth == SS_CHECK_SUSPECTS && out->timed &&
+        (out->verdict == SS_CHECK_SLOWER || out->verdict == SS_CHECK_FASTER)) {
         rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OK : ss_advise(run, options, &out->help, err);
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;

@@ -74,6 +74,10 @@ static void write_first(const struct ss_checked *c, FILE *out)
     double predicted = c->help.side.summary.iteration_s;
     char a[32], b[32], low[32], high[32];
 
+    if (c->verdict == SS_CHECK_UNCLEAR) {
+        fprintf(out, "%s: %s\n", ss_check_words(c->verdict), c->doubt);
+        return;
+    }
     if (c->timed)
         fprintf(
             out,
@@ -97,6 +101,14 @@ static void write_source(const struct ss_checked *c, FILE *out)
 {
     const struct ss_measurement *m = &c->measured;
 
+    if (m->unread)
+        fprintf(out,
+                "%d line%s of the log look%s like a speed and %s not read, the first of them %d: \"%s\"\n",
+                m->unread, m->unread > 1 ? "s" : "", m->unread > 1 ? "" : "s", m->unread > 1 ? "are" : "is",
+                m->unread_line, m->unread_text);
+    if (m->passes)
+        fprintf(out, "an iteration of the log is one of %d microbatches: its time is taken %d times\n",
+                m->passes, m->passes);
     if (!m->iterations)
         return;
     fprintf(out, "log of %s: ", ss_logger_name(m->logger));
@@ -122,7 +134,7 @@ static void write_figures(const struct ss_checked *c, FILE *out)
         fprintf(out, "%-56s %10.5g %10.5g %+7.1f %%\n", words, scale * f->measured, scale * f->predicted,
                 100 * (f->measured / f->predicted - 1));
     }
-    if (c->doubt[0])
+    if (c->doubt[0] && !c->contradicts)
         fprintf(out, "%c%s.\n", c->doubt[0] & ~0x20, c->doubt + 1);
 }
 
@@ -188,7 +200,8 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
 static json_t *log_object(const struct ss_measurement *m)
 {
     return SS_OBJECT(SS_SAME(m, file), SS_KEY("logger", ss_logger_name(m->logger)), SS_SAME(m, iterations),
-                     SS_SAME(m, used), SS_TRUTH(m, whole_run), SS_KEY("spread_pct", 100 * m->spread));
+                     SS_SAME(m, used), SS_TRUTH(m, whole_run), SS_KEY("spread_pct", 100 * m->spread),
+                     SS_SAME(m, passes), SS_SAME(m, unread), SS_SAME(m, unread_line));
 }
 
 static int write_json(const struct ss_checked *c, const struct ss_run *run, FILE *out, struct ss_error *err)
