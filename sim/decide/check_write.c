@@ -8,6 +8,7 @@
 #include "report/common.h"
 #include "report/row.h"
 #include "report/text.h"
+#include "stepsim/assumed.h"
 #include "stepsim/check.h"
 
 #define HELPS_SHOWN 3
@@ -122,6 +123,23 @@ static void write_source(const struct ss_checked *c, FILE *out)
                 m->iterations > 1 ? "s" : "");
 }
 
+/* Writes what widens the band of a run that is inside of it for that alone. */
+static void write_width(const struct ss_checked *c, const struct ss_run *run, FILE *out)
+{
+    const struct ss_assumed *a = run->assumed;
+    const double predicted = run->summary.iteration_s, narrow = c->band_pct / 100;
+    char low[32], high[32], text[512];
+
+    if (!a || c->verdict != SS_CHECK_AS_PREDICTED || !c->timed ||
+        (c->measured_s >= predicted / (1 + narrow) && c->measured_s <= predicted / (1 - narrow)))
+        return;
+    fprintf(out, "told all, such a job takes %s to %s; what is not told may cost the rest:\n",
+            ss_text_time(predicted / (1 + narrow), low, sizeof low),
+            ss_text_time(predicted / (1 - narrow), high, sizeof high));
+    for (int i = 0; i < a->shown; i++)
+        fprintf(out, "  %s: %s\n", a->things[i].flags, ss_text_without(&a->things[i], text, sizeof text));
+}
+
 static void write_figures(const struct ss_checked *c, FILE *out)
 {
     fprintf(out, "\n%-56s %10s %10s\n", "", "measured", "predicted");
@@ -183,6 +201,7 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
     if (u->outcome != SS_OUTCOME_FITS)
         fprintf(out, "memory of the job as told: %s, %.1f of %.1f GiB: %s\n", ss_outcome_word(u->outcome),
                 u->peak_device / SS_GIB, u->capacity / SS_GIB, u->reason);
+    write_width(c, run, out);
     write_source(c, out);
     ss_text_job(run->plan, out);
     write_figures(c, out);

@@ -15,10 +15,12 @@ extern "C" {
 
 #define SS_ASSUMED_MOST 5 /* things that are shown, and that widen the bands */
 #define SS_OTHER_STACKS 5
+#define SS_ASSUMED_HOST "the speed of the host" /* in place of flags: no flag of the job tells it */
 
 /* A job without one thing that was assumed. */
 struct ss_without {
-    char flags[1024]; /* of the thing, with values: "--cuda-graph-impl local --cuda-graph-scope attn" */
+    char flags
+        [1024]; /* of the thing, or SS_ASSUMED_HOST, with values: "--cuda-graph-impl local --cuda-graph-scope attn" */
     char instead[64]; /* what is taken in its place, "--precision fp8"; "": what no flag means */
     int outcome;      /* enum ss_outcome. Refused: no such job, the figures are 0 */
     double iteration_s, peak_device; /* s, bytes */
