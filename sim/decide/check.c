@@ -20,8 +20,10 @@ SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
 #define SAME_FLOP 0.03     /* time and TFLOP/s of one log agree within this share */
 #define OTHER_FLOP 0.15    /* of the logarithm: what parts releases of a framework that count otherwise */
 #define OTHER_HARDWARE 0.5 /* the same where recompute is counted, by formulas of frameworks' own */
-#define CARD_MOST 1.02     /* of the card's memory: more is none of one card; people round */
-#define MEMORY_BAND 10.0   /* per cent: the same for memory */
+#define OTHER_UNIT                                                                                           \
+    500 /* times the predicted time: a figure of another unit, thousands of another country; slow links cost 100 */
+#define CARD_MOST 1.02   /* of the card's memory: more is none of one card; people round */
+#define MEMORY_BAND 10.0 /* per cent: the same for memory */
 
 #define FOURTH(a, b, c, fourth, ...) fourth,
 #define FIFTH(a, b, c, d, fifth, ...) fifth,
@@ -196,42 +198,50 @@ static void fill_figures(const struct ss_run *run, struct ss_checked *c)
                 ss_check_predicted(run, i, m->count)};
 }
 
-/* Returns 1 where a figure means `first` seconds: MFU by any count of FLOP, and of a peak with sparsity, twice the dense one. */
-static int agrees(const struct ss_run *run, const struct ss_measurement *m, const struct ss_check_figure *f,
-                  double first)
-{
-    if ((f->told == SS_TOLD_TFLOPS && plain_seconds(run, m) > 0) || /* of find_count */
-        fabs(log(ss_check_seconds(run, f->told, f->count, f->measured) / first)) <= SAME_RUN)
-        return 1;
-    for (int i = SS_COUNT_FULL; i < SS_FLOP_COUNTS && f->told == SS_TOLD_MFU; i++)
-        for (int peaks = 1; peaks <= 2; peaks++)
-            if (fabs(log(ss_check_seconds(run, f->told, i, peaks * f->measured) / first)) <= SAME_FLOP)
-                return 1;
-    return 0;
-}
-
-/* Finds figures that cannot be those of one run of this job. */
+/* Finds figures that cannot be those of one run of this job. MFU is of a peak that frameworks take from lists of their own, and is doubted
+ * alone; TFLOP/s are those of find_count. */
 static void compare_figures(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_check_figure *a = &c->figure[0];
-    double card = run->summary.capacity;
+    char said[sizeof c->doubt];
 
     for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES; i++) {
         const struct ss_check_figure *b = &c->figure[i];
-        double first = ss_check_seconds(run, a->told, a->count, a->measured);
-        if (!agrees(run, &c->measured, b, first))
-            contradict(c,
-                       "by %.*s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is "
-                       "of another job",
-                       (int)strcspn(ss_told_words(a->told), ","), ss_told_words(a->told), first,
-                       ss_told_words(b->told), ss_check_seconds(run, b->told, b->count, b->measured));
+        double first = ss_check_seconds(run, a->told, a->count, a->measured),
+               other = ss_check_seconds(run, b->told, b->count, b->measured);
+        if (b->told == SS_TOLD_TFLOPS || fabs(log(other / first)) <= SAME_RUN)
+            continue;
+        snprintf(said, sizeof said,
+                 "by %.*s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
+                 "another job",
+                 (int)strcspn(ss_told_words(a->told), ","), ss_told_words(a->told), first,
+                 ss_told_words(b->told), other);
+        if (b->told != SS_TOLD_MFU)
+            contradict(c, "%s", said);
+        else if (!c->doubt[0])
+            ss_copy(c->doubt, sizeof c->doubt, said);
     }
+}
+
+/* Finds figures that are none of this card. */
+static void compare_card(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+
     for (int i = 0; i < c->nfigures; i++)
-        if (c->figure[i].told >= SS_TOLD_RATES && c->figure[i].measured > CARD_MOST * card)
+        if (c->figure[i].told >= SS_TOLD_RATES && c->figure[i].measured > CARD_MOST * u->capacity)
             contradict(c,
                        "%.1f GiB of %s, and the card has %.1f: another card, another unit, or the sum of "
                        "several GPUs",
-                       c->figure[i].measured / SS_GIB, ss_told_words(c->figure[i].told), card / SS_GIB);
+                       c->figure[i].measured / SS_GIB, ss_told_words(c->figure[i].told),
+                       u->capacity / SS_GIB);
+    if (c->timed && c->measured_s > OTHER_UNIT * u->iteration_s)
+        contradict(c, "%.4g s an iteration would be %.0f times what is predicted: is its unit right?",
+                   c->measured_s, c->measured_s / u->iteration_s);
+    if (c->timed && u->mfu * u->iteration_s > c->measured_s)
+        contradict(
+            c, "%.4g s an iteration would be %.0f %% of the cards' peak: another unit, job or number of GPUs",
+            c->measured_s, 100 * u->mfu * u->iteration_s / c->measured_s);
 }
 
 /* A framework's iteration may be a pass over one microbatch: mmengine's and Lightning's are where the optimizer steps once in several.
@@ -336,6 +346,7 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
     fill_figures(run, out);
     compare_figures(run, out);
     judge_time(run, out);
+    compare_card(run, out);
     judge_memory(run, out);
     if (depth == SS_CHECK_SUSPECTS && out->timed &&
         (out->verdict == SS_CHECK_SLOWER || out->verdict == SS_CHECK_FASTER)) {

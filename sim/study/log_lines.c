@@ -151,9 +151,9 @@ static const struct {
     const char *unit;
     double scale;
     int absolute; /* 1: replaces the scale of the row */
-} units[] = {{"GiB", GIB, 1},  {"MiB", MIB, 1},     {"GB", GIB, 1},     {"MB", MIB, 1},
-             {"TFLOPS", 1, 0}, {"GFLOPS", 1e-3, 0}, {"PFLOPS", 1e3, 0}, {"ms", 1e-3, 0},
-             {"K", 1e3, 0},    {"M", 1e6, 0},       {"G", 1e9, 0},      {"B", 1e9, 0}};
+} units[] = {{"GiB", GIB, 1},     {"MiB", MIB, 1},    {"GB", GIB, 1},  {"MB", MIB, 1}, {"TFLOPS", 1, 0},
+             {"GFLOPS", 1e-3, 0}, {"PFLOPS", 1e3, 0}, {"ms", 1e-3, 1}, {"s", 1, 1},    {"sec", 1, 1},
+             {"K", 1e3, 0},       {"M", 1e6, 0},      {"G", 1e9, 0},   {"B", 1e9, 0}};
 
 static double scale_of(const char *unit, double scale)
 {
@@ -268,12 +268,35 @@ static int is_number_near(const char *line, const char *at, size_t n)
 
 int ss_log_line_looks(const char *line)
 {
-    static const char *const words[] = {
-        /* of rates and times, in lower case */
-        "tokens/s",      "tok/s",         "tokens_per_s",  "tokens per s", "samples/s", "samples_per_s",
-        "samples per s", "tflop",         "step time",     "step_time",    "iter time", "iter_time",
-        "time/step",     "time per step", "time_per_step", "s/step",       "s/it",      "it/s",
-        "time:",         "throughput",    "tps",           "tgs",          "mfu"};
+    static const char *const words[] = {/* of rates and times, in lower case */
+                                        "tokens/s",
+                                        "tok/s",
+                                        "tokens_per_s",
+                                        "tokens per s",
+                                        "samples/s",
+                                        "samples_per_s",
+                                        "samples per s",
+                                        "tflop",
+                                        "elapsed time",
+                                        "iteration time",
+                                        "time per iteration",
+                                        "iteration_time",
+                                        "ms/it",
+                                        "step time",
+                                        "step_time",
+                                        "iter time",
+                                        "iter_time",
+                                        "time/step",
+                                        "time per step",
+                                        "time_per_step",
+                                        "s/step",
+                                        "s/it",
+                                        "it/s",
+                                        "time:",
+                                        "throughput",
+                                        "tps",
+                                        "tgs",
+                                        "mfu"};
     char low[512];
 
     if (is_other_bar(line))

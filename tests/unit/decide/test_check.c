@@ -208,9 +208,10 @@ static void test_unclear(void)
         {{[SS_TOLD_SECONDS] = 2 * p, [SS_TOLD_TFLOPS] = tflops}, 1, "2.00 times the FLOP"},
         {{[SS_TOLD_TOKENS] = TOKENS / p, [SS_TOLD_TFLOPS] = 0.5 * tflops}, 1, "0.50 times the FLOP"},
         {{[SS_TOLD_SECONDS] = 2 * p, [SS_TOLD_TFLOPS] = 0.55 * tflops}, 0, "1.10 times the FLOP"},
-        /* of a peak with sparsity */
-        {{[SS_TOLD_SECONDS] = 2 * p, [SS_TOLD_MFU] = run.summary.mfu / 4}, 0, ""},
-        {{[SS_TOLD_SECONDS] = 2 * p, [SS_TOLD_MFU] = run.summary.mfu / 6}, 1, "by MFU"},
+        {{[SS_TOLD_SECONDS] = 2 * p, [SS_TOLD_MFU] = run.summary.mfu / 6}, 0, "by MFU"}, /* of another peak */
+        {{[SS_TOLD_SECONDS] = p / 20}, 1, "% of the cards' peak"},
+        {{[SS_TOLD_TOKENS_GPU] = TOKENS / 16 / p / 1000}, 1, "1000 times what is predicted"},
+        {{[SS_TOLD_SECONDS] = 100 * p}, 0, ""},
         {{[SS_TOLD_SECONDS] = p, [SS_TOLD_ALLOCATED] = 1.5 * card}, 1, "and the card has 79.6"},
         {{[SS_TOLD_DEVICE] = 1.5 * card}, 1, "and the card has 79.6"},
     };

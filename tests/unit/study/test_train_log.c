@@ -283,7 +283,8 @@ static void test_unread(void)
                                         "x\nmfu: 41.5%, tflops: 400\n", "x\ntokens_per_sec: 5000\n",
                                         /* decimal commas */
                                         "x\nIter(train) [ 10/500]  time: 7,610  memory: 12345\n",
-                                        "x\n 10%|#  | 10/100 [00:02<00:20,  3,50s/it]\n"};
+                                        "x\n 10%|#  | 10/100 [00:02<00:20,  3,50s/it]\n",
+                                        "x\nelapsed time per iteration (ms): 1010,5 |\n"};
     struct ss_train_log *log;
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -299,6 +300,21 @@ static void test_unread(void)
 }
 
 #define STEP(ms) " iteration 1/9 | elapsed time per iteration (ms): " #ms " | global batch size: 8 |\n"
+
+/* A unit behind the number beats the one of the key. */
+static void test_units(void)
+{
+    static const char *const texts[] = {
+        "elapsed time per iteration (ms): 5100 |\n", "elapsed time per iteration (ms): 5.1 s |\n",
+        "elapsed time per iteration (ms): 5100 ms |\n", "iter latency: 5.1 sec\n",
+        "\033[32m[01:02:03,456]\033[0m \033[33m elapsed time per iteration (ms): 5100 |\033[0m\n"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ss_train_log *log = read(texts[i]);
+        tells(log, SS_TOLD_SECONDS, 5.1);
+        ss_train_log_free(log);
+    }
+}
 
 static void test_doubts(void)
 {
@@ -344,19 +360,14 @@ static void test_nothing(void)
 
 SUITE(train_log)
 {
-    static CU_TestInfo tests[] = {{"Megatron-LM", test_megatron},
-                                  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
-                                  {"torchtitan", test_torchtitan},
-                                  {"nanotron", test_nanotron},
-                                  {"DeepSpeed", test_deepspeed},
-                                  {"GPT-NeoX", test_neox},
-                                  {"Trainer", test_trainer},
-                                  {"others", test_others},
-                                  {"no figure", test_nothing},
-                                  {"signs", test_signs},
-                                  {"unread lines", test_unread},
-                                  {"doubts", test_doubts},
-                                  CU_TEST_INFO_NULL};
+    static CU_TestInfo tests[] = {
+        {"Megatron-LM", test_megatron},  {"Megatron-Bridge and NeMo", test_bridge_and_nemo},
+        {"torchtitan", test_torchtitan}, {"nanotron", test_nanotron},
+        {"DeepSpeed", test_deepspeed},   {"GPT-NeoX", test_neox},
+        {"Trainer", test_trainer},       {"others", test_others},
+        {"no figure", test_nothing},     {"signs", test_signs},
+        {"unread lines", test_unread},   {"doubts", test_doubts},
+        {"units", test_units},           CU_TEST_INFO_NULL};
 
     return suite_run("train log", NULL, NULL, tests);
 }
