@@ -102,6 +102,11 @@ void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log
     for (int i = 0; i < SS_TOLD_COUNT; i++)
         if (log->told[i] > 0 && !(m->told[i] > 0))
             m->told[i] = log->told[i];
+    ss_copy(m->doubt, sizeof m->doubt, log->doubt);
+    for (int i = 0; i < SS_TOLD_BATCH && !m->doubt[0]; i++)
+        if (log->told[i] > 0 && fabs(log1p(log->told[i] / m->told[i] - 1)) > SAME_RUN)
+            snprintf(m->doubt, sizeof m->doubt, "the log tells %.4g, an option %.4g (%s): leave one out",
+                     log->told[i], m->told[i], ss_told_words(i));
     m->count = m->count ? m->count : log->count;
     m->logger = log->logger;
     m->iterations = log->iterations;
@@ -111,7 +116,6 @@ void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log
     m->unread = log->unread;
     m->unread_line = log->unread_line;
     ss_copy(m->unread_text, sizeof m->unread_text, log->unread_text);
-    ss_copy(m->doubt, sizeof m->doubt, log->doubt);
     m->spread = log->spread;
     ss_copy(m->file, sizeof m->file, file);
 }
@@ -354,6 +358,8 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;
     }
+    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict == SS_CHECK_UNCLEAR)
+        ss_check_reread(run, out);
     return rc;
 }
 

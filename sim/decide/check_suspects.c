@@ -374,6 +374,13 @@ static void reread_figure(struct court *k)
                                 f->told == SS_TOLD_TOKENS ? f->measured * gpus : f->measured / gpus));
 }
 
+void ss_check_reread(const struct ss_run *run, struct ss_checked *c)
+{
+    struct court k = {.run = run, .c = c};
+
+    reread_figure(&k);
+}
+
 /* Adds the changes that help such a job: a faster run may have these switches. */
 static void add_switches(struct court *k)
 {

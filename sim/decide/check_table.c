@@ -80,12 +80,16 @@ static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int 
     if (figures[figure].option) {
         snprintf(value, sizeof value, "%.60s%s", text, strstr(name, "per_gpu") ? "/gpu" : "");
         int rc = ss_measurement_add(m, figures[figure].option, value, err);
-        if (rc && err)
+        if (rc && err) {
             ss_copy(err->file, sizeof err->file, ss_csv_file(csv));
-        if (rc && err)
             err->line = ss_csv_line(csv, row);
+            err->code = SS_ERR_INPUT;
+        }
         return rc ? SS_ERR_INPUT : SS_OK;
     }
+    if (m->told[SS_TOLD_SECONDS] > 0)
+        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
+                       "ms and seconds: give one of them");
     if (ss_parse_double(text, &seconds) || !(seconds > 0))
         return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
                        "%s \"%.40s\": not a number above 0", name, text);

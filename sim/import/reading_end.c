@@ -215,8 +215,9 @@ int ss_reading_end(struct ss_reading *r)
     if (!r->nfaults)
         add_words(r);
     tell_sections(r);
-    if (!r->rc && (ss_notes_add_all(&r->request->notes, &r->assumed) ||
-                   ss_notes_add_all(&r->request->ignored, &r->ignored)))
+    if (!r->rc && !r->nfaults &&
+        (ss_notes_add_all(&r->request->notes, &r->assumed) ||
+         ss_notes_add_all(&r->request->ignored, &r->ignored)))
         r->rc = ss_nomem(r->err);
     if (!r->rc && r->map && !r->map->strict)
         tell_rest(r);

@@ -222,8 +222,15 @@ static void test_unclear(void)
         CU_ASSERT_EQUAL(c.verdict == SS_CHECK_UNCLEAR, rows[i].unclear);
         CU_ASSERT_EQUAL(ss_check_status(&c) == 7, rows[i].unclear);
         CU_ASSERT_PTR_NOT_NULL(strstr(c.doubt, rows[i].why));
-        CU_ASSERT(!rows[i].unclear || c.nsuspects == 0);
+        for (int k = 0; rows[i].unclear && k < c.nsuspects; k++)
+            CU_ASSERT(isnan(c.suspect[k].seconds)); /* other meanings of the figure alone */
     }
+    check(&run, SS_TOLD_TOKENS_GPU, 0, TOKENS / p, SS_CHECK_SUSPECTS); /* of all 16 GPUs: beyond the peak */
+    CU_ASSERT(c.verdict == SS_CHECK_UNCLEAR && suspect("gpus"));
+    struct ss_train_log log = {.told = {[SS_TOLD_SECONDS] = 2 * p}};
+    struct ss_measurement both = {.told = {[SS_TOLD_SECONDS] = p}};
+    ss_measurement_log(&both, &log, "a.log");
+    CU_ASSERT(strstr(both.doubt, "an option") && both.told[SS_TOLD_SECONDS] == p);
     struct ss_measurement m = {.doubt = "two runs"};
     m.told[SS_TOLD_SECONDS] = p;
     CU_ASSERT_EQUAL_FATAL(ss_check(&run, &options, &m, SS_CHECK_SUSPECTS, &c, NULL), 0);

@@ -19,7 +19,9 @@ int ss_check_holds(const struct ss_checked *c, double predicted_s, double second
 /* Adds the verdict and its figures to an empty row. */
 void ss_check_row(const struct ss_checked *c, struct ss_row *r);
 
-/* Fills the suspects of a check whose verdict is not SS_CHECK_AS_PREDICTED. */
+/* Fills the suspects of a check without a verdict: other meanings of the first figure, by which the run would be as predicted. */
+void ss_check_reread(const struct ss_run *run, struct ss_checked *c);
+/* Fills the suspects of a check whose verdict is slower or faster. */
 int ss_check_suspects(const struct ss_run *run, const struct ss_run_options *options, struct ss_checked *c,
                       struct ss_error *err);
 
