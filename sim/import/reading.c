@@ -250,7 +250,7 @@ void ss_reading_fault(struct ss_reading *r, const struct ss_tree_node *at, int c
                       const char *hint)
 {
     struct ss_error why = {0};
-    char place[300] = "";
+    char place[300] = "", reason[700];
 
     if (r->rc)
         return;
@@ -263,6 +263,9 @@ void ss_reading_fault(struct ss_reading *r, const struct ss_tree_node *at, int c
         snprintf(place, sizeof place, " (%s:%d)", why.file, why.line);
     else if (why.line)
         snprintf(place, sizeof place, " (%d)", why.line);
-    ss_append(r->faults, sizeof r->faults, "%s%s%s%s%s", r->nfaults > 1 ? "; " : "", why.message,
-              hint[0] ? ": " : "", hint, place);
+    snprintf(reason, sizeof reason, "%.400s%s%.250s", text, hint[0] ? ": " : "", hint);
+    size_t name = strlen(why.message) - (strlen(text) < strlen(why.message) ? strlen(text) : 0);
+    int again = ss_is_told_last(r->faults, reason);
+    ss_append(r->faults, sizeof r->faults, "%s%.*s%s%s", r->nfaults > 1 ? "; " : "", (int)name, why.message,
+              again ? "likewise" : reason, place);
 }
