@@ -91,7 +91,7 @@ def explain(*words: str, **flags: Value) -> Document:
 
 def check(*words: str, **flags: Value) -> Document:
     """Is a run as fast as such a job is? log="run.log", measured="13.2s", tokens_per_second="7123/gpu", tflops="411:causal", mfu="41%",
-    memory="71GiB:reserved" say what was measured; `verdict` is as-predicted, slower or faster, `suspects` are ranked."""
+    memory="71GiB:reserved" say what was measured; `verdict` is as-predicted, slower, faster or unclear, `suspects` are ranked."""
     return _document(['check'] + _given(words, flags))
 
 

@@ -141,3 +141,15 @@ const char *ss_nearest_within(const char *word, const char *const *names, size_t
     }
     return best;
 }
+
+int ss_is_told_last(const char *list, const char *reason)
+{
+    const char *last = NULL;
+
+    for (const char *at = strstr(list, reason); at; at = strstr(at + 1, reason))
+        last = at + strlen(reason);
+    for (const char *p = last ? strstr(last, ": ") : NULL; p; p = strstr(p + 1, ": "))
+        if (strncmp(p, ": likewise", 10) != 0)
+            return 0;
+    return last != NULL;
+}

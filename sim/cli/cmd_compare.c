@@ -71,7 +71,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
         rc = ss_run_words_finish(&flags.how, in.scenario, cli_files(), &why);
         flags.how.options.bands = c->bands;
         flags.how.options.open_compute = 1;
-        SS_THEN(rc, ss_run_scenario(in.scenario, &flags.how.options, &run, &why));
+        SS_THEN(rc, ss_run_widened(in.scenario, &flags.how.options, &run, &why));
         if (!rc && c->traced)
             ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)

@@ -159,7 +159,7 @@ static const struct cli_command commands[] = {
      "or precision, another count; and says what to measure next.",
      "0 as fast as such a job is (or takes as much memory, where only memory is told)\n2 usage\n"
      "3 bad input or a configuration that the framework refuses\n5 slower (or more memory)\n6 faster (or "
-     "less memory)\n"
+     "less memory)\n7 no verdict: the figures contradict each other or the card\n"
      "With --table the lowest of the rows that is not 0",
      "stepsim check --platform h100 --nodes 16 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 \\\n"
      "    --seq 8192 --tflops 410"},

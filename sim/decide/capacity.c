@@ -10,6 +10,7 @@
 #include "decide/search_internal.h"
 #include "job/input_cache.h"
 #include "job/recipe.h"
+#include "stepsim/assumed.h"
 #include "stepsim/import.h"
 #include "stepsim/params.h"
 #include "stepsim/search.h"
@@ -138,7 +139,7 @@ static int predict(const struct planner *x, const struct site *s, const char *wo
     if (words[0])
         rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
     SS_THEN(rc, ss_scenario_build(&r, how, &scenario, err));
-    SS_THEN(rc, ss_run_scenario(scenario, &x->run, &run, err));
+    SS_THEN(rc, ss_run_widened(scenario, &x->run, &run, err));
     if (!rc) {
         ss_capacity_measure(&run, p);
         tell_layout(&run, p);

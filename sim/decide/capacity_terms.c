@@ -25,11 +25,11 @@ double ss_checkpoint_goodput(double interval_s, double write_s, double restart_s
     return interval_s > 0 ? lost * interval_s / mtbf_s / expm1((interval_s + write_s) / mtbf_s) : lost;
 }
 
-/* Returns the range of a predicted value. The band is the error e = predicted / measured - 1, per cent. */
-static struct ss_capacity_range range_of(double value, double band_pct)
+/* Returns the range of a predicted value, which grows as the time of an iteration. */
+static struct ss_capacity_range range_of(double value, const struct ss_summary *u)
 {
-    return (struct ss_capacity_range){value, value / (1 + band_pct / 100),
-                                      band_pct < 100 ? value / (1 - band_pct / 100) : NAN};
+    return (struct ss_capacity_range){value, value * (1 + u->time_low_pct / 100),
+                                      value * (1 + u->time_high_pct / 100)};
 }
 
 static double busy_share(const struct ss_result *r)
@@ -62,19 +62,19 @@ static double mean_power(const struct ss_capacity *c, const struct ss_capacity_p
 
 void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *p, double tokens_an_iteration)
 {
-    double band = p->summary.band_pct;
+    const struct ss_summary *u = &p->summary;
 
     p->iterations = ceil(c->tokens / tokens_an_iteration * (1 - 1e-12));
     p->checkpoint_s = p->checkpoint_bytes / (c->storage * p->nodes);
     p->mtbf_s = 3600 * c->mtbf_h / p->gpus;
     p->interval_s = ss_checkpoint_interval(p->checkpoint_s, p->mtbf_s);
     p->goodput = ss_checkpoint_goodput(p->interval_s, p->checkpoint_s, c->restart_s, p->mtbf_s);
-    double seconds = p->iterations * p->summary.iteration_s / p->goodput, hours = seconds / 3600 * p->gpus;
+    double seconds = p->iterations * u->iteration_s / p->goodput, hours = seconds / 3600 * p->gpus;
     int powered = c->gpu_w > 0 && c->node_w > 0;
-    p->time_s = range_of(seconds, band);
-    p->gpu_hours = range_of(hours, band);
-    p->energy_j = range_of(powered ? seconds * mean_power(c, p) : NAN, band);
-    p->usd = range_of(c->price > 0 ? hours * c->price : NAN, band);
+    p->time_s = range_of(seconds, u);
+    p->gpu_hours = range_of(hours, u);
+    p->energy_j = range_of(powered ? seconds * mean_power(c, p) : NAN, u);
+    p->usd = range_of(c->price > 0 ? hours * c->price : NAN, u);
 }
 
 void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p)

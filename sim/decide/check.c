@@ -3,6 +3,7 @@
 #include "stepsim/check.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -14,9 +15,14 @@
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
 SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
 
-#define USUAL_BAND 15.0  /* per cent: the band of a job unlike all that were measured */
-#define SAME_RUN 0.07    /* the times that two figures of one run mean agree within this share */
-#define SAME_FLOP 0.03   /* time and TFLOP/s of one log agree within this share */
+#define USUAL_BAND 15.0    /* per cent: the band of a job unlike all that were measured */
+#define SAME_RUN 0.07      /* the times that two figures of one run mean agree within this share */
+#define SAME_FLOP 0.03     /* time and TFLOP/s of one log agree within this share */
+#define OTHER_FLOP 0.15    /* of the logarithm: what parts releases of a framework that count otherwise */
+#define OTHER_HARDWARE 0.5 /* the same where recompute is counted, by formulas of frameworks' own */
+#define OTHER_UNIT                                                                                           \
+    500 /* times the predicted time: a figure of another unit, thousands of another country; slow links cost 100 */
+#define CARD_MOST 1.02   /* of the card's memory: more is none of one card; people round */
 #define MEMORY_BAND 10.0 /* per cent: the same for memory */
 
 #define FOURTH(a, b, c, fourth, ...) fourth,
@@ -96,11 +102,20 @@ void ss_measurement_log(struct ss_measurement *m, const struct ss_train_log *log
     for (int i = 0; i < SS_TOLD_COUNT; i++)
         if (log->told[i] > 0 && !(m->told[i] > 0))
             m->told[i] = log->told[i];
+    ss_copy(m->doubt, sizeof m->doubt, log->doubt);
+    for (int i = 0; i < SS_TOLD_BATCH && !m->doubt[0]; i++)
+        if (log->told[i] > 0 && fabs(log1p(log->told[i] / m->told[i] - 1)) > SAME_RUN)
+            snprintf(m->doubt, sizeof m->doubt, "the log tells %.4g, an option %.4g (%s): leave one out",
+                     log->told[i], m->told[i], ss_told_words(i));
     m->count = m->count ? m->count : log->count;
     m->logger = log->logger;
     m->iterations = log->iterations;
     m->used = log->used;
     m->whole_run = log->whole_run;
+    m->micro = log->micro;
+    m->unread = log->unread;
+    m->unread_line = log->unread_line;
+    ss_copy(m->unread_text, sizeof m->unread_text, log->unread_text);
     m->spread = log->spread;
     ss_copy(m->file, sizeof m->file, file);
 }
@@ -121,13 +136,35 @@ static double flop_of(const struct ss_summary *u, int count)
     return u->iteration_s * ss_summary_tflops(u, count);
 }
 
-/* Finds the count of FLOP by which the time and the TFLOP/s of a log agree. */
+static void contradict(struct ss_checked *c, const char *format, ...)
+{
+    va_list list;
+
+    if (c->contradicts)
+        return;
+    c->contradicts = 1;
+    va_start(list, format);
+    vsnprintf(c->doubt, sizeof c->doubt, format, list);
+    va_end(list);
+}
+
+/* Returns the seconds of an iteration by the first figure that needs no count of FLOP; 0: none. */
+static double plain_seconds(const struct ss_run *run, const struct ss_measurement *m)
+{
+    for (int i = 0; i < SS_TOLD_TFLOPS; i++)
+        if (m->told[i] > 0)
+            return ss_check_seconds(run, i, SS_COUNT_STACK, m->told[i]);
+    return 0;
+}
+
+/* Finds the count of FLOP by which the time and the TFLOP/s belong together. */
 static void find_count(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_summary *u = &run->summary;
     struct ss_measurement *m = &c->measured;
-    double flop = m->told[SS_TOLD_SECONDS] * m->told[SS_TOLD_TFLOPS], nearest = INFINITY;
+    double flop = plain_seconds(run, m) * m->told[SS_TOLD_TFLOPS], nearest = INFINITY;
     int usual = m->count ? m->count : ss_check_count_of(u, m->logger), best = usual;
+    char said[sizeof c->doubt];
 
     m->count = usual;
     if (!(flop > 0) || !(u->tflops_per_gpu > 0))
@@ -139,14 +176,19 @@ static void find_count(const struct ss_run *run, struct ss_checked *c)
             best = i;
         }
     }
-    if (nearest <= SAME_FLOP)
+    if (nearest <= SAME_FLOP) {
         m->count = fabs(log(flop / flop_of(u, usual))) <= SAME_FLOP ? usual : best;
-    else
-        snprintf(c->doubt, sizeof c->doubt,
-                 "time and TFLOP/s of the log make %.2f times the FLOP of this job (%s): another batch, "
-                 "sequence, model "
-                 "or number of GPUs than is told",
-                 flop / flop_of(u, usual), ss_flop_count_words(usual));
+        return;
+    }
+    snprintf(said, sizeof said,
+             "speed and TFLOP/s make %.2f times the FLOP of this job (%s): another batch, sequence, model or "
+             "number "
+             "of GPUs than is told",
+             flop / flop_of(u, usual), ss_flop_count_words(usual));
+    if (nearest > (usual == SS_COUNT_HARDWARE ? OTHER_HARDWARE : OTHER_FLOP))
+        contradict(c, "%s", said);
+    else if (!c->contradicts)
+        ss_copy(c->doubt, sizeof c->doubt, said);
 }
 
 static void fill_figures(const struct ss_run *run, struct ss_checked *c)
@@ -160,21 +202,69 @@ static void fill_figures(const struct ss_run *run, struct ss_checked *c)
                 ss_check_predicted(run, i, m->count)};
 }
 
-/* Notes that two figures cannot be those of one run of this job. */
-static void doubt_figures(const struct ss_run *run, struct ss_checked *c)
+/* Finds figures that cannot be those of one run of this job. MFU is of a peak that frameworks take from lists of their own, and is doubted
+ * alone; TFLOP/s are those of find_count. */
+static void compare_figures(const struct ss_run *run, struct ss_checked *c)
 {
     const struct ss_check_figure *a = &c->figure[0];
+    char said[sizeof c->doubt];
 
-    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES && !c->doubt[0]; i++) {
+    for (int i = 1; i < c->nfigures && c->figure[i].told < SS_TOLD_RATES; i++) {
         const struct ss_check_figure *b = &c->figure[i];
         double first = ss_check_seconds(run, a->told, a->count, a->measured),
                other = ss_check_seconds(run, b->told, b->count, b->measured);
-        if (fabs(log(other / first)) > SAME_RUN)
-            snprintf(c->doubt, sizeof c->doubt,
-                     "by %s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
-                     "another job",
-                     ss_told_words(a->told), first, ss_told_words(b->told), other);
+        if (b->told == SS_TOLD_TFLOPS || fabs(log(other / first)) <= SAME_RUN)
+            continue;
+        snprintf(said, sizeof said,
+                 "by %.*s an iteration takes %.4g s, by %s %.4g s: one of them counts otherwise, or is of "
+                 "another job",
+                 (int)strcspn(ss_told_words(a->told), ","), ss_told_words(a->told), first,
+                 ss_told_words(b->told), other);
+        if (b->told != SS_TOLD_MFU)
+            contradict(c, "%s", said);
+        else if (!c->doubt[0])
+            ss_copy(c->doubt, sizeof c->doubt, said);
     }
+}
+
+/* Finds figures that are none of this card. */
+static void compare_card(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_summary *u = &run->summary;
+
+    for (int i = 0; i < c->nfigures; i++)
+        if (c->figure[i].told >= SS_TOLD_RATES && c->figure[i].measured > CARD_MOST * u->capacity)
+            contradict(c,
+                       "%.1f GiB of %s, and the card has %.1f: another card, another unit, or the sum of "
+                       "several GPUs",
+                       c->figure[i].measured / SS_GIB, ss_told_words(c->figure[i].told),
+                       u->capacity / SS_GIB);
+    if (c->timed && c->measured_s > OTHER_UNIT * u->iteration_s)
+        contradict(c, "%.4g s an iteration would be %.0f times what is predicted: is its unit right?",
+                   c->measured_s, c->measured_s / u->iteration_s);
+    if (c->timed && u->mfu * u->iteration_s > c->measured_s)
+        contradict(
+            c, "%.4g s an iteration would be %.0f %% of the cards' peak: another unit, job or number of GPUs",
+            c->measured_s, 100 * u->mfu * u->iteration_s / c->measured_s);
+}
+
+/* A framework's iteration may be a pass over one microbatch: mmengine's and Lightning's are where the optimizer steps once in several.
+ * Where another figure tells the speed it says which of the two the time is. */
+static void whole_iteration(const struct ss_run *run, struct ss_checked *c)
+{
+    const struct ss_job *job = run->plan->job;
+    struct ss_measurement *m = &c->measured, rest = c->measured;
+    int passes = job->pp > 1 ? 1 : ss_job_microbatches(job, run->plan->world_size);
+    double *told = &m->told[SS_TOLD_SECONDS];
+
+    if (!m->micro || !(*told > 0) || passes < 2)
+        return;
+    rest.told[SS_TOLD_SECONDS] = 0;
+    double other = plain_seconds(run, &rest);
+    if (other > 0 && fabs(log(*told / other)) < fabs(log(passes * *told / other)))
+        return;
+    m->passes = passes;
+    *told *= passes;
 }
 
 /* ---- verdicts ---- */
@@ -235,6 +325,8 @@ static void judge_memory(const struct ss_run *run, struct ss_checked *c)
     }
     if (!c->timed)
         c->verdict = c->memory_verdict;
+    if (c->contradicts)
+        c->verdict = c->memory_verdict = SS_CHECK_UNCLEAR;
 }
 
 int ss_check(const struct ss_run *run, const struct ss_run_options *options, const struct ss_measurement *m,
@@ -251,16 +343,23 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
         return ss_hint(err, SS_ERR_INPUT, "give the job that printed this log: --global-batch-size %d",
                        batch);
     }
+    if (m->doubt[0])
+        contradict(out, "%s", m->doubt);
+    whole_iteration(run, out);
     find_count(run, out);
     fill_figures(run, out);
-    doubt_figures(run, out);
+    compare_figures(run, out);
     judge_time(run, out);
+    compare_card(run, out);
     judge_memory(run, out);
-    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict != SS_CHECK_AS_PREDICTED) {
+    if (depth == SS_CHECK_SUSPECTS && out->timed &&
+        (out->verdict == SS_CHECK_SLOWER || out->verdict == SS_CHECK_FASTER)) {
         rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OK : ss_advise(run, options, &out->help, err);
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;
     }
+    if (depth == SS_CHECK_SUSPECTS && out->timed && out->verdict == SS_CHECK_UNCLEAR)
+        ss_check_reread(run, out);
     return rc;
 }
 

@@ -41,9 +41,9 @@ double ss_check_seconds(const struct ss_run *run, int told, int count, double me
     return told == SS_TOLD_SECONDS ? measured : seconds * ss_check_predicted(run, told, count) / measured;
 }
 
-int ss_check_holds(const struct ss_checked *c, double predicted_s)
+int ss_check_holds(const struct ss_checked *c, double predicted_s, double seconds)
 {
-    double band = c->band_pct / 100;
+    double scale = predicted_s / c->help.side.summary.iteration_s;
 
-    return c->measured_s >= predicted_s / (1 + band) && c->measured_s <= predicted_s / (1 - band);
+    return seconds >= scale * c->low_s && seconds <= scale * c->high_s;
 }

@@ -240,7 +240,7 @@ static void keep(struct ss_checked *c, const struct ss_suspect *s)
 static void rank(const struct court *k, struct ss_suspect *s, double extent)
 {
     s->share = share_of(k->c, k->run->summary.iteration_s, s->seconds);
-    s->explains = s->share >= LARGE_SHARE && ss_check_holds(k->c, s->seconds);
+    s->explains = s->share >= LARGE_SHARE && ss_check_holds(k->c, s->seconds, k->c->measured_s);
     s->rank = s->explains ? (extent > 0 ? 1 + extent : fabs(1 - s->share))
                           : 4 - (s->share > 1 ? 1 / s->share : s->share);
 }
@@ -340,7 +340,7 @@ static void reread(struct court *k, const char *id, const char *what, const char
     double predicted = k->run->summary.iteration_s;
     struct ss_suspect s = {.seconds = NAN, .share = NAN, .explains = 1};
 
-    if (seconds < predicted / (1 + k->c->band_pct / 100) || seconds > predicted / (1 - k->c->band_pct / 100))
+    if (!ss_check_holds(k->c, predicted, seconds))
         return;
     ss_copy(s.id, sizeof s.id, id);
     ss_copy(s.what, sizeof s.what, what);
@@ -372,6 +372,13 @@ static void reread_figure(struct court *k)
                "whether the framework divides by the world size",
                ss_check_seconds(k->run, f->told, f->count,
                                 f->told == SS_TOLD_TOKENS ? f->measured * gpus : f->measured / gpus));
+}
+
+void ss_check_reread(const struct ss_run *run, struct ss_checked *c)
+{
+    struct court k = {.run = run, .c = c};
+
+    reread_figure(&k);
 }
 
 /* Adds the changes that help such a job: a faster run may have these switches. */

@@ -80,12 +80,16 @@ static int read_figure(const struct ss_csv *csv, size_t row, size_t column, int 
     if (figures[figure].option) {
         snprintf(value, sizeof value, "%.60s%s", text, strstr(name, "per_gpu") ? "/gpu" : "");
         int rc = ss_measurement_add(m, figures[figure].option, value, err);
-        if (rc && err)
+        if (rc && err) {
             ss_copy(err->file, sizeof err->file, ss_csv_file(csv));
-        if (rc && err)
             err->line = ss_csv_line(csv, row);
+            err->code = SS_ERR_INPUT;
+        }
         return rc ? SS_ERR_INPUT : SS_OK;
     }
+    if (m->told[SS_TOLD_SECONDS] > 0)
+        return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
+                       "ms and seconds: give one of them");
     if (ss_parse_double(text, &seconds) || !(seconds > 0))
         return ss_fail(err, SS_ERR_INPUT, ss_csv_file(csv), ss_csv_line(csv, row),
                        "%s \"%.40s\": not a number above 0", name, text);
@@ -159,16 +163,18 @@ static int put_row(struct table *t, const char *name, const struct ss_error *why
     if (why)
         fprintf(t->out, "%-*s %10s %10s %8s  refused: %s\n", t->width, name, "-", "-", "-", why->message);
     else if (c->timed)
-        fprintf(t->out, "%-*s %10s %10s %+6.1f %%  %s%s\n", t->width, name,
+        fprintf(t->out, "%-*s %10s %10s %+6.1f %%  %s%s%s%s\n", t->width, name,
                 ss_text_time(c->measured_s, a, sizeof a),
                 ss_text_time(c->help.side.summary.iteration_s, b, sizeof b),
                 100 * (c->measured_s / c->help.side.summary.iteration_s - 1), ss_check_words(c->verdict),
-                c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "");
+                c->help.side.summary.outcome == SS_OUTCOME_TOO_LARGE ? "; predicted not to fit" : "",
+                c->contradicts ? ": " : "", c->contradicts ? c->doubt : "");
     else
-        fprintf(t->out, "%-*s %8.1f G %8.1f G %+6.1f %%  %s\n", t->width, name,
+        fprintf(t->out, "%-*s %8.1f G %8.1f G %+6.1f %%  %s%s%s\n", t->width, name,
                 c->figure[0].measured / SS_GIB, c->figure[0].predicted / SS_GIB,
                 100 * (c->figure[0].measured / c->figure[0].predicted - 1),
-                ss_check_memory_words(c->memory_verdict));
+                ss_check_memory_words(c->memory_verdict), c->contradicts ? ": " : "",
+                c->contradicts ? c->doubt : "");
     return SS_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "report/common.h"
 #include "report/row.h"
 #include "report/text.h"
+#include "stepsim/assumed.h"
 #include "stepsim/check.h"
 
 #define HELPS_SHOWN 3
@@ -74,6 +75,10 @@ static void write_first(const struct ss_checked *c, FILE *out)
     double predicted = c->help.side.summary.iteration_s;
     char a[32], b[32], low[32], high[32];
 
+    if (c->verdict == SS_CHECK_UNCLEAR) {
+        fprintf(out, "%s: %s\n", ss_check_words(c->verdict), c->doubt);
+        return;
+    }
     if (c->timed)
         fprintf(
             out,
@@ -97,6 +102,14 @@ static void write_source(const struct ss_checked *c, FILE *out)
 {
     const struct ss_measurement *m = &c->measured;
 
+    if (m->unread)
+        fprintf(out,
+                "%d line%s of the log look%s like a speed and %s not read, the first of them %d: \"%s\"\n",
+                m->unread, m->unread > 1 ? "s" : "", m->unread > 1 ? "" : "s", m->unread > 1 ? "are" : "is",
+                m->unread_line, m->unread_text);
+    if (m->passes)
+        fprintf(out, "an iteration of the log is one of %d microbatches: its time is taken %d times\n",
+                m->passes, m->passes);
     if (!m->iterations)
         return;
     fprintf(out, "log of %s: ", ss_logger_name(m->logger));
@@ -108,6 +121,23 @@ static void write_source(const struct ss_checked *c, FILE *out)
     else
         fprintf(out, "%d iteration%s, the first ones among them\n", m->iterations,
                 m->iterations > 1 ? "s" : "");
+}
+
+/* Writes what widens the band of a run that is inside of it for that alone. */
+static void write_width(const struct ss_checked *c, const struct ss_run *run, FILE *out)
+{
+    const struct ss_assumed *a = run->assumed;
+    const double predicted = run->summary.iteration_s, narrow = c->band_pct / 100;
+    char low[32], high[32], text[512];
+
+    if (!a || c->verdict != SS_CHECK_AS_PREDICTED || !c->timed ||
+        (c->measured_s >= predicted / (1 + narrow) && c->measured_s <= predicted / (1 - narrow)))
+        return;
+    fprintf(out, "told all, such a job takes %s to %s; what is not told may cost the rest:\n",
+            ss_text_time(predicted / (1 + narrow), low, sizeof low),
+            ss_text_time(predicted / (1 - narrow), high, sizeof high));
+    for (int i = 0; i < a->shown; i++)
+        fprintf(out, "  %s: %s\n", a->things[i].flags, ss_text_without(&a->things[i], text, sizeof text));
 }
 
 static void write_figures(const struct ss_checked *c, FILE *out)
@@ -122,7 +152,7 @@ static void write_figures(const struct ss_checked *c, FILE *out)
         fprintf(out, "%-56s %10.5g %10.5g %+7.1f %%\n", words, scale * f->measured, scale * f->predicted,
                 100 * (f->measured / f->predicted - 1));
     }
-    if (c->doubt[0])
+    if (c->doubt[0] && !c->contradicts)
         fprintf(out, "%c%s.\n", c->doubt[0] & ~0x20, c->doubt + 1);
 }
 
@@ -171,6 +201,7 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
     if (u->outcome != SS_OUTCOME_FITS)
         fprintf(out, "memory of the job as told: %s, %.1f of %.1f GiB: %s\n", ss_outcome_word(u->outcome),
                 u->peak_device / SS_GIB, u->capacity / SS_GIB, u->reason);
+    write_width(c, run, out);
     write_source(c, out);
     ss_text_job(run->plan, out);
     write_figures(c, out);
@@ -188,7 +219,8 @@ static int write_text(const struct ss_checked *c, const struct ss_run *run, int 
 static json_t *log_object(const struct ss_measurement *m)
 {
     return SS_OBJECT(SS_SAME(m, file), SS_KEY("logger", ss_logger_name(m->logger)), SS_SAME(m, iterations),
-                     SS_SAME(m, used), SS_TRUTH(m, whole_run), SS_KEY("spread_pct", 100 * m->spread));
+                     SS_SAME(m, used), SS_TRUTH(m, whole_run), SS_KEY("spread_pct", 100 * m->spread),
+                     SS_SAME(m, passes), SS_SAME(m, unread), SS_SAME(m, unread_line));
 }
 
 static int write_json(const struct ss_checked *c, const struct ss_run *run, FILE *out, struct ss_error *err)

@@ -126,9 +126,17 @@ static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, str
     return SS_OK;
 }
 
+/* Returns how far off one side may be in the direction that would undo the difference, in % of what is measured. */
+static double off_pct(const struct ss_summary *u, int slower)
+{
+    return slower ? 100 - 100 / (1 + u->time_high_pct / 100) : 100 / (1 + u->time_low_pct / 100) - 100;
+}
+
 static void judge_apart(const struct ss_side *a, const struct ss_side *b, struct ss_apart *out)
 {
-    out->least_pct = hypot(a->summary.band_pct, b->summary.band_pct);
+    int b_slower = speed(b) > speed(a); /* than predicted, and A faster */
+
+    out->least_pct = hypot(off_pct(&a->summary, !b_slower), off_pct(&b->summary, b_slower));
     snprintf(out->why, sizeof out->why,
              "the error bands of both predictions, as of another card or software");
 }

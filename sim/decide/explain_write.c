@@ -10,6 +10,7 @@
 #include "report/text.h"
 #include "stepsim/compute.h"
 #include "stepsim/explain.h"
+#include "stepsim/scenario.h"
 
 #define BAR_WIDTH 30
 
@@ -23,6 +24,33 @@ static void write_answer(const struct ss_summary *u, FILE *out)
     fprintf(out, "%s an iteration, %s, %s, %s: %.1f of %.1f GiB\n", ss_text_band(u, time),
             ss_text_tflops(u, tflops, sizeof tflops), ss_text_mfu(u, 0, mfu, sizeof mfu),
             ss_outcome_word(u->outcome), u->peak_device / SS_GIB, u->capacity / SS_GIB);
+}
+
+/* What --measured tells, s; 0: nothing. */
+static double measured_of(const struct ss_run *run)
+{
+    return run->scenario ? run->scenario->measured_s : 0;
+}
+
+/* Returns 1 where nine of ten such jobs take times on both sides of this one, with what was assumed. */
+static int is_within(const struct ss_summary *u, double seconds)
+{
+    return seconds >= u->iteration_s * (1 + u->time_low_pct / 100) &&
+           seconds <= u->iteration_s * (1 + u->time_high_pct / 100);
+}
+
+static void write_measured(const struct ss_run *run, FILE *out)
+{
+    const struct ss_summary *u = &run->summary;
+    const double seconds = measured_of(run);
+    char time[32];
+
+    if (seconds > 0)
+        fprintf(out, "measured %s, %+.1f %%%s\n", ss_text_time(seconds, time, sizeof time),
+                100 * (seconds / u->iteration_s - 1),
+                !(u->band_pct > 0)      ? ""
+                : is_within(u, seconds) ? ": within that band"
+                                        : ": beyond that band; stepsim check ranks what may be the cause");
 }
 
 static void write_terms(const struct ss_explanation *x, FILE *out)
@@ -171,6 +199,7 @@ static int write_text(const struct ss_explanation *x, const struct ss_run *run, 
     struct ss_notes warnings = {0};
 
     write_answer(&x->side.summary, out);
+    write_measured(run, out);
     ss_text_job(run->plan, out);
     write_terms(x, out);
     write_largest(x, out);
@@ -215,7 +244,9 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
         ss_json_append(advice, advice_object(x, &x->advice[i]));
     ss_json_verdict(root, &x->side.summary);
     ss_json_metrics(root, -1, &x->side.summary);
-    SS_PUT(root, SS_SAME(&x->side, critical_stage),
+    SS_PUT(root, SS_KEY_IF(measured_of(run) > 0, "measured_ms", 1e3 * measured_of(run)),
+           SS_KEY_IF(measured_of(run) > 0, "within_band", (bool)is_within(&run->summary, measured_of(run))),
+           SS_SAME(&x->side, critical_stage),
            SS_KEY("terms_ms", ss_json_named(SS_TERMS, ss_term_key, x->term, 1e3)),
            SS_KEY("elasticity_pct", ss_json_named(SS_ELASTICITIES, ss_elasticity_name, x->elasticity, 1)),
            SS_KEY_IF(run->compute, "compute", ss_json_compute(run)), SS_KEY("simulations", x->runs + 1),

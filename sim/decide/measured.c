@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "report/text.h"
 #include "stepsim/compute.h"
 #include "stepsim/job.h"
 
@@ -78,7 +79,10 @@ static void predict_terms(const struct ss_run *run, struct ss_measured *m)
     predict_kernels(run->compute, m->stage, label[SS_LABEL_COMPUTE] + label[SS_LABEL_RECOMPUTE],
                     m->predicted);
     m->predicted_s = run->result->iteration_s;
+    m->low_s = m->predicted_s * (1 + run->summary.time_low_pct / 100);
+    m->high_s = m->predicted_s * (1 + run->summary.time_high_pct / 100);
     m->band_pct = run->summary.band_pct;
+    ss_text_band(&run->summary, m->band);
 }
 
 /* ---- what a prediction hides ---- */

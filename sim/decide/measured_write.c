@@ -82,8 +82,8 @@ static void write_answer(const struct ss_measured *m, FILE *out)
     fprintf(out, "%s %s (%.1f %%) than predicted", ss_text_time(fabs(more), time, sizeof time),
             more >= 0 ? "more" : "less", 100 * fabs(more) / m->predicted_s);
     if (m->band_pct > 0)
-        fprintf(out, ", %s the error band of %.1f %%",
-                100 * fabs(more) <= m->band_pct * m->measured_s ? "within" : "beyond", m->band_pct);
+        fprintf(out, ", %s the error band%s",
+                m->measured_s >= m->low_s && m->measured_s <= m->high_s ? "within" : "beyond", m->band);
     for (int i = 0; i < n; i++)
         fprintf(out, "%s%s %+.*f ms", i ? ", " : ": ", ss_real_term_words(leader[i]), m->measured_s < 1,
                 1e3 * more_of(m, leader[i]));
@@ -209,13 +209,14 @@ static int write_json(const struct ss_measured *m, FILE *out, struct ss_error *e
                    SS_KEY("predicted_hidden_ms", 1e3 * m->predicted_hidden[t]));
         SS_PUT(terms, SS_KEY(ss_real_term_key(t), o));
     }
-    SS_PUT(root, SS_KEY("trace", trace_object(m)),
-           SS_KEY("prediction", SS_OBJECT(SS_KEY("name", m->run), SS_SAME(m, stage),
-                                          SS_KEY("of_the_rank", (bool)m->by_rank),
-                                          SS_KEY("iteration_ms", 1e3 * m->predicted_s),
-                                          SS_KEY("error_band_pct", m->band_pct))),
-           SS_KEY("groups_named", (bool)m->named), SS_KEY("messages_guessed", (bool)m->guessed),
-           SS_KEY("terms", terms));
+    SS_PUT(
+        root, SS_KEY("trace", trace_object(m)),
+        SS_KEY("prediction",
+               SS_OBJECT(SS_KEY("name", m->run), SS_SAME(m, stage), SS_KEY("of_the_rank", (bool)m->by_rank),
+                         SS_KEY("iteration_ms", 1e3 * m->predicted_s), SS_KEY("error_band_pct", m->band_pct),
+                         SS_KEY("low_ms", 1e3 * m->low_s), SS_KEY("high_ms", 1e3 * m->high_s))),
+        SS_KEY("groups_named", (bool)m->named), SS_KEY("messages_guessed", (bool)m->guessed),
+        SS_KEY("terms", terms));
     return ss_json_write(root, out, err);
 }
 

@@ -184,6 +184,34 @@ static int confirm_all(struct state *x, struct ss_error *err)
     return rc;
 }
 
+/* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
+static int widen_all(struct state *x, struct ss_error *err)
+{
+    struct ss_find_result *f = x->space.found;
+    int *items = ss_calloc((size_t)f->npoints + 1, sizeof *items), n = 0;
+    struct ss_find_point *wide = ss_calloc((size_t)f->npoints + 1, sizeof *wide);
+    int rc = items && wide ? SS_OK : ss_nomem(err);
+    for (int i = 0; i < f->npoints && !rc; i++)
+        if (!x->options->brief || i == f->groups[f->points[i].group].best)
+            items[n++] = 2 * (int)x->space.nleaves + f->points[i].number;
+    SS_THEN(rc, ss_find_predict(x->crew, items, n, wide, err));
+    for (int i = f->npoints - 1; i >= 0 && n && !rc; i--) {
+        struct ss_summary *u = &f->points[i].summary;
+        const struct ss_summary *w = &wide[n - 1].summary;
+        if (2 * (int)x->space.nleaves + f->points[i].number != items[n - 1])
+            continue;
+        n--;
+        u->weighed = w->weighed;
+        u->time_low_pct = w->time_low_pct;
+        u->time_high_pct = w->time_high_pct;
+        u->memory_low_pct = w->memory_low_pct;
+        u->memory_high_pct = w->memory_high_pct;
+    }
+    free(items);
+    free(wide);
+    return rc;
+}
+
 static int by_count(const void *left, const void *right)
 {
     const struct ss_find_rule *a = left, *b = right;
@@ -271,7 +299,8 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     if (rc)
         return rc;
     ss_find_rank(f);
-    rc = find_warnings(x, base, err);
+    rc = x->options->best_only ? SS_OK : widen_all(x, err);
+    SS_THEN(rc, find_warnings(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 

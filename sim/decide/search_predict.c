@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Predicts layouts by workers. The items are the leaves in the order of their bounds. Behind them stands
- * each leaf once more, to be predicted by SimGrid at layer level from its words.
+ * each leaf once more, to be predicted by SimGrid at layer level from its words, and a third time, to have
+ * its bands widened by what its words leave to be assumed.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@ struct ss_find_crew {
     const struct ss_find_space *space;
     const struct ss_find_options *options;
     struct ss_run_options run;
+    struct ss_scenario *like; /* lends inputs to the jobs whose bands are widened; each worker has its own */
     struct ss_pool pool;
     struct ss_crew *crew;
 };
@@ -80,25 +82,36 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
     return ss_predict(&scenario, &w->run, &p->summary, err);
 }
 
-/* Predicts the words of a leaf as `stepsim run --level layer` does. */
-static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
-                   struct ss_error *err)
+/* Builds the job of a leaf from its words. */
+static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                 struct ss_scenario **out, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
-    const struct ss_scenario_options how = {.asker = w->options->how ? w->options->how->asker : NULL};
-    struct ss_run_options layer = {
-        .engine = SS_ENGINE_SIMGRID, .unchecked = 1, .level_choice = SS_LEVEL_BLIND, .bands = w->run.bands};
-    struct ss_scenario *scenario;
+    const struct ss_scenario_options how = {.asker = w->options->how ? w->options->how->asker : NULL,
+                                            .like = w->like};
     struct ss_request r;
-
-    layer.plan.level = SS_LEVEL_LAYER;
     int rc = ss_request_copy(&c->request, &r, err);
+
     if (rc)
         return rc;
     ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
     rc = ss_study_add_words(&r, p->flags);
-    SS_THEN(rc, ss_scenario_build(&r, &how, &scenario, err));
+    SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
     ss_request_free(&r);
+    return rc;
+}
+
+/* Predicts the words of a leaf as `stepsim run --level layer` does. */
+static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                   struct ss_error *err)
+{
+    struct ss_run_options layer = {
+        .engine = SS_ENGINE_SIMGRID, .unchecked = 1, .level_choice = SS_LEVEL_BLIND, .narrow = 1};
+    struct ss_scenario *scenario;
+
+    layer.bands = w->run.bands;
+    layer.plan.level = SS_LEVEL_LAYER;
+    int rc = build(w, leaf, p, &scenario, err);
     if (rc)
         return rc;
     rc = ss_predict(scenario, &layer, &p->summary, err);
@@ -106,21 +119,43 @@ static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
     return rc;
 }
 
+/* Predicts the words of a leaf once more, with the bands that `stepsim run` has for them. */
+static int widen(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                 struct ss_error *err)
+{
+    struct ss_run_options wide = w->run;
+    struct ss_scenario *s;
+
+    wide.narrow = 0;
+    wide.cache = wide.plan.cache = NULL;
+    int rc = build(w, leaf, p, &s, err);
+    if (rc)
+        return rc;
+    rc = ss_predict(s, &wide, &p->summary, err);
+    if (!w->like)
+        w->like = s;
+    else
+        ss_scenario_free(s);
+    return rc;
+}
+
 static int work(void *ctx, int item, void *answer, struct ss_error *err)
 {
-    const struct ss_find_crew *w = ctx;
+    struct ss_find_crew *w = ctx;
     struct ss_find_point *p = answer;
     int n = (int)w->space->nleaves;
+    const struct ss_find_leaf *leaf = &w->space->leaves[item % n];
 
     p->number = item % n;
-    return item < n ? predict(w, &w->space->leaves[item], p, err)
-                    : confirm(w, &w->space->leaves[item - n], p, err);
+    return item < n       ? predict(w, leaf, p, err)
+           : item < 2 * n ? confirm(w, leaf, p, err)
+                          : widen(w, leaf, p, err);
 }
 
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
                       const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err)
 {
-    struct ss_find_crew *w = s->nleaves > INT_MAX / 2 ? NULL : ss_calloc(1, sizeof *w);
+    struct ss_find_crew *w = s->nleaves > INT_MAX / 3 ? NULL : ss_calloc(1, sizeof *w);
     int rc = SS_OK;
 
     if (!w)
@@ -129,10 +164,11 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     w->options = o;
     w->run = *o->run;
     w->run.unchecked = 1;
+    w->run.narrow = 1;
     w->run.brief =
         o->brief && !o->workers.journal; /* another search may read the journal and show all figures */
     w->pool = (struct ss_pool){.workers = o->workers,
-                               .nitems = 2 * (int)s->nleaves,
+                               .nitems = 3 * (int)s->nleaves,
                                .size = sizeof(struct ss_find_point),
                                .work = work,
                                .ctx = w,
@@ -162,6 +198,7 @@ void ss_find_crew_close(struct ss_find_crew *w)
     if (!w)
         return;
     ss_pool_close(w->crew);
+    ss_scenario_free(w->like);
     ss_cache_close(w->run.cache);
     free(w);
 }

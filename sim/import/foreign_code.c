@@ -90,8 +90,8 @@ static void check_defaults(struct ss_reading *r, struct ss_tree_node *node)
     for (struct ss_tree_node *n = node ? node->first : NULL; n && !r->rc; n = n->next) {
         const char *name = n->kind == SS_TREE_MAP && n->first ? n->first->key : n->text;
         if (name && strcmp(name, "_self_") != 0 && strncmp(name, "optional ", 9) != 0) {
-            ss_reading_refuse(r, n, "composed of other files, which are not read");
-            ss_hint(r->err, r->rc, "give what the script prints with --cfg job --resolve");
+            ss_reading_fault(r, n, SS_ERR_UNSUPPORTED, "composed of other files, which are not read",
+                             "give what the script prints with --cfg job --resolve");
         }
     }
 }
@@ -101,13 +101,14 @@ static void check_rows(struct ss_reading *r, struct ss_tree_node *node)
 {
     const struct ss_tree_node *model = ss_reading_node(r, "model.encoder_seq_length");
     int64_t rows, length;
+    char why[160];
 
     ss_tree_take(node);
     if (!ss_tree_whole(node, &rows) || !ss_tree_whole(model, &length) || rows == length)
         return;
-    ss_reading_refuse(r, node, "rows of %lld tokens for a model of %lld (encoder_seq_length)",
-                      (long long)rows, (long long)length);
-    ss_hint(r->err, r->rc, "give both the same");
+    snprintf(why, sizeof why, "rows of %lld tokens for a model of %lld (encoder_seq_length)", (long long)rows,
+             (long long)length);
+    ss_reading_fault(r, node, SS_ERR_UNSUPPORTED, why, "give both the same");
 }
 
 /* The vocabulary that a shipped part of a configuration assumes (hydra_command.c). */

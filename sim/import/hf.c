@@ -292,7 +292,7 @@ static SS_KEY_CALLED(pass_own)
             continue;
         check_own(r, child);
         if (ss_reading_is_misspelt(r, child, path))
-            break;
+            continue;
         if (strlen(list) + 80 < sizeof list)
             ss_append(list, sizeof list, "%s%.60s", list[0] ? ", " : "", child->key);
     }

@@ -240,5 +240,32 @@ void ss_reading_fail(struct ss_reading *r, const struct ss_tree_node *at, int co
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    r->rc = ss_tree_fail(at ? at : ss_tree_root(r->tree), code, r->err, "%s", text);
+    if (code == SS_ERR_UNSUPPORTED)
+        ss_reading_fault(r, at, code, text, "");
+    else
+        r->rc = ss_tree_fail(at ? at : ss_tree_root(r->tree), code, r->err, "%s", text);
+}
+
+void ss_reading_fault(struct ss_reading *r, const struct ss_tree_node *at, int code, const char *text,
+                      const char *hint)
+{
+    struct ss_error why = {0};
+    char place[300] = "", reason[700];
+
+    if (r->rc)
+        return;
+    ss_tree_fail(at ? at : ss_tree_root(r->tree), code, &why, "%s", text);
+    if (hint[0])
+        ss_hint(&why, code, "%s", hint);
+    if (!r->nfaults++)
+        r->fault = why;
+    if (strcmp(why.file, r->fault.file) != 0)
+        snprintf(place, sizeof place, " (%s:%d)", why.file, why.line);
+    else if (why.line)
+        snprintf(place, sizeof place, " (%d)", why.line);
+    snprintf(reason, sizeof reason, "%.400s%s%.250s", text, hint[0] ? ": " : "", hint);
+    size_t name = strlen(why.message) - (strlen(text) < strlen(why.message) ? strlen(text) : 0);
+    int again = ss_is_told_last(r->faults, reason);
+    ss_append(r->faults, sizeof r->faults, "%s%.*s%s%s", r->nfaults > 1 ? "; " : "", (int)name, why.message,
+              again ? "likewise" : reason, place);
 }

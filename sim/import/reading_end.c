@@ -10,7 +10,7 @@
 
 /* ---- keys that nobody has read ---- */
 
-/* Returns the key of the map that is nearest to a path, by at most `most` letters or, where it is 0, as many as ss_nearest takes; NULL: none. */
+/* Returns the key of the map that is nearest to a path, by at most `most` letters; NULL: none. */
 static const char *nearest(const struct ss_reading *r, const char *path, size_t most)
 {
     const char **names = ss_calloc(r->map->npaths + 1, sizeof *names);
@@ -19,22 +19,29 @@ static const char *nearest(const struct ss_reading *r, const char *path, size_t 
     for (size_t i = 0; names && i < r->map->npaths; i++)
         if (r->map->row[r->map->path[i].row].kind != SS_KEY_TABLE)
             names[many++] = r->map->path[i].text;
-    const char *near = !names ? NULL
-                       : most ? ss_nearest_within(path, names, many, most)
-                              : ss_nearest(path, names, many);
+    const char *near = names ? ss_nearest_within(path, names, many, most) : NULL;
     free(names);
     return near;
 }
 
+static void no_such_key(struct ss_reading *r, const struct ss_tree_node *node, const char *near)
+{
+    char why[128], hint[256];
+
+    snprintf(why, sizeof why, "%.80s has no such key that is known here", r->name);
+    snprintf(hint, sizeof hint,
+             near ? "did you mean %.100s? Else take it out if it has no effect on time or memory"
+                  : "take it out if it has no effect on time or memory%.0s",
+             near ? near : "");
+    ss_reading_fault(r, node, SS_ERR_INPUT, why, hint);
+}
+
 static void unknown(struct ss_reading *r, const struct ss_tree_node *node, const char *path)
 {
-    const char *near = nearest(r, path, 0);
+    const char *dot = strrchr(path, '.');
+    size_t len = strlen(dot ? dot + 1 : path);
 
-    ss_reading_fail(r, node, SS_ERR_INPUT, "%s has no such key that is known here", r->name);
-    ss_hint(r->err, r->rc,
-            near ? "did you mean %s? Else take it out if it has no effect on time or memory"
-                 : "take it out if it has no effect on time or memory%.0s",
-            near ? near : "");
+    no_such_key(r, node, len < 4 ? NULL : nearest(r, path, 1 + len / 5));
 }
 
 bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *node, const char *path)
@@ -45,9 +52,7 @@ bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *nod
     if (!near || ss_reading_find(ss_tree_root(r->tree), near) || ss_keymap_find(r->map, path))
         return false;
     dot = strrchr(near, '.');
-    ss_reading_fail(r, node, SS_ERR_INPUT, "%s has no such key that is known here", r->name);
-    ss_hint(r->err, r->rc, "did you mean %s? Else take it out if it has no effect on time or memory",
-            dot ? dot + 1 : near);
+    no_such_key(r, node, dot ? dot + 1 : near);
     return true;
 }
 
@@ -120,7 +125,7 @@ static void tell_rest(struct ss_reading *r)
     for (struct ss_tree_node *n = NULL; (n = ss_tree_unread(r->tree, n)) != NULL;) {
         ss_tree_path(n, path, sizeof path);
         if (ss_reading_is_misspelt(r, n, path))
-            break;
+            continue;
         if (n->line && !strcmp(n->file, ss_tree_file(r->tree)))
             ss_notes_add(&unread, "%s (line %d)", path, n->line);
         else if (n->line)
@@ -188,17 +193,35 @@ static void add_words(struct ss_reading *r)
     }
 }
 
+/* An error that ended the reading counts for nothing where there are faults before it. */
+static void tell_faults(struct ss_reading *r)
+{
+    if (!r->nfaults || r->rc == SS_ERR_NOMEM)
+        return;
+    r->rc = r->fault.code;
+    if (r->nfaults > 1) {
+        snprintf(r->fault.message, sizeof r->fault.message, "%d keys cannot be taken (lines in brackets): %s",
+                 r->nfaults, r->faults);
+        r->fault.hint[0] = '\0';
+    }
+    if (r->err)
+        *r->err = r->fault;
+}
+
 int ss_reading_end(struct ss_reading *r)
 {
     if (!r->rc && r->map && r->map->strict)
         refuse_rest(r, ss_tree_root(r->tree));
-    add_words(r);
+    if (!r->nfaults)
+        add_words(r);
     tell_sections(r);
-    if (!r->rc && (ss_notes_add_all(&r->request->notes, &r->assumed) ||
-                   ss_notes_add_all(&r->request->ignored, &r->ignored)))
+    if (!r->rc && !r->nfaults &&
+        (ss_notes_add_all(&r->request->notes, &r->assumed) ||
+         ss_notes_add_all(&r->request->ignored, &r->ignored)))
         r->rc = ss_nomem(r->err);
     if (!r->rc && r->map && !r->map->strict)
         tell_rest(r);
+    tell_faults(r);
     for (size_t i = 0; i < r->n; i++)
         free(r->word[i].text);
     free(r->word);

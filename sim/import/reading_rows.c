@@ -112,11 +112,10 @@ static void refuse(struct ss_reading *r, const struct ss_tree_node *node, int co
 {
     const char *hint = strstr(text, "; hint ");
 
-    if (r->rc)
-        return;
-    ss_reading_fail(r, node, code, "%.*s", hint ? (int)(hint - text) : (int)strlen(text), text);
-    if (hint)
-        ss_hint(r->err, r->rc, "%s", hint + strlen("; hint "));
+    char why[512];
+
+    snprintf(why, sizeof why, "%.*s", hint ? (int)(hint - text) : (int)strlen(text), text);
+    ss_reading_fault(r, node, code, why, hint ? hint + strlen("; hint ") : "");
 }
 
 static void apply_case(struct ss_reading *r, const struct ss_tree_node *node, const struct ss_key_case *c,

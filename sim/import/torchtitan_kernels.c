@@ -109,6 +109,23 @@ static void check_keys(struct ss_reading *r, const struct ss_tree_node *item, co
             ss_reading_fail(r, n, SS_ERR_INPUT, "torchtitan has no such key that is known here");
 }
 
+/* A value that torchtitan has no recipe of would stop it. */
+static void check_recipe(struct ss_reading *r, const struct ss_tree_node *recipe, const char *known)
+{
+    char why[200], hint[200];
+
+    if (!recipe || ss_tree_is_null(recipe) || !recipe->text || ss_has_word(known, recipe->text))
+        return;
+    snprintf(why, sizeof why, "torchtitan has no recipe \"%.60s\"", recipe->text);
+    snprintf(hint, sizeof hint, "it is one of: %s", known);
+    ss_reading_fault(r, recipe, SS_ERR_INPUT, why, hint);
+}
+
+#define FLOAT8_RECIPES "tensorwise rowwise rowwise_with_gw_hp"
+#define MX_RECIPES                                                                                           \
+    "mxfp8 mxfp8_cublas mxfp8_cublas_rceil mxfp8_rceil mxfp8_emulated mxfp8_wgrad_with_hp "                  \
+    "mxfp8_rceil_wgrad_with_hp"
+
 /* The configurations of converters that releases of the first half of 2026 saved: they have no names, but keys. */
 static void map_converters(struct ss_titan *x, struct ss_tree_node *list)
 {
@@ -122,6 +139,7 @@ static void map_converters(struct ss_titan *x, struct ss_tree_node *list)
                    "pad_token_groups_for_grouped_mm "
                    "precompute_float8_dynamic_scale_for_fsdp mxfp8_dim1_cast_kernel_choice");
         if (ss_tree_find(item, "emulate")) {
+            check_recipe(r, recipe, FLOAT8_RECIPES);
             ss_reading_flag(r, item, "--precision", "fp8");
             ss_reading_flag(r, item, "--fp8-recipe", "tensorwise");
             if (recipe && !ss_tree_is_null(recipe) && !ss_tree_is(recipe, "tensorwise"))
@@ -150,6 +168,7 @@ static void map_float8(struct ss_titan *x, const struct ss_tree_node *at)
     const char *name = ss_reading_text(r, recipe, "tensorwise");
     int narrow = ss_reading_truth(r, gather, 0);
 
+    check_recipe(r, ss_reading_node(r, recipe), FLOAT8_RECIPES);
     ss_reading_flag(r, at, "--precision", "fp8");
     ss_reading_flag(r, ss_reading_node(r, recipe), "--fp8-recipe", "tensorwise");
     if (strcmp(name, "tensorwise") != 0)
@@ -176,6 +195,10 @@ SS_KEY_CALLED(ss_titan_precision)
     if (fp8) {
         map_float8(x, fp8);
     } else if (mx) {
+        check_recipe(
+            r,
+            ss_reading_node(r, "quantize.linear.mx.recipe_name quantize.dense.mx.recipe_name mx.recipe_name"),
+            MX_RECIPES);
         ss_reading_flag(r, mx, "--precision", "mxfp8");
     } else if (at && ss_tree_is(at, "float32")) {
         ss_reading_flag(r, at, "--precision", "fp32");

@@ -162,10 +162,6 @@ int ss_flag_nearest(const char *name, char *buf, size_t size)
     size_t n = 0, cap = 0;
     int found = 0;
 
-    if (words) {
-        ss_copy(buf, size, words);
-        return 1;
-    }
     while (ss_flag_next(&w, &f)) {
         if (ss_grow(&text, &cap, n + 1, sizeof(f.name)))
             goto done;
@@ -176,8 +172,9 @@ int ss_flag_nearest(const char *name, char *buf, size_t size)
         goto done;
     for (size_t i = 0; i < n; i++)
         names[i] = text[i];
-    const char *near = ss_nearest(name, names, n);
-    if (near && is_likely(name, near)) {
+    const char *near = ss_nearest_within(name, names, n, 1); /* a letter off: before one of the same words */
+    near = near ? near : words ? words : ss_nearest(name, names, n);
+    if (near && (near == words || is_likely(name, near))) {
         ss_copy(buf, size, near);
         found = 1;
     }

@@ -42,6 +42,7 @@ SS_FLAG_CALLED(zero_bubble_memory)
     for (int i = 0; i < 3; i++)
         if (!strcmp(values[0], words[i])) {
             asked->zero_bubble_memory = i;
+            asked->zero_bubble_memory_given = 1;
             return SS_OK;
         }
     *why = "it is zb, half or min";

@@ -201,8 +201,9 @@ static int load_cluster(struct machine *m, const struct ss_job *job, struct ss_p
 static int load_platform(struct machine *m, const struct ss_job *job, const struct ss_request *r,
                          struct ss_platform_options options, struct ss_error *err)
 {
-    int rc = located(r, "--platform", ss_platform_load(job->platform, &options, &m->platform, err), err);
+    int rc = ss_platform_load(job->platform, &options, &m->platform, err);
 
+    rc = located(r, rc && err && err->flags[0] ? err->flags : "--platform", rc, err);
     if (rc || !job->nfailed)
         return rc;
     rc = located(r, "--failed-gpu", check_failed(job, m->platform, err), err);

@@ -68,6 +68,16 @@ static const char *file_of(const struct ss_request *r, size_t i)
     return file ? file : "";
 }
 
+/* "--flag: why", and "--other: likewise" behind it. */
+static void add_refused(char *list, size_t size, const char *message)
+{
+    const char *reason = strstr(message, ": ");
+    int again = reason && ss_is_told_last(list, reason + 2);
+
+    ss_append(list, size, "%s%.*s%s", list[0] ? "; " : "", again ? (int)(reason - message) : (int)size,
+              message, again ? ": likewise" : "");
+}
+
 int ss_faults_add(struct ss_faults *f, const struct ss_request *r, size_t i, const struct ss_error *why)
 {
     struct ss_flag flag;
@@ -84,7 +94,7 @@ int ss_faults_add(struct ss_faults *f, const struct ss_request *r, size_t i, con
         ss_append(list, sizeof f->unknown, "%s%.*s", list[0] ? ", " : "", (int)strcspn(r->word[i].text, "="),
                   r->word[i].text);
     else
-        ss_append(list, sizeof f->refused, "%s%s", list[0] ? "; " : "", why->message);
+        add_refused(list, sizeof f->refused, why->message);
     if (strcmp(file_of(r, i), f->first.file) != 0)
         ss_append(list, sizeof f->unknown, " (%.100s%s", file_of(r, i)[0] ? file_of(r, i) : "command line",
                   line > 0 ? ":" : ")");

@@ -28,12 +28,37 @@ static const char *schedule_of(struct ss_finish *f)
     return pending && pending < 2 * pp ? "zb-h1" : "zb-h2";
 }
 
+/* Flags of zero-bubble's that ask for nothing as the others stand. */
+static void tell_inactive(struct ss_finish *f)
+{
+    const struct ss_asked *asked = f->asked;
+    const char *chooses = asked->zero_bubble_v      ? "--zero-bubble-v-schedule"
+                          : asked->one_f_one_b_v    ? "--enable-1f1b-v"
+                          : asked->zero_bubble      ? "--enable-zero-bubble"
+                          : asked->interleave_group ? "--interleave-group-size"
+                                                    : NULL;
+
+    if (chooses && f->job->pp < 2)
+        ss_note(f->notes, "%s is not active without pipeline parallelism", chooses);
+    else if (chooses && strcmp(f->job->schedule, "auto") != 0)
+        ss_note(f->notes, "%s is not active beside --schedule %s", chooses, f->job->schedule);
+    if (asked->zero_bubble_memory_given && !asked->zero_bubble_v)
+        ss_note(f->notes,
+                "--zero-bubble-v-schedule-mem-setup is not active without --zero-bubble-v-schedule");
+    if (asked->zero_bubble_pending && !(asked->zero_bubble && !asked->zero_bubble_v))
+        ss_note(f->notes, "--zero-bubble-max-pending-backward is not active without --enable-zero-bubble");
+    else if (asked->zero_bubble && asked->zero_bubble_v)
+        ss_note(f->notes, "--enable-zero-bubble is not active beside --zero-bubble-v-schedule");
+}
+
 void ss_job_complete_forks(struct ss_finish *f)
 {
     const struct ss_asked *asked = f->asked;
     struct ss_job *job = f->job;
     struct ss_model *m = &job->model;
     const char *schedule = !strcmp(job->schedule, "auto") && job->pp > 1 ? schedule_of(f) : NULL;
+
+    tell_inactive(f);
 
     if (schedule)
         ss_copy(job->schedule, sizeof job->schedule, schedule);

@@ -210,6 +210,18 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
     return SS_OK;
 }
 
+/* The words that ask for so many are at fault, and no line of the platform. */
+static int wrong_gpus(const struct ss_platform *p, int gpus, struct ss_error *err)
+{
+    ss_fail(err, SS_ERR_INPUT, NULL, 0, "%d GPUs of nodes that have %d (%s)", gpus, p->gpus_per_node,
+            p->name);
+    if (err != NULL)
+        ss_copy(err->flags, sizeof(err->flags), "--gpus-per-node");
+    return ss_hint(err, SS_ERR_INPUT,
+                   p->foreign != NULL ? "only a template can be used in part"
+                                      : "start fewer processes a node, or take a platform with larger nodes");
+}
+
 int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
 {
     int nics;
@@ -217,10 +229,7 @@ int ss_variant_take_gpus(struct ss_platform *p, int gpus, struct ss_error *err)
     if (gpus == 0 || gpus == p->gpus_per_node)
         return SS_OK;
     if (gpus < 0 || gpus > p->gpus_per_node || p->foreign != NULL)
-        return ss_hint(
-            err,
-            ss_fail(err, SS_ERR_INPUT, p->file, 0, "%d GPUs of nodes that have %d", gpus, p->gpus_per_node),
-            p->foreign != NULL ? "only a template can be used in part" : "take a platform with larger nodes");
+        return wrong_gpus(p, gpus, err);
     nics = p->nics_per_node * gpus / p->gpus_per_node;
     if (p->nics_per_node > 0 && (nics == 0 || gpus % nics != 0))
         nics = 1;

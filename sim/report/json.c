@@ -178,11 +178,13 @@ static json_t *stacks_object(const struct ss_run *run)
 
 static int add_notes(json_t *o, const struct ss_run *run, const struct ss_report_options *opt)
 {
+    const struct ss_without *host = ss_assumed_thing(run->assumed, SS_ASSUMED_HOST);
     struct ss_notes notes;
     int rc = ss_report_warnings(run, opt, &notes);
 
     SS_PUT(o, SS_KEY("assumed", assumed_array(run, opt->request)), SS_KEY("warnings", ss_json_notes(&notes)),
-           SS_KEY_IF(run->assumed && run->assumed->nstacks, "assumed_stack", stacks_object(run)));
+           SS_KEY_IF(run->assumed && run->assumed->nstacks, "assumed_stack", stacks_object(run)),
+           SS_KEY_IF(host, "assumed_host", without_object(host)));
     ss_notes_free(&notes);
     if (rc)
         return rc;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a scenario to a summary in one call. */
 #include "base/base.h"
+#include "stepsim/assumed.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 
@@ -9,7 +10,7 @@ static int predict(const struct ss_scenario *s, const struct ss_run_options *opt
 {
     struct ss_error why = {0};
     struct ss_run run;
-    int rc = ss_run_scenario(s, options, &run, &why);
+    int rc = (options->narrow ? ss_run_scenario : ss_run_widened)(s, options, &run, &why);
 
     if (!rc) {
         *out = run.summary;

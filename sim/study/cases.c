@@ -332,7 +332,7 @@ static int weigh(const struct ss_case *c, const struct ss_run_options *options, 
     int rc = ss_scenario_build(&c->request, &how, &like, err);
     if (rc)
         return rc;
-    rc = ss_assumed_weigh(run, &c->request, like, options, err);
+    rc = ss_assumed_weigh(run, &c->request, like, options, 0, err);
     ss_scenario_free(like);
     return rc;
 }

@@ -25,6 +25,25 @@ SS_NAMES(ss_told_words, SS_TOLD_LIST, SS_THIRD)
     }
 /* clang-format off */
 static const struct ss_log_row rows[] = {
+    ROW(MMENGINE,   SECONDS,    STACK,    SS_LOG_MICRO, "time", NULL, 1),
+    ROW(MMENGINE,   TOKENS_GPU, STACK,    0, "tokens_per_sec", NULL, 1),
+    ROW(MMENGINE,   ALLOCATED,  STACK,    0, "memory", NULL, MIB),
+    ROW(XTUNER,     SECONDS,    STACK,    0, "time", NULL, 1),
+    ROW(XTUNER,     TOKENS_GPU, STACK,    0, "tgs", NULL, 1),
+    ROW(XTUNER,     ALLOCATED,  STACK,    0, "max_memory", NULL, GIB),
+    ROW(XTUNER,     RESERVED,   STACK,    0, "reserved_memory", NULL, GIB),
+    ROW(MAXTEXT,    SECONDS,    STACK,    0, "seconds", NULL, 1),
+    ROW(MAXTEXT,    TOKENS_GPU, STACK,    0, "Tokens/s/device", NULL, 1),
+    ROW(MAXTEXT,    TFLOPS,     CAUSAL,   0, "TFLOP/s/device", NULL, 1),
+    ROW(TORCHTUNE,  TOKENS_GPU, STACK,    0, "tokens_per_second_per_gpu", NULL, 1),
+    ROW(TORCHTUNE,  ALLOCATED,  STACK,    0, "peak_memory_alloc", NULL, GIB),
+    ROW(TORCHTUNE,  RESERVED,   STACK,    0, "peak_memory_reserved", NULL, GIB),
+    ROW(COLOSSAL,   SAMPLES,    STACK,    0, "Throughput", NULL, 1),
+    ROW(COLOSSAL,   TOKENS_GPU, STACK,    0, "tokens_per_second_per_device", NULL, 1),
+    ROW(AUTOMODEL,  TOKENS,     STACK,    0, "tps", NULL, 1),
+    ROW(AUTOMODEL,  ALLOCATED,  STACK,    0, "mem", NULL, GIB),
+    ROW(LIGHTNING,  SECONDS,    STACK,    SS_LOG_BEFORE | SS_LOG_MICRO, "s/it", NULL, 1),
+    ROW(LIGHTNING,  SECONDS,    STACK,    SS_LOG_BEFORE | SS_LOG_MICRO | SS_LOG_INVERSE, "it/s", NULL, 1),
     ROW(NEOX,       SECONDS,    STACK,    0, "elapsed time per iteration (ms)", "approx flops per GPU", 1e-3),
     ROW(DEEPSPEED,  SECONDS,    STACK,    0, "elapsed time per iteration (ms)", "samples per second", 1e-3),
     ROW(MEGATRON,   SECONDS,    STACK,    0, "elapsed time per iteration (ms)", NULL, 1e-3),
@@ -42,12 +61,14 @@ static const struct ss_log_row rows[] = {
     ROW(NANOGPT,    SECONDS,    STACK,    0, "time", "loss ", 1),
     ROW(COMPOSER,   SECONDS,    STACK,    SS_LOG_INVERSE, "throughput/batches_per_sec", NULL, 1),
     ROW(COMPOSER,   TOKENS_GPU, STACK,    0, "throughput/device/tokens_per_sec", NULL, 1),
+    ROW(COMPOSER,   TOKENS,     STACK,    0, "throughput/tokens_per_sec", NULL, 1),
+    ROW(COMPOSER,   SAMPLES,    STACK,    0, "throughput/samples_per_sec", NULL, 1),
     ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs (tokens/gpu/second)", NULL, 1),
     ROW(INTERN,     TOKENS_GPU, STACK,    0, "tgs", NULL, 1),
-    ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "tps", NULL, 1),
-    ROW(TORCHTITAN, TOKENS_GPU, STACK,    0, "wps", NULL, 1),
-    ROW(NANOTRON,   TOKENS_GPU, STACK,    0, "tokens_per_sec_per_gpu", NULL, 1),
-    ROW(NANOTRON,   TOKENS,     STACK,    0, "tokens_per_sec", NULL, 1),
+    ROW(TORCHTITAN, TOKENS_GPU, STACK,    SS_LOG_THOUSANDS, "tps", "step:", 1),
+    ROW(TORCHTITAN, TOKENS_GPU, STACK,    SS_LOG_THOUSANDS, "wps", "step:", 1),
+    ROW(NANOTRON,   TOKENS_GPU, STACK,    0, "tokens_per_sec_per_gpu", "consumed_tokens", 1),
+    ROW(NANOTRON,   TOKENS,     STACK,    0, "tokens_per_sec", "consumed_tokens", 1),
     ROW(BRIDGE,     TOKENS_GPU, STACK,    SS_LOG_BEFORE, "tok/s/gpu", "Step Time", 1),
     ROW(TRAINER,    TOKENS,     STACK,    0, "train_tokens_per_second", NULL, 1),
     ROW(DEEPSPEED,  SAMPLES,    STACK,    0, "CurrSamplesPerSec", NULL, 1),
@@ -60,26 +81,59 @@ static const struct ss_log_row rows[] = {
     ROW(BRIDGE,     TFLOPS,     STACK,    SS_LOG_BEFORE, "MODEL_TFLOP/s/GPU", NULL, 1),
     ROW(MEGATRON,   TFLOPS,     STACK,    0, "TFLOP/s/GPU", NULL, 1),
     ROW(NEMO,       TFLOPS,     STACK,    0, "TFLOPS_per_GPU", NULL, 1),
-    ROW(TORCHTITAN, TFLOPS,     FULL,     0, "tflops", NULL, 1),
+    ROW(TORCHTITAN, TFLOPS,     FULL,     SS_LOG_THOUSANDS, "tflops", "step:", 1),
+    ROW(INTERN,     TFLOPS,     HARDWARE, 0, "tflops", "tgs", 1),
     ROW(NANOTRON,   TFLOPS,     FULL,     0, "model_tflops_per_gpu", NULL, 1),
     ROW(NEOX,       TFLOPS,     HARDWARE, 0, "approx flops per GPU", NULL, 1),
     ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "TFLOPs", NULL, 1),
     ROW(DEEPSPEED,  TFLOPS,     HARDWARE, 0, "FLOPS per GPU", NULL, 1),
     ROW(COMPOSER,   MFU,        FULL,     0, "throughput/device/mfu", NULL, 1),
-    ROW(TORCHTITAN, MFU,        FULL,     0, "mfu", NULL, 0.01),
+    ROW(TORCHTITAN, MFU,        FULL,     0, "mfu", "step:", 0.01),
+    ROW(NANOGPT,    MFU,        FULL,     0, "mfu", "iter ", 0.01),
     ROW(MEGATRON,   ALLOCATED,  STACK,    0, "max allocated", "memory (MB)", MIB),
     ROW(MEGATRON,   RESERVED,   STACK,    0, "max reserved", "memory (MB)", MIB),
     ROW(NEMO,       ALLOCATED,  STACK,    0, "max_memory_allocated", NULL, 1),
     ROW(NEMO,       RESERVED,   STACK,    0, "max_memory_reserved", NULL, 1),
-    ROW(TORCHTITAN, RESERVED,   STACK,    0, "memory", "ps: ", GIB),
+    ROW(TORCHTITAN, RESERVED,   STACK,    0, "memory", "step:", GIB),
     ROW(NANOTRON,   RESERVED,   STACK,    0, "cuda_max_memory_reserved", NULL, 1),
     ROW(SWIFT,      RESERVED,   STACK,    0, "memory(GiB)", NULL, GIB),
     ROW(DEEPSPEED,  ALLOCATED,  STACK,    0, "MaxMemAllocated", NULL, GIB),
     ROW(MEGATRON,   BATCH,      STACK,    0, "global batch size", NULL, 1),
     ROW(NANOTRON,   BATCH,      STACK,    0, "global_batch_size", NULL, 1),
+    ROW(NEMO,       BATCH,      STACK,    0, "global_batch_size", NULL, 1),
 };
 /* clang-format on */
 _Static_assert(SS_ARRAY_LEN(rows) <= SS_LOG_ROWS_MOST, "readers have room for each row");
+
+/* Words by which a line is known to be of one framework, whatever else it has: the words of its figures are others' words, too. */
+static const struct {
+    const char *sign;
+    int logger;
+} signs[] = {{"(train) ", SS_LOGGER_MMENGINE},
+             {"text_tokens:", SS_LOGGER_XTUNER},
+             {"TFLOP/s/device:", SS_LOGGER_MAXTEXT},
+             {"tokens_per_second_per_gpu:", SS_LOGGER_TORCHTUNE},
+             {"TFLOPS per GPU by Megatron:", SS_LOGGER_COLOSSAL},
+             {"/gpu) |", SS_LOGGER_AUTOMODEL},
+             {"train_step_timing in s", SS_LOGGER_NEMO},
+             {"v_num=", SS_LOGGER_LIGHTNING}};
+
+static int logger_of(const char *line)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(signs); i++)
+        if (strstr(line, signs[i].sign))
+            return signs[i].logger;
+    return SS_LOGGER_NONE;
+}
+
+/* Rows of a framework with a sign are for its lines alone; NeMo has lines without. */
+static int needs_sign(int logger)
+{
+    for (size_t i = 0; i < SS_ARRAY_LEN(signs); i++)
+        if (signs[i].logger == logger)
+            return logger != SS_LOGGER_NEMO;
+    return 0;
+}
 
 int ss_log_row_count(void)
 {
@@ -97,9 +151,9 @@ static const struct {
     const char *unit;
     double scale;
     int absolute; /* 1: replaces the scale of the row */
-} units[] = {{"GiB", GIB, 1},  {"MiB", MIB, 1},     {"GB", GIB, 1},     {"MB", MIB, 1},
-             {"TFLOPS", 1, 0}, {"GFLOPS", 1e-3, 0}, {"PFLOPS", 1e3, 0}, {"ms", 1e-3, 0},
-             {"K", 1e3, 0},    {"M", 1e6, 0},       {"G", 1e9, 0},      {"B", 1e9, 0}};
+} units[] = {{"GiB", GIB, 1},     {"MiB", MIB, 1},    {"GB", GIB, 1},  {"MB", MIB, 1}, {"TFLOPS", 1, 0},
+             {"GFLOPS", 1e-3, 0}, {"PFLOPS", 1e3, 0}, {"ms", 1e-3, 1}, {"s", 1, 1},    {"sec", 1, 1},
+             {"K", 1e3, 0},       {"M", 1e6, 0},      {"G", 1e9, 0},   {"B", 1e9, 0}};
 
 static double scale_of(const char *unit, double scale)
 {
@@ -112,8 +166,9 @@ static double scale_of(const char *unit, double scale)
     return scale;
 }
 
-/* A number at p, with commas between thousands, as "7,123"; returns what is behind, NULL: none. */
-static const char *read_number(const char *p, double *out)
+/* A number at p, with `thousands` with commas between these, as "7,123"; returns what is behind, NULL: none. A comma in any other
+ * number may be one of decimals. */
+static const char *read_number(const char *p, int thousands, double *out)
 {
     char text[40];
     size_t n = 0;
@@ -122,14 +177,14 @@ static const char *read_number(const char *p, double *out)
         int exponent =
             (*p == 'e' || *p == 'E') && n && (isdigit((unsigned char)p[1]) || strchr("+-", p[1])) && p[1];
         int sign = (*p == '+' || *p == '-') && n && (text[n - 1] == 'e' || text[n - 1] == 'E');
-        if (*p == ',' && n && strspn(p + 1, "0123456789") == 3)
+        if (thousands && *p == ',' && n && strspn(p + 1, "0123456789") == 3)
             continue;
         if (!isdigit((unsigned char)*p) && *p != '.' && !exponent && !sign)
             break;
         text[n++] = *p;
     }
     text[n] = '\0';
-    return n && !ss_parse_double(text, out) ? p : NULL;
+    return n && !(*p == ',' && isdigit((unsigned char)p[1])) && !ss_parse_double(text, out) ? p : NULL;
 }
 
 /* The number that ends before `end`; returns its first character, NULL: none. */
@@ -143,7 +198,7 @@ static const char *number_before(const char *line, const char *end, double *out)
         p--;
     while (*p == ',' || *p == '.')
         p++;
-    return (p == line || !isalnum((unsigned char)p[-1])) && read_number(p, out) ? p : NULL;
+    return (p == line || !isalnum((unsigned char)p[-1])) && read_number(p, 0, out) ? p : NULL;
 }
 
 static int in_word(char c)
@@ -163,7 +218,7 @@ static int read_at(const struct ss_log_row *row, const char *line, const char *a
     if (at > line && in_word(at[-1]))
         return 0;
     gap = strspn(behind, " \t:='\"");
-    p = gap ? read_number(behind + gap, out) : NULL;
+    p = gap ? read_number(behind + gap, (row->way & SS_LOG_THOUSANDS) != 0, out) : NULL;
     if (p)
         *out *= scale_of(p, row->scale);
     return p != NULL && *out > 0;
@@ -172,7 +227,9 @@ static int read_at(const struct ss_log_row *row, const char *line, const char *a
 /* Progress bars of other work than training. */
 static int is_other_bar(const char *line)
 {
-    static const char *const words[] = {"Loading", "Map", "Tokeniz", "Saving", "Generating", "Download"};
+    static const char *const words[] = {"Loading",  "Map",      "Tokeniz", "Saving",  "Generating",
+                                        "Download", "Filter",   "Packing", "Evaluat", "Validat",
+                                        "Sanity",   "Fetching", "Epochs",  "Epoch:"};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
         if (strstr(line, words[i]))
@@ -182,7 +239,11 @@ static int is_other_bar(const char *line)
 
 int ss_log_row_read(const struct ss_log_row *row, const char *line, double *out)
 {
-    if ((row->way & SS_LOG_BEFORE) && row->logger == SS_LOGGER_TRAINER && is_other_bar(line))
+    int logger = logger_of(line);
+
+    if (row->logger != logger && (logger || needs_sign(row->logger)))
+        return 0;
+    if ((row->way & SS_LOG_BEFORE) && row->told == SS_TOLD_SECONDS && is_other_bar(line))
         return 0;
     if (row->beside && !strstr(line, row->beside))
         return 0;
@@ -191,5 +252,63 @@ int ss_log_row_read(const struct ss_log_row *row, const char *line, double *out)
             *out = row->way & SS_LOG_INVERSE ? 1 / *out : *out;
             return *out > 0 && *out < 1e15;
         }
+    return 0;
+}
+
+static int is_number_near(const char *line, const char *at, size_t n)
+{
+    const char *before = at, *behind = at + n;
+
+    while (before > line && before[-1] == ' ')
+        before--;
+    behind += strcspn(behind, "0123456789|,;\n");
+    return (before > line && isdigit((unsigned char)before[-1])) ||
+           (isdigit((unsigned char)*behind) && behind - at < (long)n + 12);
+}
+
+int ss_log_line_looks(const char *line)
+{
+    static const char *const words[] = {/* of rates and times, in lower case */
+                                        "tokens/s",
+                                        "tok/s",
+                                        "tokens_per_s",
+                                        "tokens per s",
+                                        "samples/s",
+                                        "samples_per_s",
+                                        "samples per s",
+                                        "tflop",
+                                        "elapsed time",
+                                        "iteration time",
+                                        "time per iteration",
+                                        "iteration_time",
+                                        "ms/it",
+                                        "step time",
+                                        "step_time",
+                                        "iter time",
+                                        "iter_time",
+                                        "time/step",
+                                        "time per step",
+                                        "time_per_step",
+                                        "s/step",
+                                        "s/it",
+                                        "it/s",
+                                        "time:",
+                                        "throughput",
+                                        "tps",
+                                        "tgs",
+                                        "mfu"};
+    char low[512];
+
+    if (is_other_bar(line))
+        return 0;
+    ss_copy(low, sizeof low, line);
+    for (char *p = low; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++) {
+        size_t n = strlen(words[i]);
+        for (const char *at = strstr(low, words[i]); at; at = strstr(at + 1, words[i]))
+            if ((at == low || !isalpha((unsigned char)at[-1])) && is_number_near(low, at, n))
+                return 1;
+    }
     return 0;
 }

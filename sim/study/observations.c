@@ -207,6 +207,12 @@ static int load_log(const struct ss_calibrate_options *opt, struct ss_observatio
         ss_fail(err, SS_ERR_INPUT, opt->log, 0, "no line tells the time of an iteration");
         return ss_hint(err, SS_ERR_INPUT, "\"stepsim check\" reads logs of tokens/s alone");
     }
+    if (log->doubt[0] || log->micro) {
+        rc = ss_fail(err, SS_ERR_INPUT, opt->log, 0, "%s",
+                     log->doubt[0] ? log->doubt : "its times are those of microbatches");
+        ss_train_log_free(log);
+        return rc;
+    }
     c->measured_s = log->seconds;
     c->measured_bytes = log->reserved;
     snprintf(text, sizeof text, "%.200s: median %.1f ms of %d of %d iterations, spread %.1f %%", opt->log,

@@ -44,8 +44,7 @@ static void table_row(const struct ss_sweep *s, const struct ss_sweep_row *row, 
     } else {
         fprintf(out, "<td>%.0f</td><td>%s</td><td>", u->gpus,
                 ss_text_time(u->iteration_s, time, sizeof time));
-        if (u->band_pct > 0)
-            fprintf(out, "%.1f", u->band_pct);
+        fputs(ss_text_band(u, time), out);
         fprintf(out, "</td><td>%.1f</td>", 100 * u->mfu);
         if (causal)
             fprintf(out, "<td>%.1f</td>", 100 * ss_text_causal_mfu(u));

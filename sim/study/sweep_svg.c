@@ -51,6 +51,12 @@ static double left_of(const struct ss_sweep *s)
     return 24 + 6.3 * (double)(most < 90 ? most : 90); /* of a character, on average */
 }
 
+/* Returns the upper end of a row's bar and band, s. */
+static double upper(const struct ss_summary *u)
+{
+    return u->iteration_s * (1 + (u->time_high_pct > 0 ? u->time_high_pct / 100 : 0));
+}
+
 static double most_of(const struct ss_sweep *s)
 {
     double most = 0;
@@ -58,19 +64,19 @@ static double most_of(const struct ss_sweep *s)
     for (int i = 0; i < shown(s); i++) {
         const struct ss_summary *u = &s->rows[i].summary;
         if (u->outcome != SS_OUTCOME_REFUSED)
-            most = fmax(most, u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0)));
+            most = fmax(most, upper(u));
     }
     return most > 0 ? most : 1;
 }
 
 static void draw_band(const struct ss_summary *u, double x, double y, double scale, FILE *out)
 {
-    double half = u->iteration_s * u->band_pct / 100 * scale, at = x + u->iteration_s * scale;
+    double from = x + u->iteration_s * (1 + u->time_low_pct / 100) * scale,
+           wide = x + upper(u) * scale - from;
 
     if (!(u->band_pct > 0))
         return;
-    fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fh%.2fm0 -4v8m%.2f -8v8\"/>\n", fmax(x, at - half), y,
-            at + half - fmax(x, at - half), fmax(x, at - half) - at - half);
+    fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fh%.2fm0 -4v8m%.2f -8v8\"/>\n", from, y, wide, -wide);
 }
 
 static void draw_row(const struct ss_sweep *s, int i, double left, double scale, FILE *out)
@@ -95,8 +101,7 @@ static void draw_row(const struct ss_sweep *s, int i, double left, double scale,
     draw_band(u, left, y + BAR / 2, scale, out);
     snprintf(text, sizeof text, "%s, %.1f GiB, %s", time, u->peak_device / SS_GIB,
              ss_text_mfu(u, 1, mfu, sizeof mfu));
-    ss_svg_text(out, left + u->iteration_s * (1 + (u->band_pct > 0 ? u->band_pct / 100 : 0)) * scale + 8,
-                y + 12, "small", text);
+    ss_svg_text(out, left + upper(u) * scale + 8, y + 12, "small", text);
 }
 
 static void draw_legend(const struct ss_sweep *s, double left, FILE *out)

@@ -19,17 +19,13 @@
 
 #define MAX_TIMERS 256
 
-struct series {
-    double *value;
-    size_t n, cap;
-};
-
 struct reader {
     const char *file;
     struct ss_train_log *log;
-    struct series figures[SS_LOG_ROWS_MOST]; /* of the rows of log_lines.c */
-    struct series timers[MAX_TIMERS];        /* of log->timers; one printing a value */
+    struct ss_log_series figures[SS_LOG_ROWS_MOST]; /* of the rows of log_lines.c */
+    struct ss_log_series timers[MAX_TIMERS];        /* of log->timers; one printing a value */
     size_t timer_cap;
+    int number;    /* of the line, from 1 */
     int in_timers; /* below "time across ranks" or "times across ranks" */
     int of_ranks;  /* timer whose ranks' lines follow, -1 = none */
     struct ss_error *err;
@@ -54,12 +50,20 @@ static int number_after(const char *line, const char *key, double *out)
     return !ss_parse_double(text, out) && *out >= 0 && *out < 1e15;
 }
 
-static int push(struct reader *r, struct series *s, double value)
+static int push(struct reader *r, struct ss_log_series *s, double value)
 {
     if (ss_grow(&s->value, &s->cap, s->n + 1, sizeof *s->value))
         return ss_nomem(r->err);
     s->value[s->n++] = value;
     return SS_OK;
+}
+
+static void note_unread(struct ss_train_log *log, const char *line, int number)
+{
+    if (!log->unread++) {
+        log->unread_line = number;
+        ss_copy(log->unread_text, sizeof log->unread_text, line + strspn(line, " \t"));
+    }
 }
 
 static int read_figures(struct reader *r, const char *line)
@@ -74,6 +78,8 @@ static int read_figures(struct reader *r, const char *line)
         found |= 1 << row->told;
         rc = push(r, &r->figures[i], value);
     }
+    if (!(found & ((1 << SS_TOLD_RATES) - 1)) && !r->in_timers && ss_log_line_looks(line))
+        note_unread(r->log, line, r->number);
     return rc;
 }
 
@@ -136,7 +142,7 @@ static int read_timer_line(struct reader *r, const char *line)
 /* "     rank  0: value", below "  name:": the largest over the ranks */
 static int read_rank(struct reader *r, const char *p)
 {
-    struct series *s = &r->timers[r->of_ranks];
+    struct ss_log_series *s = &r->timers[r->of_ranks];
     double ms;
 
     if (!number_after(p, ":", &ms))
@@ -208,7 +214,7 @@ static int read_line(void *ctx, char *line, int number)
     char *next;
     int rc = SS_OK;
 
-    (void)number;
+    r->number = number;
     drop_colours(line);
     for (char *at = line; at && !rc; at = next) {
         next = strchr(at, '\r');
@@ -220,7 +226,7 @@ static int read_line(void *ctx, char *line, int number)
 }
 
 /* Returns the median of the values behind the first `skip`, which it sorts; 0 for none. */
-static double median(const struct series *s, size_t skip)
+static double median(const struct ss_log_series *s, size_t skip)
 {
     double *value;
     size_t n = s->n - skip;
@@ -245,7 +251,7 @@ static void finish_timers(struct reader *r)
     int kept = 0;
 
     for (int i = 0; i < log->ntimers; i++) {
-        struct series *s = &r->timers[i];
+        struct ss_log_series *s = &r->timers[i];
         size_t n = 0;
         for (size_t k = 0; k < s->n; k++)
             if (!isnan(s->value[k]))
@@ -259,7 +265,7 @@ static void finish_timers(struct reader *r)
     log->ntimers = kept;
 }
 
-static double largest(const struct series *s)
+static double largest(const struct ss_log_series *s)
 {
     double most = 0;
 
@@ -289,7 +295,7 @@ static int is_of_whole_run(const struct ss_log_row *row)
 }
 
 /* Describes the log by the series of its first figure, which median() has sorted. */
-static void describe(struct ss_train_log *log, const struct ss_log_row *row, struct series *s)
+static void describe(struct ss_train_log *log, const struct ss_log_row *row, struct ss_log_series *s)
 {
     size_t skip = warmup(s->n);
     double middle = log->told[row->told];
@@ -329,10 +335,12 @@ static void finish_figures(struct reader *r)
 
     for (int told = 0; told < SS_TOLD_COUNT; told++) {
         int i = row_of(r, told, log->logger);
-        struct series *s = i < 0 ? NULL : &r->figures[i];
+        struct ss_log_series *s = i < 0 ? NULL : &r->figures[i];
         if (!s)
             continue;
         double last = s->value[s->n - 1];
+        if (told == SS_TOLD_SECONDS)
+            log->micro = (ss_log_row_at(i)->way & SS_LOG_MICRO) != 0;
         log->told[told] = told < SS_TOLD_RATES   ? median(s, warmup(s->n))
                           : told < SS_TOLD_BATCH ? largest(s)
                                                  : last;
@@ -348,16 +356,25 @@ static int finish(struct reader *r)
     struct ss_train_log *log = r->log;
 
     finish_timers(r);
+    ss_log_doubts_find(r->figures, log);
     finish_figures(r);
     if (!log->told[SS_TOLD_SECONDS])
         add_up_timers(r);
     if (!log->iterations) {
-        ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
-                "no line tells the time of an iteration, tokens/s, samples/s or TFLOP/s");
+        if (log->unread)
+            ss_fail(r->err, SS_ERR_INPUT, r->file, log->unread_line,
+                    "a speed as no known logger writes it: \"%.60s\"", log->unread_text);
+        else
+            ss_fail(r->err, SS_ERR_INPUT, r->file, 0,
+                    "no line tells the time of an iteration, tokens/s, samples/s or TFLOP/s");
         return ss_hint(
             r->err, SS_ERR_INPUT,
-            "give what the rank that logs printed: Megatron-LM, Megatron-Bridge, NeMo, GPT-NeoX, torchtitan, "
-            "nanotron, DeepSpeed or Trainer");
+            log->unread
+                ? "give the figure itself, with a decimal point: --measured 7.61s, --tokens-per-second 56000 "
+                  "or "
+                  "7000/gpu, --tflops 411, --mfu 41%%"
+                : "give what the rank that logs printed: Megatron-LM, Megatron-Bridge, NeMo, GPT-NeoX, "
+                  "torchtitan, nanotron, DeepSpeed or Trainer");
     }
     log->seconds = log->told[SS_TOLD_SECONDS];
     log->tflops = log->told[SS_TOLD_TFLOPS];

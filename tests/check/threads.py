@@ -19,14 +19,14 @@ sys.path[1:1] = [os.path.dirname(HERE)]
 
 import close  # noqa: E402
 
-WORDS = {"as-predicted": "as fast", "slower": "slower", "faster": "faster"}
+WORDS = {"as-predicted": "as fast", "slower": "slower", "faster": "faster", "unclear": "no verdict"}
 
 
 def ask(program, row):
     words = [os.path.abspath(program), "check", "--json", *shlex.split(row["job"]), *shlex.split(row["measured"])]
     p = subprocess.run(words, cwd=HERE, capture_output=True, text=True, check=False)
     answer = json.loads(p.stdout)
-    if "error" in answer or p.returncode not in (0, 5, 6) or p.returncode != answer["exit_status"]:
+    if "error" in answer or p.returncode not in (0, 5, 6, 7) or p.returncode != answer["exit_status"]:
         raise SystemExit(f"{row['id']}: exit {p.returncode}: {p.stdout}{p.stderr}")
     return answer.get("rows", [answer]), answer.get("suspects", [])
 

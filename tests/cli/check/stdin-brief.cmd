@@ -1,1 +1,1 @@
-printf 'step: 10 memory: 43.25GiB(45%%) tps: 4,000 tflops: 200.5 mfu: 41.58%%\n' | "$STEPSIM" check --platform h100 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 --seq 8192 --sequence-parallel --use-distributed-optimizer --log - --brief
+printf 'step: 10 memory: 43.25GiB(45%%) tps: 4,000 tflops: 200.5 mfu: 20.27%%\n' | "$STEPSIM" check --platform h100 --nodes 4 --model llama3.1-8b --bf16 --tp 2 --mbs 1 --gbs 256 --seq 8192 --sequence-parallel --use-distributed-optimizer --log - --brief

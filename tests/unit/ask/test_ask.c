@@ -141,7 +141,7 @@ static void test_others(void)
         CU_ASSERT_STRING_EQUAL(text(o, "command"), keys[i][0]);
         json_decref(o);
     }
-    json_t *o = ASK(5, "check", JOB, "--tp", "4", "--measured", "900s");
+    json_t *o = ASK(5, "check", JOB, "--tp", "4", "--measured", "60s");
     CU_ASSERT_STRING_EQUAL(text(o, "verdict"), "slower");
     json_decref(o);
     o = ASK(0, "list", "platforms");

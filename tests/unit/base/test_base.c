@@ -92,6 +92,9 @@ static void test_nearest(void)
         "h800", "h20", NULL, "v100-16g", "--micro-batch-size", "--global-batch-size"};
     size_t n = SS_ARRAY_LEN(names);
     CU_ASSERT_STRING_EQUAL(ss_nearest("h80", names, n), "h800");
+    CU_ASSERT(ss_is_told_last("a: no such key (1); b: likewise (2)", "no such key"));
+    CU_ASSERT(!ss_is_told_last("a: no such key (1); b: other (2)", "no such key"));
+    CU_ASSERT(!ss_is_told_last("", "no such key"));
     CU_ASSERT_STRING_EQUAL(ss_nearest("--micro_batch_sise", names, n), "--micro-batch-size");
     CU_ASSERT_STRING_EQUAL(ss_nearest("V100-16G", names, n), "v100-16g");
     const char *const tie[] = {"h20", "h800", "h100"};

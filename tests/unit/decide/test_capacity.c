@@ -63,24 +63,25 @@ static struct ss_capacity plan_of(struct ss_capacity_point *points, int n)
  * 16 x 500 x (0.5 + 0.5 x 0.2) + 2 x 1,000 = 6,800 W, the building 1.5 times that. */
 static void test_figures(void)
 {
-    struct ss_capacity_point p = {
-        .nodes = 2, .gpus = 16, .busy_share = 0.5, .summary = {.iteration_s = 10, .band_pct = 25}};
+    struct ss_capacity_point p = {.nodes = 2,
+                                  .gpus = 16,
+                                  .busy_share = 0.5,
+                                  .summary = {.iteration_s = 10, .time_low_pct = -20, .time_high_pct = 50}};
     struct ss_capacity c = plan_of(&p, 1);
 
     ss_capacity_figures(&c, &p, 999);
     CU_ASSERT_DOUBLE_EQUAL(p.iterations, 1002, 0);
     CU_ASSERT_DOUBLE_EQUAL(p.goodput, 1, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(p.time_s.value, 10020, 1e-5);
-    /* 25 % more than measured, and 25 % less */
     CU_ASSERT_DOUBLE_EQUAL(p.time_s.low, 8016, 1e-5);
-    CU_ASSERT_DOUBLE_EQUAL(p.time_s.high, 13360, 1e-5);
+    CU_ASSERT_DOUBLE_EQUAL(p.time_s.high, 15030, 1e-5);
     CU_ASSERT_DOUBLE_EQUAL(p.gpu_hours.value, 44.5333333, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(p.usd.value, 89.0666667, 1e-6);
-    CU_ASSERT_DOUBLE_EQUAL(p.usd.high, 118.7555556, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(p.usd.high, 133.6, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(p.energy_j.value, 10020 * 10200., 1e-2);
     ss_capacity_figures(&c, &p, 1000); /* which divide: no iteration more */
     CU_ASSERT_DOUBLE_EQUAL(p.iterations, 1000, 0);
-    p.summary.band_pct = NAN;
+    p.summary.time_low_pct = p.summary.time_high_pct = NAN;
     c.price = c.node_w = 0;
     ss_capacity_figures(&c, &p, 1000);
     CU_ASSERT(isnan(p.time_s.low) && isnan(p.usd.value) && isnan(p.energy_j.value));

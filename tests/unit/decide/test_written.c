@@ -129,8 +129,13 @@ static void test_explanation(void)
 
 static void test_measured(void)
 {
-    struct ss_measured x = {
-        .run = "run.json", .file = "trace.json", .stage = 1, .predicted_s = 2, .band_pct = 9};
+    struct ss_measured x = {.run = "run.json",
+                            .file = "trace.json",
+                            .stage = 1,
+                            .predicted_s = 2,
+                            .band_pct = 9,
+                            .low_s = 1.5,
+                            .high_s = 4.5};
     struct memory m;
 
     x.trace.iteration_s = 4;
@@ -148,6 +153,8 @@ static void test_measured(void)
     CU_ASSERT_EQUAL(number(root, "trace.work.gemm.calls"), 7);
     CU_ASSERT_EQUAL(number(root, "prediction.iteration_ms"), 2000);
     CU_ASSERT_EQUAL(number(root, "prediction.error_band_pct"), 9);
+    CU_ASSERT_EQUAL(number(root, "prediction.low_ms"), 1500);
+    CU_ASSERT_EQUAL(number(root, "prediction.high_ms"), 4500);
     CU_ASSERT_EQUAL(number(root, "prediction.stage"), 1);
     CU_ASSERT_EQUAL(number(root, "terms.dp.measured_ms"), 500);
     CU_ASSERT_EQUAL(number(root, "terms.dp.predicted_ms"), 375);

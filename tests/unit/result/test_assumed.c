@@ -106,6 +106,34 @@ static void test_precision(void)
     drop(&w);
 }
 
+#define PLAIN                                                                                                \
+    "--platform h100 --nodes 4 --model qwen3-30b-a3b --stack megatron-lm-2025 --bf16 --recipe none --seq "   \
+    "4096 --mbs 1 "                                                                                          \
+    "--gbs 256 --ep 8 --use-distributed-optimizer --moe-grouped-gemm "
+
+/* The host's speed, which nobody tells, is a thing where the plain all-to-all of a mixture is bound by it. */
+static void test_host(void)
+{
+    static const char *const others[] = {
+        "--moe-token-dispatcher-type allgather", "--moe-token-dispatcher-type alltoall --mbs 8",
+        "--moe-token-dispatcher-type alltoall --scale host.slowdown=1x",
+        "--moe-token-dispatcher-type alltoall --cuda-graph-impl local --cuda-graph-scope full_iteration "
+        "--moe-expert-capacity-factor 1 --moe-pad-expert-input-to-capacity"};
+    struct weighed w = make("--moe-token-dispatcher-type alltoall", PLAIN, 1);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ss_assumed_thing(w.run.assumed, SS_ASSUMED_HOST));
+    CU_ASSERT_STRING_EQUAL(w.run.assumed->things[0].instead, "--scale host.slowdown=2x");
+    check_thing(w.run.assumed, PLAIN, SS_ASSUMED_HOST, SS_ASSUMED_HOST,
+                "--moe-token-dispatcher-type alltoall --scale host.slowdown=2x");
+    CU_ASSERT(w.run.assumed->things[0].time_pct > 20);
+    drop(&w);
+    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
+        w = make(others[i], PLAIN, 1);
+        CU_ASSERT_PTR_NULL(ss_assumed_thing(w.run.assumed, SS_ASSUMED_HOST));
+        drop(&w);
+    }
+}
+
 static double wider(double pct, double squares)
 {
     double side = log1p(pct / 100);
@@ -206,6 +234,7 @@ SUITE(assumed)
                            {"a precision that nobody gives", test_precision},
                            {"bands hold what assumptions may cost", test_bands},
                            {"stacks that could be meant", test_stacks},
+                           {"a host of which nobody tells", test_host},
                            CU_TEST_INFO_NULL};
     return suite_run("assumed", NULL, NULL, tests);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stepsim/assumed.h"
 #include "stepsim/import.h"
 #include "stepsim/sweep.h"
 #include "suite.h"
@@ -187,6 +188,42 @@ static void test_run(void)
     ss_request_free(&base);
 }
 
+/* A row's band is the one that `run` tells of the same job, which holds what was assumed: here bf16. */
+static void test_bands(void)
+{
+    char *words[] = {"--platform", "h100",  "--nodes", "1",     "--model", "llama3-8b", "--seq",
+                     "4096",       "--gbs", "16",      "--mbs", "1",       "--tp",      "4"};
+    const struct ss_run_options options = {.engine = SS_ENGINE_NATIVE};
+    struct ss_sweep s = {0};
+    struct ss_request base;
+    struct ss_bands *bands;
+    struct ss_scenario *job;
+    struct ss_error err;
+    struct ss_run run;
+
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &bands, NULL), 0);
+    struct ss_run_options with = options;
+    with.bands = bands;
+    ss_request_init(&base);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&base, 14, words, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&base, NULL, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_weighed(job, &with, &run, &err), 0);
+    CU_ASSERT_EQUAL(ss_sweep_vary(&s, "tp=2,4", &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_sweep_run(&s, &base, NULL, 2, &err), 0);
+    const struct ss_summary *a = &run.summary, *b = &s.rows[1].summary;
+    CU_ASSERT(a->weighed == 1 && b->weighed == 1);
+    CU_ASSERT(a->time_low_pct < 100 / (1 + a->band_pct / 100) - 100);
+    CU_ASSERT_DOUBLE_EQUAL(b->time_low_pct, a->time_low_pct, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(b->time_high_pct, a->time_high_pct, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(b->memory_low_pct, a->memory_low_pct, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(b->memory_high_pct, a->memory_high_pct, 1e-9);
+    ss_run_free(&run);
+    ss_scenario_free(job);
+    ss_request_free(&base);
+    ss_bands_free(bands);
+    free(s.rows);
+}
+
 SUITE(sweep)
 {
     CU_TestInfo tests[] = {{"combinations", test_combinations},
@@ -195,6 +232,7 @@ SUITE(sweep)
                            {"order", test_order},
                            {"arrange", test_arrange},
                            {"run", test_run},
+                           {"bands", test_bands},
                            CU_TEST_INFO_NULL};
     return suite_run("sweep", NULL, NULL, tests);
 }

@@ -215,6 +215,136 @@ static void test_others(void)
     ss_train_log_free(log);
 }
 
+/* Figures whose words are others' words, too, in lines that a word of the framework tells. */
+static void test_signs(void)
+{
+    struct ss_train_log *log = read(
+        "01/02 03:04:05 - mmengine - INFO - Iter(train) [ 10/500]  lr: 1.0000e-05  eta: 0:21:23  time: "
+        "7.6100  data_time: 0.0200  memory: 12345  loss: 1.2345  tflops: 52.5  tokens_per_sec: 1076.5\n");
+
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_MMENGINE);
+    tells(log, SS_TOLD_SECONDS, 7.61);
+    tells(log, SS_TOLD_TOKENS_GPU, 1076.5);
+    tells(log, SS_TOLD_ALLOCATED, 12345 * MIB);
+    CU_ASSERT(log->micro && !(log->told[SS_TOLD_TOKENS] > 0) &&
+              !(log->told[SS_TOLD_TFLOPS] > 0)); /* a formula of its own */
+    ss_train_log_free(log);
+    log =
+        read("Epoch(train)  [1][ 10/500]  lr: 1e-05  eta: 0:21:23  time: 0.5  data_time: 0.02  memory: 9\n");
+    tells(log, SS_TOLD_SECONDS, 0.5);
+    ss_train_log_free(log);
+    log = read("[XTuner][2026-01-02 03:04:05][INFO] Step 3/500 data_time: 0.0100 lr: 0.000010 time: 2.5000 "
+               "text_tokens: 8192 total_loss: 1.2 max_memory: 40.10 GB reserved_memory: 50.20 GB tgs: 3276.8 "
+               "e2e_tgs: 3000.0\n");
+    CU_ASSERT(log->logger == SS_LOGGER_XTUNER && !log->micro);
+    tells(log, SS_TOLD_SECONDS, 2.5);
+    tells(log, SS_TOLD_TOKENS_GPU, 3276.8);
+    tells(log, SS_TOLD_RESERVED, 50.2 * GIB);
+    ss_train_log_free(log);
+    log = read("completed step: 9, seconds: 5.789, TFLOP/s/device: 216.055, Tokens/s/device: 5660.303, loss: "
+               "12.4\n");
+    CU_ASSERT(log->logger == SS_LOGGER_MAXTEXT && log->count == SS_COUNT_CAUSAL);
+    tells(log, SS_TOLD_SECONDS, 5.789);
+    tells(log, SS_TOLD_TOKENS_GPU, 5660.303);
+    tells(log, SS_TOLD_TFLOPS, 216.055);
+    ss_train_log_free(log);
+    log = read("Step 7 | loss:1.2 lr:2e-05 tokens_per_second_per_gpu:4321.5 peak_memory_active:30.5 "
+               "peak_memory_alloc:30.25 peak_memory_reserved:33.5\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_TORCHTUNE);
+    tells(log, SS_TOLD_TOKENS_GPU, 4321.5);
+    tells(log, SS_TOLD_ALLOCATED, 30.25 * GIB);
+    tells(log, SS_TOLD_RESERVED, 33.5 * GIB);
+    ss_train_log_free(log);
+    log = read("Throughput: 34.56 samples/sec , tokens_per_second_per_device: 8847.4 , TFLOPS per GPU by "
+               "Megatron: 99.5 "
+               ", TFLOPS per GPU: 90.5\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_COLOSSAL);
+    tells(log, SS_TOLD_SAMPLES, 34.56);
+    tells(log, SS_TOLD_TOKENS_GPU, 8847.4);
+    ss_train_log_free(log);
+    log = read(
+        "step 10 | epoch 0 | loss 1.2 | mem 12.50 GiB | tps 4821.00(602.63/gpu) | num_label_tokens 4096\n");
+    CU_ASSERT_EQUAL(log->logger, SS_LOGGER_AUTOMODEL);
+    tells(log, SS_TOLD_TOKENS, 4821);
+    tells(log, SS_TOLD_ALLOCATED, 12.5 * GIB);
+    ss_train_log_free(log);
+    log = read("Epoch 0:  12%|#2   | 12/100 [00:30<03:40,  2.50s/it, v_num=3, train_loss=1.2]\n");
+    CU_ASSERT(log->logger == SS_LOGGER_LIGHTNING && log->micro);
+    tells(log, SS_TOLD_SECONDS, 2.5);
+    ss_train_log_free(log);
+}
+
+/* Lines of no known logger are not guessed at: the first is told by its number. */
+static void test_unread(void)
+{
+    static const char *const texts[] = {"epoch 1\nstep 5 | tokens/s: 5000 | mem 3\n",
+                                        "x\nstep:5 - timing_s/step:46.5 - perf/throughput:801.4\n",
+                                        "x\n{'loss': 1.2, 'throughput': 4523.1}\n",
+                                        "x\nmfu: 41.5%, tflops: 400\n", "x\ntokens_per_sec: 5000\n",
+                                        /* decimal commas */
+                                        "x\nIter(train) [ 10/500]  time: 7,610  memory: 12345\n",
+                                        "x\n 10%|#  | 10/100 [00:02<00:20,  3,50s/it]\n",
+                                        "x\nelapsed time per iteration (ms): 1010,5 |\n"};
+    struct ss_train_log *log;
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ss_error err = {0};
+        CU_ASSERT_EQUAL_FATAL(ss_train_log_parse(texts[i], strlen(texts[i]), "t.log", &log, &err),
+                              SS_ERR_INPUT);
+        CU_ASSERT_EQUAL(err.line, 2);
+    }
+    log = read("elapsed time per iteration (ms): 5000.0\nstep took 3.2 s, 99 tokens/s\n41 tokens/s\n");
+    tells(log, SS_TOLD_SECONDS, 5);
+    CU_ASSERT(log->unread == 2 && log->unread_line == 2 && !strncmp(log->unread_text, "step took", 9));
+    ss_train_log_free(log);
+}
+
+#define STEP(ms) " iteration 1/9 | elapsed time per iteration (ms): " #ms " | global batch size: 8 |\n"
+
+/* A unit behind the number beats the one of the key. */
+static void test_units(void)
+{
+    static const char *const texts[] = {
+        "elapsed time per iteration (ms): 5100 |\n", "elapsed time per iteration (ms): 5.1 s |\n",
+        "elapsed time per iteration (ms): 5100 ms |\n", "iter latency: 5.1 sec\n",
+        "\033[32m[01:02:03,456]\033[0m \033[33m elapsed time per iteration (ms): 5100 |\033[0m\n"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct ss_train_log *log = read(texts[i]);
+        tells(log, SS_TOLD_SECONDS, 5.1);
+        ss_train_log_free(log);
+    }
+}
+
+static void test_doubts(void)
+{
+    static const struct {
+        const char *text, *doubt;
+    } rows[] = {
+        {STEP(5000) STEP(5100) STEP(5000) STEP(5050) STEP(5000) STEP(5000) STEP(8000) STEP(8100) STEP(8000)
+             STEP(8000) STEP(8050),
+         "two speeds, 5 in 6 lines and then 8 in 5"},
+        {STEP(30000) STEP(5100) STEP(5000) STEP(5900) STEP(5000) STEP(5000) STEP(5050) STEP(4500) STEP(5000)
+             STEP(5000) STEP(5050),
+         ""},
+        {STEP(5000) "step: 1  loss: 7.2  memory: 43.25GiB(45.52%)  tps: 7,123  tflops: 411.25  mfu: 41.58%\n",
+         "two frameworks, Megatron-LM and torchtitan"},
+        {STEP(5000) " 10%|#  | 10/100 [00:32<04:50,  9.50s/it]\n", ""},
+        {STEP(5000) " iteration 1/9 | elapsed time per iteration (ms): 5000 | global batch size: 16 |\n",
+         "batches of 8 and of 16"},
+        {STEP(5000) "[timer] CurrSamplesPerSec=25.5, x\nsteps: 1 iter time (s): 7.0 samples/sec: 25.5\n",
+         "twice, "},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct ss_train_log *log = read(rows[i].text);
+        CU_ASSERT(rows[i].doubt[0] ? strstr(log->doubt, rows[i].doubt) != NULL : !log->doubt[0]);
+        if (log->doubt[0] && !strstr(log->doubt, rows[i].doubt))
+            fprintf(stderr, "%s: %s\n", rows[i].doubt, log->doubt);
+        ss_train_log_free(log);
+    }
+}
+
 static void test_nothing(void)
 {
     static const char *const texts[] = {"", "tps_x: 5\n", "mfu: none\n", "memory: 3GiB\n",
@@ -235,7 +365,9 @@ SUITE(train_log)
         {"torchtitan", test_torchtitan}, {"nanotron", test_nanotron},
         {"DeepSpeed", test_deepspeed},   {"GPT-NeoX", test_neox},
         {"Trainer", test_trainer},       {"others", test_others},
-        {"no figure", test_nothing},     CU_TEST_INFO_NULL};
+        {"no figure", test_nothing},     {"signs", test_signs},
+        {"unread lines", test_unread},   {"doubts", test_doubts},
+        {"units", test_units},           CU_TEST_INFO_NULL};
 
     return suite_run("train log", NULL, NULL, tests);
 }

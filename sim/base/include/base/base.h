@@ -45,6 +45,8 @@ int ss_grow(void *array, size_t *cap, size_t need, size_t size);
 bool ss_copy(char *dst, size_t size, const char *src);
 /* ss_nearest of names that are at most so far away. */
 const char *ss_nearest_within(const char *word, const char *const *names, size_t n, size_t most);
+/* Returns 1 where the last reason of a list ("a: reason (3); b: likewise (5)") is this one. */
+int ss_is_told_last(const char *list, const char *reason);
 /* Adds to the text that is in the buffer; returns false when it is cut. */
 bool ss_append(char *buf, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Writes n >= 0 in decimal to *at, which has room for 11 characters, without a NUL; returns where the digits

@@ -13,13 +13,15 @@ int ss_check_count_of(const struct ss_summary *u, int logger);
 double ss_check_predicted(const struct ss_run *run, int told, int count);
 /* Returns how many seconds an iteration of the job takes if a measured figure is right. */
 double ss_check_seconds(const struct ss_run *run, int told, int count, double measured);
-/* Returns 1 if the measured time is inside the band around a predicted time. */
-int ss_check_holds(const struct ss_checked *c, double predicted_s);
+/* Returns 1 if a time of `seconds` is inside the job's band, moved to another predicted time. */
+int ss_check_holds(const struct ss_checked *c, double predicted_s, double seconds);
 
 /* Adds the verdict and its figures to an empty row. */
 void ss_check_row(const struct ss_checked *c, struct ss_row *r);
 
-/* Fills the suspects of a check whose verdict is not SS_CHECK_AS_PREDICTED. */
+/* Fills the suspects of a check without a verdict: other meanings of the first figure, by which the run would be as predicted. */
+void ss_check_reread(const struct ss_run *run, struct ss_checked *c);
+/* Fills the suspects of a check whose verdict is slower or faster. */
 int ss_check_suspects(const struct ss_run *run, const struct ss_run_options *options, struct ss_checked *c,
                       struct ss_error *err);
 

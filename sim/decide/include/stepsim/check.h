@@ -25,7 +25,8 @@ extern "C" {
     X(SS_CHECK_AS_PREDICTED, "as-predicted", "as fast as such a job is", "as-predicted",                     \
       "as much as such a job takes", 0)                                                                      \
     X(SS_CHECK_SLOWER, "slower", "slower", "more", "more than such a job takes", 5)                          \
-    X(SS_CHECK_FASTER, "faster", "faster than predicted", "less", "less than such a job takes", 6)
+    X(SS_CHECK_FASTER, "faster", "faster than predicted", "less", "less than such a job takes", 6)           \
+    X(SS_CHECK_UNCLEAR, "unclear", "no verdict", "unclear", "no verdict", 7)
 enum ss_check_verdict {
 #define X(symbol, key, words, memory_key, memory, status) symbol,
     SS_CHECK_LIST(X)
@@ -50,6 +51,10 @@ struct ss_measurement {
     int whole_run;              /* 1: the figures are a mean that includes the first iterations */
     double spread;              /* relative spread of the log's iterations */
     char file[256];             /* the log; "": none */
+    int micro;  /* as of struct ss_train_log: micro, unread, unread_line, unread_text, doubt */
+    int passes; /* microbatches by which a time of one was multiplied; 0: none */
+    int unread, unread_line;
+    char unread_text[96], doubt[320];
 };
 /* Adds the figure of an option: --tokens-per-second N[/gpu], --samples-per-second N, --tflops N[:COUNT], --mfu N%[:COUNT], --memory
  * SIZE[:device|reserved|allocated]; COUNT is causal, windows, full or hardware. Error: SS_ERR_USAGE. */
@@ -93,6 +98,7 @@ struct ss_checked {
     struct ss_suspect suspect[SS_SUSPECTS_MOST]; /* likeliest first */
     int runs;                                    /* simulations besides that of the job */
     char doubt[320];            /* why the figures cannot be those of one run of this job; "": they can */
+    int contradicts;            /* 1: for that there is no verdict */
     struct ss_explanation help; /* for a slower run: changes that make such a job faster in any case */
 };
 enum ss_check_depth { SS_CHECK_VERDICT, SS_CHECK_SUSPECTS };

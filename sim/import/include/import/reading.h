@@ -39,7 +39,7 @@ struct ss_reading {
     struct ss_tree *tree;
     struct ss_request *request;
     struct ss_error *err;
-    int rc;                /* the first error; after an error nothing more is done */
+    int rc;                /* the first error that ends the reading */
     struct ss_keymap *map; /* NULL until ss_reading_load */
     const struct ss_key_code *code;
     int block; /* number of the block of the last row, from 1; 0: not known */
@@ -50,6 +50,10 @@ struct ss_reading {
     int nodes, gpus_per_node; /* what the launcher tells; 0: nothing */
     struct ss_model model;
     bool has_model; /* true: ss_reading_model has filled in `model` */
+    /* what cannot be taken, which ss_reading_end tells all at once */
+    int nfaults;
+    struct ss_error fault; /* the first */
+    char faults[2400];     /* all of them */
 };
 
 /* The tree stays the caller's, until ss_reading_end. */
@@ -105,9 +109,13 @@ void ss_reading_model(struct ss_reading *r, const struct ss_tree_node *at, const
 bool ss_reading_is_misspelt(struct ss_reading *r, const struct ss_tree_node *node, const char *path);
 /* Adds the note "torchtitan: assumed: ...". */
 void ss_reading_assume(struct ss_reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Fails at the node; NULL: at the first line of the tree's file. */
+/* Fails at the node; NULL: at the first line of the tree's file. What is refused (SS_ERR_UNSUPPORTED) is a fault, behind which the
+ * reading goes on. */
 void ss_reading_fail(struct ss_reading *r, const struct ss_tree_node *at, int code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds a fault; hint "": none. */
+void ss_reading_fault(struct ss_reading *r, const struct ss_tree_node *at, int code, const char *text,
+                      const char *hint);
 #define ss_reading_refuse(r, at, ...) ss_reading_fail(r, at, SS_ERR_UNSUPPORTED, __VA_ARGS__)
 
 /* ---- conditions.c ---- */

@@ -12,10 +12,10 @@ int ss_result_build_brief(const struct ss_plan *plan, const struct ss_timeline *
 void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline *t, int cls,
                             struct ss_stage_result *out);
 
-/* assumed.c: fills run->assumed of the words of the run's job, and widens its bands. `like`, a scenario of these words that has been built,
- * lends its inputs. */
+/* assumed.c: fills run->assumed of the words of the run's job, and widens its bands: all bands that anybody is told come from here. `like`, a
+ * scenario of these words that has been built, lends its inputs; stacks 0: no other stack is tried. */
 int ss_assumed_weigh(struct ss_run *run, const struct ss_request *words, const struct ss_scenario *like,
-                     const struct ss_run_options *options, struct ss_error *err);
+                     const struct ss_run_options *options, int stacks, struct ss_error *err);
 
 /* summary.c: ss_summary_fill, with what the cache has of bands; it may be NULL. */
 struct ss_cache;

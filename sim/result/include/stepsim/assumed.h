@@ -15,10 +15,12 @@ extern "C" {
 
 #define SS_ASSUMED_MOST 5 /* things that are shown, and that widen the bands */
 #define SS_OTHER_STACKS 5
+#define SS_ASSUMED_HOST "the speed of the host" /* in place of flags: no flag of the job tells it */
 
 /* A job without one thing that was assumed. */
 struct ss_without {
-    char flags[1024]; /* of the thing, with values: "--cuda-graph-impl local --cuda-graph-scope attn" */
+    char flags
+        [1024]; /* of the thing, or SS_ASSUMED_HOST, with values: "--cuda-graph-impl local --cuda-graph-scope attn" */
     char instead[64]; /* what is taken in its place, "--precision fp8"; "": what no flag means */
     int outcome;      /* enum ss_outcome. Refused: no such job, the figures are 0 */
     double iteration_s, peak_device; /* s, bytes */
@@ -41,6 +43,9 @@ struct ss_assumed {
 /* Does what ss_run_scenario does, and fills out->assumed, which stays NULL where all was given; the band of the time and that of memory
  * hold what the things shown may cost. One simulation of chunk level a thing, on healthy GPUs. */
 int ss_run_weighed(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
+                   struct ss_error *err);
+/* Does the same without other stacks: the bands are those of ss_run_weighed. */
+int ss_run_widened(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_run *out,
                    struct ss_error *err);
 /* Returns the thing among those shown, or refused, that this flag is a part of; NULL: none. `assumed` may be NULL. */
 const struct ss_without *ss_assumed_thing(const struct ss_assumed *assumed, const char *flag);

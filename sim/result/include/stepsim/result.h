@@ -160,6 +160,7 @@ struct ss_run_options {
     /* Called now and then in a long replay, and with every replica, with the share done, 0..1; may be NULL. */
     void (*progress)(void *ctx, double share);
     void *ctx;
+    int narrow; /* of ss_predict; 1: the bands are without what assumptions may cost, and so is the work */
 };
 /* Predicts a scenario and keeps all that it makes; `options` NULL: the native engine, and all else zero. *out
  * need not be initialised; the caller frees it with ss_run_free, before the scenario. Errors: SS_ERR_CONFIG
@@ -175,7 +176,7 @@ struct ss_scenario;
  * refused configuration (ss_status_refuses) is an outcome: the call succeeds, and *out has
  * SS_OUTCOME_REFUSED, the code and the reason. `options` NULL: the native engine. Where options->bands is
  * NULL the call reads the bands that came with the library, so that the verdict is the one of `stepsim run`;
- * who predicts often loads them once. *out is written on success only and holds nothing to free. Errors:
+ * who predicts often loads them once. The bands are those of ss_run_weighed (assumed.h). *out is written on success only and holds nothing to free. Errors:
  * SS_ERR_USAGE (an option outside its range), SS_ERR_IO and SS_ERR_INPUT (bands, schedule file),
  * SS_ERR_DEADLOCK (schedule file), SS_ERR_ENGINE, SS_ERR_NOMEM. Several threads may predict one scenario at
  * the same time.

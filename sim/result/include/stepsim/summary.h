@@ -96,8 +96,7 @@ enum ss_metric_place { SS_IN_RUN, SS_IN_MEMORY };
       "(1 + b) to predicted / (1 - b); without what assumptions may cost; null: not known")                  \
     X(time_low_pct, PERCENT, RUN, "error_band_low_pct",                                                      \
       "least time that nine of ten such jobs take over what is predicted for them, less 1, with what was "   \
-      "assumed "                                                                                             \
-      "(`run`, `check`, `explain`, `validate`); null: not known")                                            \
+      "assumed; null: not known")                                                                            \
     X(time_high_pct, PERCENT, RUN, "error_band_high_pct", "most time of such jobs, likewise")                \
     X(tflops_per_gpu, TFLOPS, RUN, "tflops_per_gpu",                                                         \
       "model FLOP (the whole attention square, no recompute) over time and GPUs")                            \

@@ -29,8 +29,15 @@ extern "C" {
     X(SS_LOGGER_TRAINER, "Hugging Face Trainer")                                                             \
     X(SS_LOGGER_SWIFT, "ms-swift")                                                                           \
     X(SS_LOGGER_COMPOSER, "Composer")                                                                        \
-    X(SS_LOGGER_INTERN, "InternEvo or XTuner")                                                               \
-    X(SS_LOGGER_NANOGPT, "nanoGPT")
+    X(SS_LOGGER_INTERN, "InternEvo")                                                                         \
+    X(SS_LOGGER_NANOGPT, "nanoGPT")                                                                          \
+    X(SS_LOGGER_MMENGINE, "XTuner on mmengine")                                                              \
+    X(SS_LOGGER_XTUNER, "XTuner")                                                                            \
+    X(SS_LOGGER_MAXTEXT, "MaxText")                                                                          \
+    X(SS_LOGGER_TORCHTUNE, "torchtune")                                                                      \
+    X(SS_LOGGER_COLOSSAL, "Colossal-AI")                                                                     \
+    X(SS_LOGGER_AUTOMODEL, "NeMo AutoModel")                                                                 \
+    X(SS_LOGGER_LIGHTNING, "Lightning")
 enum ss_logger {
 #define X(symbol, name) symbol,
     SS_LOGGER_LIST(X)
@@ -80,8 +87,13 @@ struct ss_train_log {
     double told[SS_TOLD_COUNT]; /* medians; of memory the largest, of the batch the last; 0: not printed */
     int ntimers;                /* median of each timer, without the first values; of ranks the largest */
     struct ss_timer *timers;
+    int micro;  /* 1: told[SS_TOLD_SECONDS] is of a microbatch where the optimizer steps once in several */
+    int unread; /* lines that look as if they told a speed, and are of no known logger */
+    int unread_line;      /* number of the first of them */
+    char unread_text[96]; /* and how it begins */
+    char doubt[320];      /* why the figures cannot be those of one run; "": they can */
 };
-/* Reads what a training loop printed: Megatron-LM, Megatron-Bridge, NeMo, GPT-NeoX, torchtitan, nanotron, DeepSpeed, Trainer. The
+/* Reads what a training loop printed, of the frameworks of SS_LOGGER_LIST. The
  * caller frees *out with ss_train_log_free. Errors: SS_ERR_IO, SS_ERR_INPUT (no figure of SS_TOLD_RATES). */
 int ss_train_log_load(const char *path, struct ss_train_log **out, struct ss_error *err);
 /* Reads such a log from `len` bytes of memory; messages call it `name`. */

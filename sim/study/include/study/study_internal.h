@@ -25,7 +25,7 @@ int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, 
 
 /* ---- warnings.c ---- */
 /* How the notes on what was assumed begin. */
-#define SS_ASSUMED_HERE "assumed, for nobody said otherwise; run's error band holds what that may cost: "
+#define SS_ASSUMED_HERE "assumed, for nobody said otherwise; the error bands hold what that may cost: "
 /* Adds to *out the notes of the scenario that these words make, except about a measurement, which is
  * taken out of the words. It adds none where the words are refused. Of `how`, which may be NULL, only
  * the asker and `like` are used. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no

@@ -1,0 +1,1 @@
+for r in rowise rowwise; do printf '[model]\nname = "llama3"\nflavor = "8B"\nconverters = ["float8"]\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n[float8]\nrecipe_name = "%s"\n' $r > t.toml; "$STEPSIM" import --job t.toml | grep "^--precision\|recipe\|scales"; done
