@@ -39,8 +39,12 @@ struct ss_validation_row {
     int counted; /* its quality counts in the summary */
     int right;   /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
-    struct ss_summary summary;              /* of the prediction; all 0 where there is none */
-    double measured_s;                      /* 0 = none */
+    int tp, micro_batch;
+    char layout[96],
+        setting[256];          /* what a group's rows differ in and what they have in common, for people */
+    int group;                 /* index of the first row of its group (--regret) */
+    struct ss_summary summary; /* of the prediction; all 0 where there is none */
+    double measured_s;         /* 0 = none */
     double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
     /* of a mixture whose recompute is unknown: with nothing and with everything recomputed */
     struct ss_validation_bound none, full;
@@ -115,6 +119,11 @@ int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a scatter picture: measured against predicted time, both logarithmic. */
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Each writes what `stepsim validate --regret` does: layouts chosen by prediction among those measured. */
+int ss_regret_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
+int ss_regret_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Compares with an earlier CSV by id and writes what moved, appeared or vanished; *moved is their number. Errors: SS_ERR_IO,
  * SS_ERR_INPUT. */
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,
