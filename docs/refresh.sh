@@ -49,6 +49,7 @@ STEPSIM_DATA=$PWD STEPSIM_LIBRARY=$(ls "$(dirname "$program")"/libstepsim.so.* |
 
 python3 tests/documents.py "$program" . --update # what commands print in README and guide
 part tables docs/design/validation.md sh docs/design/validation-tables.sh "$program"
+part layouts docs/design/validation.md python3 docs/design/layouts.py "$program"
 part growth docs/design/validation.md python3 docs/design/growth.py "$program"
 part fitted docs/reference/model.md python3 docs/reference/fits.py "$program" fitted
 part removed docs/reference/model.md python3 docs/reference/fits.py "$program" removed
