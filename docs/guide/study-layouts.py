@@ -19,18 +19,18 @@ RANKS = (1, 2, 4, 8, 16, 32)
 NEAR = 1.5  # a layout that one might choose takes so many times the best of its job at most
 
 
-def measured():
-    """Rows of validation/nanotron.csv with `key`, their layout, and `s` and `predicted`, in s (None: has not run)."""
+def measured(table):
+    """Rows of a table of validation/ with `key`, their layout, and `s` and `predicted`, in s (None: has not run)."""
     with tempfile.TemporaryDirectory() as folder:
         name = os.path.join(folder, "p.csv")
-        subprocess.run([PROGRAM, "validate", "nanotron", "--csv", name], cwd=TOP, check=True, capture_output=True)
+        subprocess.run([PROGRAM, "validate", table, "--csv", name], cwd=TOP, check=True, capture_output=True)
         with open(name, encoding="utf-8") as rows:
             predicted = {row["id"]: float(row["predicted_ms"]) / 1000 for row in csv.DictReader(rows) if row["predicted_ms"]}
-    with open(os.path.join(TOP, "validation", "nanotron.csv"), encoding="utf-8") as rows:
+    with open(os.path.join(TOP, "validation", table + ".csv"), encoding="utf-8") as rows:
         for row in csv.DictReader(rows):
             row["s"] = float(row["iteration_ms"]) / 1000 if row["outcome"] == "ok" else None
             row["predicted"] = predicted.get(row["id"])
-            row["key"] = int(row["tp"]), int(row["pp"]), int(row["micro_batch"]), row["optimizer"] == "distributed"
+            row["key"] = int(row["tp"]), int(row["pp"]), int(row["micro_batch"]), row["optimizer"] == "distributed", row["recompute"]
             yield row
 
 
@@ -54,7 +54,7 @@ def search(row, pipelines):
             sys.exit(run.returncode)
         answer = json.loads(run.stdout)
         layouts += sum(g["predicted"] + g["bounded"] + g["too_large"] for g in answer.get("groups", ()))
-        found += [(p["iteration_ms"] / 1000, (p["tp"], p["pp"], p["micro_batch"], "--use-distributed-optimizer" in p["flags"]), p["error_band_pct"])
+        found += [(p["iteration_ms"] / 1000, (p["tp"], p["pp"], p["micro_batch"], "--use-distributed-optimizer" in p["flags"], "none"), p["error_band_pct"])
                   for p in answer.get("points", ()) if p["verdict"] == "fits"]
     return sorted(found), layouts
 
@@ -95,18 +95,19 @@ def write_search(jobs, splits):
           f"over the best measured. In {alike} of {len(jobs)} jobs the measured best is within the band of the one found: not told apart from it.")
 
 
-def write_ranks(jobs):
+def write_ranks(jobs, title):
     print(f"""
-## Is tp 16 ever right?
+## {title}
 
 The best measured time with so many tensor ranks over the best of all, less 1, in %; behind it the same of what is predicted for rows that ran.""")
-    head("model", "GPUs", *(f"tp {tp}" for tp in RANKS))
+    ranks = [tp for tp in RANKS if any(row["s"] and row["key"][0] == tp for rows in jobs.values() for row in rows)]
+    head("model", "GPUs", *(f"tp {tp}" for tp in ranks))
     wins, nearest = 0, 1e9
     for (model, gpus), rows in jobs.items():
         ran = [row for row in rows if row["s"]]
         best = {what: min(row[what] for row in ran) for what in ("s", "predicted")}
         cells = []
-        for tp in RANKS:
+        for tp in ranks:
             own = [row for row in ran if row["key"][0] == tp]
             over = [100 * (min(row[what] for row in own) / best[what] - 1) for what in best] if own else None
             cells.append(f"{over[0]:.0f} ({over[1]:.0f})" if over else "")
@@ -114,23 +115,24 @@ The best measured time with so many tensor ranks over the best of all, less 1, i
                 wins += over[0] == 0
                 nearest = min(nearest, over[0])
         line(model, gpus, *cells)
-    print(f"\nMeasured, tp 16 or 32, which leaves the node of eight GPUs, is the best in {wins} of {len(jobs)} jobs; at the nearest it is {nearest:.0f} % slower.")
+    if nearest < 1e9:
+        print(f"\nMeasured, tp 16 or 32, which leaves the node of eight GPUs, is the best in {wins} of {len(jobs)} jobs; at the nearest it is {nearest:.0f} % slower.")
 
 
-def write_micro(jobs):
+def write_micro(jobs, title):
     print(f"""
-## What a micro batch is worth
+## {title}
 
 Pairs of layouts that ran and differ in the micro batch alone, which one of them has twice as large; what the larger one changes in the time, in %, median over pairs. Only layouts of which the faster takes
 {NEAR} times the best measured of its job at most.""")
     head("model", "micro batch", "pairs", "measured %", "predicted %", "larger is faster, measured", "predicted")
-    for model in sorted({model for model, _ in jobs}):
+    for model in sorted({model.split(",")[0] for model, _ in jobs}):
         steps = collections.defaultdict(list)
         for (name, _), rows in jobs.items():
-            by_key = {row["key"]: row for row in rows if row["s"]}
+            by_key = {row["key"]: row for row in sorted(rows, key=lambda row: -(row["s"] or 0)) if row["s"]}  # the faster where one was measured twice
             best = min(row["s"] for row in by_key.values())
-            for key, row in by_key.items() if name == model else ():
-                twice = by_key.get((*key[:2], 2 * key[2], key[3]))
+            for key, row in by_key.items() if name.split(",")[0] == model else ():
+                twice = by_key.get((*key[:2], 2 * key[2], *key[3:]))
                 if twice and min(row["s"], twice["s"]) <= NEAR * best:
                     steps[key[2]].append((twice["s"] / row["s"] - 1, twice["predicted"] / row["predicted"] - 1))
         for mbs, pairs in sorted(steps.items()):
@@ -138,9 +140,19 @@ Pairs of layouts that ran and differ in the micro batch alone, which one of them
                  *(sum(p[i] < 0 for p in pairs) for i in (0, 1)))
 
 
+def write_a100():
+    """The same of the other study, in which kernels and recompute differ, too."""
+    jobs = collections.defaultdict(list)
+    for row in measured("alephalpha"):
+        jobs[f"{row['model']}, {row['seq_length']} tokens, {row['note']}", 8 * int(row["nodes"])].append(row)
+    jobs = {job: rows for job, rows in sorted(jobs.items()) if sum(row["s"] is not None for row in rows) >= 4}
+    write_ranks(jobs, "Tensor ranks on A100 (validation/README.md: alephalpha)")
+    write_micro(jobs, "Micro batches on A100")
+
+
 def main():
     jobs, splits = collections.OrderedDict(), collections.defaultdict(dict)
-    for row in measured():
+    for row in measured("nanotron"):
         jobs.setdefault((row["model"], 8 * int(row["nodes"])), []).append(row)
         at = row["flags"].find("--pipeline-model-parallel-layout")
         splits[row["model"]][int(row["pp"])] = row["flags"][at:].split() if at >= 0 else []
@@ -148,11 +160,12 @@ def main():
     print("""# Which layout for 1B and 8B on 8 to 512 H100?
 
 Made by `python3 docs/guide/study-layouts.py`. The question of a user, and a public study that measured the answer: nanotron on nodes of eight H100, 4,096 tokens, 256 sequences
-(validation/README.md: nanotron). Nothing is fitted on it. What a choice among the measured layouts costs in all: `stepsim validate --regret nanotron` and docs/design/validation.md, "Layouts chosen".
+(validation/README.md: nanotron). Nothing is fitted on it, nor on the other study, of 13B and 30B on A100, at the end. What a choice among the measured layouts costs in all: `stepsim validate --regret nanotron` and docs/design/validation.md, "Layouts chosen".
 """)
     write_search(jobs, splits)
-    write_ranks(jobs)
-    write_micro(jobs)
+    write_ranks(jobs, "Is tp 16 ever right?")
+    write_micro(jobs, "What a micro batch is worth")
+    write_a100()
 
 
 main()
