@@ -32,6 +32,7 @@ UPDATE=figures python3 tests/cli/run.py "$program" . || echo "refresh.sh: words 
 sh docs/guide/pictures.sh "$program"
 python3 tests/structure.py "$(dirname "$program")" . --svg docs/design/rooms.svg
 page docs/guide/study-search.md python3 docs/guide/study-search.py "$program"
+page docs/guide/study-layouts.md python3 docs/guide/study-layouts.py "$program"
 page docs/guide/study-ranking.md python3 docs/guide/study-ranking.py "$program"
 for study in 70b-8-vs-16:study-70b-8-vs-16-nodes oversubscription:study-oversubscription expert-load:study-expert-load \
     qwen3-moe:study-qwen3-moe fabrics:study-fabrics; do
@@ -49,6 +50,7 @@ STEPSIM_DATA=$PWD STEPSIM_LIBRARY=$(ls "$(dirname "$program")"/libstepsim.so.* |
 
 python3 tests/documents.py "$program" . --update # what commands print in README and guide
 part tables docs/design/validation.md sh docs/design/validation-tables.sh "$program"
+part layouts docs/design/validation.md python3 docs/design/layouts.py "$program"
 part growth docs/design/validation.md python3 docs/design/growth.py "$program"
 part fitted docs/reference/model.md python3 docs/reference/fits.py "$program" fitted
 part removed docs/reference/model.md python3 docs/reference/fits.py "$program" removed

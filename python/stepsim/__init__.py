@@ -151,9 +151,9 @@ def capacity(*words: str, tokens: Union[str, float], vary: Optional[Mapping[str,
 
 def validate(*tables: Path, **options: Value) -> List[Row]:
     """Predicts every measured run of some tables, by name ("runs", "foreign") or path, and holds it against the measurement: a flat row each,
-    `error_pct` of the time, `memory_error_pct`. Without a table "runs"."""
+    `error_pct` of the time, `memory_error_pct`. Without a table "runs". With regret=True what layouts chosen by prediction cost: an object each table."""
     document = _document(['validate'] + [os.fspath(table) for table in tables] + words_of(options))
-    return [flat_of({**row, **row.pop('figures', {})}) for row in document['rows']]
+    return document['regret'] if 'regret' in document else [flat_of({**row, **row.pop('figures', {})}) for row in document['rows']]
 
 
 def names(what: str) -> List[str]:

@@ -117,6 +117,7 @@ static int read_switch(struct ss_ask *a, const char *name, const char *value, st
     a->exhaustive |= !strcmp(name, "--exhaustive");
     a->unconfirmed |= !strcmp(name, "--unconfirmed");
     a->coverage |= !strcmp(name, "--coverage");
+    a->regret |= !strcmp(name, "--regret");
     return SS_OK;
 }
 
@@ -184,6 +185,7 @@ static const struct option {
     {"--memory", SS_ASK_CHECK, 1, 0, read_measured},
     {"--spread", SS_ASK_VALIDATE, 1, 0, read_spread},
     {"--coverage", SS_ASK_VALIDATE, 0, 0, read_switch},
+    {"--regret", SS_ASK_VALIDATE, 0, 0, read_switch},
 };
 
 int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err)

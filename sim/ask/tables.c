@@ -29,6 +29,8 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     (void)status;
     if (!rc && ntables > (a->coverage ? 1 : MOST_TABLES))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "too many tables");
+    if (!rc && a->coverage && a->regret)
+        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "--regret beside --coverage, which predicts nothing");
     if (rc)
         return rc;
     if (a->coverage)
@@ -37,13 +39,13 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         tables[i] = words[i];
     ntables = ntables ? ntables : 1;
     for (int i = 0; i < ntables; i++)
-        if (!strcmp(tables[i], "runs"))
+        if (!strcmp(tables[i], "runs") && !a->regret)
             options.timer_rows = "gpt2-timers";
     options.engine = a->how.options.engine;
     options.spread = a->spread >= 0 ? &a->spread : NULL;
     options.workers = a->workers;
     rc = ss_validate(tables, ntables, &options, &v, err);
-    SS_THEN(rc, ss_validation_write_json(v, out, err));
+    SS_THEN(rc, (a->regret ? ss_regret_write_json : ss_validation_write_json)(v, out, err));
     ss_validation_free(v);
     return rc;
 }

@@ -39,17 +39,22 @@ static int write_to(const struct ss_validation *v, const char *path, int renew, 
 
 static int write_all(const struct ss_validation *v, const struct cli_flags *flags, struct ss_error *err)
 {
+    static const struct {
+        writer csv, svg, json, text;
+    } kinds[] = {{ss_validation_write_csv, ss_validation_write_svg, ss_validation_write_json,
+                  ss_validation_write_text},
+                 {ss_regret_write_csv, ss_regret_write_svg, ss_regret_write_json, ss_regret_write_text}};
+    const int kind = flags->regret;
     int rc = SS_OK;
 
     if (flags->csv[0])
-        rc = write_to(v, flags->csv, 0, ss_validation_write_csv, err);
+        rc = write_to(v, flags->csv, 0, kinds[kind].csv, err);
     if (!rc && flags->svg[0])
-        rc = write_to(v, flags->svg, 0, ss_validation_write_svg, err);
+        rc = write_to(v, flags->svg, 0, kinds[kind].svg, err);
     if (!rc && flags->update)
-        rc = write_to(v, RESULTS, 1, ss_validation_write_csv, err);
+        rc = write_to(v, RESULTS, 1, kinds[0].csv, err);
     if (!rc && !flags->against[0])
-        rc = write_to(v, flags->output, 0, flags->json ? ss_validation_write_json : ss_validation_write_text,
-                      err);
+        rc = write_to(v, flags->output, 0, flags->json ? kinds[kind].json : kinds[kind].text, err);
     return rc;
 }
 
@@ -96,21 +101,23 @@ static int check_targets(const struct cli_flags *flags, struct ss_error *err)
     return SS_OK;
 }
 
-static int check_coverage(const struct cli_flags *flags, int n, struct ss_error *err)
+/* Refuses the options that say nothing beside --coverage or --regret: a list that ends with NULL. */
+static int check_beside(const struct cli_flags *flags, const char *const *others, const char *beside,
+                        struct ss_error *err)
 {
-    static const char *const others[] = {"--update",     "--workers", "--csv",    "--svg",   "--against",
-                                         "--timer-rows", "--spread",  "--engine", "--timing"};
-
-    if (n > 1)
-        return cli_usage(err, "leave the others out", "--coverage reads one table");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (cli_given(flags, others[i]))
-            return cli_usage(err, "leave it out", "%s beside --coverage, which predicts nothing", others[i]);
+    for (; *others; others++)
+        if (cli_given(flags, *others))
+            return cli_usage(err, "leave it out", "%s beside %s", *others, beside);
     return SS_OK;
 }
 
 static int check_words(const struct cli_flags *flags, int n, struct ss_error *err)
 {
+    static const char *const not_covered[] = {"--update",  "--workers",    "--csv",    "--svg",
+                                              "--against", "--timer-rows", "--spread", "--engine",
+                                              "--timing",  "--regret",     NULL};
+    static const char *const not_ranked[] = {"--update", "--against", "--timer-rows", NULL};
+
     if (n > MAX_TABLES)
         return cli_usage(err, "", "more than %d tables", MAX_TABLES);
     if (flags->update && n)
@@ -119,7 +126,11 @@ static int check_words(const struct cli_flags *flags, int n, struct ss_error *er
     if (flags->update && cli_given(flags, "--spread"))
         return cli_usage(err, "use --csv FILE for another spread",
                          "--update beside --spread: it writes " RESULTS);
-    if (flags->coverage && check_coverage(flags, n, err))
+    if (flags->coverage && n > 1)
+        return cli_usage(err, "leave the others out", "--coverage reads one table");
+    if (flags->coverage && check_beside(flags, not_covered, "--coverage, which predicts nothing", err))
+        return SS_ERR_USAGE;
+    if (flags->regret && check_beside(flags, not_ranked, "--regret, which has no line for a row", err))
         return SS_ERR_USAGE;
     if (flags->json && flags->against[0])
         return cli_usage(err, "leave one out", "--against prints text, not JSON");
@@ -176,7 +187,9 @@ int cmd_validate(int argc, char **argv, struct ss_error *err)
         memcpy(tables, standard, (size_t)n * sizeof tables[0]);
     }
     opt.engine = flags.how.options.engine;
-    opt.timer_rows = flags.timer_rows[0] ? flags.timer_rows : has_runs(tables, n) ? "gpt2-timers" : NULL;
+    opt.timer_rows = flags.timer_rows[0]                    ? flags.timer_rows
+                     : has_runs(tables, n) && !flags.regret ? "gpt2-timers"
+                                                            : NULL;
     opt.spread = flags.spread >= 0 ? &flags.spread : NULL;
     opt.files = cli_files();
     opt.workers = flags.workers;

@@ -357,6 +357,9 @@ static const struct cli_option table[] = {
     {.name = "--coverage", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(coverage), .low = 1,
      .doc = "predicts nothing: prints how often the error bands hold runs of a source that they are made without, from "
             "validation/results.csv or a TABLE that --csv wrote"},
+    {.name = "--regret", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(regret), .low = 1,
+     .doc = "layouts chosen: of rows that are layouts of one job (model, GPUs, batch, sequence, precision, kernels; four or more), how much "
+            "slower the one predicted fastest is than the one measured fastest, pairs ranked right, errors by tensor ranks, micro batch and MFU"},
     {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,
      .doc = "writes validation/results.csv of runs, foreign, foreign-2 and vtrain"},
 

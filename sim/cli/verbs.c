@@ -268,7 +268,8 @@ static const struct cli_command commands[] = {
      "bias by "
      "model, GPU, precision, source and outcome. A TABLE is a CSV file with the columns of "
      "docs/reference/formats.md, or "
-     "a name in validation/ (runs, foreign, foreign-2, vtrain); runs if none is given. A large error is no "
+     "a name in validation/ (runs, foreign, foreign-2, vtrain; nanotron, alephalpha); runs if none is given. "
+     "A large error is no "
      "failure "
      "here.",
      "0 done\n2 usage\n3 bad input\n4 a prediction moved (--against)",

@@ -22,6 +22,13 @@ static void source_of(const char *id, char *out, size_t size)
     snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), id);
 }
 
+static const char *recompute_word(const struct ss_job *job)
+{
+    return job->recompute.granularity == SS_RECOMPUTE_FULL               ? "full"
+           : job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
+                                                                         : "selective";
+}
+
 static void describe(const struct ss_case *c, struct ss_validation_row *row)
 {
     const struct ss_job *job = &c->job;
@@ -31,10 +38,41 @@ static void describe(const struct ss_case *c, struct ss_validation_row *row)
               job->layers_per_virtual_stage ? " lvs" : "", job->layers_per_virtual_stage, job->micro_batch,
               job->global_batch, job->seq_length);
     if (job->recompute.granularity != SS_RECOMPUTE_NONE)
-        ss_append(row->configuration, sizeof row->configuration, " %s",
-                  job->recompute.granularity == SS_RECOMPUTE_FULL               ? "full"
-                  : job->recompute.modules & SS_MODULE_BIT(SS_MODULE_OPERATORS) ? "op-selective"
-                                                                                : "selective");
+        ss_append(row->configuration, sizeof row->configuration, " %s", recompute_word(job));
+}
+
+/* Writes what layouts of one model differ in. */
+static void describe_layout(const struct ss_case *c, struct ss_validation_row *row)
+{
+    const struct ss_job *job = &c->job;
+
+    row->tp = job->tp;
+    row->micro_batch = job->micro_batch;
+    snprintf(row->layout, sizeof row->layout, "tp%d pp%d", job->tp, job->pp);
+    if (job->cp > 1)
+        ss_append(row->layout, sizeof row->layout, " cp%d", job->cp);
+    if (job->ep > 1)
+        ss_append(row->layout, sizeof row->layout, " ep%d", job->ep);
+    if (job->layers_per_virtual_stage)
+        ss_append(row->layout, sizeof row->layout, " lvs%d", job->layers_per_virtual_stage);
+    ss_append(row->layout, sizeof row->layout, " mbs%d", job->micro_batch);
+    if (job->dp.sharding)
+        ss_append(row->layout, sizeof row->layout, " zero%d", job->dp.sharding);
+    if (job->recompute.granularity != SS_RECOMPUTE_NONE)
+        ss_append(row->layout, sizeof row->layout, " %s", recompute_word(job));
+}
+
+static void describe_setting(const struct ss_case *c, struct ss_validation_row *row)
+{
+    const char *attention = ss_table_get(c->table, c->row, "attention"),
+               *note = ss_table_get(c->table, c->row, "note");
+
+    snprintf(row->setting, sizeof row->setting, "%.40s %dx%.24s gbs%d seq%d %s", row->model, row->gpus,
+             row->platform, c->job.global_batch, c->job.seq_length, row->precision);
+    if (attention[0])
+        ss_append(row->setting, sizeof row->setting, " %s", attention);
+    if (note[0])
+        ss_append(row->setting, sizeof row->setting, ", %.60s", note);
 }
 
 static void take(char *out, size_t size, const struct ss_case *c, const char *column, const char *missing)
@@ -85,6 +123,8 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     row->gpus = c->platform ? ss_platform_nodes(c->platform) * ss_platform_gpus_per_node(c->platform)
                             : (int)fmin(nodes * gpus, INT_MAX);
     describe(c, row);
+    describe_layout(c, row);
+    describe_setting(c, row);
 }
 
 /* ---- outcomes ---- */
@@ -267,6 +307,8 @@ static int read_words(const struct ss_cases *cases, struct ss_validation *v, str
         fill_words(&cases->cases[i], &v->rows[i]);
         rc = read_weight(&cases->cases[i], &v->rows[i].weight, err);
     }
+    if (!rc)
+        ss_regret_groups(cases, v->rows);
     return rc;
 }
 

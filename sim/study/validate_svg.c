@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Draws a validation: the error of each run over its measured time, which is logarithmic. */
+/* Draws a validation: the error of each run over its measured time, which is logarithmic, a colour a card; or
+ * for --regret the predicted time over the measured, both logarithmic, a colour a number of tensor ranks. */
 #include <math.h>
 #include <string.h>
 
@@ -13,17 +14,18 @@
 #define WIDTH 760.0
 #define HEIGHT 380.0
 #define RIGHT 24.0
-#define MOST_CARDS 32
+#define MOST_KEYS 32
 #define KEY_ROW 20.0
 #define KEY_Y 46.0 /* at which ss_svg_key draws */
 
 struct view {
     const struct ss_validation *v;
+    int times;     /* both axes are times, and the colours are tensor ranks */
     double lo, hi; /* log10 of ms */
     double most;   /* per cent to either side: it holds the errors that count */
     double beyond; /* per cent: the largest error of all */
-    const char *card[MOST_CARDS];
-    int runs[MOST_CARDS], ncards, left_out;
+    const struct ss_validation_row *key[MOST_KEYS]; /* a row of each colour */
+    int runs[MOST_KEYS], nkeys, left_out;
 };
 
 static int is_shown(const struct ss_validation_row *r)
@@ -31,26 +33,44 @@ static int is_shown(const struct ss_validation_row *r)
     return isfinite(ss_validation_time_error(r)) && !strcmp(r->outcome, "ok");
 }
 
-static int card_of(const struct view *w, const char *gpu)
+/* Compares the colours of two rows: cards differ or are equal, tensor ranks have an order. */
+static int compare_keys(const struct view *w, const struct ss_validation_row *a,
+                        const struct ss_validation_row *b)
 {
-    for (int i = 0; i < w->ncards; i++)
-        if (!strcmp(w->card[i], gpu))
+    return w->times ? a->tp - b->tp : strcmp(a->gpu, b->gpu) != 0;
+}
+
+static int color_index(const struct view *w, const struct ss_validation_row *r)
+{
+    for (int i = 0; i < w->nkeys; i++)
+        if (!compare_keys(w, w->key[i], r))
             return i;
     return -1;
 }
 
 static void count(struct view *w, const struct ss_validation_row *r)
 {
-    int i = card_of(w, r->gpu);
+    int i = color_index(w, r);
 
     if (!r->counted)
         w->left_out++;
     else if (i >= 0)
         w->runs[i]++;
-    else if (w->ncards < MOST_CARDS) {
-        w->card[w->ncards] = r->gpu;
-        w->runs[w->ncards++] = 1;
+    else if (w->nkeys < MOST_KEYS) {
+        for (i = w->nkeys++; i > 0 && compare_keys(w, w->key[i - 1], r) > 0 && w->times; i--) {
+            w->key[i] = w->key[i - 1];
+            w->runs[i] = w->runs[i - 1];
+        }
+        w->key[i] = r;
+        w->runs[i] = 1;
     }
+}
+
+/* Widens the axes of times to one. */
+static void hold(struct view *w, double seconds)
+{
+    w->lo = fmin(w->lo, log10(1e3 * seconds));
+    w->hi = fmax(w->hi, log10(1e3 * seconds));
 }
 
 /* Sets the axes: whole decades around all points, and the least of 5, 10, 20, 50 and 100 % that holds
@@ -66,9 +86,9 @@ static void measure(struct view *w)
         const struct ss_validation_row *r = &w->v->rows[i];
         if (!is_shown(r))
             continue;
-        double x = log10(1e3 * r->measured_s);
-        w->lo = fmin(w->lo, x);
-        w->hi = fmax(w->hi, x);
+        hold(w, r->measured_s);
+        if (w->times)
+            hold(w, r->summary.iteration_s);
         double error = fabs(ss_validation_time_error(r));
         most = fmax(most, r->counted ? error : 0);
         w->beyond = fmax(w->beyond, error);
@@ -95,6 +115,11 @@ static double up(const struct view *w, double pct)
     return TOP + HEIGHT * (w->most - held) / (2 * w->most);
 }
 
+static double up_time(const struct view *w, double log_ms)
+{
+    return TOP + HEIGHT * (w->hi - log_ms) / (w->hi - w->lo);
+}
+
 /* Returns the colour of card i; -1: the colour of runs that do not count. */
 static const char *color_of(int i)
 {
@@ -104,26 +129,41 @@ static const char *color_of(int i)
     return i < 0 ? "#aab4c0" : colors[i % (int)SS_ARRAY_LEN(colors)];
 }
 
-static void draw_axes(const struct view *w, FILE *out)
+static void draw_errors(const struct view *w, FILE *out)
 {
     double step = ss_round_step(2 * w->most, 10);
     char text[32];
 
-    for (double d = w->lo; d <= w->hi; d++) {
-        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), TOP, TOP + HEIGHT);
-        snprintf(text, sizeof text, d < 3 ? "%g ms" : "%g s", pow(10, d < 3 ? d : d - 3));
-        ss_svg_text(out, across(w, d), TOP + HEIGHT + 18, "mid", text);
-    }
     for (int i = (int)floor(w->most / step); i * step >= -w->most - 1e-9; i--) {
         fprintf(out, "<path class=\"%s\" d=\"M%.1f %.1fH%.1f\"/>", i ? "grid" : "axis", LEFT, up(w, i * step),
                 LEFT + WIDTH);
         snprintf(text, sizeof text, "%+g %%", i * step);
         ss_svg_text(out, LEFT - 6, up(w, i * step) + 4, "end", i ? text : "0 %");
     }
+}
+
+static void draw_axes(const struct view *w, FILE *out)
+{
+    char text[32];
+
+    for (double d = w->lo; d <= w->hi; d++) {
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", across(w, d), TOP, TOP + HEIGHT);
+        snprintf(text, sizeof text, d < 3 ? "%g ms" : "%g s", pow(10, d < 3 ? d : d - 3));
+        ss_svg_text(out, across(w, d), TOP + HEIGHT + 18, "mid", text);
+        if (!w->times)
+            continue;
+        fprintf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", LEFT, up_time(w, d), LEFT + WIDTH);
+        ss_svg_text(out, LEFT - 6, up_time(w, d) + 4, "end", text);
+    }
+    if (w->times)
+        fprintf(out, "<path class=\"axis\" d=\"M%.1f %.1fL%.1f %.1f\"/>", LEFT, TOP + HEIGHT, LEFT + WIDTH,
+                TOP);
+    else
+        draw_errors(w, out);
     ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* Draws a box for each card in the order of the rows, over as many lines as they need. Returns the end
+/* Draws a box for each colour in the order of the rows, over as many lines as they need. Returns the end
  * of the last line. */
 static double draw_legend(const struct view *w, FILE *out)
 {
@@ -131,9 +171,11 @@ static double draw_legend(const struct view *w, FILE *out)
     double x = LEFT, y = TOP + HEIGHT + 50;
 
     fprintf(out, "<g transform=\"translate(0 %.1f)\">", y - KEY_Y);
-    for (int i = 0; i < w->ncards + (w->left_out > 0); i++) {
-        if (i < w->ncards)
-            snprintf(text, sizeof text, "%.60s: %d", w->card[i], w->runs[i]);
+    for (int i = 0; i < w->nkeys + (w->left_out > 0); i++) {
+        if (i < w->nkeys && w->times)
+            snprintf(text, sizeof text, "tp %d: %d", w->key[i]->tp, w->runs[i]);
+        else if (i < w->nkeys)
+            snprintf(text, sizeof text, "%.60s: %d", w->key[i]->gpu, w->runs[i]);
         else
             snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
         if (x > LEFT + WIDTH - 190) {
@@ -141,7 +183,7 @@ static double draw_legend(const struct view *w, FILE *out)
             y += KEY_ROW;
             fprintf(out, "</g><g transform=\"translate(0 %.1f)\">", y - KEY_Y);
         }
-        x = ss_svg_key(out, x, color_of(i < w->ncards ? i : -1), text);
+        x = ss_svg_key(out, x, color_of(i < w->nkeys ? i : -1), text);
     }
     fputs("</g>\n", out);
     return y + KEY_ROW;
@@ -152,36 +194,48 @@ static void draw_point(const struct view *w, const struct ss_validation_row *r, 
     double error = ss_validation_time_error(r);
 
     fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\" fill-opacity=\"0.75\"><title>",
-            across(w, log10(1e3 * r->measured_s)), up(w, error),
-            color_of(r->counted ? card_of(w, r->gpu) : -1));
+            across(w, log10(1e3 * r->measured_s)),
+            w->times ? up_time(w, log10(1e3 * r->summary.iteration_s)) : up(w, error),
+            color_of(r->counted ? color_index(w, r) : -1));
     ss_xml_escape(out, r->id);
+    if (w->times)
+        fprintf(out, ", %s", r->layout);
     fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
             1e3 * r->summary.iteration_s, error);
 }
 
-int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+static int draw(struct view *w, const char *description, const char *caption, FILE *out, struct ss_error *err)
 {
-    struct view w = {.v = v};
+    const struct ss_validation *v = w->v;
     char title[160];
     int lines;
 
-    measure(&w);
-    lines = 1 + (w.ncards + (w.left_out > 0)) / 3;
+    measure(w);
+    lines = 1 + (w->nkeys + (w->left_out > 0)) / 3;
     snprintf(title, sizeof title, "%d runs: mean error %.1f %%, median %.1f %%", v->all.time.n,
              v->all.time.mean_abs, v->all.time.median_abs);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * KEY_ROW, title,
-                 "Error of each predicted iteration time against the measured time");
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * KEY_ROW, title, description);
     ss_svg_text(out, LEFT, 22, "", title);
-    ss_svg_text(
-        out, LEFT, 40, "muted",
-        w.beyond <= w.most
-            ? "error of the predicted iteration: above 0 it is too long"
-            : "error of the predicted iteration: above 0 it is too long; what is off by more is at the edge");
-    draw_axes(&w, out);
+    fprintf(out, "<text x=\"%g\" y=\"40\" class=\"muted\">%s%s</text>\n", LEFT, caption,
+            w->times || w->beyond <= w->most ? "" : "; what is off by more is at the edge");
+    draw_axes(w, out);
     for (int i = 0; i < v->nrows; i++)
         if (is_shown(&v->rows[i]))
-            draw_point(&w, &v->rows[i], out);
-    draw_legend(&w, out);
+            draw_point(w, &v->rows[i], out);
+    draw_legend(w, out);
     ss_svg_end(out);
     return ss_report_done(out, err);
+}
+
+int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+{
+    return draw(&(struct view){.v = v}, "Error of each predicted iteration time against the measured time",
+                "error of the predicted iteration: above 0 it is too long", out, err);
+}
+
+int ss_regret_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err)
+{
+    return draw(&(struct view){.v = v, .times = 1},
+                "Predicted iteration time of each layout against the measured time",
+                "predicted iteration: above the line it is too long", out, err);
 }

@@ -131,7 +131,16 @@ static void print_stat(const struct ss_error_stat *s, FILE *out)
         fprintf(out, " %5d %6s %6s %6s %7s ", 0, "-", "-", "-", "-");
 }
 
-static void print_summary(const struct ss_validation_summary *s, FILE *out)
+void ss_summary_heads(const char *what, FILE *out)
+{
+    fprintf(out, "\n%-32s %-36s %-36s %s\n", what, "time", "memory", "outcomes");
+    fprintf(out, "%-32s", "");
+    for (int i = 0; i < 2; i++)
+        fprintf(out, " %5s %6s %6s %6s %7s ", "rows", "mean", "median", "worst", "bias");
+    fputs("   right\n", out);
+}
+
+void ss_summary_print(const struct ss_validation_summary *s, FILE *out)
 {
     fprintf(out, "  %-30s", s->name);
     print_stat(&s->time, out);
@@ -164,18 +173,14 @@ static void print_summaries(const struct ss_validation *v, FILE *out)
                                          "by precision", "by source and platform",
                                          "by outcome",   "not in any figure above, by quality"};
 
-    fprintf(out, "\n%-32s %-36s %-36s %s\n", "Errors in %", "time", "memory", "outcomes");
-    fprintf(out, "%-32s", "");
-    for (int i = 0; i < 2; i++)
-        fprintf(out, " %5s %6s %6s %6s %7s ", "rows", "mean", "median", "worst", "bias");
-    fputs("   right\n", out);
-    print_summary(&v->all, out);
+    ss_summary_heads("Errors in %", out);
+    ss_summary_print(&v->all, out);
     for (int g = 0; g < SS_BY_COUNT; g++) {
         if (!v->ngroups[g])
             continue;
         fprintf(out, "%s\n", titles[g]);
         for (int i = 0; i < v->ngroups[g]; i++)
-            print_summary(&v->groups[g][i], out);
+            ss_summary_print(&v->groups[g][i], out);
         if (g == SS_BY_SOURCE)
             print_over_sources(v, out);
     }
@@ -237,7 +242,7 @@ static json_t *timer_object(const void *timer)
                      SS_KEY("error_pct", ss_validation_timer_error(t)));
 }
 
-static json_t *summary_object(const struct ss_validation_summary *s)
+json_t *ss_summary_json(const struct ss_validation_summary *s)
 {
     return SS_OBJECT(SS_KEY("time", ss_error_stat_json(&s->time)),
                      SS_KEY("memory", ss_error_stat_json(&s->memory)),
@@ -251,7 +256,7 @@ static json_t *groups_object(const struct ss_validation_summary *groups, int n)
 
     for (int i = 0; i < n; i++) {
         json_t *name = ss_json_string(groups[i].name);
-        ss_json_set(o, json_string_value(name), summary_object(&groups[i]));
+        ss_json_set(o, json_string_value(name), ss_summary_json(&groups[i]));
         json_decref(name);
     }
     return o;
@@ -264,7 +269,7 @@ int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss
     for (int g = 0; g < SS_BY_COUNT; g++)
         SS_PUT(groups, SS_KEY(ss_validation_group_name(g), groups_object(v->groups[g], v->ngroups[g])));
     SS_PUT(o, SS_KEY("rows", SS_LIST(row_object, v->rows, v->nrows)),
-           SS_KEY("summary", summary_object(&v->all)), SS_KEY("groups", groups));
+           SS_KEY("summary", ss_summary_json(&v->all)), SS_KEY("groups", groups));
     if (v->ntimers)
         SS_PUT(o, SS_KEY("timers", SS_LIST(timer_object, v->timers, v->ntimers)),
                SS_KEY("timer_summary", ss_error_stat_json(&v->timer_error)));

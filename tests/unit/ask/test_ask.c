@@ -207,6 +207,7 @@ static void test_refused_words(void)
         {{"version", "now"}, "version takes no words"},
         {{"doctor", "now"}, "doctor takes no words"},
         {{"validate", "--coverage", "runs", "foreign"}, "too many tables"},
+        {{"validate", "--coverage", "--regret"}, "--regret beside --coverage"},
         {{"validate", "--spread", "11"}, "--spread 11"},
         {{"validate", "--spread=-1"}, "--spread -1"},
         {{"run", "--engine", "steam"}, "--engine steam"},
@@ -243,6 +244,9 @@ static void test_tables(void)
     CU_ASSERT_DOUBLE_EQUAL(measured, 900, 0);
     CU_ASSERT_DOUBLE_EQUAL(json_number_value(json_object_get(row, "error_pct")),
                            100 * (predicted / measured - 1), 1e-6);
+    json_decref(o);
+    o = ASK(0, "validate", path, "--regret");
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(o, "regret")), 1);
     json_decref(o);
     o = ASK(0, "validate", "--coverage");
     CU_ASSERT(json_array_size(json_object_get(json_object_get(o, "time"), "sources")) > 5);

@@ -39,8 +39,12 @@ struct ss_validation_row {
     int counted; /* its quality counts in the summary */
     int right;   /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
-    struct ss_summary summary;              /* of the prediction; all 0 where there is none */
-    double measured_s;                      /* 0 = none */
+    int tp, micro_batch;
+    char layout[96],
+        setting[256];          /* what a group's rows differ in and what they have in common, for people */
+    int group;                 /* index of the first row of its group (--regret) */
+    struct ss_summary summary; /* of the prediction; all 0 where there is none */
+    double measured_s;         /* 0 = none */
     double measured_bytes, predicted_bytes; /* in the row's own memory_kind, 0 = none */
     /* of a mixture whose recompute is unknown: with nothing and with everything recomputed */
     struct ss_validation_bound none, full;
@@ -113,8 +117,16 @@ int ss_validation_write_text(const struct ss_validation *v, FILE *out, struct ss
 int ss_validation_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Writes a row a prediction, in the form of validation/results.csv: 6 significant digits. */
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
-/* Writes a scatter picture: measured against predicted time, both logarithmic. */
+/* Writes a scatter picture: the error over the measured time, which is logarithmic. */
 int ss_validation_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes what `stepsim validate --regret` prints: what layouts chosen by prediction cost. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
+int ss_regret_write_text(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes it as JSON; errors likewise, as of the next two. */
+int ss_regret_write_json(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes a line each job that has layouts, and each value of tensor ranks, micro batch and MFU. */
+int ss_regret_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err);
+/* Writes a scatter picture: predicted over measured time, both logarithmic, a colour a number of tensor ranks. */
+int ss_regret_write_svg(const struct ss_validation *v, FILE *out, struct ss_error *err);
 /* Compares with an earlier CSV by id and writes what moved, appeared or vanished; *moved is their number. Errors: SS_ERR_IO,
  * SS_ERR_INPUT. */
 int ss_validation_compare(const struct ss_validation *v, const char *csv_path, FILE *out, int *moved,

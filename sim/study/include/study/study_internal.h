@@ -145,4 +145,48 @@ json_t *ss_error_stat_json(const struct ss_error_stat *s);
 /* Fills in the summary and the groups from the rows. */
 int ss_validation_summarise(struct ss_validation *v, struct ss_error *err);
 
+/* ---- validate_text.c: a line or an object of a summary, as all tables of them have it ---- */
+void ss_summary_heads(const char *what, FILE *out);
+void ss_summary_print(const struct ss_validation_summary *s, FILE *out);
+json_t *ss_summary_json(const struct ss_validation_summary *s);
+
+/* ---- regret.c: layouts chosen by prediction among those measured ---- */
+#define SS_REGRET_LEAST 4 /* layouts of a group that ran */
+struct ss_regret_group {
+    const struct ss_validation_row *chosen, *best; /* predicted best and measured best */
+    int rows, ran, oom, false_fits, false_refusals;
+    double regret,
+        regret3; /* over the best, of the predicted best and of the three; NaN: none is predicted */
+    int pairs, pairs_right; /* of those that differ by more than 5 % */
+};
+enum ss_regret_by {
+    SS_REGRET_BY_NOTHING,
+    SS_REGRET_BY_TP,
+    SS_REGRET_BY_MBS,
+    SS_REGRET_BY_MFU,
+    SS_REGRET_BY_COUNT
+};
+struct ss_regret_slice {
+    int by; /* enum ss_regret_by */
+    struct ss_validation_summary of;
+};
+/* What holds for a table. */
+struct ss_regret_table {
+    const char *name;
+    struct ss_regret_group *groups;
+    int ngroups, nslices, worst;    /* worst: index of a group, -1: none */
+    struct ss_regret_group mean;    /* sums, and means of both regrets; no rows */
+    struct ss_regret_slice *slices; /* of rows that ran; the first has all of them */
+    int oom, oom_right;             /* rows out of memory, and predicted too large */
+};
+struct ss_regret {
+    int ntables;
+    struct ss_regret_table *tables;
+};
+/* Sets the group of every row: rows of equal model, machine, software, batch, sequence and kernels. */
+void ss_regret_groups(const struct ss_cases *cases, struct ss_validation_row *rows);
+/* Judges the groups of all tables. The caller frees *out, which borrows from `v`, with ss_regret_free. */
+int ss_regret_make(const struct ss_validation *v, struct ss_regret *out, struct ss_error *err);
+void ss_regret_free(struct ss_regret *r);
+
 #endif
