@@ -245,7 +245,7 @@ class Launch(unittest.TestCase):
                            ("set -eu\nf() {\n  X=$(cat x)\n}\nf\nTP=${X:-1}\n", 3), ("set -o errexit\nTP=$(( $(cat x) * 2 ))\n", 2),
                            ("set -e\nN=$(( 8 / 0 ))\nTP=${N:-1}\n", 2), ("#!/bin/bash -e\nTP=$(cat x)\n", 2), ("#!/usr/bin/env -S bash -eu\nTP=$(cat x)\n", 2),
                            ("set -eo pipefail\nTP=$(cat x | tr -d ' ')\n", 2), ("set -e\nread -r TP < x\n", 2), ("set -e\nread -r TP < <(cat x)\n", 2),
-                           ("set -e\nmapfile -t A < x\nTP=${A[0]}\n", 2), ("set -e\n\nsource ./none.sh\n", 3), ("set -e\n. /shared/none.sh\n", 2),
+                           ("set -e\nmapfile -t A < x\nTP=${A[0]}\n", 2), ("set -e\n\nsource ./none.sh\n", 3),
                            ("set -e\nTP=0\n((TP++))\n", 3)):
             with self.subTest(text=text):
                 said = self.refused("--launch", self.script(text + "ARGS=(\n  --tensor-model-parallel-size \"${TP:-1}\"\n)\n" + job + ' "${ARGS[@]}"\n'))
@@ -253,7 +253,7 @@ class Launch(unittest.TestCase):
                 self.assertIn(" failed, where the script stops (set -e)", said)
         for text in ("set -e\nTP=$(cat x) || true\n", "set -e\nif ! TP=$(cat x); then TP=2; fi\n", "set -e\nset +e\nTP=$(cat x)\n",
                      "set -e\nf() { local TP=$(cat x); }\nf\n", "set -e\nsource ./none.sh || true\nread -r A < x || TP=1\n", "#!/bin/bash --noediting\nTP=$(cat x)\n",
-                     "set -e\n. /etc/profile.d/none.sh\nsource venv/bin/activate\n", "set -euo pipefail\nX=$(echo a | grep b || true)\nread -r NAME < <(cat x)\n",
+                     "set -e\n. /etc/profile.d/none.sh\nsource venv/bin/activate\n", "set -e\n. /shared/none.sh\n", "set -e\nsource $SETUP/start-prod\n", "set -euo pipefail\nX=$(echo a | grep b || true)\nread -r NAME < <(cat x)\n",
                      "source ./none.sh\nset -e\nwhile read -r TP; do :; done < <(echo 1)\n", "set -e\nX=$(ls /data/ckpt)\nL=$X/latest\nmkdir -p out/$L\nexport A=--x-$X\n"):
             with self.subTest(text=text):
                 self.gpus(text + job + " --load $L --train-iters $X --tensor-model-parallel-size ${TP:-1}\n")

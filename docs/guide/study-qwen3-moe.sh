@@ -5,7 +5,7 @@
 . "$(dirname "$0")/pages.sh"
 
 common="--platform h800 --stack megatron-bridge-26.04 --seq 4096 --mbs 1 --etp 1 --sequence-parallel --use-distributed-optimizer
---overlap-grad-reduce --overlap-param-gather --moe-grouped-gemm --moe-permute-fusion --recompute-modules moe_act"
+--overlap-grad-reduce --overlap-param-gather --recipe none --moe-grouped-gemm --moe-permute-fusion --recompute-modules moe_act"
 labels="compute ep tp pp dp bubble other"
 
 # part FILE LABEL: s of that label in breakdown_ms; "other" has all that has no column

@@ -199,6 +199,14 @@ int ss_launch_branch(const char *script, const char *text, const struct ss_calls
     return line;
 }
 
+/* Whether a file lies with the script, by a path of its own or from the script's folder. Other files may be there
+ * where the script runs: what sets up modules and environments, on file systems of a cluster. */
+static int is_beside(const char *file)
+{
+    file += strspn(file, "\"'");
+    return !strchr("/~$`", file[0]) || strstr(file, "dirname") || strstr(file, "BASH_SOURCE");
+}
+
 /* Whether a command that stops the script decides something: a value of a flag, a file that sets values, a count. */
 static int is_needed(const char *text, const char *command)
 {
@@ -206,8 +214,10 @@ static int is_needed(const char *text, const char *command)
 
     if (!strncmp(command, "((", 2))
         return 1;
-    if (!strncmp(command, "source ", 7) || !strncmp(command, ". ", 2))
-        return !ss_launch_sets_up(strchr(command, ' ') + 1, strcspn(strchr(command, ' ') + 1, " "));
+    if (!strncmp(command, "source ", 7) || !strncmp(command, ". ", 2)) {
+        const char *file = strchr(command, ' ') + 1;
+        return is_beside(file) && !ss_launch_sets_up(file, strcspn(file, " "));
+    }
     for (size_t i = 0; i < SS_ARRAY_LEN(takers); i++)
         if (!strncmp(command, takers[i], strlen(takers[i]))) {
             for (const char *p = command + strlen(takers[i]); *p && *p != '<';

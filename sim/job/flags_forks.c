@@ -118,7 +118,9 @@ SS_FLAG_CALLED(layer_list)
         *why = "too many stages";
         return SS_ERR_INPUT;
     }
-    return ss_flag_layout(asked, 1, &layout, why);
+    int rc = ss_flag_layout(asked, 1, &layout, why);
+    asked->layout_mtp = -1;
+    return rc;
 }
 
 /* "47,62,63" */
@@ -138,6 +140,7 @@ SS_FLAG_CALLED(noop_layers)
         rule.n = layer >= rule.n ? (int)layer + 1 : rule.n;
     }
     asked->noop_layers = rule;
+    asked->layout_mtp = -1;
     return SS_OK;
 }
 

@@ -28,8 +28,23 @@ static int add_words(const struct ss_sweep *s, const struct ss_sweep_row *row, s
     return rc;
 }
 
-static int predict(const struct ss_request *r, const struct ss_scenario_options *how,
-                   const struct ss_run_options *options, struct ss_summary *out, struct ss_error *err)
+/* Refuses a combination whose flag is off where a recipe has put it on. */
+static int check_off(const struct ss_sweep *s, const struct ss_sweep_row *row, const struct ss_request *r,
+                     struct ss_error *err)
+{
+    for (int f = 0; f < s->nflags; f++) {
+        if (strcmp(s->flags[f].value[row->at[f]], "off") != 0 || ss_request_find(r, s->flags[f].name) == r->n)
+            continue;
+        ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "%s is not off: the recipe of the release has it",
+                s->flags[f].name);
+        return ss_hint(err, SS_ERR_UNSUPPORTED, "add --recipe none");
+    }
+    return SS_OK;
+}
+
+static int predict(const struct ss_sweep *s, const struct ss_request *r,
+                   const struct ss_scenario_options *how, const struct ss_run_options *options,
+                   struct ss_sweep_row *out, struct ss_error *err)
 {
     struct ss_run_options with = *options;
     struct ss_scenario *scenario = NULL;
@@ -40,7 +55,8 @@ static int predict(const struct ss_request *r, const struct ss_scenario_options 
     /* a file of links may come to lie where another was, with other values */
     if (!rc && ss_platform_is_template(scenario->platform))
         with.plan.cache = with.cache;
-    SS_THEN(rc, ss_predict(scenario, &with, out, err));
+    SS_THEN(rc, check_off(s, out, scenario->request, err));
+    SS_THEN(rc, ss_predict(scenario, &with, &out->summary, err));
     ss_scenario_free(scenario);
     return rc;
 }
@@ -57,7 +73,7 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
         return rc;
     ss_sweep_combination(s, i, out);
     rc = add_words(s, out, &r, &why);
-    SS_THEN(rc, predict(&r, how, options, &out->summary, &why));
+    SS_THEN(rc, predict(s, &r, how, options, out, &why));
     ss_request_free(&r);
     if (ss_status_refuses(rc)) {
         ss_summary_refuse(&why, &out->summary);

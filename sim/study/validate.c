@@ -107,7 +107,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     take(row->model, sizeof row->model, c, "model", "model");
     take(row->platform, sizeof row->platform, c, "platform", "");
     take(row->stack, sizeof row->stack, c, "stack", SS_DEFAULT_STACK);
-    if (c->stack.name[0])
+    if (c->stack.name[0] && !c->stack.asked[0]) /* its framework's own */
         ss_copy(row->stack, sizeof row->stack, c->stack.name);
     take(row->gpu, sizeof row->gpu, c, "gpu", c->platform ? ss_platform_card(c->platform)->name : "");
     if (c->platform)

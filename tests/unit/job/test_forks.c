@@ -38,6 +38,11 @@ static void test_stages(void)
          "2 1 2 2 2 2 2 0"},
         {"--num-layers 16 --pp 4 --noop-layers 0,15 --schedule dualpipev", "1 2 2 2 2 2 2 1"},
         {"--num-layers 16 --pp 1 --noop-layers 7", "15"},
+        /* no list of layers names those of MTP, which stand in the last stage */
+        {"--num-layers 16 --pp 4 --noop-layers 15 --mtp-num-layers 1 --position-embedding-type rope",
+         "4 4 4 3"},
+        {"--num-layers 16 --pp 4 --num-layer-list 5,4,4,3 --mtp-num-layers 1 --position-embedding-type rope",
+         "5 4 4 3"},
         /* stages of 4, and what is left */
         {"--num-layers 14 --pp 4 --allow-padding-num-layers", "2"},
         {"--num-layers 13 --pp 4 --allow-padding-num-layers", "1"},
