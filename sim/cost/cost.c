@@ -249,11 +249,6 @@ static void tp_cost(const struct ss_linear_times *t, struct ss_layer_cost *out)
                                     (t->column ? ss_cost_exposed(t->scatter, beside_w) : 0);
 }
 
-static void gemms_add(const struct ss_linear_times *t, double gemms[2])
-{
-    gemms[0] += t->f, gemms[1] += t->d + t->w;
-}
-
 static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
 {
     int tp = op->gemm.role != SS_TP_NONE && c->tp.n > 1 &&
@@ -274,7 +269,8 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    gemms_add(&t, out->gemms);
+    out->gemms[0] += t.f;
+    out->gemms[1] += t.d + t.w;
     tp_cost(&t, out);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
@@ -313,7 +309,8 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    gemms_add(&t, out->gemms);
+    out->gemms[0] += t.f;
+    out->gemms[1] += t.d + t.w;
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }

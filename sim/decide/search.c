@@ -185,14 +185,18 @@ static int confirm_all(struct state *x, struct ss_error *err)
 }
 
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
-static int widen_all(struct state *x, struct ss_error *err)
+static int widen_all(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
+    struct ss_notes assumed = {0};
+    ss_request_list_assumed(base, "", &assumed);
     struct ss_find_result *f = x->space.found;
     int *items = ss_calloc((size_t)f->npoints + 1, sizeof *items), n = 0;
     struct ss_find_point *wide = ss_calloc((size_t)f->npoints + 1, sizeof *wide);
     int rc = items && wide ? SS_OK : ss_nomem(err);
-    for (int i = 0; i < f->npoints && !rc; i++)
-        if (!x->options->brief || i == f->groups[f->points[i].group].best)
+    for (int i = 0; i < f->npoints && !rc;
+         i++) /* where nothing is assumed exchanges of experts alone widen a band */
+        if ((assumed.n || f->points[i].ep > 1) &&
+            (!x->options->brief || i == f->groups[f->points[i].group].best))
             items[n++] = 2 * (int)x->space.nleaves + f->points[i].number;
     SS_THEN(rc, ss_find_predict(x->crew, items, n, wide, err));
     for (int i = f->npoints - 1; i >= 0 && n && !rc; i--) {
@@ -209,6 +213,7 @@ static int widen_all(struct state *x, struct ss_error *err)
     }
     free(items);
     free(wide);
+    ss_notes_free(&assumed);
     return rc;
 }
 
@@ -299,7 +304,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     if (rc)
         return rc;
     ss_find_rank(f);
-    rc = x->options->best_only ? SS_OK : widen_all(x, err);
+    rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
     SS_THEN(rc, find_warnings(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }

@@ -78,6 +78,11 @@ static void precisions(struct ss_shape *s, const struct ss_job *job)
     s->e = s->storage_precision == SS_FP32 ? 4 : 2;
 }
 
+int ss_shape_splits(const struct ss_stack *stack)
+{
+    return stack->split_linear > 0 || stack->split_gate > 0;
+}
+
 /* Sets whose kernels the layers call, and how. */
 static void implementation(struct ss_shape *s, const struct ss_job *job, const struct ss_stack *stack)
 {
@@ -87,7 +92,7 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->autocast = ss_job_autocasts(job, stack);
     s->by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
-    s->split = stack->split_linear > 0 || stack->split_gate > 0;
+    s->split = ss_shape_splits(stack);
     s->compiled = stack->compiled > 0;
     s->norm_passes = stack->norm_passes;
     s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;

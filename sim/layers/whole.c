@@ -161,7 +161,7 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     c.shape.by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     c.shape.stack = stack;
     c.shape.packing = job->packed.rows;
-    c.shape.split = stack->split_linear > 0 || stack->split_gate > 0;
+    c.shape.split = ss_shape_splits(stack);
     recomputed(job, schedule, l.last, redone);
     l.n[l.last] += mtp;
     for (int pair = 0; pair < PAIRS; pair++)

@@ -11,9 +11,9 @@ struct ss_optimizer_shards {
     double dense, expert;
 };
 
-/* Returns how many of `params` parameters have 16-bit gradients that the step copies to fp32 (ss.optimizer.grad_copy). */
-/* Returns the bytes of a gradient in a bucket of PyTorch's DistributedDataParallel. */
+/* Returns the bytes of a parameter's gradient in a bucket of PyTorch's DistributedDataParallel (ss.ddp.copies). */
 double ss_ddp_copy_bytes(const struct ss_cost_context *c);
+/* Returns how many of `params` parameters have 16-bit gradients that the step copies to fp32 (ss.optimizer.grad_copy). */
 double ss_memory_copied(const struct ss_cost_context *c, double params, double shards);
 
 /* Returns the bytes that DeepEP with `sms` SMs registers on a rank of an expert group of `ranks`, for tokens

@@ -50,7 +50,7 @@ struct ss_shape {
     const struct ss_stack *stack; /* borrowed */
     int te;                       /* layers are Transformer Engine's */
     int autocast; /* linear layers of PyTorch multiply 16-bit copies of fp32 weights, which are not sharded */
-    int split;    /* both halves of a gated MLP are linear layers of their own */
+    int split;    /* both halves of a gated MLP are linear layers of their own: ss_shape_splits */
     int compiled; /* elementwise kernels of a layer are fused (ss.fused.elementwise) */
     int by_operator;     /* recompute is by operator */
     int attention;       /* enum ss_attention: flash, fused or unfused */
@@ -98,6 +98,8 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
 void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence);
 /* Fills the sizes of experts, for the hottest rank, in a shape that is filled otherwise. */
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
+/* Returns whether both halves of a gated MLP are linear layers of their own (ss.layers.split_linear, ss.layers.split_gate). */
+int ss_shape_splits(const struct ss_stack *stack);
 /* ss_shape_border_bytes returns one rank's bytes of the tensor between two layers, ss_shape_send_bytes those
  * that the rank sends to the next pipeline stage. */
 double ss_shape_border_bytes(const struct ss_shape *s);
