@@ -77,7 +77,7 @@ says() {
     *) echo "dragonfly, 1 NIC" ;;
     esac
 }
-common="--stack megatron-bridge-26.04 --bf16 --mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
+common="--stack megatron-bridge-26.04 --recipe none --bf16 --mbs 1 --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather"
 dense="--model llama3.1-70b --tp 8 --pp 4 --vp 5 --seq 8192 --gbs 128 --sequence-parallel $common"
 experts="--model qwen3-235b-a22b --tp 1 --etp 1 --seq 4096 --gbs 512 --moe-grouped-gemm --moe-permute-fusion"
 experts="$experts --recompute-granularity selective --recompute-modules moe_act $common"
