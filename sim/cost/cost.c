@@ -110,11 +110,13 @@ static double attention_fill(const struct ss_cost_context *c, const struct ss_op
 static double attention_rate(const struct ss_cost_context *c, const struct ss_op_attention *a, double share,
                              int backward)
 {
+    int split = backward && ss_deterministic_splits(c, a) > 0;
     double keys = backward ? a->keys_backward : a->keys;
     double half_d = a->fp8 ? c->stack->mxfp8_half_dim : c->stack->attention_half_dim;
     double rate = ss_kernel_attention_rate(c->card, c->stack, c->shape.storage_precision, share, half_d,
                                            fmin(a->document, keys), a->d, a->d_v);
-    return rate * attention_fill(c, a, backward) * (ss_cost_own_sms(c) / c->card->sm_count);
+    double fill = split ? ss_deterministic_fill(c, a) : attention_fill(c, a, backward);
+    return rate * fill * (ss_cost_own_sms(c) / c->card->sm_count);
 }
 
 /* Prices flash and fused attention at their measured rates, and the corrections between ring steps. */
@@ -127,11 +129,11 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     double fused_fwd = st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1),
            fused_bwd = st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1);
     fused_bwd *= ss_kernel_wide_backward(c->card, a->d);
-    double flash_bwd = st->flash_bwd * (c->job->deterministic ? st->flash_deterministic : 1);
+    double slower, more = ss_deterministic_seconds(c, a, &slower);
     *forward = op->forward_flops / attention_rate(c, a, fused ? fused_fwd : st->flash_fwd, 0) +
                ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, a, 0);
-    *backward = op->backward_flops / attention_rate(c, a, fused ? fused_bwd : flash_bwd, 1) +
-                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
+    *backward = op->backward_flops / attention_rate(c, a, slower * (fused ? fused_bwd : st->flash_bwd), 1) +
+                more + ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
@@ -217,6 +219,19 @@ static double gradient_element(const struct ss_cost_context *c)
     return c->shape.autocast ? 4 : c->shape.e;
 }
 
+/* Returns the seconds of the kernels that add weight gradients of `matrices` to those of earlier microbatches where GEMMs do not. They
+ * add to the main gradients in every microbatch, which are zeros before the first; PyTorch's own gradient is the first one. What FSDP
+ * reduces it casts (fsdp.c). */
+static double accumulate_seconds(const struct ss_cost_context *c, double elements, int matrices)
+{
+    if (c->shape.wgrad_fused)
+        return 0;
+    if (!c->job->wgrad_apart || c->stack->fused_wgrad_accumulation <= 0)
+        return c->accumulated * ss_cost_elementwise(c, elements * gradient_element(c) * 3, 1);
+    double bytes = gradient_element(c) + 2 * ss_parameter_bytes(c->job, c->stack).grad;
+    return c->fsdp.n > 1 ? 0 : ss_cost_elementwise(c, elements * bytes, matrices);
+}
+
 /* Fills the GEMM times of a linear layer. With overlap by user buffers, GEMMs beside a collective have
  * `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
@@ -231,9 +246,7 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
         pieces * gemm(c, p, m, op->gemm.k, op->gemm.n, 0, part, gain(c, p, SS_PHASE_I, op->gemm.n), aligned);
     t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
                          gain(c, p, SS_PHASE_W, m), aligned);
-    if (!acc) /* a separate kernel adds the gradient to those of earlier microbatches */
-        t->accumulate =
-            c->accumulated * ss_cost_elementwise(c, op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
+    t->accumulate = accumulate_seconds(c, op->gemm.n * op->gemm.k, 1);
 }
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
@@ -303,9 +316,7 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
         .d = grouped_gemm(c, op, SS_PHASE_I, op->gemm.m, op->gemm.k, op->gemm.n),
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->gemm.n, op->gemm.k, op->gemm.m / g),
     };
-    if (c->stack->fused_wgrad_accumulation <= 0)
-        t.accumulate =
-            c->accumulated * ss_cost_elementwise(c, g * op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
+    t.accumulate = accumulate_seconds(c, g * op->gemm.n * op->gemm.k, (int)g);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

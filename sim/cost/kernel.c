@@ -178,13 +178,9 @@ double ss_kernel_wide_backward(const struct ss_card *card, double d_qk)
     return d_qk > 128 ? card->attention_wide : 1;
 }
 
-/* Keys of a thread block of the backward; that of flash attention 2 and 3 for heads up to 128 channels,
- * assumed for cuDNN. */
-#define BACKWARD_TILE 128
-
 double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_attention_call *call, double sms)
 {
-    double tiles = ceil(call->queries / (call->backward ? BACKWARD_TILE : card->attention_tile));
+    double tiles = ceil(call->queries / (call->backward ? SS_BACKWARD_TILE : card->attention_tile));
     double blocks = call->heads * tiles, longest = sms / blocks * call->spread; /* over all work on all SMs */
     /* When the last, longest block starts, the running blocks have mean(w^2) / (2 mean(w)) left: a third of
      * the longest block where work grows from zero, half of it where all are equal. The SMs wait for the

@@ -228,7 +228,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);
-    if (c->stack->dummy_gradients > 0 && c->stack->fused_wgrad_accumulation > 0)
+    if (c->stack->dummy_gradients > 0 && c->shape.wgrad_fused)
         memory[SS_MEM_OTHER] += params->shapes * c->shape.e;
     if (job->pp > 1) /* received activation and gradient; twice where sends overlap */
         memory[SS_MEM_OTHER] += (c->p2p_overlapped ? 4 : 2) * ss_shape_border_bytes(&c->shape);

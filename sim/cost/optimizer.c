@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work that passes over all parameters once an iteration, when no exchange of tokens holds SMs. */
+#include <math.h>
+
 #include "cost/cost.h"
 #include "cost/kernel.h"
 #include "cost/memory.h"
@@ -78,13 +80,32 @@ static double host_seconds(const struct ss_cost_context *c, double local, double
     return step + (copies ? step_copies(c, local) : 0);
 }
 
+/* Kernels of count_zeros_fp32 for a tensor (Megatron-LM, core/optimizer/clip_grads.py): a comparison with zero, which writes flags of
+ * 1 byte, their sum, which reads them, and two on one number. They run without autograd. */
+enum { ZEROS_KERNELS = 4, ZEROS_FLAG_BYTES = 2 };
+
+/* Returns the seconds of what Megatron-LM logs of the `local` parameters of a rank every step: the count of zero gradients, a tensor after
+ * the other, and the norm of the fp32 parameters, in one kernel for many tensors. */
+static double logged_seconds(const struct ss_cost_context *c, double local, double tensors)
+{
+    double seconds = 0;
+    if (c->job->optimizer.counts_zeros)
+        seconds += fmax(ss_kernel_elementwise(
+                            c->card, local * (c->job->optimizer.main_grad_bytes + ZEROS_FLAG_BYTES), 0),
+                        tensors * ZEROS_KERNELS * ss_host_launch(c));
+    if (c->job->optimizer.params_norm)
+        seconds += ss_kernel_elementwise(c->card, local * 4, 1);
+    return seconds;
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
+    double mine = tensors / (c->fsdp.n > 1 ? 1 : shards); /* tensors of which the rank has a part */
     double step = local * step_bytes(c, &adam);
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    return device + host_seconds(c, local, adam) +
-           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);
+    return device + host_seconds(c, local, adam) + mine * c->stack->step_operators * ss_host_call(c) +
+           logged_seconds(c, local, mine);
 }

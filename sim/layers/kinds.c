@@ -50,6 +50,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
     }
     if (s->autocast)
         ss_op_weight_casts(out);
+    if (s->fills)
+        ss_op_fill(out, s);
     ss_ops_sum(out);
 }
 

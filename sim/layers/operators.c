@@ -43,6 +43,7 @@ struct ss_op *ss_op_linear(struct ss_ops *ops, const char *name, const struct ss
     op->forward_flops = op->model_flops = 2 * s->tokens * n * k;
     op->backward_flops = 2 * op->forward_flops;
     op->backward_kernels = 2;
+    op->backward_launches = !s->wgrad_fused && s->stack->fused_wgrad_accumulation > 0;
     if (bias)
         ops->bias_columns += role == SS_TP_ROW ? n / s->sp : n;
     /* Under sequence parallelism the backward holds whole tensors of width h: the gathered input or gradient
@@ -198,6 +199,8 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
                                      x * (s->te ? 3 : 5) * s->e * passes, kernels, 2 * kernels);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
+    op->forward_fresh = x * out;
+    op->backward_fresh = x * s->e;
     return op;
 }
 

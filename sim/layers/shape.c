@@ -94,6 +94,9 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     s->split = ss_shape_splits(stack);
     s->compiled = stack->compiled > 0;
+    s->wgrad_fused = stack->fused_wgrad_accumulation > 0 && !job->wgrad_apart;
+    s->fills = job->deterministic;
+    s->deterministic = job->deterministic || stack->deterministic > 0;
     s->norm_passes = stack->norm_passes;
     s->weights_turned = stack->weights_turned > 0 && job->precision == SS_FP8 && job->fp8_param_gather;
     s->tp_comm_overlap = job->tp_comm_overlap && job->tp > 1 && s->sp > 1;

@@ -62,6 +62,8 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
         op->forward_kernels = op->backward_kernels = 0;
         op->in_exchange = 1;
     }
+    op->forward_fresh = back ? tokens : copies;
+    op->backward_fresh = back ? copies : tokens;
     op->saved_bytes = back ? 0 : 8 * s->sent; /* indices and probabilities */
     if (back && !ss_op_by_stages(s) && s->stack->moe_probabilities <= 0)
         weigh(op, s, copies);

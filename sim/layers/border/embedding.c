@@ -20,6 +20,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
      * tensor that may be wider than a row. */
     ss_op_traffic(op, looked_up * s->e * 2 + (s->positions > 0 ? x * s->e * 3 : 0), looked_up * (s->e + 8),
                   s->positions > 0 ? 3 : 1, 2);
+    op->backward_fresh = s->vocab * s->row * s->e; /* the zeros that rows are added to */
     op->params = s->vocab * s->row + s->positions * s->h;
     op->tensors = s->positions > 0 ? 2 : 1;
     op->saved_bytes = 8 * s->tokens + (s->hidden_dropout > 0 ? x / s->sp : 0);

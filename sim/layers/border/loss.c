@@ -96,7 +96,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     op->gemm_params = 0; /* Megatron's own layer stays in 16 bit under fp8 */
     if (s->stack->fused_linear_loss > 0)
         op->gemm.pieces = linear_loss_pieces(s);
-    if (s->stack->fused_wgrad_accumulation > 0)
+    if (s->wgrad_fused)
         output = output_backward(s, op);
     if (s->tied) /* the embedding counts it on a common stage; elsewhere the plan adds the copy */
         op->params = op->tensors = 0;
@@ -107,6 +107,8 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     factors(ops, s);
     op = ss_op_add(ops, "cross entropy", SS_OP_ELEMENTWISE);
     op->makes_logits = 1;
+    op->forward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : 4 * logits;
+    op->backward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : s->e * logits;
     ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
     /* The forward subtracts a token's largest logit and divides by the sum of powers; the backward multiplies
      * by the token's gradient: in place, in fp32, with broadcast operands. */

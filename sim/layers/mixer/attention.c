@@ -126,6 +126,8 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
         (3 * a->d + 2 * a->d_v) / (a->d + a->d_v) * op->forward_flops * at->keys_backward / at->keys;
     op->backward_kernels = 3;
     op->redone_bytes = 4 * statistics;
+    if (s->deterministic && s->attention == SS_ATTENTION_FUSED && s->stack->fused_deterministic <= 0)
+        op->working_bytes = 2 * s->tokens * s->sequence * a->heads; /* cuDNN on Hopper: the gradient of the scores */
     ss_op_offers(ops, op, CORE_ATTN, statistics, 4)->is_output = 1;
 }
 
@@ -165,7 +167,7 @@ static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
     op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes;
     /* all of K and V, and in the backward their gradients */
     if (s->attention != SS_ATTENTION_UNFUSED && op->attention.context.coll == SS_COLL_ALL_GATHER && s->cp > 1)
-        op->working_bytes = 2 * s->cp * kv * s->e;
+        op->working_bytes += 2 * s->cp * kv * s->e;
     op->operator_bytes = s->tokens * a->heads * (a->d_v * s->e + 4); /* its output and the statistics */
 }
 

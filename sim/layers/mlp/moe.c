@@ -186,7 +186,8 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->gemm_params = op->params = op->gemm.groups * n * k;
     op->tensors = (int)op->gemm.groups;
     op->forward_launches = op->tensors;      /* cuBLAS runs a GEMM for each expert, on streams side by side */
-    op->backward_launches = 3 * op->tensors; /* one is the hook that reports a finished gradient */
+    /* one is the hook that reports a finished gradient, one may add it to the main gradient */
+    op->backward_launches = (3 + op->backward_launches) * op->tensors;
     if (s->fused_experts) {
         op->gemm.one_kernel = 1;
         op->forward_launches = 0;

@@ -50,7 +50,7 @@ struct ss_layer_cost {
  * kernel adds them. */
 static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
 {
-    return c->stack->fused_wgrad_accumulation > 0 ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
+    return c->shape.wgrad_fused ? (int)ss_parameter_bytes(c->job, c->stack).grad : 0;
 }
 /* Returns the SMs that kernels have: the dispatcher of tokens keeps some to itself. */
 static inline double ss_cost_own_sms(const struct ss_cost_context *c)
@@ -82,6 +82,16 @@ static inline double ss_cost_exposed(double seconds, double beside)
 {
     return seconds > beside ? seconds - beside : 0;
 }
+
+/* deterministic.c. Returns how many thread blocks share a head in FlashAttention 2's deterministic backward, so many that all SMs have
+ * one; 0 where the attention is no such backward. */
+double ss_deterministic_splits(const struct ss_cost_context *c, const struct ss_op_attention *a);
+/* Returns how full that backward keeps the card, 0..1. */
+double ss_deterministic_fill(const struct ss_cost_context *c, const struct ss_op_attention *a);
+/* Returns the seconds of memory traffic that only the deterministic backward of flash and fused attention has, and sets *rate to its rate
+ * over that of the other. Both are 0 and 1 where the backward may be the other. */
+double ss_deterministic_seconds(const struct ss_cost_context *c, const struct ss_op_attention *a,
+                                double *rate);
 
 /* Returns the host's seconds for a launch without PyTorch around it, as in a grouped GEMM; at most those for
  * an operator. */

@@ -54,6 +54,10 @@ double ss_kernel_attention_rate(const struct ss_card *card, const struct ss_stac
 /* Returns the factor of the head's size in that rate, 1 at 128 channels. At half_d channels a head reaches
  * half the rate of very large heads. */
 double ss_kernel_head(double half_d, double d_qk, double d_v);
+/* Keys of a thread block of the backward; that of flash attention 2 and 3 for heads up to 128 channels,
+ * assumed for cuDNN. */
+#define SS_BACKWARD_TILE 128
+
 /* One call of a flash or fused kernel. It makes thread blocks of the card's `attention_tile` queries, in the
  * backward of 128 keys, head after head. */
 struct ss_attention_call {

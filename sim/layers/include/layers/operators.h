@@ -81,6 +81,8 @@ struct ss_op {
     /* Elements that PyTorch's kernels make of strided or broadcast operands, and the bytes of traffic that
      * each element moves. */
     double forward_strided, backward_strided, strided_bytes;
+    /* bytes of the tensors that elementwise kernels and unfused attention ask PyTorch for (torch.empty) and write */
+    double forward_fresh, backward_fresh;
     /* the part of forward_bytes that makes tensors for the backward alone: the other orientation of a cast */
     double transposed_bytes;
     /* bytes that the expert group gathers before the forward of the operator; 0: none */
@@ -222,6 +224,8 @@ void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *
 /* Inserts at the head of a finished list the 16-bit copies of weights that PyTorch's autocast to bf16 makes
  * and keeps for a microbatch, and the casts of their gradients. */
 void ss_op_weight_casts(struct ss_ops *ops);
+/* Appends to a finished list the kernels that fill fresh memory under torch.use_deterministic_algorithms. */
+void ss_op_fill(struct ss_ops *ops, const struct ss_shape *s);
 /* Sets which operators recompute by operator repeats (SS_MODULE_OPERATORS), and what the layer keeps of the
  * others. */
 void ss_ops_by_operator(struct ss_ops *ops, const struct ss_shape *s);

@@ -52,6 +52,9 @@ struct ss_shape {
     int autocast; /* linear layers of PyTorch multiply 16-bit copies of fp32 weights, which are not sharded */
     int split;    /* both halves of a gated MLP are linear layers of their own: ss_shape_splits */
     int compiled; /* elementwise kernels of a layer are fused (ss.fused.elementwise) */
+    int wgrad_fused; /* GEMMs add weight gradients to the main gradients (ss.fused.wgrad_accumulation) */
+    int fills;       /* PyTorch fills tensors before kernels write them (torch.use_deterministic_algorithms) */
+    int deterministic;   /* the backward of attention is deterministic */
     int by_operator;     /* recompute is by operator */
     int attention;       /* enum ss_attention: flash, fused or unfused */
     int fp8_attention;   /* fused attention multiplies in mxfp8 */

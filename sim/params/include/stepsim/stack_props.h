@@ -19,12 +19,18 @@ extern "C" {
       "flash attention forward on the causal half, at 8192 tokens, of a card with all SMs busy")             \
     X(flash_bwd, "ss.attention.flash.backward", FRACTION, 0.29, 0.01, 1,                                     \
       "flash attention backward (2.5 x the forward's FLOP), likewise")                                       \
-    X(flash_deterministic, "ss.attention.flash.deterministic", FRACTION, 0.576, 0.01, 1,                     \
-      "rate of flash attention's backward with --deterministic-mode over that without")                      \
+    X(deterministic, "ss.attention.deterministic", COUNT, 0, 0, 1,                                           \
+      "the backward of attention is deterministic: the launcher sets NVTE_ALLOW_NONDETERMINISTIC_ALGO=0")    \
+    X(flash_deterministic, "ss.attention.flash.deterministic", FRACTION, 0, 0, 1,                            \
+      "rate of flash attention's deterministic backward over that of the other; 0: as FlashAttention 2, by " \
+      "its thread blocks and its parts of the queries' gradient")                                            \
     X(fused_fwd, "ss.attention.fused.forward", FRACTION, 0.6, 0.01, 1,                                       \
       "cuDNN fused attention forward, likewise")                                                             \
     X(fused_bwd, "ss.attention.fused.backward", FRACTION, 0.45, 0.01, 1,                                     \
       "cuDNN fused attention backward, likewise")                                                            \
+    X(fused_deterministic, "ss.attention.fused.deterministic", FRACTION, 0, 0, 1,                            \
+      "rate of fused attention's deterministic backward over that of the other, up to 128 channels; 0: as "  \
+      "cuDNN on Hopper, which writes the gradient of the scores")                                            \
     X(attention_half_tokens, "ss.attention.half_tokens", NONE, 300, 0, 1e5,                                  \
       "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate")      \
     X(attention_half_dim, "ss.attention.half_dim", NONE, 16, 0, 1e3,                                         \
