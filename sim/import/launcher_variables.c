@@ -76,6 +76,10 @@ static int obey(struct found *f, const char *name, const char *value)
         set(f, SS_PROP_nccl_nvls, value[0] == '0' ? "0" : "1");
         return 1;
     }
+    if (!strcmp(name, "NVTE_ALLOW_NONDETERMINISTIC_ALGO") && ss_has_word("0 1", value)) {
+        set(f, SS_PROP_deterministic, value[0] == '0' ? "1" : "0");
+        return 1;
+    }
     if (!strcmp(name, "NCCL_PROTO") && !strcasecmp(value, "simple")) {
         set(f, SS_PROP_nccl_simple, "1");
         return 1;
@@ -113,7 +117,9 @@ static void take(struct found *f, const char *text, size_t len)
     snprintf(name, sizeof name, "%.*s", (int)(equal - text), text);
     snprintf(value, sizeof value, "%.*s", (int)(len - (size_t)(equal - text) - 1), equal + 1);
     if (!value[0] || (strncmp(name, "NCCL_", 5) != 0 && strncmp(name, "RCCL_", 5) != 0 &&
-                      !ss_has_word("CUDA_DEVICE_MAX_CONNECTIONS NVTE_FLASH_ATTN NVTE_FUSED_ATTN", name)))
+                      !ss_has_word("CUDA_DEVICE_MAX_CONNECTIONS NVTE_FLASH_ATTN NVTE_FUSED_ATTN "
+                                   "NVTE_ALLOW_NONDETERMINISTIC_ALGO",
+                                   name)))
         return;
     if (obey(f, name, value))
         ss_note(&f->obeyed, "%s=%s", name, value);

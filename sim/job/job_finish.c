@@ -141,8 +141,8 @@ static void note_kernels(struct ss_finish *f)
     if (job->moe.fp8_dispatch && job->model.num_experts && job->moe.dispatcher == SS_DISPATCH_ALLGATHER)
         ss_note(f->notes, "--fp8-dispatch is not active with --moe-token-dispatcher-type allgather");
     if (job->deterministic)
-        ss_note(f->notes, "--deterministic-mode: what fused attention, the embedding's sorted gradient and "
-                          "fresh memory that PyTorch fills cost more is not counted");
+        ss_note(f->notes, "--deterministic-mode: what the embedding's sorted gradient and a router's sorted "
+                          "map cost more is not counted");
     if (ss_job_autocasts(job, f->stack))
         ss_note(f->notes, "bf16 is autocast: the residual stream and norms in fp32 are not counted, time and "
                           "memory are low");

@@ -41,6 +41,10 @@ static void weigh(struct ss_op *op, const struct ss_shape *s, double copies)
     ss_op_strided(op, copies / s->e, copies / s->e, 2 * s->e);
 }
 
+/* Kernels of PyTorch's index_add under deterministic algorithms beside the one that adds: zeros, the product, the rows' numbers wrapped
+ * and scaled (3), numbers of the copies, and a radix sort of both (4). */
+enum { ORDERED_LAUNCHES = 10 };
+
 /* Appends the permutation: tokens are copied into the order of their experts one way, and top-k copies are
  * summed the other way. NCCL's all-to-all moves copies. The two-stage dispatchers move tokens, which are
  * copied where they arrive. Allgather moves the tokens of all ranks, and each rank copies those of its
@@ -52,9 +56,14 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
     double row = s->h * s->e, copies = (ss_op_by_stages(s) || group > 1 ? s->routed : s->sent) * row;
     double tokens = (ss_op_by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
+    int ordered = s->fills && !s->permute_fused;
+    if (ordered) /* index_add: zeros once more, and a product with 1 before it sorts and adds */
+        sum += tokens + 2 * copies;
     double gather = ((group > 1 ? fmin(tokens, copies) : tokens) + copies) * ss_op_dispatched(s) / s->e;
     struct ss_op *op = ss_op_kernels(ops, name, back ? sum : gather, back ? gather : sum,
                                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
+    if (ordered)
+        *(back ? &op->forward_launches : &op->backward_launches) += ORDERED_LAUNCHES;
     if (s->dispatcher ==
         SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, in the calls of `exchange` */
         op->forward_launches = op->forward_kernels;

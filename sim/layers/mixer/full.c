@@ -18,6 +18,7 @@ static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct s
     int shared = a->heads > a->groups, apart = shared || s->rope || s->model->qk_norm > SS_QK_NORM_NONE;
     double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + 2 * kv : 0, copy = 2 * s->e;
     ss_op_traffic(op, copy * forward, copy * backward, shared + apart, apart);
+    op->forward_fresh = s->e * forward;
     ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --deterministic-mode: rings, and the slower backward of flash attention. */
+/* --deterministic-mode: rings, the slower backward of attention, fresh memory that is filled. */
 #include "comm/collective.h"
+#include "cost/kernel.h"
 #include "h100_job.h"
 
 /* A node's switches, trees between nodes and PAT give way to the ring; an all-to-all stays what it is. */
@@ -22,31 +23,83 @@ static void test_rings(void)
     CU_ASSERT_STRING_EQUAL(ss_collective_choose(&net, SS_COLL_ALL_TO_ALL, 1e6, &far)->name, "alltoall");
 }
 
-static double backward(const char *flags, double slower)
+/* Backward seconds of a layer whose attention is deterministic, or not. */
+static double backward(const char *flags, int deterministic, double share)
 {
     struct h100_layer l;
 
     h100_layer(&l, DENSE, "megatron-2407", flags);
-    CU_ASSERT_EQUAL(l.stack.flash_deterministic, 0.576);
-    l.stack.flash_deterministic = slower;
+    l.stack.deterministic = deterministic;
+    l.stack.flash_deterministic = l.stack.fused_deterministic = share;
+    ss_shape_init(&l.c.shape, &l.job, &l.stack, 128512);
+    ss_layer_operators(DENSE, &l.c.shape, &l.ops);
     return h100_cost(&l, SS_RECOMPUTE_NONE).input_grad[SS_LABEL_COMPUTE];
 }
 
-/* At half of the rate attention's backward takes once more what it takes, at a quarter three times more. It does 2.5 times
- * 2 * 8192 * 8192 * 32 * 128 FLOP at the stack's share of 989.4 TFLOP/s, in 32 heads of 64 blocks of 128 keys on 132 SMs. The
- * longest block takes twice the mean, 2 * 132 / 2048 = 264 / 2048 of all work; when it starts, others have a third of that left, so
- * that SMs wait 2/3 of it, less 64 / 264 because a head's longest block comes first. */
-static void test_attention(void)
+/* Attention's backward does 2.5 times 2 * 8192 * 8192 * 32 * 128 FLOP at the stack's share of 989.4 TFLOP/s, in 32 heads of 64 tiles of
+ * 128 keys on 132 SMs. Any block may take any tile: the longest takes twice the mean, 2 * 132 / 2048 = 264 / 2048 of all work; when it
+ * starts, others have a third of that left, so that SMs wait 2/3 of it, less 64 / 264 because a head's longest block comes first.
+ * FlashAttention 2 deterministic: 132 / 32 is 5 blocks a head, the first of which has tiles 64, 59, ... 4, 13 of them and 442 squares of a
+ * mean of 2080 / 5 = 416; 160 blocks on 132 SMs are two waves. Its five parts of 8192 * 32 * 128 fp32 are zeroed and read, where the
+ * other has one. */
+static void test_flash(void)
 {
     struct ss_stack stack;
     CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H100", &stack, NULL), 0);
-    double flops = 2.5 * 2 * 8192.0 * 8192 * 32 * 128, rate = stack.flash_bwd * 989.4e12;
-    double idle = (2. / 3 - 64. / 264) * 264 / 2048, want = flops / rate * (1 + idle);
-    double plain = backward(LLAMA, 0.5), once = backward(LLAMA "--deterministic-mode", 0.5) - plain;
-    CU_ASSERT_DOUBLE_EQUAL(once / want, 1, 1e-9);
-    CU_ASSERT_DOUBLE_EQUAL((backward(LLAMA "--deterministic-mode", 0.25) - plain) / want, 3, 1e-9);
-    CU_ASSERT_EQUAL(backward(LLAMA "--attention-backend fused --deterministic-mode", 0.5),
-                    backward(LLAMA "--attention-backend fused", 0.5));
+    double flops = 2.5 * 2 * 8192.0 * 8192 * 32 * 128, all = flops / (stack.flash_bwd * 989.4e12);
+    double idle = (2. / 3 - 64. / 264) * 264 / 2048, plain = backward(LLAMA, 0, 0);
+    double parts = ss_kernel_elementwise(ss_platform_card(h100), 8 * 4 * 8192.0 * 32 * 128, 1);
+    CU_ASSERT_DOUBLE_EQUAL(backward(LLAMA, 1, 0) - plain,
+                           all * (264. / 160 * 442 / 416) + parts - all * (1 + idle), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(backward(LLAMA, 1, 0.5) - plain, all * (1 + idle), 1e-9);
+    CU_ASSERT_EQUAL(backward(LLAMA, 0, 0.5), plain);
+}
+
+/* cuDNN on Hopper writes and reads the gradient of the scores, half of 32 squares of 8192 in 16 bit, and keeps room for the squares;
+ * a share is one of Blackwell. */
+static void test_fused(void)
+{
+    const char *flags = LLAMA "--attention-backend fused";
+    struct ss_stack stack;
+    struct h100_layer l;
+    CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", "H100", &stack, NULL), 0);
+    double idle = (2. / 3 - 64. / 264) * 264 / 2048, plain = backward(flags, 0, 0);
+    double once = 2.5 * 2 * 8192.0 * 8192 * 32 * 128 / (stack.fused_bwd * 989.4e12) * (1 + idle);
+    CU_ASSERT_DOUBLE_EQUAL(backward(flags, 1, 0) - plain,
+                           ss_kernel_elementwise(ss_platform_card(h100), 2 * 8192.0 * 8192 * 32, 1), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(backward(flags, 1, 0.5) - plain, once, 1e-9);
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA "--attention-backend fused --deterministic-mode");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "core attention")->working_bytes, 2 * 8192.0 * 8192 * 32);
+}
+
+/* Every tensor that a layer asks PyTorch for is written once more: both norms, the joint layer of 6144 columns, rotated queries and
+ * keys and their copies (5120 columns each), attention's output and statistics, the projection, both layers of the MLP; in the backward
+ * their gradients, and those of the weights where no GEMM adds them up. */
+static void test_fill(void)
+{
+    const double t = 2 * 8192.0, h = 4096, weights = 2 * h * (6144 + 4096 + 3 * 14336);
+    const double forward = t * (2 * h + 6144 + 2 * 5120 + h + h + 28672 + h) + 4 * 8192.0 * 32;
+    const double back = t * (2 * h + h + 5120 + 6144 + h + h + 14336);
+    struct h100_layer l;
+    const struct ss_op *op;
+
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA);
+    CU_ASSERT_PTR_NULL(h100_op(&l.ops, "fresh memory"));
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode");
+    op = h100_op(&l.ops, "fresh memory");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(op);
+    CU_ASSERT_EQUAL(op->forward_bytes, forward);
+    CU_ASSERT_EQUAL(op->backward_bytes, back);
+    CU_ASSERT_EQUAL(op->forward_launches, 10);
+    CU_ASSERT_EQUAL(op->backward_launches, 8);
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode --no-gradient-accumulation-fusion");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, back + weights);
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode --attention-backend fused");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, back + 2 * 8192.0 * 8192 * 32);
+    /* the gathered inputs of two layers and again in the backward, whose gradients are scattered; gathered gradients of the other two */
+    h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode --tp 4 --sequence-parallel");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->forward_launches, 10 + 4);
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_launches, 8 + 6);
 }
 
 static void test_refused(void)
@@ -62,6 +115,6 @@ static void test_refused(void)
 SUITE(deterministic)
 {
     CU_TestInfo tests[] = {
-        {"rings", test_rings}, {"attention", test_attention}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+        {"rings", test_rings}, {"flash", test_flash}, {"fused", test_fused}, {"fill", test_fill}, {"refused", test_refused}, CU_TEST_INFO_NULL};
     return suite_run("deterministic", h100_open, h100_close, tests);
 }

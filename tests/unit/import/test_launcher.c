@@ -265,6 +265,7 @@ static void test_variables(void)
         {"env NCCL_PROTO=LL NCCL_IB_DISABLE=1 NCCL_SHM_DISABLE=0 NCCL_IB_HCA=mlx5 torchrun", NULL,
          "not modelled: NCCL_PROTO=LL, NCCL_IB_DISABLE=1"},
         {"env CUDA_DEVICE_MAX_CONNECTIONS=1 NVTE_FLASH_ATTN=1 torchrun", NULL, NULL},
+        {"env NVTE_ALLOW_NONDETERMINISTIC_ALGO=0 torchrun", "ss.attention.deterministic=1", NULL},
         {"env CUDA_DEVICE_MAX_CONNECTIONS=8 torchrun", NULL, "CUDA_DEVICE_MAX_CONNECTIONS=8"},
     };
 

@@ -301,6 +301,17 @@ static void test_step_tensors(void)
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
+    /* Logged every step: zeros of fp32 gradients, 4 bytes read, flags of 1 written and read, or 4 launches a tensor; a norm that reads
+     * fp32 parameters. */
+    stack.step_operators = 0;
+    job.optimizer.counts_zeros = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 0, 1) - bytes, 6e9 / 1e12, 1e-12);
+    stack.host_group = 1e-5;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 4 * 1e-5, 1e-12);
+    job.optimizer.counts_zeros = 0;
+    job.optimizer.params_norm = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 4e9 / 1e12 + card.kernel_latency, 1e-12);
+    job.optimizer.params_norm = 0;
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
     ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_EQUAL(ops.sum.tensors, 6);
@@ -394,6 +405,18 @@ static void test_gradients_added_up(void)
     CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
                            0.75 * 6 * ops.sum.gemm_params / 1e12, 1e-12);
     CU_ASSERT_EQUAL(later.forward[SS_LABEL_COMPUTE], first.forward[SS_LABEL_COMPUTE]);
+    /* --no-gradient-accumulation-fusion: added to main gradients of 2 or 4 bytes in every microbatch, the first too */
+    stack.fused_wgrad_accumulation = job.wgrad_apart = 1;
+    c.accumulated = 0;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    for (int i = 0; i < 2; i++) {
+        job.stored = job.precision = SS_BF16;
+        job.dp.grad_reduce_fp32 = i;
+        ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &later);
+        CU_ASSERT_DOUBLE_EQUAL(later.weight_grad[SS_LABEL_COMPUTE] - first.weight_grad[SS_LABEL_COMPUTE],
+                               (2 + 2 * (i ? 4 : 2)) * ops.sum.gemm_params / 1e12 + 4 * card.kernel_latency,
+                               1e-12);
+    }
 }
 
 static void border_cost(const struct ss_cost_context *c, int kind, struct ss_layer_cost *out)
