@@ -151,21 +151,23 @@ static void host_copies(const struct ss_cost_context *c, const struct ss_ops *op
 /* Adds the collectives of FSDP. Sharded parameters are gathered before each pass, and gradients are scattered
  * after the backward, each beside the layer's own compute (prefetch of one layer), from which it takes its
  * share of the SMs. Where only gradients and states are sharded (ZeRO-2) the forward gathers: in every
- * microbatch, or on average once an iteration. */
+ * microbatch, or on average once an iteration. Where parameters stay gathered between microbatches, gradients
+ * are scattered on average once an iteration, too. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
                   struct ss_layer_cost *out)
 {
     struct fsdp_part parts[2];
     struct ss_layer_step gather[2], back[4];
-    int n = fsdp_parts(c, ops, parts), whole = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS,
-        again = whole && !kept, nback = again ? n : 0;
+    int n = fsdp_parts(c, ops, parts), once = ss_job_fsdp_once(c->job, c->stack);
+    int whole = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS && !once, again = whole && !kept,
+        nback = again ? n : 0;
     const struct fsdp_beside forward = beside(c, out, 0), backward = beside(c, out, 1);
     double e = c->shape.e, params = 0, all[2] = {0, 0},
-           times = whole || c->stack->fsdp_pytorch > 0 ? 1 : c->once;
+           times = whole || (c->stack->fsdp_pytorch > 0 && !once) ? 1 : c->once;
     for (int i = 0; i < n; i++) {
         struct fsdp_part *p = &parts[i];
         double narrow = c->job->fp8_param_gather ? p->gemm : 0;
-        double grad = p->params * ss_parameter_bytes(c->job, c->stack).grad;
+        double grad = p->params * ss_fsdp_gradient_bytes(c) * (once ? c->once : 1);
         double gathered = ((p->params - narrow) * e + narrow * c->shape.quantized) * times;
         p->sm_share = taken(c, out, p->group);
         gather[i] = back[i] = fsdp_step(c, p, SS_COLL_ALL_GATHER, gathered);

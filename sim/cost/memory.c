@@ -111,20 +111,28 @@ static double sharded(const struct ss_cost_context *c, double bytes, double expe
     return (bytes - expert) / c->fsdp.n + (expert > 0 ? expert / c->edp.n : 0);
 }
 
+/* Returns the parameters of which FSDP has shards. */
+static double apart(const struct ss_cost_context *c, const struct ss_param_count *params)
+{
+    return dense_of(params) + (c->edp.n > 1 ? params->expert : 0);
+}
+
 /* Shards what the job shards inside a group, and adds what is gathered at a time. */
 static void shard_fully(const struct ss_cost_context *c, const struct ss_param_count *params, double grad,
                         struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
-    int pytorch = c->stack->fsdp_pytorch > 0;
+    int pytorch = c->stack->fsdp_pytorch > 0, once = ss_job_fsdp_once(c->job, c->stack);
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
     if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] =
             c->job->offload.params
                 ? 0
                 : sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
-        /* this layer and the next one */
-        memory[SS_MEM_OTHER] += fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
-        if (pytorch)
+        /* this layer and the next one, or all; experts of one rank alone are no shards */
+        memory[SS_MEM_OTHER] +=
+            once ? apart(c, params) * e
+                 : fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
+        if (pytorch && !once)
             memory[SS_MEM_OTHER] += params->borders * e;
         if (shard_is_master(c)) {
             memory[SS_MEM_WEIGHTS] = sharded(c, 4 * params->all, 4 * params->expert);
@@ -133,7 +141,9 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
                 (1 - c->job->offload.optimizer);
         }
     }
-    if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS) {
+    if (once) {
+        memory[SS_MEM_GRADIENTS] += apart(c, params) * (ss_fsdp_gradient_bytes(c) - grad);
+    } else if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS) {
         memory[SS_MEM_GRADIENTS] = sharded(c, memory[SS_MEM_GRADIENTS], params->expert * grad);
         if (c->job->offload.params) /* those of what the host steps lie there */
             memory[SS_MEM_GRADIENTS] *= 1 - c->job->offload.optimizer;

@@ -25,6 +25,12 @@ struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const str
                                        (half ? fmin(2, master) : master) + moments};
 }
 
+double ss_fsdp_gradient_bytes(const struct ss_cost_context *c)
+{
+    int wider = c->stack->fsdp_reduced > 0 && ss_job_fsdp_once(c->job, c->stack);
+    return wider ? c->stack->fsdp_reduced : ss_parameter_bytes(c->job, c->stack).grad;
+}
+
 double ss_ddp_copy_bytes(const struct ss_cost_context *c)
 {
     double grad = ss_parameter_bytes(c->job, c->stack).grad;

@@ -117,6 +117,12 @@ int ss_job_is_hybrid(const struct ss_job *job)
     return job->dp.fsdp && job->dp.fsdp_hybrid && job->dp.sharding >= SS_SHARD_OPTIM_GRADS;
 }
 
+int ss_job_fsdp_once(const struct ss_job *job, const struct ss_stack *stack)
+{
+    return job->dp.fsdp && job->dp.sharding >= SS_SHARD_OPTIM_GRADS &&
+           ((stack->fsdp_once > 0 && job->pp > 1) || (stack->fsdp_once > 1 && job->model.num_experts > 0));
+}
+
 int ss_job_experts_apart(const struct ss_job *job)
 {
     return job->model.num_experts > 0 && (job->ep > 1 || job->etp != job->tp);

@@ -32,7 +32,10 @@ static int replicas_of(const struct ss_plan_builder *b, int comm)
 int ss_plan_lockstep_replicas(const struct ss_plan_builder *b)
 {
     int experts = replicas_of(b, SS_COMM_ETP_EP);
-    int shards = b->plan->job->dp.sharding >= SS_SHARD_OPTIM_GRADS ? replicas_of(b, SS_COMM_FSDP) : 1;
+    int shards =
+        b->plan->job->dp.sharding >= SS_SHARD_OPTIM_GRADS && !ss_job_fsdp_once(b->plan->job, b->plan->stack)
+            ? replicas_of(b, SS_COMM_FSDP)
+            : 1;
     if (ss_job_reduces_amax(b->plan->job, b->plan->stack) > 1)
         return ss_job_dp(b->plan->job, b->plan->world_size);
     return shards > experts ? shards : experts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sharded parameters and gradients move, beside a layer and between the replicas of the shards, by hand. */
+#include "base/base.h"
 #include "cost/cost.h"
 #include "scale_job.h"
 #include "small_job.h"
@@ -60,6 +61,40 @@ static void test_gradients(void)
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (2 + 8) * ALL / 1e12, 1e-15);
     expect_comm(sharded(SS_SHARD_OPTIM_GRADS, 0, 1, 0), 2 * ALL, 4 * ALL);
     expect_comm(sharded(SS_SHARD_OPTIM, 0, 0, 0), 0, 0);
+}
+
+/* Parameters that stay gathered between the four microbatches of a mixture, or of a pipeline: gathered in the first, gradients added up in
+ * fp32 and scattered in the last. Every microbatch casts and adds. */
+static void test_once(void)
+{
+    static const struct {
+        int prop, pp, experts, once;
+    } rows[] = {{0, 2, 8, 0}, {1, 1, 8, 0}, {1, 2, 0, 1}, {2, 1, 8, 1}, {2, 1, 0, 0}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_layer_cost got = {0};
+        struct setting t;
+        setting_make(&t);
+        t.job.dp.fsdp = 1;
+        t.job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+        t.job.precision = t.job.stored = SS_BF16;
+        t.stack.fsdp_once = rows[i].prop;
+        t.stack.fsdp_reduced = 4;
+        t.c.once = 1 / 4.;
+        t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
+        t.c.net.fabric_busbw = 1e9;
+        struct ss_ops ops = layer_of(&t, DENSE);
+        t.job.pp = rows[i].pp;
+        t.job.model.num_experts = rows[i].experts;
+        CU_ASSERT_EQUAL(ss_job_fsdp_once(&t.job, &t.stack), rows[i].once);
+        ss_cost_fsdp(&t.c, &ops, 0, &got);
+        if (rows[i].once)
+            expect_comm(got, 2 * ALL / 4, 4 * ALL / 4);
+        else
+            expect_comm(got, 2 * ALL, (2 + 2) * ALL);
+        CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE],
+                               ((rows[i].once ? 0 : 4) + 2 + 8) * ALL / 1e12, 1e-15);
+    }
 }
 
 /* Matrices go in a byte an element, norms in two. */
@@ -134,6 +169,7 @@ SUITE(sharding)
 {
     CU_TestInfo tests[] = {{"parameters", test_parameters},
                            {"gradients", test_gradients},
+                           {"gathered once", test_once},
                            {"fp8", test_fp8},
                            {"hybrid", test_hybrid},
                            {"reductions that begin at once", test_aligned},

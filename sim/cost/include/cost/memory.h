@@ -11,6 +11,8 @@ struct ss_optimizer_shards {
     double dense, expert;
 };
 
+/* Returns the bytes of an element of gradients that FSDP adds up and reduces. */
+double ss_fsdp_gradient_bytes(const struct ss_cost_context *c);
 /* Returns the bytes of a parameter's gradient in a bucket of PyTorch's DistributedDataParallel (ss.ddp.copies). */
 double ss_ddp_copy_bytes(const struct ss_cost_context *c);
 /* Returns how many of `params` parameters have 16-bit gradients that the step copies to fp32 (ss.optimizer.grad_copy). */

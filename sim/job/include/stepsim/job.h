@@ -108,6 +108,8 @@ int ss_job_copies_embedding(const struct ss_job *job);
 int ss_dispatcher_has_stages(int dispatcher);
 /* Returns 1 when parameters are sharded inside each node and every node holds a copy. */
 int ss_job_is_hybrid(const struct ss_job *job);
+/* Returns whether FSDP gathers parameters and reduces gradients once an iteration (ss.fsdp.once). */
+int ss_job_fsdp_once(const struct ss_job *job, const struct ss_stack *stack);
 /* Returns 1 when gradients and states of routed experts are divided over other ranks than those of all other
  * parameters. */
 int ss_job_experts_apart(const struct ss_job *job);

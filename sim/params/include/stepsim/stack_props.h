@@ -235,6 +235,11 @@ extern "C" {
       "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
       "stay "                                                                                                \
       "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
+    X(fsdp_once, "ss.fsdp.once", COUNT, 0, 0, 2,                                                             \
+      "parameters that FSDP gathers for the first microbatch stay until the last one's backward, which "     \
+      "alone reduces gradients; 1: in a pipeline, 2: of mixtures, too")                                      \
+    X(fsdp_reduced, "ss.fsdp.reduced", NONE, 0, 0, 4,                                                        \
+      "bytes of an element of the gradients that it adds up then and reduces; 0: as they are kept")          \
     /* experts */                                                                                            \
     X(grouped_gemm, "ss.default.grouped_gemm", COUNT, 0, 0, 1,                                               \
       "the framework's recipes multiply all experts of a rank at once (--moe-grouped-gemm)")                 \
