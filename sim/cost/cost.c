@@ -213,23 +213,12 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
     return ss_kernel_gemm_gain(c->card, c->stack, precision, ss_job_recipe(c->job), phase, k);
 }
 
-/* Returns the bytes of an element of gradients that a separate kernel adds up. */
-static double gradient_element(const struct ss_cost_context *c)
-{
-    return c->shape.autocast ? 4 : c->shape.e;
-}
-
-/* Returns the seconds of the kernels that add weight gradients of `matrices` to those of earlier microbatches where GEMMs do not. They
- * add to the main gradients in every microbatch, which are zeros before the first; PyTorch's own gradient is the first one. What FSDP
- * reduces it casts (fsdp.c). */
+/* Returns the seconds of the kernels that add weight gradients to those of earlier microbatches. */
 static double accumulate_seconds(const struct ss_cost_context *c, double elements, int matrices)
 {
-    if (c->shape.wgrad_fused)
-        return 0;
-    if (!c->job->wgrad_apart || c->stack->fused_wgrad_accumulation <= 0)
-        return c->accumulated * ss_cost_elementwise(c, elements * gradient_element(c) * 3, 1);
-    double bytes = gradient_element(c) + 2 * ss_parameter_bytes(c->job, c->stack).grad;
-    return c->fsdp.n > 1 ? 0 : ss_cost_elementwise(c, elements * bytes, matrices);
+    int apart = c->job->wgrad_apart;
+    double bytes = ss_accumulate_bytes(c), part = apart ? 1 : c->accumulated;
+    return bytes > 0 ? part * ss_cost_elementwise(c, elements * bytes, apart ? matrices : 1) : 0;
 }
 
 /* Fills the GEMM times of a linear layer. With overlap by user buffers, GEMMs beside a collective have

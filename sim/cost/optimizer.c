@@ -90,9 +90,9 @@ static double logged_seconds(const struct ss_cost_context *c, double local, doub
 {
     double seconds = 0;
     if (c->job->optimizer.counts_zeros)
-        seconds += fmax(ss_kernel_elementwise(
-                            c->card, local * (c->job->optimizer.main_grad_bytes + ZEROS_FLAG_BYTES), 0),
-                        tensors * ZEROS_KERNELS * ss_host_launch(c));
+        seconds += fmax(
+            ss_kernel_elementwise(c->card, local * (c->job->optimizer.main_grad_bytes + ZEROS_FLAG_BYTES), 0),
+            tensors * ZEROS_KERNELS * ss_host_launch(c));
     if (c->job->optimizer.params_norm)
         seconds += ss_kernel_elementwise(c->card, local * 4, 1);
     return seconds;

@@ -25,6 +25,16 @@ struct ss_parameter_bytes ss_parameter_bytes(const struct ss_job *job, const str
                                        (half ? fmin(2, master) : master) + moments};
 }
 
+double ss_accumulate_bytes(const struct ss_cost_context *c)
+{
+    double own = c->shape.autocast ? 4 : c->shape.e;
+    if (c->shape.wgrad_fused)
+        return 0;
+    if (!c->job->wgrad_apart || c->stack->fused_wgrad_accumulation <= 0)
+        return 3 * own;
+    return c->fsdp.n > 1 ? 0 : own + 2 * ss_parameter_bytes(c->job, c->stack).grad;
+}
+
 double ss_fsdp_gradient_bytes(const struct ss_cost_context *c)
 {
     int wider = c->stack->fsdp_reduced > 0 && ss_job_fsdp_once(c->job, c->stack);

@@ -129,7 +129,8 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
     op->backward_kernels = 3;
     op->redone_bytes = 4 * statistics;
     if (s->deterministic && s->attention == SS_ATTENTION_FUSED && s->stack->fused_deterministic <= 0)
-        op->working_bytes = 2 * s->tokens * s->sequence * a->heads; /* cuDNN on Hopper: the gradient of the scores */
+        op->working_bytes =
+            2 * s->tokens * s->sequence * a->heads; /* cuDNN on Hopper: the gradient of the scores */
     ss_op_offers(ops, op, CORE_ATTN, statistics, 4)->is_output = 1;
 }
 

@@ -185,7 +185,7 @@ static struct ss_op *grouped(struct ss_ops *ops, const struct ss_shape *s, const
     op->backward_flops = 2 * op->forward_flops;
     op->gemm_params = op->params = op->gemm.groups * n * k;
     op->tensors = (int)op->gemm.groups;
-    op->forward_launches = op->tensors;      /* cuBLAS runs a GEMM for each expert, on streams side by side */
+    op->forward_launches = op->tensors; /* cuBLAS runs a GEMM for each expert, on streams side by side */
     /* one is the hook that reports a finished gradient, one may add it to the main gradient */
     op->backward_launches = (3 + op->backward_launches) * op->tensors;
     if (s->fused_experts) {

@@ -114,7 +114,7 @@ static void test_refused(void)
 
 SUITE(deterministic)
 {
-    CU_TestInfo tests[] = {
-        {"rings", test_rings}, {"flash", test_flash}, {"fused", test_fused}, {"fill", test_fill}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"rings", test_rings}, {"flash", test_flash},     {"fused", test_fused},
+                           {"fill", test_fill},   {"refused", test_refused}, CU_TEST_INFO_NULL};
     return suite_run("deterministic", h100_open, h100_close, tests);
 }

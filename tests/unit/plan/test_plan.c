@@ -310,7 +310,8 @@ static void test_step_tensors(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 4 * 1e-5, 1e-12);
     job.optimizer.counts_zeros = 0;
     job.optimizer.params_norm = 1;
-    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 4e9 / 1e12 + card.kernel_latency, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 4e9 / 1e12 + card.kernel_latency,
+                           1e-12);
     job.optimizer.params_norm = 0;
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
     ss_layer_operators(DENSE, &c.shape, &ops);

@@ -11,6 +11,9 @@ struct ss_optimizer_shards {
     double dense, expert;
 };
 
+/* Returns the bytes of an element that kernels of their own move to add a weight gradient to that of earlier microbatches; 0: GEMMs add
+ * it, or FSDP does what it reduces. Main gradients are added to in every microbatch, PyTorch's own gradient is the first one. */
+double ss_accumulate_bytes(const struct ss_cost_context *c);
 /* Returns the bytes of an element of gradients that FSDP adds up and reduces. */
 double ss_fsdp_gradient_bytes(const struct ss_cost_context *c);
 /* Returns the bytes of a parameter's gradient in a bucket of PyTorch's DistributedDataParallel (ss.ddp.copies). */

@@ -53,7 +53,7 @@ struct ss_shape {
     int split;    /* both halves of a gated MLP are linear layers of their own: ss_shape_splits */
     int compiled; /* elementwise kernels of a layer are fused (ss.fused.elementwise) */
     int wgrad_fused; /* GEMMs add weight gradients to the main gradients (ss.fused.wgrad_accumulation) */
-    int fills;       /* PyTorch fills tensors before kernels write them (torch.use_deterministic_algorithms) */
+    int fills; /* PyTorch fills tensors before kernels write them (torch.use_deterministic_algorithms) */
     int deterministic;   /* the backward of attention is deterministic */
     int by_operator;     /* recompute is by operator */
     int attention;       /* enum ss_attention: flash, fused or unfused */
