@@ -38,7 +38,8 @@ static void weigh(struct ss_op *op, const struct ss_shape *s, double copies)
     op->forward_bytes += 2 * copies;
     op->forward_kernels++;
     op->backward_kernels += 3;
-    ss_op_strided(op, copies / s->e, copies / s->e, 2 * s->e);
+    op->forward_strided += copies / s->e;
+    op->backward_strided += copies / s->e;
 }
 
 /* Kernels of PyTorch's index_add under deterministic algorithms beside the one that adds: zeros, the product, the rows' numbers wrapped
@@ -48,13 +49,15 @@ enum { ORDERED_LAUNCHES = 10 };
 /* Appends the permutation: tokens are copied into the order of their experts one way, and top-k copies are
  * summed the other way. NCCL's all-to-all moves copies. The two-stage dispatchers move tokens, which are
  * copied where they arrive. Allgather moves the tokens of all ranks, and each rank copies those of its
- * experts and sums into a place for every token. Without fusion PyTorch finds the indices by masks, and sums
- * by adding to zeros, which are read and written for each copy. */
+ * experts and sums into a place for every token. Without fusion PyTorch finds the indices by masks, copies
+ * rows (index_select, one element at a time until PyTorch 2.8), and sums by adding to zeros, which are read
+ * and written for each copy (scatter_add, one element at a time). */
 void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
     int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
     double row = s->h * s->e, copies = (ss_op_by_stages(s) || group > 1 ? s->routed : s->sent) * row;
     double tokens = (ss_op_by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
+    int hybrid = s->dispatcher == SS_DISPATCH_HYBRIDEP;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
     int ordered = s->fills && !s->permute_fused;
     if (ordered) /* index_add: zeros once more, and a product with 1 before it sorts and adds */
@@ -64,8 +67,11 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
                                      (s->permute_fused ? 4 : 8) / (back ? 2 : 1), s->permute_fused ? 2 : 4);
     if (ordered)
         *(back ? &op->forward_launches : &op->backward_launches) += ORDERED_LAUNCHES;
-    if (s->dispatcher ==
-        SS_DISPATCH_HYBRIDEP) { /* part of its dispatch and combine, in the calls of `exchange` */
+    if (!s->permute_fused && !hybrid) {
+        double selected = s->stack->wide_cat > 0 ? 0 : copies / s->e, added = ordered ? 0 : copies / s->e;
+        ss_op_strided(op, back ? added : selected, back ? selected : added, 2 * s->e);
+    }
+    if (hybrid) { /* part of its dispatch and combine, in the calls of `exchange` */
         op->forward_launches = op->forward_kernels;
         op->backward_launches = op->backward_kernels;
         op->forward_kernels = op->backward_kernels = 0;

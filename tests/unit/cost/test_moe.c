@@ -552,8 +552,17 @@ static void test_weighed(void)
             CU_ASSERT(there->forward_bytes == own + pass && there->backward_bytes == sum);
             CU_ASSERT_EQUAL(back->forward_bytes, sum + (on || fused ? 0 : 2) * pass);
             CU_ASSERT_EQUAL(back->backward_bytes, own + pass + (on ? 0 : fused ? 1 : 6) * pass);
-            CU_ASSERT_EQUAL(back->forward_strided, on || fused ? 0 : elements);
-            CU_ASSERT_EQUAL(back->backward_strided, on || fused ? 0 : elements);
+            /* sums (scatter_add) and, until PyTorch 2.8, copies of rows (index_select), one element at a time */
+            for (int wide = 0; wide <= 1; wide++) {
+                t.stack.wide_cat = wide;
+                ops_of(&t, MOE, &ops);
+                double weighed = on || fused ? 0 : elements, added = fused ? 0 : elements,
+                       selected = fused || wide ? 0 : elements;
+                CU_ASSERT_EQUAL(there->forward_strided, selected);
+                CU_ASSERT_EQUAL(there->backward_strided, added);
+                CU_ASSERT_EQUAL(back->forward_strided, added + weighed);
+                CU_ASSERT_EQUAL(back->backward_strided, selected + weighed);
+            }
             CU_ASSERT_EQUAL(back->forward_kernels, (fused ? 2 : 4) + (on || fused ? 0 : 1));
             CU_ASSERT_EQUAL(back->backward_kernels, (fused ? 2 : 4) + (on || fused ? 0 : 3));
             CU_ASSERT_EQUAL(back->saved_bytes, on ? 0 : pass);
