@@ -172,9 +172,9 @@ static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op
 {
     double bytes = op->forward_bytes - (c->without_grad ? op->transposed_bytes : 0);
     double f = ss_cost_elementwise(c, bytes, op->forward_kernels + op->forward_launches) +
-               ss_kernel_strided(c->card, op->forward_strided, op->strided_bytes);
+               ss_cost_strided(c, op->forward_strided, op->strided_bytes);
     double b = ss_cost_elementwise(c, op->backward_bytes, op->backward_kernels + op->backward_launches) +
-               ss_kernel_strided(c->card, op->backward_strided, op->strided_bytes);
+               ss_cost_strided(c, op->backward_strided, op->strided_bytes);
     out->forward[SS_LABEL_COMPUTE] += f;
     out->input_grad[SS_LABEL_COMPUTE] += b;
     ss_record_kernels(c->record, &(struct ss_step_work){f, 0, bytes},

@@ -66,6 +66,12 @@ static inline double ss_cost_elementwise(const struct ss_cost_context *c, double
     return ss_kernel_elementwise(c->card, bytes / share, kernels);
 }
 
+/* Returns what strided operands add to a kernel on the SMs that it has. */
+static inline double ss_cost_strided(const struct ss_cost_context *c, double elements, double bytes)
+{
+    return ss_kernel_strided(c->card, elements, bytes) * c->card->sm_count / ss_cost_own_sms(c);
+}
+
 /* Returns the seconds of a pass at the kernel pace of the slowest GPU that the rank waits for. */
 static inline double ss_cost_slowed(const struct ss_cost_context *c, const double *by_label)
 {
