@@ -36,10 +36,10 @@ static void linear(struct fresh *f, const struct ss_op *op, const struct ss_shap
     } else if (s->sp > 1 && g->role == SS_TP_ROW) {
         add(f, out / share, out);
     }
-    if (op->gemm_params <= 0) /* torch.matmul is structured */
-        return;
-    add(f, out, in);
-    if (!s->wgrad_fused)
+    /* Torch.matmul of the output layer is structured, but autograd gets an empty tensor for what is added up in place. */
+    if (op->gemm_params > 0)
+        add(f, out, in);
+    if (op->gemm_params > 0 ? !s->wgrad_fused : s->wgrad_fused && g->role == SS_TP_COLUMN)
         add(f, 0, weight);
 }
 

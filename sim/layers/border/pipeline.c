@@ -11,13 +11,24 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s, int phase)
         ss_op_border(ops, s, phase, SS_COLL_ALL_GATHER, ss_shape_border_bytes(s));
 }
 
+/* Says what a receive asks PyTorch for, where that is filled. */
+static void fresh(struct ss_ops *ops, const struct ss_shape *s, int back)
+{
+    if (!s->fills)
+        return;
+    struct ss_op *op = ss_op_kernels(ops, "received", 0, 0, 0, 0);
+    *(back ? &op->backward_fresh : &op->forward_fresh) = ss_shape_send_bytes(s);
+}
+
 static void received(struct ss_ops *ops, const struct ss_shape *s)
 {
+    fresh(ops, s, 0);
     gather(ops, s, SS_PHASE_F);
 }
 
 static void returned(struct ss_ops *ops, const struct ss_shape *s)
 {
+    fresh(ops, s, 1);
     gather(ops, s, SS_PHASE_I);
 }
 

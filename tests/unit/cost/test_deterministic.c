@@ -96,6 +96,14 @@ static void test_fill(void)
     CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, back + weights);
     h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode --attention-backend fused");
     CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, back + 2 * 8192.0 * 8192 * 32);
+    /* what a pipeline sends; fp32 logits and the cast of their gradient, an empty gradient of the weight, and the last norm */
+    h100_layer(&l, SS_LAYER_RECEIVED, "megatron-2407", LLAMA "--deterministic-mode");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->forward_bytes, t * h);
+    h100_layer(&l, SS_LAYER_RETURNED, "megatron-2407", LLAMA "--deterministic-mode");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, t * h);
+    h100_layer(&l, SS_LAYER_LOSS, "megatron-2407", LLAMA "--deterministic-mode");
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->forward_bytes, 2 * t * 128512 + t * h);
+    CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->backward_bytes, (t + 2 * h) * 128512 + t * h);
     /* the gathered inputs of two layers and again in the backward, whose gradients are scattered; gathered gradients of the other two */
     h100_layer(&l, DENSE, "megatron-2407", LLAMA "--deterministic-mode --tp 4 --sequence-parallel");
     CU_ASSERT_EQUAL(h100_op(&l.ops, "fresh memory")->forward_launches, 10 + 4);
