@@ -288,7 +288,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     double each = m / op->gemm.groups;
     if (c->shape.sequential)
         return op->gemm.groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
-    if (op->gemm.groups <= 1 || op->gemm.one_kernel || c->stack->host_group <= 0)
+    if (!ss_cost_on_streams(c, op))
         return ss_kernel_grouped_gemm(c->card, p, op->gemm.groups, scattered, m, n, k, acc,
                                       ss_cost_own_sms(c), gain(c, p, phase, k));
     double t = ss_kernel_stream_gemms(c->card, p, op->gemm.groups, scattered, m, n, k, acc,
@@ -309,8 +309,10 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    out->gemms[0] += t.f;
-    out->gemms[1] += t.d + t.w;
+    if (!ss_cost_on_streams(c, op)) { /* blocks of one stream's kernel fill SMs that another's leaves idle */
+        out->gemms[0] += t.f;
+        out->gemms[1] += t.d + t.w;
+    }
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }

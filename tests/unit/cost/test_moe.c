@@ -569,6 +569,31 @@ static void test_weighed(void)
         }
 }
 
+/* Beside a collective that holds SMs a GEMM waits for its last blocks; kernels of experts on several streams fill each other's waits, and so
+ * are no GEMMs in that. */
+static void test_streams_beside(void)
+{
+    double gemms[2], experts = 0;
+    for (int streams = 0; streams <= 1; streams++) {
+        struct ss_layer_cost cost;
+        struct setting t;
+        struct ss_ops ops;
+        setting_make(&t);
+        experts_set(&t, 64, 4, 512, 8);
+        ops_of(&t, MOE, &ops);
+        t.stack.host_group = streams ? 1e-12 : 0;
+        ss_cost_layer(&t.c, &ops, SS_RECOMPUTE_NONE, &cost);
+        gemms[streams] = cost.gemms[0];
+        for (int i = 0; i < ops.n && !streams; i++)
+            if (ops.op[i].kind == SS_OP_GROUPED_GEMM)
+                experts += ss_kernel_grouped_gemm(
+                    t.c.card, ops.op[i].gemm.precision, 8, ops.op[i].gemm.scattered, ops.op[i].gemm.m,
+                    ops.op[i].gemm.n, ops.op[i].gemm.k, 0, t.c.card->sm_count, 1);
+    }
+    CU_ASSERT(experts > 0);
+    CU_ASSERT_DOUBLE_EQUAL(gemms[0] - gemms[1], experts, 1e-12);
+}
+
 /* torch.cat makes 16 bit an element at a time until PyTorch 2.8: sorts that are not fused, both ways; outputs of experts one after the
  * other, and the gradients of their inputs; the rows that fp8 padded, when the padding goes, forward and backward. */
 static void test_joined(void)
@@ -759,6 +784,7 @@ SUITE(moe)
                            {"GEMMs issued by the host", test_issued},
                            {"one expert after the other", test_sequential},
                            {"weighed by probabilities", test_weighed},
+                           {"streams beside a collective", test_streams_beside},
                            {"joined by torch.cat", test_joined},
                            {"operators of their own", test_own_operators},
                            {"padded by the dispatcher", test_padded_by_dispatcher},

@@ -66,6 +66,12 @@ static inline double ss_cost_elementwise(const struct ss_cost_context *c, double
     return ss_kernel_elementwise(c->card, bytes / share, kernels);
 }
 
+/* Returns whether the GEMMs of the experts are kernels on several streams. */
+static inline int ss_cost_on_streams(const struct ss_cost_context *c, const struct ss_op *op)
+{
+    return op->gemm.groups > 1 && !op->gemm.one_kernel && c->stack->host_group > 0 && !c->shape.sequential;
+}
+
 /* Returns what strided operands add to a kernel on the SMs that it has. */
 static inline double ss_cost_strided(const struct ss_cost_context *c, double elements, double bytes)
 {
