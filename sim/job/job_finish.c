@@ -143,6 +143,10 @@ static void note_kernels(struct ss_finish *f)
     if (job->deterministic)
         ss_note(f->notes, "--deterministic-mode: what the embedding's sorted gradient and a router's sorted "
                           "map cost more is not counted");
+    if ((job->deterministic || f->stack->deterministic > 0) && f->stack->fused_deterministic > 0 &&
+        job->attention == SS_ATTENTION_FUSED && job->attention_dropout > 0)
+        ss_note(f->notes, "cuDNN has no deterministic attention with dropout on Blackwell, where Transformer "
+                          "Engine takes FlashAttention: that is not modelled, give --attention-dropout 0");
     if (ss_job_autocasts(job, f->stack))
         ss_note(f->notes, "bf16 is autocast: the residual stream and norms in fp32 are not counted, time and "
                           "memory are low");

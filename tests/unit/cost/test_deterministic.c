@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --deterministic-mode: rings, the slower backward of attention, fresh memory that is filled. */
+#include "base/base.h"
 #include "comm/collective.h"
 #include "cost/kernel.h"
 #include "h100_job.h"
@@ -120,9 +121,35 @@ static void test_refused(void)
                     SS_ERR_CONFIG);
 }
 
+/* On Blackwell cuDNN's deterministic backward knows no dropout, which a note says; on Hopper it does. */
+static void test_dropout(void)
+{
+    static const struct {
+        const char *card, *flags;
+        int noted;
+    } rows[] = {{"B200", LLAMA "--deterministic-mode --attention-dropout 0.1", 1},
+                {"B200", LLAMA "--deterministic-mode --attention-dropout 0", 0},
+                {"B200", LLAMA "--attention-dropout 0.1", 0},
+                {"H100", LLAMA "--deterministic-mode --attention-backend fused --attention-dropout 0.1", 0}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_notes notes = {0};
+        struct ss_asked asked;
+        struct ss_stack stack;
+        struct ss_job job;
+        ss_asked_init(&asked);
+        CU_ASSERT_EQUAL_FATAL(ss_stack_load("megatron-2407", rows[i].card, &stack, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(parse(&asked, rows[i].flags, &notes, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_asked_finish(&asked, NULL, &stack, 8, 8, &notes, &job, NULL), 0);
+        CU_ASSERT_EQUAL(has_note(&notes, "no deterministic attention with dropout"), rows[i].noted);
+        ss_notes_free(&notes);
+    }
+}
+
 SUITE(deterministic)
 {
     CU_TestInfo tests[] = {{"rings", test_rings}, {"flash", test_flash},     {"fused", test_fused},
-                           {"fill", test_fill},   {"refused", test_refused}, CU_TEST_INFO_NULL};
+                           {"fill", test_fill},   {"refused", test_refused}, {"dropout", test_dropout},
+                           CU_TEST_INFO_NULL};
     return suite_run("deterministic", h100_open, h100_close, tests);
 }
