@@ -141,12 +141,7 @@ static void add_data(struct ss_titan *x)
             ss_reading_refuse(r, how,
                               "a pipeline that gathers parameters anew for each microbatch is not "
                               "modelled");
-        ss_reading_flag(r, how, "--use-distributed-optimizer", NULL);
-        ss_reading_flag(r, how, "--overlap-grad-reduce", NULL);
-        ss_reading_flag(r, how, "--overlap-param-gather", NULL);
-        ss_reading_assume(r,
-                          "FSDP in a pipeline gathers parameters and scatters gradients once an iteration, "
-                          "as the distributed optimizer does");
+        ss_reading_flag(r, how, "--fsdp", "full"); /* ss.fsdp.once */
     } else {
         ss_reading_flag(r, how, "--fsdp", !strcmp(reshard, "never") ? "grad" : "full");
     }

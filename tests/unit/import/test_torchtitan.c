@@ -25,10 +25,10 @@ static void test_files(void)
         {"torchtitan/llama3_70b_2024.toml",
          "--stack torchtitan-2025 --model llama3-70b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
          "--gradient-accumulation-steps 4 --tp 8 --sequence-parallel --cp 2 --cp-comm-type p2p "
-         "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --pp 4 --schedule "
+         "--fsdp full --pp 4 --schedule "
          "interleaved --pipeline-model-parallel-layout "
          "'Et*10|t*11|t*10|t*10|t*10|t*10|t*10|t*9L' --recompute full --set ss.fused.elementwise=0 --bf16",
-         "FSDP in a pipeline"},
+         NULL},
         /* 16,384 tokens are 2 sequences, 1,048,576 are 128 */
         {"torchtitan/llama3_8b_2026.json",
          "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
