@@ -126,14 +126,16 @@ static void flash_cost(const struct ss_cost_context *c, const struct ss_op *op, 
     const struct ss_stack *st = c->stack;
     const struct ss_op_attention *a = &op->attention;
     int fused = a->kernel == SS_ATTENTION_FUSED, fp8 = a->fp8;
-    double fused_fwd = st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1),
-           fused_bwd = st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1);
-    fused_bwd *= ss_kernel_wide_backward(c->card, a->d);
+    double fwd = fused ? st->fused_fwd * (fp8 ? st->mxfp8_fwd : 1) : st->flash_fwd;
+    double bwd = fused ? st->fused_bwd * (fp8 ? st->mxfp8_bwd : 1) : st->flash_bwd;
     double slower, more = ss_deterministic_seconds(c, a, &slower);
-    *forward = op->forward_flops / attention_rate(c, a, fused ? fused_fwd : st->flash_fwd, 0) +
+    double scores = a->tokens * a->keys / 2 * a->heads;
+    double drawn = c->shape.attention_dropout > 0 ? scores * st->score_drawn : 0;
+    bwd *= slower * (fused ? ss_kernel_wide_backward(c->card, a->d) : 1);
+    *forward = op->forward_flops / attention_rate(c, a, fwd, 0) + drawn +
                ss_cost_elementwise(c, 0, op->forward_kernels) + cp_correction(c, a, 0);
-    *backward = op->backward_flops / attention_rate(c, a, slower * (fused ? fused_bwd : st->flash_bwd), 1) +
-                more + ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
+    *backward = op->backward_flops / attention_rate(c, a, bwd, 1) + drawn + more +
+                ss_cost_elementwise(c, 0, op->backward_kernels) + cp_correction(c, a, 1);
 }
 
 static void attention_seconds(const struct ss_cost_context *c, const struct ss_op *op, double *forward,
@@ -309,10 +311,9 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;
-    if (!ss_cost_on_streams(c, op)) { /* blocks of one stream's kernel fill SMs that another's leaves idle */
-        out->gemms[0] += t.f;
-        out->gemms[1] += t.d + t.w;
-    }
+    int waits = !ss_cost_on_streams(c, op); /* else another stream's blocks fill idle SMs */
+    out->gemms[0] += waits * t.f;
+    out->gemms[1] += waits * (t.d + t.w);
     ss_work_gemm(c, op, &t);
     ss_record_linear(c->record, &t);
 }

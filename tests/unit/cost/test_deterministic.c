@@ -56,6 +56,24 @@ static void test_flash(void)
     CU_ASSERT_EQUAL(backward(LLAMA, 0, 0.5), plain);
 }
 
+/* Random numbers of dropout: those of the causal half of 32 squares of 8192 scores, in both passes. */
+static void test_drawn(void)
+{
+    for (int fused = 0; fused <= 1; fused++) {
+        struct ss_layer_cost with, without;
+        struct h100_layer l;
+        h100_layer(&l, DENSE, "megatron-2407",
+                   fused ? LLAMA "--attention-backend fused" : LLAMA "--attention-backend flash");
+        without = h100_cost(&l, SS_RECOMPUTE_NONE);
+        l.c.shape.attention_dropout = 0.1;
+        with = h100_cost(&l, SS_RECOMPUTE_NONE);
+        CU_ASSERT_DOUBLE_EQUAL(with.forward[SS_LABEL_COMPUTE] - without.forward[SS_LABEL_COMPUTE],
+                               0.3e-12 * 8192. * 8192 / 2 * 32, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(with.input_grad[SS_LABEL_COMPUTE] - without.input_grad[SS_LABEL_COMPUTE],
+                               0.3e-12 * 8192. * 8192 / 2 * 32, 1e-12);
+    }
+}
+
 /* cuDNN on Hopper writes and reads the gradient of the scores, half of 32 squares of 8192 in 16 bit, and keeps room for the squares;
  * a share is one of Blackwell. */
 static void test_fused(void)
@@ -148,8 +166,9 @@ static void test_dropout(void)
 
 SUITE(deterministic)
 {
-    CU_TestInfo tests[] = {{"rings", test_rings}, {"flash", test_flash},     {"fused", test_fused},
-                           {"fill", test_fill},   {"refused", test_refused}, {"dropout", test_dropout},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"rings", test_rings},     {"flash", test_flash}, {"dropout's numbers", test_drawn},
+        {"fused", test_fused},     {"fill", test_fill},   {"refused", test_refused},
+        {"dropout", test_dropout}, CU_TEST_INFO_NULL};
     return suite_run("deterministic", h100_open, h100_close, tests);
 }

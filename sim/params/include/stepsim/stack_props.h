@@ -31,6 +31,8 @@ extern "C" {
     X(fused_deterministic, "ss.attention.fused.deterministic", FRACTION, 0, 0, 1,                            \
       "rate of fused attention's deterministic backward over that of the other, up to 128 channels; 0: as "  \
       "cuDNN on Hopper, which writes the gradient of the scores")                                            \
+    X(score_drawn, "ss.attention.dropout", TIME, 3e-13, 0, 1e-9,                                             \
+      "time that the random number of a score takes flash and fused attention, in each pass")                \
     X(attention_half_tokens, "ss.attention.half_tokens", NONE, 300, 0, 1e5,                                  \
       "tokens of a query chunk at which flash and fused attention reach half of their asymptotic rate")      \
     X(attention_half_dim, "ss.attention.half_dim", NONE, 16, 0, 1e3,                                         \
