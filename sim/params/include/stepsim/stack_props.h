@@ -83,8 +83,9 @@ extern "C" {
     X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
       "recompute of whole layers ends before their last linear layer, whose output no backward reads "       \
       "(PyTorch's checkpointing without reentrance)")                                                        \
-    X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 1,                                               \
-      "has recompute by operator, --recompute op-selective (torchtitan)")                                    \
+    X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 2,                                               \
+      "has recompute by operator, --recompute op-selective (torchtitan); 2: which keeps what all-to-alls "   \
+      "of experts give")                                                                                     \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(plain_activation, "ss.unfused.activation", COUNT, 0, 0, 1,                                             \
@@ -103,6 +104,9 @@ extern "C" {
       "there (Transformer Engine's)")                                                                        \
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1,                                    \
       "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
+    X(loss_chunks, "ss.loss.chunks", COUNT, 0, 0, 1024,                                                      \
+      "parts of the tokens that go through output layer, loss and their backward one after the other "       \
+      "(torchtitan's ChunkedLossWrapper); 0: all at once")                                                   \
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40,                                                 \
       "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and "         \
       "gradient")                                                                                            \
@@ -225,10 +229,11 @@ extern "C" {
       "copies from the host hide behind nothing")                                                            \
     X(fsdp_pipeline, "ss.fsdp.pipeline", COUNT, 0, 0, 1,                                                     \
       "FSDP shards inside each pipeline stage too, as NeMo AutoModel and torchtitan do")                     \
-    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
+    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 3,                                                       \
       "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
-      "stay "                                                                                                \
-      "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
+      "stay gathered, and where gradients and states alone are sharded every microbatch's forward gathers; " \
+      "2: by single parameters (fully_shard), embedding and output layer one group; 3: those two apart, "    \
+      "of which the output layer stays gathered")                                                            \
     /* experts */                                                                                            \
     X(grouped_gemm, "ss.default.grouped_gemm", COUNT, 0, 0, 1,                                               \
       "the framework's recipes multiply all experts of a rank at once (--moe-grouped-gemm)")                 \
