@@ -5,7 +5,6 @@
  * foreach_all_gather_copy_out, foreach_reduce). The caching allocator has a pool for each stream, so that the
  * largest of each add up. */
 #include <math.h>
-#include <string.h>
 
 #include "cost/memory.h"
 

@@ -69,7 +69,7 @@ static double unread_bytes(const struct ss_ops *ops, const struct ss_shape *s)
 {
     int last = last_linear(ops);
     const struct ss_op *op = &ops->op[last];
-    if (s->compiled || op->kind != SS_OP_GEMM)
+    if (s->compiled || op->kind != SS_OP_GEMM || op->gemm.precision == SS_NVFP4)
         return 0;
     return (op->gemm.role == SS_TP_ROW && s->tp > 1 ? s->tokens * s->h * s->e / s->sp : 0) +
            (position(ops, last) % 2 ? op->gemm.m * op->gemm.n * s->e : 0);

@@ -129,6 +129,9 @@ static void test_unread(void)
     NEAR(ss_ops_saved_bytes(&f.ops, bit), compiled + T * 2 * (H + H / 2));
     h100_layer(&f, DENSE, "torchtitan-2026", LLAMA "--recompute op-selective --precision nvfp4");
     NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * 2 * H + 4 * 32));
+    f.c.shape.compiled = 0;
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * 2 * H + 4 * 32));
 }
 
 /* FLOP of what DeepSeek-V3's mixture repeats: both up-projections, the router, three matrices of 8 experts, and w1 and w2 of the shared

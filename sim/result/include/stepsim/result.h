@@ -25,8 +25,7 @@ struct ss_stage_result {
     double memory[SS_MEM_COUNT];      /* bytes at the peak */
     /* bytes: peak of tensors; with the allocator's reserve; with context and NCCL, too */
     double allocated, reserved, device;
-    double
-        pooled; /* bytes of `reserved` in pools of other streams, which stay reserved, but are not in `allocated` */
+    double pooled; /* the bytes of `reserved` that pools of other streams hold; not in `allocated` */
 };
 
 struct ss_timer {
