@@ -280,8 +280,9 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ops->sum.working);
         l.hidden = fmax(l.hidden, full - kept);
-        if (part->treatment == SS_TREAT_RECOMPUTED || full > kept)
-            l.passing = fmax(l.passing, ss_memory_passing(ops, full - kept));
+        double passes = full + ops->sum.coded - kept;
+        if (part->treatment == SS_TREAT_RECOMPUTED || passes > 0)
+            l.passing = fmax(l.passing, ss_memory_passing(ops, passes));
         l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);
         if (part->treatment == SS_TREAT_RECOMPUTED) {
             l.redone += run->count;

@@ -134,6 +134,23 @@ static void test_unread(void)
     NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * 2 * H + 4 * 32));
 }
 
+/* torchao's layers in nvfp4 keep codes of 4 bit with a byte for 16 of them, each of its own input and weight, where those of 16 bit keep
+ * what norms and SwiGLU make. What goes by is that, and all beside what recompute keeps. */
+static void test_codes(void)
+{
+    double codes = 0.5625 * (4 * H + F), weights = 0.5625 * (H * (H + 2 * KV) + H * H + 3 * H * F);
+    struct h100_layer f, plain;
+
+    h100_layer(&plain, DENSE, "torchtitan-2026", LLAMA);
+    h100_layer(&f, DENSE, "torchtitan-2026", LLAMA "--precision nvfp4");
+    CU_ASSERT_EQUAL(plain.ops.sum.coded, 0);
+    NEAR(f.ops.sum.coded, 2 * T * (2 * H + F));
+    NEAR(ss_ops_saved_bytes(&f.ops, 0),
+         ss_ops_saved_bytes(&plain.ops, 0) - 2 * T * (2 * H + F) + T * codes + weights);
+    h100_layer(&f, DENSE, "megatron-bridge-26.04", LLAMA "--precision nvfp4");
+    CU_ASSERT_EQUAL(f.ops.sum.coded, 0);
+}
+
 /* FLOP of what DeepSeek-V3's mixture repeats: both up-projections, the router, three matrices of 8 experts, and w1 and w2 of the shared
  * one. */
 static void test_repeated_in_mixtures(void)
@@ -359,6 +376,7 @@ SUITE(by_operator)
                            {"kept in mixtures", test_kept_in_mixtures},
                            {"exchanges repeated", test_exchanges_repeated},
                            {"unread", test_unread},
+                           {"codes", test_codes},
                            {"repeated in mixtures", test_repeated_in_mixtures},
                            {"stops early", test_stops_early},
                            {"copies", test_copies},
