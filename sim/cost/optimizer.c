@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work that passes over all parameters once an iteration, when no exchange of tokens holds SMs. */
+#include <math.h>
+
 #include "cost/cost.h"
 #include "cost/kernel.h"
 #include "cost/memory.h"
@@ -78,6 +80,16 @@ static double host_seconds(const struct ss_cost_context *c, double local, double
     return step + (copies ? step_copies(c, local) : 0);
 }
 
+/* Returns the seconds behind the gather of all parameters, of which each rank has a slice of each tensor. The slices are joined, the
+ * gather's output is parted by ranks, and each slice is copied back, a call each; each way reads and writes. */
+static double slices_seconds(const struct ss_cost_context *c, double params, int tensors, double shards)
+{
+    if (c->stack->zero_whole <= 0 || shards <= 1)
+        return 0;
+    double e = ss_parameter_bytes(c->job, c->stack).weight;
+    return fmax(ss_kernel_elementwise(c->card, 3 * 2 * e * params, 0), tensors * shards * ss_host_launch(c));
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
@@ -85,6 +97,7 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    return device + host_seconds(c, local, adam) +
-           tensors / (c->fsdp.n > 1 ? 1 : shards) * c->stack->step_operators * ss_host_call(c);
+    double stepped = c->fsdp.n > 1 || c->stack->zero_whole > 0 ? tensors : tensors / shards;
+    return device + host_seconds(c, local, adam) + stepped * c->stack->step_operators * ss_host_call(c) +
+           slices_seconds(c, params, tensors, shards);
 }

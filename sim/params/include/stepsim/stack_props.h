@@ -219,9 +219,9 @@ extern "C" {
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12,                                                \
       "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its "                    \
       "reduce_bucket_size); 0: another optimizer")                                                           \
-    X(zero_by_tensor, "ss.zero.by_tensor", COUNT, 0, 0, 1,                                                   \
-      "where ranks step on their share, each parameter tensor is scattered and gathered by itself, one "     \
-      "after the other (nanotron)")                                                                          \
+    X(zero_whole, "ss.zero.whole", COUNT, 0, 0, 1,                                                           \
+      "where ranks step on their share, gradients are all-reduced whole and at once behind the last "        \
+      "backward, and each tensor's slice of each rank is copied out of one gather of parameters (nanotron)") \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
     X(zero_prefetch, "ss.zero.prefetch_params", NONE, 5e7, 0, 1e12,                                          \
