@@ -301,6 +301,16 @@ static void test_step_tensors(void)
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
+    /* Where each rank has a slice of each tensor it steps all of them, and copies the slices of all ranks: as so many calls, or as bytes
+     * that are joined, parted and copied. */
+    stack.zero_whole = 1;
+    stack.host_group = 1e-4;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 + 300 * 8 * 1e-4, 1e-12);
+    stack.host_group = 1e-6;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 + 3 * 2 * 2 * 8e9 / 1e12,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
+    stack.zero_whole = 0;
     /* Two norms and four matrices; with biases and LayerNorm's two vectors twice as many. */
     ss_layer_operators(DENSE, &c.shape, &ops);
     CU_ASSERT_EQUAL(ops.sum.tensors, 6);
