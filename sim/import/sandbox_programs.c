@@ -73,7 +73,7 @@ static const char launcher_text[] = HEAD SEEN(
                                  "ROCR_VISIBLE_DEVICES PET_NNODES "
                                  "PET_NPROC_PER_NODE NNODES NPROC_PER_NODE WORLD_SIZE ${!NCCL_@} ${!RCCL_@} "
                                  "CUDA_DEVICE_MAX_CONNECTIONS "
-                                 "NVTE_FLASH_ATTN NVTE_FUSED_ATTN; do\n"
+                                 "NVTE_FLASH_ATTN NVTE_FUSED_ATTN TORCH_DISTRIBUTED_DEBUG; do\n"
                                  "  [ -z \"${!name-}\" ] || own+=(\"$name=${!name}\"); done\n"
                                  "[ \"${0##*/}\" != deepspeed ] || [ ! -r .deepspeed_env ] || while IFS= "
                                  "read -r name; do case $name in [A-Z]*=*) own+=(\"$name\");; esac; "

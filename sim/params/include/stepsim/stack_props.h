@@ -275,6 +275,9 @@ extern "C" {
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \
+    X(host_check, "ss.host.check", TIME, 0, 0, 1e-2,                                                         \
+      "one message with which PyTorch checks a collective of tensor ranks before it runs, four for each "    \
+      "further rank (TORCH_DISTRIBUTED_DEBUG=DETAIL); 0: it does not")                                       \
     X(host_group, "ss.host.grouped_gemm", TIME, 0, 0, 1e-3,                                                  \
       "host time to issue the GEMM of one group, where a grouped GEMM is a kernel for each on several "      \
       "streams, as Transformer Engine's; 0: one kernel")                                                     \
