@@ -211,10 +211,14 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
     return ss_kernel_gemm_gain(c->card, c->stack, precision, ss_job_recipe(c->job), phase, k);
 }
 
-/* Returns the bytes of an element of gradients that a separate kernel adds up. */
-static double gradient_element(const struct ss_cost_context *c)
+/* Returns the seconds in which a separate kernel adds `params` gradients up, in the mean over microbatches: to those of earlier ones, or,
+ * as nanotron does, to an fp32 buffer that was set to zero. */
+static double accumulate_seconds(const struct ss_cost_context *c, double params)
 {
-    return c->shape.autocast ? 4 : c->shape.e;
+    double e = c->shape.autocast ? 4 : c->shape.e,
+           sum = ss_accumulates_apart(c) ? ss_parameter_bytes(c->job, c->stack).grad : e;
+    double share = ss_accumulates_apart(c) ? 1 : c->accumulated;
+    return share * ss_cost_elementwise(c, params * (e + 2 * sum), 1);
 }
 
 /* Fills the GEMM times of a linear layer. With overlap by user buffers, GEMMs beside a collective have
@@ -232,8 +236,7 @@ static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, 
     t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
                          gain(c, p, SS_PHASE_W, m), aligned);
     if (!acc) /* a separate kernel adds the gradient to those of earlier microbatches */
-        t->accumulate =
-            c->accumulated * ss_cost_elementwise(c, op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
+        t->accumulate = accumulate_seconds(c, op->gemm.n * op->gemm.k);
 }
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
@@ -304,8 +307,7 @@ static void grouped_cost(const struct ss_cost_context *c, const struct ss_op *op
         .w = grouped_gemm(c, op, SS_PHASE_W, g * op->gemm.n, op->gemm.k, op->gemm.m / g),
     };
     if (c->stack->fused_wgrad_accumulation <= 0)
-        t.accumulate =
-            c->accumulated * ss_cost_elementwise(c, g * op->gemm.n * op->gemm.k * gradient_element(c) * 3, 1);
+        t.accumulate = accumulate_seconds(c, g * op->gemm.n * op->gemm.k);
     out->forward[SS_LABEL_COMPUTE] += t.f;
     out->input_grad[SS_LABEL_COMPUTE] += t.d;
     out->weight_grad[SS_LABEL_COMPUTE] += t.w + t.accumulate;

@@ -77,6 +77,11 @@ static double collective_call(const struct ss_cost_context *c)
            (BARRIER + GATHERS) * (c->tp.n - 1) * c->stack->host_check * c->card->host_slowdown;
 }
 
+int ss_accumulates_apart(const struct ss_cost_context *c)
+{
+    return c->stack->ddp_copies > 1 && c->fsdp.n <= 1;
+}
+
 /* Computes the host's times for forward and backward of an operator. A CUDA graph is one call for all
  * operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
@@ -86,9 +91,10 @@ static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops
     double collective = collective_call(c);
     *forward = (op->forward_kernels + further_gemms(c, op, 1)) * call +
                collectives_of(c, op, 1) * collective + (op->forward_launches + steps * RING_FORWARD) * launch;
-    *backward = (op->backward_kernels + further_gemms(c, op, 0)) * call +
-                collectives_of(c, op, 0) * collective +
-                (op->backward_launches + steps * RING_BACKWARD) * launch;
+    *backward =
+        (op->backward_kernels + further_gemms(c, op, 0)) * call + collectives_of(c, op, 0) * collective +
+        (op->backward_launches + steps * RING_BACKWARD + (ss_accumulates_apart(c) ? op->tensors : 0)) *
+            launch;
     if (in_graph(c, ops, op))
         *forward = *backward = 0;
 }

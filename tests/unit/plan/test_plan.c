@@ -281,6 +281,42 @@ static void test_gradient_passes(void)
     CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
 }
 
+/* A kernel for each matrix adds 16-bit gradients to those of earlier microbatches, or, of all, to an fp32 buffer; the host launches that
+ * one for each tensor. */
+static void test_gradients_added(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost none, half, wide;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    job.precision = job.stored = SS_BF16;
+    job.dp.grad_reduce_fp32 = 1;
+    stack.fused_wgrad_accumulation = 0;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    double matrices = 4096 * (6144.0 + 4096 + 3 * 14336), latency = 4 * card.kernel_latency;
+    c.accumulated = 0;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &none);
+    c.accumulated = 0.5;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &half);
+    CU_ASSERT_DOUBLE_EQUAL(sum(half.weight_grad) - sum(none.weight_grad),
+                           0.5 * (6 * matrices / 1e12 + latency), 1e-9);
+    stack.ddp_copies = 2;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &wide);
+    CU_ASSERT_DOUBLE_EQUAL(sum(wide.weight_grad) - sum(none.weight_grad), 10 * matrices / 1e12 + latency,
+                           1e-9);
+    stack.host_operator = stack.host_group = 1;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &wide);
+    stack.ddp_copies = 0;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &half);
+    CU_ASSERT_DOUBLE_EQUAL(
+        sum(wide.input_grad) + sum(wide.weight_grad) - sum(half.input_grad) - sum(half.weight_grad), 6, 1e-6);
+}
+
 /* The step takes the host so many operators for each tensor that a rank steps, beside the traffic of its bytes. */
 static void test_step_tensors(void)
 {
@@ -467,6 +503,7 @@ SUITE(plan)
                            {"layers without Transformer Engine", test_plain_layers},
                            {"the host issues collectives", test_host_issues_collectives},
                            {"passes over the gradients", test_gradient_passes},
+                           {"gradients added apart", test_gradients_added},
                            {"tensors of the step", test_step_tensors},
                            {"unaligned rows", test_unaligned_rows},
                            {"fast accumulation of fp8 in the forward", test_fp8_forward_gain},
