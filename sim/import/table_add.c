@@ -48,8 +48,9 @@ static int bad_choice(const struct ss_table_row *r, const struct ss_table_column
     return ss_hint(r->err, SS_ERR_INPUT, "it is one of: %s; or empty", list);
 }
 
-/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share, with the kernels that the row's note
- * names; the first row that fits. Each splits layers over the pipeline by their weight, whether they divide by its stages or not. */
+/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share, with the
+ * kernels that the row's note names: the first row that fits, without a note the framework's first. Each splits
+ * layers over the pipeline by their weight, whether they divide by its stages or not. */
 static const struct {
     const char *framework, *shared, *kernels, *own;
 } refined[] = {
@@ -67,7 +68,7 @@ static int refined_by(const struct ss_table_row *r)
 
     for (size_t i = 0; i < SS_ARRAY_LEN(refined); i++)
         if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)) &&
-            strstr(note, refined[i].kernels))
+            (!note[0] || strstr(note, refined[i].kernels)))
             return (int)i;
     return -1;
 }

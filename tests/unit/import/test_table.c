@@ -66,6 +66,7 @@ static void test_refined_stack(void)
     } rows[] = {
         {"nanotron 0.5", "pytorch-2023", "RMS kernel", "nanotron-2025", 0},
         {"Aleph Alpha 2023", "internevo-2023", "flash_attention2 + RMS kernel", "aleph-alpha-2023", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "", "aleph-alpha-2023", 0},
         {"Aleph Alpha 2023", "internevo-2023", "flash_attention2", "aleph-alpha-2023-unfused-norm", 0},
         {"Aleph Alpha 2023", "internevo-2023", "flash_attentionv1.0.8", "aleph-alpha-2023-flash-1", 0},
         {"Aleph Alpha 2023", "internevo-2023", "torch", "aleph-alpha-2023-torch", 0},
