@@ -15,11 +15,15 @@ double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
     /* a norm reads the gradients once */
     double passes = c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0);
+    int whole =
+        c->stack->zero_whole > 0 && c->job->dp.distributed_optimizer; /* they are reduced where they lie */
     if (c->stack->ddp_copies > 0)
-        passes = c->replicas > 1 ? BUCKET_PASSES : 0;
+        passes = c->replicas > 1 && !whole ? BUCKET_PASSES : 0;
     double bytes =
         params * passes *
         (c->stack->ddp_copies > 0 ? ss_ddp_copy_bytes(c) : ss_parameter_bytes(c->job, c->stack).grad);
+    if (ss_accumulates_apart(c)) /* set to zero */
+        bytes += params * ss_parameter_bytes(c->job, c->stack).grad;
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }
 

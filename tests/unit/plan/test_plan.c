@@ -277,6 +277,15 @@ static void test_gradient_passes(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
     job.dp.grad_reduce_fp32 = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
+    /* into buckets and back, but where they are all-reduced where they lie */
+    stack.ddp_copies = stack.zero_whole = 1;
+    c.replicas = 2;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 4 * 2e9 / 1e12, 1e-12);
+    job.dp.distributed_optimizer = 1;
+    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+    stack.ddp_copies = 2; /* a sum of its own is set to zero */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 2e9 / 1e12, 1e-12);
+    job.dp.distributed_optimizer = stack.ddp_copies = 0;
     c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
     CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
 }
