@@ -219,7 +219,7 @@ static double gain(const struct ss_cost_context *c, int precision, int phase, do
 static double accumulate_seconds(const struct ss_cost_context *c, double elements, int matrices)
 {
     int apart = c->job->wgrad_apart;
-    double bytes = ss_accumulate_bytes(c), part = apart ? 1 : c->accumulated;
+    double bytes = ss_accumulate_bytes(c), part = apart || ss_accumulates_apart(c) ? 1 : c->accumulated;
     return bytes > 0 ? part * ss_cost_elementwise(c, elements * bytes, apart ? matrices : 1) : 0;
 }
 

@@ -67,16 +67,34 @@ static int further_gemms(const struct ss_cost_context *c, const struct ss_op *op
                                                                                                        : 0;
 }
 
+/* Returns the host's time for a collective of tensor ranks. With TORCH_DISTRIBUTED_DEBUG=DETAIL PyTorch checks it first over gloo, one
+ * message after the other (ProcessGroupWrapper.cpp, runCollectiveChecks): a barrier, in which the first rank hears all others and answers
+ * each, and two gathers by rings, of the fingerprint's size and of the fingerprint. */
+static double collective_call(const struct ss_cost_context *c)
+{
+    enum { BARRIER = 2, GATHERS = 2 };
+    return ss_host_call(c) +
+           (BARRIER + GATHERS) * (c->tp.n - 1) * c->stack->host_check * c->card->host_slowdown;
+}
+
+int ss_accumulates_apart(const struct ss_cost_context *c)
+{
+    return c->stack->ddp_copies > 1 && c->fsdp.n <= 1;
+}
+
 /* Computes the host's times for forward and backward of an operator. A CUDA graph is one call for all
  * operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
                        double *forward, double *backward)
 {
     double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
-    *forward = (op->forward_kernels + collectives_of(c, op, 1) + further_gemms(c, op, 1)) * call +
-               (op->forward_launches + steps * RING_FORWARD) * launch;
-    *backward = (op->backward_kernels + collectives_of(c, op, 0) + further_gemms(c, op, 0)) * call +
-                (op->backward_launches + steps * RING_BACKWARD) * launch;
+    double collective = collective_call(c);
+    *forward = (op->forward_kernels + further_gemms(c, op, 1)) * call +
+               collectives_of(c, op, 1) * collective + (op->forward_launches + steps * RING_FORWARD) * launch;
+    *backward =
+        (op->backward_kernels + further_gemms(c, op, 0)) * call + collectives_of(c, op, 0) * collective +
+        (op->backward_launches + steps * RING_BACKWARD + (ss_accumulates_apart(c) ? op->tensors : 0)) *
+            launch;
     if (in_graph(c, ops, op))
         *forward = *backward = 0;
 }

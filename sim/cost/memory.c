@@ -122,6 +122,7 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
                         struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
     int pytorch = c->stack->fsdp_pytorch > 0, once = ss_job_fsdp_once(c->job, c->stack);
+    int single = ss_memory_per_parameter(c);
     double e = c->shape.e, largest = pytorch ? params->layer : fmax(params->layer, params->border);
     if (c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS) {
         memory[SS_MEM_WEIGHTS] =
@@ -129,10 +130,11 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
                 ? 0
                 : sharded(c, memory[SS_MEM_WEIGHTS], weight_bytes(c, params->expert, params->expert_gemm));
         /* this layer and the next one, or all; experts of one rank alone are no shards */
-        memory[SS_MEM_OTHER] +=
-            once ? apart(c, params) * e
-                 : fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
-        if (pytorch && !once)
+        if (!single)
+            memory[SS_MEM_OTHER] +=
+                once ? apart(c, params) * e
+                     : fmax(params->layer + largest, fmin(params->all, c->stack->zero_live)) * e;
+        if (pytorch && !single && !once)
             memory[SS_MEM_OTHER] += params->borders * e;
         if (shard_is_master(c)) {
             memory[SS_MEM_WEIGHTS] = sharded(c, 4 * params->all, 4 * params->expert);
@@ -147,7 +149,8 @@ static void shard_fully(const struct ss_cost_context *c, const struct ss_param_c
         memory[SS_MEM_GRADIENTS] = sharded(c, memory[SS_MEM_GRADIENTS], params->expert * grad);
         if (c->job->offload.params) /* those of what the host steps lie there */
             memory[SS_MEM_GRADIENTS] *= 1 - c->job->offload.optimizer;
-        memory[SS_MEM_OTHER] += largest * grad + (pytorch ? params->borders * e : 0);
+        memory[SS_MEM_OTHER] +=
+            single ? ss_memory_gathered(c, params) : largest * grad + (pytorch ? params->borders * e : 0);
     }
 }
 
@@ -273,6 +276,7 @@ struct layers {
     double working; /* largest of the kinds of layers */
     double hidden;  /* largest difference between what a layer makes and what it keeps */
     double redo;    /* most that one recomputed layer makes */
+    double passing; /* most that the forward of a layer makes and gives back */
 };
 
 static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
@@ -288,6 +292,9 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ops->sum.working);
         l.hidden = fmax(l.hidden, full - kept);
+        double passes = full + ops->sum.coded - kept;
+        if (part->treatment == SS_TREAT_RECOMPUTED || passes > 0)
+            l.passing = fmax(l.passing, ss_memory_passing(ops, passes));
         l.weight_grad += run->count * ss_ops_weight_grad_bytes(ops, &c->shape);
         if (part->treatment == SS_TREAT_RECOMPUTED) {
             l.redone += run->count;
@@ -317,9 +324,11 @@ static double kept_input(const struct ss_cost_context *c)
     return ss_shape_border_bytes(&c->shape) / (c->job->recompute.distributed ? c->tp.n : 1);
 }
 
-/* Adds up what the transformer layers keep from F to B, and the working sets of F and B. */
-static void layers_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
-                          struct ss_chunk_cost *chunk)
+/* Adds up what the transformer layers keep from F to B, and the working sets of F and B. Returns, of FSDP by
+ * single parameters, the bytes that a forward makes between tensors that stay: they leave holes in the pool
+ * that the loss's blocks do not fit. */
+static double layers_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
+                            struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = c->job;
     const struct layers l = sum_layers(c, set, k);
@@ -339,18 +348,21 @@ static void layers_memory(const struct ss_cost_context *c, const struct ss_layer
         chunk->backward_extra_bytes =
             l.working + gradients +
             fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - border - l.kept);
+    if (ss_memory_per_parameter(c))
+        chunk->backward_extra_bytes += ss_memory_layer_gradients(c, set, k);
     /* Forward: a layer's tensors on their way to the host. Backward: the tensors of its first layer, which
      * are back early where other slots lie between; and a module's tensors that arrive while the layer behind
      * still has its own. */
     chunk->forward_extra_bytes += (chunk->has_loss ? 1 : 2) * l.moving;
     chunk->backward_extra_bytes += (chunk->has_loss ? 0 : l.moving) + l.moving_group;
     chunk->weight_grad_bytes = l.weight_grad;
+    return ss_memory_per_parameter(c) ? l.passing : 0;
 }
 
 /* Adds embedding, output layer, or what multi-token prediction has beside its layer. Logits are a class of
  * memory of their own. A recomputed part keeps its input. */
 static void border_memory(const struct ss_cost_context *c, const struct ss_layer_set *set,
-                          const struct ss_layer_run *run, struct ss_chunk_cost *chunk)
+                          const struct ss_layer_run *run, double passing, struct ss_chunk_cost *chunk)
 {
     const struct ss_ops *ops = ss_layer_part(set, run)->ops;
     int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
@@ -358,7 +370,12 @@ static void border_memory(const struct ss_cost_context *c, const struct ss_layer
     chunk->logits_bytes += logits;
     chunk->activation_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
     chunk->backward_extra_bytes += redone ? kept : 0;
-    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, ops->sum.logits_working);
+    double loss = ops->sum.logits_working;
+    if (ops->is_loss && ss_memory_per_parameter(c)) { /* layers' backwards have the room of logits */
+        loss = fmax(loss, ss_memory_output_gradients(c, ops)) + passing;
+        chunk->backward_extra_bytes -= logits;
+    }
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, loss);
     chunk->weight_grad_bytes += ss_ops_weight_grad_bytes(ops, &c->shape);
 }
 
@@ -383,11 +400,11 @@ static void whole_bytes(struct ss_chunk_cost *chunk)
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                      struct ss_chunk_cost *chunk)
 {
-    layers_memory(c, set, k, chunk);
+    double passing = layers_memory(c, set, k, chunk);
     chunk->logits_bytes = 0;
     for (size_t i = 0; i < set->chunks[k].n; i++)
         if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]))
-            border_memory(c, set, &set->chunks[k].run[i], chunk);
+            border_memory(c, set, &set->chunks[k].run[i], passing, chunk);
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
     whole_bytes(chunk);

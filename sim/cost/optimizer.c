@@ -15,11 +15,15 @@ double ss_cost_gradients(const struct ss_cost_context *c, double params)
 {
     /* a norm reads the gradients once */
     double passes = c->stack->grad_passes + (c->job->optimizer.check_for_nan ? 1 : 0);
+    int whole =
+        c->stack->zero_whole > 0 && c->job->dp.distributed_optimizer; /* they are reduced where they lie */
     if (c->stack->ddp_copies > 0)
-        passes = c->replicas > 1 ? BUCKET_PASSES : 0;
+        passes = c->replicas > 1 && !whole ? BUCKET_PASSES : 0;
     double bytes =
         params * passes *
         (c->stack->ddp_copies > 0 ? ss_ddp_copy_bytes(c) : ss_parameter_bytes(c->job, c->stack).grad);
+    if (ss_accumulates_apart(c)) /* set to zero */
+        bytes += params * ss_parameter_bytes(c->job, c->stack).grad;
     return c->fsdp.n > 1 ? 0 : ss_kernel_elementwise(c->card, bytes, 0);
 }
 
@@ -98,6 +102,16 @@ static double logged_seconds(const struct ss_cost_context *c, double local, doub
     return seconds;
 }
 
+/* Returns the seconds behind the gather of all parameters, of which each rank has a slice of each tensor. The slices are joined, the
+ * gather's output is parted by ranks, and each slice is copied back, a call each; each way reads and writes. */
+static double slices_seconds(const struct ss_cost_context *c, double params, int tensors, double shards)
+{
+    if (c->stack->zero_whole <= 0 || shards <= 1)
+        return 0;
+    double e = ss_parameter_bytes(c->job, c->stack).weight;
+    return fmax(ss_kernel_elementwise(c->card, 3 * 2 * e * params, 0), tensors * shards * ss_host_launch(c));
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
@@ -106,6 +120,7 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    return device + host_seconds(c, local, adam) + mine * c->stack->step_operators * ss_host_call(c) +
-           logged_seconds(c, local, mine);
+    double stepped = c->fsdp.n > 1 || c->stack->zero_whole > 0 ? tensors : tensors / shards;
+    return device + host_seconds(c, local, adam) + stepped * c->stack->step_operators * ss_host_call(c) +
+           slices_seconds(c, params, tensors, shards) + logged_seconds(c, local, mine);
 }

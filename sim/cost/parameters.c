@@ -30,7 +30,7 @@ double ss_accumulate_bytes(const struct ss_cost_context *c)
     double own = c->shape.autocast ? 4 : c->shape.e;
     if (c->shape.wgrad_fused)
         return 0;
-    if (!c->job->wgrad_apart || c->stack->fused_wgrad_accumulation <= 0)
+    if (!ss_accumulates_apart(c) && (!c->job->wgrad_apart || c->stack->fused_wgrad_accumulation <= 0))
         return 3 * own;
     return c->fsdp.n > 1 ? 0 : own + 2 * ss_parameter_bytes(c->job, c->stack).grad;
 }

@@ -330,6 +330,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     ss_memory_static(&c, &count, shards, out->memory);
     out->step_bytes = ss_memory_step(&c, &count, shards);
     out->main_gradients = ss_memory_main_gradients(&c, &count, shards);
+    out->pooled_bytes =
+        ss_memory_pooled(&c, &count, out->memory[SS_MEM_GRADIENTS], in->schedule->microbatches);
     out->host_bytes = ss_memory_host(&c, &count, shards, out->set) +
                       ss_offload_host(out->set, in->job, in->schedule, site->stage);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);

@@ -9,6 +9,7 @@
 #include "decide/check_internal.h"
 #include "report/text.h"
 #include "stepsim/job.h"
+#include "stepsim/params.h"
 #include "study/changes.h"
 
 #define LEAST_SHARE 0.05 /* share of the difference: a cause that explains less is no suspect */
@@ -63,6 +64,10 @@ static const struct suspect_row {
      "a trace: cudaGraphLaunch, or a launch for each kernel"},
     {"attention", WORDS, SLOWER, 0, "attention is not fused: no flash attention",
      "--attention-backend unfused", "names of attention kernels in a trace; NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2"},
+    {"checks", WORDS, SLOWER, 0,
+     "PyTorch checks each collective before it runs: TORCH_DISTRIBUTED_DEBUG=DETAIL",
+     "--set ss.host.check=" SS_HOST_CHECK,
+     "the launcher's environment; a trace: the host between collectives"},
     {"recompute", WORDS, SLOWER, 0, "all layers are recomputed", "--recompute full", "the log's arguments"},
     /* ---- the cluster ---- */
     {"nic-half", WORDS, SLOWER | NODES, 0,

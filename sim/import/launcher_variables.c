@@ -90,6 +90,10 @@ static int obey(struct found *f, const char *name, const char *value)
         set(f, SS_PROP_nccl_buffer, bytes);
         return 1;
     }
+    if (!strcmp(name, "TORCH_DISTRIBUTED_DEBUG") && !strcasecmp(value, "detail")) {
+        set(f, SS_PROP_host_check, SS_HOST_CHECK);
+        return 1;
+    }
     return 0;
 }
 
@@ -102,6 +106,8 @@ static int is_default(const char *name, const char *value)
         return !strcmp(value, "1"); /* as Megatron-LM asks */
     if (!strncmp(name, "NVTE_", 5))
         return strcmp(value, "0") != 0;
+    if (!strcmp(name, "TORCH_DISTRIBUTED_DEBUG"))
+        return !strcasecmp(value, "off") || !strcasecmp(value, "info");
     return ss_has_word(harmless, name) ||
            (n > 8 && !strcmp(name + n - 8, "_DISABLE") && !strcmp(value, "0")) ||
            !strncmp(name, "NCCL_DEBUG", 10);
@@ -118,7 +124,7 @@ static void take(struct found *f, const char *text, size_t len)
     snprintf(value, sizeof value, "%.*s", (int)(len - (size_t)(equal - text) - 1), equal + 1);
     if (!value[0] || (strncmp(name, "NCCL_", 5) != 0 && strncmp(name, "RCCL_", 5) != 0 &&
                       !ss_has_word("CUDA_DEVICE_MAX_CONNECTIONS NVTE_FLASH_ATTN NVTE_FUSED_ATTN "
-                                   "NVTE_ALLOW_NONDETERMINISTIC_ALGO",
+                                   "NVTE_ALLOW_NONDETERMINISTIC_ALGO TORCH_DISTRIBUTED_DEBUG",
                                    name)))
         return;
     if (obey(f, name, value))

@@ -48,22 +48,27 @@ static int bad_choice(const struct ss_table_row *r, const struct ss_table_column
     return ss_hint(r->err, SS_ERR_INPUT, "it is one of: %s; or empty", list);
 }
 
-/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share. Each splits layers over the
- * pipeline by their weight, whether they divide by its stages or not. */
+/* Frameworks whose stack refines the one that tables name for what frameworks of their kind share, with the
+ * kernels that the row's note names: the first row that fits, without a note the framework's first. Each splits
+ * layers over the pipeline by their weight, whether they divide by its stages or not. */
 static const struct {
-    const char *framework, *shared, *own;
+    const char *framework, *shared, *kernels, *own;
 } refined[] = {
-    {"nanotron", "pytorch-2023", "nanotron-2025"},
-    {"Aleph Alpha", "internevo-2023", "aleph-alpha-2023"},
+    {"nanotron", "pytorch-2023", "", "nanotron-2025"},
+    {"Aleph Alpha", "internevo-2023", "RMS kernel", "aleph-alpha-2023"},
+    {"Aleph Alpha", "internevo-2023", "flash_attentionv1", "aleph-alpha-2023-flash-1"},
+    {"Aleph Alpha", "internevo-2023", "torch", "aleph-alpha-2023-torch"},
+    {"Aleph Alpha", "internevo-2023", "", "aleph-alpha-2023-unfused-norm"},
 };
 
-/* The row's framework among them, -1: none. */
+/* The row's framework and kernels among them, -1: none. */
 static int refined_by(const struct ss_table_row *r)
 {
-    const char *framework = ss_table_field(r, "framework");
+    const char *framework = ss_table_field(r, "framework"), *note = ss_table_field(r, "note");
 
     for (size_t i = 0; i < SS_ARRAY_LEN(refined); i++)
-        if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)))
+        if (!strncmp(framework, refined[i].framework, strlen(refined[i].framework)) &&
+            (!note[0] || strstr(note, refined[i].kernels)))
             return (int)i;
     return -1;
 }

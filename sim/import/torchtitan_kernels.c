@@ -65,19 +65,47 @@ SS_KEY_CALLED(ss_titan_recompute)
         recompute_layers(x, option ? option : at, every);
 }
 
-/* A compiled loss over the whole vocabulary holds the logits and their gradient in 16 bit, and no copy in fp32 (pytorch/torchtitan#996 and
- * #1033, of April 2025; the section `compile` is younger, where `training.compile` is of both). */
+/* Since 27 April 2026 the loss goes in chunks; a saved configuration has their number. */
+static void loss_chunks(struct ss_titan *x)
+{
+    struct ss_reading *r = &x->r;
+    const struct ss_tree_node *loss = ss_tree_find(ss_tree_root(r->tree), "loss"),
+                              *at = loss ? ss_tree_find(loss, "num_chunks") : NULL;
+    int64_t chunks = 0;
+
+    if (at && (!ss_tree_whole(at, &chunks) || chunks < 1 || chunks > 1024))
+        ss_reading_fail(r, at, SS_ERR_INPUT, "loss.num_chunks: a whole number from 1 to 1024 is asked");
+    else if (at || (x->newest && (loss || !x->tokens)))
+        ss_reading_prop(r, at ? at : loss, SS_PROP_loss_chunks, (double)chunks);
+}
+
+/* A graph of the whole iteration is on since 13 August 2026, but torchtitan has none of a pipeline, nor of
+ * experts whose dispatch waits for the host. */
+static void graphs(struct ss_titan *x)
+{
+    struct ss_reading *r = &x->r;
+    const struct ss_tree_node *at = ss_reading_node(r, "training.disable_cuda_graphs");
+
+    if (!at || ss_reading_truth(r, "training.disable_cuda_graphs", 1) || x->pp > 1 || x->ep > 1)
+        return;
+    ss_reading_flag(r, at, "--cuda-graph-impl", "local");
+    ss_reading_flag(r, at, "--cuda-graph-scope", "full_iteration");
+}
+
+/* The loss is compiled with the layers since April 2025 (pytorch/torchtitan#1033), by a component of its own since August. */
 SS_KEY_CALLED(ss_titan_compile)
 {
+    struct ss_titan *x = ss_titan_of(r);
     const struct ss_tree_node *at = ss_reading_node(r, "compile.enable"),
                               *parts = ss_reading_node(r, "compile.components");
     int on = ss_reading_truth(r, "compile.enable", 0);
 
     if (!on || (parts && !ss_reading_lists(r, "compile.components", "model")))
         ss_reading_prop(r, at, SS_PROP_compiled, 0);
-    if (on && ss_tree_find(ss_tree_root(r->tree), "compile") && ss_titan_of(r)->tp == 1 &&
-        (!parts || ss_reading_lists(r, "compile.components", "loss")))
-        ss_reading_prop(r, parts ? parts : at, SS_PROP_fused_cross_entropy, 1);
+    if (!x->first && (!on || (parts && !ss_reading_lists(r, "compile.components", "loss"))))
+        ss_reading_prop(r, parts ? parts : at, SS_PROP_fused_cross_entropy, 0);
+    loss_chunks(x);
+    graphs(x);
 }
 
 /* The list of converters, where it has one of these; NULL: it has none. */

@@ -67,6 +67,16 @@ static SS_KEY_CALLED(add_model)
 
 /* ---- parallelism ---- */
 
+/* Files of before June 2025 say training.batch_size; those since March 2026 are saved by functions of a registry. */
+static void add_stack(struct ss_titan *x, const struct ss_tree_node *root)
+{
+    x->first = ss_tree_find(root, "training.batch_size") != NULL;
+    const char *stack = x->newest ? "torchtitan-2026" : x->first ? "torchtitan-2024" : "torchtitan-2025";
+
+    ss_reading_flag(&x->r, NULL, "--stack", stack);
+    ss_reading_assume(&x->r, "the software is that of the stack %s (--stack)", stack);
+}
+
 static SS_KEY_CALLED(begin)
 {
     const struct ss_tree_node *root = ss_tree_root(r->tree);
@@ -74,8 +84,7 @@ static SS_KEY_CALLED(begin)
 
     x->newest = ss_tree_find(root, "model_spec") != NULL;
     x->tokens = ss_tree_find(root, "training.max_context_length") != NULL;
-    ss_reading_assume(r, "the software is that of the stack torchtitan-2025 (--stack)%s",
-                      x->tokens ? ": no CUDA graphs, the loss in one piece" : "");
+    add_stack(x, root);
     x->tp = ss_reading_size(r, "parallelism.tensor_parallel_degree", 1, 1, SS_TITAN_MOST);
     x->pp = ss_reading_size(r, "parallelism.pipeline_parallel_degree", 1, 1, SS_TITAN_MOST);
     x->cp = ss_reading_size(r, "parallelism.context_parallel_degree", 1, 1, SS_TITAN_MOST);

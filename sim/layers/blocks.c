@@ -97,6 +97,10 @@ void ss_op_mlp(struct ss_ops *ops, const struct ss_shape *s, const struct ss_mlp
         ss_op_fp8_cast(ops, s, ffn, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, names->fc2, s, s->h, ffn, SS_TP_ROW, p, s->mlp_bias);
     op->saved_bytes = op->redone_bytes = s->tokens * ffn * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
+    if (ss_op_keeps_codes(s)) {
+        op->coded_bytes = op->saved_bytes;
+        op->saved_bytes = op->redone_bytes = 0;
+    }
     /* The gradient of the activation's output is alive when this GEMM's own input is free again; so is that
      * of its input, unless it takes the input's place. */
     op->working_bytes =

@@ -45,6 +45,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
     } else {
         mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s);
         mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s);
+        if (ss_op_keeps_codes(s))
+            ss_ops_codes(out, s);
         if (s->by_operator)
             ss_ops_by_operator(out, s);
     }

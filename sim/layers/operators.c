@@ -181,6 +181,20 @@ int ss_op_casts_again(const struct ss_shape *s)
     return ss_op_saved_in_fp8(s) && ss_op_cast_apart(s) && s->stack->fp8_saves_inputs > s->scaled_twice;
 }
 
+int ss_op_keeps_codes(const struct ss_shape *s)
+{
+    return s->gemm_precision == SS_NVFP4 && s->stack->fp8_dynamic > 0 && s->experts <= 1;
+}
+
+void ss_ops_codes(struct ss_ops *ops, const struct ss_shape *s)
+{
+    for (int i = 0; i < ops->n; i++) {
+        struct ss_op *op = &ops->op[i];
+        if (op->kind == SS_OP_GEMM && op->gemm.precision == SS_NVFP4)
+            op->saved_bytes += (op->gemm.m + op->gemm.n) * op->gemm.k * s->quantized;
+    }
+}
+
 /* Returns the bytes kept of the input of a column-parallel layer: its shard, or gathered. */
 double ss_op_kept_input(const struct ss_shape *s, double element)
 {
@@ -209,7 +223,8 @@ void ss_op_norm(struct ss_ops *ops, const struct ss_shape *s, const char *name)
     double x = s->tokens * s->h / s->sp, out = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, name, x, s->h, ss_op_cast_apart(s) ? s->e : out);
     /* It keeps its input, and its output for the weight gradient of the next GEMM. */
-    op->saved_bytes = x * s->e + ss_op_kept_input(s, out) + 4 * s->tokens / s->sp;
+    op->coded_bytes = ss_op_keeps_codes(s) ? ss_op_kept_input(s, out) : 0;
+    op->saved_bytes = x * s->e + ss_op_kept_input(s, out) - op->coded_bytes + 4 * s->tokens / s->sp;
     if (s->stack->norm_kernels > 1) /* the product with the weight keeps the normed input */
         op->saved_bytes += x * s->e;
 }
@@ -224,6 +239,7 @@ void ss_ops_sum(struct ss_ops *ops)
         sum->tensors += op->tensors;
         sum->largest = fmax(sum->largest, op->params);
         sum->working = fmax(sum->working, op->working_bytes);
+        sum->coded += op->coded_bytes;
         if (op->expert) {
             sum->expert += op->params;
             sum->expert_gemm += op->gemm_params;

@@ -104,18 +104,6 @@ static double params_of_chunk(const struct dp_group *d, int chunk)
     return d->comm == SS_COMM_EDP ? p->expert : p->all - p->expert;
 }
 
-/* Returns the number of collectives for `params` parameters of a chunk. */
-static int pieces(const struct dp_group *d, int chunk, double params)
-{
-    const struct ss_param_count *p = params_of(d, chunk);
-    int experts = d->comm == SS_COMM_EDP,
-        tensors = experts ? p->expert_tensors : p->tensors - p->expert_tensors;
-    double all = params_of_chunk(d, chunk);
-    if (!d->scatter || d->b->plan->stack->zero_by_tensor <= 0 || !(all > 0))
-        return 1;
-    return (int)fmax(1, round(tensors * params / all));
-}
-
 static int mark_add(struct ss_bucket_mark **marks, int *n, struct ss_bucket_mark mark, struct ss_error *err)
 {
     struct ss_bucket_mark *grown = realloc(*marks, (size_t)(*n + 1) * sizeof **marks);
@@ -190,10 +178,10 @@ static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct pa
 {
     char name[48];
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
-    int index, status = SS_OK, n = pieces(d, chunk, params.all);
-    for (int i = 0; i < n && d->reduce_early && !status; i++) {
+    int index, status = SS_OK;
+    if (d->reduce_early) {
         snprintf(name, sizeof name, "%sgrads class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
-        status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes / n, &index);
+        status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes, &index);
         SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index));
     }
     if (!status && d->gather_late && d->scatter) {
@@ -291,20 +279,18 @@ static int group_build(struct dp_group *d)
 {
     const struct ss_plan *plan = d->b->plan;
     double grads = 0, params = 0;
-    int status = SS_OK, n = 0;
+    int status = SS_OK;
     for (int k = 0; k < plan->schedule->chunks && !status; k++) {
         const struct params layers = params_of_layers(d, k);
         double all = params_of_chunk(d, k);
         grads += all * d->grad_bytes;
         params += gathered(d, all, layers.gemm);
-        n += pieces(d, k, all);
         status = all > 0 ? chunk_buckets(d, k, all, layers) : SS_OK;
     }
-    n = d->scatter && plan->stack->zero_by_tensor > 0 ? n : 1;
-    for (int i = 0; i < n && !status && !d->reduce_early; i++)
-        status = whole_add(d, 0, grads / n);
-    for (int i = 0; i < n && !status && !d->gather_late && d->scatter; i++)
-        status = whole_add(d, 1, params / n);
+    if (!status && !d->reduce_early)
+        status = whole_add(d, 0, grads);
+    if (!status && !d->gather_late && d->scatter)
+        status = whole_add(d, 1, params);
     return status;
 }
 
@@ -332,7 +318,9 @@ static int group_init(struct dp_group *d, int cls)
         d->scatter = job->dp.outer_sharding == SS_SHARD_OPTIM;
         d->reduce_early = d->gather_late = 1;
     }
-    d->reduce = d->scatter ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
+    int whole = d->scatter && d->b->plan->stack->zero_whole > 0;
+    d->reduce_early = d->reduce_early && !whole;
+    d->reduce = d->scatter && !whole ? SS_COLL_REDUCE_SCATTER : SS_COLL_ALL_REDUCE;
     if (d->b->plan->stack->ddp_wide > 0 && bytes.grad < 4) {
         d->reduce = SS_COLL_ALL_REDUCE;
         d->grad_bytes = 4;

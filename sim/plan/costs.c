@@ -134,6 +134,7 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     }
     memcpy(pc->memory, cost->memory, sizeof pc->memory);
     pc->step_bytes = cost->step_bytes;
+    pc->pooled_bytes = cost->pooled_bytes;
     pc->main_gradients = cost->main_gradients;
     pc->host_bytes = cost->host_bytes;
     pc->parameters = cost->parameters;

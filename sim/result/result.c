@@ -57,7 +57,7 @@ int ss_result_stage_like(const struct ss_result *r, double measured)
 
 double ss_result_least(const struct ss_stage_result *s)
 {
-    return s->device - (s->reserved - s->allocated);
+    return s->device - (s->reserved - s->allocated - s->pooled);
 }
 
 double ss_result_beside(const struct ss_stage_result *s)
@@ -101,7 +101,8 @@ void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline
         out->memory[m] = c->memory[m] + t->dynamic_peak[cls][m];
     }
     /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
-    out->allocated = fixed + fmax(dynamic - fmin(c->step_bytes, dynamic), c->main_gradients);
+    out->pooled = c->pooled_bytes;
+    out->allocated = fixed - out->pooled + fmax(dynamic - fmin(c->step_bytes, dynamic), c->main_gradients);
     out->reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
     out->device = out->reserved + ss_plan_overhead_bytes(plan, cls);
 }

@@ -54,6 +54,26 @@ static double linear_loss_pieces(const struct ss_shape *s)
     return ceil(s->tokens / rows);
 }
 
+/* Returns the bytes a logit that the loss holds at its peak, where it keeps `kept`. */
+static double peak_bytes(const struct ss_shape *s, double kept)
+{
+    if (kept > s->e)
+        return fmax(s->e + kept, s->tp > 1 && s->stack->loss_parallel_peak_bytes > 0
+                                     ? s->stack->loss_parallel_peak_bytes
+                                     : s->stack->loss_peak_bytes);
+    return kept + (leaves_gradient(s) && s->e < 4 ? 0 : s->e);
+}
+
+/* Returns the bytes a logit that the loss keeps: 16-bit logits and their fp32 copy, in which the softmax works
+ * in place; the gradient is cast back. Transformer Engine replaces the logits by their gradient. PyTorch's loss
+ * over a sharded vocabulary is not compiled. */
+static double kept_bytes(const struct ss_shape *s)
+{
+    int parallel = s->tp > 1 && s->stack->loss_parallel_peak_bytes > 0;
+    int fused = parallel ? leaves_gradient(s) : s->stack->fused_cross_entropy > 0;
+    return fused || s->e == 4 ? s->e : s->e + 4;
+}
+
 /* Prices Liger's fused output layer and loss. Its forward makes the gradients of the output layer's input and
  * weight. A kernel reads a piece's logits twice and replaces them by their gradient; the weight's part is
  * made in the model's type, cast to fp32 and added. The backward multiplies both by the gradient of the
@@ -66,6 +86,22 @@ static void linear_loss(struct ss_op *op, const struct ss_shape *s)
                   2 * s->e * (input + weight), (int)(5 * pieces), 2);
     op->saved_bytes = (input + weight) * s->e;
     op->working_bytes = logits / pieces * s->e + weight * (s->e + (s->e < 4 ? 4 : 0));
+}
+
+/* Prices an output layer and loss whose forward and backward go over one chunk of the tokens after the other
+ * (pytorch/torchtitan@bcc0929:torchtitan/components/loss.py, ChunkedLossWrapper). Chunks of the hidden states
+ * are copied; their gradients are put together in fp32 and cast; the logits of the chunk before have a name till
+ * there are new ones; FSDP adds up the weight's gradient in fp32 and scatters it behind the last chunk. Only
+ * the hidden states' gradient is left for the backward. */
+static void chunked_loss(struct ss_op *op, const struct ss_shape *s)
+{
+    double chunks = s->stack->loss_chunks, weight = s->vocab * s->row, input = s->tokens * s->row;
+    double logits = s->tokens * s->vocab, e = s->e;
+    double moved = s->stack->loss_fwd_bytes + s->stack->loss_bwd_bytes;
+    ss_op_traffic(op, moved * logits + (4 * e + 8) * input + (chunks * (e + 8) - 4) * weight, 0,
+                  (int)((op->forward_kernels + op->backward_kernels + 3) * chunks), 0);
+    op->saved_bytes = input * e;
+    op->working_bytes = logits / chunks * (e + peak_bytes(s, kept_bytes(s))) + 4 * input + weight * (e + 4);
 }
 
 /* Appends the reductions of the parallel cross entropy: maximum, target logit and sum. Transformer Engine
@@ -94,7 +130,9 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     if (!s->model->final_norm && s->row == s->h) /* otherwise a norm or a projection keeps it */
         op->saved_bytes = ss_op_kept_input(s, s->e);
     op->gemm_params = 0; /* Megatron's own layer stays in 16 bit under fp8 */
-    if (s->stack->fused_linear_loss > 0)
+    if (s->stack->loss_chunks > 0)
+        op->gemm.pieces = s->stack->loss_chunks;
+    else if (s->stack->fused_linear_loss > 0)
         op->gemm.pieces = linear_loss_pieces(s);
     if (s->wgrad_fused)
         output = output_backward(s, op);
@@ -114,17 +152,12 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
      * by the token's gradient: in place, in fp32, with broadcast operands. */
     if (!s->stack->fused_cross_entropy)
         ss_op_strided(op, s->stack->loss_strided * logits, s->stack->loss_strided / 2 * logits, 8);
-    /* It keeps 16-bit logits and their fp32 copy, in which the softmax works in place; the gradient is cast
-     * back. Transformer Engine replaces the logits by their gradient. */
-    double kept = s->stack->fused_cross_entropy || s->e == 4 ? s->e : s->e + 4;
+    double kept = kept_bytes(s);
     op->saved_bytes = logits * kept;
-    double peak = s->tp > 1 && s->stack->loss_parallel_peak_bytes > 0 ? s->stack->loss_parallel_peak_bytes
-                                                                      : s->stack->loss_peak_bytes;
-    op->working_bytes = logits * (kept > s->e                      ? fmax(s->e, peak - kept)
-                                  : leaves_gradient(s) && s->e < 4 ? 0
-                                                                   : s->e);
-    op->working_bytes = fmax(op->working_bytes, output + logits * (s->e - kept));
-    if (s->stack->fused_linear_loss > 0)
+    op->working_bytes = fmax(logits * (peak_bytes(s, kept) - kept), output + logits * (s->e - kept));
+    if (s->stack->loss_chunks > 0)
+        chunked_loss(op, s);
+    else if (s->stack->fused_linear_loss > 0)
         linear_loss(op, s);
     borders(ops, s, leaves_gradient(s));
 }

@@ -30,7 +30,7 @@ static void layout(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     double q = s->tokens * a->heads * a->d, kv = s->tokens * a->groups * a->d, copy = 2 * s->e;
     const struct ss_stack *st = s->stack;
     struct ss_op *op = ss_op_add(ops, "layout", SS_OP_ELEMENTWISE);
-    if (st->qkv_copied_forward > 0) {
+    if (st->qkv_copied_forward > 0 || st->qkv_copied_backward > 0) {
         double forward = st->qkv_copied_forward * (q + 2 * kv),
                backward = st->qkv_copied_backward * (q + 2 * kv);
         ss_op_traffic(op, copy * forward, copy * backward, (int)st->qkv_copies_forward,

@@ -96,6 +96,61 @@ static void test_kept_in_mixtures(void)
     }
 }
 
+/* Until September 2025 what all-to-alls give is repeated. */
+static void test_exchanges_repeated(void)
+{
+    struct h100_layer f;
+
+    mixture(&f, MOE, "--model qwen3-30b-a3b --ep 8" BY_OPERATOR);
+    f.stack.by_operator = 1;
+    ss_layer_operators(MOE, &f.c.shape, &f.ops);
+    NEAR(ss_ops_saved_bytes(&f.ops, SS_MODULE_BIT(SS_MODULE_OPERATORS)),
+         4096 * (2 * (2048 + 4096 + 4 * 128 + 32 * 128) + 4 * 32.0));
+}
+
+/* Operator by operator fc2's output is held too, the seventh; of two tensor ranks its part, and the reduced output. Of linear layers in
+ * nvfp4 nothing is. */
+static void test_unread(void)
+{
+    unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);
+    double others = 2 * (3 * H + KV + F) + 4 * 32,
+           halves = 2 * (H / 2 + H / 2 + KV / 2 + F / 2 + H / 2 + H / 2) + 4 * 16;
+    struct h100_layer f;
+
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--recompute op-selective");
+    f.c.shape.compiled = 0;
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (others + 2 * H));
+    h100_layer(&f, DENSE, "torchtitan-2025", LLAMA "--recompute op-selective --tp 2 --sequence-parallel");
+    double compiled = ss_ops_saved_bytes(&f.ops, bit);
+    NEAR(compiled, T * halves); /* input, q, attention, v, fc1; the projection's reduced output */
+    f.c.shape.compiled = 0;
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), compiled + T * 2 * (H + H / 2));
+    h100_layer(&f, DENSE, "torchtitan-2026", LLAMA "--recompute op-selective --precision nvfp4");
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * 2 * H + 4 * 32));
+    f.c.shape.compiled = 0;
+    ss_layer_operators(DENSE, &f.c.shape, &f.ops);
+    NEAR(ss_ops_saved_bytes(&f.ops, bit), T * (2 * 2 * H + 4 * 32));
+}
+
+/* torchao's layers in nvfp4 keep codes of 4 bit with a byte for 16 of them, each of its own input and weight, where those of 16 bit keep
+ * what norms and SwiGLU make. What goes by is that, and all beside what recompute keeps. */
+static void test_codes(void)
+{
+    double codes = 0.5625 * (4 * H + F), weights = 0.5625 * (H * (H + 2 * KV) + H * H + 3 * H * F);
+    struct h100_layer f, plain;
+
+    h100_layer(&plain, DENSE, "torchtitan-2026", LLAMA);
+    h100_layer(&f, DENSE, "torchtitan-2026", LLAMA "--precision nvfp4");
+    CU_ASSERT_EQUAL(plain.ops.sum.coded, 0);
+    NEAR(f.ops.sum.coded, 2 * T * (2 * H + F));
+    NEAR(ss_ops_saved_bytes(&f.ops, 0),
+         ss_ops_saved_bytes(&plain.ops, 0) - 2 * T * (2 * H + F) + T * codes + weights);
+    h100_layer(&f, DENSE, "megatron-bridge-26.04", LLAMA "--precision nvfp4");
+    CU_ASSERT_EQUAL(f.ops.sum.coded, 0);
+}
+
 /* FLOP of what DeepSeek-V3's mixture repeats: both up-projections, the router, three matrices of 8 experts, and w1 and w2 of the shared
  * one. */
 static void test_repeated_in_mixtures(void)
@@ -319,6 +374,9 @@ SUITE(by_operator)
     CU_TestInfo tests[] = {{"kept", test_kept},
                            {"repeated", test_repeated},
                            {"kept in mixtures", test_kept_in_mixtures},
+                           {"exchanges repeated", test_exchanges_repeated},
+                           {"unread", test_unread},
+                           {"codes", test_codes},
                            {"repeated in mixtures", test_repeated_in_mixtures},
                            {"stops early", test_stops_early},
                            {"copies", test_copies},

@@ -280,6 +280,10 @@ static void test_loss(void)
         /* 32 pieces of 256 tokens: the logits of one, and its part of the weight's gradient in 16 bit and in fp32 */
         {PROP("ss.fused.linear_cross_entropy", "1"), 2 * (hidden + weight),
          2 * (hidden + weight) + 2 * logits / 32 + 6 * weight},
+        /* an eighth of the tokens at a time, with the logits of the eighth before: the input's gradient in fp32 */
+        {PROP("ss.loss.chunks", "8"), 2 * hidden, 6 * hidden + (2 + 8) * logits / 8 + 6 * weight},
+        {PROP("ss.loss.chunks", "8") PROP("ss.fused.cross_entropy", "1"), 2 * hidden,
+         6 * hidden + (2 + 4) * logits / 8 + 6 * weight},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -291,6 +295,30 @@ static void test_loss(void)
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes, rows[i].kept, 1);
         CU_ASSERT_DOUBLE_EQUAL(entropy->saved_bytes + entropy->working_bytes, rows[i].peak, 1);
     }
+}
+
+/* PyTorch's loss over a vocabulary that tensor ranks share is not compiled with the rest; its kernels go over the logits of all chunks. */
+static void test_loss_shared(void)
+{
+    const double logits = 8192.0 * 128512 / 2, hidden = 8192.0 * 4096, weight = 128512.0 * 4096 / 2;
+    struct fixture f;
+    struct ss_ops loss;
+
+    CU_ASSERT_EQUAL_FATAL(
+        fixture_open(&f, PROP("ss.fused.cross_entropy", "1") PROP("ss.loss.parallel_peak_bytes", "18"),
+                     LLAMA "--bf16 --tp 2"),
+        0);
+    ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
+    CU_ASSERT_DOUBLE_EQUAL(loss.op[loss.n - 1].saved_bytes, 6 * logits, 1);
+    CU_ASSERT_DOUBLE_EQUAL(loss.op[loss.n - 1].working_bytes, 12 * logits, 1);
+    f.stack.loss_chunks = 8;
+    ss_layer_operators(SS_LAYER_LOSS, &f.c.shape, &loss);
+    const struct ss_op *entropy = &loss.op[loss.n - 1];
+    CU_ASSERT_DOUBLE_EQUAL(entropy->working_bytes, (2 + 18) * logits / 8 + 4 * hidden + 6 * weight, 1);
+    CU_ASSERT_DOUBLE_EQUAL(entropy->forward_bytes, (38 + 14) * logits + 16 * hidden + (8 * 10 - 4) * weight,
+                           1);
+    CU_ASSERT_EQUAL(entropy->backward_bytes, 0);
+    CU_ASSERT_EQUAL(loss.op[loss.n - 2].gemm.pieces, 8);
 }
 
 /* Transformer Engine's cross entropy reads 16-bit logits twice and writes them once, backward once and once; over 4 tensor ranks, each
@@ -728,6 +756,7 @@ SUITE(memory)
                            {"gathered parameters", test_gathered},
                            {"loss", test_loss},
                            {"traffic of the loss", test_loss_traffic},
+                           {"loss of a shared vocabulary", test_loss_shared},
                            {"output layer and loss in pieces", test_linear_loss},
                            {"gradient of the output layer", test_output_gradient},
                            {"empty gradients", test_dummy_gradients},

@@ -69,6 +69,11 @@ static void test_copies(void)
     CU_ASSERT_EQUAL(layout->backward_kernels, 5);
     CU_ASSERT_EQUAL(find(&ops, "rope")->forward_kernels, 16);
     CU_ASSERT_EQUAL(find(&ops, "core attention")->host_waits, 1);
+    t.stack.qkv_copied_forward = t.stack.qkv_copies_forward = 0; /* views; their gradients are joined */
+    ops = layer_of(&t, DENSE);
+    layout = find(&ops, "layout");
+    CU_ASSERT_EQUAL(layout->forward_bytes, 0);
+    CU_ASSERT_EQUAL(layout->backward_bytes, 3 * 4 * TOKENS * 1536);
 }
 
 /* Two tensor ranks on one node. The rates of the collectives do not matter here: what is compared is what

@@ -129,6 +129,27 @@ static void test_slow(void)
     ss_scenario_free(s);
 }
 
+/* A run whose collectives PyTorch checks is named: short kernels on eight tensor ranks. */
+static void test_checked_collectives(void)
+{
+#define SHORT                                                                                                \
+    "--platform h100 --nodes 1 --model llama3.1-8b --stack nanotron-2025 --bf16 --seq 1024 --mbs 1 --gbs 8 " \
+    "--tp 8 --sequence-parallel --spread 0 "
+    struct ss_scenario *s = make(SHORT), *checked = make(SHORT "--set ss.host.check=36us");
+    struct ss_run run, other;
+
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_run_scenario(checked, &options, &other, NULL), 0);
+    check(&run, SS_TOLD_SECONDS, 0, other.result->iteration_s, SS_CHECK_SUSPECTS);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(suspect("checks"));
+    CU_ASSERT_DOUBLE_EQUAL(suspect("checks")->seconds, other.result->iteration_s, 1e-9);
+    CU_ASSERT(suspect("checks")->explains);
+    ss_run_free(&other);
+    ss_run_free(&run);
+    ss_scenario_free(checked);
+    ss_scenario_free(s);
+}
+
 /* Without a count a figure is of the stack's own, and of the framework that wrote the log where that is another. */
 static void test_stack_count(void)
 {
@@ -321,6 +342,7 @@ SUITE(check)
 {
     static CU_TestInfo tests[] = {{"verdicts", test_verdict},
                                   {"a slow run", test_slow},
+                                  {"checked collectives", test_checked_collectives},
                                   {"counts of FLOP", test_count},
                                   {"the count of a stack's log", test_stack_count},
                                   {"options", test_words},

@@ -57,16 +57,23 @@ static void test_named_choices(void)
     ss_table_free(t);
 }
 
-/* A framework whose stack refines the one that its row names, and layers that do not divide by its stages. */
+/* A framework whose stack refines the one that its row names, by the kernels in its note, and layers that do not divide by its stages. */
 static void test_refined_stack(void)
 {
     static const struct {
-        const char *framework, *stack, *taken;
+        const char *framework, *stack, *note, *taken;
         int even; /* 10 layers are not split over 4 stages */
-    } rows[] = {{"nanotron 0.5", "pytorch-2023", "nanotron-2025", 0},
-                {"Aleph Alpha 2023", "internevo-2023", "aleph-alpha-2023", 0},
-                {"nanotron", "torchtitan-2024", "torchtitan-2024", 0},
-                {"InternEvo", "internevo-2023", "internevo-2023", 1}};
+    } rows[] = {
+        {"nanotron 0.5", "pytorch-2023", "RMS kernel", "nanotron-2025", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2 + RMS kernel", "aleph-alpha-2023", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "", "aleph-alpha-2023", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attention2", "aleph-alpha-2023-unfused-norm", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "flash_attentionv1.0.8", "aleph-alpha-2023-flash-1", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "torch", "aleph-alpha-2023-torch", 0},
+        {"Aleph Alpha 2023", "internevo-2023", "fused", "aleph-alpha-2023-unfused-norm", 0},
+        {"Aleph Alpha 2023", "pytorch-2023", "torch", "pytorch-2023", 0},
+        {"nanotron", "torchtitan-2024", "", "torchtitan-2024", 0},
+        {"InternEvo", "internevo-2023", "torch", "internevo-2023", 1}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[600];
         struct ss_notes notes = {0};
@@ -75,9 +82,9 @@ static void test_refined_stack(void)
         snprintf(
             text, sizeof text,
             "id,framework,stack,platform,nodes,num_layers,hidden_size,ffn_hidden_size,num_attention_heads,"
-            "vocab_size,gated_mlp,precision,tp,pp,micro_batch,global_batch,seq_length\n"
-            "x,%s,%s,a100,2,10,1024,4096,16,32000,true,bf16,1,4,1,16,2048\n",
-            rows[i].framework, rows[i].stack);
+            "vocab_size,gated_mlp,precision,tp,pp,micro_batch,global_batch,seq_length,note\n"
+            "x,%s,%s,a100,2,10,1024,4096,16,32000,true,bf16,1,4,1,16,2048,%s\n",
+            rows[i].framework, rows[i].stack, rows[i].note);
         struct ss_table *t = table_parse(text, NULL);
         CU_ASSERT_EQUAL_FATAL(ss_table_asked(t, 0, &asked, &notes, &err), 0);
         CU_ASSERT_STRING_EQUAL(asked.job.stack, rows[i].taken);

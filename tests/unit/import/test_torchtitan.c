@@ -13,7 +13,7 @@ static void test_files(void)
          "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 1 --tp "
          "1 "
          "--fsdp hybrid --gpus 64 --recompute-granularity full --recompute-method block "
-         "--recompute-num-layers 16 --set ss.fused.elementwise=0 --bf16",
+         "--recompute-num-layers 16 --set ss.fused.elementwise=0 --set ss.fused.cross_entropy=0 --bf16",
          NULL},
         {"torchtitan/llama3_405b.toml",
          "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
@@ -23,7 +23,7 @@ static void test_files(void)
         /* 8 sequences in as many microbatches as stages: 4 of 2. 80 layers, embedding and output layer are 82 on 8 stages: two of
          * 11, six of 10, of which the first and the last have one that is no layer. */
         {"torchtitan/llama3_70b_2024.toml",
-         "--stack torchtitan-2025 --model llama3-70b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
+         "--stack torchtitan-2024 --model llama3-70b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
          "--gradient-accumulation-steps 4 --tp 8 --sequence-parallel --cp 2 --cp-comm-type p2p "
          "--fsdp full --pp 4 --schedule "
          "interleaved --pipeline-model-parallel-layout "
@@ -31,16 +31,16 @@ static void test_files(void)
          NULL},
         /* 16,384 tokens are 2 sequences, 1,048,576 are 128 */
         {"torchtitan/llama3_8b_2026.json",
-         "--stack torchtitan-2025 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
+         "--stack torchtitan-2026 --model llama3-8b --make-vocab-size-divisible-by 1 --seq 8192 --mbs 2 "
          "--gbs "
          "128 --tp 2 --sequence-parallel --fsdp full --recompute op-selective --bf16 "
          "--use-precision-aware-optimizer --exp-avg-dtype bf16 --exp-avg-sq-dtype bf16",
          "no linear layer is in fp8"},
         /* after pytorch/torchtitan@74485ea:torchtitan/models/llama3/config_registry.py, llama3_405b */
         {"torchtitan/llama3_405b_april_2026.json",
-         "--stack torchtitan-2025 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
+         "--stack torchtitan-2026 --model llama3.1-405b --vocab-size 128256 --make-vocab-size-divisible-by 1 "
          "--seq 8192 --mbs 2 --tp 8 --sequence-parallel --tp-comm-overlap --fsdp full --recompute full "
-         "--bf16 "
+         "--set ss.loss.chunks=0 --bf16 "
          "--precision fp8 --fp8-recipe tensorwise --fp8-param-gather",
          "hf_assets_path"},
         /* what the command says comes from its own file */
@@ -66,20 +66,67 @@ static void test_mixtures(void)
         "--stack torchtitan-2025 --model deepseek-v2-lite --make-vocab-size-divisible-by 1 --seq 4096 --mbs "
         "4 --tp 1 --ep 8 --etp 1 "
         "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
-        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
+        "ss.fused.elementwise=0 --bf16"};
     static const struct text_row json = {
         "{\"model_spec\": {\"name\": \"deepseek_v3\", \"flavor\": \"671B\"},\n"
         "\"training\": {\"num_tokens_per_microbatch_per_dp_rank\": 16384, \"max_context_length\": 4096},\n"
         "\"parallelism\": {\"expert_parallel_degree\": 2},\n"
         "\"activation_checkpoint\": {\"force_recompute_mm_shapes_by_fqns\": [\"moe.router.gate\"]},\n"
         "\"compile\": {\"enable\": true, \"components\": [\"loss\"]}}\n",
-        "--stack torchtitan-2025 --model deepseek-v3 --mtp-num-layers 0 --make-vocab-size-divisible-by 1 "
+        "--stack torchtitan-2026 --model deepseek-v3 --mtp-num-layers 0 --make-vocab-size-divisible-by 1 "
         "--seq 4096 --mbs 4 --tp 1 --ep 2 --etp 1 "
         "--moe-token-dispatcher-type alltoall --fsdp full --recompute op-selective --set "
-        "ss.fused.elementwise=0 --set ss.fused.cross_entropy=1 --bf16"};
+        "ss.fused.elementwise=0 --bf16"};
 
     check_text(&toml, "job.toml");
     check_text(&json, "job.json");
+}
+
+/* What a file says of the loss and of graphs: chunks since 27 April 2026, compiled by a component since August 2025, one piece before; a
+ * graph where nothing in it waits for the host. */
+static void test_releases(void)
+{
+#define SAVED                                                                                                \
+    "{\"model_spec\": {\"name\": \"llama3\", \"flavor\": \"8B\"}, \"activation_checkpoint\": "               \
+    "null,\n\"parallelism\": "
+#define WORDS "--model llama3-8b --make-vocab-size-divisible-by 1 "
+    static const struct text_row json[] = {
+        {SAVED
+         "{}, \"training\": {\"num_tokens_per_microbatch_per_dp_rank\": 8192, \"max_context_length\": 8192, "
+         "\"disable_cuda_graphs\": false},\n"
+         "\"compile\": {\"enable\": true, \"components\": [\"model\"]}, \"loss\": {\"num_chunks\": 4, "
+         "\"loss_fn\": {}}}",
+         "--stack torchtitan-2026 " WORDS "--seq 8192 --mbs 1 --tp 1 --fsdp full --recompute none --set "
+         "ss.fused.cross_entropy=0 --set ss.loss.chunks=4 --cuda-graph-impl local --cuda-graph-scope "
+         "full_iteration --bf16"},
+        {SAVED
+         "{\"expert_parallel_degree\": 2}, \"training\": {\"num_tokens_per_microbatch_per_dp_rank\": 8192, "
+         "\"max_context_length\": 8192, \"disable_cuda_graphs\": false},\n"
+         "\"compile\": {\"enable\": true}, \"loss\": {\"global_vocab_size\": 128256}}",
+         "--stack torchtitan-2026 " WORDS
+         "--seq 8192 --mbs 1 --tp 1 --ep 2 --etp 1 --moe-token-dispatcher-type "
+         "alltoall --fsdp full --recompute none --set ss.loss.chunks=0 --bf16"},
+    };
+    static const struct text_row toml[] = {
+        {"[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nbatch_size = 1\nseq_len = 8192\ncompile = "
+         "true\n",
+         "--stack torchtitan-2024 " WORDS
+         "--seq 8192 --mbs 1 --tp 1 --fsdp full --recompute-granularity full "
+         "--recompute-method block --recompute-num-layers 16 --bf16"},
+        {"[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nlocal_batch_size = 1\nseq_len = 8192\ncompile "
+         "= true\n",
+         "--stack torchtitan-2025 " WORDS
+         "--seq 8192 --mbs 1 --tp 1 --fsdp full --recompute-granularity full "
+         "--recompute-method block --recompute-num-layers 16 --bf16"},
+    };
+    static const struct refused_row wrong = {SAVED "{}, \"training\": {},\n\"loss\": {\"num_chunks\": 0}}",
+                                             SS_ERR_INPUT, 3, "loss.num_chunks"};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(json); i++)
+        check_text(&json[i], "job.json");
+    for (size_t i = 0; i < SS_ARRAY_LEN(toml); i++)
+        check_text(&toml[i], "job.toml");
+    check_refused(&wrong, "job.json");
 }
 
 #define HEAD "[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nseq_len = 4096\n" /* 5 lines */
@@ -215,6 +262,7 @@ SUITE(torchtitan)
 {
     CU_TestInfo tests[] = {{"files and a command", test_files},
                            {"mixtures", test_mixtures},
+                           {"releases", test_releases},
                            {"what is refused, with lines", test_refused},
                            {"words have lines", test_lines},
                            {"dotted keys", test_dotted_keys},

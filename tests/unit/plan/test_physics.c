@@ -151,6 +151,12 @@ static void test_buckets(void)
     CU_ASSERT_EQUAL_FATAL(ask("h800 2", ZERO1 " --overlap-grad-reduce --ddp-bucket-size 100000000000", &one),
                           0);
     expect("one bucket is no overlap", plain.iteration, one.iteration, '=');
+    /* nanotron's ZeRO-1 all-reduces behind the backward, whatever overlaps, and gathers beside it. */
+    CU_ASSERT_EQUAL_FATAL(ask("h800 2", ZERO1 " --stack nanotron-2025", &plain), 0);
+    CU_ASSERT_EQUAL_FATAL(ask("h800 2", ZERO1 " --stack nanotron-2025 --overlap-grad-reduce", &one), 0);
+    expect("nothing overlaps", plain.iteration, one.iteration, '=');
+    CU_ASSERT_EQUAL_FATAL(ask("h800 2", ONE_STAGE " --stack nanotron-2025", &one), 0);
+    expect("an all-reduce and a gather", one.label[SS_LABEL_DP], plain.label[SS_LABEL_DP], '>');
 }
 
 static void test_recompute(void)

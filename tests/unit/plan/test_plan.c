@@ -249,6 +249,14 @@ static void test_host_issues_collectives(void)
     CU_ASSERT_DOUBLE_EQUAL(sum(split.input_grad) + sum(split.weight_grad) - sum(alone.input_grad) -
                                sum(alone.weight_grad),
                            2, 1e-9);
+    /* Checked, each of these waits for three further ranks of four messages each. */
+    c.tp = (struct ss_group_shape){.n = 4, .nodes = 1, .per_node = 4};
+    stack.host_check = 0.5;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &split);
+    CU_ASSERT_DOUBLE_EQUAL(sum(split.forward) - sum(alone.forward), 2 * (1 + 3 * 4 * 0.5), 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(sum(split.input_grad) + sum(split.weight_grad) - sum(alone.input_grad) -
+                               sum(alone.weight_grad),
+                           2 * (1 + 3 * 4 * 0.5), 1e-9);
 }
 
 /* Beside the sharded step all local gradients are set to zero and scaled, but FSDP's. */
@@ -269,8 +277,53 @@ static void test_gradient_passes(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 4e9 / 1e12, 1e-12);
     job.dp.grad_reduce_fp32 = 0;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 3 * 2e9 / 1e12, 1e-12);
+    /* into buckets and back, but where they are all-reduced where they lie */
+    stack.ddp_copies = stack.zero_whole = 1;
+    c.replicas = 2;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 4 * 2e9 / 1e12, 1e-12);
+    job.dp.distributed_optimizer = 1;
+    CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+    stack.ddp_copies = 2; /* a sum of its own is set to zero */
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_gradients(&c, 1e9), 2e9 / 1e12, 1e-12);
+    job.dp.distributed_optimizer = stack.ddp_copies = 0;
     c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
     CU_ASSERT_EQUAL(ss_cost_gradients(&c, 1e9), 0);
+}
+
+/* A kernel for each matrix adds 16-bit gradients to those of earlier microbatches, or, of all, to an fp32 buffer; the host launches that
+ * one for each tensor. */
+static void test_gradients_added(void)
+{
+    struct ss_cost_context c;
+    struct ss_card card;
+    struct ss_stack stack;
+    struct ss_job job;
+    struct ss_ops ops;
+    struct ss_layer_cost none, half, wide;
+    context_make(&c, &card, &stack, &job);
+    llama_8b(&job);
+    job.precision = job.stored = SS_BF16;
+    job.dp.grad_reduce_fp32 = 1;
+    stack.fused_wgrad_accumulation = 0;
+    ss_shape_init(&c.shape, &job, &stack, 128512);
+    ss_layer_operators(DENSE, &c.shape, &ops);
+    double matrices = 4096 * (6144.0 + 4096 + 3 * 14336), latency = 4 * card.kernel_latency;
+    c.accumulated = 0;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &none);
+    c.accumulated = 0.5;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &half);
+    CU_ASSERT_DOUBLE_EQUAL(sum(half.weight_grad) - sum(none.weight_grad),
+                           0.5 * (6 * matrices / 1e12 + latency), 1e-9);
+    stack.ddp_copies = 2;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &wide);
+    CU_ASSERT_DOUBLE_EQUAL(sum(wide.weight_grad) - sum(none.weight_grad), 10 * matrices / 1e12 + latency,
+                           1e-9);
+    stack.host_operator = stack.host_group = 1;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &wide);
+    stack.ddp_copies = 0;
+    ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &half);
+    CU_ASSERT_DOUBLE_EQUAL(
+        sum(wide.input_grad) + sum(wide.weight_grad) - sum(half.input_grad) - sum(half.weight_grad), 6, 1e-6);
 }
 
 /* The step takes the host so many operators for each tensor that a rank steps, beside the traffic of its bytes. */
@@ -301,6 +354,16 @@ static void test_step_tensors(void)
     stack.step_operators = 2;
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 / 8, 1e-12);
+    /* Where each rank has a slice of each tensor it steps all of them, and copies the slices of all ranks: as so many calls, or as bytes
+     * that are joined, parted and copied. */
+    stack.zero_whole = 1;
+    stack.host_group = 1e-4;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 + 300 * 8 * 1e-4, 1e-12);
+    stack.host_group = 1e-6;
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 8e9, 300, 8) - bytes, 300 * 2e-4 + 3 * 2 * 2 * 8e9 / 1e12,
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_cost_optimizer(&c, 1e9, 300, 1) - bytes, 300 * 2e-4, 1e-12);
+    stack.zero_whole = 0;
     /* Logged every step: zeros of fp32 gradients, 4 bytes read, flags of 1 written and read, or 4 launches a tensor; a norm that reads
      * fp32 parameters. */
     stack.step_operators = 0;
@@ -473,6 +536,7 @@ SUITE(plan)
                            {"layers without Transformer Engine", test_plain_layers},
                            {"the host issues collectives", test_host_issues_collectives},
                            {"passes over the gradients", test_gradient_passes},
+                           {"gradients added apart", test_gradients_added},
                            {"tensors of the step", test_step_tensors},
                            {"unaligned rows", test_unaligned_rows},
                            {"fast accumulation of fp8 in the forward", test_fp8_forward_gain},

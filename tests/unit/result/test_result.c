@@ -303,7 +303,12 @@ static void test_memory_adds_up_and_decides(void)
     CU_ASSERT(f.result->fits && f.result->thrash);
     NEAR(f.result->stages[1].allocated, 0.981 * capacity - ss_plan_overhead_bytes(&f.plan, 1));
     NEAR(f.result->stages[1].device, 1.003 * capacity);
-    f.classes[1].step_bytes = 0;
+    f.classes[1].pooled_bytes = 0.3 * capacity; /* reserved, not live, and used by other streams */
+    build(&f);
+    NEAR(ss_result_least(&f.result->stages[1]), 0.981 * capacity);
+    NEAR(f.result->stages[1].allocated, 0.681 * capacity - ss_plan_overhead_bytes(&f.plan, 1));
+    NEAR(f.result->stages[1].device, 1.003 * capacity);
+    f.classes[1].step_bytes = f.classes[1].pooled_bytes = 0;
     build(&f);
     CU_ASSERT_FALSE(f.result->fits);
 

@@ -108,6 +108,8 @@ double ss_deterministic_seconds(const struct ss_cost_context *c, const struct ss
 /* Returns the host's seconds for a launch without PyTorch around it, as in a grouped GEMM; at most those for
  * an operator. */
 double ss_host_launch(const struct ss_cost_context *c);
+/* Returns 1 where each microbatch's gradients are added to a buffer by a kernel of their own for each tensor, the first's too. */
+int ss_accumulates_apart(const struct ss_cost_context *c);
 /* Returns the host's seconds to call an operator. */
 double ss_host_call(const struct ss_cost_context *c);
 /* host.c: adds the time that the GPU waits for the host, which issues the operators of a layer. gpu[ops->n]:

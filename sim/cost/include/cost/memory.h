@@ -40,6 +40,21 @@ double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_cou
  * because they take the room of activations. */
 double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss_param_count *params,
                                 struct ss_optimizer_shards shards);
+/* Returns whether FSDP is PyTorch's of single parameters (ss.fsdp.pytorch 2 and more), and shards. */
+int ss_memory_per_parameter(const struct ss_cost_context *c);
+/* Of such FSDP: returns the bytes of what is gathered and of the buffer of gathers. */
+double ss_memory_gathered(const struct ss_cost_context *c, const struct ss_param_count *params);
+/* Returns what of that, and of `gradients` bytes of sharded gradients, is in pools of other streams, and not live
+ * when activations and logits are at their peak; gradients of several microbatches are. */
+double ss_memory_pooled(const struct ss_cost_context *c, const struct ss_param_count *params,
+                        double gradients, int microbatches);
+/* Returns the bytes of a layer's gradients on their way in the k-th chunk, with those of the output layer that
+ * wait; and what the output layer's need at their scatter beside the logits that the loss keeps. */
+double ss_memory_layer_gradients(const struct ss_cost_context *c, const struct ss_layer_set *set, int k);
+double ss_memory_output_gradients(const struct ss_cost_context *c, const struct ss_ops *ops);
+/* Returns the bytes that a layer's forward makes and gives back: `hidden`, what it does not keep, or where it
+ * keeps all or its input alone, operands and result of the largest elementwise kernel. */
+double ss_memory_passing(const struct ss_ops *ops, double hidden);
 /* Bytes of a recomputed layer's whole input, a layer: a group of layers shares one. */
 double ss_memory_group_input(const struct ss_cost_context *c);
 /* Fills what the k-th chunk keeps from F to B of a microbatch, and its working sets. */

@@ -28,6 +28,7 @@ int ss_titan_command_add(struct ss_request *r, const struct ss_words *words, con
 /* Values that several functions of torchtitan.map need. */
 struct ss_titan {
     struct ss_reading r; /* first, so that functions of rows find the rest */
+    int first;           /* 1: the file is of before June 2025, by its keys */
     int newest; /* 1: the file was saved since February 2026: it has keys of @b5bcd76, or some of them */
     int tokens; /* 1: batches are told in tokens, as in @b5bcd76 */
     int64_t tp, pp, cp, ep;   /* degrees of parallelism */

@@ -108,6 +108,7 @@ struct ss_op {
     /* the part of saved_bytes that is dropped where a module of the operator is repeated */
     double redone_bytes;
     double operator_bytes; /* kept instead of saved_bytes where recompute is by operator */
+    double coded_bytes;    /* made, but not kept, for linear layers keep it in 4 bit: ss_op_keeps_codes */
     double working_bytes;  /* alive only while the operator runs, beside the saved bytes */
     int makes_logits;      /* 1: its saved bytes have the memory class logits */
 };
@@ -139,6 +140,7 @@ struct ss_op_sums {
     double largest;             /* params of the largest operator */
     int tensors, expert_tensors;
     double working; /* the largest working_bytes */
+    double coded;   /* coded_bytes */
     double logits,
         logits_working; /* saved_bytes, and the largest working_bytes, of the operators that make logits */
 };
@@ -246,6 +248,11 @@ int ss_op_cast_apart(const struct ss_shape *s);
 /* Returns 1 when the backward casts a tensor again that another operator keeps in 16 bit, instead of keeping
  * a quantized copy. */
 int ss_op_casts_again(const struct ss_shape *s);
+/* Returns whether each linear layer keeps input and weight as codes of 4 bit with scales, and no input of 16 bit
+ * (torchao's NVFP4Linear; experts and router stay in 16 bit). */
+int ss_op_keeps_codes(const struct ss_shape *s);
+/* Adds those codes to what the linear layers of a layer keep. */
+void ss_ops_codes(struct ss_ops *ops, const struct ss_shape *s);
 
 /* ---- sums over a list ---- */
 /* Fills ops->sum. */

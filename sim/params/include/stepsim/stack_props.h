@@ -91,8 +91,9 @@ extern "C" {
     X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
       "recompute of whole layers ends before their last linear layer, whose output no backward reads "       \
       "(PyTorch's checkpointing without reentrance)")                                                        \
-    X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 1,                                               \
-      "has recompute by operator, --recompute op-selective (torchtitan)")                                    \
+    X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 2,                                               \
+      "has recompute by operator, --recompute op-selective (torchtitan); 2: which keeps what all-to-alls "   \
+      "of experts give")                                                                                     \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(plain_activation, "ss.unfused.activation", COUNT, 0, 0, 1,                                             \
@@ -111,6 +112,9 @@ extern "C" {
       "there (Transformer Engine's)")                                                                        \
     X(fused_linear_loss, "ss.fused.linear_cross_entropy", COUNT, 0, 0, 1,                                    \
       "output layer and cross entropy in one, a piece of the tokens at a time, as Liger's: no whole logits") \
+    X(loss_chunks, "ss.loss.chunks", COUNT, 0, 0, 1024,                                                      \
+      "parts of the tokens that go through output layer, loss and their backward one after the other "       \
+      "(torchtitan's ChunkedLossWrapper); 0: all at once")                                                   \
     X(loss_peak_bytes, "ss.loss.peak_bytes", NONE, 8, 4, 40,                                                 \
       "bytes a logit that an unfused cross entropy holds at its peak: 16-bit logits, fp32 copy and "         \
       "gradient")                                                                                            \
@@ -223,9 +227,9 @@ extern "C" {
     X(zero_bucket, "ss.zero.bucket_params", NONE, 0, 0, 1e12,                                                \
       "parameters of the bucket in which DeepSpeed's ZeRO reduces 16-bit gradients (its "                    \
       "reduce_bucket_size); 0: another optimizer")                                                           \
-    X(zero_by_tensor, "ss.zero.by_tensor", COUNT, 0, 0, 1,                                                   \
-      "where ranks step on their share, each parameter tensor is scattered and gathered by itself, one "     \
-      "after the other (nanotron)")                                                                          \
+    X(zero_whole, "ss.zero.whole", COUNT, 0, 0, 1,                                                           \
+      "where ranks step on their share, gradients are all-reduced whole and at once behind the last "        \
+      "backward, and each tensor's slice of each rank is copied out of one gather of parameters (nanotron)") \
     X(zero_live, "ss.zero.live_params", NONE, 0, 0, 1e12,                                                    \
       "parameters that DeepSpeed's ZeRO-3 keeps gathered (its stage3_max_live_parameters)")                  \
     X(zero_prefetch, "ss.zero.prefetch_params", NONE, 5e7, 0, 1e12,                                          \
@@ -233,10 +237,11 @@ extern "C" {
       "copies from the host hide behind nothing")                                                            \
     X(fsdp_pipeline, "ss.fsdp.pipeline", COUNT, 0, 0, 1,                                                     \
       "FSDP shards inside each pipeline stage too, as NeMo AutoModel and torchtitan do")                     \
-    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 1,                                                       \
+    X(fsdp_pytorch, "ss.fsdp.pytorch", COUNT, 0, 0, 3,                                                       \
       "FSDP is PyTorch's: shards are fp32 parameters without a 16-bit copy, embedding and output layer "     \
-      "stay "                                                                                                \
-      "gathered, and where gradients and states alone are sharded every microbatch's forward gathers")       \
+      "stay gathered, and where gradients and states alone are sharded every microbatch's forward gathers; " \
+      "2: by single parameters (fully_shard), embedding and output layer one group; 3: those two apart, "    \
+      "of which the output layer stays gathered")                                                            \
     X(fsdp_once, "ss.fsdp.once", COUNT, 0, 0, 2,                                                             \
       "parameters that FSDP gathers for the first microbatch stay until the last one's backward, which "     \
       "alone reduces gradients; 1: in a pipeline, 2: of mixtures, too")                                      \
@@ -283,6 +288,9 @@ extern "C" {
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \
+    X(host_check, "ss.host.check", TIME, 0, 0, 1e-2,                                                         \
+      "one message with which PyTorch checks a collective of tensor ranks before it runs, four for each "    \
+      "further rank (TORCH_DISTRIBUTED_DEBUG=DETAIL); 0: it does not")                                       \
     X(host_group, "ss.host.grouped_gemm", TIME, 0, 0, 1e-3,                                                  \
       "host time to issue the GEMM of one group, where a grouped GEMM is a kernel for each on several "      \
       "streams, as Transformer Engine's; 0: one kernel")                                                     \

@@ -95,6 +95,7 @@ struct ss_plan_class {
     double parameters;           /* on one rank */
     double memory[SS_MEM_COUNT]; /* static bytes by class */
     double step_bytes;           /* the part of `memory` that lives in the optimizer's step alone */
+    double pooled_bytes;         /* the part that is reserved for other streams, and not live at the peak */
     double main_gradients;       /* bytes beyond `memory` that the step makes in the room of activations */
     double host_bytes;           /* bytes of host memory that one rank's offload needs */
     /* kernel time over that of the mean GPU; it is in `chunks` as SS_LABEL_SPREAD, and not in steps */

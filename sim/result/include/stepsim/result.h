@@ -25,6 +25,7 @@ struct ss_stage_result {
     double memory[SS_MEM_COUNT];      /* bytes at the peak */
     /* bytes: peak of tensors; with the allocator's reserve; with context and NCCL, too */
     double allocated, reserved, device;
+    double pooled; /* the bytes of `reserved` that pools of other streams hold; not in `allocated` */
 };
 
 struct ss_timer {
@@ -107,7 +108,8 @@ int ss_result_largest(const struct ss_result *r, int stage);
 int ss_result_stage_like(const struct ss_result *r, double measured);
 /* Returns the bytes of a stage's device memory outside tensors: context, NCCL, the allocator's reserve. */
 double ss_result_beside(const struct ss_stage_result *s);
-/* Returns the bytes of a stage's device memory after the allocator has given back all unused memory. */
+/* Returns the bytes of a stage's device memory after the allocator has given back all memory that no part of the
+ * iteration uses. */
 double ss_result_least(const struct ss_stage_result *s);
 /* Returns the dense peak, in FLOP/s, of the job's GEMM precision; sixteen_bit 1: of bf16 (fp16 on a card
  * without bf16). */
