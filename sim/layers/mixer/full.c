@@ -100,6 +100,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
                           qk * (apart ? YARN_BACKWARD_PASSES / 2. : passes), apart ? YARN_KERNELS : kernels,
                           apart ? YARN_BACKWARD_KERNELS : kernels);
         ss_op_strided(op, strided, strided, 2 * s->e);
+        op->saved_bytes = s->stack->rope_kept * s->tokens * a->d * s->e;
     }
 }
 
