@@ -77,7 +77,7 @@ def write_search(jobs, splits):
     print(f"""## The best of a search
 
 `stepsim search` over tensor ranks of {', '.join(map(str, RANKS))}, pipelines of 1 to 8 stages split as nanotron splits them, all micro batches, ZeRO-1 and none; the fastest that surely fits.
-*costs*: what that layout was measured at, over the best measured, less 1. The search predicts each layout of the table as `validate` does, whose `--regret` may also choose what is near the limit of the memory.""")
+*costs*: what that layout was measured at, over the best measured, less 1. The search predicts each layout of the table as `validate` does, whose `--regret` chooses what is near the limit of the memory behind all that fit.""")
     head("model", "GPUs", "layouts", "found best", "predicted, s", "measured, s", "costs %", "measured best", "measured, s", "predicted, s", "slower than found, predicted %")
     costs, alike = [], 0
     for (model, gpus), rows in jobs.items():

@@ -46,10 +46,28 @@ static double zero_buckets(const struct ss_cost_context *c)
     return c->shape.e < 4 ? copies * c->shape.e * c->stack->zero_bucket : 0;
 }
 
+/* Returns whether 16-bit gradients are added to fp32 ones when a backward is over (ss.ddp.copies 2). */
+static int adds_gradients(const struct ss_cost_context *c)
+{
+    return c->stack->ddp_copies > 1 && ss_ddp_copy_bytes(c) > 0;
+}
+
+/* Returns the bytes of flat blocks in which nanotron's ZeRO-1 gathers parameters behind the step
+ * (all_gather_coalesced): a rank's share, and the block into which NCCL gathers. The copies of each rank's share
+ * are as large again, but take the room of activations. */
+static double gather_copies(const struct ss_cost_context *c, const struct ss_param_count *params,
+                            struct ss_optimizer_shards shards)
+{
+    if (!adds_gradients(c) || !c->job->dp.distributed_optimizer || c->replicas < 2)
+        return 0;
+    return c->shape.e * params->all * (1 + 1 / shards.dense);
+}
+
 double ss_memory_step(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards)
 {
-    return c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0;
+    return gather_copies(c, params, shards) +
+           (c->stack->grad_copy > 1 && c->job->precision == SS_FP16 ? gradient_copies(c, params, shards) : 0);
 }
 
 /* Returns 1 where the optimizer reads 16-bit gradients without a copy: it is not Megatron core's (but Apex's
@@ -75,6 +93,8 @@ double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss
     struct ss_parameter_bytes bytes = ss_parameter_bytes(c->job, c->stack);
     double own = dense_of(params) / shards.dense + params->expert / shards.expert;
     int zero = c->stack->zero_bucket > 0;
+    if (adds_gradients(c)) /* they are there when the activations are gone */
+        return ss_ddp_copy_bytes(c) * params->all;
     if (bytes.grad >= 4 || c->stack->grad_copy > 0 || ss_optimizer_in_model_type(c->job, c->stack) ||
         (!zero && reads_gradients(c)))
         return 0;
@@ -224,13 +244,13 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     memset(memory, 0, SS_MEM_COUNT * sizeof *memory);
     memory[SS_MEM_WEIGHTS] = weight_bytes(c, params->all, params->gemm);
     memory[SS_MEM_GRADIENTS] = params->all * bytes.grad;
-    memory[SS_MEM_OPTIMIZER] =
-        states * kept_states(job) + gradient_copies(c, params, shards) + zero_buckets(c);
+    memory[SS_MEM_OPTIMIZER] = states * kept_states(job) + gradient_copies(c, params, shards) +
+                               gather_copies(c, params, shards) + zero_buckets(c);
     if (c->fsdp.n > 1 || job->offload.params)
         shard_fully(c, params, bytes.grad, shards, memory);
-    else if (c->stack->ddp_copies > 0)
-        memory[SS_MEM_GRADIENTS] +=
-            params->all * ss_ddp_copy_bytes(c) * ((c->replicas > 1) + (c->stack->ddp_copies > 1));
+    else if (c->stack->ddp_copies > 0 && c->replicas > 1 &&
+             !(adds_gradients(c) && job->dp.distributed_optimizer)) /* nanotron has no buckets with ZeRO */
+        memory[SS_MEM_GRADIENTS] += params->all * ss_ddp_copy_bytes(c);
     if (caches_fp8(
             /* copies by rows and by columns over the microbatches; one of them may be the parameter itself */
             c))

@@ -314,8 +314,11 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
         status = chunk_build(in, &c, site, out, k, err);
-        if (!status)
-            ss_param_count_add(&count, &out->params[k]);
+        if (status)
+            break;
+        ss_param_count_add(&count, &out->params[k]);
+        out->idle_bytes = fmax(out->idle_bytes, ss_memory_idle(&c, &out->chunks[k]));
+        out->waiting_bytes = fmax(out->waiting_bytes, ss_memory_waiting(&c, out->set, k));
     }
     SS_THEN(status, pairs_build(in, &c, site, out, err));
     out->set->c = NULL; /* the context ends with this function */

@@ -136,6 +136,8 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     pc->step_bytes = cost->step_bytes;
     pc->pooled_bytes = cost->pooled_bytes;
     pc->main_gradients = cost->main_gradients;
+    pc->idle_bytes = cost->idle_bytes;
+    pc->waiting_bytes = cost->waiting_bytes;
     pc->host_bytes = cost->host_bytes;
     pc->parameters = cost->parameters;
     pc->pace = 1;

@@ -57,7 +57,7 @@ int ss_result_stage_like(const struct ss_result *r, double measured)
 
 double ss_result_least(const struct ss_stage_result *s)
 {
-    return s->device - (s->reserved - s->allocated - s->pooled);
+    return s->device - (s->reserved - s->allocated - s->pooled - s->waiting);
 }
 
 double ss_result_beside(const struct ss_stage_result *s)
@@ -103,7 +103,8 @@ void ss_result_class_memory(const struct ss_plan *plan, const struct ss_timeline
     /* The step's own tensors and the activations share no moment, but in flat blocks no segment either. */
     out->pooled = c->pooled_bytes;
     out->allocated = fixed - out->pooled + fmax(dynamic - fmin(c->step_bytes, dynamic), c->main_gradients);
-    out->reserved = fixed + dynamic * (1 + plan->stack->fragmentation);
+    out->reserved = fixed + dynamic * (1 + plan->stack->fragmentation) + c->idle_bytes + c->waiting_bytes;
+    out->waiting = c->waiting_bytes;
     out->device = out->reserved + ss_plan_overhead_bytes(plan, cls);
 }
 

@@ -304,6 +304,10 @@ static void fill_memory(const struct ss_result *r, int logged, double measured, 
 
     out->device = stage ? stage->device : r->peak_device;
     out->reserved = stage ? stage->reserved : r->peak_reserved;
+    if (r->fits && out->device > r->capacity) { /* the allocator gives back what the card does not have */
+        out->reserved -= out->device - r->capacity;
+        out->device = r->capacity;
+    }
     out->allocated = stage ? stage->allocated : r->peak_allocated;
     out->stage_like = stage || measured <= 0 ? -1 : ss_result_stage_like(r, measured);
     out->stage_device = out->stage_like < 0 ? 0 : r->stages[out->stage_like].device;
@@ -396,6 +400,8 @@ const char *ss_case_memory_kind(const struct ss_case *c)
 {
     const char *told = ss_table_get(c->table, c->row, "memory_kind");
 
+    if (!strcmp(told, "allocated") && c->stack.memory_resets > 0)
+        return ss_prop_word(SS_PROP_memory_reported, SS_REPORTED_RESERVED);
     if (told[0] || !(c->measured_bytes > 0))
         return told;
     return ss_prop_word(SS_PROP_memory_reported, c->stack.memory_reported);

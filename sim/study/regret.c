@@ -56,7 +56,7 @@ static int is_out_of_memory(const struct ss_validation_row *r)
 /* A row in the order in which predictions recommend it. */
 struct choice {
     const struct ss_validation_row *row;
-    int late; /* 0: predicted to run, 1: too large, 2: refused */
+    int late; /* 0: predicted to fit, 1: near the limit, 2: too large, 3: refused */
     double predicted_s;
 };
 
@@ -74,10 +74,11 @@ static int compare_choices(const void *a, const void *b)
 static struct choice choice_of(const struct ss_validation_row *r)
 {
     const char *predicted = r->predicted_outcome;
-    int late = !strcmp(predicted, "ok") ? 0 : !strcmp(predicted, "oom") ? 1 : 2;
+    int near = r->summary.outcome == SS_OUTCOME_NEAR_LIMIT;
+    int late = !strcmp(predicted, "ok") ? near : !strcmp(predicted, "oom") ? 2 : 3;
 
     return (struct choice){r, late,
-                           late < 2 && r->summary.iteration_s > 0 ? r->summary.iteration_s : INFINITY};
+                           late < 3 && r->summary.iteration_s > 0 ? r->summary.iteration_s : INFINITY};
 }
 
 static void count_pairs(const struct choice *order, int n, struct ss_regret_group *g)
@@ -105,11 +106,11 @@ static void judge(const struct ss_validation *v, int first, struct choice *order
             continue;
         g->rows++;
         g->oom += is_out_of_memory(r);
-        g->false_fits += is_out_of_memory(r) && choice_of(r).late == 0;
+        g->false_fits += is_out_of_memory(r) && choice_of(r).late < 2;
         if (!has_run(r))
             continue;
         order[g->ran++] = choice_of(r);
-        g->false_refusals += choice_of(r).late > 0;
+        g->false_refusals += choice_of(r).late > 1;
         if (!g->best || r->measured_s < g->best->measured_s)
             g->best = r;
     }
@@ -118,7 +119,7 @@ static void judge(const struct ss_validation *v, int first, struct choice *order
         return;
     qsort(order, (size_t)g->ran, sizeof *order, compare_choices);
     count_pairs(order, g->ran, g);
-    if (order[0].late == 2)
+    if (order[0].late == 3)
         return;
     g->chosen = order[0].row;
     for (int i = 0; i < 3; i++)
@@ -215,7 +216,7 @@ static int slice(const struct ss_validation *v, const char *table, int by, int *
             if (isfinite(error))
                 errors[n++] = error;
             out->outcomes += !memory;
-            out->right += !memory && choice_of(r).late == 0;
+            out->right += !memory && choice_of(r).late < 2;
         }
         ss_error_stat_fill(errors, n, memory ? &out->memory : &out->time);
     }
@@ -240,7 +241,7 @@ static int cut(const struct ss_validation *v, double *errors, struct ss_regret_t
     for (int i = 0; i < v->nrows; i++)
         if (!strcmp(v->rows[i].table, t->name) && is_out_of_memory(&v->rows[i])) {
             t->oom++;
-            t->oom_right += choice_of(&v->rows[i]).late == 1;
+            t->oom_right += choice_of(&v->rows[i]).late == 2;
         }
     return SS_OK;
 }

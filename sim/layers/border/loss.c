@@ -104,11 +104,25 @@ static void chunked_loss(struct ss_op *op, const struct ss_shape *s)
     op->working_bytes = logits / chunks * (e + peak_bytes(s, kept_bytes(s))) + 4 * input + weight * (e + 4);
 }
 
+/* Returns how many of the vocabulary's logits a rank has at the loss: its own, or those of all tensor ranks. */
+static double rank_logits(const struct ss_shape *s)
+{
+    return s->tokens * s->vocab * (s->stack->loss_gathers > 0 ? s->tp : 1);
+}
+
+/* Bytes that a gathered logit moves beside NCCL's own traffic: out of the flat block that NCCL gathers into, and
+ * through torch.cat. */
+enum { GATHERED_BYTES = 4 + 4 };
+
 /* Appends the reductions of the parallel cross entropy: maximum, target logit and sum. Transformer Engine
- * gathers all three from every rank instead. */
+ * gathers all three from every rank instead; a loss over the whole vocabulary needs the logits themselves. */
 static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
 {
     double fp32_tokens = s->tokens * 4;
+    if (s->stack->loss_gathers > 0) {
+        ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, rank_logits(s) * s->e);
+        return;
+    }
     if (gathered)
         ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, 3 * fp32_tokens * s->tp);
     for (int i = 0; i < 3 && !gathered; i++)
@@ -117,7 +131,7 @@ static void borders(struct ss_ops *ops, const struct ss_shape *s, int gathered)
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double logits = s->tokens * s->vocab;
+    double logits = rank_logits(s), copied = s->stack->loss_gathers > 0 && s->tp > 1 ? GATHERED_BYTES : 0;
     double output = 0;
     struct ss_op *op;
     if (s->model->final_norm) {
@@ -147,7 +161,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     op->makes_logits = 1;
     op->forward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : 4 * logits;
     op->backward_fresh = s->stack->fused_cross_entropy || s->e == 4 ? 0 : s->e * logits;
-    ss_op_traffic(op, logits * s->stack->loss_fwd_bytes, logits * s->stack->loss_bwd_bytes, 12, 4);
+    ss_op_traffic(op, logits * (s->stack->loss_fwd_bytes + copied), logits * s->stack->loss_bwd_bytes, 12, 4);
     /* The forward subtracts a token's largest logit and divides by the sum of powers; the backward multiplies
      * by the token's gradient: in place, in fp32, with broadcast operands. */
     if (!s->stack->fused_cross_entropy)

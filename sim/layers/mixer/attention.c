@@ -53,7 +53,7 @@ static void unfused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape 
     op->redone_bytes = square * (s->e + (s->attention_dropout > 0 ? 1 + s->e : 0));
     /* The backward holds the gradient of the softmax output; the fused kernel of 16 bit works in place, that
      * of fp32 writes another tensor. */
-    op->working_bytes = square * s->e * (s->e == 4 ? 2 : 1);
+    op->working_bytes = square * s->e * (s->e == 4 ? 2 : s->stack->unfused_held);
     if (s->model->attention_softcap > 0) { /* division, tanh, which keeps its output, and multiplication */
         op->forward_bytes += 6 * square * s->e;
         op->backward_bytes += 7 * square * s->e;
@@ -143,6 +143,16 @@ static void count_scores(struct ss_op_attention *at, const struct ss_shape *s, c
     at->bounded = (a->window > 0 ? fmin(a->window, keys) : keys) / square;
 }
 
+/* Returns the bytes that copies and views of PyTorch's tensors keep beside Q, K, V and the output. A view keeps
+ * the whole of the tensor that it is a part of. */
+static double kept_beside(const struct ss_shape *s, const struct ss_heads *a)
+{
+    double part = s->tokens * a->heads * a->d * s->e, joined = s->stack->keeps_joined;
+    int views = a->heads == a->groups && (joined > 1 ? s->micro_batch <= 1 : joined > 0);
+    int twice = s->stack->context_twice > 0 && s->attention != SS_ATTENTION_UNFUSED;
+    return part * (2 * views + twice);
+}
+
 /* Appends the attention kernel. It keeps its output, the input of the projection, and Q, K and V unless
  * earlier operators keep them. */
 static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
@@ -167,7 +177,7 @@ static void core(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
         unfused(ops, op, s, a);
     else
         fused(ops, op, s, a);
-    op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes;
+    op->saved_bytes = (kept ? 0 : q + kv) * s->e + out * width + op->redone_bytes + kept_beside(s, a);
     /* all of K and V, and in the backward their gradients */
     if (s->attention != SS_ATTENTION_UNFUSED && op->attention.context.coll == SS_COLL_ALL_GATHER && s->cp > 1)
         op->working_bytes += 2 * s->cp * kv * s->e;

@@ -102,6 +102,7 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
                           apart ? YARN_BACKWARD_KERNELS : kernels);
         ss_op_strided(op, strided, strided, 2 * s->e);
         op->forward_fresh = op->backward_fresh = s->te && !apart && kernels <= 2 ? qk / 2 : 0;
+        op->saved_bytes = s->stack->rope_kept * s->tokens * a->d * s->e;
     }
 }
 

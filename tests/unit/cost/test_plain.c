@@ -136,25 +136,133 @@ static void test_reduces_each(void)
     CU_ASSERT_DOUBLE_EQUAL(each.input_grad[SS_LABEL_TP], 3 * one, 1e-12);
 }
 
-/* A gradient of fp32 is 4 bytes; a bucket of the same type 4 more; 16-bit gradients and their buckets 2 each. */
+/* A gradient of fp32 is 4 bytes; a bucket of the same type 4 more; a bucket of 16-bit gradients 2. These gradients
+ * take the room of activations. With ZeRO there are no buckets, but the share of two and the gather of all, in 16 bit. */
 static void test_buckets(void)
 {
     struct setting t;
     setting_make(&t);
     struct ss_param_count params = {.all = 1000};
-    struct ss_optimizer_shards shards = {.dense = 1, .expert = 1};
     static const struct {
-        int copies, replicas;
-        double bytes;
-    } rows[] = {{0, 2, 4000}, {1, 1, 4000}, {1, 2, 8000}, {2, 1, 6000}, {2, 2, 8000}};
+        int copies, replicas, zero;
+        double bytes, main, step;
+    } rows[] = {{0, 2, 0, 4000, 0, 0},    {1, 1, 0, 4000, 0, 0},    {1, 2, 0, 8000, 0, 0},
+                {2, 1, 0, 4000, 2000, 0}, {2, 2, 0, 6000, 2000, 0}, {2, 2, 1, 4000, 2000, 3000}};
     shape_again(&t);
     t.job.dp.grad_reduce_fp32 = 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        double memory[SS_MEM_COUNT];
+        double memory[SS_MEM_COUNT], states = rows[i].zero ? 2 : 1;
+        struct ss_optimizer_shards shards = {.dense = states, .expert = states};
         t.stack.ddp_copies = rows[i].copies;
         t.c.replicas = rows[i].replicas;
+        t.job.dp.distributed_optimizer = rows[i].zero;
         ss_memory_static(&t.c, &params, shards, memory);
         CU_ASSERT_EQUAL(memory[SS_MEM_GRADIENTS], rows[i].bytes);
+        CU_ASSERT_EQUAL(memory[SS_MEM_OPTIMIZER], 12000 / states + rows[i].step);
+        CU_ASSERT_EQUAL(ss_memory_step(&t.c, &params, shards), rows[i].step);
+        CU_ASSERT_EQUAL(ss_memory_main_gradients(&t.c, &params, shards), rows[i].main);
+    }
+}
+
+/* Views and copies around attention keep 1024 channels of a token each; with fewer keys than queries none is joined. */
+static void test_views(void)
+{
+    static const struct {
+        int groups, joined, twice, unfused;
+        double micro_batch, channels;
+    } rows[] = {{16, 1, 0, 0, 4, 2 * 1024}, {16, 2, 0, 0, 4, 0},   {16, 2, 0, 0, 1, 2 * 1024},
+                {4, 1, 0, 0, 4, 0},         {4, 0, 1, 0, 4, 1024}, {16, 2, 1, 1, 1, 2 * 1024}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct setting t;
+        setting_make(&t);
+        t.job.model.num_query_groups = rows[i].groups;
+        t.job.micro_batch = (int)rows[i].micro_batch;
+        t.job.attention = rows[i].unfused ? SS_ATTENTION_UNFUSED : t.job.attention;
+        struct ss_ops bare = layer_of(&t, DENSE);
+        t.stack.keeps_joined = rows[i].joined;
+        t.stack.context_twice = rows[i].twice;
+        struct ss_ops ops = layer_of(&t, DENSE);
+        CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0) - ss_ops_saved_bytes(&bare, 0),
+                        rows[i].channels * 2 * t.c.shape.tokens);
+    }
+}
+
+/* Cosines and sines of 64 channels of Q and of K; two squares of scores more beside those that are kept. */
+static void test_kept_beside(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_ops bare = layer_of(&t, DENSE);
+    t.stack.rope_kept = 4;
+    struct ss_ops ops = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0) - ss_ops_saved_bytes(&bare, 0), 4 * 64 * 2 * TOKENS);
+    t.job.attention = SS_ATTENTION_UNFUSED;
+    t.stack.unfused_held = 3;
+    ops = layer_of(&t, DENSE);
+    CU_ASSERT_EQUAL(find(&ops, "core attention")->working_bytes, 3 * 2 * TOKENS * t.c.shape.sequence * 16);
+}
+
+/* Two ranks have 16,000 logits of a token each; where they gather them, each has the loss of all 32,000, one gather of
+ * 2 bytes a logit takes the place of three sums, and copies move 8 bytes. */
+static void test_whole_logits(void)
+{
+    struct setting t;
+    setting_make(&t);
+    two_ranks(&t, 0);
+    struct ss_ops parted = layer_of(&t, SS_LAYER_LOSS);
+    t.stack.loss_gathers = 1;
+    struct ss_ops whole = layer_of(&t, SS_LAYER_LOSS);
+    const struct ss_op *one = find(&parted, "cross entropy"), *two = find(&whole, "cross entropy");
+    double logits = TOKENS * 16000;
+    CU_ASSERT_EQUAL(two->saved_bytes, 2 * one->saved_bytes);
+    CU_ASSERT_EQUAL(two->working_bytes, 2 * one->working_bytes);
+    CU_ASSERT_EQUAL(two->forward_bytes, 2 * one->forward_bytes + 2 * logits * 8);
+    CU_ASSERT_EQUAL(two->backward_bytes, 2 * one->backward_bytes);
+    CU_ASSERT_EQUAL(parted.nborders, 3);
+    CU_ASSERT_EQUAL_FATAL(whole.nborders, 1);
+    CU_ASSERT_EQUAL(whole.border[0].coll, SS_COLL_ALL_GATHER);
+    CU_ASSERT_EQUAL(whole.border[0].bytes, 2 * logits * 2);
+}
+
+/* Two ranks scatter outputs of 1,024 channels behind projection and FC2, and gradients of them before QKV and FC1: whole
+ * and half, in 16 bit, 6 KiB a token of a layer each way. A call is 1 s; the host is 1,024 calls ahead at most. */
+static void test_idle(void)
+{
+    static const struct {
+        int pp;
+        double microbatches, host, gpu; /* s of a pass over a layer */
+        double layers;                  /* of F and B that are not yet done */
+    } rows[] = {{1, 1, 100, 100, 0},
+                {1, 1, 100, 200, 2},
+                {1, 1, 100, 400, 3},
+                {2, 8, 100, 400, 0},
+                {1, 2, 100, 200, 6},
+                {1, 2, 100, 99, 0},
+                {1, 64, 100, 400, 8},
+                {1, 64, 100, 101, 4 + 4. * (4 + 63 * 8 - 404) / 404},
+                {1, 64, 300, 400, 4 * 1024. / 1200}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct setting t;
+        setting_make(&t);
+        two_ranks(&t, 1);
+        struct ss_ops ops = layer_of(&t, DENSE);
+        struct ss_layer_part part = {.ops = &ops};
+        struct ss_layer_run run = {.part = 0, .count = 4};
+        struct ss_layer_runs runs = {.n = 1, .run = &run};
+        struct ss_layer_set set = {.nparts = 1, .part = &part, .nchunks = 1, .chunks = &runs};
+        struct ss_chunk_cost chunk = {.has_loss = 1};
+        t.job.pp = rows[i].pp;
+        t.c.once = 1 / rows[i].microbatches;
+        t.stack.host_operator = t.card.host_slowdown = 1;
+        part.cost.host[0] = part.cost.host[1] = rows[i].host;
+        part.cost.forward[SS_LABEL_COMPUTE] = part.cost.input_grad[SS_LABEL_COMPUTE] = rows[i].gpu;
+        part.cost.forward[SS_LABEL_OTHER] = 1000; /* the device waits then */
+        CU_ASSERT_EQUAL(ss_memory_waiting(&t.c, &set, 0), 0);
+        CU_ASSERT_EQUAL(ss_memory_idle(&t.c, &chunk), 0);
+        t.stack.marks_streams = 1;
+        CU_ASSERT_DOUBLE_EQUAL(ss_memory_waiting(&t.c, &set, 0), rows[i].layers * 2 * 3072 * TOKENS, 1);
+        t.stack.loss_idle_bytes = 2; /* 16,000 logits of a token */
+        CU_ASSERT_EQUAL(ss_memory_idle(&t.c, &chunk), 2 * 16000 * TOKENS);
     }
 }
 
@@ -166,6 +274,10 @@ SUITE(plain)
                            {"a rank's own shard first", test_own_shard_first},
                            {"each layer reduces", test_reduces_each},
                            {"16-bit gradients beside fp32", test_buckets},
+                           {"views keep what they are a part of", test_views},
+                           {"kept beside attention", test_kept_beside},
+                           {"logits of the whole vocabulary", test_whole_logits},
+                           {"blocks that wait for the device", test_idle},
                            CU_TEST_INFO_NULL};
     return suite_run("plain", NULL, NULL, tests);
 }

@@ -324,6 +324,18 @@ static void test_memory_adds_up_and_decides(void)
     NEAR(f.result->stages[1].allocated, 1.011 * capacity - ss_plan_overhead_bytes(&f.plan, 1));
     NEAR(f.result->stages[1].device, 1.014 * capacity);
     NEAR(f.result->stages[1].memory[SS_MEM_OPTIMIZER], states + 0.03 * capacity);
+
+    /* Idle blocks are reserved and not allocated: they bring no job over the limit, but near it. */
+    double reserved = f.result->stages[1].reserved, least = ss_result_least(&f.result->stages[1]);
+    f.classes[1].idle_bytes = 0.1 * capacity;
+    build(&f);
+    NEAR(f.result->stages[1].reserved, reserved + 0.1 * capacity);
+    NEAR(ss_result_least(&f.result->stages[1]), least);
+    f.classes[1].waiting_bytes = 0.2 * capacity; /* blocks that wait are needed */
+    build(&f);
+    NEAR(f.result->stages[1].reserved, reserved + 0.3 * capacity);
+    NEAR(ss_result_least(&f.result->stages[1]), least + 0.2 * capacity);
+    CU_ASSERT_FALSE(f.result->fits);
     tear_down(&f);
 }
 
@@ -453,6 +465,7 @@ static void test_verdict(void)
         CU_ASSERT_EQUAL(f.summary.outcome, jobs[i].with_bands);
         CU_ASSERT_EQUAL(f.summary.reason[0] == '\0', jobs[i].with_bands == SS_OUTCOME_FITS);
         NEAR(f.summary.memory_high_pct, 25);
+        CU_ASSERT_EQUAL(strstr(f.summary.reason, "3 to 8 times") != NULL, i == 2);
     }
     tear_down(&f);
     ss_bands_free(bands);

@@ -84,6 +84,22 @@ static void test_group(void)
     ss_regret_free(&r);
 }
 
+/* b is near the limit, and so comes behind a and c, which fit; it is still predicted to run. */
+static void test_near_limit(void)
+{
+    make(RUNS);
+    rows[1].summary.outcome = rows[5].summary.outcome = SS_OUTCOME_NEAR_LIMIT; /* b, f */
+    struct ss_regret r = judge(&made);
+    const struct ss_regret_group *g = r.tables[0].groups;
+
+    CU_ASSERT_STRING_EQUAL(g->chosen->id, "a");
+    CU_ASSERT_EQUAL(g->false_fits, 1);
+    CU_ASSERT_EQUAL(g->false_refusals, 2);
+    CU_ASSERT_EQUAL(r.tables[0].oom_right, 1);
+    CU_ASSERT_EQUAL(r.tables[0].slices[0].of.right, 3); /* a, b, c */
+    ss_regret_free(&r);
+}
+
 static const struct ss_validation_summary *slice(const struct ss_regret_table *t, int by, const char *name)
 {
     for (int i = 0; i < t->nslices; i++)
@@ -195,8 +211,12 @@ static void test_groups(void)
 
 SUITE(regret)
 {
-    CU_TestInfo tests[] = {{"a group", test_group},          {"slices of a table", test_slices},
-                           {"what comes last", test_last},   {"written forms", test_written},
-                           {"rows of one job", test_groups}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"a group", test_group},
+                           {"near the limit", test_near_limit},
+                           {"slices of a table", test_slices},
+                           {"what comes last", test_last},
+                           {"written forms", test_written},
+                           {"rows of one job", test_groups},
+                           CU_TEST_INFO_NULL};
     return suite_run("regret", NULL, NULL, tests);
 }

@@ -114,6 +114,9 @@ static void test_reported_memory(void)
         const char *stack, *kind, *said;
     } rows[] = {{"megatron-bridge-25.09", "", "allocated"},
                 {"megatron-bridge-25.09", "device", "device"},
+                {"nanotron-2025", "allocated", "reserved"}, /* it resets the peak of what is allocated */
+                {"nanotron-2025", "device", "device"},
+                {"pytorch-2023", "allocated", "allocated"},
                 {"megatron-2407", "", "device"}};
     char text[1024];
 

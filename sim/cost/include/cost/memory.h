@@ -60,6 +60,10 @@ double ss_memory_group_input(const struct ss_cost_context *c);
 /* Fills what the k-th chunk keeps from F to B of a microbatch, and its working sets. */
 void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                      struct ss_chunk_cost *chunk);
+/* Returns the bytes of blocks that wait for NCCL's stream at the peak of the k-th chunk. */
+double ss_memory_waiting(const struct ss_cost_context *c, const struct ss_layer_set *set, int k);
+/* Returns the bytes of freed blocks that fit nothing at the peak of a chunk. */
+double ss_memory_idle(const struct ss_cost_context *c, const struct ss_chunk_cost *chunk);
 /* Returns the host bytes of the rank: offloaded optimizer states with the gradients that they step by, and
  * offloaded activations. */
 double ss_memory_host(const struct ss_cost_context *c, const struct ss_param_count *params,

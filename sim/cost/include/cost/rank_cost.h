@@ -77,9 +77,10 @@ struct ss_rank_cost {
     struct ss_param_count *params; /* [schedule->chunks] */
     /* [chunk of the forward * chunks + chunk of the backward]; NULL: F and B follow each other */
     struct ss_pair_cost *pairs;
-    double parameters;                                           /* of all chunks */
-    double memory[SS_MEM_COUNT];                                 /* static bytes by class */
-    double step_bytes, main_gradients, pooled_bytes, host_bytes; /* as in struct ss_plan_class */
+    double parameters;           /* of all chunks */
+    double memory[SS_MEM_COUNT]; /* static bytes by class */
+    double step_bytes, main_gradients, pooled_bytes, idle_bytes, waiting_bytes,
+        host_bytes; /* as in struct ss_plan_class */
     double gradients_s, optimizer_s;
 };
 /* Prices a rank. `like`, which may be NULL, is the cost of a rank at an equal site of any stage; its layers

@@ -82,10 +82,20 @@ extern "C" {
     X(qkv_copies_forward, "ss.attention.copies_forward", COUNT, 0, 0, 40,                                    \
       "kernels of those copies, and of the lengths that attention asks for")                                 \
     X(qkv_copies_backward, "ss.attention.copies_backward", COUNT, 0, 0, 40, "the same, backward")            \
+    X(keeps_joined, "ss.attention.keeps_joined", COUNT, 0, 0, 2,                                             \
+      "where all heads have their own keys: 1: queries are a view of the joined queries, keys and values, "  \
+      "which stay beside the copy of keys and values; 2: at a micro batch of 1 values are, beside copies "   \
+      "of queries and keys")                                                                                 \
+    X(context_twice, "ss.attention.context_twice", COUNT, 0, 0, 1,                                           \
+      "the projection keeps a copy of attention's output in another order")                                  \
+    X(unfused_held, "ss.unfused.held", NONE, 1, 1, 8,                                                        \
+      "squares of scores in the model's type that unfused attention holds at its peak beside what it keeps") \
     X(attention_waits, "ss.attention.host_waits", COUNT, 0, 0, 1,                                            \
       "the host reads the longest sequence from the device before it issues attention")                      \
     X(rope_kernels, "ss.rope.kernels", COUNT, 2, 1, 40,                                                      \
       "kernels of the rotary embedding of Q and K in one direction of the pass")                             \
+    X(rope_kept, "ss.rope.kept", NONE, 0, 0, 8,                                                              \
+      "cosines and sines gathered by position that it keeps of a token, over the width of a head")           \
     X(compiled, "ss.fused.elementwise", COUNT, 0, 0, 1,                                                      \
       "a compiler fuses the elementwise kernels of a layer (torch.compile of each layer)")                   \
     X(stops_early, "ss.recompute.stops_early", COUNT, 0, 0, 1,                                               \
@@ -120,6 +130,10 @@ extern "C" {
       "gradient")                                                                                            \
     X(loss_parallel_peak_bytes, "ss.loss.parallel_peak_bytes", NONE, 0, 0, 40,                               \
       "the same where tensor ranks share the vocabulary; 0: the same number")                                \
+    X(loss_idle_bytes, "ss.loss.idle_bytes", NONE, 0, 0, 16,                                                 \
+      "bytes a logit of freed blocks at the loss's peak that fit nothing else")                              \
+    X(loss_gathers, "ss.loss.gathers", COUNT, 0, 0, 1,                                                       \
+      "the output layer gathers its logits, so each tensor rank has the loss of the whole vocabulary")       \
     /* fp8 */                                                                                                \
     X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1,                                                         \
       "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast " \
@@ -306,6 +320,12 @@ extern "C" {
       "they make scales of later ones: 1 tensor and context ranks, 2 those of all replicas; 0 nobody")       \
     X(fixed_iteration, "ss.iteration.fixed", TIME, 0, 0, 10,                                                 \
       "data loader, logging and host work of an iteration that nothing overlaps")                            \
+    X(marks_streams, "ss.memory.marks_streams", COUNT, 0, 0, 1,                                              \
+      "tensors of collectives are marked for NCCL's stream, and their blocks come back when the device has " \
+      "passed (record_stream; TORCH_NCCL_AVOID_RECORD_STREAMS off)")                                         \
+    X(memory_resets, "ss.memory.resets_peak", COUNT, 0, 0, 1,                                                \
+      "the framework resets the peak of allocated memory inside a step, so a measured peak is of what is "   \
+      "reserved, whatever a table calls it")                                                                 \
     /* memory of a rank, beside what the groups above keep */                                                \
     X(context_bytes, "ss.memory.context", BYTES, 6e8, 0, 2e10, "CUDA context and library workspaces")        \
     X(nccl_bytes, "ss.memory.nccl_per_group", BYTES, 7.5e8, 0, 2e10,                                         \

@@ -97,7 +97,10 @@ struct ss_plan_class {
     double step_bytes;           /* the part of `memory` that lives in the optimizer's step alone */
     double pooled_bytes;         /* the part that is reserved for other streams, and not live at the peak */
     double main_gradients;       /* bytes beyond `memory` that the step makes in the room of activations */
-    double host_bytes;           /* bytes of host memory that one rank's offload needs */
+    double
+        idle_bytes; /* bytes of blocks that the allocator keeps at the peak and gives back before it fails */
+    double waiting_bytes; /* bytes of blocks that wait for NCCL's stream at the peak */
+    double host_bytes;    /* bytes of host memory that one rank's offload needs */
     /* kernel time over that of the mean GPU; it is in `chunks` as SS_LABEL_SPREAD, and not in steps */
     double pace;
     /* s of an iteration by which each label is shorter because slower kernels hide more of it */

@@ -26,6 +26,9 @@ struct ss_stage_result {
     /* bytes: peak of tensors; with the allocator's reserve; with context and NCCL, too */
     double allocated, reserved, device;
     double pooled; /* the bytes of `reserved` that pools of other streams hold; not in `allocated` */
+    /* bytes of freed tensors whose blocks wait for the device. The allocator waits for them before it fails, but then takes
+     * whole segments alone. */
+    double waiting;
 };
 
 struct ss_timer {
