@@ -483,7 +483,10 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
         repeat_operators(c, ops, recompute, out);
         repeat_gathers(c, ops, out);
     }
-    ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
+    const struct ss_repeated repeated = {
+        .modules = recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0,
+        .operators = recompute == SS_RECOMPUTE_FULL ? until : 0};
+    ss_cost_host(c, ops, gpu, &repeated, out);
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's FSDP keeps what it does not wrap */

@@ -212,6 +212,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
                                      x * (s->te ? 3 : 5) * s->e * passes, kernels, 2 * kernels);
     op->tensors = s->norm_vectors;
     op->params = weights * op->tensors;
+    op->is_norm = 1;
     return op;
 }
 
