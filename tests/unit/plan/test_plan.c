@@ -318,8 +318,7 @@ static void test_gradients_added(void)
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &wide);
     stack.ddp_copies = 0;
     ss_cost_layer(&c, &ops, SS_RECOMPUTE_NONE, &half);
-    CU_ASSERT_DOUBLE_EQUAL(
-        sum(wide.input_grad) + sum(wide.weight_grad) - sum(half.input_grad) - sum(half.weight_grad), 6, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(wide.host[1] - half.host[1], 6, 1e-6);
 }
 
 /* The step takes the host so many operators for each tensor that a rank steps, beside the traffic of its bytes. */
