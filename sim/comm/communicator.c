@@ -72,11 +72,12 @@ int ss_stream_count(int experts)
 {
     static const unsigned streams[2] = {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
-    STREAM_BIT(stream, (members) != SS_MEMBERS_EXPERT) |
+    STREAM_BIT(stream, (members) != SS_MEMBERS_EXPERT && (sym) != SS_COMM_ISSUE) |
         SS_COMM_LIST(X)
 #undef X
             0u,
-#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) STREAM_BIT(stream, 1) |
+#define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
+    STREAM_BIT(stream, (sym) != SS_COMM_ISSUE) |
         SS_COMM_LIST(X)
 #undef X
             0u
@@ -91,7 +92,7 @@ int ss_stream_in_layers(int stream)
 {
     static const unsigned inside = 0u
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows)                            \
-    | STREAM_BIT(stream, (posted) > SS_LEVEL_CHUNK)
+    | STREAM_BIT(stream, (posted) > SS_LEVEL_CHUNK || (sym) == SS_COMM_ISSUE)
         SS_COMM_LIST(X)
 #undef X
         ;

@@ -447,6 +447,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
 {
     double gpu[SS_OPS_MAX], done = 0;
     int beside = 0, until = repeated_until(c, ops);
+    struct ss_repeated repeated = {0, recompute == SS_RECOMPUTE_FULL ? until : 0};
     size_t from = 0, to;
     memset(out, 0, sizeof *out);
     ss_record_begin(c->record);
@@ -478,13 +479,13 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     for (int i = 0; i < ops->nborders; i++)
         ss_cost_bare(c, ops->border[i].phase, ops->border[i].coll, ops->border[i].bytes, out);
     scale_reductions(c, ops, out);
-    /* Recompute of whole layers repeats the waits for the host, too; recompute of modules runs beside all
-     * that the host issues. */
+    /* recompute of modules runs beside all that the host issues; of whole layers it repeats the waits, too */
     if (recompute == SS_RECOMPUTE_SELECTIVE) {
+        repeated.modules = ss_job_redone_modules(c->job);
         repeat_operators(c, ops, recompute, out);
         repeat_gathers(c, ops, out);
     }
-    ss_cost_host(c, ops, gpu, recompute == SS_RECOMPUTE_SELECTIVE ? ss_job_redone_modules(c->job) : 0, out);
+    ss_cost_host(c, ops, gpu, &repeated, out);
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's FSDP keeps what it does not wrap */

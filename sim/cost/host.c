@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host, which issues the work of the GPU (docs/reference/model.md). */
 #include <math.h>
+#include <string.h>
 
 #include "cost/cost.h"
 #include "stepsim/job.h"
@@ -82,21 +83,22 @@ int ss_accumulates_apart(const struct ss_cost_context *c)
     return c->stack->ddp_copies > 1 && c->fsdp.n <= 1;
 }
 
-/* Computes the host's times for forward and backward of an operator. A CUDA graph is one call for all
- * operators whose sizes the host knows. */
+/* Computes the host's times for forward and backward of an operator, and the part of each that collectives
+ * are. A CUDA graph is one call for all operators whose sizes the host knows. */
 static void host_times(const struct ss_cost_context *c, const struct ss_ops *ops, const struct ss_op *op,
-                       double *forward, double *backward)
+                       double times[2], double collectives[2])
 {
     double call = ss_host_call(c), launch = ss_host_launch(c), steps = ring_steps(c, op);
     double collective = collective_call(c);
-    *forward = (op->forward_kernels + further_gemms(c, op, 1)) * call +
-               collectives_of(c, op, 1) * collective + (op->forward_launches + steps * RING_FORWARD) * launch;
-    *backward =
-        (op->backward_kernels + further_gemms(c, op, 0)) * call + collectives_of(c, op, 0) * collective +
-        (op->backward_launches + steps * RING_BACKWARD + (ss_accumulates_apart(c) ? op->tensors : 0)) *
-            launch;
-    if (in_graph(c, ops, op))
-        *forward = *backward = 0;
+    int graph = in_graph(c, ops, op), apart = ss_accumulates_apart(c) ? op->tensors : 0;
+    for (int way = 0; way < 2; way++) {
+        int kernels = way ? op->backward_kernels : op->forward_kernels;
+        int launches = way ? op->backward_launches + apart : op->forward_launches;
+        double ring = steps * (way ? RING_BACKWARD : RING_FORWARD) * launch;
+        collectives[way] = graph ? 0 : collectives_of(c, op, !way) * collective + ring;
+        times[way] =
+            graph ? 0 : collectives[way] + (kernels + further_gemms(c, op, !way)) * call + launches * launch;
+    }
 }
 
 /* Calls of Megatron core's checkpointing beside the operators that it repeats. States of three random number
@@ -109,7 +111,7 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
                              double *forward, double *backward)
 {
     const unsigned norms = SS_MODULE_BIT(SS_MODULE_LAYERNORM);
-    double call = ss_host_call(c), state = ss_host_launch(c), f, b;
+    double call = ss_host_call(c), state = ss_host_launch(c), times[2], collectives[2];
     unsigned seen = 0;
     int checkpoints = 0;
     for (int i = 0; i < ops->n; i++) {
@@ -119,8 +121,8 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
             continue;
         checkpoints += !(again & seen & ~norms); /* each norm is a module of its own */
         seen |= again;
-        host_times(c, ops, op, &f, &b);
-        *backward += f;
+        host_times(c, ops, op, times, collectives);
+        *backward += times[0];
     }
     *forward += checkpoints * (FORWARD_FUNCTIONS * call + FORWARD_STATES * state);
     *backward += checkpoints * (BACKWARD_FUNCTIONS * call + BACKWARD_STATES * state);
@@ -131,14 +133,14 @@ static void checkpoint_times(const struct ss_cost_context *c, const struct ss_op
  * ends where the host waits again in the next layer, which counts as equal to this one. */
 static double catch_up(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu)
 {
-    double host = 0, done = 0, most = 0, f, b;
+    double host = 0, done = 0, most = 0, times[2], collectives[2];
     int wait = 0;
     while (wait < ops->n && !ops->op[wait].host_waits)
         wait++;
     for (int i = 0; i < ops->n && wait < ops->n; i++) {
         int k = (wait + 1 + i) % ops->n;
-        host_times(c, ops, &ops->op[k], &f, &b);
-        host += f;
+        host_times(c, ops, &ops->op[k], times, collectives);
+        host += times[0];
         most = fmax(most, host - done);
         done += gpu[k];
     }
@@ -162,24 +164,72 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
     return n * ss_host_call(c);
 }
 
-/* Adds what the host adds, with label `other`. The host issues an operator's kernels and collectives one
- * after the other and runs ahead of the GPU, so a pass over a layer takes the longer of both. */
-void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
-                  unsigned modules, struct ss_layer_cost *out)
+/* Returns whether the host waits for the GPU inside each layer, or is held at most a layer ahead of it. FSDP
+ * has room for the gathered parameters of two layers; copies of activations, and the two sides of a pair, are
+ * waited for layer by layer. */
+static int held_back(const struct ss_cost_context *c)
 {
-    double forward = 0, backward = 0, f, b;
+    return c->fsdp.n > 1 || c->shape.paired || c->job->offload.layers > 0 || c->job->offload.modules;
+}
+
+static int waits(const struct ss_ops *ops)
+{
+    int n = 0;
+    for (int i = 0; i < ops->n; i++)
+        n += ops->op[i].host_waits;
+    return n > 0;
+}
+
+static int launch_of(const struct ss_ops *ops, const struct ss_op *op)
+{
+    const unsigned mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
+    return op->is_norm                                  ? SS_LAUNCH_NORM
+           : ops->where != SS_WHERE_TRANSFORMER         ? SS_LAUNCH_ENDS
+           : op->modules & mlp                          ? SS_LAUNCH_MLP
+           : op->modules & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_LAUNCH_EXPERTS
+                                                        : SS_LAUNCH_MIXER;
+}
+
+/* The host issues an operator's kernels and collectives one after the other. */
+static void launch_seconds(const struct ss_cost_context *c, const struct ss_ops *ops,
+                           const struct ss_repeated *repeated, double by[2][SS_LAUNCHES])
+{
+    double times[2], collectives[2];
     for (int i = 0; i < ops->n; i++) {
-        host_times(c, ops, &ops->op[i], &f, &b);
-        forward += f;
-        backward += b;
+        int kind = launch_of(ops, &ops->op[i]);
+        host_times(c, ops, &ops->op[i], times, collectives);
+        for (int way = 0; way < 2; way++) {
+            by[way][kind] += times[way] - collectives[way];
+            by[way][SS_LAUNCH_COLLECTIVES] += collectives[way];
+        }
     }
-    checkpoint_times(c, ops, modules, &forward, &backward);
-    forward += graph_calls(c, ops);
-    backward += graph_calls(c, ops);
-    out->host[0] = forward;
-    out->host[1] = backward;
-    forward = fmax(catch_up(c, ops, gpu), ss_cost_exposed(forward, ss_cost_slowed(c, out->forward)));
-    backward = ss_cost_exposed(backward, ss_cost_slowed_backward(c, out));
+    checkpoint_times(c, ops, repeated->modules, &by[0][SS_LAUNCH_RECOMPUTE], &by[1][SS_LAUNCH_RECOMPUTE]);
+    for (int way = 0; way < 2; way++)
+        by[way][SS_LAUNCH_GRAPHS] += graph_calls(c, ops);
+}
+
+void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
+                  const struct ss_repeated *repeated, struct ss_layer_cost *out)
+{
+    double forward = 0, backward = 0, times[2], collectives[2];
+    memset(out->launches, 0, sizeof out->launches);
+    launch_seconds(c, ops, repeated, out->launches);
+    for (int way = 0; way < 2; way++) {
+        out->host[way] = 0;
+        for (int kind = 0; kind < SS_LAUNCHES; kind++)
+            out->host[way] += out->launches[way][kind];
+    }
+    out->in_step[0] = held_back(c) || waits(ops);
+    out->in_step[1] = held_back(c) || (repeated->operators > 0 && waits(ops));
+    if (out->in_step[0])
+        forward = fmax(catch_up(c, ops, gpu), ss_cost_exposed(out->host[0], ss_cost_slowed(c, out->forward)));
+    if (out->in_step[1])
+        backward = ss_cost_exposed(out->host[1], ss_cost_slowed_backward(c, out));
+    for (int i = 0; i < repeated->operators; i++) {
+        host_times(c, ops, &ops->op[i], times, collectives);
+        out->launches[1][SS_LAUNCH_RECOMPUTE] += times[0];
+        out->host[1] += times[0];
+    }
     out->forward[SS_LABEL_OTHER] += forward;
     out->input_grad[SS_LABEL_OTHER] += backward;
     ss_record_other(c->record, forward, backward);

@@ -41,17 +41,6 @@ void ss_layer_set_free(struct ss_layer_set *set)
     free(set);
 }
 
-/* Returns where a run lies: before, in or behind the numbered layers (enum ss_layer_where). */
-static int where_of(const struct ss_layer_set *set, const struct ss_layer_run *run)
-{
-    return run->predicts ? SS_WHERE_BEHIND : ss_layer_part(set, run)->ops->where;
-}
-
-static int is_numbered(const struct ss_layer_set *set, const struct ss_layer_run *run)
-{
-    return where_of(set, run) == SS_WHERE_TRANSFORMER;
-}
-
 /* ---- parts ---- */
 
 /* Returns the operators of a kind, NULL when memory runs out. */
@@ -79,7 +68,19 @@ static const struct ss_layer_part *part_of(const struct ss_layer_set *set, int k
     return NULL;
 }
 
-static int part_build(struct ss_layer_set *set, struct ss_layer_part *part)
+static void part_seconds(const struct ss_layer_set *set, struct ss_layer_part *part)
+{
+    const struct ss_layer_cost *cost = &part->cost;
+    for (int i = 0; i < SS_LABEL_COUNT; i++) {
+        double pace = i == SS_LABEL_COMPUTE || i == SS_LABEL_RECOMPUTE ? 1 + set->slower : 1;
+        part->seconds[SS_PHASE_F] += pace * cost->forward[i];
+        part->seconds[SS_PHASE_B] += pace * (cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]);
+        part->seconds[SS_PHASE_I] += pace * cost->input_grad[i];
+        part->seconds[SS_PHASE_W] += pace * cost->weight_grad[i];
+    }
+}
+
+static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
 {
     struct ss_cost_context c = *set->c;
     struct ss_recorder recorder;
@@ -113,7 +114,10 @@ static int part_find(struct ss_layer_set *set, int kind, int treatment)
         return -1;
     struct ss_layer_part *part = &set->part[set->nparts++];
     *part = (struct ss_layer_part){.kind = kind, .treatment = treatment, .ops = ops};
-    return part_build(set, part) ? -1 : set->nparts - 1;
+    if (part_cost(set, part))
+        return -1;
+    part_seconds(set, part);
+    return set->nparts - 1;
 }
 
 /* ---- runs of a chunk ---- */
@@ -186,6 +190,10 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
 static void times_add(struct ss_chunk_cost *chunk, const struct ss_layer_cost *cost, int count)
 {
     chunk->gemms += count * (cost->gemms[0] + cost->gemms[1]);
+    for (int i = 0; i < SS_LAUNCHES; i++) {
+        chunk->launches[0][i] += count * cost->launches[0][i];
+        chunk->launches[1][i] += count * cost->launches[1][i];
+    }
     for (int i = 0; i < SS_LABEL_COUNT; i++) {
         chunk->forward[i] += count * cost->forward[i];
         chunk->input_grad[i] += count * cost->input_grad[i];
@@ -247,7 +255,7 @@ struct ss_layer_params ss_chunk_layer_params(const struct ss_layer_set *set, int
 {
     const struct ss_layer_runs *runs = &set->chunks[k];
     for (size_t r = 0; r < runs->n; r++) {
-        if (!is_numbered(set, &runs->run[r]))
+        if (!ss_layer_is_numbered(set, &runs->run[r]))
             continue;
         if (i < runs->run[r].count)
             return layer_params(set, ss_layer_part(set, &runs->run[r])->ops);
@@ -366,95 +374,4 @@ void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count 
     sum->borders += chunk->borders;
     sum->tensor = fmax(sum->tensor, chunk->tensor);
     sum->shapes = fmax(sum->shapes, chunk->shapes);
-}
-
-/* ---- phases ---- */
-
-/* Returns the seconds with kernels as slow as on the slowest GPU that the rank waits for. */
-static double part_seconds(const struct ss_layer_set *set, const struct ss_layer_cost *cost, int phase)
-{
-    double s = 0;
-    for (int i = 0; i < SS_LABEL_COUNT; i++) {
-        double pace = i == SS_LABEL_COMPUTE || i == SS_LABEL_RECOMPUTE ? 1 + set->slower : 1;
-        s += pace * (phase == SS_PHASE_F   ? cost->forward[i]
-                     : phase == SS_PHASE_B ? cost->input_grad[i] + cost->weight_grad[i] + cost->joint[i]
-                     : phase == SS_PHASE_I ? cost->input_grad[i]
-                                           : cost->weight_grad[i]);
-    }
-    return s;
-}
-
-/* Returns the i-th run in the order of a phase: a backward begins with the last run. */
-static const struct ss_layer_run *run_at(const struct ss_layer_runs *runs, int phase, size_t i)
-{
-    return &runs->run[phase == SS_PHASE_F ? i : runs->n - 1 - i];
-}
-
-/* Returns how many layers of a run are done at the place behind the first `layers` of `all` transformer
- * layers of a phase; `left` of them are still to come before this run. Other layers are done before the first
- * transformer layer; in a backward those that lie before it come last. */
-static int done_of_run(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase, int layers,
-                       int all, int left)
-{
-    int where = where_of(set, run);
-    if (where == SS_WHERE_TRANSFORMER)
-        return left < run->count ? left : run->count;
-    int first = phase == SS_PHASE_F ? where == SS_WHERE_BEFORE : where == SS_WHERE_BEHIND;
-    return first || (phase != SS_PHASE_F && layers == all) ? run->count : 0;
-}
-
-static int count_layers(const struct ss_layer_set *set, const struct ss_layer_runs *runs)
-{
-    int n = 0;
-    for (size_t i = 0; i < runs->n; i++)
-        n += is_numbered(set, &runs->run[i]) ? runs->run[i].count : 0;
-    return n;
-}
-
-struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, int phase, int layers)
-{
-    const struct ss_layer_runs *runs = &set->chunks[k];
-    int fixed = phase != SS_PHASE_W && set->fixed > 0, left = layers, steps = fixed, all_steps = fixed;
-    int all = count_layers(set, runs);
-    double at = fixed ? set->fixed : 0, total = at;
-    struct ss_chunk_place place = {0, 0};
-    if (phase == SS_PHASE_B && set->delay_wgrad)
-        return ss_delayed_place(set, k, layers < all ? layers : all + 1, &place)
-                   ? (struct ss_chunk_place){1, 0}
-                   : place;
-    for (size_t i = 0; i < runs->n; i++) {
-        const struct ss_layer_run *run = run_at(runs, phase, i);
-        const struct ss_layer_part *part = ss_layer_part(set, run);
-        int here = done_of_run(set, run, phase, layers, all, left);
-        int n = set->with_steps ? (int)part->steps.phase[phase].n : 0;
-        double seconds = part_seconds(set, &part->cost, phase);
-        at += here * seconds;
-        total += run->count * seconds;
-        steps += here * n;
-        all_steps += run->count * n;
-        left -= is_numbered(set, run) ? here : 0;
-    }
-    if (layers > 0 || phase != SS_PHASE_F)
-        place = (struct ss_chunk_place){total > 0 ? at / total : 1, steps};
-    if (layers >= all && phase != SS_PHASE_F)
-        place = (struct ss_chunk_place){1, all_steps};
-    return place;
-}
-
-int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx)
-{
-    const struct ss_layer_step fixed = {
-        .kind = SS_STEP_COMPUTE, .label = SS_LABEL_OTHER, .seconds = set->fixed};
-    const struct ss_layer_runs *runs = &set->chunks[k];
-    if (phase == SS_PHASE_B && set->delay_wgrad)
-        return ss_pair_steps_visit(set, -1, k, visit, ctx);
-    int status = phase != SS_PHASE_W && set->fixed > 0 ? visit(ctx, &fixed) : 0;
-    for (size_t i = 0; i < runs->n; i++) {
-        const struct ss_layer_run *run = run_at(runs, phase, i);
-        const struct ss_step_list *l = &ss_layer_part(set, run)->steps.phase[phase];
-        for (int n = 0; n < run->count; n++)
-            for (size_t j = 0; j < l->n && !status; j++)
-                status = visit(ctx, &l->step[j]);
-    }
-    return status;
 }

@@ -143,3 +143,12 @@ double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_par
                                                       &muon->expert, shards.expert)
                               : dense;
 }
+
+double ss_optimizer_calls(const struct ss_cost_context *c, const struct ss_param_count *params,
+                          const struct ss_muon *muon, struct ss_optimizer_shards shards)
+{
+    int dense = params->tensors - params->expert_tensors - (int)muon->dense.tensors;
+    int expert = params->expert_tensors - (int)muon->expert.tensors;
+    return ss_cost_optimizer_calls(c, dense, shards.dense) +
+           (params->expert > 0 ? ss_cost_optimizer_calls(c, expert, shards.expert) : 0);
+}

@@ -112,6 +112,12 @@ static double slices_seconds(const struct ss_cost_context *c, double params, int
     return fmax(ss_kernel_elementwise(c->card, 3 * 2 * e * params, 0), tensors * shards * ss_host_launch(c));
 }
 
+double ss_cost_optimizer_calls(const struct ss_cost_context *c, int tensors, double shards)
+{
+    double stepped = c->fsdp.n > 1 || c->stack->zero_whole > 0 ? tensors : tensors / shards;
+    return stepped * c->stack->step_operators * ss_host_call(c);
+}
+
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards)
 {
     double local = params / shards, e = ss_parameter_bytes(c->job, c->stack).weight, device, adam;
@@ -120,7 +126,6 @@ double ss_cost_optimizer(const struct ss_cost_context *c, double params, int ten
     double copies = ss_memory_copied(c, params, shards) * 2 * (e + 4); /* gradients in, parameters out */
     device = ss_kernel_elementwise(c->card, step * (1 - c->job->offload.optimizer) + copies, 12);
     /* Python gathers the tensors before each pass, while the GPU has nothing to do. */
-    double stepped = c->fsdp.n > 1 || c->stack->zero_whole > 0 ? tensors : tensors / shards;
-    return device + host_seconds(c, local, adam) + stepped * c->stack->step_operators * ss_host_call(c) +
+    return device + host_seconds(c, local, adam) + ss_cost_optimizer_calls(c, tensors, shards) +
            slices_seconds(c, params, tensors, shards) + logged_seconds(c, local, mine);
 }

@@ -378,8 +378,8 @@ int ss_delayed_place(const struct ss_layer_set *set, int k, int layers, struct s
     SS_THEN(status, ss_steps_fold(&first, 0, until));
     free(list.step);
     if (!status)
-        *place = (struct ss_chunk_place){ss_label_sum(all) > 0 ? ss_label_sum(until) / ss_label_sum(all) : 1,
-                                         (int)at};
+        *place = (struct ss_chunk_place){
+            .fraction = ss_label_sum(all) > 0 ? ss_label_sum(until) / ss_label_sum(all) : 1, .step = (int)at};
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "cost/experts.h"
+#include "cost/issue.h"
 #include "cost/layer_set.h"
 #include "cost/memory.h"
 #include "cost/muon.h"
@@ -255,6 +256,49 @@ static int chunk_build(const struct ss_cost_input *in, const struct ss_cost_cont
     return SS_OK;
 }
 
+/* Returns whether the host goes on to the next slot before the GPU has ended this one. */
+static int runs_ahead(const struct ss_cost_input *in)
+{
+    const struct ss_schedule *s = in->schedule;
+    if (in->stack->fixed_microbatch > 0 || s->p2p == SS_P2P_ASYNC)
+        return 0;
+    int waits = in->stack->p2p_waits > 1 ? in->job->tp > 1 : in->stack->p2p_waits > 0;
+    return s->stages == 1 || s->p2p == SS_P2P_OVERLAPPED || !waits;
+}
+
+/* Returns whether the host reads the loss of each microbatch. */
+static int reads_loss(const struct ss_cost_input *in)
+{
+    return in->stack->loss_waits > 0 && in->job->optimizer.check_for_nan;
+}
+
+/* Fills what the host takes beside a chunk, and adds what the chunk waits for it where both begin in step. */
+static void chunk_issue(const struct ss_cost_input *in, const struct ss_layer_set *set, int k,
+                        struct ss_chunk_cost *chunk)
+{
+    for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++) {
+        const struct ss_issue_slot slot = ss_issue_slot_of(set, k, phase);
+        struct ss_chunk_issue *issue = &chunk->issue[phase];
+        int reads = phase == SS_PHASE_F && chunk->has_loss && reads_loss(in);
+        *issue = (struct ss_chunk_issue){.tail = slot.tail, .in_step = slot.in_step || reads, .rest = -1};
+        if (ss_issue_is_stream(set, k, phase))
+            issue->host = slot.host;
+        if (issue->host > 0 && set->ahead)
+            continue;
+        issue->waits = slot.waits;
+        (phase == SS_PHASE_F ? chunk->forward : chunk->backward)[SS_LABEL_OTHER] += slot.waits;
+        if (phase == SS_PHASE_B)
+            chunk->input_grad[SS_LABEL_OTHER] += slot.waits;
+    }
+}
+
+static void issue_build(const struct ss_cost_input *in, struct ss_rank_cost *out)
+{
+    ss_issue_find(out->set);
+    for (int k = 0; k < in->schedule->chunks; k++)
+        chunk_issue(in, out->set, k, &out->chunks[k]);
+}
+
 /* Builds the pairs among the rank's slots. */
 static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
                        const struct ss_rank_site *site, struct ss_rank_cost *out, struct ss_error *err)
@@ -310,6 +354,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     status = context_init(in, site, &c, err);
     SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
     out->set->fixed += amax_seconds(in, &c);
+    out->set->ahead = out->host_ahead = runs_ahead(in);
+    out->set->apart = in->schedule->p2p != SS_P2P_ASYNC;
     if (like && !ss_experts_loads_by_layer(in->job)) /* otherwise each stage has its own loads */
         out->set->like = like->set;
     for (int k = 0; k < in->schedule->chunks && !status; k++) {
@@ -321,6 +367,8 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
         out->waiting_bytes = fmax(out->waiting_bytes, ss_memory_waiting(&c, out->set, k));
     }
     SS_THEN(status, pairs_build(in, &c, site, out, err));
+    if (!status)
+        issue_build(in, out);
     out->set->c = NULL; /* the context ends with this function */
     out->set->like = NULL;
     if (status)
@@ -339,6 +387,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
                       ss_offload_host(out->set, in->job, in->schedule, site->stage);
     out->gradients_s = site->own * ss_cost_gradients(&c, count.all);
     out->optimizer_s = site->own * ss_optimizer_seconds(&c, &count, &muon, shards);
+    out->optimizer_calls_s = site->own * ss_optimizer_calls(&c, &count, &muon, shards);
     return SS_OK;
 }
 

@@ -215,6 +215,7 @@ struct ss_op *ss_op_norm_of(struct ss_ops *ops, const struct ss_shape *s, const 
     op->params = weights * op->tensors;
     op->forward_fresh = x * out;
     op->backward_fresh = x * s->e;
+    op->is_norm = 1;
     return op;
 }
 

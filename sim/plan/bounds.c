@@ -50,10 +50,14 @@ static double seconds_of(const double *by_label, int kernels)
                    : ss_label_sum(by_label);
 }
 
+/* A host that runs ahead of the GPU is waited for less: what the GPU waits for launches does not count. */
 static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_stage_bounds *out)
 {
-    double f = seconds_of(chunk->forward, kernels), b = seconds_of(chunk->backward, kernels);
-    double split = seconds_of(chunk->input_grad, kernels) + seconds_of(chunk->weight_grad, kernels);
+    const double f_waits = kernels ? 0 : chunk->issue[SS_PHASE_F].waits,
+                 b_waits = kernels ? 0 : chunk->issue[SS_PHASE_B].waits;
+    double f = seconds_of(chunk->forward, kernels) - f_waits;
+    double b = seconds_of(chunk->backward, kernels) - b_waits;
+    double split = seconds_of(chunk->input_grad, kernels) + seconds_of(chunk->weight_grad, kernels) - b_waits;
     out->forward += f;
     out->backward += b;
     out->split += f + fmin(b, split);

@@ -53,10 +53,11 @@ static struct slot_seconds slot_seconds(const struct ss_plan *plan, int cls)
     for (int k = 0; k < plan->schedule->chunks; k++) {
         const struct ss_chunk_cost *chunk = &plan->classes[cls].chunks[k];
         double kernels = ss_chunk_kernels(chunk);
-        s.all += ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B);
+        double waits = ss_issue_left(&chunk->issue[SS_PHASE_F]) + ss_issue_left(&chunk->issue[SS_PHASE_B]);
+        s.all += ss_chunk_seconds(chunk, SS_PHASE_F) + ss_chunk_seconds(chunk, SS_PHASE_B) - waits;
         s.kernels += kernels;
         s.gemms += chunk->gemms * kernels;
-        s.host += chunk->forward[SS_LABEL_OTHER] + chunk->backward[SS_LABEL_OTHER];
+        s.host += chunk->forward[SS_LABEL_OTHER] + chunk->backward[SS_LABEL_OTHER] - waits;
     }
     return s;
 }
@@ -120,7 +121,12 @@ static struct ss_bucket_mark mark_at(const struct dp_group *d, int cls, int k, i
 {
     const struct ss_layer_set *set = ss_plan_cost_of(d->b, cls)->set;
     struct ss_chunk_place at = ss_chunk_place_at(set, k, gather ? SS_PHASE_F : SS_PHASE_B, layers);
-    struct ss_bucket_mark mark = {.collective = collective, .fraction = at.fraction, .step = at.step};
+    struct ss_bucket_mark mark = {.collective = collective,
+                                  .fraction = at.fraction,
+                                  .step = at.step,
+                                  .host = at.host,
+                                  .tail = at.tail,
+                                  .issue = -1};
     if (!gather) {
         struct ss_chunk_place weight = ss_chunk_place_at(set, k, SS_PHASE_W, layers);
         mark.weight_step = weight.step;

@@ -23,7 +23,7 @@ int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective
     ss_copy(c->name, sizeof c->name, spec->name);
     c->role = spec->role;
     c->label = ss_comm_facts(spec->comm)->label;
-    c->kind = spec->role == SS_ROLE_OFFLOAD ? 0 : spec->kind + 1;
+    c->kind = spec->role == SS_ROLE_OFFLOAD || spec->role == SS_ROLE_LAUNCH ? 0 : spec->kind + 1;
     c->bytes = spec->bytes;
     c->part = spec->part > 0 ? spec->part : 1;
     c->sm_share = spec->sm_share;

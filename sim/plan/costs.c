@@ -143,7 +143,9 @@ static int class_cost(struct ss_plan_builder *b, int cls, struct ss_error *err)
     pc->pace = 1;
     pc->gradients_s = cost->gradients_s;
     pc->optimizer_s = cost->optimizer_s;
+    pc->optimizer_calls_s = cost->optimizer_calls_s;
     pc->fixed_s = b->plan->stack->fixed_iteration;
+    pc->host_ahead = cost->host_ahead;
     return SS_OK;
 }
 

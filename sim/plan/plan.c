@@ -287,6 +287,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_imbalance_build, /* packed rows that differ */
         ss_plan_steps_build,     /* layer level: steps of chunks and their collectives */
         ss_plan_buckets_build,   /* data-parallel collectives, and when they are due */
+        ss_plan_issues_build,    /* launches of the host, between waits of the GPU */
         ss_plan_p2p_build,       /* sends between stages */
         ss_plan_embedding_build,
         ss_plan_barrier_build,
@@ -399,6 +400,8 @@ void ss_plan_free(struct ss_plan *plan)
             free(plan->classes[c].chunks[k].gather);
             for (int phase = 0; phase < SS_PHASE_COUNT; phase++)
                 free(plan->classes[c].chunks[k].steps[phase]);
+            for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++)
+                free(plan->classes[c].chunks[k].issue[phase].collective);
         }
         int pairs = plan->schedule->chunks * plan->schedule->chunks;
         for (int k = 0; plan->classes[c].pairs && k < pairs; k++)

@@ -163,11 +163,13 @@ static int expect_paces(struct ss_plan_builder *b, struct ss_error *err)
 static int hides(const struct ss_rank_cost *c, int chunks)
 {
     int found = c->pairs != NULL;
-    for (int k = 0; k < chunks && !found; k++)
+    for (int k = 0; k < chunks && !found; k++) {
+        found = c->chunks[k].issue[SS_PHASE_F].host > 0 || c->chunks[k].issue[SS_PHASE_B].host > 0;
         for (int phase = 0; phase < SS_PHASE_FB && !found; phase++) {
             const double *t = ss_chunk_labels(&c->chunks[k], phase);
             found = ss_label_sum(t) - t[SS_LABEL_COMPUTE] - t[SS_LABEL_RECOMPUTE] > 0;
         }
+    }
     return found;
 }
 

@@ -39,3 +39,18 @@ int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss
     free(last);
     return last && out->late ? SS_OK : SS_ERR_NOMEM;
 }
+
+void ss_comm_free(struct ss_comm *comm)
+{
+    for (int r = 0; comm->ranks && r < comm->stages; r++) {
+        struct ss_comm_rank *rank = &comm->ranks[r];
+        for (int i = 0; i < rank->nvariants; i++)
+            free(rank->variants[i].op);
+        free(rank->variants);
+        free(rank->slots);
+        free(rank->end);
+        free(rank->late);
+    }
+    free(comm->ranks);
+    comm->ranks = NULL;
+}

@@ -140,6 +140,7 @@ static void finish_slot(struct ss_program_builder *b)
 
 static int variant_template(struct ss_program_builder *b, const struct ss_comm_variant *v)
 {
+    ss_program_issue_ahead(b, v);
     communicate(b, v->op, v->nbefore);
     ss_program_slot_work(b, v);
     communicate(b, v->op + v->nbefore, v->nafter);
@@ -280,6 +281,15 @@ static int comm_repeats(const struct ss_program_builder *b)
     return 1;
 }
 
+static int asked_of(const struct ss_plan *plan)
+{
+    int asked = plan->aligned ? SS_COMM_ALIGN : 0;
+    for (int c = 0; c < plan->nclasses; c++)
+        if (plan->classes[c].host_ahead && ss_program_issues(plan, c))
+            asked |= SS_COMM_NEIGHBOURS;
+    return asked;
+}
+
 static int take_whole(struct ss_program_builder *b)
 {
     int rc = ss_schedule_turns(b->schedule, b->schedule->loop_more, &b->whole, b->err);
@@ -287,7 +297,7 @@ static int take_whole(struct ss_program_builder *b)
     if (rc)
         return rc;
     b->schedule = b->whole;
-    return ss_cache_comm(b->cache, b->schedule, b->plan->aligned, &b->comm, b->err);
+    return ss_cache_comm(b->cache, b->schedule, asked_of(b->plan), &b->comm, b->err);
 }
 
 static int build(struct ss_program_builder *b)
@@ -298,7 +308,7 @@ static int build(struct ss_program_builder *b)
     b->channel_of = ss_calloc(2 * (size_t)b->plan->np2p, sizeof *b->channel_of);
     if (!rc && !b->channel_of)
         rc = ss_nomem(b->err);
-    SS_THEN(rc, ss_cache_comm(b->cache, b->schedule, b->plan->aligned, &b->comm, b->err));
+    SS_THEN(rc, ss_cache_comm(b->cache, b->schedule, asked_of(b->plan), &b->comm, b->err));
     if (!rc && b->schedule->loop_more && !comm_repeats(b))
         rc = take_whole(b);
     SS_THEN(rc, lower_classes(b));

@@ -19,11 +19,11 @@ static void mix_slots(struct ss_cache_key *key, const struct ss_slot *slot, int 
 }
 
 /* All of a schedule that ss_comm_build reads. */
-static struct ss_cache_key key_of(const struct ss_schedule *s, int align)
+static struct ss_cache_key key_of(const struct ss_schedule *s, int asked)
 {
     struct ss_cache_key key = ss_cache_key(SS_CACHE_COMM);
     const int numbers[] = {s->stages, s->chunks, s->microbatches, s->pipelines, s->p2p, s->sound};
-    ss_cache_mix(&key, (uint64_t)align);
+    ss_cache_mix(&key, (uint64_t)asked);
     if (s->kept[0]) {
         ss_cache_mix(&key, s->kept[0]);
         ss_cache_mix(&key, s->kept[1]);
@@ -72,18 +72,18 @@ static int keep(struct ss_cache *cache, const struct ss_schedule *s, struct ss_c
     return ss_nomem(err);
 }
 
-int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int align, struct ss_comm *comm,
+int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int asked, struct ss_comm *comm,
                   struct ss_error *err)
 {
     if (!cache)
-        return ss_comm_build(s, align, comm, err);
-    const struct ss_cache_key key = key_of(s, align);
+        return ss_comm_build(s, asked, comm, err);
+    const struct ss_cache_key key = key_of(s, asked);
     const struct ss_comm *kept = ss_cache_take(cache, key);
     if (kept) {
         *comm = *kept;
         return SS_OK;
     }
-    int rc = ss_comm_build(s, align, comm, err);
+    int rc = ss_comm_build(s, asked, comm, err);
     comm->key = key;
     return rc ? rc : keep(cache, s, comm, err);
 }

@@ -71,6 +71,7 @@ struct lowering {
     struct op_list held;     /* batched: the steady forward's operations, until the backward */
     int *first_of, *last_of; /* [chunk]: slots of the first forward and the last weight gradient */
     int align, *aligned;     /* [backward]: chunk that ss_comm_align puts there */
+    int neighbours;          /* SS_COMM_NEIGHBOURS is asked for */
     int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
 };
@@ -309,9 +310,26 @@ static int fill_steps(struct lowering *l)
 
 /* ---- variants ---- */
 
+static int same_neighbour(const struct ss_comm_neighbour *a, const struct ss_comm_neighbour *b)
+{
+    return a->phase == b->phase && a->chunk == b->chunk && a->marked == b->marked;
+}
+
+/* Returns what slot i of the rank at hand is to a neighbour. */
+static struct ss_comm_neighbour neighbour(const struct lowering *l, int i)
+{
+    if (!l->neighbours || i < 0 || i >= l->s->nslots[l->rank])
+        return (struct ss_comm_neighbour){-1, -1, 0};
+    const struct ss_slot *slot = &l->s->slots[l->rank][i];
+    int marked =
+        slot->phase == SS_PHASE_F ? l->first_of[slot->chunk] == i : !l->align && l->last_of[slot->chunk] == i;
+    return (struct ss_comm_neighbour){slot->phase, slot->chunk, marked};
+}
+
 static int same(const struct lowering *l, const struct ss_comm_variant *a, const struct ss_comm_variant *b)
 {
     return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last && a->aligned == b->aligned &&
+           same_neighbour(&a->before, &b->before) && same_neighbour(&a->behind, &b->behind) &&
            (size_t)a->nbefore == l->before.n && (size_t)a->nafter == l->after.n &&
            (!a->nbefore || !memcmp(a->op, l->before.op, l->before.n * sizeof *a->op)) &&
            (!a->nafter || !memcmp(a->op + a->nbefore, l->after.op, l->after.n * sizeof *a->op));
@@ -363,6 +381,8 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
             v.aligned = l->align ? l->aligned[count[BWD]] : -1;
             around(l, BWD, count[BWD]++);
         }
+        v.before = neighbour(l, i - 1);
+        v.behind = neighbour(l, i + 1);
         v.first = forward_part(slot) && l->first_of[slot->chunk] == i;
         v.last = !l->align && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
         int n = intern(l, out, v);
@@ -430,9 +450,10 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     return ok ? SS_OK : SS_ERR_NOMEM;
 }
 
-int ss_comm_build(const struct ss_schedule *s, int align, struct ss_comm *comm, struct ss_error *err)
+int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err)
 {
-    struct lowering l = {.s = s, .err = err, .align = align};
+    struct lowering l = {
+        .s = s, .err = err, .align = asked & SS_COMM_ALIGN, .neighbours = (asked & SS_COMM_NEIGHBOURS) != 0};
     *comm = (struct ss_comm){0};
     int rc = make_room(&l, comm);
     if (!rc) {
@@ -469,19 +490,4 @@ int ss_comm_build(const struct ss_schedule *s, int align, struct ss_comm *comm, 
     if (rc)
         ss_comm_free(comm);
     return rc;
-}
-
-void ss_comm_free(struct ss_comm *comm)
-{
-    for (int r = 0; comm->ranks && r < comm->stages; r++) {
-        struct ss_comm_rank *rank = &comm->ranks[r];
-        for (int i = 0; i < rank->nvariants; i++)
-            free(rank->variants[i].op);
-        free(rank->variants);
-        free(rank->slots);
-        free(rank->end);
-        free(rank->late);
-    }
-    free(comm->ranks);
-    comm->ranks = NULL;
 }

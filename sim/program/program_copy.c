@@ -66,6 +66,15 @@ static void name_class(struct ss_program_class *out, int stage, const int *per_s
         snprintf(out->name, sizeof out->name, "stage%d", stage);
 }
 
+int ss_program_issues(const struct ss_plan *plan, int cls)
+{
+    const struct ss_plan_class *c = &plan->classes[cls];
+    int n = 0;
+    for (int k = 0; k < plan->schedule->chunks; k++)
+        n += c->chunks[k].issue[SS_PHASE_F].n + c->chunks[k].issue[SS_PHASE_B].n;
+    return n > 0;
+}
+
 static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err)
 {
     int stages = plan->schedule->stages;
@@ -85,6 +94,8 @@ static int copy_classes(const struct ss_plan *plan, struct ss_program *p, struct
         out->nstreams = plan->level > SS_LEVEL_CHUNK ? ss_stream_count(plan->experts)
                         : in->norm >= 0              ? SS_STREAM(SS_COMM_WORLD) + 1
                                                      : SS_STREAM(SS_COMM_DP_CP) + 1;
+        if (ss_program_issues(plan, c))
+            out->nstreams = SS_STREAM(SS_COMM_ISSUE) + 1;
         memcpy(out->memory, in->memory, sizeof out->memory);
     }
     free(per_stage);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work of a slot between its receives and its sends: computation, memory, and the data-parallel
  * collectives at bucket marks. */
+#include <math.h>
 #include <string.h>
 
 #include "program/program_builder.h"
@@ -66,6 +67,37 @@ static void backward_steps(struct ss_program_builder *b, const struct ss_chunk_c
     steps(b, chunk->steps[phase], done, chunk->nsteps[phase]);
 }
 
+/* Chunk level: the work up to a mark, and the wait for the host to have issued all of it. */
+static void work_until_mark(struct ss_program_builder *b, struct ss_work *w,
+                            const struct ss_chunk_issue *issue, const struct ss_bucket_mark *mark,
+                            double fraction)
+{
+    if (issue->n > 0 && mark->issue >= 0) {
+        ss_emit_work_until(&b->e, w, fraction - mark->tail);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_ISSUE));
+    }
+    ss_emit_work_until(&b->e, w, fraction);
+}
+
+/* Chunk level: the rest of the work, with the last wait for the host. marked: 1 where the work has marks. */
+static void work_end(struct ss_program_builder *b, struct ss_work *w, const struct ss_chunk_issue *issue,
+                     int marked)
+{
+    if (issue->n > 0 && (!marked || issue->rest >= 0)) {
+        ss_emit_work_until(&b->e, w, 1 - issue->tail);
+        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_ISSUE));
+    }
+    ss_emit_work_until(&b->e, w, 1);
+}
+
+/* Copies the durations of a phase without what the host's stream has. */
+static void without_host(const double seconds[SS_LABEL_COUNT], const struct ss_chunk_issue *issue,
+                         double out[SS_LABEL_COUNT])
+{
+    memcpy(out, seconds, SS_LABEL_COUNT * sizeof *out);
+    out[SS_LABEL_OTHER] = fmax(0, out[SS_LABEL_OTHER] - ss_issue_left(issue));
+}
+
 static void forward_work(struct ss_program_builder *b, const struct ss_comm_variant *v,
                          const double seconds[SS_LABEL_COUNT])
 {
@@ -74,12 +106,14 @@ static void forward_work(struct ss_program_builder *b, const struct ss_comm_vari
         forward_steps(b, chunk, v->first);
         return;
     }
-    struct ss_work w = ss_emit_work(&b->e, seconds);
+    double work[SS_LABEL_COUNT];
+    without_host(seconds, &chunk->issue[SS_PHASE_F], work);
+    struct ss_work w = ss_emit_work(&b->e, work);
     for (int i = 0; v->first && i < chunk->ngather; i++) {
-        ss_emit_work_until(&b->e, &w, chunk->gather[i].fraction);
+        work_until_mark(b, &w, &chunk->issue[SS_PHASE_F], &chunk->gather[i], chunk->gather[i].fraction);
         ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
     }
-    ss_emit_work_until(&b->e, &w, 1);
+    work_end(b, &w, &chunk->issue[SS_PHASE_F], v->first && chunk->ngather);
 }
 
 static void backward_work(struct ss_program_builder *b, const struct ss_comm_variant *v, int chunk_index,
@@ -90,12 +124,17 @@ static void backward_work(struct ss_program_builder *b, const struct ss_comm_var
         backward_steps(b, chunk, v->phase, v->last);
         return;
     }
-    struct ss_work w = ss_emit_work(&b->e, seconds);
+    double work[SS_LABEL_COUNT];
+    without_host(seconds, &chunk->issue[SS_PHASE_B], work);
+    struct ss_work w = ss_emit_work(&b->e, v->phase == SS_PHASE_B ? work : seconds);
     for (int i = 0; v->last && i < chunk->nreduce; i++) {
         const struct ss_bucket_mark *mark = &chunk->reduce[i];
-        ss_emit_work_until(&b->e, &w, v->phase == SS_PHASE_W ? mark->weight_fraction : mark->fraction);
+        work_until_mark(b, &w, &chunk->issue[SS_PHASE_B], mark,
+                        v->phase == SS_PHASE_W ? mark->weight_fraction : mark->fraction);
         ss_emit_post(&b->e, chunk->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
     }
+    if (v->phase == SS_PHASE_B)
+        work_end(b, &w, &chunk->issue[SS_PHASE_B], v->last && chunk->nreduce);
     ss_emit_work_until(&b->e, &w, 1);
 }
 
@@ -184,6 +223,7 @@ static void paired(struct ss_program_builder *b, const struct ss_comm_variant *v
 
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v)
 {
+    ss_program_issue(b, v);
     if (v->phase == SS_PHASE_F)
         forward(b, v);
     else if (v->phase == SS_PHASE_FB)

@@ -16,6 +16,7 @@
 #define WIDTH 80
 #define SHOWN 1e-6  /* share of the kernels' time: texts leave out smaller parts */
 #define LONGER 0.01 /* share by which a stage has to be longer to be told */
+#define BEHIND 0.05 /* share of an iteration that the GPU has to wait for the host to be told */
 
 /* The key of time that comes from kernels slowing each other down, or from microbatches that differ. */
 #define REST_KEY "beside_others"
@@ -80,18 +81,30 @@ static const char *longest_text(const struct ss_compute *c, char *buf, size_t si
     return buf;
 }
 
+/* Lists the seconds of what the host issues on the critical stage, largest first. Returns how many matter: 0
+ * where the GPU hardly waits for the host. */
+static int list_launches(const struct ss_run *run, struct item items[SS_LAUNCHES])
+{
+    const struct ss_compute_stage *s = critical(run);
+    double waited = run->result->stages[run->result->critical_stage].breakdown[SS_LABEL_OTHER];
+    int n = 0;
+
+    for (int i = 0; i < SS_LAUNCHES; i++)
+        items[i] = (struct item){ss_launch_kind_words(i), s->launches[i]};
+    qsort(items, SS_LAUNCHES, sizeof items[0], by_value);
+    while (n < SS_LAUNCHES && waited > BEHIND * run->result->iteration_s && items[n].value > SHOWN * waited)
+        n++;
+    return n;
+}
+
 /* ---- text ---- */
 
-void ss_text_parts(const struct ss_run *run, FILE *out)
+/* Writes "TITLE a 1.2, b 0.7", as many lines as it takes. */
+static void write_items(const char *title, const struct item *items, int n, FILE *out)
 {
-    struct item items[SS_PARTS + 1];
-    char word[64], text[256];
-    int n, column;
+    int column = fprintf(out, "%s", title);
+    char word[64];
 
-    if (!run->compute)
-        return;
-    n = list_parts(run, items);
-    column = fprintf(out, "Kernels, ms:");
     for (int i = 0; i < n; i++) {
         int length = snprintf(word, sizeof word, " %s %.1f%s", items[i].words, 1e3 * items[i].value,
                               i + 1 < n ? "," : "");
@@ -100,6 +113,21 @@ void ss_text_parts(const struct ss_run *run, FILE *out)
         column += fprintf(out, "%s", word);
     }
     fputc('\n', out);
+}
+
+void ss_text_parts(const struct ss_run *run, FILE *out)
+{
+    struct item items[SS_PARTS + 1], launches[SS_LAUNCHES];
+    char text[256];
+    int n;
+
+    if (!run->compute)
+        return;
+    n = list_parts(run, items);
+    write_items("Kernels, ms:", items, n, out);
+    n = list_launches(run, launches);
+    if (n > 0)
+        write_items("The host's launches, ms, which the GPU waits for (other):", launches, n, out);
     if (longest_text(run->compute, text, sizeof text)[0])
         fprintf(out, "%c%s\n", text[0] - 'a' + 'A', text + 1);
 }
@@ -157,6 +185,16 @@ static json_t *rows_of(const struct ss_run *run)
     return rows;
 }
 
+static json_t *launches_of(const struct ss_compute_stage *s)
+{
+    json_t *by = json_object();
+
+    for (int i = 0; i < SS_LAUNCHES; i++)
+        if (s->launches[i] > 0)
+            SS_PUT(by, SS_KEY(ss_launch_kind_key(i), 1e3 * s->launches[i]));
+    return by;
+}
+
 static json_t *kernel_of(const void *use)
 {
     const struct ss_kernel_use *u = use;
@@ -189,7 +227,7 @@ json_t *ss_json_compute(const struct ss_run *run)
     for (int i = 0; i < SS_PARTS; i++)
         if (c->more[i] != 0)
             SS_PUT(more, SS_KEY(ss_part_key(i), 100 * c->more[i]));
-    return SS_OBJECT(SS_KEY("rows", rows_of(run)),
+    return SS_OBJECT(SS_KEY("rows", rows_of(run)), SS_KEY("launches_ms", launches_of(critical(run))),
                      SS_KEY("kernels", SS_LIST(kernel_of, c->kernels, c->nkernels)), SS_KEY("stages", stages),
                      SS_KEY("longest_stage", c->longest), SS_KEY("longer_pct", 100 * c->longer),
                      SS_KEY("more_pct", more));
@@ -197,23 +235,43 @@ json_t *ss_json_compute(const struct ss_run *run)
 
 /* ---- page ---- */
 
-static void html_parts(const struct ss_run *run, FILE *out)
+/* Writes a table of seconds and of their shares of `all`. */
+static void html_items(const char *caption, const char *head, const struct item *items, int n, double all,
+                       FILE *out)
 {
-    struct item items[SS_PARTS + 1];
-    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
-    double all = labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE];
-    int n = list_parts(run, items);
-
-    fprintf(
-        out,
-        "<div class=\"wide\"><table><caption>Kernels of stage %d, with those that are recomputed</caption>\n"
-        "<thead><tr><th scope=\"col\">Kernels</th><th scope=\"col\">ms</th><th scope=\"col\">%%</th>"
-        "</tr></thead>\n<tbody>\n",
-        run->result->critical_stage);
+    fprintf(out,
+            "<div class=\"wide\"><table><caption>%s</caption>\n"
+            "<thead><tr><th scope=\"col\">%s</th><th scope=\"col\">ms</th><th scope=\"col\">%%</th>"
+            "</tr></thead>\n<tbody>\n",
+            caption, head);
     for (int i = 0; i < n; i++)
         fprintf(out, "<tr><th scope=\"row\">%s</th><td>%.1f</td><td>%.1f</td></tr>\n", items[i].words,
                 1e3 * items[i].value, 100 * items[i].value / all);
     fputs("</tbody></table></div>\n", out);
+}
+
+static void html_parts(const struct ss_run *run, FILE *out)
+{
+    struct item items[SS_PARTS + 1];
+    const double *labels = run->result->stages[run->result->critical_stage].breakdown;
+    char caption[80];
+
+    snprintf(caption, sizeof caption, "Kernels of stage %d, with those that are recomputed",
+             run->result->critical_stage);
+    int n = list_parts(run, items);
+    html_items(caption, "Kernels", items, n, labels[SS_LABEL_COMPUTE] + labels[SS_LABEL_RECOMPUTE], out);
+}
+
+static void html_launches(const struct ss_run *run, FILE *out)
+{
+    struct item items[SS_LAUNCHES];
+    int n = list_launches(run, items);
+    double all = 0;
+
+    for (int i = 0; i < n; i++)
+        all += items[i].value;
+    if (n > 0)
+        html_items("The host's launches, which the GPU waits for (other)", "Launches", items, n, all, out);
 }
 
 static void html_kernels(const struct ss_run *run, FILE *out)
@@ -247,5 +305,6 @@ void ss_html_compute(const struct ss_page *page)
     html_parts(page->run, page->out);
     if (longest_text(page->run->compute, text, sizeof text)[0])
         fprintf(page->out, "<p>%c%s.</p>\n", text[0] - 'a' + 'A', text + 1);
+    html_launches(page->run, page->out);
     html_kernels(page->run, page->out);
 }

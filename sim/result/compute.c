@@ -14,6 +14,8 @@
 
 SS_NAMES(ss_part_key, SS_PART_LIST, SS_SECOND)
 SS_NAMES(ss_part_words, SS_PART_LIST, SS_THIRD)
+SS_NAMES(ss_launch_kind_key, SS_LAUNCH_LIST, SS_SECOND)
+SS_NAMES(ss_launch_kind_words, SS_LAUNCH_LIST, SS_THIRD)
 
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel)
 {
@@ -89,6 +91,23 @@ static int count_step(void *ctx, const struct ss_kernel_place *at, const struct 
     return c->kernels && s->op ? count_kernel(c->kernels, s, times) : SS_OK;
 }
 
+/* Adds up what the host issues in all slots of a class, and in its step. */
+static void count_launches(const struct ss_plan_class *pc, int chunks, const double *times, double *launches)
+{
+    for (int k = 0; k < chunks; k++)
+        for (int i = 0; i < SS_LAUNCHES; i++) {
+            double forwards = times[place_of(chunks, SS_PHASE_F, k, 0)];
+            double backwards =
+                times[place_of(chunks, SS_PHASE_B, k, 0)] + times[place_of(chunks, SS_PHASE_I, k, 0)];
+            for (int other = 0; other < chunks; other++) {
+                forwards += times[place_of(chunks, SS_PHASE_FB, k, other)];
+                backwards += times[place_of(chunks, SS_PHASE_FB, other, k)];
+            }
+            launches[i] += forwards * pc->chunks[k].launches[0][i] + backwards * pc->chunks[k].launches[1][i];
+        }
+    launches[SS_LAUNCH_OPTIMIZER] += pc->optimizer_calls_s;
+}
+
 /* t may be NULL. */
 static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_stage *out, struct table *t,
                        struct ss_error *err)
@@ -108,6 +127,7 @@ static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_st
         if (apart)
             c.times[place_of(chunks, SS_PHASE_B, slot->chunk2, 0)] += times_of(s, stage, i);
     }
+    count_launches(&plan->classes[cls], chunks, c.times, out->launches);
     int rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
     free(c.times);
     return rc;

@@ -366,21 +366,22 @@ static void test_behind(void)
     struct setting t;
     struct ss_ops ops = {0};
     struct ss_layer_cost cost = {0};
+    const struct ss_repeated none = {0};
     const double gpu[] = {10, 1, 1, 1};
     setting_make(&t);
     t.stack.host_operator = 2;
     for (int i = 0; i < 4; i++)
         ss_op_add(&ops, "operator", SS_OP_ELEMENTWISE);
     cost.forward[SS_LABEL_COMPUTE] = 13;
-    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    ss_cost_host(&t.c, &ops, gpu, &none, &cost);
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 0, 1e-12);
     ops.op[1].host_waits = 1;
-    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    ss_cost_host(&t.c, &ops, gpu, &none, &cost);
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 4, 1e-12);
     /* a host that takes 1.5 times as long: 3, 6 and 9 s are issued by then, and 12 s of 13 all in all */
     t.card.host_slowdown = 1.5;
     cost.forward[SS_LABEL_OTHER] = 0;
-    ss_cost_host(&t.c, &ops, gpu, 0, &cost);
+    ss_cost_host(&t.c, &ops, gpu, &none, &cost);
     CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_OTHER], 7, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(cost.host[0], 12, 1e-12);
 }

@@ -122,7 +122,9 @@ enum ss_comm_buffers {
     X(SS_COMM_EDP, "expert-dp", "dp", SS_MEMBERS_EXPERT, SS_BUFFERS_ANY, SS_COLLS_REDUCED, 0, SS_LABEL_DP,   \
       SS_LEVEL_CHUNK, SS_LEVEL_CHUNK)                                                                        \
     X(SS_COMM_EXPERT_FSDP, "expert-fsdp", "dp", SS_MEMBERS_EXPERT_SHARDS, SS_BUFFERS_NONE, SS_COLLS_SHARDED, \
-      4, SS_LABEL_DP, SS_LEVEL_LAYER, SS_LEVEL_LAYER)
+      4, SS_LABEL_DP, SS_LEVEL_LAYER, SS_LEVEL_LAYER)                                                        \
+    X(SS_COMM_ISSUE, "issue", "", SS_MEMBERS_SELF, SS_BUFFERS_NONE, 0, 8, SS_LABEL_OTHER, SS_LEVEL_CHUNK,    \
+      SS_LEVEL_COUNT)
 enum ss_communicator {
 #define X(sym, name, axes, members, buffers, kinds, stream, label, posted, flows) sym,
     SS_COMM_LIST(X)
@@ -160,7 +162,8 @@ enum ss_stream {
 #undef X
 };
 #define SS_STREAM(comm) comm##_STREAM
-/* Returns the number of streams of a program at layer level, with or without experts. */
+/* Returns the number of streams of a program at layer level, with or without experts; the host's launches, which
+ * few programs have, are on one more. */
 int ss_stream_count(int experts);
 /* Returns 1 when collectives of the stream are posted inside layers, 0 when between slots. */
 int ss_stream_in_layers(int stream);

@@ -40,8 +40,10 @@ struct ss_layer_cost {
     double forward[SS_LABEL_COUNT];
     double input_grad[SS_LABEL_COUNT];  /* I, recompute included */
     double weight_grad[SS_LABEL_COUNT]; /* W */
-    double gemms[2];              /* s of GEMMs: in the forward, and in the backward with its recompute */
-    double host[2];               /* s that the host takes to issue the forward, and to issue the backward */
+    double gemms[2]; /* s of GEMMs: in the forward, and in the backward with its recompute */
+    double host[2];  /* s that the host takes to issue the forward, and to issue the backward */
+    double launches[2][SS_LAUNCHES]; /* the same by what is issued */
+    int in_step[2]; /* 1: the host ends that pass no sooner than the GPU, and SS_LABEL_OTHER has its excess */
     double joint[SS_LABEL_COUNT]; /* B minus (I + W): below 0 where kernels of W hide exchanges in B */
     double forward_flops, backward_flops, recompute_flops; /* of one rank; causal attention counts half */
 };
@@ -112,11 +114,17 @@ double ss_host_launch(const struct ss_cost_context *c);
 int ss_accumulates_apart(const struct ss_cost_context *c);
 /* Returns the host's seconds to call an operator. */
 double ss_host_call(const struct ss_cost_context *c);
-/* host.c: adds the time that the GPU waits for the host, which issues the operators of a layer. gpu[ops->n]:
- * seconds of each operator's forward; modules: set of SS_MODULE_BIT that selective recompute repeats. *out
- * already has the seconds of that repetition. */
+/* What a backward repeats of its layer's forward: modules of selective recompute (set of SS_MODULE_BIT), or
+ * the first `operators` operators. */
+struct ss_repeated {
+    unsigned modules;
+    int operators;
+};
+/* host.c: fills out->host and out->in_step. Where the host waits for the GPU inside a pass, adds the time
+ * that the GPU waits for the host; elsewhere chunks do (cost/issue.h). gpu[ops->n]: seconds of each
+ * operator's forward. *out already has the seconds of repeated modules. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
-                  unsigned modules, struct ss_layer_cost *out);
+                  const struct ss_repeated *repeated, struct ss_layer_cost *out);
 /* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients; kept: 1
  * where the backward gathers none. */
 void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
@@ -144,6 +152,8 @@ static inline struct ss_layer_step ss_cost_cp_step(const struct ss_cost_context 
 }
 /* Returns the seconds that work on the gradients of all `params` parameters takes beside their reduction. */
 double ss_cost_gradients(const struct ss_cost_context *c, double params);
+/* Returns the seconds that the host takes to gather the tensors of a step, while the GPU has nothing to do. */
+double ss_cost_optimizer_calls(const struct ss_cost_context *c, int tensors, double shards);
 /* Returns the seconds of optimizer step, clipping and copies. The rank steps 1/shards of `params` parameters
  * in `tensors` tensors; FSDP's flat tensors are each stepped in part. */
 double ss_cost_optimizer(const struct ss_cost_context *c, double params, int tensors, double shards);

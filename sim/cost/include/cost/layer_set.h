@@ -21,6 +21,8 @@ struct ss_layer_part {
     int kind, treatment;
     const struct ss_ops *ops;
     struct ss_layer_cost cost;
+    /* s of F, B, I and W, with kernels as slow as on the slowest GPU that the rank waits for */
+    double seconds[SS_PHASE_FB];
     struct ss_layer_steps steps; /* empty unless the set has steps or kernels run beside exchanges */
 };
 /* `count` equal layers in a row. */
@@ -43,7 +45,11 @@ struct ss_layer_set {
     const struct ss_layer_set *like;
     const struct ss_card *card;
     int with_steps;
-    double fixed;      /* s of the host before each F, B and I */
+    double fixed; /* s of the host before each F, B and I */
+    /* 1: the host goes on to the next slot while the GPU is at this one (docs/design/host.md) */
+    int ahead;
+    int apart;         /* 1: every slot is a forward or a whole backward */
+    int issues;        /* 1: programs have the host as a stream of its own (ss_issue_find) */
     int experts_apart; /* ss_job_experts_apart */
     double slower;     /* as in struct ss_cost_context */
     /* 1: weight gradients run beside exchanges, apart from the other parts of the backward */
@@ -79,6 +85,20 @@ static inline const struct ss_layer_part *ss_layer_part(const struct ss_layer_se
                                                         const struct ss_layer_run *run)
 {
     return &set->part[run->part];
+}
+/* Returns the i-th run in the order of a phase: a backward begins with the last run. */
+static inline const struct ss_layer_run *ss_run_at(const struct ss_layer_runs *runs, int phase, size_t i)
+{
+    return &runs->run[phase == SS_PHASE_F ? i : runs->n - 1 - i];
+}
+/* Returns where a run lies: before, in or behind the numbered layers (enum ss_layer_where). */
+static inline int ss_layer_where(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return run->predicts ? SS_WHERE_BEHIND : ss_layer_part(set, run)->ops->where;
+}
+static inline int ss_layer_is_numbered(const struct ss_layer_set *set, const struct ss_layer_run *run)
+{
+    return ss_layer_where(set, run) == SS_WHERE_TRANSFORMER;
 }
 /* Returns 1 when the run consists of transformer layers. */
 static inline int ss_layer_is_transformer(const struct ss_layer_set *set, const struct ss_layer_run *run)

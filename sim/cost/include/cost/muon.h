@@ -24,5 +24,8 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
  * the states, and Adam on the other parameters. */
 double ss_optimizer_seconds(const struct ss_cost_context *c, const struct ss_param_count *params,
                             const struct ss_muon *muon, struct ss_optimizer_shards shards);
+/* Returns the part of those seconds in which Python gathers the tensors of Adam. */
+double ss_optimizer_calls(const struct ss_cost_context *c, const struct ss_param_count *params,
+                          const struct ss_muon *muon, struct ss_optimizer_shards shards);
 
 #endif

@@ -81,7 +81,8 @@ struct ss_rank_cost {
     double memory[SS_MEM_COUNT]; /* static bytes by class */
     double step_bytes, main_gradients, pooled_bytes, idle_bytes, waiting_bytes,
         host_bytes; /* as in struct ss_plan_class */
-    double gradients_s, optimizer_s;
+    double gradients_s, optimizer_s, optimizer_calls_s;
+    int host_ahead; /* as in struct ss_plan_class */
 };
 /* Prices a rank. `like`, which may be NULL, is the cost of a rank at an equal site of any stage; its layers
  * are taken over. On failure *out is safe to free. */
@@ -97,13 +98,21 @@ void ss_rank_cost_free(struct ss_rank_cost *cost);
  * layers = 0 is the start of a forward, but in a backward the place behind the loss. All layers: before the
  * loss in a forward, the end of a backward. */
 struct ss_chunk_place {
-    double fraction; /* of the phase's time */
+    double fraction; /* of the phase's time; of its work where the host is a stream beside it */
     int step;
+    double host; /* s of the host until there, from its begin of the phase */
+    double tail; /* as in struct ss_issue_slot, of the work until there */
 };
 struct ss_chunk_place ss_chunk_place_at(const struct ss_layer_set *set, int k, int phase, int layers);
 /* Visits the steps of a phase in order; the cost must have steps. */
 typedef int (*ss_step_visitor)(void *ctx, const struct ss_layer_step *step);
 int ss_chunk_steps_visit(const struct ss_layer_set *set, int k, int phase, ss_step_visitor visit, void *ctx);
+
+/* Visits the host's seconds between two waits of the GPU in a phase, in order; where the host runs ahead, also
+ * those behind the last wait. */
+typedef int (*ss_issue_visitor)(void *ctx, double seconds);
+int ss_chunk_issues_visit(const struct ss_layer_set *set, int k, int phase, ss_issue_visitor visit,
+                          void *ctx);
 
 /* Visits the steps of a forward of chunk f (-1: none) beside a backward of chunk b. Returns SS_ERR_NOMEM, or
  * what `visit` returns. */

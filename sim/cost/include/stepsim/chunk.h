@@ -16,6 +16,9 @@ struct ss_bucket_mark {
     int collective;         /* index into plan.collectives */
     int step;               /* layer level: the collective is due before this step of F or B */
     int weight_step;        /* likewise of W, where the backward is split */
+    double host;            /* s of the host from its begin of the phase until there */
+    double tail;            /* of the work until there, as in struct ss_chunk_issue */
+    int issue; /* chunk level: the host's launches since the mark before, index into plan.collectives; -1: none */
 };
 
 /* A part of the work that reports tell apart. X(symbol, key in JSON, words) */
@@ -33,6 +36,25 @@ enum ss_part {
     SS_PART_LIST(X)
 #undef X
         SS_PARTS
+};
+
+/* What the host issues, as reports tell it apart. X(symbol, key in JSON, words) */
+#define SS_LAUNCH_LIST(X)                                                                                    \
+    X(MIXER, "mixer", "mixer")       /* attention, or what mixes tokens in its place */                      \
+    X(MLP, "mlp", "MLP")             /* shared experts, too */                                               \
+    X(EXPERTS, "experts", "experts") /* routed experts, their router, what puts their tokens in order */     \
+    X(NORM, "norm", "norms")                                                                                 \
+    X(COLLECTIVES, "collectives",                                                                            \
+      "collectives")                       /* of tensor parallelism; of context parallelism its ring */      \
+    X(ENDS, "ends", "embedding and loss")  /* and what is done to messages between stages */                 \
+    X(RECOMPUTE, "recompute", "recompute") /* calls of checkpoints, operators that are repeated */           \
+    X(GRAPHS, "graphs", "CUDA graphs")                                                                       \
+    X(OPTIMIZER, "optimizer", "optimizer")
+enum ss_launch {
+#define X(symbol, key, words) SS_LAUNCH_##symbol,
+    SS_LAUNCH_LIST(X)
+#undef X
+        SS_LAUNCHES
 };
 
 /* The steps of a slot at layer level, in order. POST starts a collective; WAIT waits for the oldest posted
@@ -55,6 +77,24 @@ struct ss_step {
     double flops, bytes;
 };
 
+/* The host's launches for a phase of a chunk, beside the GPU's work (docs/design/host.md). */
+struct ss_chunk_issue {
+    double host; /* s to issue all of it; 0: it is no stream of programs */
+    double
+        waits; /* s of the phase's durations in which the GPU waits for launches; programs leave them to that stream */
+    double tail; /* share of the GPU's work behind the wait for the last launch, 0..1 */
+    int in_step; /* 1: the host ends the phase no sooner than the GPU */
+    int n;
+    int *collective; /* [n]: launches between two waits, indices into plan.collectives */
+    int rest;        /* chunk level: launches behind the last mark, index into plan.collectives */
+};
+
+/* Returns the seconds of the durations that programs leave to the host's stream. */
+static inline double ss_issue_left(const struct ss_chunk_issue *issue)
+{
+    return issue->host > 0 ? issue->waits : 0;
+}
+
 /* What a microbatch costs on one chunk (virtual stage) of one class. Durations are by label, in s. */
 struct ss_chunk_cost {
     int virtual_stage;
@@ -75,9 +115,11 @@ struct ss_chunk_cost {
     double weight_grad_bytes;
     /* data-parallel buckets: reduced in backward order, gathered in forward order */
     int nreduce, ngather;
-    struct ss_bucket_mark *reduce; /* where each is ready in the backward of the last microbatch */
-    struct ss_bucket_mark *gather; /* where each is needed in the forward of the first microbatch */
-    int nsteps[SS_PHASE_COUNT];    /* layer level: F, B, I and W */
+    struct ss_bucket_mark *reduce;   /* where each is ready in the backward of the last microbatch */
+    struct ss_bucket_mark *gather;   /* where each is needed in the forward of the first microbatch */
+    struct ss_chunk_issue issue[2];  /* of F and B */
+    double launches[2][SS_LAUNCHES]; /* s of the host for what it issues in F, and in B or I and W */
+    int nsteps[SS_PHASE_COUNT];      /* layer level: F, B, I and W */
     struct ss_step *steps[SS_PHASE_COUNT];
 };
 

@@ -96,6 +96,7 @@ struct ss_op {
     int host_waits; /* 1: the host waits for the result before it issues the next operator */
     int dynamic;    /* 1: the size depends on the routing, so no CUDA graph can hold the operator */
     int is_cast;    /* 1: casts and transposes for GEMMs of other operators */
+    int is_norm;
     /* ---- parameters ---- */
     double params;
     /* the part of params that fp8 keeps a copy of; 0 outside Transformer Engine's linear layers */

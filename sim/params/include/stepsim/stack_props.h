@@ -299,6 +299,12 @@ extern "C" {
       "Adam steps 16-bit parameters themselves: gradients and moments are of their type, nothing is fp32 "   \
       "(torch.optim.Adam on a 16-bit model)")                                                                \
     /* host */                                                                                               \
+    X(p2p_waits, "ss.p2p.host_waits", COUNT, 0, 0, 2,                                                        \
+      "1: the host waits for the device in sends and receives between stages that are not overlapped; "      \
+      "2: where tensor ranks share a stage")                                                                 \
+    X(loss_waits, "ss.loss.host_waits", COUNT, 0, 0, 1,                                                      \
+      "the host reads the loss of each microbatch, to look for NaN, unless "                                 \
+      "--no-check-for-nan-in-loss-and-grad")                                                                 \
     X(host_operator, "ss.host.operator", TIME, 0, 0, 1e-3,                                                   \
       "host time to issue one kernel or tensor-parallel collective: a pass over a layer takes at least "     \
       "their sum")                                                                                           \

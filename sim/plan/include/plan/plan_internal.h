@@ -190,6 +190,7 @@ int ss_plan_check(struct ss_plan_builder *b, struct ss_error *err);
 
 /* buckets.c: data-parallel buckets, norm barrier, embedding all-reduce. */
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err);
+int ss_plan_issues_build(struct ss_plan_builder *b, struct ss_error *err);
 /* Returns 1 when ranks exchange the norm, or overflows, before they step. */
 int ss_plan_asks_barrier(const struct ss_job *job, const struct ss_stack *stack);
 int ss_plan_barrier_build(struct ss_plan_builder *b, struct ss_error *err);

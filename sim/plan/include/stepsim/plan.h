@@ -112,13 +112,15 @@ struct ss_plan_class {
     int npost;
     int *post; /* collectives not bound to a bucket: gradient reduce without overlap, embedding, ... */
     int norm;  /* global barrier (gradient norm, found-inf), -1: none */
-    double gradients_s; /* s of passes over all local gradients before the norm */
-    double optimizer_s; /* s of clipping and step, local */
+    double gradients_s;       /* s of passes over all local gradients before the norm */
+    double optimizer_s;       /* s of clipping and step, local */
+    double optimizer_calls_s; /* the part of it in which the host gathers tensors */
     /* s of waiting, after the reduction of gradients, for the replica whose packed rows take longest */
     double imbalance_s;
     int nafter;
     int *after;     /* collectives after the step: parameter all-gather without overlap */
     double fixed_s; /* s of the host in an iteration that nothing overlaps */
+    int host_ahead; /* 1: the host issues a slot while the GPU is at the one before */
 };
 
 /* Figures of packed sequences, whose rows hold several documents. */

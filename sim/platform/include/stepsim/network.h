@@ -65,7 +65,8 @@ enum ss_role {
     SS_ROLE_EMBEDDING, /* reduces the gradients of tied embeddings between the first and the last stage */
     SS_ROLE_NORM,      /* the gradients' norm over all ranks */
     SS_ROLE_LAYER,     /* inside a layer */
-    SS_ROLE_OFFLOAD    /* copies to the host and back */
+    SS_ROLE_OFFLOAD,   /* copies to the host and back */
+    SS_ROLE_LAUNCH     /* launches of the host */
 };
 /* A collective, or another transfer of a group of ranks, as phases of flows that run one after the other. */
 struct ss_collective {

@@ -26,6 +26,11 @@ struct ss_program_builder {
     int *known; /* [4 * peer + 2 * sends + backward]: channel + 1, or 0: not asked for yet */
 };
 
+/* program_issue.c: posts the host's launches before a slot: its own where the host was in step with the GPU, and
+ * those of the slot behind it where the host runs ahead. */
+void ss_program_issue_ahead(struct ss_program_builder *b, const struct ss_comm_variant *v);
+/* Posts the launches of a slot whose host was in step with the GPU when its input came. */
+void ss_program_issue(struct ss_program_builder *b, const struct ss_comm_variant *v);
 /* program_work.c: appends the work of a slot, without its sends and receives. */
 void ss_program_slot_work(struct ss_program_builder *b, const struct ss_comm_variant *v);
 /* All buckets of a chunk at once. */

@@ -39,6 +39,8 @@ int ss_program_event_line(const struct ss_program *p, int cls, int slot, int eve
 
 /* program_copy.c: tables of the plan, and classes with room for their slots. */
 int ss_program_copy(const struct ss_plan *plan, struct ss_program *p, struct ss_error *err);
+/* Returns 1 when a class of the plan waits for launches of its host. */
+int ss_program_issues(const struct ss_plan *plan, int cls);
 
 /* A copy of a collective, to be freed with the program that has it, also after SS_ERR_NOMEM. */
 int ss_program_collective_copy(const struct ss_collective *in, struct ss_collective *out);
@@ -53,8 +55,15 @@ struct ss_comm_op {
     int chunk;    /* SEND: of whose output; else -1 */
 };
 
+/* The slot before or behind another one, for which the host issues launches ahead. */
+struct ss_comm_neighbour {
+    int phase, chunk; /* -1: there is none */
+    int marked;       /* it is the first forward or the last backward of the chunk */
+};
+
 /* A variant of a slot with all that surrounds its work. Equal slots of a rank share one. */
 struct ss_comm_variant {
+    struct ss_comm_neighbour before, behind; /* none unless asked for (SS_COMM_NEIGHBOURS) */
     int phase, chunk, chunk2;
     int first, last;       /* first forward, last weight gradient of the chunk */
     int aligned;           /* chunk that ss_comm_align puts behind this slot; -1: none */
@@ -80,8 +89,10 @@ struct ss_comm {
     struct ss_cache_key key; /* of one that a cache has */
 };
 
-/* align: gradients are reduced where ss_comm_align says, no slot is `last`. */
-int ss_comm_build(const struct ss_schedule *s, int align, struct ss_comm *comm, struct ss_error *err);
+/* What is asked for beside sends and receives, a set. SS_COMM_ALIGN: gradients are reduced where ss_comm_align
+ * says, no slot is `last`. SS_COMM_NEIGHBOURS: variants know the slots around them. */
+enum { SS_COMM_ALIGN = 1, SS_COMM_NEIGHBOURS = 2 };
+int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err);
 void ss_comm_free(struct ss_comm *comm);
 
 /* program_align.c. The part of a slot that makes the gradient of the input: whether it has one, and of what. */
@@ -91,7 +102,7 @@ int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss
 
 /* program_cache.c: the same, of a schedule that the cache has or gets; without a cache, NULL, the table is the caller's. Either
  * way it ends with ss_cache_drop. */
-int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int align, struct ss_comm *comm,
+int ss_cache_comm(struct ss_cache *cache, const struct ss_schedule *s, int asked, struct ss_comm *comm,
                   struct ss_error *err);
 void ss_cache_drop(struct ss_cache *cache, struct ss_comm *comm);
 

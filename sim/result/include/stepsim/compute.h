@@ -25,6 +25,7 @@ struct ss_compute_stage {
     /* The label's seconds beyond kernels that run alone: kernels slow each other down, or microbatches
      * differ. About 0 where neither happens. */
     double compute_rest, recompute_rest;
+    double launches[SS_LAUNCHES]; /* s of the host in an iteration by what it issues (enum ss_launch) */
 };
 
 /* All calls of one operator in one pass. */
@@ -59,6 +60,10 @@ void ss_compute_free(struct ss_compute *compute);
 const char *ss_part_key(int part);
 /* Returns what people call a part: "MLP GEMMs". Never NULL. */
 const char *ss_part_words(int part);
+/* Returns the key of what the host issues (enum ss_launch) in JSON: "mixer". Never NULL. */
+const char *ss_launch_kind_key(int launch);
+/* Returns what people call that: "embedding and loss". Never NULL. */
+const char *ss_launch_kind_words(int launch);
 /* Returns "compute" or "memory": the peak of the card that the kernel is nearer to. */
 const char *ss_kernel_bound(const struct ss_kernel_use *kernel);
 

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far the host is ahead of the GPU in a slot (docs/design/host.md). */
+#include "cost/issue.h"
+
+#include <math.h>
+
+#include "cost/rank_cost.h"
+
+/* Waits of the GPU that are shorter than this share of a slot are added to the slot. */
+#define SHORT 0.01
+
+/* What one layer takes in a phase. */
+struct layer {
+    double gpu, host;
+    int in_step;
+};
+
+static struct layer layer_of(const struct ss_layer_set *set, const struct ss_layer_run *run, int phase)
+{
+    const struct ss_layer_part *part = ss_layer_part(set, run);
+    int way = phase != SS_PHASE_F;
+    return (struct layer){.gpu = part->seconds[phase],
+                          .host = phase == SS_PHASE_W ? 0 : part->cost.host[way],
+                          .in_step = phase == SS_PHASE_W || part->cost.in_step[way]};
+}
+
+/* Returns the first of equal layers that the GPU waits for, counted from 1; INFINITY: it waits for none. */
+static double first_wait(const struct ss_issue_walk *w, const struct layer *l)
+{
+    if (l->in_step)
+        return INFINITY;
+    if (w->host + l->host > w->gpu + l->gpu)
+        return 1;
+    return l->host > l->gpu ? floor((w->gpu - w->host) / (l->host - l->gpu)) + 1 : INFINITY;
+}
+
+int ss_issue_waits(const struct ss_issue_walk *w, const struct ss_layer_set *set,
+                   const struct ss_layer_run *run, int phase, int n)
+{
+    const struct layer l = layer_of(set, run, phase);
+    double first = first_wait(w, &l);
+    return first > n ? 0 : l.host > l.gpu ? n - (int)first + 1 : 1;
+}
+
+struct ss_issue_walk ss_issue_begin(const struct ss_layer_set *set, int phase)
+{
+    double fixed = phase == SS_PHASE_W ? 0 : set->fixed;
+    return (struct ss_issue_walk){.gpu = fixed, .work = fixed, .host = set->ahead ? 0 : fixed};
+}
+
+/* Where the GPU does not wait for the host it is at gpu + n g. Where it waits behind layer k it is, after n
+ * layers, at host + k h + (n - k) g, which is largest for the first or the last layer. */
+void ss_issue_walk_on(struct ss_issue_walk *w, const struct ss_layer_set *set, const struct ss_layer_run *run,
+                      int phase, int n)
+{
+    const struct layer l = layer_of(set, run, phase);
+    if (n == 0)
+        return;
+    w->work += n * l.gpu;
+    if (l.in_step) {
+        w->gpu += n * l.gpu;
+        w->host = w->bound = w->gpu;
+        w->in_step = 1;
+        return;
+    }
+    double bound = w->host + fmax(l.host + (n - 1) * l.gpu, n * l.host);
+    if (ss_issue_waits(w, set, run, phase, n) > 0)
+        w->issued = w->host + (l.host > l.gpu ? n : 1) * l.host;
+    w->gpu = fmax(w->gpu + n * l.gpu, bound);
+    w->bound = fmax(w->bound + n * l.gpu, bound);
+    w->host += n * l.host;
+}
+
+double ss_issue_tail(const struct ss_issue_walk *w, double work)
+{
+    return work > 0 ? fmax(0, w->bound - w->host) / work : 0;
+}
+
+struct ss_issue_slot ss_issue_slot_of(const struct ss_layer_set *set, int k, int phase)
+{
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    struct ss_issue_walk w = ss_issue_begin(set, phase);
+    if (phase == SS_PHASE_B && set->delay_wgrad) /* pair.c has the host's time */
+        return (struct ss_issue_slot){.in_step = 1};
+    for (size_t i = 0; i < runs->n; i++)
+        ss_issue_walk_on(&w, set, ss_run_at(runs, phase, i), phase, ss_run_at(runs, phase, i)->count);
+    return (struct ss_issue_slot){.work = w.work,
+                                  .host = w.host,
+                                  .waits = w.gpu - w.work,
+                                  .tail = ss_issue_tail(&w, w.work),
+                                  .in_step = w.in_step};
+}
+
+void ss_issue_find(struct ss_layer_set *set)
+{
+    for (int k = 0; k < set->nchunks && set->apart && !set->issues; k++)
+        for (int phase = SS_PHASE_F; phase <= SS_PHASE_B; phase++) {
+            const struct ss_issue_slot slot = ss_issue_slot_of(set, k, phase);
+            set->issues |= !slot.in_step && slot.waits > SHORT * slot.work;
+        }
+}
+
+/* The host's launches between two waits, and behind the last one. */
+int ss_chunk_issues_visit(const struct ss_layer_set *set, int k, int phase, ss_issue_visitor visit, void *ctx)
+{
+    const struct ss_layer_runs *runs = &set->chunks[k];
+    struct ss_issue_walk w = ss_issue_begin(set, phase);
+    double issued = w.issued;
+    int status = 0;
+    for (size_t i = 0; i < runs->n && !status; i++) {
+        const struct ss_layer_run *run = ss_run_at(runs, phase, i);
+        const struct layer l = layer_of(set, run, phase);
+        for (int n = 1, waits = 0; n <= run->count && !status; n++) {
+            int until = ss_issue_waits(&w, set, run, phase, n);
+            if (until > waits) {
+                status = visit(ctx, w.host + n * l.host - issued);
+                issued = w.host + n * l.host;
+            }
+            waits = until;
+        }
+        ss_issue_walk_on(&w, set, run, phase, run->count);
+    }
+    return status || !(w.host > issued) || !set->ahead ? status : visit(ctx, w.host - issued);
+}
+
+int ss_issue_is_stream(const struct ss_layer_set *set, int k, int phase)
+{
+    return set->issues && phase <= SS_PHASE_B && !ss_issue_slot_of(set, k, phase).in_step;
+}
