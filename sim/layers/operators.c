@@ -91,6 +91,16 @@ struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward
     return op;
 }
 
+struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes, double backward_bytes,
+                         int forward_kernels, int backward_kernels)
+{
+    struct ss_op *op =
+        ss_op_kernels(ops, name, forward_bytes, backward_bytes, forward_kernels, backward_kernels);
+    op->kind = SS_OP_SCAN;
+    op->scan = scan;
+    return op;
+}
+
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes)
 {
     op->forward_strided = forward;

@@ -126,6 +126,8 @@ static const struct ss_family families[] = {
     {"glm4v_moe_text", ROPE, GLM4_MOE},
     {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
+    {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
+     "num_key_value_heads=8 head_dim=128"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
 
@@ -151,7 +153,6 @@ static const struct {
     {"deepseek_v32", SPARSE},
     {"deepseek_v4", SPARSE},
     {"glm_moe_dsa", SPARSE},
-    {"nemotron_h", MAMBA},
     {"nemotron_flash", MAMBA},
     {"granitemoehybrid", MAMBA},
     {"falcon_h1", MAMBA},

@@ -423,4 +423,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_mlp_end(ops, s);
 }
 
-const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators};
+const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators, .graph = SS_GRAPH_ROUTER};
