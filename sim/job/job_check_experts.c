@@ -65,7 +65,7 @@ int ss_job_check_expert_layout(struct ss_finish *f)
                "Number of experts should be a multiple of expert model parallel_size. (%d experts, expert "
                "parallel %d)",
                m->num_experts, job->ep);
-    if (m->moe_layers.n > 0 && m->moe_layers.n != m->num_layers)
+    if (m->moe_layers.n > 0 && m->moe_layers.n != m->num_layers + m->mtp_depth_layers)
         REFUSE(f, "--moe-layer-freq --num-layers", "name each layer once",
                "Invalid length of moe_layer_pattern: %d, expected %d", m->moe_layers.n, m->num_layers);
     if (job->tp > 1 && !job->sequence_parallel)

@@ -5,13 +5,12 @@
 
 int ss_job_has_dense_layer(const struct ss_job *job)
 {
-    int layer = 0;
+    const struct ss_model *m = &job->model;
 
-    if (!job->model.num_experts)
-        return 1;
-    while (layer < job->model.num_layers && ss_layer_rule_has(&job->model.moe_layers, layer))
-        layer++;
-    return layer < job->model.num_layers;
+    for (int i = 0; i < m->num_layers; i++)
+        if (!ss_layer_rule_has(&m->no_mlp, i) && !(m->num_experts && ss_layer_rule_has(&m->moe_layers, i)))
+            return 1;
+    return 0;
 }
 
 int ss_job_layout_most(const struct ss_job *job)

@@ -128,7 +128,9 @@ int ss_job_complete_model(struct ss_finish *f)
     } else {
         m = job->model;
     }
-    int rc = m.vocab_size ? SS_OK : complete_vocabulary(f, &m);
+    int rc = ss_job_complete_hybrid(f, &m);
+    if (!rc && !m.vocab_size)
+        rc = complete_vocabulary(f, &m);
     if (!m.num_query_groups && f->asked->group_query_attention)
         m.num_query_groups = 1;
     if (!m.ffn_hidden_size && f->asked->quick_geglu)

@@ -113,7 +113,8 @@ static void read_shared(struct ss_config *c, struct ss_model *m)
         return;
     }
     m->shared_expert_ffn_hidden_size = n * width;
-    ss_config_size(c, "shared_expert_intermediate_size shared_intermediate_size", 0, 1 << 24,
+    ss_config_size(c, "shared_expert_intermediate_size shared_intermediate_size "
+                   "moe_shared_expert_intermediate_size", 0, 1 << 24,
                    &m->shared_expert_ffn_hidden_size);
 }
 
@@ -142,7 +143,8 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
     ss_config_size(c, "num_nextn_predict_layers num_mtp_modules", 0, 64, &m->mtp_num_layers);
     if (!used)
         m->mtp_num_layers = 0;
-    read_layers(c, m);
+    if (!(c->family->traits & SS_HALF_LAYERS))
+        read_layers(c, m);
     if (m->num_experts == 0) { /* keys of experts then mean nothing */
         m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
         m->router_groups = m->router_group_topk = 0;

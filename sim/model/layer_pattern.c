@@ -133,11 +133,11 @@ int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_patte
         return SS_ERR_INPUT;
     }
     m->num_layers = out->layers;
+    m->mtp_depth_layers = out->depth_layers;
     begin(m, out->layers + out->depth_layers);
     rc = set_letters(m, text, len, 0, why);
     if (!rc && out->depths > 0) {
         m->mtp_num_layers = out->depths;
-        m->mtp_depth_layers = out->depth_layers;
         rc = set_letters(m, text + len + 1, (size_t)out->depth_layers, out->layers, why);
     }
     return rc;
