@@ -22,7 +22,8 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
-double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double flops, double bytes, int kernels)
+double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double flops, double bytes,
+                      int kernels)
 {
     const double rates[SS_SCANS][2] = {
 #define X(sym, forward, backward) [sym] = {card->forward, card->backward},

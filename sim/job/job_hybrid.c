@@ -67,22 +67,27 @@ static int check_others(struct ss_finish *f, const struct ss_layer_pattern *patt
                "--account-for-%s-in-pipeline-split should not be used with --hybrid-layer-pattern.",
                job->account_for_embedding ? "embedding" : "loss");
     if (pattern->segments > 1 && (job->first_stage_layers || job->last_stage_layers))
-        REFUSE(f, PATTERN " --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers", "drop them",
-               "If --hybrid-layer-pattern contains pipe separators, --decoder-%s-pipeline-num-layers should not be "
+        REFUSE(f, PATTERN " --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers",
+               "drop them",
+               "If --hybrid-layer-pattern contains pipe separators, --decoder-%s-pipeline-num-layers should "
+               "not be "
                "specified as the pipeline layout is explicitly defined.",
                job->first_stage_layers ? "first" : "last");
     if (f->asked->noop_layers.n)
-        REFUSE(f, PATTERN " --noop-layers", "drop one of the two", "--noop-layers beside a pattern is not modelled");
+        REFUSE(f, PATTERN " --noop-layers", "drop one of the two",
+               "--noop-layers beside a pattern is not modelled");
     if (pattern->segments > 1 && pattern->segments % job->pp)
         REFUSE(f, PATTERN " --pp", "take a --pp that divides its segments",
-               "The number of hybrid pipeline segments described by --hybrid-layer-pattern must be evenly divisible "
+               "The number of hybrid pipeline segments described by --hybrid-layer-pattern must be evenly "
+               "divisible "
                "by --pipeline-model-parallel-size. Got %d segments and %d pipeline parallel size.",
                pattern->segments, job->pp);
     return SS_OK;
 }
 
 /* Appends the layers of predictions as releases wrote them until the pattern had them. */
-static void append_predictions(const struct ss_asked *asked, const struct ss_model *m, char *text, size_t size)
+static void append_predictions(const struct ss_asked *asked, const struct ss_model *m, char *text,
+                               size_t size)
 {
     if (asked->hybrid.prediction[0] && !strchr(text, '/'))
         for (int i = 0; i < m->mtp_num_layers; i++)
@@ -108,7 +113,8 @@ int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m)
         REFUSE(f, PATTERN, "M-M*-", "--hybrid-layer-pattern: %s", why);
     if (given && given != m->num_layers)
         ss_note(f->notes,
-                "--hybrid-layer-pattern is set; ignoring --num-layers (%d) and using the layer count derived from the "
+                "--hybrid-layer-pattern is set; ignoring --num-layers (%d) and using the layer count derived "
+                "from the "
                 "pattern (%d)",
                 given, m->num_layers);
     int rc = check_others(f, &pattern);
@@ -140,12 +146,14 @@ int ss_job_check_mamba(struct ss_finish *f)
     groups /= job->tp;
     if (groups < job->cp ? job->cp % groups : groups % job->cp)
         REFUSE(f, "--cp --mamba-num-groups", "take a --cp that divides the groups of Mamba on a tensor rank",
-               groups < job->cp ? "cp_size must be evenly divisible by ngroups/tp_size (%d, %d)"
-                                : "ngroups must be evenly divisible by tp_size * cp_size (context %d, groups %d)",
+               groups < job->cp
+                   ? "cp_size must be evenly divisible by ngroups/tp_size (%d, %d)"
+                   : "ngroups must be evenly divisible by tp_size * cp_size (context %d, groups %d)",
                job->cp, groups);
     if (ss_precision_is_quantized(job->precision) && width % 16)
         REFUSE(f, "--mamba-num-heads --mamba-state-dim", "take bf16, or other sizes of Mamba",
-               "For FP8, the innermost dimension of the Mamba layer input projection output tensor must be a multiple "
+               "For FP8, the innermost dimension of the Mamba layer input projection output tensor must be a "
+               "multiple "
                "of 16.");
     return SS_OK;
 }

@@ -91,8 +91,8 @@ struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward
     return op;
 }
 
-struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes, double backward_bytes,
-                         int forward_kernels, int backward_kernels)
+struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes,
+                         double backward_bytes, int forward_kernels, int backward_kernels)
 {
     struct ss_op *op =
         ss_op_kernels(ops, name, forward_bytes, backward_bytes, forward_kernels, backward_kernels);

@@ -66,7 +66,7 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
     }
     if (m->mtp_num_layers > 0) {
         double ends = count_layer(&s, SS_LAYER_MTP, &ops).all + count_layer(&s, SS_LAYER_MTP_LOSS, &ops).all;
-        out->mtp = m->mtp_num_layers * (depth.all + ends);
+        out->mtp = (m->mtp_repeated > 0 ? 1 : m->mtp_num_layers) * (depth.all + ends);
         out->mtp_active = m->mtp_num_layers * (depth.active + ends);
     }
 }

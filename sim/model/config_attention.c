@@ -20,8 +20,8 @@ static const struct {
 static void read_activation(struct ss_config *c, struct ss_model *m)
 {
     char key[64], list[160] = "known ones:";
-    const json_t *v =
-        ss_config_pick(c, "hidden_activation hidden_act mlp_hidden_act activation_function activation ffn_act_fn", key);
+    const json_t *v = ss_config_pick(
+        c, "hidden_activation hidden_act mlp_hidden_act activation_function activation ffn_act_fn", key);
 
     if (json_is_object(v)) /* {"name": "gelu", "approximate": "none"} */
         v = json_object_get(v, "name");

@@ -91,7 +91,7 @@ static void all_but(struct ss_config *c, struct ss_model *m, struct ss_layer_rul
         return;
     }
     for (int i = 0; i < has.n; i++)
-        has.bits[i / 64] |= (uint64_t)!(attention && ss_layer_rule_has(attention, i)) << i % 64;
+        has.bits[i / 64] |= (uint64_t) !(attention && ss_layer_rule_has(attention, i)) << i % 64;
     for (size_t i = 0; i < json_array_size(list); i++) {
         json_int_t n = json_integer_value(json_array_get(list, i));
         if (n >= 0 && n < has.n)

@@ -126,6 +126,9 @@ static const struct ss_family families[] = {
     {"glm4v_moe_text", ROPE, GLM4_MOE},
     {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
+    {"bamba", ROPE, SS_PART_TURNED | SS_GATED,
+     "linear_mixer=\"mamba2\" num_key_value_heads=8 mamba_n_heads=128 mamba_d_head=64 mamba_n_groups=1 "
+     "mamba_d_state=256 mamba_d_conv=4 mamba_chunk_size=256"},
     {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
      "num_key_value_heads=8 head_dim=128"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
@@ -160,7 +163,6 @@ static const struct {
     {"phi4flash", MAMBA},
     {"mamba", MAMBA},
     {"mamba2", MAMBA},
-    {"bamba", MAMBA},
     {"jamba", MAMBA},
     {"zamba", MAMBA},
     {"zamba2", MAMBA},

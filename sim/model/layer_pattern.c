@@ -61,7 +61,8 @@ static const char *unknown_letter(char letter)
     for (size_t i = 0; i < SS_ARRAY_LEN(missing); i++)
         if (letter == missing[i].letter)
             return missing[i].why;
-    return "it is made of M (Mamba-2), * (attention), - (MLP), E (experts), | between stages, and / before what predicts "
+    return "it is made of M (Mamba-2), * (attention), - (MLP), E (experts), | between stages, and / before "
+           "what predicts "
            "further tokens";
 }
 

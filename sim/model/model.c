@@ -14,9 +14,19 @@ int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer)
     return rule->period > 0 && layer >= rule->first && (layer - rule->phase) % rule->period == 0;
 }
 
+static int any_layer(const struct ss_model *m, const struct ss_layer_rule *rule)
+{
+    int layer = 0, layers = m->num_layers + m->mtp_depth_layers;
+    while (layer < layers && !ss_layer_rule_has(rule, layer))
+        layer++;
+    return layer < layers;
+}
+
 /* Experts are in every layer where nothing else is said, and as wide as the MLP. */
 static void fill_experts(struct ss_model *m)
 {
+    if (m->num_experts == 0 && !any_layer(m, &m->moe_layers))
+        memset(&m->moe_layers, 0, sizeof m->moe_layers); /* a pattern without experts */
     if (m->num_experts == 0)
         return;
     if (m->moe_layers.period == 0 && m->moe_layers.n == 0)
@@ -40,14 +50,6 @@ static void fill_latent(struct ss_model *m)
         m->v_head_dim = 128;
     if (m->kv_channels == 0)
         m->kv_channels = m->qk_head_dim;
-}
-
-static int any_layer(const struct ss_model *m, const struct ss_layer_rule *rule)
-{
-    int layer = 0, layers = m->num_layers + m->mtp_depth_layers;
-    while (layer < layers && !ss_layer_rule_has(rule, layer))
-        layer++;
-    return layer < layers;
 }
 
 /* Megatron's sizes of Mamba-2; models without such layers have none. */
@@ -119,11 +121,16 @@ static int check_halves(const struct ss_model *m, struct ss_error *err)
     for (int i = 0; i < m->num_layers + m->mtp_depth_layers; i++)
         if (ss_layer_rule_has(&m->no_mixer, i) && ss_layer_rule_has(&m->no_mlp, i))
             return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "layer %d has neither a mixer nor an MLP", i);
+    if (m->num_experts == 0 && m->no_mixer.n > 0 && any_layer(m, &m->moe_layers)) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the pattern of layers has experts, E, and the model has none");
+        return ss_hint(err, SS_ERR_CONFIG, "give --num-experts");
+    }
     if (m->parallel_residual > SS_RESIDUAL_SERIAL && (any_layer(m, &m->no_mixer) || any_layer(m, &m->no_mlp)))
-        return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "attention and MLP side by side need layers that have both");
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "attention and MLP side by side need layers that have both");
     if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups) {
-        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)", m->mamba_num_heads,
-                m->mamba_num_groups);
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)",
+                m->mamba_num_heads, m->mamba_num_groups);
         return ss_hint(err, SS_ERR_CONFIG, "take a --mamba-num-groups that divides --mamba-num-heads");
     }
     return SS_OK;

@@ -120,28 +120,31 @@ enum { SCAN_KERNELS = 3 + 5, SCAN_BACKWARD_KERNELS = 1 + 4 + 2 + 1 + 2 + 3 + 4 +
  */
 static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
-    double causal = fmin(1, (z->chunk + 64) / (2 * z->chunk)), x = z->t * z->x * s->e, bc = z->t * z->bc * s->e;
+    double causal = fmin(1, (z->chunk + 64) / (2 * z->chunk)), x = z->t * z->x * s->e,
+           bc = z->t * z->bc * s->e;
     double by_states = 2 * z->t * z->x * z->state, cb = 2 * z->scores * z->state, half = s->e;
     double in_chunk = 2 * z->t * z->x * z->chunk * causal, dt = 4 * z->t * z->h;
     double states = (bc + x + 2 * dt + 4 * z->states) + (4 + half) * z->states; /* of chunks, and passed on */
     double products = 2 * bc + 4 * z->scores, first = (s->e / 4 + 2) * dt + states + products;
     double forward = first + (4 * z->scores + 2 * x + bc + 2 * dt + half * z->states) + 2 * x;
-    double backward = first + (4 - half) * z->states                               /* again, states in fp32 */
-                      + 6 * x                                                      /* gradients of z and of the gate */
-                      + (bc + x + dt + 4 * z->states)                              /* of states */
-                      + (8 + 2 * half) * z->states                                 /* passed on */
-                      + (3 * x + 4 * z->scores + bc + half * z->states + 4 * dt)   /* of x and dt */
-                      + 2 * (x + half * z->states + bc + 2 * dt + 2 * 2 * bc)      /* of B and C by states, in fp32 */
-                      + (2 * x + 2 * dt + 3 * 4 * z->scores)                       /* of the products of B and C */
-                      + 2 * (4 * z->scores + bc + 2 * bc + bc)                     /* of B and C by them */
-                      + (2 * x + 4 * z->scores + 3 * dt)                           /* of A by chunks */
-                      + (6 * 2 + 4) * dt;
+    double backward =
+        first + (4 - half) * z->states                             /* again, states in fp32 */
+        + 6 * x                                                    /* gradients of z and of the gate */
+        + (bc + x + dt + 4 * z->states)                            /* of states */
+        + (8 + 2 * half) * z->states                               /* passed on */
+        + (3 * x + 4 * z->scores + bc + half * z->states + 4 * dt) /* of x and dt */
+        + 2 * (x + half * z->states + bc + 2 * dt + 2 * 2 * bc)    /* of B and C by states, in fp32 */
+        + (2 * x + 2 * dt + 3 * 4 * z->scores)                     /* of the products of B and C */
+        + 2 * (4 * z->scores + bc + 2 * bc + bc)                   /* of B and C by them */
+        + (2 * x + 4 * z->scores + 3 * dt)                         /* of A by chunks */
+        + (6 * 2 + 4) * dt;
     struct ss_op *op =
         ss_op_scan(ops, "ssd scan", SS_SCAN_SSD, forward, backward, SCAN_KERNELS, SCAN_BACKWARD_KERNELS);
     op->forward_flops = 2 * by_states + cb + in_chunk;
     op->backward_flops = by_states + cb + 4 * by_states + 3 * in_chunk + 2 * cb;
-    op->model_flops = 7. / 2 * by_states; /* Megatron's count of a scan token by token, at the layer's own width */
-    op->params = 3 * z->heads;            /* A, D and the bias of dt */
+    op->model_flops =
+        7. / 2 * by_states;    /* Megatron's count of a scan token by token, at the layer's own width */
+    op->params = 3 * z->heads; /* A, D and the bias of dt */
     op->tensors = 3;
     /* It keeps z, x, B, C and dt, and its output before the gate. */
     op->saved_bytes = z->t * (2 * z->x + 2 * z->bc + z->h) * s->e + x;

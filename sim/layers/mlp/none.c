@@ -8,7 +8,8 @@ static int has(const struct ss_model *m, int layer)
     return ss_layer_rule_has(&m->no_mlp, layer);
 }
 
-static void operators(struct ss_ops *ops __attribute__((unused)), const struct ss_shape *s __attribute__((unused)))
+static void operators(struct ss_ops *ops __attribute__((unused)),
+                      const struct ss_shape *s __attribute__((unused)))
 {
 }
 

@@ -315,7 +315,7 @@ static void test_refused(void)
                                             {"bailing_moe_v2_5", "lightning"},
                                             {"deepseek_v32", "indexer"},
                                             {"glm_moe_dsa", "indexer"},
-                                            {"nemotron_h", "Mamba"},
+                                            {"zamba2", "Mamba"},
                                             {"granitemoehybrid", "Mamba"},
                                             {"falcon_h1", "Mamba"},
                                             {"lfm2_moe", "convolutions"},

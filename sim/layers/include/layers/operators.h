@@ -86,7 +86,8 @@ struct ss_op {
     double forward_flops, backward_flops; /* attention counts the causal half */
     /* forward FLOP as Megatron-LM counts the model's, with attention's full square; 0: not counted */
     double model_flops;
-    double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels, scans and unfused attention */
+    double forward_bytes,
+        backward_bytes; /* HBM traffic of elementwise kernels, scans and unfused attention */
     /* Elements that PyTorch's kernels make of strided or broadcast operands, and the bytes of traffic that
      * each element moves. */
     double forward_strided, backward_strided, strided_bytes;
@@ -197,8 +198,8 @@ void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes
 /* Sets how many output elements come from strided or broadcast operands, and the bytes of traffic of each. */
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
 /* Appends a scan with this HBM traffic; the caller adds its FLOP. */
-struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes, double backward_bytes,
-                         int forward_kernels, int backward_kernels);
+struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes,
+                         double backward_bytes, int forward_kernels, int backward_kernels);
 /* Appends a collective of `comm`; bytes are those of one member's buffer each way. */
 struct ss_op *ss_op_exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
                              double back_bytes);
