@@ -183,26 +183,6 @@ static void elementwise_cost(const struct ss_cost_context *c, const struct ss_op
                       &(struct ss_step_work){b, 0, op->backward_bytes});
 }
 
-/* Prices a scan. Kernels that lack some SMs lack the same share of all rates. */
-static double scan_seconds(const struct ss_cost_context *c, const struct ss_op *op, int backward)
-{
-    double share = ss_cost_own_sms(c) / c->card->sm_count;
-    double flops = backward ? op->backward_flops : op->forward_flops;
-    double bytes = backward ? op->backward_bytes : op->forward_bytes;
-    int kernels =
-        backward ? op->backward_kernels + op->backward_launches : op->forward_kernels + op->forward_launches;
-    return ss_kernel_scan(c->card, op->scan, backward, flops / share, bytes / share, kernels);
-}
-
-static void scan_cost(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)
-{
-    double f = scan_seconds(c, op, 0), b = scan_seconds(c, op, 1);
-    out->forward[SS_LABEL_COMPUTE] += f;
-    out->input_grad[SS_LABEL_COMPUTE] += b;
-    ss_record_kernels(c->record, &(struct ss_step_work){f, op->forward_flops, op->forward_bytes},
-                      &(struct ss_step_work){b, op->backward_flops, op->backward_bytes});
-}
-
 /* Fills the times of the collectives around one linear layer. Sequence parallelism has an all-gather and a
  * reduce-scatter; otherwise `scatter` is the all-reduce. */
 static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
@@ -357,7 +337,7 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
     case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
     case SS_OP_EXCHANGE: ss_cost_exchange(c, op, out); break;
-    case SS_OP_SCAN: scan_cost(c, op, out); break;
+    case SS_OP_SCAN: ss_cost_scan(c, op, out); break;
     default: elementwise_cost(c, op, out); ss_cost_gathered(c, op, out);
     }
 }

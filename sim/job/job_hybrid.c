@@ -4,48 +4,11 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "job/flags_set.h"
 #include "job/job_internal.h"
 #include "model/model_internal.h"
 #include "stepsim/precision.h"
 
 #define PATTERN "--hybrid-layer-pattern --hybrid-override-pattern"
-
-/* Keeps a text of letters that ss_model_pattern reads. */
-static int keep(const char *text, char *out, size_t size, const char **why)
-{
-    struct ss_model scratch;
-    struct ss_layer_pattern pattern;
-
-    if (strlen(text) >= size) {
-        *why = "it names 1 to 512 layers";
-        return SS_ERR_INPUT;
-    }
-    ss_model_init(&scratch);
-    int rc = ss_model_pattern(&scratch, text, &pattern, why);
-    if (!rc)
-        ss_copy(out, size, text);
-    return rc;
-}
-
-SS_FLAG_CALLED(hybrid_pattern)
-{
-    return keep(values[0], asked->hybrid.layers, sizeof asked->hybrid.layers, why);
-}
-
-SS_FLAG_CALLED(mtp_pattern)
-{
-    if (strpbrk(values[0], "|/")) {
-        *why = "it has the layers of one prediction, without | and /";
-        return SS_ERR_INPUT;
-    }
-    return keep(values[0], asked->hybrid.prediction, sizeof asked->hybrid.prediction, why);
-}
-
-SS_FLAG_CALLED(is_hybrid)
-{
-    return SS_OK;
-}
 
 /* Other flags that say how layers are dealt to stages. */
 static int check_others(struct ss_finish *f, const struct ss_layer_pattern *pattern)
