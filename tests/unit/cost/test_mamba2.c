@@ -136,7 +136,9 @@ static void test_rates(void)
     t.card.ssd_forward = 0.5;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 0, 1e12, 1e6, 8), 2e-3 + 8e-6, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 0, 1e9, 1e9, 8), 2e-3 + 8e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 1, 1e9, 1e9, 8), 1e-3 + 8e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 1, 1e9, 1e9, 8), 2e-3 + 8e-6, 1e-12);
+    t.card.ssd_backward = 0.25;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 1, 1e9, 1e9, 8), 4e-3 + 8e-6, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_CONV1D, 0, 1e9, 1e9, 8), 1e-3 + 8e-6, 1e-12);
 }
 

@@ -82,10 +82,10 @@ extern "C" {
     X(conv1d_forward, "ss.scan.conv1d.forward", FRACTION, 0, 0, 0, 1,                                        \
       "share of its roofline, HBM peak or 16-bit peak, that a causal convolution of few tokens reaches; 0: " \
       "as ss.hbm.efficiency and ss.scan.products say")                                                       \
-    X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward")                \
-    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0, 0, 1,                                              \
-      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels")                         \
-    X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward")                      \
+    X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
+    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
+      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
+    X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
       "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
       "its own for them")                                                                                    \
