@@ -84,6 +84,14 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
     return ss_layer_kind_in(&job->model, job->seq_length, layer);
 }
 
+unsigned ss_layer_context_exchanges(const struct ss_job *job)
+{
+    unsigned kinds = 0;
+    for (int i = 0; i < job->model.num_layers + job->model.mtp_depth_layers; i++)
+        kinds |= mixers[(ss_layer_kind_of(job, i) - SS_LAYER_BORDERS) / SS_MLPS].row->exchanges;
+    return kinds;
+}
+
 int ss_layer_mtp_layers(const struct ss_model *m)
 {
     return m->mtp_depth_layers > 0 ? m->mtp_depth_layers : 1;

@@ -176,10 +176,24 @@ static void read_biases(struct ss_config *c, struct ss_model *m)
     ss_config_bool(c, "mlp_bias", &m->mlp_bias);
 }
 
+/* "rope" or "nope", of families that have both. */
+static void read_kind_of_positions(struct ss_config *c, struct ss_model *m)
+{
+    const char *word = json_string_value(json_object_get(c->root, "position_embedding_type"));
+    char key[64];
+
+    if (word && (!strcmp(word, "rope") || !strcmp(word, "nope"))) {
+        m->position = word[0] == 'r' ? SS_POSITION_ROPE : SS_POSITION_NONE;
+        ss_config_pick(c, "position_embedding_type", key);
+    }
+}
+
 static void read_positions(struct ss_config *c, struct ss_model *m)
 {
     int alibi = 0, learned = 1, dim = 0;
     char key[64];
+
+    read_kind_of_positions(c, m);
 
     ss_config_bool(c, "alibi", &alibi);
     ss_config_bool(c, "learned_pos_emb", &learned);

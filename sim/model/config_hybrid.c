@@ -105,6 +105,7 @@ static void all_but(struct ss_config *c, struct ss_model *m, struct ss_layer_rul
 static void read_whole(struct ss_config *c, struct ss_model *m, struct ss_layer_rule *mixer)
 {
     char key[64];
+    int mlp = 1;
     struct ss_layer_rule every = {0};
     const json_t *types = ss_config_pick(c, "layer_types layers_block_type", key);
     const json_t *numbers = ss_config_pick(c, "attn_layer_indices", key);
@@ -119,6 +120,9 @@ static void read_whole(struct ss_config *c, struct ss_model *m, struct ss_layer_
         all_but(c, m, mixer, numbers, every.period > 0 ? &every : NULL);
     else
         mixer->period = 1; /* all layers */
+    ss_config_bool(c, "linear_mlp", &mlp);
+    if (!mlp)
+        m->no_mlp = *mixer;
 }
 
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)

@@ -19,14 +19,12 @@ REFUSED = {
     "falcon_h1": "Mamba",
     "falcon_mamba": "Mamba",
     "glm_moe_dsa": "sparse attention",
-    "granitemoehybrid": "Mamba",
     "jamba": "Mamba",
     "kimi_k3": "delta attention",
     "kimi_linear": "delta attention",
     "lfm2": "short convolutions",
     "lfm2_moe": "short convolutions",
     "mamba": "Mamba",
-    "mamba2": "Mamba",
     "minimax_m3": "is not known",
     "minimax_text_01": "lightning attention",
     "bailing_moe_linear": "lightning attention",
@@ -37,7 +35,7 @@ REFUSED = {
     "rwkv7": "is not known",
     "zamba2": "Mamba",
 }
-JOB = "--platform gb200 --nodes 1 --bf16 --tp 1 --seq-length 4096 --micro-batch-size 1 --global-batch-size 4 --json".split()
+JOB = "--platform gb200 --nodes 1 --bf16 --tp 1 --seq-length 4096 --micro-batch-size 1 --global-batch-size 4 --make-vocab-size-divisible-by 1 --json".split()
 
 
 def counts_by_hand(root):

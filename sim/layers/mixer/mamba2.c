@@ -74,7 +74,9 @@ static void to_heads(struct ss_ops *ops, const struct ss_shape *s, const struct 
     exchange(ops, s, "B to heads", bc);
     exchange(ops, s, "C to heads", bc);
     exchange(ops, s, "dt to heads", z->heads);
-    ss_op_kernels(ops, "order of heads", TO_HEADS_COPIES * copy, TO_HEADS_COPIES * copy, 5 + 2, 5 + 2);
+    ss_op_calls(
+        ss_op_kernels(ops, "order of heads", TO_HEADS_COPIES * copy, TO_HEADS_COPIES * copy, 5 + 2, 5 + 2),
+        1);
 }
 
 static void to_tokens(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
@@ -82,7 +84,8 @@ static void to_tokens(struct ss_ops *ops, const struct ss_shape *s, const struct
     double copy = 2 * s->tokens * z->inner * s->e;
     if (s->cp <= 1)
         return;
-    ss_op_kernels(ops, "order of tokens", TO_TOKENS_COPIES * copy, TO_TOKENS_COPIES * copy, 2, 2);
+    ss_op_calls(ss_op_kernels(ops, "order of tokens", TO_TOKENS_COPIES * copy, TO_TOKENS_COPIES * copy, 2, 2),
+                1);
     exchange(ops, s, "y to tokens", z->inner);
 }
 
@@ -100,6 +103,7 @@ static void convolution(struct ss_ops *ops, const struct ss_shape *s, const stru
 {
     double taps = s->model->mamba_conv, pass = z->t * (z->x + 2 * z->bc) * s->e;
     struct ss_op *op = ss_op_scan(ops, "conv1d", SS_SCAN_CONV1D, 2 * pass, 5 * pass, 1, 3);
+    ss_op_calls(op, 0); /* of the scan's */
     op->params = (taps + 1) * (z->inner + 2 * z->groups * z->state);
     op->tensors = 2;
 }
@@ -158,6 +162,7 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct size
 {
     double y = s->tokens * z->inner;
     struct ss_op *op = ss_op_kernels(ops, "mamba norm", 2 * y * s->e, 3 * y * s->e, 1, 2);
+    ss_op_calls(op, 1);
     op->params = z->inner;
     op->tensors = 1;
     op->saved_bytes = y * s->e + 4 * s->tokens * z->groups;
@@ -183,4 +188,5 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_branch_end(ops, s, "mamba post norm");
 }
 
-const struct ss_mixer ss_mixer_mamba2 = {.operators = operators, .graph = SS_GRAPH_MAMBA};
+const struct ss_mixer ss_mixer_mamba2 = {
+    .operators = operators, .graph = SS_GRAPH_MAMBA, .exchanges = SS_COLL_BIT(SS_COLL_ALL_TO_ALL)};

@@ -63,6 +63,7 @@ typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
     int graph; /* enum ss_graph_part: the part of a CUDA graph's scope that holds it; 0: attention's */
+    unsigned exchanges; /* set of SS_COLL_BIT: collectives of context ranks; attention's are its flag's */
     /* Returns 1 when a layer of the model has this mixer at this sequence length; NULL: model_fields.def says
      * so, or no other mixer has the layer */
     int (*has)(const struct ss_model *m, int sequence, int layer);
@@ -96,6 +97,8 @@ int ss_layer_kind_of(const struct ss_job *job, int layer);
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
+/* Returns the set of SS_COLL_BIT of collectives that mixers beside attention make context ranks do. */
+unsigned ss_layer_context_exchanges(const struct ss_job *job);
 /* Returns 1 when the kind is a transformer layer. */
 static inline int ss_layer_is_pair(int kind)
 {

@@ -195,9 +195,11 @@ struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward
 /* Sets traffic and number of kernels of an operator. */
 void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
                    int backward_kernels);
+/* Makes the operator's kernels those of one call each way, or of none (`calls` 0): of a call of another operator. */
+void ss_op_calls(struct ss_op *op, int calls);
 /* Sets how many output elements come from strided or broadcast operands, and the bytes of traffic of each. */
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
-/* Appends a scan with this HBM traffic; the caller adds its FLOP. */
+/* Appends a scan with this HBM traffic, one call each way that launches so many kernels; the caller adds its FLOP. */
 struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes,
                          double backward_bytes, int forward_kernels, int backward_kernels);
 /* Appends a collective of `comm`; bytes are those of one member's buffer each way. */

@@ -50,7 +50,7 @@ struct ss_family {
     int position;     /* enum ss_position */
     unsigned traits;
     /* "key=value ...": numbers, true, false, "words"; as if they stood in the file. linear_mixer: the mixer beside attention, by its
-     * name in stepsim/model_fields.def */
+     * name in stepsim/model_fields.def; linear_mlp=false: its layers have no MLP */
     const char *unsaid;
 };
 
