@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/rank_cost.h"
-#include "layers/kinds.h"
+#include "layers/stages.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"

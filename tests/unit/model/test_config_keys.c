@@ -316,7 +316,6 @@ static void test_refused(void)
                                             {"deepseek_v32", "indexer"},
                                             {"glm_moe_dsa", "indexer"},
                                             {"zamba2", "Mamba"},
-                                            {"granitemoehybrid", "Mamba"},
                                             {"falcon_h1", "Mamba"},
                                             {"lfm2_moe", "convolutions"},
                                             {"gemma3n_text", "AltUp"},

@@ -97,8 +97,6 @@ int ss_layer_kind_of(const struct ss_job *job, int layer);
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
-/* Returns the set of SS_COLL_BIT of collectives that mixers beside attention make context ranks do. */
-unsigned ss_layer_context_exchanges(const struct ss_job *job);
 /* Returns 1 when the kind is a transformer layer. */
 static inline int ss_layer_is_pair(int kind)
 {
