@@ -10,8 +10,7 @@
 #include "layers/kinds.h"
 #include "stepsim/job.h"
 
-/* Returns whether matrices with rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a
- * time. */
+/* Returns whether rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a time. */
 static int rows_aligned(int precision, double a, double b)
 {
     double rows = ss_precision_at(precision)->rows;
