@@ -67,6 +67,12 @@ JOBS = {
         --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads_params --no-gradient-accumulation-fusion
         --use-distributed-optimizer --megatron-fsdp-grad-comm-dtype bf16 --megatron-fsdp-main-grads-dtype bf16
         --tokenizer-model deepseek-ai/DeepSeek-V3""", "--platform h100"),
+    "megatron-mamba": ("a b c d", "", """--nodes 1 --gpus-per-node 8 --tensor-model-parallel-size 1
+        --pipeline-model-parallel-size 1 --use-distributed-optimizer
+        --hybrid-layer-pattern M-M-M--M-*M-M-M-M--*M-M-M-M-*M--M-M-M-*M-M--M-M- --hidden-size 1024 --num-attention-heads 16
+        --group-query-attention --num-query-groups 8 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 4
+        --global-batch-size 32 --bf16 --spec megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec""",
+                       "--platform h100 --vocab-size 256000"),
     "megatron-gpt-oss": ("-- --checkpoint-path weights", "", """--nodes 1 --gpus-per-node 8 --no-masked-softmax-fusion
         --transformer-impl transformer_engine --disable-bias-linear --untie-embeddings-and-output-weights --no-rope-fusion
         --normalization RMSNorm --num-layers 12 --hidden-size 512 --ffn-hidden-size 2048 --num-attention-heads 64
@@ -121,7 +127,6 @@ JOBS = {
 REFUSED = {
     "megatron-bert-340m": (3, "pretrain_bert.py: encoders with a loss of masked words (BERT) are not modelled"),
     "megatron-t5-220m": (3, "pretrain_t5.py: encoder-decoder models (T5) are not modelled"),
-    "megatron-mamba": (1, ["--hybrid-layer-pattern"]),
 }
 
 

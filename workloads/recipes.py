@@ -40,7 +40,8 @@ PRECISIONS = {"bf16": "bf16", "fp8_cs": "fp8", "fp8cs": "fp8", "fp8_sc": "fp8_bl
               "fp8mx": "mxfp8", "nvfp4": "nvfp4"}
 MODELS = {"deepseek_v3": "deepseek-v3", "kimi_k2": "kimi-k2", "gpt_oss_120b": "gpt-oss-120b", "gpt_oss_20b": "gpt-oss-20b",
           "llama3_8b": "llama3-8b", "llama3_70b": "llama3-70b", "llama31_405b": "llama3.1-405b",
-          "qwen3_30b_a3b": "qwen3-30b-a3b", "qwen3_235b_a22b": "qwen3-235b-a22b"}
+          "nemotron_3_nano": "nemotron-3-nano-30b-a3b", "nemotron_3_super": "nemotron-3-super-120b-a12b",
+          "nemotronh_56b": "nemotron-h-56b", "qwen3_30b_a3b": "qwen3-30b-a3b", "qwen3_235b_a22b": "qwen3-235b-a22b"}
 COLUMNS = ["stack", "model", "gpu", "precision", "gpus", "tp", "pp", "cp", "vp", "ep", "etp", "mbs", "gbs", "seq", "words", "source"]
 # Folders of configuration code; all else of the framework is recorded, not run.
 REAL = ("megatron.bridge.recipes", "megatron.bridge.perf_recipes", "utils", "configs")
@@ -128,6 +129,11 @@ def flex_dispatcher(model, backend, *rest):
         model.moe_shared_expert_overlap = False
 
 
+def graph_modules(model, modules):
+    """utils/cuda_graph.py, of v0.6.0."""
+    model.cuda_graph_modules = modules
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds configuration code in the release's folder, and recorders for everything that Python itself does not have."""
 
@@ -154,10 +160,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
+        own = {"apply_flex_dispatcher_backend": flex_dispatcher, "set_cuda_graph_modules": graph_modules}
+
         def name_of(name):
             if name.startswith("__"):
                 raise AttributeError(name)
-            made = flex_dispatcher if name == "apply_flex_dispatcher_backend" else Meta(name, (Recorder,), {})
+            made = own.get(name) or Meta(name, (Recorder,), {})
             setattr(module, name, made)
             return made
 
@@ -213,6 +221,7 @@ def switches(c):
             ("comm_overlap.delay_wgrad_compute", "--delay-wgrad-compute"), ("model.moe_router_fusion", "--moe-router-fusion"),
             ("model.moe_permute_fusion", "--moe-permute-fusion"), ("model.moe_grouped_gemm", "--moe-grouped-gemm"),
             ("model.moe_shared_expert_overlap", "--moe-shared-expert-overlap"),
+            ("model.use_fused_weighted_squared_relu", "--use-fused-weighted-squared-relu"),
             ("model.use_transformer_engine_op_fuser", "--use-transformer-engine-op-fuser"),
             ("mixed_precision.fp8_dot_product_attention", "--fp8-dot-product-attention"),
             ("optimizer.use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
@@ -252,6 +261,7 @@ def words_of(c, mixture, precision):
         words += ["--pipeline-model-parallel-layout", layout_text(value(c, "model.pipeline_model_parallel_layout"))]
     if value(c, "model.mtp_num_layers"):
         words += ["--mtp-num-layers", str(value(c, "model.mtp_num_layers"))]
+        words += ["--mtp-use-repeated-layer"] if value(c, "model.mtp_use_repeated_layer") is True else []
     words.append("--sequence-parallel")  # overrides.py and perf_recipes: wherever tensor ranks are more than 1
     words += recompute_words(c)
     if value(c, "model.cpu_offloading") and value(c, "model.cpu_offloading_num_layers"):
@@ -267,7 +277,7 @@ def words_of(c, mixture, precision):
 
 def row_of(c, model, card, precision, source):
     size = lambda path: value(c, path) or 1  # noqa: E731
-    mixture = "moe" in model or model.split("_")[0] in ("deepseek", "kimi", "gpt") or "_a" in model
+    mixture = "moe" in model or model.split("_")[0] in ("deepseek", "kimi", "gpt") or "_a" in model or "nemotron_3" in model
     row = {"model": MODELS[model], "gpu": card.upper(), "precision": PRECISIONS[precision], "source": source,
            "gpus": value(c, "_gpus") or "", "tp": size("model.tensor_model_parallel_size"), "pp": size("model.pipeline_model_parallel_size"),
            "cp": size("model.context_parallel_size"), "vp": size("model.virtual_pipeline_model_parallel_size"),

@@ -10,8 +10,7 @@
 #include "layers/kinds.h"
 #include "stepsim/job.h"
 
-/* Returns whether matrices with rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a
- * time. */
+/* Returns whether rows of `a` and `b` elements suit tensor cores, which are fed 16 bytes at a time. */
 static int rows_aligned(int precision, double a, double b)
 {
     double rows = ss_precision_at(precision)->rows;
@@ -337,6 +336,7 @@ static void operator_cost(const struct ss_cost_context *c, const struct ss_op *o
     case SS_OP_ATTENTION: attention_cost(c, op, recompute, out); break;
     case SS_OP_GROUPED_GEMM: grouped_cost(c, op, out); break;
     case SS_OP_EXCHANGE: ss_cost_exchange(c, op, out); break;
+    case SS_OP_SCAN: ss_cost_scan(c, op, out); break;
     default: elementwise_cost(c, op, out); ss_cost_gathered(c, op, out);
     }
 }

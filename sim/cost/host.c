@@ -19,12 +19,12 @@ static int collectives_of(const struct ss_cost_context *c, const struct ss_op *o
     return forward ? sp || !column : column + sp;
 }
 
-static unsigned graph_part(const struct ss_op *op)
+static unsigned graph_part(const struct ss_ops *ops, const struct ss_op *op)
 {
     const unsigned mlp = SS_MODULE_BIT(SS_MODULE_MLP) | SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS);
     return op->modules & mlp                            ? SS_GRAPH_MLP
            : op->modules & SS_MODULE_BIT(SS_MODULE_MOE) ? SS_GRAPH_ROUTER
-                                                        : SS_GRAPH_ATTN;
+                                                        : (unsigned)ops->graph;
 }
 
 /* Returns whether a CUDA graph of the job holds the operator. The graph of the whole iteration holds all: no capture
@@ -37,7 +37,7 @@ static int in_graph(const struct ss_cost_context *c, const struct ss_ops *ops, c
         return 1;
     return job->graphs.impl && ops->where == SS_WHERE_TRANSFORMER &&
            (!op->dynamic || job->moe.pad_to_capacity) &&
-           (job->graphs.scope == 0 || job->graphs.scope & graph_part(op));
+           (job->graphs.scope == 0 || job->graphs.scope & graph_part(ops, op));
 }
 
 double ss_host_call(const struct ss_cost_context *c)
@@ -156,7 +156,7 @@ static double graph_calls(const struct ss_cost_context *c, const struct ss_ops *
     if (c->job->graphs.impl == SS_GRAPHS_ITERATION)
         return 0;
     for (int i = 0; i < ops->n; i++)
-        parts |= in_graph(c, ops, &ops->op[i]) ? graph_part(&ops->op[i]) : 0;
+        parts |= in_graph(c, ops, &ops->op[i]) ? graph_part(ops, &ops->op[i]) : 0;
     if (parts && c->job->graphs.scope == 0)
         return ss_host_call(c);
     for (; parts; parts &= parts - 1)

@@ -22,6 +22,21 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
+double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double flops, double bytes,
+                      int kernels)
+{
+    const double rates[SS_SCANS][2] = {
+#define X(sym, forward, backward) [sym] = {card->forward, card->backward},
+        SS_SCAN_LIST(X)
+#undef X
+    };
+    double rate = backward && rates[scan][1] > 0 ? rates[scan][1] : rates[scan][0];
+    double peak = card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
+    double traffic = bytes / (card->hbm_bandwidth * (rate > 0 ? rate : card->hbm_efficiency));
+    double products = flops / (peak * (rate > 0 ? rate : card->scan_products));
+    return fmax(products, traffic) + kernels * card->kernel_latency;
+}
+
 double ss_kernel_strided(const struct ss_card *card, double elements, double bytes)
 {
     double rate = card->strided_rate * card->sm_count;

@@ -152,13 +152,16 @@ static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs,
         job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
     int inside = redone ? SS_TREAT_RECOMPUTED : SS_TREAT_KEPT, rc = SS_OK;
     int offloaded = ss_offloaded_layers(job, nlayers + job->model.mtp_num_layers, 1) - nlayers;
-    const int kinds[] = {SS_LAYER_MTP_EMBEDDING, SS_LAYER_MTP,
-                         ss_layer_kind_of(job, job->model.num_layers - 1), SS_LAYER_MTP_LOSS};
-    int treatments[] = {SS_TREAT_KEPT, inside, inside, SS_TREAT_KEPT};
     for (int n = 0; n < job->model.mtp_num_layers && !rc; n++) {
-        treatments[2] = job->offload.modules && n < offloaded ? SS_TREAT_OFFLOADED : inside;
-        for (size_t i = 0; i < SS_ARRAY_LEN(kinds) && !rc; i++)
-            rc = run_new(set, runs, kinds[i], treatments[i], 1);
+        size_t first = runs->n;
+        int treatment = job->offload.modules && n < offloaded ? SS_TREAT_OFFLOADED : inside;
+        rc = run_new(set, runs, SS_LAYER_MTP_EMBEDDING, SS_TREAT_KEPT, 1);
+        SS_THEN(rc, run_new(set, runs, SS_LAYER_MTP, inside, 1));
+        for (int i = 0; i < ss_layer_mtp_layers(&job->model) && !rc; i++)
+            rc = run_new(set, runs, ss_layer_mtp_kind_in(&job->model, job->seq_length, i), treatment, 1);
+        SS_THEN(rc, run_new(set, runs, SS_LAYER_MTP_LOSS, SS_TREAT_KEPT, 1));
+        for (size_t i = first; i < runs->n; i++)
+            runs->run[i].shares = n > 0 && job->model.mtp_repeated > 0;
     }
     return rc;
 }
@@ -336,7 +339,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         int kind = ss_layer_part(set, run)->kind;
         const struct ss_ops *ops = ss_layer_part(set, run)->ops;
-        if (ops->n == 0)
+        if (ops->n == 0 || run->shares)
             continue;
         p.all += run->count * ops->sum.params;
         p.gemm += run->count * ops->sum.gemm_params;

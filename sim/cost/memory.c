@@ -219,10 +219,11 @@ static double dispatcher_buffers(const struct ss_cost_context *c, const struct s
         return 0;
     if (s->dispatcher == SS_DISPATCH_HYBRIDEP)
         return ss_memory_hybridep(ranks, c->etp_ep.per_node > 0 ? c->etp_ep.per_node : ranks,
-                                  s->local_experts, s->tokens / s->sp, s->h, s->fp8_dispatch ? 1 : 2);
+                                  s->local_experts, s->tokens / s->sp, s->moe_h, s->fp8_dispatch ? 1 : 2);
     if (s->dispatcher == SS_DISPATCH_ALLGATHER)
-        return ranks * s->tokens / s->sp * s->h * s->e;
-    return s->dispatcher == SS_DISPATCH_DEEPEP ? ss_memory_deepep(ranks, s->h, (int)c->net.dispatch_sms) : 0;
+        return ranks * s->tokens / s->sp * s->moe_h * s->e;
+    return s->dispatcher == SS_DISPATCH_DEEPEP ? ss_memory_deepep(ranks, s->moe_h, (int)c->net.dispatch_sms)
+                                               : 0;
 }
 
 /* Returns the share of the states that the device holds; of those that are swapped, the part that is stepped. */

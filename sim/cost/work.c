@@ -26,7 +26,8 @@ static const char *const op_kinds[] = {[SS_OP_GEMM] = "gemm",
                                        [SS_OP_ATTENTION] = "attention",
                                        [SS_OP_ELEMENTWISE] = "elementwise",
                                        [SS_OP_GROUPED_GEMM] = "grouped gemm",
-                                       [SS_OP_EXCHANGE] = "exchange"};
+                                       [SS_OP_EXCHANGE] = "exchange",
+                                       [SS_OP_SCAN] = "scan"};
 
 static int part_of(const struct ss_op *op, int is_loss, int mlp)
 {
@@ -36,6 +37,7 @@ static int part_of(const struct ss_op *op, int is_loss, int mlp)
     case SS_OP_GEMM: return mlp ? SS_PART_MLP_GEMM : SS_PART_ATTENTION_GEMM;
     case SS_OP_GROUPED_GEMM: return SS_PART_EXPERT_GEMM;
     case SS_OP_ATTENTION: return SS_PART_ATTENTION;
+    case SS_OP_SCAN: return SS_PART_SCAN;
     default: return op->is_cast ? SS_PART_CAST : SS_PART_ELEMENTWISE;
     }
 }

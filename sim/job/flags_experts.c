@@ -242,7 +242,7 @@ static int read_set(const char *none_of, int n, char *const *values, unsigned *o
 SS_FLAG_CALLED(cuda_graph_scope)
 {
     unsigned words;
-    int rc = read_set(NONE_OF " full full_iteration attn mlp moe moe_router moe_preprocess", n, values,
+    int rc = read_set(NONE_OF " full full_iteration attn mlp moe moe_router moe_preprocess mamba", n, values,
                       &words, why);
 
     if (rc)
@@ -250,6 +250,7 @@ SS_FLAG_CALLED(cuda_graph_scope)
     asked->graph_words = words;
     asked->job.graphs.scope =
         (words & SS_GRAPH_WORD_ATTN ? SS_GRAPH_ATTN : 0u) |
+        (words & SS_GRAPH_WORD_MAMBA ? SS_GRAPH_MAMBA : 0u) |
         (words & (SS_GRAPH_WORD_MLP | SS_GRAPH_WORD_MOE) ? SS_GRAPH_MLP : 0u) |
         (words & (SS_GRAPH_WORD_MOE | SS_GRAPH_WORD_ROUTER | SS_GRAPH_WORD_PREPROCESS) ? SS_GRAPH_ROUTER
                                                                                        : 0u);

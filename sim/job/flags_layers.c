@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "job/flags_set.h"
+#include "model/model_internal.h"
 
 #define TOO_LONG "it names more than 512 layers or stages"
 #define DEPTH 16 /* of brackets in each other */
@@ -282,4 +283,42 @@ SS_FLAG_CALLED(activation_clamp)
         return SS_OK;
     *why = "it is a number above 0";
     return SS_ERR_INPUT;
+}
+
+/* ---- patterns: M-M*|ME*E ---- */
+
+/* Keeps a text of letters that ss_model_pattern reads. */
+static int keep(const char *text, char *out, size_t size, const char **why)
+{
+    struct ss_model scratch;
+    struct ss_layer_pattern pattern;
+
+    if (strlen(text) >= size) {
+        *why = "it names 1 to 512 layers";
+        return SS_ERR_INPUT;
+    }
+    ss_model_init(&scratch);
+    int rc = ss_model_pattern(&scratch, text, &pattern, why);
+    if (!rc)
+        ss_copy(out, size, text);
+    return rc;
+}
+
+SS_FLAG_CALLED(hybrid_pattern)
+{
+    return keep(values[0], asked->hybrid.layers, sizeof asked->hybrid.layers, why);
+}
+
+SS_FLAG_CALLED(mtp_pattern)
+{
+    if (strpbrk(values[0], "|/")) {
+        *why = "it has the layers of one prediction, without | and /";
+        return SS_ERR_INPUT;
+    }
+    return keep(values[0], asked->hybrid.prediction, sizeof asked->hybrid.prediction, why);
+}
+
+SS_FLAG_CALLED(is_hybrid)
+{
+    return SS_OK;
 }

@@ -260,6 +260,7 @@ int ss_job_check_stages(struct ss_finish *f)
     int v = 0;
     int rc = check_cuts(f);
 
+    SS_THEN(rc, ss_job_check_mamba(f));
     SS_THEN(rc, check_batch(f));
     SS_THEN(rc, check_virtual(f, &v));
     if (!rc && !f->job->layout.n)

@@ -65,7 +65,7 @@ int ss_job_check_expert_layout(struct ss_finish *f)
                "Number of experts should be a multiple of expert model parallel_size. (%d experts, expert "
                "parallel %d)",
                m->num_experts, job->ep);
-    if (m->moe_layers.n > 0 && m->moe_layers.n != m->num_layers)
+    if (m->moe_layers.n > 0 && m->moe_layers.n != m->num_layers + m->mtp_depth_layers)
         REFUSE(f, "--moe-layer-freq --num-layers", "name each layer once",
                "Invalid length of moe_layer_pattern: %d, expected %d", m->moe_layers.n, m->num_layers);
     if (job->tp > 1 && !job->sequence_parallel)
@@ -128,6 +128,10 @@ static int check_dispatcher(struct ss_finish *f)
     if (job->moe.pad_to_capacity && !(job->moe.capacity_factor > 0))
         REFUSE(f, "--moe-pad-expert-input-to-capacity", "add --moe-expert-capacity-factor",
                "moe_expert_capacity_factor must be set to use moe_pad_expert_input_to_capacity");
+    if (job->moe.shared_expert_overlap && job->model.moe_latent_size)
+        REFUSE(f, "--moe-shared-expert-overlap --moe-latent-size", "drop --moe-shared-expert-overlap",
+               "Shared expert overlap with MoE latent projections is not supported during training. Disable "
+               "moe_shared_expert_overlap.");
     if (job->moe.shared_expert_overlap && job->model.shared_expert_ffn_hidden_size &&
         d == SS_DISPATCH_ALLGATHER)
         REFUSE(f, "--moe-shared-expert-overlap --moe-token-dispatcher-type",

@@ -5,13 +5,12 @@
 
 int ss_job_has_dense_layer(const struct ss_job *job)
 {
-    int layer = 0;
+    const struct ss_model *m = &job->model;
 
-    if (!job->model.num_experts)
-        return 1;
-    while (layer < job->model.num_layers && ss_layer_rule_has(&job->model.moe_layers, layer))
-        layer++;
-    return layer < job->model.num_layers;
+    for (int i = 0; i < m->num_layers; i++)
+        if (!ss_layer_rule_has(&m->no_mlp, i) && !(m->num_experts && ss_layer_rule_has(&m->moe_layers, i)))
+            return 1;
+    return 0;
 }
 
 int ss_job_layout_most(const struct ss_job *job)
@@ -65,7 +64,8 @@ int ss_job_check_pipeline_layout(struct ss_finish *f, int *v)
     if (layers != job->model.num_layers)
         REFUSE(f, "--pipeline-model-parallel-layout --num-layers", "write a t for each layer",
                "Number of decoder layers %d must match num_layers %d", layers, job->model.num_layers);
-    if (f->asked->layout_mtp >= 0 && f->asked->layout_mtp != job->model.mtp_num_layers)
+    if (!f->asked->hybrid.layers[0] && f->asked->layout_mtp >= 0 &&
+        f->asked->layout_mtp != job->model.mtp_num_layers)
         REFUSE(f, "--pipeline-model-parallel-layout --mtp-num-layers", "write an m for each MTP layer",
                "Number of mtp layers in layout must match mtp_num_layers (%d, %d)", f->asked->layout_mtp,
                job->model.mtp_num_layers);

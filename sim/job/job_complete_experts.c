@@ -23,6 +23,7 @@ static void note_inactive(struct ss_finish *f)
         {job->moe.pad_to_capacity, "--moe-pad-expert-input-to-capacity"},
         {job->moe.capacity_factor > 0, "--moe-expert-capacity-factor"},
         {job->moe.shared_expert_overlap, "--moe-shared-expert-overlap"},
+        {m->moe_latent_size, "--moe-latent-size"},
         {job->moe.dispatch_sms, "--moe-flex-dispatcher-num-sms"},
         {job->moe.fp8_dispatch, "--fp8-dispatch"},
         {job->moe.load, "--moe-load"},

@@ -29,14 +29,6 @@ static int check_iteration(struct ss_finish *f)
     return SS_OK;
 }
 
-static int has_dense_layers(const struct ss_model *m)
-{
-    for (int i = 0; i < m->num_layers; i++)
-        if (!ss_layer_rule_has(&m->moe_layers, i))
-            return 1;
-    return 0;
-}
-
 /* Checks parts of layers; the parts of the router belong together. Local graphs hold both parts where one is
  * given. */
 static int check_scope(struct ss_finish *f)
@@ -56,7 +48,7 @@ static int check_scope(struct ss_finish *f)
         REFUSE(f, SCOPE, "take attn and mlp", "moe cuda graph is only supported for MoE.");
     if (!job->model.num_experts)
         return SS_OK;
-    if (has(f, SS_GRAPH_WORD_MLP) && !has_dense_layers(&job->model))
+    if (has(f, SS_GRAPH_WORD_MLP) && !ss_job_has_dense_layer(job))
         REFUSE(f, SCOPE, "drop mlp",
                "mlp cuda graph is only supported for dense layers, but not found in the model.");
     if (has(f, SS_GRAPH_WORD_MOE) && !padded)

@@ -16,6 +16,7 @@ static void drop_experts(const struct ss_finish *f, struct ss_model *m)
     if (!r || f->job->model.num_experts > 0 || ss_request_find(r, "--num-experts") == r->n)
         return;
     m->num_experts = m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
+    m->moe_latent_size = 0;
     m->router_groups = m->router_group_topk = 0;
     m->router_bias = m->shared_expert_gate = m->expert_bias = m->router_linear_bias = SS_MODEL_UNSET;
     memset(&m->moe_layers, 0, sizeof m->moe_layers);
@@ -128,7 +129,9 @@ int ss_job_complete_model(struct ss_finish *f)
     } else {
         m = job->model;
     }
-    int rc = m.vocab_size ? SS_OK : complete_vocabulary(f, &m);
+    int rc = ss_job_complete_hybrid(f, &m);
+    if (!rc && !m.vocab_size)
+        rc = complete_vocabulary(f, &m);
     if (!m.num_query_groups && f->asked->group_query_attention)
         m.num_query_groups = 1;
     if (!m.ffn_hidden_size && f->asked->quick_geglu)

@@ -116,12 +116,19 @@ static const char *join_values(int n, char *const *values, char *out, size_t siz
     return out;
 }
 
+/* Megatron-LM's --spec of layers by a pattern: module and function, which --hybrid-layer-pattern needs. */
+static int is_spec_of_pattern(const struct ss_flag *f, int n, char *const *values)
+{
+    return !strcmp(f->name, "--spec") && n == 2 &&
+           ss_has_word("hybrid_stack_spec mamba_stack_spec", values[1]);
+}
+
 static int apply_known(struct parser *p, const struct ss_flag *f, size_t i, int n, char *const *values)
 {
     char buf[512], said[168];
     const char *why = "wrong value";
 
-    switch ((enum ss_flag_treatment)f->treatment) {
+    switch (is_spec_of_pattern(f, n, values) ? SS_FLAG_NO_EFFECT : (enum ss_flag_treatment)f->treatment) {
     case SS_FLAG_OWN:
     case SS_FLAG_MODELLED: {
         if (f->setter->kind == SS_FLAG_PROP)

@@ -37,7 +37,8 @@ void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s)
     if (residual == SS_RESIDUAL_ONE_NORM)
         return;
     ss_op_norm(ops, s, "mlp norm");
-    if (s->compiled) { /* one kernel does it with the residual add before, so the sum is not read again */
+    /* one kernel does it with the residual add before, so the sum is not read again */
+    if (s->compiled && ops->n > 1) {
         ops->op[ops->n - 1].forward_bytes -= s->tokens * s->h / s->sp * s->e;
         ops->op[ops->n - 1].forward_kernels = 0;
     }

@@ -80,7 +80,7 @@ static double unread_bytes(const struct ss_ops *ops, const struct ss_shape *s)
 static void exchange(struct ss_op *op, const struct ss_shape *s)
 {
     int stages = ss_op_by_stages(s);
-    double own = s->tokens / s->sp, row = s->h * s->e;
+    double own = s->tokens / s->sp, row = s->moe_h * s->e;
     int reduces = op->exchange.forward_coll == SS_COLL_REDUCE_SCATTER;
     if (op->exchange.forward_coll == SS_COLL_ALL_GATHER || (!reduces && s->stack->by_operator < 2))
         op->modules |= SS_MODULE_BIT(SS_MODULE_OPERATORS);

@@ -3,6 +3,7 @@
 
 #include "layers/stages.h"
 #include "stepsim/job.h"
+#include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 #include <stddef.h>
 
@@ -43,8 +44,11 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
     if (border) {
         border->operators(out, s);
     } else {
-        mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row->operators(out, s);
-        mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS]->operators(out, s);
+        const struct ss_mixer *mixer = mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row;
+        const struct ss_mlp *mlp = mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS];
+        out->graph = mixer == &ss_mixer_no_mixer ? mlp->graph : mixer->graph ? mixer->graph : SS_GRAPH_ATTN;
+        mixer->operators(out, s);
+        mlp->operators(out, s);
         if (ss_op_keeps_codes(s))
             ss_ops_codes(out, s);
         if (s->by_operator)
@@ -78,4 +82,22 @@ int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
 int ss_layer_kind_of(const struct ss_job *job, int layer)
 {
     return ss_layer_kind_in(&job->model, job->seq_length, layer);
+}
+
+unsigned ss_layer_context_exchanges(const struct ss_job *job)
+{
+    unsigned kinds = 0;
+    for (int i = 0; i < job->model.num_layers + job->model.mtp_depth_layers; i++)
+        kinds |= mixers[(ss_layer_kind_of(job, i) - SS_LAYER_BORDERS) / SS_MLPS].row->exchanges;
+    return kinds;
+}
+
+int ss_layer_mtp_layers(const struct ss_model *m)
+{
+    return m->mtp_depth_layers > 0 ? m->mtp_depth_layers : 1;
+}
+
+int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer)
+{
+    return ss_layer_kind_in(m, sequence, m->mtp_depth_layers > 0 ? m->num_layers + layer : m->num_layers - 1);
 }

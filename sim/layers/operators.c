@@ -91,6 +91,24 @@ struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward
     return op;
 }
 
+void ss_op_calls(struct ss_op *op, int calls)
+{
+    op->forward_launches += op->forward_kernels - calls;
+    op->backward_launches += op->backward_kernels - calls;
+    op->forward_kernels = op->backward_kernels = calls;
+}
+
+struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes,
+                         double backward_bytes, int forward_kernels, int backward_kernels)
+{
+    struct ss_op *op =
+        ss_op_kernels(ops, name, forward_bytes, backward_bytes, forward_kernels, backward_kernels);
+    op->kind = SS_OP_SCAN;
+    op->scan = scan;
+    ss_op_calls(op, 1);
+    return op;
+}
+
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes)
 {
     op->forward_strided = forward;

@@ -30,6 +30,7 @@ static void model_sizes(struct ss_shape *s, const struct ss_model *m, int padded
     s->model = m;
     s->tp = tp;
     s->h = m->hidden_size;
+    s->moe_h = m->moe_latent_size > 0 ? m->moe_latent_size : m->hidden_size;
     s->ffn = (double)m->ffn_hidden_size / tp;
     s->vocab = (double)padded_vocab / tp;
     s->row = ss_model_embedding_row(m);

@@ -7,6 +7,8 @@
 #include "layers/operators.h"
 #include "stepsim/job.h"
 #include "stepsim/job_kinds.h"
+#include "stepsim/model.h"
+#include "stepsim/precision.h"
 
 int ss_op_by_stages(const struct ss_shape *s)
 {
@@ -55,7 +57,7 @@ enum { ORDERED_LAUNCHES = 10 };
 void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char *name, int back)
 {
     int group = s->dispatcher == SS_DISPATCH_ALLGATHER ? s->ep * s->etp : 1;
-    double row = s->h * s->e, copies = (ss_op_by_stages(s) || group > 1 ? s->routed : s->sent) * row;
+    double row = s->moe_h * s->e, copies = (ss_op_by_stages(s) || group > 1 ? s->routed : s->sent) * row;
     double tokens = (ss_op_by_stages(s) ? s->received : group * s->tokens / s->sp) * row;
     int hybrid = s->dispatcher == SS_DISPATCH_HYBRIDEP;
     double sum = s->permute_fused ? tokens + copies : 2 * tokens + 3 * copies;
@@ -88,23 +90,23 @@ void ss_op_permutation(struct ss_ops *ops, const struct ss_shape *s, const char 
  * order of the experts. Without fusion torch.cat splits and joins them, and their gradients. */
 void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name)
 {
-    double copied = 2 * s->routed * s->h * s->e;
+    double copied = 2 * s->routed * s->moe_h * s->e;
     if (s->local_experts <= 1 || s->dispatcher != SS_DISPATCH_ALLTOALL || s->ep * s->etp <= 1)
         return;
     struct ss_op *op = ss_op_kernels(ops, name, copied, copied, 2, 2);
     if (!s->permute_fused)
-        joined(op, s, s->routed * s->h, s->routed * s->h);
+        joined(op, s, s->routed * s->moe_h, s->routed * s->moe_h);
 }
 
 /* Appends the copies for experts that work one after the other: their tokens are split, their outputs joined;
  * the backward joins gradients where tokens were split. */
 void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double copied = 2 * s->routed * s->h * s->e;
+    double copied = 2 * s->routed * s->moe_h * s->e;
     if (!s->sequential || s->local_experts <= 1)
         return;
     struct ss_op *op = ss_op_kernels(ops, "experts joined", copied, copied, 1, 1);
-    joined(op, s, s->routed * s->h, s->routed * s->h);
+    joined(op, s, s->routed * s->moe_h, s->routed * s->moe_h);
 }
 
 /* Appends padding to a multiple of 16 rows for fp8 GEMMs: rows of each expert are copied with zeros behind
@@ -112,11 +114,26 @@ void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s)
  * rows without the zeros (Transformer Engine before 2.6, whose releases are older than PyTorch 2.8). */
 void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back)
 {
-    double elements = s->routed * s->h, copied = 2 * elements * s->e;
+    double elements = s->routed * s->moe_h, copied = 2 * elements * s->e;
     if (!ss_precision_is_quantized(s->gemm_precision) || !s->scattered || s->router_pads ||
         s->dispatcher == SS_DISPATCH_HYBRIDEP)
         return;
     struct ss_op *op = ss_op_kernels(ops, back ? "unpad" : "pad", copied, copied, 2, 2);
     if (!s->sequential)
         joined(op, s, back ? elements : 0, back ? 0 : elements);
+}
+
+/* Appends the projection of tokens to the latent of the experts, or back: every tensor rank has all of the weights, as in Megatron
+ * core's MoELayer (fc1_latent_proj, fc2_latent_proj). In 16 bit the norm keeps the input of the first. */
+void ss_op_latent_tokens(struct ss_ops *ops, const struct ss_shape *s, int back)
+{
+    double in = back ? s->moe_h : s->h, out = back ? s->h : s->moe_h, own = s->tokens / s->sp;
+    int cast = ss_precision_is_quantized(s->gemm_precision), few = ss_op_saved_in_fp8(s);
+    if (s->model->moe_latent_size <= 0)
+        return;
+    if (cast)
+        ss_op_cast_rows(ops, s, "fp8 cast", own, in, out, in * out);
+    struct ss_op *op =
+        ss_op_replicated(ops, back ? "from latent" : "to latent", s, out, in, s->gemm_precision);
+    op->saved_bytes = few ? own * in * s->quantized : back ? own * in * s->e : 0;
 }

@@ -10,17 +10,18 @@
 
 #define PAIRS (SS_MIXERS * SS_MLPS)
 
-/* The number of transformer layers of each pair, and the pair of the last layer. */
+/* The number of transformer layers of each pair: of the model, and of one depth of multi-token prediction. */
 struct layers {
-    double n[PAIRS];
-    int last;
+    double n[PAIRS], mtp[PAIRS];
 };
 
 static struct layers layers_of(const struct ss_model *m, int sequence)
 {
-    struct layers l = {{0}, 0};
+    struct layers l = {{0}, {0}};
     for (int i = 0; i < m->num_layers; i++)
-        l.n[l.last = ss_layer_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
+        l.n[ss_layer_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
+    for (int i = 0; i < ss_layer_mtp_layers(m); i++)
+        l.mtp[ss_layer_mtp_kind_in(m, sequence, i) - SS_LAYER_BORDERS]++;
     return l;
 }
 
@@ -41,7 +42,7 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
 {
     const struct layers l = layers_of(m, 0);
-    struct count layer, last = {0};
+    struct count layer, depth = {0};
     struct ss_shape s;
     struct ss_ops ops;
     ss_shape_of_model(&s, m, padded_vocab, 1);
@@ -53,19 +54,20 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
                                         .input = ops.op[0].params,
                                         .output = m->tied_embeddings ? 0 : s.vocab * s.row};
     for (int pair = 0; pair < PAIRS; pair++) {
-        if (l.n[pair] <= 0)
+        if (l.n[pair] + l.mtp[pair] <= 0)
             continue;
         layer = count_layer(&s, SS_LAYER_BORDERS + pair, &ops);
         layer.all += pair % SS_MLPS == SS_MLP_MOE ? router : 0;
         layer.active += pair % SS_MLPS == SS_MLP_MOE ? router : 0;
         out->total += l.n[pair] * layer.all;
         out->active += l.n[pair] * layer.active;
-        last = pair == l.last ? layer : last;
+        depth.all += l.mtp[pair] * layer.all;
+        depth.active += l.mtp[pair] * layer.active;
     }
     if (m->mtp_num_layers > 0) {
         double ends = count_layer(&s, SS_LAYER_MTP, &ops).all + count_layer(&s, SS_LAYER_MTP_LOSS, &ops).all;
-        out->mtp = m->mtp_num_layers * (last.all + ends);
-        out->mtp_active = m->mtp_num_layers * (last.active + ends);
+        out->mtp = (m->mtp_repeated > 0 ? 1 : m->mtp_num_layers) * (depth.all + ends);
+        out->mtp_active = m->mtp_num_layers * (depth.active + ends);
     }
 }
 
@@ -137,7 +139,8 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
 
 /* Counts the layers that stages recompute whole. Megatron's layers of multi-token prediction know only the
  * method uniform. */
-static void recomputed(const struct ss_job *job, const struct ss_schedule *s, int last, double redone[PAIRS])
+static void recomputed(const struct ss_job *job, const struct ss_schedule *s, const struct layers *l,
+                       double redone[PAIRS])
 {
     if (job->recompute.granularity != SS_RECOMPUTE_FULL)
         return;
@@ -147,8 +150,8 @@ static void recomputed(const struct ss_job *job, const struct ss_schedule *s, in
             redone[ss_layer_kind_of(job, first + i) - SS_LAYER_BORDERS]++;
         first += layers;
     }
-    if (job->recompute.method == SS_RECOMPUTE_UNIFORM)
-        redone[last] += job->model.mtp_num_layers;
+    for (int pair = 0; pair < PAIRS && job->recompute.method == SS_RECOMPUTE_UNIFORM; pair++)
+        redone[pair] += l->mtp[pair] * job->model.mtp_num_layers;
 }
 
 struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct ss_stack *stack,
@@ -156,16 +159,15 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
 {
     struct counting c = {.job = job};
     double redone[PAIRS] = {0}, mtp = job->model.mtp_num_layers, s = job->seq_length;
-    struct layers l = layers_of(&job->model, job->seq_length);
+    const struct layers l = layers_of(&job->model, job->seq_length);
     ss_shape_of_model(&c.shape, &job->model, padded_vocab, s);
     c.shape.by_operator = (ss_job_redone_modules(job) & SS_MODULE_BIT(SS_MODULE_OPERATORS)) != 0;
     c.shape.stack = stack;
     c.shape.packing = job->packed.rows;
     c.shape.split = ss_shape_splits(stack);
-    recomputed(job, schedule, l.last, redone);
-    l.n[l.last] += mtp;
+    recomputed(job, schedule, &l, redone);
     for (int pair = 0; pair < PAIRS; pair++)
-        add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair], redone[pair]);
+        add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair] + mtp * l.mtp[pair], redone[pair]);
     int again =
         job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
     add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);

@@ -20,8 +20,8 @@ static const struct {
 static void read_activation(struct ss_config *c, struct ss_model *m)
 {
     char key[64], list[160] = "known ones:";
-    const json_t *v =
-        ss_config_pick(c, "hidden_activation hidden_act activation_function activation ffn_act_fn", key);
+    const json_t *v = ss_config_pick(
+        c, "hidden_activation hidden_act mlp_hidden_act activation_function activation ffn_act_fn", key);
 
     if (json_is_object(v)) /* {"name": "gelu", "approximate": "none"} */
         v = json_object_get(v, "name");
@@ -126,7 +126,9 @@ static void read_norms(struct ss_config *c, struct ss_model *m)
     char key[64];
     int affine = 1, side = -1, decoder = 0, norms = 2, removed = 0;
 
-    if (ss_config_pick(c, "rms_norm_eps", key) && !(c->family->traits & SS_NORM_KEPT))
+    if (c->family->traits & SS_NORM_KEPT)
+        ss_config_pick(c, "rms_norm_eps layer_norm_epsilon layer_norm_eps", key);
+    else if (ss_config_pick(c, "rms_norm_eps", key))
         m->normalization = SS_NORM_RMSNORM;
     else if (ss_config_pick(c, "layer_norm_epsilon layer_norm_eps", key))
         m->normalization = SS_NORM_LAYERNORM;
@@ -174,10 +176,24 @@ static void read_biases(struct ss_config *c, struct ss_model *m)
     ss_config_bool(c, "mlp_bias", &m->mlp_bias);
 }
 
+/* "rope" or "nope", of families that have both. */
+static void read_kind_of_positions(struct ss_config *c, struct ss_model *m)
+{
+    const char *word = json_string_value(json_object_get(c->root, "position_embedding_type"));
+    char key[64];
+
+    if (word && (!strcmp(word, "rope") || !strcmp(word, "nope"))) {
+        m->position = word[0] == 'r' ? SS_POSITION_ROPE : SS_POSITION_NONE;
+        ss_config_pick(c, "position_embedding_type", key);
+    }
+}
+
 static void read_positions(struct ss_config *c, struct ss_model *m)
 {
     int alibi = 0, learned = 1, dim = 0;
     char key[64];
+
+    read_kind_of_positions(c, m);
 
     ss_config_bool(c, "alibi", &alibi);
     ss_config_bool(c, "learned_pos_emb", &learned);
@@ -215,7 +231,8 @@ static int is_local(struct ss_config *c, const char *key, const json_t *value)
         ss_config_wrong(c, key, "holds what is no kind of a layer");
     else if (!strcmp(word, "sliding_attention") || !strcmp(word, "chunked_attention"))
         return 1;
-    else if (strcmp(word, "full_attention") != 0)
+    else if (strcmp(word, "full_attention") != 0 && strcmp(word, "attention") != 0 &&
+             !(json_object_get(c->root, "linear_mixer") && ss_config_is_linear(word)))
         ss_config_unknown(c, key, "layers of \"%s\" are not modelled", word,
                           "known ones: full_attention, sliding_attention, chunked_attention");
     return 0;

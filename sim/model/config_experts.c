@@ -113,8 +113,10 @@ static void read_shared(struct ss_config *c, struct ss_model *m)
         return;
     }
     m->shared_expert_ffn_hidden_size = n * width;
-    ss_config_size(c, "shared_expert_intermediate_size shared_intermediate_size", 0, 1 << 24,
-                   &m->shared_expert_ffn_hidden_size);
+    ss_config_size(c,
+                   "shared_expert_intermediate_size shared_intermediate_size "
+                   "moe_shared_expert_intermediate_size",
+                   0, 1 << 24, &m->shared_expert_ffn_hidden_size);
 }
 
 /* A token's experts are in so many of the groups, where the way of choosing them looks at groups. */
@@ -142,10 +144,12 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
     ss_config_size(c, "num_nextn_predict_layers num_mtp_modules", 0, 64, &m->mtp_num_layers);
     if (!used)
         m->mtp_num_layers = 0;
-    read_layers(c, m);
+    if (!(c->family->traits & SS_HALF_LAYERS))
+        read_layers(c, m);
     if (m->num_experts == 0) { /* keys of experts then mean nothing */
-        m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = 0;
+        m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = m->moe_latent_size = 0;
         m->router_groups = m->router_group_topk = 0;
-        memset(&m->moe_layers, 0, sizeof m->moe_layers);
+        if (!(c->family->traits & SS_HALF_LAYERS)) /* a pattern's experts are missed */
+            memset(&m->moe_layers, 0, sizeof m->moe_layers);
     }
 }

@@ -210,17 +210,21 @@ static const char harmless[] =
     "aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
     "cla_share_factor classifier_dropout dtype embedding_fraction ep_size expert_dropout "
     "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
-    "head_dim hidden_act id2label init_config init_device init_std initial_context_length "
-    "initializer_factor initializer_range is_decoder label2id masked_softmax_fusion "
+    "expand head_dim hidden_act id2label init_config init_device init_std initial_context_length "
+    "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
+    "mamba_hidden_act mamba_ssm_cache_dtype masked_softmax_fusion "
     "max_position_embeddings max_window_layers model_type moe_norm_min "
-    "moe_shared_expert_intermediate_size mtp_transformer_layers n_ctx n_embed norm_topk_prob "
-    "num_key_value_heads num_ln_in_parallel_attn offset_alibi original_max_position_embeddings "
+    "mtp_transformer_layers n_ctx n_embed norm_topk_prob normalization_function "
+    "num_key_value_heads num_ln_in_parallel_attn num_logits_to_keep offset_alibi "
+    "original_max_position_embeddings "
     "output_projection prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
-    "return_dict rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
+    "rescale_prenorm_residual "
+    "return_dict rms_norm rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
     "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation "
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
-    "task_specific_params tokenizer_class tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache use_mixed_mlp_moe verbose";
+    "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
+    "tokenizer_name topk_method torch_dtype "
+    "transformers_version use_cache use_conv_bias use_mamba_kernels use_mixed_mlp_moe verbose";
 
 /* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)

@@ -126,6 +126,18 @@ static const struct ss_family families[] = {
     {"glm4v_moe_text", ROPE, GLM4_MOE},
     {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
+    {"bamba", ROPE, SS_PART_TURNED | SS_GATED,
+     "linear_mixer=\"mamba2\" num_key_value_heads=8 mamba_n_heads=128 mamba_d_head=64 mamba_n_groups=1 "
+     "mamba_d_state=256 mamba_d_conv=4 mamba_chunk_size=256"},
+    {"granitemoehybrid", SS_POSITION_NONE, SS_GATED | SS_TIED,
+     "linear_mixer=\"mamba2\" num_local_experts=8 num_experts_per_tok=2 shared_intermediate_size=1024 "
+     "mamba_n_heads=128 mamba_d_head=64 mamba_n_groups=1 mamba_d_state=256 mamba_d_conv=4 "
+     "mamba_chunk_size=256"},
+    {"mamba2", SS_POSITION_NONE, SS_NORM_KEPT,
+     "linear_mixer=\"mamba2\" linear_mlp=false num_attention_heads=128 num_heads=128 head_dim=64 n_groups=8 "
+     "state_size=128 conv_kernel=4 chunk_size=256 hidden_size=4096 num_hidden_layers=64 vocab_size=32768"},
+    {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
+     "num_key_value_heads=8 head_dim=128"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
 
@@ -151,15 +163,11 @@ static const struct {
     {"deepseek_v32", SPARSE},
     {"deepseek_v4", SPARSE},
     {"glm_moe_dsa", SPARSE},
-    {"nemotron_h", MAMBA},
     {"nemotron_flash", MAMBA},
-    {"granitemoehybrid", MAMBA},
     {"falcon_h1", MAMBA},
     {"falcon_mamba", MAMBA},
     {"phi4flash", MAMBA},
     {"mamba", MAMBA},
-    {"mamba2", MAMBA},
-    {"bamba", MAMBA},
     {"jamba", MAMBA},
     {"zamba", MAMBA},
     {"zamba2", MAMBA},

@@ -21,9 +21,13 @@ static int shorten(char *name)
                                        "-4k",       "-128k", "-bf16", "-2407", "-2409", "-2501"};
     size_t n = strlen(name);
 
-    if (!strncasecmp(name, "meta-", 5)) {
-        memmove(name, name + 5, n - 4);
-        return 1;
+    static const char *const makers[] = {"meta-", "nvidia-"};
+    for (size_t i = 0; i < SS_ARRAY_LEN(makers); i++) {
+        size_t maker = strlen(makers[i]);
+        if (!strncasecmp(name, makers[i], maker)) {
+            memmove(name, name + maker, n - maker + 1);
+            return 1;
+        }
     }
     if (n > 5 && name[n - 5] == '-' && strspn(name + n - 4, "0123456789") == 4) { /* a month: -2507 */
         name[n - 5] = '\0';

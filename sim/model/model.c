@@ -14,9 +14,19 @@ int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer)
     return rule->period > 0 && layer >= rule->first && (layer - rule->phase) % rule->period == 0;
 }
 
+static int any_layer(const struct ss_model *m, const struct ss_layer_rule *rule)
+{
+    int layer = 0, layers = m->num_layers + m->mtp_depth_layers;
+    while (layer < layers && !ss_layer_rule_has(rule, layer))
+        layer++;
+    return layer < layers;
+}
+
 /* Experts are in every layer where nothing else is said, and as wide as the MLP. */
 static void fill_experts(struct ss_model *m)
 {
+    if (m->num_experts == 0 && !any_layer(m, &m->moe_layers))
+        memset(&m->moe_layers, 0, sizeof m->moe_layers); /* a pattern without experts */
     if (m->num_experts == 0)
         return;
     if (m->moe_layers.period == 0 && m->moe_layers.n == 0)
@@ -40,6 +50,23 @@ static void fill_latent(struct ss_model *m)
         m->v_head_dim = 128;
     if (m->kv_channels == 0)
         m->kv_channels = m->qk_head_dim;
+}
+
+/* Megatron's sizes of Mamba-2; models without such layers have none. */
+static void fill_mamba(struct ss_model *m)
+{
+    int has = any_layer(m, &m->mamba2), head = m->mamba_head_dim ? m->mamba_head_dim : 64;
+    const struct {
+        int *size, megatron;
+    } sizes[] = {{&m->mamba_num_heads, 2 * m->hidden_size / head},
+                 {&m->mamba_head_dim, 64},
+                 {&m->mamba_state_dim, 128},
+                 {&m->mamba_num_groups, 8},
+                 {&m->mamba_conv, 4},
+                 {&m->mamba_chunk, 128}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        *sizes[i].size = !has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].megatron;
 }
 
 /* Spreads a bias on every linear layer to each kind of layer. */
@@ -67,6 +94,7 @@ static void fill_defaults(struct ss_model *m)
     if (m->sliding_window > 0 && m->local_layers.period == 0 && m->local_layers.n == 0)
         m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
     fill_latent(m);
+    fill_mamba(m);
     if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads == 0)
         m->kv_channels = m->hidden_size / m->num_attention_heads;
 }
@@ -83,6 +111,27 @@ static int check_experts(const struct ss_model *m, struct ss_error *err)
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "%d experts are not divisible by %d groups", m->num_experts,
                 m->router_groups);
         return ss_hint(err, SS_ERR_CONFIG, "take a --moe-router-num-groups that divides them");
+    }
+    return SS_OK;
+}
+
+/* Layers that have nothing, or whose halves cannot run side by side; heads of Mamba-2. */
+static int check_halves(const struct ss_model *m, struct ss_error *err)
+{
+    for (int i = 0; i < m->num_layers + m->mtp_depth_layers; i++)
+        if (ss_layer_rule_has(&m->no_mixer, i) && ss_layer_rule_has(&m->no_mlp, i))
+            return ss_fail(err, SS_ERR_CONFIG, NULL, 0, "layer %d has neither a mixer nor an MLP", i);
+    if (m->num_experts == 0 && m->no_mixer.n > 0 && any_layer(m, &m->moe_layers)) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "the pattern of layers has experts, E, and the model has none");
+        return ss_hint(err, SS_ERR_CONFIG, "give --num-experts");
+    }
+    if (m->parallel_residual > SS_RESIDUAL_SERIAL && (any_layer(m, &m->no_mixer) || any_layer(m, &m->no_mlp)))
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "attention and MLP side by side need layers that have both");
+    if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)",
+                m->mamba_num_heads, m->mamba_num_groups);
+        return ss_hint(err, SS_ERR_CONFIG, "take a --mamba-num-groups that divides --mamba-num-heads");
     }
     return SS_OK;
 }
@@ -104,6 +153,7 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
         return ss_hint(err, SS_ERR_CONFIG, "take a --num-query-groups that divides the heads");
     }
     rc = check_experts(m, err);
+    SS_THEN(rc, check_halves(m, err));
     if (rc)
         return rc;
     if (!m->name[0])

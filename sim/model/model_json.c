@@ -135,6 +135,7 @@ static int read_all(struct ss_config *c, struct ss_model *m)
     ss_family_apply(c->family, m);
     ss_config_fields(c, m);
     ss_config_shape(c, m);
+    ss_config_hybrid(c, m);
     ss_config_attention(c, m);
     ss_config_experts(c, m);
     ss_config_missing(c);

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/stats.h"
 #include "cost/rank_cost.h"
+#include "layers/stages.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
@@ -165,11 +166,11 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
 {
     const struct ss_job *job = plan->job;
     const unsigned exchange = SS_COLLS_TO_ALL;
-    if (comm == SS_COMM_CP && ss_job_cp_in_ring(job))
-        return SS_COLL_BIT(SS_COLL_RING_STEP);
     if (comm == SS_COMM_CP)
-        return job->cp_comm_type == SS_CP_A2A ? SS_COLL_BIT(SS_COLL_ALL_TO_ALL)
-                                              : SS_COLL_BIT(SS_COLL_ALL_GATHER);
+        return ss_layer_context_exchanges(job) |
+               SS_COLL_BIT(ss_job_cp_in_ring(job)           ? SS_COLL_RING_STEP
+                           : job->cp_comm_type == SS_CP_A2A ? SS_COLL_ALL_TO_ALL
+                                                            : SS_COLL_ALL_GATHER);
     if (comm == SS_COMM_EP && job->moe.dispatcher == SS_DISPATCH_ALLGATHER)
         return 0;
     if (comm == SS_COMM_EP)

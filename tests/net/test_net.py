@@ -10,6 +10,7 @@ import unittest
 
 import compare
 import jobs
+import net as nets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPSIM = ""
@@ -44,15 +45,28 @@ class Net(unittest.TestCase):
         self.assertRegex(text, r"net: .*12 run, 12 expanded.* 0 differ")
 
     def test_a_digit_of_one_job_is_found(self):
-        new = wrapper(self.folder.name, "digit", r"""
-case "$*" in
-"run --platform a100-hdr800 "*--json) "STEPSIM" "$@" > "$0.$$"; status=$?
-    sed '/"mfu":/{s/7,$/x,/;s/[0-9],$/7,/;s/x,$/8,/}' "$0.$$"; exit $status;;
-esac""")
-        status, text = net(new, *self.jobs)
+        for platform in self.lone_platforms():
+            status, text = self.digit_of(platform)
+            if status:
+                break
         self.assertEqual(status, 1, text)
         self.assertRegex(text, r"run differs \(job \d+\):\n  stepsim run .*\n    mfu\n      old 0\.\d+\n      new 0\.\d+[78]\n")
         self.assertIn(" 1 differ;", text)
+
+    def lone_platforms(self):
+        """Platforms that one of the jobs alone has."""
+        names = nets.names_of(nets.Binary(STEPSIM, self.folder.name))
+        drawn = [jobs.make("1", i, names).words for i in range(12)]
+        used = [words[1] for words in drawn if words[0] == "--platform"]
+        return [platform for platform in used if used.count(platform) == 1]
+
+    def digit_of(self, platform):
+        new = wrapper(self.folder.name, "digit-" + platform, r"""
+case "$*" in
+"run --platform %s "*--json) "STEPSIM" "$@" > "$0.$$"; status=$?
+    sed '/"mfu":/{s/7,$/x,/;s/[0-9],$/7,/;s/x,$/8,/}' "$0.$$"; exit $status;;
+esac""" % platform)
+        return net(new, *self.jobs)
 
     def test_a_word_of_one_program_is_found(self):
         new = wrapper(self.folder.name, "word", """

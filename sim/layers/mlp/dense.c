@@ -2,6 +2,7 @@
 /* A dense MLP. */
 #include "layers/kinds.h"
 #include "layers/mlp.h"
+#include "stepsim/job_kinds.h"
 
 /* Appends the bias gradients of the layer's linear layers: sums of output gradients over the tokens, which
  * Transformer Engine forms in its GEMMs and casts. They belong to operators that are counted elsewhere. */
@@ -23,4 +24,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
         bias_gradients(ops, s);
 }
 
-const struct ss_mlp ss_mlp_dense = {.operators = operators};
+const struct ss_mlp ss_mlp_dense = {.operators = operators, .graph = SS_GRAPH_MLP};

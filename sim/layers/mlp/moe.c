@@ -99,7 +99,7 @@ static void counts(struct ss_ops *ops, const struct ss_shape *s)
  * ss_token_spread). */
 static double moved(const struct ss_shape *s)
 {
-    return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->h * s->e;
+    return (ss_op_by_stages(s) ? s->tokens / s->sp : s->sent * fmax(1, s->busiest)) * s->moe_h * s->e;
 }
 
 /* Returns these bytes where a dispatch moves 1 byte an element and one scale for 128 elements. */
@@ -128,7 +128,7 @@ static int kind_back(const struct ss_shape *s)
  * fabric joins. */
 static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row;
+    double row = s->moe_h * s->e, own = s->tokens / s->sp * row;
     double weights = s->dispatcher == SS_DISPATCH_HYBRIDEP ? 4 * s->tokens / s->sp * s->near_experts : 0;
     int apart = s->dispatcher == SS_DISPATCH_ALLTOALL && s->stack->moe_probabilities > 0;
     int group = s->ep * s->etp;
@@ -148,7 +148,7 @@ static void dispatch(struct ss_ops *ops, const struct ss_shape *s)
 
 static void gather(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double bytes = s->routed * s->h * s->e;
+    double bytes = s->routed * s->moe_h * s->e;
     if (s->dispatcher != SS_DISPATCH_ALLGATHER && s->etp > 1)
         ss_op_exchange(ops, "gather", SS_COMM_ETP, SS_COLL_ALL_GATHER, SS_COLL_REDUCE_SCATTER, bytes, bytes);
 }
@@ -157,7 +157,7 @@ static void gather(struct ss_ops *ops, const struct ss_shape *s)
  * GEMMs. */
 static void combine(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double row = s->h * s->e, own = s->tokens / s->sp * row;
+    double row = s->moe_h * s->e, own = s->tokens / s->sp * row;
     int group = s->ep * s->etp;
     if (s->dispatcher == SS_DISPATCH_ALLGATHER && group > 1) {
         ss_op_exchange(ops, "combine", SS_COMM_ETP_EP, SS_COLL_REDUCE_SCATTER, SS_COLL_ALL_GATHER,
@@ -211,8 +211,8 @@ static void offer(struct ss_ops *ops, const struct ss_op *op, const struct ss_sh
                   double kept, double kept_output)
 {
     if (s->experts > 1)
-        ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_EXPERT_FC1), s->routed * s->h, kept)->copied =
-            s->routed * s->h * s->e;
+        ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_EXPERT_FC1), s->routed * s->moe_h, kept)->copied =
+            s->routed * s->moe_h * s->e;
     ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_MOE_ACT), s->routed * fc1, kept_output);
 }
 
@@ -271,19 +271,19 @@ static void activation(struct ss_ops *ops, const struct ss_shape *s, double kept
 static void experts(struct ss_ops *ops, const struct ss_shape *s)
 {
     double fc1 = s->moe_ffn * (s->gated ? 2 : 1), kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
-    cast(ops, s, s->h, fc1, 1);
-    struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->h);
+    cast(ops, s, s->moe_h, fc1, 1);
+    struct ss_op *op = grouped(ops, s, "experts fc1", fc1, s->moe_h);
     /* It keeps its input (for a single expert the norm keeps that) and the input of the activation. */
     op->saved_bytes =
-        s->routed * ((s->experts > 1 ? s->h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s) ? 1 : s->e));
+        s->routed * ((s->experts > 1 ? s->moe_h * kept : 0) + fc1 * (ss_op_kept_in_fp8(s) ? 1 : s->e));
     offer(ops, op, s, fc1, kept, ss_op_kept_in_fp8(s) ? 1 : s->e);
     activation(ops, s, kept);
-    cast(ops, s, s->moe_ffn, s->h, 0);
-    op = grouped(ops, s, "experts fc2", s->h, s->moe_ffn);
+    cast(ops, s, s->moe_ffn, s->moe_h, 0);
+    op = grouped(ops, s, "experts fc2", s->moe_h, s->moe_ffn);
     /* Gradients are alive as in a dense MLP, and those of the copies of tokens beyond the tokens
      * themselves. */
     double copies = s->routed - s->tokens / s->sp, inplace = s->stack->inplace_activation > 0;
-    op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->h) * s->e -
+    op->working_bytes = (s->routed * (s->moe_ffn + (inplace ? 0 : fc1)) + copies * s->moe_h) * s->e -
                         s->routed * s->moe_ffn * kept;
 }
 
@@ -299,7 +299,7 @@ static int wide_probabilities(const struct ss_shape *s)
  * with a broadcast operand are strided. */
 static void bias(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double pass = s->routed * s->h * s->e;
+    double pass = s->routed * s->moe_h * s->e;
     int groups = (int)s->local_experts, wide = wide_probabilities(s);
     if (s->model->expert_bias > 0 && s->fused_experts) /* one kernel for both sums of the gradient */
         ss_op_kernels(ops, "experts bias", 0, pass, 0, 1);
@@ -376,6 +376,7 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s)
     int late = several && ss_op_by_stages(s), early = several && !late;
     if (several) {
         router(ops, s);
+        ss_op_latent_tokens(ops, s, 0);
         sized = ops->n; /* HybridEP counts in its dispatch, which no graph holds */
         counts(ops, s);
     }
@@ -401,6 +402,8 @@ static void mixture(struct ss_ops *ops, const struct ss_shape *s)
     release(ops, &held, 0, held.n - 1);
     if (early)
         ss_op_permutation(ops, s, "unpermute", 1);
+    if (several)
+        ss_op_latent_tokens(ops, s, 1);
     if (held.n > 0)
         release(ops, &held, held.n - 1, held.n);
     else
@@ -423,4 +426,4 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_mlp_end(ops, s);
 }
 
-const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators};
+const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators, .graph = SS_GRAPH_ROUTER};

@@ -274,7 +274,12 @@ static void test_bridge(void)
           "--padded-vocab-size 128256 --bf16 --fp4-format e2m1 --fp4-recipe nvfp4 --fp4-param-gather "
           "--tp-comm-overlap --overlap-grad-reduce --num-layers 16 --hidden-size 2048");
     check(BRIDGE("  is_hybrid_model: true\n", ""),
-          "t.yaml:11: model.is_hybrid_model: Mamba layers are not modelled");
+          "t.yaml:11: model.is_hybrid_model: layers of several kinds need hybrid_layer_pattern");
+    check(BRIDGE("  is_hybrid_model: true\n  hybrid_layer_pattern: M*-\n  mamba_num_heads: 64\n"
+                 "  bf16: true\n  activation_func: megatron.core.activations.squared_relu\n",
+                 ""),
+          BRIDGED("--bf16 --squared-relu --num-layers 16 --hidden-size 2048 "
+                  "--hybrid-layer-pattern M*- --mamba-num-heads 64"));
     check(BRIDGE("  bf16: true\n  num_moe_experts: 8\n  moe_layer_freq: [0, 1]\n  window_size: [128, 0]\n"
                  "  moe_token_dispatcher_type: alltoall\n  moe_deepep_num_sms: 20\n",
                  ""),

@@ -156,7 +156,7 @@ static void test_flags(void)
                               "d," JOB "ok,900,,ok,,,\"--decoder-first-pipeline-num-layers\n  20 # of 32\"\n"
                               "e," JOB "ok,900,,ok,,,--tpp 2\n"
                               "f," JOB "ok,900,,ok,,,--tp 'x\n"
-                              "g," JOB "ok,900,,ok,,,--moe-latent-size 8\n",
+                              "g," JOB "ok,900,,ok,,,--n-hash-layers 8\n",
                     &notes);
 
     CU_ASSERT_EQUAL(notes.n, 0);

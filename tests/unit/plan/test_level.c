@@ -8,6 +8,7 @@
 
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define OVERLAP "--sequence-parallel --tp-comm-overlap "
+#define HYBRID "--model nemotron-h-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define BOTH_WAYS SS_SOURCE_DIR "/tests/unit/data/shared-links.xml"
 
 static const char *const jobs[] = {
@@ -54,6 +55,9 @@ static const char *const jobs[] = {
     /* links that carry both directions in one: what leaves and what comes share them */
     BOTH_WAYS " 1;" COMMON "--tp 4 --gbs 2",
     BOTH_WAYS " 1;" COMMON "--tp 2 --cp 2 --gbs 2 --cp-comm-type a2a",
+    /* layers that are one half, and context ranks that exchange both heads and keys */
+    "h800 1;" HYBRID "--sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
+    "h800 2;" HYBRID "--tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
 };
 
 static const struct {

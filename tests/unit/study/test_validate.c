@@ -49,7 +49,7 @@ static const char outcomes[] = FULL_HEAD
     "--pp --cpu-offloading,\n"
     "any-cause,h800,megatron-2407,1,llama3.1-8b,bf16,2,3,1,16,4096,true,distributed,config-error,,,ok,"
     "ValueError: another,,\n"
-    "later," JOB "ok,1000,,ok,,,--moe-latent-size 8\n"
+    "later," JOB "ok,1000,,ok,,,--num-zero-experts 8\n"
     "broken," JOB "framework-error,,,ok,NCCL error,,\n"
     "never," JOB "not-run,,,ok,,,\n";
 
@@ -153,7 +153,7 @@ static void test_unsupported(void)
 {
     struct ss_validation *v = validate(
         "id,platform,nodes,model,precision,num_experts,micro_batch,global_batch,seq_length,outcome,flags\n"
-        "moe,h800,1,mixtral-8x7b,bf16,8,1,8,4096,ok,--moe-latent-size 64\n");
+        "moe,h800,1,mixtral-8x7b,bf16,8,1,8,4096,ok,--num-zero-experts 64\n");
 
     CU_ASSERT_EQUAL(v->unsupported, 1);
     CU_ASSERT_EQUAL(v->rows[0].right, -1);

@@ -134,6 +134,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
                    struct ss_layer_cost *out);
 /* Adds what an operator gathers from all ranks of the expert group before it starts. */
 void ss_cost_gathered(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
+/* Adds the kernels of a scan. */
+void ss_cost_scan(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 /* Adds an exchange as if nothing hid it. */
 void ss_cost_exchange(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out);
 /* Subtracts what recorded kernels hide of the exchanges beside them, and adds what exchanges take of the

@@ -30,6 +30,7 @@ struct ss_layer_run {
     int part; /* index of its struct ss_layer_part */
     int count;
     int predicts; /* 1: the layer predicts further tokens (MTP) and lies behind the numbered layers */
+    int shares;   /* 1: its weights are those of an earlier run */
 };
 /* The runs of one chunk, in the order of the forward. */
 struct ss_layer_runs {

@@ -27,6 +27,7 @@ struct ss_bucket_mark {
     X(MLP_GEMM, "mlp_gemm", "MLP GEMMs")          /* linear layers of MLPs, shared experts and routers */    \
     X(EXPERT_GEMM, "expert_gemm", "expert GEMMs") /* linear layers of routed experts */                      \
     X(ATTENTION, "attention", "attention")                                                                   \
+    X(SCAN, "scan", "scans") /* of mixers without a softmax, and their convolutions */                       \
     X(ELEMENTWISE, "elementwise", "norms and elementwise")                                                   \
     X(CAST, "cast", "casts")                                                                                 \
     X(LOSS, "loss", "logits and loss")                                                                       \

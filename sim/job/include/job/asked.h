@@ -11,6 +11,11 @@
 
 #include "stepsim/job.h"
 
+/* Layers by letters, as --hybrid-layer-pattern and --mtp-hybrid-override-pattern have them; "": not given. */
+struct ss_hybrid {
+    char layers[1200], prediction[SS_LAYER_RULE_MAX + 1];
+};
+
 /* The rows SS_ASKED of stepsim/job_fields.def, beside the fields of a job as flags give them. Without a flag
  * a field of the job is as ss_job_init sets it, sizes of the job and of its model are 0, and choices of the
  * model are SS_MODEL_UNSET. Two that ask for the same are equal byte by byte. */
@@ -41,7 +46,8 @@ enum ss_graph_word {
     SS_GRAPH_WORD_MLP = 8,
     SS_GRAPH_WORD_MOE = 16,
     SS_GRAPH_WORD_ROUTER = 32,
-    SS_GRAPH_WORD_PREPROCESS = 64
+    SS_GRAPH_WORD_PREPROCESS = 64,
+    SS_GRAPH_WORD_MAMBA = 128
 };
 
 /* Makes *asked ask for nothing. */

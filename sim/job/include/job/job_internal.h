@@ -86,6 +86,11 @@ int ss_job_check_features(struct ss_finish *f);
 int ss_job_check_expert_layout(struct ss_finish *f);
 int ss_job_check_expert_world(struct ss_finish *f);
 int ss_job_check_expert_features(struct ss_finish *f);
+/* ---- job_hybrid.c ---- */
+/* Sets the layers of a model and the layout of the stages by --hybrid-layer-pattern. */
+int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m);
+/* Refuses tensor and context sizes that do not divide heads and groups of Mamba. */
+int ss_job_check_mamba(struct ss_finish *f);
 /* The layout of --pipeline-model-parallel-layout; *v is its virtual stages a rank, 0 for one. */
 int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
 /* Whether a layer has a dense MLP. */

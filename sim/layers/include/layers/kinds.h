@@ -22,6 +22,7 @@
     X(SS_MIXER_FULL, ss_mixer_full)     /* multi-head or grouped-query attention */
 /* X(symbol, row). A layer has the first MLP whose `has` is 1. */
 #define SS_MLP_LIST(X)                                                                                       \
+    X(SS_MLP_NONE, ss_mlp_none) /* the layer is a mixer alone */                                             \
     X(SS_MLP_MOE, ss_mlp_moe)                                                                                \
     X(SS_MLP_DENSE, ss_mlp_dense)
 /* X(symbol, row) */
@@ -61,6 +62,8 @@ typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
 
 struct ss_mixer {
     ss_ops_maker *operators; /* from the input norm to the residual */
+    int graph; /* enum ss_graph_part: the part of a CUDA graph's scope that holds it; 0: attention's */
+    unsigned exchanges; /* set of SS_COLL_BIT: collectives of context ranks; attention's are its flag's */
     /* Returns 1 when a layer of the model has this mixer at this sequence length; NULL: model_fields.def says
      * so, or no other mixer has the layer */
     int (*has)(const struct ss_model *m, int sequence, int layer);
@@ -69,6 +72,7 @@ struct ss_mlp {
     /* Returns 1 when a layer of the model has this MLP; NULL in the last row */
     int (*has)(const struct ss_model *m, int layer);
     ss_ops_maker *operators; /* from the norm before it to the residual */
+    int graph; /* enum ss_graph_part: the part that holds its norm and residual where the layer has no mixer */
 };
 struct ss_layer_border {
     int where;   /* enum ss_layer_where: before or behind the transformer layers */
@@ -90,6 +94,9 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
+/* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
+int ss_layer_mtp_layers(const struct ss_model *m);
+int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
 /* Returns 1 when the kind is a transformer layer. */
 static inline int ss_layer_is_pair(int kind)
 {

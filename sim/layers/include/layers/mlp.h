@@ -33,5 +33,7 @@ void ss_op_sort(struct ss_ops *ops, const struct ss_shape *s, const char *name);
 void ss_op_pad(struct ss_ops *ops, const struct ss_shape *s, int back);
 /* Appends kernels that join the tokens of experts that work one after the other. */
 void ss_op_join_experts(struct ss_ops *ops, const struct ss_shape *s);
+/* Appends the projection of tokens to the latent in which experts work, or back; nothing where they work in h. */
+void ss_op_latent_tokens(struct ss_ops *ops, const struct ss_shape *s, int back);
 
 #endif

@@ -10,8 +10,16 @@
 #include "layers/shape.h"
 
 /* A grouped GEMM multiplies each group of rows by a matrix of its own. An exchange is a collective that
- * counts as an operator. */
-enum ss_op_kind { SS_OP_GEMM, SS_OP_ATTENTION, SS_OP_ELEMENTWISE, SS_OP_GROUPED_GEMM, SS_OP_EXCHANGE };
+ * counts as an operator. A scan is the kernels of a mixer without a softmax, whose products and traffic are
+ * forward_flops, backward_flops, forward_bytes and backward_bytes. */
+enum ss_op_kind {
+    SS_OP_GEMM,
+    SS_OP_ATTENTION,
+    SS_OP_ELEMENTWISE,
+    SS_OP_GROUPED_GEMM,
+    SS_OP_EXCHANGE,
+    SS_OP_SCAN
+};
 /* The role of a linear layer under tensor parallelism: a column-parallel layer gathers its input, a
  * row-parallel layer scatters (or reduces) its output. */
 enum ss_tp_role { SS_TP_NONE, SS_TP_COLUMN, SS_TP_ROW };
@@ -69,7 +77,8 @@ struct ss_op_exchange {
 
 struct ss_op {
     const char *name;
-    int kind; /* enum ss_op_kind; it says which of the next three are filled */
+    int kind; /* enum ss_op_kind; it says which of the next four are filled */
+    int scan; /* enum ss_scan of a scan (stepsim/card.h): the card's rates of its kernels */
     struct ss_op_gemm gemm;
     struct ss_op_attention attention;
     struct ss_op_exchange exchange;
@@ -77,7 +86,8 @@ struct ss_op {
     double forward_flops, backward_flops; /* attention counts the causal half */
     /* forward FLOP as Megatron-LM counts the model's, with attention's full square; 0: not counted */
     double model_flops;
-    double forward_bytes, backward_bytes; /* HBM traffic of elementwise kernels and of unfused attention */
+    double forward_bytes,
+        backward_bytes; /* HBM traffic of elementwise kernels, scans and unfused attention */
     /* Elements that PyTorch's kernels make of strided or broadcast operands, and the bytes of traffic that
      * each element moves. */
     double forward_strided, backward_strided, strided_bytes;
@@ -157,6 +167,7 @@ enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 struct ss_ops {
     int where;   /* enum ss_layer_where */
     int is_loss; /* 1: output layer and loss */
+    int graph;   /* enum ss_graph_part: the part of a CUDA graph's scope that holds what is no module's */
     int n, nsaved, nborders;
     /* columns of biases whose gradients Transformer Engine forms in its GEMMs; kernels sum the others */
     double bias_columns;
@@ -185,8 +196,13 @@ struct ss_op *ss_op_kernels(struct ss_ops *ops, const char *name, double forward
 /* Sets traffic and number of kernels of an operator. */
 void ss_op_traffic(struct ss_op *op, double forward_bytes, double backward_bytes, int forward_kernels,
                    int backward_kernels);
+/* Makes the operator's kernels those of one call each way, or of none (`calls` 0): of a call of another operator. */
+void ss_op_calls(struct ss_op *op, int calls);
 /* Sets how many output elements come from strided or broadcast operands, and the bytes of traffic of each. */
 void ss_op_strided(struct ss_op *op, double forward, double backward, double bytes);
+/* Appends a scan with this HBM traffic, one call each way that launches so many kernels; the caller adds its FLOP. */
+struct ss_op *ss_op_scan(struct ss_ops *ops, const char *name, int scan, double forward_bytes,
+                         double backward_bytes, int forward_kernels, int backward_kernels);
 /* Appends a collective of `comm`; bytes are those of one member's buffer each way. */
 struct ss_op *ss_op_exchange(struct ss_ops *ops, const char *name, int comm, int coll, int back, double bytes,
                              double back_bytes);

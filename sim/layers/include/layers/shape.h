@@ -66,6 +66,7 @@ struct ss_shape {
     double experts, local_experts; /* experts of a layer; experts of one rank */
     double top_k;
     double moe_ffn, shared_ffn; /* columns of one rank */
+    double moe_h;               /* width of tokens on their way through the experts: h, or that of a latent */
     int ep, etp;
     int dispatcher;      /* enum ss_dispatcher */
     double reserved_sms; /* SMs that the dispatcher's kernels keep to themselves */

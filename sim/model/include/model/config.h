@@ -42,13 +42,16 @@ enum {
     SS_FULL_UNTURNED = 1 << 27, /* no norms and no rotary embedding where attention is not local */
     SS_PART_TURNED = 1 << 28,   /* the rotary embedding may turn a part of a head's dimensions */
     SS_FULL_NORMED = 1 << 29,   /* of SS_FULL_UNTURNED: the norms stay */
+    SS_HALF_LAYERS = 1 << 30,   /* a layer is a mixer or an MLP, as a pattern says */
 };
 
 struct ss_family {
     const char *type; /* "model_type" */
     int position;     /* enum ss_position */
     unsigned traits;
-    const char *unsaid; /* "key=value ...": numbers, true, false; as if they stood in the file */
+    /* "key=value ...": numbers, true, false, "words"; as if they stood in the file. linear_mixer: the mixer beside attention, by its
+     * name in stepsim/model_fields.def; linear_mlp=false: its layers have no MLP */
+    const char *unsaid;
 };
 
 /* Returns the family of that name, NULL when there is none. */
@@ -94,12 +97,15 @@ void ss_config_factor(struct ss_config *c, const char *names, double neutral, in
  * that need code. */
 void ss_config_fields(struct ss_config *c, struct ss_model *m);
 void ss_config_shape(struct ss_config *c, struct ss_model *m);
+void ss_config_hybrid(struct ss_config *c, struct ss_model *m);
 void ss_config_attention(struct ss_config *c, struct ss_model *m);
 void ss_config_experts(struct ss_config *c, struct ss_model *m);
 /* Sets the bits of a rule from a list of all layers; `is` judges each value. */
 void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                       int (*is)(struct ss_config *c, const char *key, const json_t *value),
                       struct ss_layer_rule *out);
+/* Returns 1 for a word of layer_types that means the family's mixer without a softmax ("linear_attention"). */
+int ss_config_is_linear(const char *word);
 /* Adds "key" to m->not_priced, or "..." where no room is left. */
 void ss_config_not_priced(struct ss_model *m, const char *key);
 /* Fails where a size that the model needs is missing; wrong values are reported first. */

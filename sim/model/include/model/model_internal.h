@@ -54,4 +54,18 @@ int ss_model_embedding_row(const struct ss_model *m);
 int ss_model_parse(const char *text, size_t len, const char *file, struct ss_model *out,
                    struct ss_error *err);
 
+/* ---- layer_pattern.c: which layers have which half ---- */
+/* A pattern of layers, a letter each: Megatron-LM's --hybrid-layer-pattern, Hugging Face's hybrid_override_pattern. */
+struct ss_layer_pattern {
+    int layers;                       /* of the model */
+    int segments;                     /* of the pipeline: one more than the pattern has '|' */
+    short segment[SS_LAYER_RULE_MAX]; /* layers of each */
+    int depths, depth_layers;         /* of multi-token prediction behind '/', and layers of each */
+};
+/* Sets the number of layers of *m and which of them have which half; `out` tells what else the pattern says. *why gets the reason on
+ * SS_ERR_INPUT and SS_ERR_UNSUPPORTED (layers that are not modelled). */
+int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_pattern *out, const char **why);
+/* Returns the letter of a kind of layers by the word of a config.json ("mamba"); 0: it is none. */
+char ss_model_layer_letter(const char *word);
+
 #endif

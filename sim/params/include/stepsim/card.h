@@ -79,6 +79,16 @@ extern "C" {
     X(attention_gemm_level, "ss.attention.gemm_level", FRACTION, 0, 0, 0, 1,                                 \
       "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
       "limit): attention's products are slower as GEMMs are")                                                \
+    X(conv1d_forward, "ss.scan.conv1d.forward", FRACTION, 0, 0, 0, 1,                                        \
+      "share of its roofline, HBM peak or 16-bit peak, that a causal convolution of few tokens reaches; 0: " \
+      "as ss.hbm.efficiency and ss.scan.products say")                                                       \
+    X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
+    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
+      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
+    X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
+    X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
+      "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
+      "its own for them")                                                                                    \
     X(kernel_latency, "ss.kernel_latency", TIME, 1, 0, 0, 1e-3,                                              \
       "shortest time from one kernel's start to the next one's on one stream")                               \
     X(fabric_efficiency, "ss.fabric.efficiency", FRACTION, 1, 0, 0.1, 1,                                     \
@@ -142,6 +152,20 @@ extern "C" {
     X(restart, "ss.restart", TIME, 0, 600, 0, 1e6, "time from such a failure until the job trains again")    \
     X(storage, "ss.storage.bandwidth", BANDWIDTH, 0, 0.65e9, 1e3, 1e15,                                      \
       "bytes of a checkpoint that storage takes from each node when all of them write")
+
+/*
+ * Kernels of mixers without a softmax: rates are shares of a card's roofline, each way.
+ * X(symbol, prop of the forward, prop of the backward): a mixer of other kernels adds a row and two props.
+ */
+#define SS_SCAN_LIST(X)                                                                                      \
+    X(SS_SCAN_CONV1D, conv1d_forward, conv1d_backward)                                                       \
+    X(SS_SCAN_SSD, ssd_forward, ssd_backward)
+enum ss_scan {
+#define X(sym, forward, backward) sym,
+    SS_SCAN_LIST(X)
+#undef X
+        SS_SCANS
+};
 
 struct ss_card {
     char name[64]; /* <prop id="ss.card"> */

@@ -1,0 +1,1 @@
+"$STEPSIM" plan --platform h100 --nodes 1 --pp 2 --tp 2 --bf16 --hybrid-layer-pattern 'M-M-|*-|M-|M*-M-/*-' --hidden-size 1024 --num-attention-heads 16 --vocab-size 128000 --position-embedding-type none --seq-length 4096 --micro-batch-size 1 --global-batch-size 16

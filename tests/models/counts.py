@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program's parameters of tests/models/hybrid are those that docs/design/hybrid-models.py counts, total and active.
+
+    python3 tests/models/counts.py build/stepsim . [NAME ...]
+
+Models that the program refuses stand in REFUSED with a word of its message; a model that leaves it must be counted.
+"""
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+# Model types in the files, and what the program must say of them.
+REFUSED = {
+    "deepseek_v32": "sparse attention",
+    "deepseek_v4": "sparse attention",
+    "falcon_h1": "Mamba",
+    "falcon_mamba": "Mamba",
+    "glm_moe_dsa": "sparse attention",
+    "jamba": "Mamba",
+    "kimi_k3": "delta attention",
+    "kimi_linear": "delta attention",
+    "lfm2": "short convolutions",
+    "lfm2_moe": "short convolutions",
+    "mamba": "Mamba",
+    "minimax_m3": "is not known",
+    "minimax_text_01": "lightning attention",
+    "bailing_moe_linear": "lightning attention",
+    "qwen3_5": "gated delta nets",
+    "qwen3_5_moe": "gated delta nets",
+    "qwen3_next": "gated delta nets",
+    "qwen4_exp": "is not known",
+    "rwkv7": "is not known",
+    "zamba2": "Mamba",
+}
+JOB = "--platform gb200 --nodes 1 --bf16 --tp 1 --seq-length 4096 --micro-batch-size 1 --global-batch-size 4 --make-vocab-size-divisible-by 1 --json".split()
+
+
+def counts_by_hand(root):
+    spec = importlib.util.spec_from_file_location("hybrid_models", os.path.join(root, "docs/design/hybrid-models.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.count_model
+
+
+def fault(program, root, name, count_model):
+    path = os.path.join(root, "tests/models/hybrid", name + ".json")
+    with open(path) as f:
+        kind = json.load(f)["model_type"]
+    done = subprocess.run([program, "run", "--model", path] + JOB, capture_output=True, text=True)
+    answer = json.loads(done.stdout)
+    error = answer.get("error", {}).get("message", "")
+    if kind in REFUSED:
+        return None if REFUSED[kind] in error else f"is in REFUSED, but: {error[:200] or 'accepted'}"
+    if error:
+        return error[:300]
+    job, want = answer["inputs"]["job"], count_model(name)
+    got = (job["parameters"], job["active_parameters"])
+    # What is active leaves predictions out, as the published figures do.
+    return None if got == (want.total(), want.active()) else f"{got}, by hand {(want.total(), want.active())}, prediction {want.mtp}"
+
+
+def main(program, root, *names):
+    names = names or sorted(f[:-5] for f in os.listdir(os.path.join(root, "tests/models/hybrid")) if f.endswith(".json"))
+    count_model = counts_by_hand(root)
+    faults = [(name, text) for name in names for text in [fault(program, root, name, count_model)] if text]
+    for name, text in faults:
+        print(f"{name}: {text}")
+    print(f"{len(names)} models, {len(faults)} with faults")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
