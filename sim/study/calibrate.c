@@ -136,6 +136,8 @@ static int add_id(struct ss_calibration *c, const char *id)
     for (int i = 0; i < c->nprops; i++)
         if (ss_prop_find(c->props[i].id, SS_OF_ANY) == ss_prop_find(id, SS_OF_ANY))
             return 0;
+    if (c->nprops == SS_FIT_MAX)
+        return 0;
     ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
     return 1;
 }
