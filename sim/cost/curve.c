@@ -149,3 +149,36 @@ double ss_curve_kda(const struct ss_card *card, const struct ss_delta_call *c)
     return card->curve_kda_launch +
            chunked(card, c, ss_curve_kda_bytes(c), card->curve_kda_cycles, card->curve_kda_chunk);
 }
+
+/* ---- experts ---- */
+
+/* What the experts' operands are: unit, curve, bytes of an element of an input. */
+static const struct experts {
+    int precision, efficiency, prologue;
+    double element;
+} kinds[SS_CURVE_EXPERTS] = {
+    [SS_CURVE_EXPERTS_BF16] = {SS_BF16, SS_PROP_curve_experts_bf16, SS_PROP_curve_experts_prologue_bf16, 2},
+    [SS_CURVE_EXPERTS_FP8] = {SS_FP8, SS_PROP_curve_experts_fp8, SS_PROP_curve_experts_prologue_fp8, 1},
+    [SS_CURVE_EXPERTS_FP8_BLOCKS] = {SS_FP8, SS_PROP_curve_experts_blocks,
+                                     SS_PROP_curve_experts_prologue_blocks, 1},
+    [SS_CURVE_EXPERTS_MXFP4] = {SS_FP8, SS_PROP_curve_experts_mxfp4, SS_PROP_curve_experts_prologue_mxfp4, 1},
+};
+
+double ss_curve_experts(const struct ss_card *card, enum ss_curve_experts what,
+                        const struct ss_experts_call *call)
+{
+    const struct experts *k = &kinds[what];
+    struct ss_card c =
+        alone(card, k->precision, ss_prop_get(k->efficiency, card), ss_prop_get(k->prologue, card));
+    double wide = call->width * (1 + call->gated), m = call->copies;
+    /* Copies are gathered and cast; both halves of the first product are read and one written; the second product is read and
+     * a token of its copies written. */
+    double bytes = m * call->hidden * (2 + k->element) + m * (wide * 2 + call->width * k->element) +
+                   (m + call->tokens) * call->hidden * 2;
+
+    return card->curve_experts_launch + moved(card, bytes, card->curve_experts_move) +
+           ss_kernel_grouped_gemm(&c, k->precision, call->experts, call->scattered, m, wide, call->hidden, 0,
+                                  c.sm_count, 1) +
+           ss_kernel_grouped_gemm(&c, k->precision, call->experts, call->scattered, m, call->hidden,
+                                  call->width, 0, c.sm_count, 1);
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads rows of kernels alone that a curve prices. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,13 +43,21 @@ static int read_sizes(const struct ss_bench_curve *c, const char *shape, double 
     return 1;
 }
 
+char *ss_curve_name(const struct ss_bench_curve *c, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s%s%s%s", c->kind, c->precision ? " " : "", c->precision ? c->precision : "",
+             c->mark ? " " : "", c->mark ? c->mark : "");
+    return buf;
+}
+
 static const struct ss_bench_curve *find(const struct ss_bench_row *row)
 {
-    static const struct ss_bench_curve *const lists[] = {ss_curves_gemm, ss_curves_linear};
+    static const struct ss_bench_curve *const lists[] = {ss_curves_gemm, ss_curves_linear, ss_curves_experts};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists); i++)
         for (const struct ss_bench_curve *c = lists[i]; c->kind; c++)
-            if (!strcmp(c->kind, row->kind) && (!c->precision || !strcmp(c->precision, row->precision)))
+            if (!strcmp(c->kind, row->kind) && (!c->precision || !strcmp(c->precision, row->precision)) &&
+                (!c->mark || strstr(row->shape, c->mark)))
                 return c;
     return NULL;
 }

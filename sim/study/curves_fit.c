@@ -98,6 +98,7 @@ static int by_shape(const void *a, const void *b)
     const struct row *x = a, *y = b;
     int order = strcmp(x->point.curve->kind, y->point.curve->kind);
 
+    order = order ? order : (x->point.curve > y->point.curve) - (x->point.curve < y->point.curve);
     order = order ? order : strcmp(x->precision, y->precision);
     order = order ? order : strcmp(x->shape, y->shape);
     order = order ? order : strcmp(x->ranks, y->ranks);
@@ -266,8 +267,7 @@ static int add_score(struct study *s, const struct ss_bench_curve *c, int machin
         struct ss_curve_score *out = &o->scores[o->nscores++];
         memset(out, 0, sizeof *out);
         ss_copy(out->gpu, sizeof out->gpu, gpu);
-        snprintf(out->kind, sizeof out->kind, "%.40s%s%.20s", c->kind, c->precision ? " " : "",
-                 c->precision ? c->precision : "");
+        ss_curve_name(c, out->kind, sizeof out->kind);
         ss_error_stat_fill(errors, n, &out->error);
     }
     free(errors);

@@ -32,9 +32,12 @@ GEMM(SS_CURVE_FP4, fp4)
 
 #define ROW(word, name, ...)                                                                                 \
     {                                                                                                        \
-        "gemm", "gemm", word, "M N K", name##_more, name##_seconds, gemm_work, name##_least,                 \
-        {                                                                                                    \
-            SS_PROP_curve_launch, SS_PROP_curve_gemm_##name, SS_PROP_curve_prologue_##name, __VA_ARGS__      \
+        .family = "gemm", .kind = "gemm", .precision = word, .words = "M N K", .more = name##_more,          \
+        .seconds = name##_seconds, .work = gemm_work, .least = name##_least, .prop = {                       \
+            SS_PROP_curve_launch,                                                                            \
+            SS_PROP_curve_gemm_##name,                                                                       \
+            SS_PROP_curve_prologue_##name,                                                                   \
+            __VA_ARGS__                                                                                      \
         }                                                                                                    \
     }
 const struct ss_bench_curve ss_curves_gemm[] = {ROW("bfloat16", bf16, 0),
@@ -91,6 +94,7 @@ static double delta_least(const struct ss_curve_site *site, const double *s)
 }
 
 enum { MAMBA_HEADS = 2, MAMBA_DIM, MAMBA_GROUPS, MAMBA_STATE };
+#define MAMBA_WORDS "batch_size seq_len nheads head_dim n_groups d_state"
 
 static double mamba_channels(const double *s)
 {
@@ -114,68 +118,27 @@ static double mhc_post(const struct ss_curve_site *site, const double *s)
     return s[1] * ss_curve_streams(site->card, 1, s[0], s[2], s[3]);
 }
 
+#define MHC_WORDS "tokens sites streams hidden"
+#define ROW(group, name, sizes, law, bound, ...)                                                             \
+    {                                                                                                        \
+        .family = group, .kind = name, .words = sizes, .seconds = law, .least = bound, .prop = {             \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
 const struct ss_bench_curve ss_curves_linear[] = {
-    {"conv",
-     "gdn:causal_conv1d_fn",
-     NULL,
-     DELTA_WORDS,
-     NULL,
-     delta_conv,
-     NULL,
-     delta_least,
-     {SS_PROP_curve_conv_launch, SS_PROP_curve_conv_cycles}},
-    {"conv",
-     "kda:causal_conv1d_fn_qkv3",
-     NULL,
-     DELTA_WORDS,
-     NULL,
-     delta_convs,
-     NULL,
-     delta_least,
-     {SS_PROP_curve_conv_launch, SS_PROP_curve_conv_cycles}},
-    {"mamba2 conv",
-     "mamba2:causal_conv1d_fn",
-     NULL,
-     "batch_size seq_len nheads head_dim n_groups d_state",
-     NULL,
-     mamba_conv,
-     NULL,
-     NULL,
-     {SS_PROP_curve_mamba_conv_launch, SS_PROP_curve_mamba_conv_cycles}},
-    {"gdn",
-     "gdn:chunk_gated_delta_rule",
-     NULL,
-     DELTA_WORDS,
-     NULL,
-     gdn_seconds,
-     NULL,
-     NULL,
-     {SS_PROP_curve_gdn_launch, SS_PROP_curve_gdn_cycles, SS_PROP_curve_gdn_chunk}},
-    {"kda",
-     "kda:chunk_kda",
-     NULL,
-     DELTA_WORDS,
-     NULL,
-     kda_seconds,
-     NULL,
-     NULL,
-     {SS_PROP_curve_kda_launch, SS_PROP_curve_kda_cycles, SS_PROP_curve_kda_chunk}},
-    {"mhc pre",
-     "mhc:pre",
-     NULL,
-     "tokens sites streams hidden",
-     NULL,
-     mhc_pre,
-     NULL,
-     NULL,
-     {SS_PROP_curve_mhc_pre_launch, SS_PROP_curve_mhc_pre_rate}},
-    {"mhc post",
-     "mhc:post",
-     NULL,
-     "tokens sites streams hidden",
-     NULL,
-     mhc_post,
-     NULL,
-     NULL,
-     {SS_PROP_curve_mhc_post_launch, SS_PROP_curve_mhc_post_rate}},
+    ROW("conv", "gdn:causal_conv1d_fn", DELTA_WORDS, delta_conv, delta_least, SS_PROP_curve_conv_launch,
+        SS_PROP_curve_conv_cycles),
+    ROW("conv", "kda:causal_conv1d_fn_qkv3", DELTA_WORDS, delta_convs, delta_least, SS_PROP_curve_conv_launch,
+        SS_PROP_curve_conv_cycles),
+    ROW("mamba2 conv", "mamba2:causal_conv1d_fn", MAMBA_WORDS, mamba_conv, NULL,
+        SS_PROP_curve_mamba_conv_launch, SS_PROP_curve_mamba_conv_cycles),
+    ROW("gdn", "gdn:chunk_gated_delta_rule", DELTA_WORDS, gdn_seconds, NULL, SS_PROP_curve_gdn_launch,
+        SS_PROP_curve_gdn_cycles, SS_PROP_curve_gdn_chunk),
+    ROW("kda", "kda:chunk_kda", DELTA_WORDS, kda_seconds, NULL, SS_PROP_curve_kda_launch,
+        SS_PROP_curve_kda_cycles, SS_PROP_curve_kda_chunk),
+    ROW("mhc pre", "mhc:pre", MHC_WORDS, mhc_pre, NULL, SS_PROP_curve_mhc_pre_launch,
+        SS_PROP_curve_mhc_pre_rate),
+    ROW("mhc post", "mhc:post", MHC_WORDS, mhc_post, NULL, SS_PROP_curve_mhc_post_launch,
+        SS_PROP_curve_mhc_post_rate),
     {0}};
+#undef ROW

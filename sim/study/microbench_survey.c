@@ -29,8 +29,7 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
         return;
     }
     if (p->kind == SS_BENCH_CURVE) {
-        snprintf(out->kind, sizeof out->kind, "%.40s%s%.20s", row->kind, p->curve->precision ? " " : "",
-                 p->curve->precision ? p->curve->precision : "");
+        ss_curve_name(p->curve, out->kind, sizeof out->kind);
         return;
     }
     if (p->kind == SS_BENCH_ATTENTION) {

@@ -37,4 +37,24 @@ double ss_curve_kda(const struct ss_card *card, const struct ss_delta_call *call
  * writes them, and moves one tensor of `hidden` channels. */
 double ss_curve_streams(const struct ss_card *card, int post, double tokens, double streams, double hidden);
 
+/* The experts that one rank computes, by what their operands are. */
+enum ss_curve_experts {
+    SS_CURVE_EXPERTS_BF16,
+    SS_CURVE_EXPERTS_FP8,
+    SS_CURVE_EXPERTS_FP8_BLOCKS,
+    SS_CURVE_EXPERTS_MXFP4, /* weights; inputs are mxfp8 */
+    SS_CURVE_EXPERTS
+};
+struct ss_experts_call {
+    double tokens;        /* that come in and go out */
+    double copies;        /* of tokens, that the rank's experts compute */
+    double experts;       /* of the rank */
+    double hidden, width; /* channels of a token; of an expert, on this rank */
+    int gated, scattered; /* 1: two matrices in; experts have different numbers of copies */
+};
+/* Returns the seconds of the forward: two grouped GEMMs by ss_kernel_grouped_gemm with the curve's numbers, and the traffic of
+ * sorting, activating and summing the copies. */
+double ss_curve_experts(const struct ss_card *card, enum ss_curve_experts what,
+                        const struct ss_experts_call *call);
+
 #endif

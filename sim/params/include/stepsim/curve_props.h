@@ -55,6 +55,25 @@
     X(curve_mhc_post_launch, "ss.curve.mhc_post.launch", TIME, 0, 6e-6, 0, 1e-3,                             \
       "latency of the kernel that adds a sublayer's output to the streams")                                  \
     X(curve_mhc_post_rate, "ss.curve.mhc_post.rate", FRACTION, 0, 0.88, 0.05, 1,                             \
-      "share of the HBM peak that it sustains")
+      "share of the HBM peak that it sustains")                                                              \
+    X(curve_experts_launch, "ss.curve.experts.launch", TIME, 0, 37e-6, 0, 1e-2,                              \
+      "latency of the kernels of a layer's experts, forward: router, sort, two grouped GEMMs, sum")          \
+    X(curve_experts_move, "ss.curve.experts.move", FRACTION, 0, 0.43, 0.01, 1,                               \
+      "share of the HBM peak at which copies of tokens are sorted, activated and summed")                    \
+    X(curve_experts_bf16, "ss.curve.experts.bf16", FRACTION, 0, 0.82, 0.05, 1,                               \
+      "share of the peak that a large grouped GEMM alone sustains in a short burst, in 16 bit")              \
+    X(curve_experts_fp8, "ss.curve.experts.fp8", FRACTION, 0, 0.91, 0.05, 1,                                 \
+      "the same, fp8 with a scale a tensor")                                                                 \
+    X(curve_experts_blocks, "ss.curve.experts.fp8_blocks", FRACTION, 0, 0.62, 0.05, 1,                       \
+      "the same, fp8 with a scale a block")                                                                  \
+    X(curve_experts_mxfp4, "ss.curve.experts.mxfp4", FRACTION, 0, 0.42, 0.05, 1,                             \
+      "the same, mxfp4 weights and mxfp8 inputs, of the peak of fp8")                                        \
+    X(curve_experts_prologue_bf16, "ss.curve.experts_prologue.bf16", NONE, 0, 20, 0, 8192,                   \
+      "prologue and epilogue of a tile of these, in steps of K, in 16 bit")                                  \
+    X(curve_experts_prologue_fp8, "ss.curve.experts_prologue.fp8", NONE, 0, 800, 0, 8192, "the same, fp8")   \
+    X(curve_experts_prologue_blocks, "ss.curve.experts_prologue.fp8_blocks", NONE, 0, 2600, 0, 8192,         \
+      "the same, fp8 with a scale a block")                                                                  \
+    X(curve_experts_prologue_mxfp4, "ss.curve.experts_prologue.mxfp4", NONE, 0, 20, 0, 8192,                 \
+      "the same, mxfp4")
 
 #endif

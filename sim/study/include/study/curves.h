@@ -16,6 +16,7 @@ struct ss_bench_curve {
     const char *family;    /* curves that share numbers */
     const char *kind;      /* column kind */
     const char *precision; /* column precision; NULL: any */
+    const char *mark;      /* what the shape has, too; NULL: nothing more */
     /* words of the shape whose numbers are size[0], size[1], ... */
     const char *words;
     /* Sets further sizes from the row. Returns NULL, or why the row has no price. NULL: there are none. */
@@ -27,8 +28,10 @@ struct ss_bench_curve {
     int prop[SS_BENCH_PROPS]; /* its numbers, 0 behind the last one */
 };
 /* Curves, family by family: the lists end with a row without a kind. */
-extern const struct ss_bench_curve ss_curves_gemm[], ss_curves_linear[];
+extern const struct ss_bench_curve ss_curves_gemm[], ss_curves_linear[], ss_curves_experts[];
 
+/* Writes what tells the rows of a curve apart: kind, precision and mark. Returns buf. */
+char *ss_curve_name(const struct ss_bench_curve *c, char *buf, size_t size);
 /* Reads the point of a row that a curve prices. Returns 0 where none does; *why is then as it was. */
 int ss_bench_curve_read(const struct ss_bench_row *row, const struct ss_card *card, struct ss_bench_point *p,
                         const char **why);
