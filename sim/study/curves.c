@@ -12,8 +12,11 @@ static const char TOO_FAST[] = "faster than its sizes at the data sheet's rates:
 
 void ss_curve_site_of(const struct ss_platform *platform, struct ss_curve_site *out)
 {
+    struct ss_net net;
+
+    ss_net_init(&net, platform);
     *out = (struct ss_curve_site){ss_platform_card(platform), ss_platform_fabric_bandwidth(platform),
-                                  ss_platform_gpus_per_node(platform)};
+                                  net.host_gpus};
 }
 
 /* Reads the number behind "word=". */
@@ -52,7 +55,8 @@ char *ss_curve_name(const struct ss_bench_curve *c, char *buf, size_t size)
 
 static const struct ss_bench_curve *find(const struct ss_bench_row *row)
 {
-    static const struct ss_bench_curve *const lists[] = {ss_curves_gemm, ss_curves_linear, ss_curves_experts};
+    static const struct ss_bench_curve *const lists[] = {ss_curves_gemm, ss_curves_linear, ss_curves_experts,
+                                                         ss_curves_exchange};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists); i++)
         for (const struct ss_bench_curve *c = lists[i]; c->kind; c++)

@@ -57,4 +57,15 @@ struct ss_experts_call {
 double ss_curve_experts(const struct ss_card *card, enum ss_curve_experts what,
                         const struct ss_experts_call *call);
 
+/* DeepEP's exchange of tokens inside a node. */
+struct ss_exchange_call {
+    double tokens, bytes; /* of a GPU; bytes of a token */
+    double copies;        /* GPUs that a token goes to, in the mean, its own among them */
+    double gpus, sms;     /* of the group; that the kernels take */
+};
+/* Returns the seconds of a dispatch (back 0) or combine (1): the longer of what the SMs need, tokens (token + copies (copy +
+ * bytes / rate)) / SMs, and of what the links need. fabric: bytes/s of a GPU's links, one direction. */
+double ss_curve_exchange(const struct ss_card *card, double fabric, int back,
+                         const struct ss_exchange_call *call);
+
 #endif

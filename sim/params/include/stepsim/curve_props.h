@@ -74,6 +74,26 @@
     X(curve_experts_prologue_blocks, "ss.curve.experts_prologue.fp8_blocks", NONE, 0, 2600, 0, 8192,         \
       "the same, fp8 with a scale a block")                                                                  \
     X(curve_experts_prologue_mxfp4, "ss.curve.experts_prologue.mxfp4", NONE, 0, 20, 0, 8192,                 \
-      "the same, mxfp4")
+      "the same, mxfp4")                                                                                     \
+    X(curve_dispatch_launch, "ss.curve.dispatch.launch", TIME, 0, 38e-6, 0, 1e-2,                            \
+      "latency of DeepEP's dispatch")                                                                        \
+    X(curve_dispatch_token, "ss.curve.dispatch.token", TIME, 0, 0.38e-6, 0, 1e-3,                            \
+      "what one SM takes for a token in it")                                                                 \
+    X(curve_dispatch_copy, "ss.curve.dispatch.copy", TIME, 0, 0.07e-6, 0, 1e-3,                              \
+      "what one SM takes for a copy of a token, beside its bytes")                                           \
+    X(curve_dispatch_rate, "ss.curve.dispatch.rate", BANDWIDTH, 0, 2.9e10, 1e8, 1e13,                        \
+      "bytes a second that one SM moves in it")                                                              \
+    X(curve_dispatch_link, "ss.curve.dispatch.link", FRACTION, 0, 0.66, 0.05, 1,                             \
+      "share of the fabric's bandwidth that it reaches at most")                                             \
+    X(curve_combine_launch, "ss.curve.combine.launch", TIME, 0, 55e-6, 0, 1e-2,                              \
+      "latency of DeepEP's combine")                                                                         \
+    X(curve_combine_token, "ss.curve.combine.token", TIME, 0, 0.9e-6, 0, 1e-3,                               \
+      "what one SM takes for a token in it")                                                                 \
+    X(curve_combine_copy, "ss.curve.combine.copy", TIME, 0, 0.01e-6, 0, 1e-3,                                \
+      "what one SM takes for a copy of a token, beside its bytes")                                           \
+    X(curve_combine_rate, "ss.curve.combine.rate", BANDWIDTH, 0, 2.9e10, 1e8, 1e13,                          \
+      "bytes a second that one SM moves in it")                                                              \
+    X(curve_combine_link, "ss.curve.combine.link", FRACTION, 0, 0.68, 0.05, 1,                               \
+      "share of the fabric's bandwidth that it reaches at most")
 
 #endif

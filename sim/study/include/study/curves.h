@@ -9,7 +9,7 @@
 struct ss_curve_site {
     const struct ss_card *card;
     double fabric; /* bytes/s of a GPU's links inside a node, one direction */
-    int gpus;      /* of a node */
+    int gpus;      /* of a host */
 };
 /* The rows that a law prices, and its numbers. */
 struct ss_bench_curve {
@@ -28,7 +28,7 @@ struct ss_bench_curve {
     int prop[SS_BENCH_PROPS]; /* its numbers, 0 behind the last one */
 };
 /* Curves, family by family: the lists end with a row without a kind. */
-extern const struct ss_bench_curve ss_curves_gemm[], ss_curves_linear[], ss_curves_experts[];
+extern const struct ss_bench_curve ss_curves_gemm[], ss_curves_linear[], ss_curves_experts[], ss_curves_exchange[];
 
 /* Writes what tells the rows of a curve apart: kind, precision and mark. Returns buf. */
 char *ss_curve_name(const struct ss_bench_curve *c, char *buf, size_t size);
