@@ -13,7 +13,7 @@
 #define ROBUST 0.1
 /* A number is looked for between its default over this factor and times it. */
 #define RANGE 300.0
-/* A machine that takes so much longer than a card that has no more of anything was slowed ... */
+/* A machine that takes so much longer than a card of the same SMs and no more bandwidth was slowed ... */
 #define SLOWER 1.15
 /* ... where this share of the rows of a kind do. */
 #define MANY (1. / 3)
@@ -84,12 +84,13 @@ static int read_rows(struct study *s, uint64_t seed, struct ss_error *err)
 
 /* ---- machines that were slowed ---- */
 
+/* Returns 1 if two cards have the same SMs, and the first at least as much bandwidth. */
 static int has_more(const struct ss_curve_site *a, const struct ss_curve_site *b)
 {
     const struct ss_card *x = a->card, *y = b->card;
 
-    return x->sm_count >= y->sm_count && x->sm_clock >= y->sm_clock && x->peak_bf16 >= y->peak_bf16 &&
-           x->peak_fp8 >= y->peak_fp8 && x->peak_fp4 >= y->peak_fp4 && x->hbm_bandwidth >= y->hbm_bandwidth &&
+    return x->sm_count == y->sm_count && x->sm_clock == y->sm_clock && x->peak_bf16 == y->peak_bf16 &&
+           x->peak_fp8 == y->peak_fp8 && x->peak_fp4 == y->peak_fp4 && x->hbm_bandwidth >= y->hbm_bandwidth &&
            a->fabric >= b->fabric;
 }
 
@@ -113,7 +114,7 @@ static int same_shape(const struct row *a, const struct row *b)
     return !by_shape(&x, &y);
 }
 
-/* Marks each row that is slower than one of its own shape on a machine that has no more of anything. Returns in compared[] and
+/* Marks each row that is slower than one of its own shape on a machine with the same SMs and no more bandwidth. Returns in compared[] and
  * slow[], by machine, how many rows of the kind that rows [from, to) are of were compared and marked. */
 static void mark_slow(struct study *s, size_t from, size_t to, int *compared, int *slow)
 {

@@ -94,6 +94,30 @@
     X(curve_combine_rate, "ss.curve.combine.rate", BANDWIDTH, 0, 2.9e10, 1e8, 1e13,                          \
       "bytes a second that one SM moves in it")                                                              \
     X(curve_combine_link, "ss.curve.combine.link", FRACTION, 0, 0.68, 0.05, 1,                               \
-      "share of the fabric's bandwidth that it reaches at most")
+      "share of the fabric's bandwidth that it reaches at most")                                             \
+    X(curve_ring_launch, "ss.curve.ring.launch", TIME, 0, 7e-6, 0, 1e-3,                                     \
+      "latency of a collective of NCCL inside a node, beside its steps")                                     \
+    X(curve_ring_step, "ss.curve.ring.step", TIME, 0, 1e-6, 0, 1e-3,                                         \
+      "what each step of a ring of small messages takes")                                                    \
+    X(curve_ring_small, "ss.curve.ring.small", FRACTION, 0, 0.23, 1e-3, 1,                                   \
+      "share of the fabric's bandwidth that small messages reach")                                           \
+    X(curve_ring_latency, "ss.curve.ring.latency", TIME, 0, 28e-6, 0, 1e-2,                                  \
+      "latency of a collective of large messages")                                                           \
+    X(curve_ring_large, "ss.curve.ring.large", FRACTION, 0, 0.65, 1e-2, 1,                                   \
+      "share of the fabric's bandwidth that large messages reach")                                           \
+    X(curve_alltoall_launch, "ss.curve.alltoall.launch", TIME, 0, 8e-6, 0, 1e-3,                             \
+      "latency of NCCL's all-to-all inside a node, beside its steps")                                        \
+    X(curve_alltoall_step, "ss.curve.alltoall.step", TIME, 0, 0.2e-6, 0, 1e-3,                               \
+      "what each further GPU adds to it for small messages")                                                 \
+    X(curve_alltoall_small, "ss.curve.alltoall.small", FRACTION, 0, 0.018, 1e-4, 1,                          \
+      "share of the fabric's bandwidth that small messages reach")                                           \
+    X(curve_alltoall_middle_latency, "ss.curve.alltoall.middle_latency", TIME, 0, 12e-6, 0, 1e-2,            \
+      "latency of messages between small and large")                                                         \
+    X(curve_alltoall_middle, "ss.curve.alltoall.middle", FRACTION, 0, 0.3, 1e-3, 1,                          \
+      "share of the fabric's bandwidth that they reach")                                                     \
+    X(curve_alltoall_latency, "ss.curve.alltoall.latency", TIME, 0, 22e-6, 0, 1e-2,                          \
+      "latency of large messages")                                                                           \
+    X(curve_alltoall_large, "ss.curve.alltoall.large", FRACTION, 0, 0.56, 1e-2, 1,                           \
+      "share of the fabric's bandwidth that they reach")
 
 #endif
