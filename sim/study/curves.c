@@ -56,7 +56,7 @@ char *ss_curve_name(const struct ss_bench_curve *c, char *buf, size_t size)
 static const struct ss_bench_curve *find(const struct ss_bench_row *row)
 {
     static const struct ss_bench_curve *const lists[] = {ss_curves_gemm, ss_curves_linear, ss_curves_experts,
-                                                         ss_curves_exchange};
+                                                         ss_curves_exchange, ss_curves_sparse};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists); i++)
         for (const struct ss_bench_curve *c = lists[i]; c->kind; c++)

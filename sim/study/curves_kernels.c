@@ -32,8 +32,8 @@ GEMM(SS_CURVE_FP4, fp4)
 
 #define ROW(word, name, ...)                                                                                 \
     {                                                                                                        \
-        .family = "gemm", .kind = "gemm", .precision = word, .words = "M N K", .more = name##_more,          \
-        .seconds = name##_seconds, .work = gemm_work, .least = name##_least, .prop = {                       \
+        .family = "gemm", .kind = "gemm", .precision = word, .words = "M N K", .grows = 1,                   \
+        .more = name##_more, .seconds = name##_seconds, .work = gemm_work, .least = name##_least, .prop = {  \
             SS_PROP_curve_launch,                                                                            \
             SS_PROP_curve_gemm_##name,                                                                       \
             SS_PROP_curve_prologue_##name,                                                                   \
@@ -121,7 +121,7 @@ static double mhc_post(const struct ss_curve_site *site, const double *s)
 #define MHC_WORDS "tokens sites streams hidden"
 #define ROW(group, name, sizes, law, bound, ...)                                                             \
     {                                                                                                        \
-        .family = group, .kind = name, .words = sizes, .seconds = law, .least = bound, .prop = {             \
+        .family = group, .kind = name, .words = sizes, .grows = 1, .seconds = law, .least = bound, .prop = { \
             __VA_ARGS__                                                                                      \
         }                                                                                                    \
     }

@@ -26,7 +26,8 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struc
         fprintf(out, "Fitted on half of the shapes, drawn by seed %llu, and scored on the other half\n",
                 (unsigned long long)r->seed);
     else
-        fprintf(out, "Fitted on all cards but one, and scored on that card by its data sheet\n");
+        fprintf(out, "Fitted on the other cards of its generation, or else on all others, and scored on a "
+                     "card by its data sheet\n");
     fprintf(out, "%-42s %-8s %5s %8s %8s %8s %8s\n", "kind", "platform", "rows", "mean", "median", "worst",
             "bias %");
     for (int i = 0; i < r->nscores; i++) {
@@ -41,7 +42,7 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struc
         fprintf(out, "%d rows have no curve\n", r->unread);
     fprintf(out, "\nNumbers, %s\n",
             r->by == SS_CURVES_BY_HALF ? "of both halves"
-                                       : "of all other cards; of all cards, as a card without rows has them");
+                                       : "of those others; of all cards, as a card without rows has them");
     for (int i = 0; i < r->nnumbers; i++) {
         const struct ss_curve_number *n = &r->numbers[i];
         fprintf(out, "%-8s %-32s %12s\n", strcmp(n->gpu, gpu) ? n->gpu : "", n->id,

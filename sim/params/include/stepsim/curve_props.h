@@ -118,6 +118,61 @@
     X(curve_alltoall_latency, "ss.curve.alltoall.latency", TIME, 0, 22e-6, 0, 1e-2,                          \
       "latency of large messages")                                                                           \
     X(curve_alltoall_large, "ss.curve.alltoall.large", FRACTION, 0, 0.56, 1e-2, 1,                           \
-      "share of the fabric's bandwidth that they reach")
+      "share of the fabric's bandwidth that they reach")                                                     \
+    X(curve_dsa_host, "ss.curve.dsa.host", TIME, 0, 0.7e-3, 0, 1,                                            \
+      "what the host takes to issue the operators of DeepSeek's sparse attention, no graph; times "          \
+      "ss.host.slowdown")                                                                                    \
+    X(curve_dsa_gemm, "ss.curve.dsa.gemm", FRACTION, 0, 0.8, 0.05, 1,                                        \
+      "share of the peak that its projections sustain")                                                      \
+    X(curve_dsa_move, "ss.curve.dsa.move", FRACTION, 0, 0.45, 0.01, 1,                                       \
+      "share of the HBM peak of what its operators move")                                                    \
+    X(curve_dsa_token, "ss.curve.dsa.token", NONE, 0, 4.5e4, 1, 100000000.0,                                 \
+      "cycles of an SM that a token takes in its other kernels")                                             \
+    X(curve_dsa_index, "ss.curve.dsa.index", NONE, 0, 2.5e4, 1, 100000000.0,                                 \
+      "cycles of an SM that a token takes beside it in the indexer")                                         \
+    X(curve_dsa_cache, "ss.curve.dsa.cache", NONE, 0, 5.3e4, 1, 100000000.0,                                 \
+      "cycles of an SM that a token takes beside it where keys are read back from fp8")                      \
+    X(curve_dsa_key, "ss.curve.dsa.key", NONE, 0, 1, 0.01, 10000.0,                                          \
+      "cycles of an SM that a key takes in the choice of the top ones")                                      \
+    X(curve_dsa_dense, "ss.curve.dsa.dense", FRACTION, 0, 0.28, 0.01, 1,                                     \
+      "share of the 16-bit peak that attention to all keys sustains in it")                                  \
+    X(curve_dsa_cached, "ss.curve.dsa.cached", FRACTION, 0, 0.7, 0.01, 1,                                    \
+      "that of FlashMLA with keys in fp8")                                                                   \
+    X(curve_dsa_sparse, "ss.curve.dsa.sparse", FRACTION, 0, 0.5, 0.01, 1,                                    \
+      "that of FlashMLA's sparse prefill")                                                                   \
+    X(curve_dsa_fused, "ss.curve.dsa.fused", FRACTION, 0, 0.8, 0.01, 1, "that of TensorRT-LLM's kernel")     \
+    X(curve_dsv4_launch, "ss.curve.dsv4.launch", TIME, 0, 80e-6, 0, 1,                                       \
+      "latency of the kernels of DeepSeek-V4's compressed attention")                                        \
+    X(curve_dsv4_gemm, "ss.curve.dsv4.gemm", FRACTION, 0, 0.55, 0.01, 1,                                     \
+      "share of the peak that its projections sustain")                                                      \
+    X(curve_dsv4_attention, "ss.curve.dsv4.attention", FRACTION, 0, 0.9, 0.01, 1,                            \
+      "share of the 16-bit peak that its attention sustains")                                                \
+    X(curve_dsv4_token, "ss.curve.dsv4.token", NONE, 0, 2.5e4, 1, 100000000.0,                               \
+      "cycles of an SM that a token takes in its other kernels")                                             \
+    X(curve_dsv4_move, "ss.curve.dsv4.move", FRACTION, 0, 0.15, 0.01, 1,                                     \
+      "share of the HBM peak of what its heads move")                                                        \
+    X(curve_dsv4_key, "ss.curve.dsv4.key", NONE, 0, 50, 0.1, 10000.0,                                        \
+      "cycles of an SM that a key takes in the choice of the top ones")                                      \
+    X(curve_dsv4_index, "ss.curve.dsv4.index", FRACTION, 0, 0.2, 0.01, 1,                                    \
+      "share of the fp8 peak that its indexer sustains")                                                     \
+    X(curve_msa_host, "ss.curve.msa.host", TIME, 0, 3e-3, 0, 1,                                              \
+      "what the host takes to issue the operators of MiniMax's sparse attention, no graph; times "           \
+      "ss.host.slowdown")                                                                                    \
+    X(curve_msa_gemm, "ss.curve.msa.gemm", FRACTION, 0, 0.7, 0.01, 1,                                        \
+      "share of the peak that its projections sustain")                                                      \
+    X(curve_msa_attention, "ss.curve.msa.attention", FRACTION, 0, 0.5, 0.01, 1,                              \
+      "share of the 16-bit peak that its attention sustains")                                                \
+    X(curve_msa_token, "ss.curve.msa.token", NONE, 0, 3e4, 1, 100000000.0,                                   \
+      "cycles of an SM that a token takes in its other kernels")                                             \
+    X(curve_msa_move, "ss.curve.msa.move", FRACTION, 0, 0.1, 0.005, 1,                                       \
+      "share of the HBM peak of what its heads move")                                                        \
+    X(curve_msa_plain_token, "ss.curve.msa_plain.token", NONE, 0, 3.7e4, 1, 100000000.0,                     \
+      "cycles of an SM that a token takes where PyTorch's operators are all that there is of it")            \
+    X(curve_msa_plain_key, "ss.curve.msa_plain.key", NONE, 0, 4300, 1, 1000000.0,                            \
+      "bytes that they move for a token and key of a single head of keys")                                   \
+    X(curve_msa_plain_shared, "ss.curve.msa_plain.shared", NONE, 0, 78, 0.1, 1000000.0,                      \
+      "bytes beside it for each head of queries that shares those keys")                                     \
+    X(curve_msa_plain_head, "ss.curve.msa_plain.head", NONE, 0, 650, 0.1, 1000000.0,                         \
+      "bytes for a token, key and head of queries where keys have several heads")
 
 #endif
