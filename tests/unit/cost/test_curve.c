@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cost/curve.h"
+#include "cost/curve_sparse.h"
 #include "suite.h"
 
 /* 100 SMs of 1 GHz, 1 TB/s of which a stream sustains half, 1 PFLOP/s in 16 bit. */
@@ -93,12 +93,126 @@ static void test_gemm(void)
     CU_ASSERT_EQUAL(ss_curve_gemm_peak(&c, SS_CURVE_FP4), 0);
 }
 
+static void test_experts(void)
+{
+    struct ss_card c = make();
+    struct ss_experts_call call = {
+        .tokens = 1000, .copies = 1280, .experts = 10, .hidden = 2560, .width = 1280, .gated = 1};
+    double tile = 2.0 * 128 * 256 / 5e12;
+
+    c.hbm_bandwidth = 1e13;
+    c.curve_experts_launch = 10e-6;
+    c.curve_experts_move = 0.5;
+    c.curve_experts_bf16 = 0.5;
+    /* 10 experts of 128 copies: 10 x 10 tiles of depth 2560 and of 1280, and 1280 copies that are gathered (4 B), activated
+     * (twice 2 in, 2 out) and summed (2 in), 1000 tokens out. */
+    double bytes = 1280 * 2560 * 4. + 1280 * (2560 * 2 + 1280 * 2.) + (1280 + 1000) * 2560 * 2.;
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_experts(&c, SS_CURVE_EXPERTS_BF16, &call),
+                           10e-6 + bytes / 5e12 + tile * (2560 + 1280), 1e-12);
+}
+
+static void test_links(void)
+{
+    struct ss_card c = make();
+    struct ss_exchange_call call = {.tokens = 1000, .bytes = 2000, .copies = 4, .gpus = 8, .sms = 20};
+
+    c.curve_dispatch_launch = 1e-6;
+    c.curve_dispatch_token = 100e-9;
+    c.curve_dispatch_copy = 50e-9;
+    c.curve_dispatch_rate = 1e10;
+    c.curve_dispatch_link = 0.5;
+    /* A token takes an SM 100 ns and 4 times 50 + 200; 20 SMs take 1,000 of them in 55 us. 7 MB leave at 100 GB/s in 70. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_exchange(&c, 1e12, 0, &call), 56e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_exchange(&c, 2e11, 0, &call), 71e-6, 1e-12);
+    c.curve_ring_launch = 5e-6;
+    c.curve_ring_step = 1e-6;
+    c.curve_ring_small = 0.1;
+    c.curve_ring_latency = 20e-6;
+    c.curve_ring_large = 0.5;
+    /* 8 MB, 7 of them sent: 12 us and 70 at a tenth of 1 TB/s, or 20 and 14; an all-reduce sends and steps twice. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_ring(&c, 1e12, 1, 8, 8e6), 34e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_ring(&c, 1e12, 2, 8, 8e3), 5e-6 + 14e-6 + 0.14e-6, 1e-12);
+    c.curve_alltoall_launch = 6e-6;
+    c.curve_alltoall_small = 0.01;
+    c.curve_alltoall_middle_latency = 10e-6;
+    c.curve_alltoall_middle = 0.2;
+    c.curve_alltoall_latency = 20e-6;
+    c.curve_alltoall_large = 0.5;
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e3), 6e-6 + 0.7e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e5), 10e-6 + 3.5e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e7), 20e-6 + 140e-6, 1e-12);
+}
+
+static void test_sparse(void)
+{
+    struct ss_card c = make();
+    struct ss_sparse_work w = {.tokens = 1000,
+                               .products = 1e9,
+                               .gemm = SS_CURVE_FP8,
+                               .attention = 1e9,
+                               .moved = 1e5,
+                               .index = 1e8,
+                               .keys = 500};
+
+    c.host_slowdown = 2;
+    c.curve_gemm_fp8 = 0.5;
+    c.curve_dsa_host = 1e-3;
+    c.curve_dsa_gemm = 0.5;
+    c.curve_dsa_fused = 0.5;
+    c.curve_dsa_move = 0.5;
+    c.curve_dsa_token = 1e5;
+    c.curve_dsa_index = 5e4;
+    c.curve_dsa_key = 100;
+    /* A token: projections 1 us, attention 2, HBM 0.2, 200,000 cycles of 1e11 a second 2, the indexer's FLOP 0.1. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_dsa(&c, SS_SPARSE_FUSED, &w), 5.3e-3, 1e-12);
+    w.tokens = 100; /* the host takes 1 ms of a Xeon, and this one is half as fast */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_dsa(&c, SS_SPARSE_FUSED, &w), 2e-3, 1e-12);
+    c.curve_msa_plain_token = 1e5;
+    c.curve_msa_plain_key = 1000;
+    c.curve_msa_plain_shared = 100;
+    c.curve_msa_plain_head = 500;
+    /* 1 us, and 50,000 keys of which L2 holds half: of 1,400 B with one head of keys, of 500 a head of queries with more. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa_plain(&c, 10, 50000, 4, 1), 10 * (1e-6 + 2 * 50000 * 1400 / 1e12),
+                           1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa_plain(&c, 10, 50000, 4, 2), 10 * (1e-6 + 2 * 50000 * 2000 / 1e12),
+                           1e-12);
+}
+
+static void test_compressed(void)
+{
+    struct ss_card c = make();
+    struct ss_sparse_work w = {
+        .tokens = 1000, .products = 1e9, .gemm = SS_CURVE_FP8, .attention = 1e9, .moved = 1e5, .keys = 500};
+
+    c.curve_dsv4_launch = 1e-4;
+    c.curve_dsv4_gemm = 0.5;
+    c.curve_dsv4_attention = 0.5;
+    c.curve_dsv4_move = 0.5;
+    c.curve_dsv4_token = 1e5;
+    c.curve_dsv4_key = 100;
+    c.curve_dsv4_index = 0.1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_dsv4(&c, &w), 1e-4 + 1e-3 * (1 + 2 + 0.2 + 1.5), 1e-12);
+    w.index = 1e8;
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_dsv4(&c, &w), 1e-4 + 1e-3 * (1 + 2 + 0.2 + 1.5 + 0.5), 1e-12);
+    c.host_slowdown = 1;
+    c.curve_msa_gemm = 0.5;
+    c.curve_msa_attention = 0.5;
+    c.curve_msa_move = 0.5;
+    c.curve_msa_token = 1e5;
+    w.absorbed = 1e9; /* of which the unit of 16 bit does half as many */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa(&c, &w), 1e-3 * (1 + 2 + 2 + 0.2 + 1), 1e-12);
+}
+
 SUITE(curve)
 {
     CU_TestInfo tests[] = {{"convolutions", test_convolution},
                            {"linear attention", test_delta},
                            {"hyper-connections", test_streams},
                            {"GEMMs", test_gemm},
+                           {"experts", test_experts},
+                           {"exchanges and collectives", test_links},
+                           {"sparse attention", test_sparse},
+                           {"compressed attention", test_compressed},
                            CU_TEST_INFO_NULL};
     return suite_run("curve", NULL, NULL, tests);
 }
