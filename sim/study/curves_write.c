@@ -17,29 +17,51 @@ void ss_curve_report_free(struct ss_curve_report *r)
     free(r);
 }
 
-int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err)
+#define MOST_CARDS 64
+
+/* Fills names[] with the platforms of the scores, each once, but "all". Returns how many there are. */
+static int cards_of(const struct ss_curve_report *r, const char *names[MOST_CARDS])
+{
+    int n = 0;
+
+    for (int i = 0; i < r->nscores; i++) {
+        int k = 0;
+        while (k < n && strcmp(names[k], r->scores[i].gpu) != 0)
+            k++;
+        if (k == n && n < MOST_CARDS && strcmp(r->scores[i].gpu, "all") != 0)
+            names[n++] = r->scores[i].gpu;
+    }
+    return n;
+}
+
+/* Writes the line of a kind, whose scores begin with that of all cards. Returns the index behind them. */
+static int write_kind(const struct ss_curve_report *r, int first, const char *const *names, int n, FILE *out)
+{
+    const struct ss_curve_score *all = &r->scores[first];
+    int end = first + 1;
+
+    while (end < r->nscores && !strcmp(r->scores[end].kind, all->kind))
+        end++;
+    fprintf(out, "%-44s %5d %6.1f %6.1f %6.1f %+6.1f ", all->kind, all->error.n, all->error.mean_abs,
+            all->error.median_abs, all->error.worst_abs, all->error.bias);
+    for (int k = 0; k < n; k++) {
+        int i = first + 1;
+        while (i < end && strcmp(r->scores[i].gpu, names[k]) != 0)
+            i++;
+        if (i < end)
+            fprintf(out, " %6.1f", r->scores[i].error.median_abs);
+        else
+            fprintf(out, " %6s", "-");
+    }
+    fputc('\n', out);
+    return end;
+}
+
+static void write_numbers(const struct ss_curve_report *r, FILE *out)
 {
     const char *gpu = "";
     char text[64];
 
-    if (r->by == SS_CURVES_BY_HALF)
-        fprintf(out, "Fitted on half of the shapes, drawn by seed %llu, and scored on the other half\n",
-                (unsigned long long)r->seed);
-    else
-        fprintf(out, "Fitted on the other cards of its generation, or else on all others, and scored on a "
-                     "card by its data sheet\n");
-    fprintf(out, "%-42s %-8s %5s %8s %8s %8s %8s\n", "kind", "platform", "rows", "mean", "median", "worst",
-            "bias %");
-    for (int i = 0; i < r->nscores; i++) {
-        const struct ss_curve_score *s = &r->scores[i];
-        int first = !i || strcmp(s[-1].kind, s->kind) != 0;
-        fprintf(out, "%-42s %-8s %5d %8.1f %8.1f %8.1f %+8.1f\n", first ? s->kind : "", s->gpu, s->error.n,
-                s->error.mean_abs, s->error.median_abs, s->error.worst_abs, s->error.bias);
-    }
-    for (unsigned long i = 0; i < r->notes.n; i++)
-        fprintf(out, "note: %s\n", r->notes.text[i]);
-    if (r->unread)
-        fprintf(out, "%d rows have no curve\n", r->unread);
     fprintf(out, "\nNumbers, %s\n",
             r->by == SS_CURVES_BY_HALF ? "of both halves"
                                        : "of those others; of all cards, as a card without rows has them");
@@ -49,6 +71,33 @@ int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struc
                 ss_study_prop_text(n->id, n->value, text, sizeof text));
         gpu = n->gpu;
     }
+}
+
+int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err)
+{
+    const char *names[MOST_CARDS];
+    int n = cards_of(r, names);
+
+    if (r->by == SS_CURVES_BY_HALF)
+        fprintf(out,
+                "Fitted on half of the shapes, drawn by seed %llu, and scored on the other half, in %%\n",
+                (unsigned long long)r->seed);
+    else
+        fprintf(out, "Fitted on the other cards of its generation, or else on all others, and scored on a "
+                     "card by its data "
+                     "sheet, in %%\n");
+    fprintf(out, "%-44s %5s %6s %6s %6s %6s  median on\n", "", "", "", "", "", "");
+    fprintf(out, "%-44s %5s %6s %6s %6s %6s ", "kind", "rows", "mean", "median", "worst", "bias");
+    for (int k = 0; k < n; k++)
+        fprintf(out, " %6.6s", names[k]);
+    fputc('\n', out);
+    for (int i = 0; i < r->nscores;)
+        i = write_kind(r, i, names, n, out);
+    for (unsigned long i = 0; i < r->notes.n; i++)
+        fprintf(out, "note: %s\n", r->notes.text[i]);
+    if (r->unread)
+        fprintf(out, "%d rows have no curve: calibrate --microbench TABLE says why\n", r->unread);
+    write_numbers(r, out);
     return r->notes.lost ? ss_nomem(err) : ss_report_done(out, err);
 }
 
@@ -73,7 +122,7 @@ int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struc
     json_t *o = ss_json_document("calibrate");
 
     SS_PUT(o, SS_KEY("leave_out", r->by == SS_CURVES_BY_HALF ? "half" : "gpu"),
-           SS_KEY_IF(r->by == SS_CURVES_BY_HALF, "seed", (double)r->seed), SS_KEY("rows_unread", r->unread),
+           SS_KEY_IF(r->by == SS_CURVES_BY_HALF, "seed", r->seed), SS_KEY("rows_unread", r->unread),
            SS_KEY("scores", SS_LIST(score_object, r->scores, r->nscores)),
            SS_KEY("numbers", SS_LIST(number_object, r->numbers, r->nnumbers)),
            SS_KEY("notes", ss_json_notes(&r->notes)));

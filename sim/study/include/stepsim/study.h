@@ -280,7 +280,7 @@ struct ss_curve_score {
 struct ss_curve_number {
     /* By half: of the card's rows of both halves. By GPU: of all other cards, and those of "all", as a card without rows has them. */
     char gpu[64], id[64];
-    double value;         /* in SI */
+    double value; /* in SI */
 };
 struct ss_curve_report {
     enum ss_curves_by by;
