@@ -82,10 +82,12 @@ double ss_curve_convolution(const struct ss_card *card, double tokens, double ch
     return kernels * card->curve_conv_launch + convolution(card, tokens * channels, card->curve_conv_cycles);
 }
 
-double ss_curve_mamba_convolution(const struct ss_card *card, double tokens, double channels)
+double ss_curve_mamba_convolution(const struct ss_card *card, double sequences, double tokens,
+                                  double channels)
 {
     return card->curve_mamba_conv_launch +
-           convolution(card, tokens * channels, card->curve_mamba_conv_cycles);
+           convolution(card, sequences * tokens * channels, card->curve_mamba_conv_cycles) +
+           sequences * channels * card->curve_mamba_conv_start / all_clocks(card);
 }
 
 double ss_curve_streams(const struct ss_card *card, int post, double tokens, double streams, double hidden)

@@ -103,7 +103,7 @@ static double mamba_channels(const double *s)
 
 static double mamba_conv(const struct ss_curve_site *site, const double *s)
 {
-    return ss_curve_mamba_convolution(site->card, s[SEQUENCES] * s[TOKENS], mamba_channels(s));
+    return ss_curve_mamba_convolution(site->card, s[SEQUENCES], s[TOKENS], mamba_channels(s));
 }
 
 /* ---- hyper-connections: a row is of all sites together ---- */
@@ -131,7 +131,7 @@ const struct ss_bench_curve ss_curves_linear[] = {
     ROW("conv", "kda:causal_conv1d_fn_qkv3", DELTA_WORDS, delta_convs, delta_least, SS_PROP_curve_conv_launch,
         SS_PROP_curve_conv_cycles),
     ROW("mamba2 conv", "mamba2:causal_conv1d_fn", MAMBA_WORDS, mamba_conv, NULL,
-        SS_PROP_curve_mamba_conv_launch, SS_PROP_curve_mamba_conv_cycles),
+        SS_PROP_curve_mamba_conv_launch, SS_PROP_curve_mamba_conv_cycles, SS_PROP_curve_mamba_conv_start),
     ROW("gdn", "gdn:chunk_gated_delta_rule", DELTA_WORDS, gdn_seconds, NULL, SS_PROP_curve_gdn_launch,
         SS_PROP_curve_gdn_cycles, SS_PROP_curve_gdn_chunk),
     ROW("kda", "kda:chunk_kda", DELTA_WORDS, kda_seconds, NULL, SS_PROP_curve_kda_launch,

@@ -32,7 +32,8 @@ static void test_convolution(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_convolution(&c, 1000, 500, 3), 13e-6, 1e-15);
     c.curve_mamba_conv_launch = 2e-6;
     c.curve_mamba_conv_cycles = 1;
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_mamba_convolution(&c, 1000, 500), 7e-6, 1e-15);
+    c.curve_mamba_conv_start = 200; /* of 500 channels of 2 sequences: 2 us */
+    CU_ASSERT_DOUBLE_EQUAL(ss_curve_mamba_convolution(&c, 2, 500, 500), 9e-6, 1e-15);
 }
 
 static void test_delta(void)

@@ -16,8 +16,9 @@ double ss_curve_gemm(const struct ss_card *card, enum ss_curve_gemm what, double
 
 /* Returns the seconds of `kernels` short causal convolutions over `channels` channels of `tokens` tokens, all together. */
 double ss_curve_convolution(const struct ss_card *card, double tokens, double channels, int kernels);
-/* Does the same for the CUDA kernel of Mamba. */
-double ss_curve_mamba_convolution(const struct ss_card *card, double tokens, double channels);
+/* Does the same for the CUDA kernel of Mamba, of `sequences` with `tokens` each: a thread block walks a channel of a sequence. */
+double ss_curve_mamba_convolution(const struct ss_card *card, double sequences, double tokens,
+                                  double channels);
 
 /* A linear attention whose state passes from chunk to chunk of 64 tokens. */
 struct ss_delta_call {

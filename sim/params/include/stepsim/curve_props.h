@@ -12,7 +12,7 @@
     X(sm_clock, "ss.sm_clock", NONE, 0, 1.98e9, 1e8, 1e10, "highest clock of the SMs, cycles a second")      \
     X(curve_stream, "ss.curve.stream", FRACTION, 0, 0.88, 0.1, 1,                                            \
       "share of the HBM peak that a kernel alone sustains whose data pass once")                             \
-    X(curve_conv_launch, "ss.curve.conv.launch", TIME, 0, 2.48e-06, 0, 1e-3,                                 \
+    X(curve_conv_launch, "ss.curve.conv.launch", TIME, 0, 2.47e-06, 0, 1e-3,                                 \
       "latency of a short causal convolution (Triton's kernel of gated delta nets)")                         \
     X(curve_conv_cycles, "ss.curve.conv.cycles", NONE, 0, 0.423, 1e-3, 100,                                  \
       "cycles of an SM that one channel of a token takes in it")                                             \
@@ -32,10 +32,12 @@
 
 /* Those that no prediction of a run reads: `calibrate --microbench` alone does, and --set refuses them. A mixer that reads one moves it up. */
 #define SS_BENCH_CURVE_PROPS(X)                                                                              \
-    X(curve_mamba_conv_launch, "ss.curve.mamba_conv.launch", TIME, 0, 1.1e-05, 0, 1e-3,                      \
+    X(curve_mamba_conv_launch, "ss.curve.mamba_conv.launch", TIME, 0, 7.87e-06, 0, 1e-3,                     \
       "latency of Mamba's short causal convolution (the CUDA kernel)")                                       \
-    X(curve_mamba_conv_cycles, "ss.curve.mamba_conv.cycles", NONE, 0, 0.335, 1e-3, 100,                      \
+    X(curve_mamba_conv_cycles, "ss.curve.mamba_conv.cycles", NONE, 0, 0.308, 1e-3, 100,                      \
       "cycles of an SM that one channel of a token takes in it")                                             \
+    X(curve_mamba_conv_start, "ss.curve.mamba_conv.start", NONE, 0, 121, 0.1, 1e5,                           \
+      "cycles of an SM that a channel of a sequence takes beside its tokens")                                \
     X(curve_mhc_pre_launch, "ss.curve.mhc_pre.launch", TIME, 0, 2.29e-05, 0, 1e-3,                           \
       "latency of the kernels that mix the streams of a hyper-connection before a sublayer")                 \
     X(curve_mhc_pre_rate, "ss.curve.mhc_pre.rate", FRACTION, 0, 0.839, 0.05, 1,                              \
@@ -49,21 +51,21 @@
       "ss.host.slowdown")                                                                                    \
     X(curve_dsa_gemm, "ss.curve.dsa.gemm", FRACTION, 0, 1, 0.05, 1,                                          \
       "share of the peak that its projections sustain")                                                      \
-    X(curve_dsa_move, "ss.curve.dsa.move", FRACTION, 0, 0.995, 0.01, 1,                                      \
+    X(curve_dsa_move, "ss.curve.dsa.move", FRACTION, 0, 1, 0.01, 1,                                          \
       "share of the HBM peak of what its operators move")                                                    \
-    X(curve_dsa_token, "ss.curve.dsa.token", NONE, 0, 3.79e+04, 1, 100000000.0,                              \
+    X(curve_dsa_token, "ss.curve.dsa.token", NONE, 0, 3.8e+04, 1, 100000000.0,                               \
       "cycles of an SM that a token takes in its other kernels")                                             \
-    X(curve_dsa_index, "ss.curve.dsa.index", NONE, 0, 1.99e+04, 1, 100000000.0,                              \
+    X(curve_dsa_index, "ss.curve.dsa.index", NONE, 0, 1.98e+04, 1, 100000000.0,                              \
       "cycles of an SM that a token takes beside it in the indexer")                                         \
-    X(curve_dsa_cache, "ss.curve.dsa.cache", NONE, 0, 6.04e+04, 1, 100000000.0,                              \
+    X(curve_dsa_cache, "ss.curve.dsa.cache", NONE, 0, 6.03e+04, 1, 100000000.0,                              \
       "cycles of an SM that a token takes beside it where keys are read back from fp8")                      \
-    X(curve_dsa_key, "ss.curve.dsa.key", NONE, 0, 2.46, 0.01, 10000.0,                                       \
+    X(curve_dsa_key, "ss.curve.dsa.key", NONE, 0, 2.36, 0.01, 10000.0,                                       \
       "cycles of an SM that a key takes in the choice of the top ones")                                      \
     X(curve_dsa_dense, "ss.curve.dsa.dense", FRACTION, 0, 0.307, 0.01, 1,                                    \
       "share of the 16-bit peak that attention to all keys sustains in it")                                  \
-    X(curve_dsa_cached, "ss.curve.dsa.cached", FRACTION, 0, 0.628, 0.01, 1,                                  \
+    X(curve_dsa_cached, "ss.curve.dsa.cached", FRACTION, 0, 0.623, 0.01, 1,                                  \
       "that of FlashMLA with keys in fp8")                                                                   \
-    X(curve_dsa_sparse, "ss.curve.dsa.sparse", FRACTION, 0, 0.395, 0.01, 1,                                  \
+    X(curve_dsa_sparse, "ss.curve.dsa.sparse", FRACTION, 0, 0.396, 0.01, 1,                                  \
       "that of FlashMLA's sparse prefill")                                                                   \
     X(curve_dsa_fused, "ss.curve.dsa.fused", FRACTION, 0, 1, 0.01, 1, "that of TensorRT-LLM's kernel")       \
     X(curve_dsv4_launch, "ss.curve.dsv4.launch", TIME, 0, 7.9e-05, 0, 1,                                     \
@@ -99,7 +101,7 @@
       "cycles of an SM that a token takes in its other kernels")                                             \
     X(curve_msa_move, "ss.curve.msa.move", FRACTION, 0, 0.123, 0.005, 1,                                     \
       "share of the HBM peak of what its heads move")                                                        \
-    X(curve_launch, "ss.curve.launch", TIME, 0, 2.86e-06, 0, 1e-3,                                           \
+    X(curve_launch, "ss.curve.launch", TIME, 0, 2.87e-06, 0, 1e-3,                                           \
       "from the start of a small kernel of a CUDA graph to the next one's")                                  \
     X(curve_cast, "ss.curve.cast", FRACTION, 0, 0.677, 0.01, 1,                                              \
       "share of the HBM peak that casts of a GEMM's input sustain")                                          \
@@ -115,12 +117,12 @@
     X(curve_prologue_fp8, "ss.curve.prologue.fp8", NONE, 0, 204, 0, 8192, "the same, fp8")                   \
     X(curve_prologue_blocks, "ss.curve.prologue.fp8_blocks", NONE, 0, 327, 0, 8192,                          \
       "the same, fp8 with a scale a block")                                                                  \
-    X(curve_prologue_fp4, "ss.curve.prologue.fp4", NONE, 0, 612, 0, 8192, "the same, nvfp4")                 \
+    X(curve_prologue_fp4, "ss.curve.prologue.fp4", NONE, 0, 613, 0, 8192, "the same, nvfp4")                 \
     X(curve_experts_launch, "ss.curve.experts.launch", TIME, 0, 4.49e-05, 0, 1e-2,                           \
       "latency of the kernels of a layer's experts, forward: router, sort, two grouped GEMMs, sum")          \
     X(curve_experts_move, "ss.curve.experts.move", FRACTION, 0, 0.504, 0.01, 1,                              \
       "share of the HBM peak at which copies of tokens are sorted, activated and summed")                    \
-    X(curve_experts_bf16, "ss.curve.experts.bf16", FRACTION, 0, 0.739, 0.05, 1,                              \
+    X(curve_experts_bf16, "ss.curve.experts.bf16", FRACTION, 0, 0.738, 0.05, 1,                              \
       "share of the peak that a large grouped GEMM alone sustains in a short burst, in 16 bit")              \
     X(curve_experts_fp8, "ss.curve.experts.fp8", FRACTION, 0, 0.928, 0.05, 1,                                \
       "the same, fp8 with a scale a tensor")                                                                 \
@@ -128,13 +130,13 @@
       "the same, fp8 with a scale a block")                                                                  \
     X(curve_experts_mxfp4, "ss.curve.experts.mxfp4", FRACTION, 0, 0.517, 0.05, 1,                            \
       "the same, mxfp4 weights and mxfp8 inputs, of the peak of fp8")                                        \
-    X(curve_experts_prologue_bf16, "ss.curve.experts_prologue.bf16", NONE, 0, 0.0884, 0, 8192,               \
+    X(curve_experts_prologue_bf16, "ss.curve.experts_prologue.bf16", NONE, 0, 0.000403, 0, 8192,             \
       "prologue and epilogue of a tile of these, in steps of K, in 16 bit")                                  \
     X(curve_experts_prologue_fp8, "ss.curve.experts_prologue.fp8", NONE, 0, 1.15e+03, 0, 8192,               \
       "the same, fp8")                                                                                       \
     X(curve_experts_prologue_blocks, "ss.curve.experts_prologue.fp8_blocks", NONE, 0, 2.95e+03, 0, 8192,     \
       "the same, fp8 with a scale a block")                                                                  \
-    X(curve_experts_prologue_mxfp4, "ss.curve.experts_prologue.mxfp4", NONE, 0, 0.107, 0, 8192,              \
+    X(curve_experts_prologue_mxfp4, "ss.curve.experts_prologue.mxfp4", NONE, 0, 0.00101, 0, 8192,            \
       "the same, mxfp4")                                                                                     \
     X(curve_dispatch_launch, "ss.curve.dispatch.launch", TIME, 0, 3.99e-05, 0, 1e-2,                         \
       "latency of DeepEP's dispatch")                                                                        \
@@ -150,7 +152,7 @@
       "latency of DeepEP's combine")                                                                         \
     X(curve_combine_token, "ss.curve.combine.token", TIME, 0, 9.86e-07, 0, 1e-3,                             \
       "what one SM takes for a token in it")                                                                 \
-    X(curve_combine_copy, "ss.curve.combine.copy", TIME, 0, 4.18e-11, 0, 1e-3,                               \
+    X(curve_combine_copy, "ss.curve.combine.copy", TIME, 0, 2.83e-13, 0, 1e-3,                               \
       "what one SM takes for a copy of a token, beside its bytes")                                           \
     X(curve_combine_rate, "ss.curve.combine.rate", BANDWIDTH, 0, 2.91e+10, 1e8, 1e13,                        \
       "bytes a second that one SM moves in it")                                                              \
@@ -168,7 +170,7 @@
       "share of the fabric's bandwidth that large messages reach")                                           \
     X(curve_alltoall_launch, "ss.curve.alltoall.launch", TIME, 0, 9.56e-06, 0, 1e-3,                         \
       "latency of NCCL's all-to-all inside a node, beside its steps")                                        \
-    X(curve_alltoall_step, "ss.curve.alltoall.step", TIME, 0, 5.3e-08, 0, 1e-3,                              \
+    X(curve_alltoall_step, "ss.curve.alltoall.step", TIME, 0, 5.32e-08, 0, 1e-3,                             \
       "what each further GPU adds to it for small messages")                                                 \
     X(curve_alltoall_small, "ss.curve.alltoall.small", FRACTION, 0, 0.0187, 1e-4, 1,                         \
       "share of the fabric's bandwidth that small messages reach")                                           \
