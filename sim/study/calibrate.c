@@ -139,24 +139,17 @@ static int is_known(const struct ss_calibration *c, const char *id)
     return 0;
 }
 
-/* Returns 1 if the number is new. */
-static int add_id(struct ss_calibration *c, const char *id)
-{
-    if (is_known(c, id))
-        return 0;
-    ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
-    return 1;
-}
-
-/* Adds a number unless there are as many as a fit can have; then it counts in *lost. */
+/* Adds a number that is not known, unless there are as many as a fit can have; then it counts in *lost. */
 static void add_prop(struct ss_calibration *c, int prop, int *lost)
 {
     const char *id = ss_prop_at(prop)->id;
 
+    if (is_known(c, id))
+        return;
     if (c->nprops < SS_FIT_MAX)
-        add_id(c, id);
+        ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
     else
-        *lost += !is_known(c, id);
+        ++*lost;
 }
 
 /* Returns whether numbers found no place: how many rows tell of one. */
@@ -209,10 +202,8 @@ static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibr
     int rc = SS_OK, memory = 0;
 
     for (int i = 0; i < opt->nprops && i < SS_FIT_MAX; i++)
-        if (add_id(c, opt->props[i].id)) {
-            c->props[c->nprops - 1].lo = opt->props[i].lo;
-            c->props[c->nprops - 1].hi = opt->props[i].hi;
-        }
+        if (!is_known(c, opt->props[i].id))
+            c->props[c->nprops++] = opt->props[i];
     if (!opt->nprops && default_props(c, o)) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0, "the measurements tell of more than %d numbers", SS_FIT_MAX);
         return ss_hint(err, SS_ERR_USAGE, "name those to fit with --prop");

@@ -182,4 +182,12 @@
     X(curve_alltoall_large, "ss.curve.alltoall.large", FRACTION, 0, 0.651, 1e-2, 1,                          \
       "share of the fabric's bandwidth that they reach")
 
+/* How many numbers curves have. */
+enum {
+    SS_CURVE_PROP_COUNT = 0
+#define X(...) +1
+    SS_CURVE_PROPS(X)
+#undef X
+};
+
 #endif

@@ -297,7 +297,9 @@ int ss_curves_leave_out(const char *path, const char *stack, enum ss_curves_by b
                         struct ss_files *files, struct ss_curve_report **out, struct ss_error *err);
 /* Frees a report. NULL is allowed. */
 void ss_curve_report_free(struct ss_curve_report *r);
+/* Writes what `stepsim calibrate --microbench TABLE --leave-out` prints. Error: SS_ERR_IO. */
 int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
+/* Writes it as JSON. */
 int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus
