@@ -10,8 +10,8 @@
 enum { SEQUENCES, TOKENS, HEADS, MODEL, GEMM, COMPRESS, INDEXER };
 #define WORDS "batch seq heads"
 
-/* Sizes of the models that were measured, by what their names have; config.json of each. Of DeepSeek-V4 `width` is that of keys
- * and values, `rank_out` that of a group of outputs. */
+/* Sizes of the models that were measured, by what their names have; config.json of each. DeepSeek-V4's `value` is the width of keys, too;
+ * `rank_out` is that of a group of outputs. */
 static const struct model {
     const char *word;
     double hidden, rank, key_rank, rope, nope, value, index_heads, top, rank_out;

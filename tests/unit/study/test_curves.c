@@ -116,7 +116,7 @@ static void test_links(void)
         (struct ss_bench_row){.kind = "all_reduce", .shape = "4096", .ranks = "8 GPUs", .precision = "half"},
         &p));
     CU_ASSERT(p.size[0] == 4096 && p.size[1] == 8);
-    /* Of int8 the table counts two bytes an element. */
+    /* The table counts two bytes an element of int8, too. */
     CU_ASSERT_PTR_NULL(read_row(
         (struct ss_bench_row){.kind = "all_reduce", .shape = "4096", .ranks = "8 GPUs", .precision = "int8"},
         &p));
