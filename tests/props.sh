@@ -13,7 +13,7 @@ again=$(echo "$ids" | uniq -d)
 for id in $ids; do
     ! grep -rnF "\"$id\"" sim --include='*.c' || { echo "use SS_PROP_ of that row"; exit 1; }
 done
-for id in $(sed -n 's/^    X([A-Za-z0-9_]*, "\(ss\.[a-z0-9_.]*\)",.*/\1/p' $registry/card.h $registry/params.h); do
+for id in $(sed -n 's/^    X([A-Za-z0-9_]*, "\(ss\.[a-z0-9_.]*\)",.*/\1/p' $registry/card.h $registry/curve_props.h $registry/params.h); do
     grep -qF "\`$id\`" docs/reference/formats-platform.md ||
         grep -qF "\`.${id##*.}\`" docs/reference/formats-platform.md ||
         { echo "$id: docs/reference/formats-platform.md does not name it"; exit 1; }

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/csv.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
+#include "base/gzip.h"
 
 #define MAX_COLUMNS 256
 #define MAX_BYTES ((size_t)64 << 20)
@@ -222,13 +225,64 @@ int ss_csv_parse(const char *text, size_t len, const char *name, struct ss_csv *
     return parse_own(own, len, name, out, err);
 }
 
+/* Reads a stream to its end into *text, with two bytes behind it. */
+static int read_all(FILE *in, const char *path, char **text, size_t *len, struct ss_error *err)
+{
+    size_t cap = 0;
+    int c;
+
+    *text = NULL;
+    *len = 0;
+    while ((c = getc(in)) != EOF && *len < MAX_BYTES) {
+        if (ss_grow(text, &cap, *len + 3, 1))
+            return ss_nomem(err);
+        (*text)[(*len)++] = (char)c;
+    }
+    if (ferror(in))
+        return ss_fail(err, SS_ERR_INPUT, path, 0, "cannot unpack: %s", strerror(errno));
+    if (c != EOF)
+        return ss_fail(err, SS_ERR_INPUT, path, 0, "larger than %zu bytes", MAX_BYTES);
+    if (ss_grow(text, &cap, *len + 3, 1))
+        return ss_nomem(err);
+    (*text)[*len] = (*text)[*len + 1] = 0;
+    return SS_OK;
+}
+
+/* Unpacks a gzipped text in place of it. */
+static int unpack(char **text, size_t *len, const char *path, struct ss_error *err)
+{
+    FILE *under = fmemopen(*text, *len, "rb"), *in = under ? ss_gunzip_open(under) : NULL;
+    char *plain = NULL;
+    size_t plain_len = 0;
+    int rc = in ? read_all(in, path, &plain, &plain_len, err) : ss_nomem(err);
+
+    if (in)
+        fclose(in);
+    if (under)
+        fclose(under);
+    if (rc) {
+        free(plain);
+        return rc;
+    }
+    free(*text);
+    *text = plain;
+    *len = plain_len;
+    return SS_OK;
+}
+
 int ss_csv_load(const char *path, struct ss_csv **out, struct ss_error *err)
 {
     char *text;
     size_t len;
     int rc = ss_file_read(path, MAX_BYTES, &text, &len, err);
 
-    return rc ? rc : parse_own(text, len, path, out, err);
+    if (rc)
+        return rc;
+    if (len > 2 && !memcmp(text, "\x1f\x8b", 2) && (rc = unpack(&text, &len, path, err)) != SS_OK) {
+        free(text);
+        return rc;
+    }
+    return parse_own(text, len, path, out, err);
 }
 
 int ss_csv_open(const char *path, struct ss_csv **out, struct ss_error *err)

@@ -47,6 +47,20 @@ static int survey(const struct ss_calibrate_options *opt, const struct cli_flags
     return rc;
 }
 
+/* Fits the curves of kernels, and scores them on what is left out. */
+static int curves(const struct ss_calibrate_options *opt, const struct cli_flags *f, struct ss_error *err)
+{
+    struct ss_curve_report *r = NULL;
+    int by = !strcmp(opt->leave_out, "half") ? SS_CURVES_BY_HALF : SS_CURVES_BY_GPU;
+    int rc = ss_curves_leave_out(opt->microbench, opt->stack, by, (uint64_t)f->calibrate.seed, opt->files, &r,
+                                 err);
+
+    SS_THEN(rc, f->json ? ss_curve_report_write_json(r, stdout, err)
+                        : ss_curve_report_write_text(r, stdout, err));
+    ss_curve_report_free(r);
+    return rc;
+}
+
 static int check_words(const struct ss_calibrate_options *opt, const struct cli_flags *f,
                        struct ss_error *err)
 {
@@ -64,10 +78,16 @@ static int check_words(const struct ss_calibrate_options *opt, const struct cli_
     if (only_microbench(opt) && (f->output[0] || stack_output))
         return cli_usage(err, "add --platform NAME",
                          "nothing is fitted without a platform, so nothing is written");
-    if (only_microbench(opt) &&
-        (opt->leave_out || opt->job || cli_given(f, "--spread") || cli_given(f, "--timing")))
+    if (only_microbench(opt) && (opt->job || cli_given(f, "--spread") || cli_given(f, "--timing")))
         return cli_usage(err, "add --platform NAME",
-                         "--leave-out, --job, --spread and --timing: nothing is fitted without a platform");
+                         "--job, --spread and --timing: nothing is fitted without a platform");
+    if (only_microbench(opt) && opt->leave_out && strcmp(opt->leave_out, "half") != 0 &&
+        strcmp(opt->leave_out, "gpu") != 0)
+        return cli_usage(err, "kernels are left out by half or gpu", "--leave-out %.40s", opt->leave_out);
+    if (cli_given(f, "--seed") &&
+        (!only_microbench(opt) || !opt->leave_out || strcmp(opt->leave_out, "half") != 0))
+        return cli_usage(err, "leave one out",
+                         "--seed draws the half of a table of kernels: --leave-out half");
     if (stack_output && !opt->stack)
         return cli_usage(err, "--stack names the base of the new stack", "--stack-output without --stack");
     return SS_OK;
@@ -168,7 +188,7 @@ int cmd_calibrate(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_CALIBRATE);
     rc = read_words(&opt, &flags, argc, argv, err);
     if (!rc && only_microbench(&opt)) {
-        rc = survey(&opt, &flags, err);
+        rc = opt.leave_out ? curves(&opt, &flags, err) : survey(&opt, &flags, err);
         cli_flags_free(&flags);
         return rc;
     }

@@ -67,6 +67,7 @@ void cli_flags_init(struct cli_flags *flags, int verb)
     flags->tolerance = flags->spread = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;
+    flags->calibrate.seed = 1;
 }
 
 void cli_flags_free(struct cli_flags *flags)

@@ -339,7 +339,9 @@ static const struct cli_option table[] = {
     {.name = "--leave-out", .value = "COLUMN", .verbs = V(CALIBRATE), .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(calibrate.leave_out),
      .doc = "model, gpu, precision or id: predicts each by a fit of all others; half: odd lines of the tables by a fit "
-            "of the even ones, and these by the odd"},
+            "of the even ones, and these by the odd; with --microbench alone, half of the shapes, or gpu: the curves of kernels"},
+    {.name = "--seed", .how = 1, .value = "N", .verbs = V(CALIBRATE), .kind = CLI_WHOLE, .offset = AT(calibrate.seed), .low = 0, .high = 1e15,
+     .usual = "1", .needs = "--leave-out", .doc = "draws the half of a table of kernels"},
     {.name = "--stack-output", .value = "FILE", .verbs = V(CALIBRATE), .writes = CLI_BESIDE, .starts = "<?xml", .kind = CLI_TEXT, .several = CLI_ONCE,
      .offset = AT(calibrate.stack_output), .doc = "writes a stack with the fitted numbers over --stack"},
     {.name = "--spread", .how = 1, .value = "N", .verbs = V(VALIDATE) | V(CALIBRATE), .kind = CLI_NUMBER, .offset = AT(spread), .low = 0,

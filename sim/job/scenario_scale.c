@@ -69,6 +69,11 @@ static int no_name(const char *name, const char *id, struct ss_error *err)
 /* The size as sold says what card it is; capacity is what nvidia-smi shows. */
 int ss_set_refuses(int prop, const char *option, struct ss_error *err)
 {
+    if (ss_prop_is_of_bench(prop)) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s %s: a number of kernels alone changes no prediction", option,
+                ss_prop_at(prop)->id);
+        return ss_hint(err, SS_ERR_USAGE, "those of training are ss.gemm.*, ss.fabric.* and the stack's");
+    }
     if (prop != SS_PROP_hbm_size)
         return SS_OK;
     ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s ss.hbm.size: the memory as sold changes no prediction", option);

@@ -149,10 +149,24 @@ int ss_prop_is_fittable(int index)
            props[index].unit != SS_UNIT_COUNT;
 }
 
+int ss_prop_is_of_bench(int index)
+{
+    static const int of_bench[] = {
+#define X(field, ...) SS_PROP_##field,
+        SS_BENCH_CURVE_PROPS(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(of_bench); i++)
+        if (of_bench[i] == index)
+            return 1;
+    return 0;
+}
+
 int ss_prop_is_scalable(int index)
 {
     return ss_prop_is_settable(index) && !props[index].is_word && props[index].unit != SS_UNIT_COUNT &&
-           index != SS_PROP_hbm_size; /* which changes nothing */
+           index != SS_PROP_hbm_size && !ss_prop_is_of_bench(index); /* which change nothing */
 }
 
 const char *ss_prop_nearest(const char *id, int (*may)(int index))

@@ -35,7 +35,7 @@ static void put_head(const struct ss_platform *p, const char *routing, const cha
             routing);
     put_word(out, card != NULL ? SS_PROP_CARD_BASE : SS_PROP_CARD, card != NULL ? card : p->card.name);
     for (int i = 0; i < SS_PROP_CARD_COUNT && card == NULL; i++)
-        if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0)
+        if (ss_prop_at(i)->required || ss_prop_get(i, &p->card) != 0 || ss_prop_at(i)->def != 0)
             put_prop(out, i, ss_prop_get(i, &p->card));
     if (card == NULL && p->library_file[0] != 0)
         put_word(out, SS_PROP_LIBRARY, p->library_file);

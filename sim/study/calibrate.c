@@ -131,24 +131,32 @@ static int solve_determined(struct fitting *f, const double *start, struct ss_fi
 
 /* ---- what to fit ---- */
 
-static int add_id(struct ss_calibration *c, const char *id)
+static int is_known(const struct ss_calibration *c, const char *id)
 {
     for (int i = 0; i < c->nprops; i++)
         if (ss_prop_find(c->props[i].id, SS_OF_ANY) == ss_prop_find(id, SS_OF_ANY))
-            return 0;
-    ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
-    return 1;
+            return 1;
+    return 0;
 }
 
-static void add_prop(struct ss_calibration *c, int prop)
+/* Adds a number that is not known, unless there are as many as a fit can have; then it counts in *lost. */
+static void add_prop(struct ss_calibration *c, int prop, int *lost)
 {
-    add_id(c, ss_prop_at(prop)->id);
+    const char *id = ss_prop_at(prop)->id;
+
+    if (is_known(c, id))
+        return;
+    if (c->nprops < SS_FIT_MAX)
+        ss_copy(c->props[c->nprops++].id, sizeof c->props[0].id, id);
+    else
+        ++*lost;
 }
 
-static void default_props(struct ss_calibration *c, struct ss_observations *o)
+/* Returns whether numbers found no place: how many rows tell of one. */
+static int default_props(struct ss_calibration *c, struct ss_observations *o)
 {
     int of_bench[SS_BENCH_PROPS];
-    int runs = 0, far = o->nccl_nodes > 1;
+    int lost = 0, runs = 0, far = o->nccl_nodes > 1;
 
     for (int i = 0; i < o->n; i++) {
         const struct ss_case *run;
@@ -157,27 +165,28 @@ static void default_props(struct ss_calibration *c, struct ss_observations *o)
                 ? ss_bench_props(ss_platform_card(o->machine), &o->bench->points[o->list[i].point], of_bench)
                 : 0;
         for (int k = 0; k < n; k++)
-            add_prop(c, of_bench[k]);
+            add_prop(c, of_bench[k], &lost);
         if (!ss_observation_is_run(&o->list[i]))
             continue;
         run = ss_observations_case(o, o->list[i].of_case);
-        add_prop(c, ss_study_prop_of_gemm(run->job.precision));
+        add_prop(c, ss_study_prop_of_gemm(run->job.precision), &lost);
         far |= ss_platform_nodes(run->platform) > 1;
         runs++;
     }
     if (runs || o->nccl)
-        add_prop(c, SS_PROP_fabric_efficiency);
+        add_prop(c, SS_PROP_fabric_efficiency, &lost);
     if (!runs && o->nccl)
-        add_prop(c, SS_PROP_fabric_latency);
+        add_prop(c, SS_PROP_fabric_latency, &lost);
     if (o->nccl && o->nccl_nodes <= 1 && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
         ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
-        add_prop(c, SS_PROP_nvls_efficiency);
-        add_prop(c, SS_PROP_nvls_latency);
+        add_prop(c, SS_PROP_nvls_efficiency, &lost);
+        add_prop(c, SS_PROP_nvls_latency, &lost);
     }
     if (far)
-        add_prop(c, SS_PROP_nic_efficiency);
+        add_prop(c, SS_PROP_nic_efficiency, &lost);
     if (far && !runs)
-        add_prop(c, SS_PROP_nic_latency);
+        add_prop(c, SS_PROP_nic_latency, &lost);
+    return lost;
 }
 
 static int is_of_memory(const char *id)
@@ -193,12 +202,12 @@ static int choose_props(const struct ss_calibrate_options *opt, struct ss_calibr
     int rc = SS_OK, memory = 0;
 
     for (int i = 0; i < opt->nprops && i < SS_FIT_MAX; i++)
-        if (add_id(c, opt->props[i].id)) {
-            c->props[c->nprops - 1].lo = opt->props[i].lo;
-            c->props[c->nprops - 1].hi = opt->props[i].hi;
-        }
-    if (!opt->nprops)
-        default_props(c, o);
+        if (!is_known(c, opt->props[i].id))
+            c->props[c->nprops++] = opt->props[i];
+    if (!opt->nprops && default_props(c, o)) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "the measurements tell of more than %d numbers", SS_FIT_MAX);
+        return ss_hint(err, SS_ERR_USAGE, "name those to fit with --prop");
+    }
     ss_observations_first(o, &p, &s);
     for (int i = 0; i < c->nprops && !rc; i++) {
         rc = ss_study_prop_complete(&c->props[i], p, s, err);

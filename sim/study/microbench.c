@@ -8,7 +8,7 @@
 #include "base/base.h"
 #include "base/csv.h"
 #include "cost/kernel.h"
-#include "study/calibrate.h"
+#include "study/curves.h"
 
 enum column { KIND, GPU, SHAPE, RANKS, PRECISION, VALUE, UNIT, SOURCE, COLUMNS = SS_BENCH_COLUMNS };
 static const char *const names[COLUMNS] = {
@@ -262,6 +262,14 @@ static double collective_seconds(const struct ss_platform *platform, const struc
     return ss_collective_seconds(&net, p->collective, p->bytes, &p->group);
 }
 
+static double curve_seconds(const struct ss_platform *platform, const struct ss_bench_point *p)
+{
+    struct ss_curve_site site;
+
+    ss_curve_site_of(platform, &site);
+    return p->curve->seconds(&site, p->size);
+}
+
 double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stack *stack,
                         const struct ss_bench_point *p)
 {
@@ -274,6 +282,7 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
     case SS_BENCH_COLLECTIVE:
         return fmax(collective_seconds(platform, stack, p), ss_nccl_issue_seconds(p->per_thread));
     case SS_BENCH_ATTENTION: return attention_seconds(card, stack, p);
+    case SS_BENCH_CURVE: return curve_seconds(platform, p);
     default: return ss_kernel_elementwise(card, 0, 1);
     }
 }
@@ -304,6 +313,15 @@ static int attention_props(const struct ss_bench_point *p, int props[SS_BENCH_PR
     return 3;
 }
 
+static int curve_props(const struct ss_bench_point *p, int props[SS_BENCH_PROPS])
+{
+    int n = 0;
+
+    for (; n < SS_BENCH_PROPS && p->curve->prop[n]; n++)
+        props[n] = p->curve->prop[n];
+    return n;
+}
+
 int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS])
 {
     int n = 0;
@@ -311,6 +329,7 @@ int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, i
     switch (p->kind) {
     case SS_BENCH_COLLECTIVE: return collective_props(card, p, props);
     case SS_BENCH_ATTENTION: return attention_props(p, props);
+    case SS_BENCH_CURVE: return curve_props(p, props);
     case SS_BENCH_PCIE: props[0] = SS_PROP_pcie_bandwidth; return 1;
     case SS_BENCH_GEMM:
         if (p->blocks && card->gemm_eff_fp8_blocks > 0) {

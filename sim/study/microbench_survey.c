@@ -1,93 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares every row of a table of micro-benchmarks with its prediction on the platform of its card. No
  * row is left out without a reason. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/base.h"
 #include "base/csv.h"
 #include "report/common.h"
-#include "study/calibrate.h"
+#include "study/curves.h"
 
-/* A platform of the data, and the stack as its card runs it. */
-struct machine {
-    struct ss_platform *platform;
-    struct ss_stack stack;
-};
 struct survey_reader {
     struct ss_bench_table table;
-    struct machine *machines;
-    size_t nmachines;
+    struct ss_bench_machines machines;
     struct ss_survey *out;
 };
-
-static int load_machines(struct survey_reader *r, const char *stack, struct ss_files *files,
-                         struct ss_error *err)
-{
-    struct ss_platform_options options = {.asker = ss_simgrid_ask_routes};
-    char **names = NULL;
-    size_t n = 0;
-    int rc = ss_data_list("platforms", ".xml", &names, &n, err);
-
-    r->machines = ss_calloc(n + 1, sizeof *r->machines);
-    if (!rc && !r->machines)
-        rc = ss_nomem(err);
-    for (size_t i = 0; i < n && !rc; i++) {
-        struct machine *m = &r->machines[r->nmachines];
-        rc = ss_platform_load(names[i], &options, &m->platform, err);
-        if (rc)
-            break;
-        r->nmachines++;
-        const char *card = ss_platform_card(m->platform)->name;
-        rc = ss_stack_load_with(stack ? stack : SS_DEFAULT_STACK, card, files, &m->stack, err);
-    }
-    ss_names_free(names, n);
-    return rc;
-}
-
-static int says(const char *text, const char *word)
-{
-    size_t n = strlen(word);
-
-    for (const char *at = text; *at; at++)
-        if ((at == text || !isalnum((unsigned char)at[-1])) && !strncasecmp(at, word, n) &&
-            !isalnum((unsigned char)at[n]))
-            return 1;
-    return 0;
-}
-
-/* Returns 1 if a row names the cluster of a platform, which stands behind the card in the platform's
- * name ("p6" of b200-p6), in any case of letters. */
-static int names_cluster(const struct ss_bench_row *row, const char *platform)
-{
-    const char *name = strchr(platform, '-');
-
-    return name && (says(row->gpu, name + 1) || says(row->source, name + 1));
-}
-
-/* Returns the platform with that card: the one whose cluster the row names, else the one with the shortest
- * name, because variants add words. */
-static const struct machine *machine_of(const struct survey_reader *r, const struct ss_bench_row *row)
-{
-    const struct machine *best = NULL;
-
-    for (size_t i = 0; i < r->nmachines; i++) {
-        const struct machine *m = &r->machines[i];
-        const char *name = ss_platform_name(m->platform);
-        if (!ss_card_is_named(row->gpu, ss_platform_card(m->platform)->name))
-            continue;
-        if (names_cluster(row, name))
-            return m;
-        if (strncasecmp(name, ss_platform_card(m->platform)->name,
-                        strcspn(ss_platform_card(m->platform)->name, "-")) != 0)
-            continue; /* of a cloud's own name: p5 */
-        if (!best || strlen(name) < strlen(ss_platform_name(best->platform)))
-            best = m;
-    }
-    return best;
-}
 
 /* bytes: from this size on latencies and protocols matter little */
 #define LARGE_MESSAGE 67108864
@@ -100,6 +26,10 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
 
     if (!priced) {
         ss_copy(out->kind, sizeof out->kind, row->kind);
+        return;
+    }
+    if (p->kind == SS_BENCH_CURVE) {
+        ss_curve_name(p->curve, out->kind, sizeof out->kind);
         return;
     }
     if (p->kind == SS_BENCH_ATTENTION) {
@@ -129,7 +59,7 @@ static void kind_of(const struct ss_bench_row *row, const struct ss_bench_point 
 
 static void price(const struct survey_reader *r, const struct ss_bench_row *row, struct ss_survey_row *out)
 {
-    const struct machine *m = machine_of(r, row);
+    const struct ss_bench_machine *m = ss_bench_machine_of(&r->machines, row);
     struct ss_bench_point p = {.kind = SS_BENCH_LAUNCH};
 
     ss_copy(out->gpu, sizeof out->gpu, m ? ss_platform_name(m->platform) : row->gpu);
@@ -224,13 +154,11 @@ int ss_survey_microbench(const char *path, const char *stack, struct ss_files *f
 
     SS_THEN(rc, ss_bench_table_load(path, &r.table, err));
     if (!rc) {
-        rc = load_machines(&r, stack, files, err);
+        rc = ss_bench_machines_load(stack, files, &r.machines, err);
         SS_THEN(rc, read_rows(&r, err));
         ss_bench_table_free(&r.table);
     }
-    for (size_t i = 0; i < r.nmachines; i++)
-        ss_platform_free(r.machines[i].platform);
-    free(r.machines);
+    ss_bench_machines_free(&r.machines);
     if (rc)
         ss_survey_free(r.out);
     else

@@ -9,10 +9,7 @@
 
 #include "base/base.h"
 #include "cost/kernel.h"
-#include "study/calibrate.h"
-
-static const char NO_SIZES[] = "no sizes that a kernel has, or words that are not known";
-static const char NO_PEAK[] = "a precision that the card's file has not";
+#include "study/curves.h"
 
 static int precision_of(const char *name)
 {
@@ -74,9 +71,9 @@ static const char *read_gemm(const struct ss_bench_row *r, const struct ss_card 
         (!p->blocks && strcmp(name, r->precision) != 0 && strcmp(r->precision, "fp32 inputs (TF32)") != 0))
         return "a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
-        return NO_PEAK;
+        return SS_BENCH_NO_PEAK;
     if (!ss_bench_gemm_shape(r->shape, r->source, p))
-        return NO_SIZES;
+        return SS_BENCH_NO_SIZES;
     p->fit = !p->both && !p->mx;
     p->seconds = seconds_of(r, 2 * p->m * p->n * p->k * (p->both ? 3 : 1));
     return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
@@ -107,7 +104,7 @@ static const char *read_copy(const struct ss_bench_row *r, struct ss_bench_point
     else if (!strcmp(r->shape, "Host to Device"))
         sent = 1;
     if (!plain && !sent)
-        return NO_SIZES;
+        return SS_BENCH_NO_SIZES;
     if (rate <= 0)
         return SS_BENCH_NO_UNIT;
     if (!p->fit)
@@ -121,7 +118,8 @@ static const char *read_launch(const struct ss_bench_row *r, struct ss_bench_poi
 {
     p->kind = SS_BENCH_LAUNCH;
     p->seconds = r->value * 1e-6;
-    return strcmp(r->shape, "empty kernel, start to start") != 0 || !is_unit(r, "us") ? NO_SIZES : NULL;
+    return strcmp(r->shape, "empty kernel, start to start") != 0 || !is_unit(r, "us") ? SS_BENCH_NO_SIZES
+                                                                                      : NULL;
 }
 
 /* Returns the number behind a word such as "seq=", or 0. */
@@ -180,12 +178,12 @@ static const char *read_attention(const struct ss_bench_row *r, const struct ss_
     if (p->precision < 0)
         return "attention in a precision that is not modelled";
     if (ss_kernel_peak(card, p->precision) <= 0)
-        return NO_PEAK;
+        return SS_BENCH_NO_PEAK;
     if (strstr(shape, " window=") || !strstr(shape, " causal"))
         return "a whole square or a window, no causal half";
     if ((!p->both && !p->backward && strncmp(shape, "fwd ", 4) != 0) || p->queries <= 0 || p->head <= 0 ||
         p->values <= 0)
-        return NO_SIZES;
+        return SS_BENCH_NO_SIZES;
     p->seconds = seconds_of(r, 1e12) * (strstr(r->source, "FLOPs of the FULL square") ? 2 : 1);
     return p->seconds > 0 ? NULL : SS_BENCH_NO_UNIT;
 }
@@ -201,7 +199,7 @@ static const char *read_norm(const struct ss_bench_row *r, struct ss_bench_point
     p->fit = !strncmp(r->shape, "cudnn ", 6);
     p->bytes = passes * number_behind(r->shape, "N=") * number_behind(r->shape, "C=");
     if (p->bytes <= 0 || strcmp(r->precision, "bf16") != 0)
-        return NO_SIZES;
+        return SS_BENCH_NO_SIZES;
     p->seconds = 2 * p->bytes / (r->value * 1e9); /* read and written */
     return is_unit(r, "GB/s") ? NULL : SS_BENCH_NO_UNIT;
 }
@@ -213,7 +211,7 @@ static const char *read_elementwise(const struct ss_bench_row *r, struct ss_benc
     p->fit = 0;
     p->bytes = number_behind(r->shape, "bytes=") / 2; /* read and written */
     if (p->bytes <= 0)
-        return NO_SIZES;
+        return SS_BENCH_NO_SIZES;
     p->seconds = 2 * p->bytes / (r->value * 1e9);
     return is_unit(r, "GB/s") ? NULL : SS_BENCH_NO_UNIT;
 }
@@ -235,6 +233,8 @@ const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_ca
         why = "a value that is no number";
     else if (!(r->value > 1e-9 && r->value < 1e9))
         why = r->value < 1 ? "no value above 0" : "a value that no kernel has";
+    else if (ss_bench_curve_read(r, card, p, &why))
+        return why;
     else if (!strcmp(r->kind, "collective") || !strcmp(r->kind, "p2p"))
         why = ss_bench_collective(r, p);
     else if (strcmp(r->ranks, "1 GPU") != 0)

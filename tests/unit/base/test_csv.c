@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Comma-separated values: what is read, and where each mistake is said to be. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/gzip.h"
 #include "suite.h"
 
 static int parse(const char *text, struct ss_csv **csv, struct ss_error *err)
@@ -119,6 +121,39 @@ static void test_bytes(void)
     CU_ASSERT_EQUAL(ss_csv_load("no-such-file.csv", &csv, &err), SS_ERR_IO);
 }
 
+static void pack(const char *path, const char *text, size_t keep)
+{
+    char *packed = NULL;
+    size_t len;
+    FILE *under = open_memstream(&packed, &len), *out = ss_gzip_open(under), *file = fopen(path, "w");
+
+    fputs(text, out);
+    fclose(out);
+    fclose(under);
+    CU_ASSERT_EQUAL(fwrite(packed, 1, keep && keep < len ? keep : len, file), keep ? keep : len);
+    fclose(file);
+    free(packed);
+}
+
+static void test_packed(void)
+{
+    char path[] = "/tmp/stepsim-csv-XXXXXX";
+    struct ss_error err = {0};
+    struct ss_csv *csv;
+    int fd = mkstemp(path);
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    pack(path, "a,b\n1,2\n", 0);
+    CU_ASSERT_EQUAL_FATAL(ss_csv_load(path, &csv, &err), 0);
+    CU_ASSERT_STRING_EQUAL(ss_csv_field(csv, 0, 1), "2");
+    ss_csv_free(csv);
+    pack(path, "a,b\n1,2\n", 20); /* cut */
+    CU_ASSERT_EQUAL(ss_csv_load(path, &csv, &err), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "unpack"));
+    unlink(path);
+}
+
 static void test_write(void)
 {
     char *text = NULL;
@@ -135,12 +170,9 @@ static void test_write(void)
 
 SUITE(csv)
 {
-    CU_TestInfo tests[] = {{"fields", test_fields},
-                           {"only names", test_only_names},
-                           {"row by row", test_row_by_row},
-                           {"mistakes", test_mistakes},
-                           {"bytes", test_bytes},
-                           {"write", test_write},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"fields", test_fields},         {"only names", test_only_names},
+                           {"row by row", test_row_by_row}, {"mistakes", test_mistakes},
+                           {"bytes", test_bytes},           {"packed", test_packed},
+                           {"write", test_write},           CU_TEST_INFO_NULL};
     return suite_run("csv", NULL, NULL, tests);
 }

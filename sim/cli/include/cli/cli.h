@@ -86,6 +86,7 @@ struct cli_flags {
         /* NULL = not given */
         char *platform, *stack, *nccl, *microbench, *log, *job, *leave_out, *stack_output;
         struct cli_texts rows, props;
+        double seed;
         int timers;
     } calibrate;
 };

@@ -156,6 +156,8 @@ int ss_prop_is_fittable(int index);
 /* Returns 1 when --scale may multiply the prop: --set may change it, and it is neither a word nor a whole
  * number. */
 int ss_prop_is_scalable(int index);
+/* Returns 1 for a number of kernels alone on a card that no prediction of a run reads (SS_BENCH_CURVE_PROPS). */
+int ss_prop_is_of_bench(int index);
 /* Returns the id nearest to a mistyped one among the props for which `may` returns 1; NULL: none is near
  * (ss_nearest). */
 const char *ss_prop_nearest(const char *id, int (*may)(int index));

@@ -14,6 +14,7 @@
 #include "stepsim/communicator.h"
 #include "stepsim/compare.h"
 #include "stepsim/compute.h"
+#include "stepsim/curve_props.h"
 #include "stepsim/doctor.h"
 #include "stepsim/error.h"
 #include "stepsim/explain.h"

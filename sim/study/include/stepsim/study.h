@@ -268,6 +268,40 @@ int ss_survey_write_text(const struct ss_survey *s, FILE *out, struct ss_error *
 /* Writes groups and rows as JSON. */
 int ss_survey_write_json(const struct ss_survey *s, FILE *out, struct ss_error *err);
 
+/* ---- curves of kernels, scored on rows that they were not fitted on ---- */
+enum ss_curves_by {
+    SS_CURVES_BY_HALF, /* fitted on half of the shapes, card by card, and scored on the other half */
+    SS_CURVES_BY_GPU,  /* fitted on all cards but one, and scored on that one by its data sheet */
+};
+struct ss_curve_score {
+    char gpu[64], kind[64]; /* gpu: name of the platform with that card, or "all" */
+    struct ss_error_stat error;
+};
+struct ss_curve_number {
+    /* By half: of the card's rows of both halves. By GPU: of all other cards, and those of "all", as a card without rows has them. */
+    char gpu[64], id[64];
+    double value; /* in SI */
+};
+struct ss_curve_report {
+    enum ss_curves_by by;
+    uint64_t seed;
+    int nscores, nnumbers, unread; /* unread: rows that no curve prices */
+    struct ss_curve_score *scores; /* kind by kind, all cards first */
+    struct ss_curve_number *numbers;
+    size_t cap_scores, cap_numbers;
+    struct ss_notes notes; /* what was left out */
+};
+/* Fits the curves (ss.curve.*) to a table of micro-benchmarks, and scores each on rows that it was not fitted on. `seed` draws the
+ * half of the shapes. The caller frees *out with ss_curve_report_free. Errors: SS_ERR_IO, SS_ERR_INPUT (no row has a curve). */
+int ss_curves_leave_out(const char *path, const char *stack, enum ss_curves_by by, uint64_t seed,
+                        struct ss_files *files, struct ss_curve_report **out, struct ss_error *err);
+/* Frees a report. NULL is allowed. */
+void ss_curve_report_free(struct ss_curve_report *r);
+/* Writes what `stepsim calibrate --microbench TABLE --leave-out` prints. Error: SS_ERR_IO. */
+int ss_curve_report_write_text(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
+/* Writes it as JSON. */
+int ss_curve_report_write_json(const struct ss_curve_report *r, FILE *out, struct ss_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -35,11 +35,16 @@ enum ss_bench_kind {
     SS_BENCH_PCIE,
     SS_BENCH_LAUNCH,
     SS_BENCH_COLLECTIVE,
-    SS_BENCH_ATTENTION
+    SS_BENCH_ATTENTION,
+    SS_BENCH_CURVE
 };
+struct ss_bench_curve;
+#define SS_BENCH_SIZES 12
 struct ss_bench_point {
     int kind;
-    int precision; /* GEMM, ATTENTION: enum ss_precision */
+    const struct ss_bench_curve *curve; /* CURVE: the law that prices it */
+    double size[SS_BENCH_SIZES];        /* CURVE: its sizes, as the curve orders them */
+    int precision;                      /* GEMM, ATTENTION: enum ss_precision */
     int accumulate; /* GEMM: bytes of an element of the output to which a weight gradient is added; 0: nothing is added */
     int streams;    /* GEMM: 1: each group is a kernel of its own; the host issues them to several streams */
     int blocks;     /* GEMM: 1: fp8 with a scale for each block of 128 */
@@ -106,7 +111,10 @@ void ss_bench_free(struct ss_bench *b);
  * them. */
 const char *ss_bench_point_read(const struct ss_bench_row *r, const struct ss_card *card,
                                 struct ss_bench_point *p);
-#define SS_BENCH_NO_UNIT "a unit that says no time" /* one of the reasons that ss_bench_point_read returns */
+/* Reasons that ss_bench_point_read returns. */
+#define SS_BENCH_NO_UNIT "a unit that says no time"
+#define SS_BENCH_NO_SIZES "no sizes that a kernel has, or words that are not known"
+#define SS_BENCH_NO_PEAK "a precision that the card's file has not"
 /* Does the same for a row of kind collective or p2p, once the point's id and kind are set. */
 const char *ss_bench_collective(const struct ss_bench_row *r, struct ss_bench_point *p);
 /* Returns the seconds that a thread of nccl-tests takes to issue a collective to this number of GPUs. An
@@ -126,8 +134,26 @@ double ss_bench_seconds(const struct ss_platform *platform, const struct ss_stac
                         const struct ss_bench_point *p);
 /* Sets the indices of the props of the card and of a stack that a point can tell something about.
  * Returns how many there are. */
-#define SS_BENCH_PROPS 5
+#define SS_BENCH_PROPS 10
 int ss_bench_props(const struct ss_card *card, const struct ss_bench_point *p, int props[SS_BENCH_PROPS]);
+
+/* ---- microbench_machines.c: the platforms of the data, one of which a row was measured on ---- */
+struct ss_bench_machine {
+    struct ss_platform *platform;
+    struct ss_stack stack; /* as its card runs it */
+};
+struct ss_bench_machines {
+    struct ss_bench_machine *list;
+    size_t n;
+};
+/* Loads all platforms of the data. `stack` NULL: SS_DEFAULT_STACK. The caller frees *out also after an error. */
+int ss_bench_machines_load(const char *stack, struct ss_files *files, struct ss_bench_machines *out,
+                           struct ss_error *err);
+void ss_bench_machines_free(struct ss_bench_machines *m);
+/* Returns the platform with the row's card: the one whose cluster the row names, else the one with the shortest name, because
+ * variants add words. NULL: none has that card. */
+const struct ss_bench_machine *ss_bench_machine_of(const struct ss_bench_machines *m,
+                                                   const struct ss_bench_row *row);
 
 /* ---- observations.c: what was measured, and its prediction for given props ---- */
 enum ss_observation_kind {
