@@ -3,6 +3,8 @@
 #ifndef STEPSIM_CARD_H
 #define STEPSIM_CARD_H
 
+#include "stepsim/curve_props.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -151,7 +153,8 @@ extern "C" {
       "hours that one GPU runs, in the mean, between failures that interrupt its job")                       \
     X(restart, "ss.restart", TIME, 0, 600, 0, 1e6, "time from such a failure until the job trains again")    \
     X(storage, "ss.storage.bandwidth", BANDWIDTH, 0, 0.65e9, 1e3, 1e15,                                      \
-      "bytes of a checkpoint that storage takes from each node when all of them write")
+      "bytes of a checkpoint that storage takes from each node when all of them write")                      \
+    SS_CURVE_PROPS(X)
 
 /*
  * Kernels of mixers without a softmax: rates are shares of a card's roofline, each way.
