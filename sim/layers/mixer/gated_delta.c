@@ -34,6 +34,21 @@ static struct sizes sizes_of(const struct ss_shape *s)
     return z;
 }
 
+/* Appends the projection, or torchtitan's six (models/qwen3_5/gdn.py), of which two are narrow. */
+static void projection(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
+{
+    const struct {
+        const char *name;
+        double columns;
+    } parts[] = {{"q", z->q}, {"k", z->q}, {"v", z->v}, {"z", z->v}, {"beta", z->heads}, {"alpha", z->heads}};
+    int split = s->split;
+    ss_op_mixer_begin(ops, s, split ? 6 : 1, z->width);
+    if (!split)
+        ss_op_mixer_linear(ops, s, "delta in", z->width, 1);
+    for (int i = 0; split && i < 6; i++)
+        ss_op_mixer_linear(ops, s, parts[i].name, parts[i].columns, i == 0);
+}
+
 /* Appends an exchange of context ranks. Columns are put into the order of the ranks before it, and tokens into that of the sequence, which
  * attention balances over the ranks, behind it: copies, and zeros under the first one's gradient. */
 static void to_heads(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
@@ -130,10 +145,9 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct size
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct sizes z = sizes_of(s);
-    ss_op_mixer_begin(ops, s, 1, z.width);
-    ss_op_mixer_linear(ops, s, "delta in", z.width, 1);
+    projection(ops, s, &z);
     to_heads(ops, s, &z);
-    struct ss_op *op = ss_op_short_convolution(ops, s, 2 * z.q + z.v, 1);
+    struct ss_op *op = ss_op_short_convolution(ops, s, 2 * z.q + z.v, s->split ? 3 : 1);
     if (s->te) /* its input is a view of the projection's output, of which all stays */
         op->saved_bytes = s->tokens * z.width * s->e;
     ss_op_call(op, s, 1, op->call.heads, 0, 0);

@@ -2,6 +2,8 @@
 /* What mixers of linear attention share; kernels of flash-linear-attention (fla/modules) at bc3b101. */
 #include "layers/linear.h"
 
+#include <math.h>
+
 #include "stepsim/card.h"
 #include "stepsim/model.h"
 #include "stepsim/precision.h"
@@ -64,6 +66,8 @@ struct ss_op *ss_op_gated_norm(struct ss_ops *ops, const struct ss_shape *s, con
 void ss_op_call(struct ss_op *op, const struct ss_shape *s, int whole, double heads, double key_dim,
                 double value_dim)
 {
-    op->call = (struct ss_op_scan){s->micro_batch, whole ? s->sequence : s->chunk,
-                                   whole ? heads / s->cp : heads, key_dim, value_dim};
+    double row = whole ? s->sequence : s->chunk,
+           document = fmin(row, s->document); /* where states begin anew */
+    op->call = (struct ss_op_scan){s->micro_batch * row / document, document, whole ? heads / s->cp : heads,
+                                   key_dim, value_dim};
 }

@@ -67,6 +67,13 @@ static void test_gated(void)
                                                2 * 8 * 64 + 8 * V + 4 * 2 * 4 + 4 * 8));
     unsigned module = SS_MODULE_BIT(SS_MODULE_GDN_NORM_OUT);
     CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0) - ss_ops_saved_bytes(&ops, module), T * 4 * V);
+    t.stack.split_linear = 1; /* six layers, three convolutions */
+    struct ss_ops split = layer_of(&t, GATED);
+    t.stack.split_linear = 0;
+    CU_ASSERT_EQUAL(split.sum.params, ops.sum.params);
+    CU_ASSERT(find(&split, "q")->gemm.shares_input == 0 && find(&split, "alpha")->gemm.shares_input == 1);
+    CU_ASSERT_EQUAL(find(&split, "beta")->forward_flops, 2 * T * H * 8);
+    CU_ASSERT_EQUAL(find(&split, "conv1d")->forward_kernels, 3);
     t.job.transformer_local = 1; /* the fused norm of flash-linear-attention */
     ops = layer_of(&t, GATED);
     CU_ASSERT_EQUAL(find(&ops, "conv1d")->saved_bytes, T * 2 * (2 * Q + V));
