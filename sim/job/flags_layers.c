@@ -262,6 +262,27 @@ SS_FLAG_CALLED(moe_layer_freq)
     return rc;
 }
 
+SS_FLAG_CALLED(linear_attention_freq)
+{
+    struct ss_layer_rule rule;
+    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+
+    rule.period = every;
+    if (!rc)
+        asked->linear_layers = rule;
+    return rc;
+}
+
+SS_FLAG_CALLED(attention_variant)
+{
+    if (!ss_has_word("gdn gated_delta_net", values[0])) {
+        *why = "it may be gdn or gated_delta_net: others are not modelled";
+        return ss_has_word("gdn2 dsa", values[0]) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
+    }
+    asked->delta_variant = 1;
+    return SS_OK;
+}
+
 SS_FLAG_CALLED(window_skip_freq)
 {
     struct ss_layer_rule rule;

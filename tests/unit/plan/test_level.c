@@ -9,6 +9,7 @@
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define OVERLAP "--sequence-parallel --tp-comm-overlap "
 #define HYBRID "--model nemotron-h-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
+#define LINEAR "--bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define BOTH_WAYS SS_SOURCE_DIR "/tests/unit/data/shared-links.xml"
 
 static const char *const jobs[] = {
@@ -58,6 +59,11 @@ static const char *const jobs[] = {
     /* layers that are one half, and context ranks that exchange both heads and keys */
     "h800 1;" HYBRID "--sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
     "h800 2;" HYBRID "--tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
+    /* linear attention, whose context ranks exchange heads, or gather states */
+    "h800 1;" LINEAR "--model qwen3.5-0.8b --sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
+    "h800 2;" LINEAR "--model qwen3.5-0.8b --tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
+    "h800 1;" LINEAR "--model ring-mini-linear-2.0 --cp 2 --ep 4 --pp 2 --gbs 8",
+    "h800 2;" LINEAR "--model kimi-linear-48b-a3b --stack nemo-automodel-2026 --cp 2 --ep 8 --gbs 8",
 };
 
 static const struct {

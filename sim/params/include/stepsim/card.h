@@ -88,6 +88,10 @@ extern "C" {
     X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
       "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
     X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
+    X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0.4, 0, 1,                                \
+      "the same of lightning attention (flash-linear-attention's simple_gla); default: as Mamba-2's scan")   \
+    X(lightning_backward, "ss.scan.lightning.backward", FRACTION, 0, 0, 0, 1,                                \
+      "the same, backward; 0: as forward")                                                                   \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
       "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
       "its own for them")                                                                                    \
@@ -162,12 +166,17 @@ extern "C" {
  */
 #define SS_SCAN_LIST(X)                                                                                      \
     X(SS_SCAN_CONV1D, conv1d_forward, conv1d_backward)                                                       \
-    X(SS_SCAN_SSD, ssd_forward, ssd_backward)
+    X(SS_SCAN_SSD, ssd_forward, ssd_backward)                                                                \
+    X(SS_SCAN_LIGHTNING, lightning_forward, lightning_backward)
+/* Behind the rows: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h). */
 enum ss_scan {
 #define X(sym, forward, backward) sym,
     SS_SCAN_LIST(X)
 #undef X
-        SS_SCANS
+        SS_SCANS,
+    SS_SCAN_SHORT_CONV = SS_SCANS,
+    SS_SCAN_GATED_DELTA,
+    SS_SCAN_KIMI_DELTA
 };
 
 struct ss_card {
