@@ -82,16 +82,19 @@ extern "C" {
       "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
       "limit): attention's products are slower as GEMMs are")                                                \
     X(conv1d_forward, "ss.scan.conv1d.forward", FRACTION, 0, 0, 0, 1,                                        \
-      "share of its roofline, HBM peak or 16-bit peak, that a causal convolution of few tokens reaches; 0: " \
-      "as ss.hbm.efficiency and ss.scan.products say")                                                       \
+      "share of its roofline, HBM peak or 16-bit peak, that Mamba's causal convolution of few tokens "       \
+      "reaches; 0: by ss.curve.mamba_conv.cycles")                                                           \
     X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
-    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
-      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
+    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0, 0, 1,                                              \
+      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; 0: by ss.scan.cycles")   \
     X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
-    X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0.4, 0, 1,                                \
-      "the same of lightning attention (flash-linear-attention's simple_gla); default: as Mamba-2's scan")   \
+    X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0, 0, 1,                                  \
+      "the same of lightning attention (flash-linear-attention's simple_gla); 0: by ss.scan.cycles")         \
     X(lightning_backward, "ss.scan.lightning.backward", FRACTION, 0, 0, 0, 1,                                \
       "the same, backward; 0: as forward")                                                                   \
+    X(scan_cycles, "ss.scan.cycles", NONE, 0, 0.106, 0, 100,                                                 \
+      "cycles of an SM that a byte of a chunked scan takes beside HBM's time; default: Mamba-2's on an "     \
+      "H100")                                                                                                \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
       "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
       "its own for them")                                                                                    \
