@@ -267,6 +267,9 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     t.own = tp && t.sp && !t.overlap && c->stack->tp_own_shard_first > 0 ? 1.0 / c->tp.n : 0;
     t.piece = t.overlap && c->stack->tp_overlap_pieces > 0 ? 1.0 / c->tp.n : 0;
     gemm_times(c, op, &t);
+    t.d *= !op->gemm.no_input_grad;
+    t.w *= !op->gemm.no_weight_grad;
+    t.accumulate *= !op->gemm.no_weight_grad;
     if (tp)
         tp_times(c, op, &t);
     out->forward[SS_LABEL_COMPUTE] += t.f;
@@ -287,7 +290,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     int acc = phase == SS_PHASE_W ? ss_cost_main_gradient_bytes(c) : 0, p = op->gemm.precision;
     int scattered = phase != SS_PHASE_W && op->gemm.scattered;
     double each = m / op->gemm.groups;
-    if (c->shape.sequential)
+    if (c->shape.sequential && !op->gemm.one_kernel)
         return op->gemm.groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
     if (!ss_cost_on_streams(c, op))
         return ss_kernel_grouped_gemm(c->card, p, op->gemm.groups, scattered, m, n, k, acc,

@@ -262,6 +262,29 @@ SS_FLAG_CALLED(moe_layer_freq)
     return rc;
 }
 
+SS_FLAG_CALLED(attention_variant)
+{
+    if (strcmp(values[0], "dsa") != 0) {
+        *why = "it may be dsa: others are not modelled";
+        return ss_has_word("gdn2 gdn gated_delta_net", values[0]) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
+    }
+    asked->sparse_variant = 1;
+    return SS_OK;
+}
+
+SS_FLAG_CALLED(dsa_kernels)
+{
+    int tilelang = !strcmp(values[0], "tilelang");
+
+    if (!tilelang && strcmp(values[0], "cudnn") != 0) {
+        *why = "it may be cudnn or tilelang: PyTorch's operators (none) are not modelled";
+        return strcmp(values[0], "none") ? SS_ERR_INPUT : SS_ERR_UNSUPPORTED;
+    }
+    asked->job.dsa_kernels = tilelang ? SS_DSA_TILELANG : SS_DSA_CUDNN;
+    SS_GIVE(asked, dsa_kernels);
+    return SS_OK;
+}
+
 SS_FLAG_CALLED(window_skip_freq)
 {
     struct ss_layer_rule rule;

@@ -69,6 +69,24 @@ static void fill_mamba(struct ss_model *m)
         *sizes[i].size = !has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].megatron;
 }
 
+/* Sizes of the indexer of sparse attention are nothing to a model without; layers that share the choice of the last one with an indexer,
+ * as Megatron's is_dsa_skip_topk_layer has them. */
+static void fill_sparse(struct ss_model *m)
+{
+    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim, &m->index_topk, &m->index_topk_freq,
+                          &m->index_topk_offset};
+    int has = any_layer(m, &m->dsa), first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        *sizes[i] = has ? *sizes[i] : 0;
+    if (!has || m->index_topk_freq <= 1 || m->num_layers > SS_LAYER_RULE_MAX)
+        return;
+    m->dsa_shared = (struct ss_layer_rule){.n = m->num_layers};
+    for (int i = first; i < m->num_layers; i++)
+        m->dsa_shared.bits[i / 64] |=
+            (uint64_t)(ss_layer_rule_has(&m->dsa, i) && (i + 1 - first) % m->index_topk_freq != 0) << i % 64;
+}
+
 /* Spreads a bias on every linear layer to each kind of layer. */
 static void fill_biases(struct ss_model *m)
 {
@@ -95,6 +113,7 @@ static void fill_defaults(struct ss_model *m)
         m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
     fill_latent(m);
     fill_mamba(m);
+    fill_sparse(m);
     if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads == 0)
         m->kv_channels = m->hidden_size / m->num_attention_heads;
 }

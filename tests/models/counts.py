@@ -14,11 +14,9 @@ import sys
 
 # Model types in the files, and what the program must say of them.
 REFUSED = {
-    "deepseek_v32": "sparse attention",
     "deepseek_v4": "sparse attention",
     "falcon_h1": "Mamba",
     "falcon_mamba": "Mamba",
-    "glm_moe_dsa": "sparse attention",
     "jamba": "Mamba",
     "kimi_k3": "delta attention",
     "kimi_linear": "delta attention",

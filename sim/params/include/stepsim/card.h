@@ -88,6 +88,13 @@ extern "C" {
     X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
       "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
     X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
+    X(index_forward, "ss.scan.index.forward", FRACTION, 0, 0, 0, 1,                                          \
+      "the same of the indexer of sparse attention; 0: as ss.hbm.efficiency and ss.scan.products say")       \
+    X(index_backward, "ss.scan.index.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")   \
+    X(sparse_forward, "ss.scan.sparse.forward", FRACTION, 0, 0.64, 0, 1,                                     \
+      "the same of sparse attention; default: FlashMLA's 640 TFLOP/s of an H800's 989, 1450 of a B200's "    \
+      "2250")                                                                                                \
+    X(sparse_backward, "ss.scan.sparse.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
       "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
       "its own for them")                                                                                    \
@@ -162,7 +169,9 @@ extern "C" {
  */
 #define SS_SCAN_LIST(X)                                                                                      \
     X(SS_SCAN_CONV1D, conv1d_forward, conv1d_backward)                                                       \
-    X(SS_SCAN_SSD, ssd_forward, ssd_backward)
+    X(SS_SCAN_SSD, ssd_forward, ssd_backward)                                                                \
+    X(SS_SCAN_INDEX, index_forward, index_backward)                                                          \
+    X(SS_SCAN_SPARSE, sparse_forward, sparse_backward)
 enum ss_scan {
 #define X(sym, forward, backward) sym,
     SS_SCAN_LIST(X)
