@@ -32,6 +32,8 @@ double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double
     };
     double rate = backward && rates[scan][1] > 0 ? rates[scan][1] : rates[scan][0];
     double peak = card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
+    if (scan == SS_SCAN_SELECTIVE && card->peak_cuda_cores > 0)
+        peak = card->peak_cuda_cores;
     double traffic = bytes / (card->hbm_bandwidth * (rate > 0 ? rate : card->hbm_efficiency));
     double products = flops / (peak * (rate > 0 ? rate : card->scan_products));
     return fmax(products, traffic) + kernels * card->kernel_latency;

@@ -125,6 +125,43 @@ static void read_whole(struct ss_config *c, struct ss_model *m, struct ss_layer_
         m->no_mlp = *mixer;
 }
 
+/* Widths of Mamba-1: so many times h, and a rank that may be "auto". */
+static void read_mamba1(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int expand = 2;
+    const char *word = json_string_value(ss_config_pick(c, "mamba_dt_rank time_step_rank", key));
+
+    ss_config_positive(c, "mamba_expand expand", 64, &expand);
+    m->mamba1_inner = expand * m->hidden_size;
+    if (!word || strcmp(word, "auto") != 0)
+        ss_config_positive(c, "mamba_dt_rank time_step_rank", 1 << 20, &m->mamba1_dt_rank);
+}
+
+/* LFM2's MLP: two thirds of a width, up to a multiple; its convolution has h channels. */
+static void read_lfm2(struct ss_config *c, struct ss_model *m)
+{
+    int width = 0, channels = m->hidden_size, multiple = 256, adjusted = 1;
+    double factor = 1;
+    char key[64];
+    const json_t *v = ss_config_pick(c, "block_ffn_dim_multiplier", key);
+
+    ss_config_size(c, "conv_dim", 0, 1 << 20, &channels);
+    if (channels != m->hidden_size)
+        ss_config_wrong(c, "conv_dim", "differs from hidden_size: not modelled");
+    ss_config_size(c, "block_ff_dim", 0, 1 << 20, &width);
+    ss_config_bool(c, "block_auto_adjust_ff_dim", &adjusted);
+    ss_config_positive(c, "block_multiple_of", 1 << 16, &multiple);
+    if (json_is_number(v))
+        factor = json_number_value(v);
+    if (factor <= 0 || factor > 64)
+        ss_config_wrong(c, key, "is outside 0..64");
+    else if (width > 0 && adjusted)
+        m->ffn_hidden_size = ((int)(factor * (2 * width / 3)) + multiple - 1) / multiple * multiple;
+    else if (width > 0)
+        m->ffn_hidden_size = width;
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -132,4 +169,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_halves(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
+    if (mixer == &m->mamba1)
+        read_mamba1(c, m);
+    else if (mixer == &m->short_conv)
+        read_lfm2(c, m);
 }

@@ -207,7 +207,7 @@ void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, 
 static const char harmless[] =
     "alibi_bias_max alpha architectures attention_multiplier attention_softmax_in_fp32 "
     "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
-    "aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
+    "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation chunk_size_feed_forward "
     "cla_share_factor classifier_dropout dtype embedding_fraction ep_size expert_dropout "
     "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
     "expand head_dim hidden_act id2label indexer_rope_interleave init_config init_device init_std "

@@ -52,21 +52,26 @@ static void fill_latent(struct ss_model *m)
         m->kv_channels = m->qk_head_dim;
 }
 
-/* Megatron's sizes of Mamba-2; models without such layers have none. */
+/* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads. */
 static void fill_mamba(struct ss_model *m)
 {
-    int has = any_layer(m, &m->mamba2), head = m->mamba_head_dim ? m->mamba_head_dim : 64;
+    int two = any_layer(m, &m->mamba2), one = any_layer(m, &m->mamba1);
+    int head = m->mamba_head_dim ? m->mamba_head_dim : 64;
     const struct {
-        int *size, megatron;
-    } sizes[] = {{&m->mamba_num_heads, 2 * m->hidden_size / head},
-                 {&m->mamba_head_dim, 64},
-                 {&m->mamba_state_dim, 128},
-                 {&m->mamba_num_groups, 8},
-                 {&m->mamba_conv, 4},
-                 {&m->mamba_chunk, 128}};
+        int *size, has, otherwise;
+    } sizes[] = {{&m->mamba_num_heads, two, 2 * m->hidden_size / head},
+                 {&m->mamba_head_dim, two, 64},
+                 {&m->mamba_state_dim, two || one, one ? 16 : 128},
+                 {&m->mamba_num_groups, two, 8},
+                 {&m->mamba_conv, two || one, 4},
+                 {&m->mamba_chunk, two, 128},
+                 {&m->mamba1_inner, one, 2 * m->hidden_size},
+                 {&m->mamba1_dt_rank, one, (m->hidden_size + 15) / 16},
+                 {&m->mamba1_norms, one, SS_MAMBA_NO_NORMS},
+                 {&m->short_conv_taps, any_layer(m, &m->short_conv), 3}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        *sizes[i].size = !has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].megatron;
+        *sizes[i].size = !sizes[i].has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].otherwise;
 }
 
 /* Sizes of the indexer of sparse attention are nothing to a model without; layers that share the choice of the last one with an indexer,

@@ -16,13 +16,8 @@ import sys
 REFUSED = {
     "deepseek_v4": "sparse attention",
     "falcon_h1": "Mamba",
-    "falcon_mamba": "Mamba",
-    "jamba": "Mamba",
     "kimi_k3": "delta attention",
     "kimi_linear": "delta attention",
-    "lfm2": "short convolutions",
-    "lfm2_moe": "short convolutions",
-    "mamba": "Mamba",
     "minimax_m3": "is not known",
     "minimax_text_01": "lightning attention",
     "bailing_moe_linear": "lightning attention",

@@ -316,7 +316,6 @@ static void test_refused(void)
                                             {"deepseek_v4", "indexer"},
                                             {"zamba2", "Mamba"},
                                             {"falcon_h1", "Mamba"},
-                                            {"lfm2_moe", "convolutions"},
                                             {"gemma3n_text", "AltUp"},
                                             {"longcat_flash", "two attentions"},
                                             {"step3_text", "queries"},

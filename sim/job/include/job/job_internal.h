@@ -96,6 +96,9 @@ int ss_job_check_mamba(struct ss_finish *f);
 int ss_job_complete_sparse(struct ss_finish *f, struct ss_model *m);
 /* Refuses what sparse attention lacks under tensor, context and pipeline parallelism, of so many virtual stages a rank. */
 int ss_job_check_sparse(struct ss_finish *f, int virtual_stages);
+/* ---- job_undivided.c ---- */
+/* Refuses tensor and context ranks of mixers that no framework divides. */
+int ss_job_check_undivided(struct ss_finish *f);
 /* The layout of --pipeline-model-parallel-layout; *v is its virtual stages a rank, 0 for one. */
 int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
 /* Whether a layer has a dense MLP. */
