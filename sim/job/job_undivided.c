@@ -10,12 +10,17 @@ int ss_job_check_undivided(struct ss_finish *f)
     const struct {
         int has;
         const char *name;
-    } mixers[] = {{m->mamba1_inner, "Mamba-1"}, {m->short_conv_taps, "short convolutions"}};
+    } mixers[] = {{m->mamba1_inner, "Mamba-1"},
+                  {m->short_conv_taps, "short convolutions"},
+                  {m->num_shared_blocks, "shared blocks"}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(mixers); i++)
         if (mixers[i].has && (job->tp > 1 || job->cp > 1))
-            REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full, or take --pp",
+            REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full",
                    "no public training framework has layers of %s under %s parallelism", mixers[i].name,
                    job->tp > 1 ? "tensor" : "context");
+    if (m->num_shared_blocks && job->pp > 1)
+        REFUSE(f, "--pp", "shard the model by --fsdp full",
+               "no public training framework has blocks that layers share under pipeline parallelism");
     return SS_OK;
 }

@@ -7,7 +7,7 @@
 #include "model/model_internal.h"
 
 /* Words of whole layers whose mixer is the family's, which is no attention. */
-#define LINEAR "linear_attention mamba conv recurrent"
+#define LINEAR "linear_attention mamba conv recurrent hybrid"
 
 /* Returns the rule of the mixer that a family has beside attention ("linear_mixer" of its row), NULL: none. */
 static struct ss_layer_rule *family_mixer(struct ss_config *c, struct ss_model *m)
@@ -120,7 +120,7 @@ static void read_whole(struct ss_config *c, struct ss_model *m, struct ss_layer_
         all_but(c, m, mixer, numbers, every.period > 0 ? &every : NULL);
     else
         mixer->period = 1; /* all layers */
-    ss_config_bool(c, "linear_mlp", &mlp);
+    ss_config_bool(c, "linear_mlp mamba_use_mlp", &mlp);
     if (!mlp)
         m->no_mlp = *mixer;
 }
@@ -162,6 +162,42 @@ static void read_lfm2(struct ss_config *c, struct ss_model *m)
         m->ffn_hidden_size = width;
 }
 
+/* Falcon-H1's channels of Mamba-2, which are those of its heads. */
+static void read_falcon(struct ss_config *c, struct ss_model *m)
+{
+    int inner = m->mamba_num_heads * m->mamba_head_dim;
+    ss_config_size(c, "mamba_d_ssm", 0, 1 << 24, &inner);
+    if (inner != m->mamba_num_heads * m->mamba_head_dim)
+        ss_config_wrong(c, "mamba_d_ssm", "differs from mamba_n_heads times mamba_d_head: not modelled");
+}
+
+static int is_hybrid(struct ss_config *c __attribute__((unused)), const char *key __attribute__((unused)),
+                     const json_t *value)
+{
+    const char *word = json_string_value(value);
+    return word && !strcmp(word, "hybrid");
+}
+
+/* Zamba2: which of its layers have a shared block before Mamba-2, whose attention is as wide as state and embedding. */
+static void read_zamba2(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int width = 2 * m->hidden_size, turned = 0;
+    const json_t *types = ss_config_pick(c, "layers_block_type", key);
+
+    ss_config_size(c, "attention_hidden_size", 0, 1 << 21, &width);
+    if (width != 2 * m->hidden_size)
+        ss_config_wrong(c, "attention_hidden_size", "differs from twice hidden_size: not modelled");
+    if (json_array_size(types) == 0)
+        ss_config_wrong(c, key, "is not a list of layers");
+    else
+        ss_config_layers(c, key, types, m->num_layers, is_hybrid, &m->shared_block);
+    ss_config_bool(c, "use_mem_rope", &turned);
+    m->position = turned ? SS_POSITION_ROPE : SS_POSITION_NONE;
+    ss_config_pick(c, "hybrid_layer_ids ffn_hidden_size kv_channels",
+                   key); /* the list and other keys say it */
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -173,4 +209,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_mamba1(c, m);
     else if (mixer == &m->short_conv)
         read_lfm2(c, m);
+    else if (mixer == &m->parallel_mamba2)
+        read_falcon(c, m);
+    else if (!strcmp(c->family->type, "zamba2"))
+        read_zamba2(c, m);
 }

@@ -152,6 +152,12 @@ static const struct ss_family families[] = {
     {"lfm2_moe", ROPE, SS_GATED | SS_TIED | SS_QK_HEAD,
      "linear_mixer=\"short_conv\" num_key_value_heads=8 num_dense_layers=2 num_experts=32 "
      "num_experts_per_tok=4 moe_intermediate_size=1792"},
+    {"falcon_h1", ROPE, SS_GATED,
+     "linear_mixer=\"parallel_mamba2\" mamba_rms_norm=false mamba_n_heads=128 mamba_d_head=64 "
+     "mamba_n_groups=1 mamba_d_state=256 mamba_d_conv=4 mamba_chunk_size=256"},
+    {"zamba2", SS_POSITION_NONE, SS_GATED | SS_TIED,
+     "linear_mixer=\"mamba2\" linear_mlp=false num_mem_blocks=1 adapter_rank=128 mamba_d_state=64 "
+     "mamba_d_conv=4 mamba_headdim=64 mamba_ngroups=1 chunk_size=256"},
     {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
      "num_key_value_heads=8 head_dim=128"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
@@ -178,10 +184,8 @@ static const struct {
     {"bailing_moe_v2_5", LIGHTNING},
     {"deepseek_v4", SPARSE},
     {"nemotron_flash", MAMBA},
-    {"falcon_h1", MAMBA},
     {"phi4flash", MAMBA},
     {"zamba", MAMBA},
-    {"zamba2", MAMBA},
     {"plamo2", MAMBA},
     {"rwkv", "layers of RWKV"},
     {"recurrent_gemma", "recurrent layers"},

@@ -55,7 +55,8 @@ static void fill_latent(struct ss_model *m)
 /* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads. */
 static void fill_mamba(struct ss_model *m)
 {
-    int two = any_layer(m, &m->mamba2), one = any_layer(m, &m->mamba1);
+    int two = any_layer(m, &m->mamba2) || any_layer(m, &m->parallel_mamba2) || any_layer(m, &m->shared_block);
+    int one = any_layer(m, &m->mamba1);
     int head = m->mamba_head_dim ? m->mamba_head_dim : 64;
     const struct {
         int *size, has, otherwise;
@@ -68,6 +69,8 @@ static void fill_mamba(struct ss_model *m)
                  {&m->mamba1_inner, one, 2 * m->hidden_size},
                  {&m->mamba1_dt_rank, one, (m->hidden_size + 15) / 16},
                  {&m->mamba1_norms, one, SS_MAMBA_NO_NORMS},
+                 {&m->num_shared_blocks, any_layer(m, &m->shared_block), 1},
+                 {&m->adapter_rank, any_layer(m, &m->shared_block), 128},
                  {&m->short_conv_taps, any_layer(m, &m->short_conv), 3}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)

@@ -15,7 +15,6 @@ import sys
 # Model types in the files, and what the program must say of them.
 REFUSED = {
     "deepseek_v4": "sparse attention",
-    "falcon_h1": "Mamba",
     "kimi_k3": "delta attention",
     "kimi_linear": "delta attention",
     "minimax_m3": "is not known",
@@ -26,7 +25,6 @@ REFUSED = {
     "qwen3_next": "gated delta nets",
     "qwen4_exp": "is not known",
     "rwkv7": "is not known",
-    "zamba2": "Mamba",
 }
 JOB = "--platform gb200 --nodes 1 --bf16 --tp 1 --seq-length 4096 --micro-batch-size 1 --global-batch-size 4 --make-vocab-size-divisible-by 1 --json".split()
 
