@@ -226,17 +226,17 @@ static double accumulate_seconds(const struct ss_cost_context *c, double element
  * `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    int aligned = rows_aligned(op->gemm.precision, op->gemm.n, op->gemm.k), p = op->gemm.precision;
+    const struct ss_op_gemm *g = &op->gemm;
+    int aligned = rows_aligned(g->precision, g->n, g->k), p = g->precision;
     int acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    double pieces = fmax(1, op->gemm.pieces), m = op->gemm.m / pieces;
-    t->f =
-        pieces * gemm(c, p, m, op->gemm.n, op->gemm.k, 0, part, gain(c, p, SS_PHASE_F, op->gemm.k), aligned);
-    t->d =
-        pieces * gemm(c, p, m, op->gemm.k, op->gemm.n, 0, part, gain(c, p, SS_PHASE_I, op->gemm.n), aligned);
-    t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
-                         gain(c, p, SS_PHASE_W, m), aligned);
-    t->accumulate = accumulate_seconds(c, op->gemm.n * op->gemm.k, 1);
+    double pieces = fmax(1, g->pieces), m = g->m / pieces;
+    t->f = pieces * gemm(c, p, m, g->n, g->k, 0, part, gain(c, p, SS_PHASE_F, g->k), aligned);
+    t->d = !g->no_input_grad * pieces *
+           gemm(c, p, m, g->k, g->n, 0, part, gain(c, p, SS_PHASE_I, g->n), aligned);
+    t->w = !g->no_weight_grad * pieces *
+           gemm(c, p, g->n, g->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
+    t->accumulate = g->no_weight_grad ? 0 : accumulate_seconds(c, g->n * g->k, 1);
 }
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
@@ -267,9 +267,6 @@ static void linear_cost(const struct ss_cost_context *c, const struct ss_op *op,
     t.own = tp && t.sp && !t.overlap && c->stack->tp_own_shard_first > 0 ? 1.0 / c->tp.n : 0;
     t.piece = t.overlap && c->stack->tp_overlap_pieces > 0 ? 1.0 / c->tp.n : 0;
     gemm_times(c, op, &t);
-    t.d *= !op->gemm.no_input_grad;
-    t.w *= !op->gemm.no_weight_grad;
-    t.accumulate *= !op->gemm.no_weight_grad;
     if (tp)
         tp_times(c, op, &t);
     out->forward[SS_LABEL_COMPUTE] += t.f;

@@ -89,8 +89,9 @@ static void read_layers(struct ss_config *c, struct ss_model *m)
     if (!json_is_array(list))
         ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);
     ss_config_size(c, "first_k_dense_replace moe_layer_start_index num_dense_layers", 0, 100000, &first);
-    ss_config_positive(
-        c, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval expert_layer_period", 100000, &step);
+    ss_config_positive(c,
+                       "decoder_sparse_step interleave_moe_layer_step moe_layer_interval expert_layer_period",
+                       100000, &step);
     ss_config_size(c, "expert_layer_offset", 0, 100000, &offset);
     rule->first = first;
     if (step > 1) {

@@ -7,7 +7,7 @@
 #include "model/model_internal.h"
 
 /* Words of whole layers whose mixer is the family's, which is no attention. */
-#define LINEAR "linear_attention mamba conv recurrent hybrid"
+#define LINEAR "linear_attention mamba conv recurrent"
 
 /* Returns the rule of the mixer that a family has beside attention ("linear_mixer" of its row), NULL: none. */
 static struct ss_layer_rule *family_mixer(struct ss_config *c, struct ss_model *m)
@@ -133,6 +133,7 @@ static void read_mamba1(struct ss_config *c, struct ss_model *m)
     const char *word = json_string_value(ss_config_pick(c, "mamba_dt_rank time_step_rank", key));
 
     ss_config_positive(c, "mamba_expand expand", 64, &expand);
+    ss_config_size(c, "mamba1_norms", 0, SS_MAMBA_PLAIN_NORMS, &m->mamba1_norms);
     m->mamba1_inner = expand * m->hidden_size;
     if (!word || strcmp(word, "auto") != 0)
         ss_config_positive(c, "mamba_dt_rank time_step_rank", 1 << 20, &m->mamba1_dt_rank);
@@ -146,6 +147,7 @@ static void read_lfm2(struct ss_config *c, struct ss_model *m)
     char key[64];
     const json_t *v = ss_config_pick(c, "block_ffn_dim_multiplier", key);
 
+    ss_config_positive(c, "conv_L_cache", 64, &m->short_conv_taps);
     ss_config_size(c, "conv_dim", 0, 1 << 20, &channels);
     if (channels != m->hidden_size)
         ss_config_wrong(c, "conv_dim", "differs from hidden_size: not modelled");
@@ -166,19 +168,22 @@ static void read_lfm2(struct ss_config *c, struct ss_model *m)
 static void read_falcon(struct ss_config *c, struct ss_model *m)
 {
     int inner = m->mamba_num_heads * m->mamba_head_dim;
+    ss_config_bool(c, "mamba_rms_norm", &m->mamba_norm);
     ss_config_size(c, "mamba_d_ssm", 0, 1 << 24, &inner);
     if (inner != m->mamba_num_heads * m->mamba_head_dim)
         ss_config_wrong(c, "mamba_d_ssm", "differs from mamba_n_heads times mamba_d_head: not modelled");
 }
 
-static int is_hybrid(struct ss_config *c __attribute__((unused)), const char *key __attribute__((unused)),
-                     const json_t *value)
+static int is_hybrid(struct ss_config *c, const char *key, const json_t *value)
 {
     const char *word = json_string_value(value);
-    return word && !strcmp(word, "hybrid");
+
+    if (!word || (strcmp(word, "hybrid") != 0 && strcmp(word, "mamba") != 0))
+        ss_config_wrong(c, key, "holds what is neither mamba nor hybrid");
+    return word && word[0] == 'h';
 }
 
-/* Zamba2: which of its layers have a shared block before Mamba-2, whose attention is as wide as state and embedding. */
+/* Zamba2: which of its layers of Mamba-2 have a shared block before it, whose attention is as wide as state and embedding. */
 static void read_zamba2(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
@@ -192,10 +197,27 @@ static void read_zamba2(struct ss_config *c, struct ss_model *m)
         ss_config_wrong(c, key, "is not a list of layers");
     else
         ss_config_layers(c, key, types, m->num_layers, is_hybrid, &m->shared_block);
+    m->no_mlp.period = 1;
+    m->mamba2 = m->shared_block;
+    for (int i = 0; i < m->mamba2.n; i++)
+        m->mamba2.bits[i / 64] ^= 1ull << i % 64;
+    ss_config_positive(c, "num_mem_blocks", 64, &m->num_shared_blocks);
+    ss_config_positive(c, "adapter_rank", 1 << 16, &m->adapter_rank);
+    ss_config_bool(c, "use_shared_attention_adapter", &m->attention_adapters);
     ss_config_bool(c, "use_mem_rope", &turned);
     m->position = turned ? SS_POSITION_ROPE : SS_POSITION_NONE;
     ss_config_pick(c, "hybrid_layer_ids ffn_hidden_size kv_channels",
                    key); /* the list and other keys say it */
+}
+
+/* The indexer of sparse attention. */
+static void read_indexer(struct ss_config *c, struct ss_model *m)
+{
+    ss_config_positive(c, "index_n_heads", 1 << 16, &m->index_num_heads);
+    ss_config_positive(c, "index_head_dim", 1 << 16, &m->index_head_dim);
+    ss_config_positive(c, "index_topk", 1 << 30, &m->index_topk);
+    ss_config_positive(c, "index_topk_freq", 1 << 16, &m->index_topk_freq);
+    ss_config_size(c, "index_skip_topk_offset", 0, 1 << 16, &m->index_topk_offset);
 }
 
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
@@ -203,6 +225,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
     struct ss_layer_rule *mixer = family_mixer(c, m);
     if (c->family->traits & SS_HALF_LAYERS)
         read_halves(c, m);
+    else if (mixer == &m->shared_block)
+        read_zamba2(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
     if (mixer == &m->mamba1)
@@ -211,6 +235,6 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_lfm2(c, m);
     else if (mixer == &m->parallel_mamba2)
         read_falcon(c, m);
-    else if (!strcmp(c->family->type, "zamba2"))
-        read_zamba2(c, m);
+    else if (mixer == &m->dsa)
+        read_indexer(c, m);
 }

@@ -156,7 +156,7 @@ static const struct ss_family families[] = {
      "linear_mixer=\"parallel_mamba2\" mamba_rms_norm=false mamba_n_heads=128 mamba_d_head=64 "
      "mamba_n_groups=1 mamba_d_state=256 mamba_d_conv=4 mamba_chunk_size=256"},
     {"zamba2", SS_POSITION_NONE, SS_GATED | SS_TIED,
-     "linear_mixer=\"mamba2\" linear_mlp=false num_mem_blocks=1 adapter_rank=128 mamba_d_state=64 "
+     "linear_mixer=\"shared_block\" num_mem_blocks=1 adapter_rank=128 mamba_d_state=64 "
      "mamba_d_conv=4 mamba_headdim=64 mamba_ngroups=1 chunk_size=256"},
     {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
      "num_key_value_heads=8 head_dim=128"},

@@ -16,7 +16,7 @@
 struct sizes {
     double inner, rank, state; /* channels of x; of the input of dt; elements of a channel's state */
     double t, x;               /* tokens; elements of x */
-    int apart;                 /* 1: dt, B and C are normed, so that projections and scan are calls of their own */
+    int apart; /* 1: dt, B and C are normed, so that projections and scan are calls of their own */
 };
 
 static struct sizes sizes_of(const struct ss_shape *s)
@@ -48,8 +48,8 @@ static struct ss_op *linear(struct ss_ops *ops, const struct ss_shape *s, const 
 static void convolution(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
     double taps = s->model->mamba_conv, pass = z->x * s->e;
-    struct ss_op *op = ss_op_scan(ops, "conv1d", SS_SCAN_CONV1D, 2 * pass, (z->apart ? 3 : 5) * pass, 1,
-                                  z->apart ? 1 : 2);
+    struct ss_op *op =
+        ss_op_scan(ops, "conv1d", SS_SCAN_CONV1D, 2 * pass, (z->apart ? 3 : 5) * pass, 1, z->apart ? 1 : 2);
     op->params = (taps + 1) * z->inner;
     op->tensors = 2;
     op->saved_bytes = 2 * pass; /* x and z */

@@ -8,7 +8,8 @@
 
 #define V32 "--model deepseek-v3.2 --bf16 --mbs 1 --gbs 64 --seq 4096 --num-layers 8 "
 #define OWN                                                                                                  \
-    "--num-layers 8 --hidden-size 1024 --num-attention-heads 64 --vocab-size 128000 --bf16 --mbs 1 --gbs 64 " \
+    "--num-layers 8 --hidden-size 1024 --num-attention-heads 64 --vocab-size 128000 --bf16 --mbs 1 --gbs "   \
+    "64 "                                                                                                    \
     "--seq 4096 --position-embedding-type rope --swiglu --disable-bias-linear "
 #define INDEXER "--dsa-indexer-n-heads 8 --dsa-indexer-head-dim 64 --dsa-indexer-topk 512 "
 #define DSA "--experimental-attention-variant dsa "
@@ -46,6 +47,35 @@ static void test_refused(void)
     }
 }
 
+/* Mixers that no framework divides. */
+static void test_undivided(void)
+{
+#define COMMON " --bf16 --mbs 1 --gbs 64 --seq 4096 --sequence-parallel "
+    static const struct {
+        const char *flags, *reason;
+    } rows[] = {
+        {"--model jamba-1.5-mini" COMMON "--tp 2", "layers of Mamba-1 under tensor parallelism"},
+        {"--model mamba-1.4b" COMMON "--cp 2", "layers of Mamba-1 under context parallelism"},
+        {"--model lfm2-1.2b" COMMON "--tp 2", "layers of short convolutions under tensor parallelism"},
+        {"--model zamba2-2.7b" COMMON "--cp 2", "layers of shared blocks under context parallelism"},
+        {"--model zamba2-2.7b" COMMON "--pp 2", "blocks that layers share under pipeline parallelism"},
+        {"--model jamba-1.5-mini" COMMON "--pp 2", NULL},
+        {"--model lfm2-8b-a1b" COMMON, NULL},
+        {"--model falcon-h1-1.5b" COMMON "--tp 1 --pp 2", NULL},
+        {"--model falcon-h1-7b" COMMON "--tp 2", "ngroups must be evenly divisible by tp_size (1, 2)"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        int rc = complete(&job, rows[i].flags, 16, NULL, &err);
+        if ((rc == SS_OK) != !rows[i].reason || (rc && !strstr(err.message, rows[i].reason)))
+            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
+        CU_ASSERT_EQUAL(rc == SS_OK, !rows[i].reason);
+        CU_ASSERT(!rc || (rows[i].reason && strstr(err.message, rows[i].reason)));
+    }
+}
+
 static void test_accepted(void)
 {
     static const struct {
@@ -80,6 +110,9 @@ static void test_accepted(void)
 
 SUITE(sparse)
 {
-    CU_TestInfo tests[] = {{"refused", test_refused}, {"accepted", test_accepted}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"refused", test_refused},
+                           {"accepted", test_accepted},
+                           {"undivided", test_undivided},
+                           CU_TEST_INFO_NULL};
     return suite_run("sparse", NULL, NULL, tests);
 }
