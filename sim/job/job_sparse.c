@@ -21,7 +21,8 @@ int ss_job_complete_sparse(struct ss_finish *f, struct ss_model *m)
     if (asked->sparse_variant)
         m->dsa = (struct ss_layer_rule){.period = 1};
     if (!has_sparse(m)) {
-        if (m->index_num_heads || m->index_head_dim || m->index_topk || asked->index_loss_coeff > 0)
+        if (!m->msa.n && !m->msa.period &&
+            (m->index_num_heads || m->index_head_dim || m->index_topk || asked->index_loss_coeff > 0))
             ss_note(f->notes, "flags of an indexer, --dsa-*, are not active without " VARIANT " dsa");
         return SS_OK;
     }

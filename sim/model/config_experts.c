@@ -136,7 +136,7 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
 {
     int dense = 0, used = 1;
 
-    ss_config_size(c, "intermediate_size_mlp", 0, 1 << 24, &dense);
+    ss_config_size(c, "intermediate_size_mlp dense_intermediate_size", 0, 1 << 24, &dense);
     if (dense > 0) { /* Llama 4 has widths for both, elsewhere one serves where only the other is given */
         m->moe_ffn_hidden_size = m->ffn_hidden_size;
         m->ffn_hidden_size = dense;

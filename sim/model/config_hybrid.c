@@ -220,6 +220,42 @@ static void read_indexer(struct ss_config *c, struct ss_model *m)
     ss_config_size(c, "index_skip_topk_offset", 0, 1 << 16, &m->index_topk_offset);
 }
 
+static int is_sparse(struct ss_config *c, const char *key, const json_t *value)
+{
+    if (!json_is_integer(value) || (json_integer_value(value) != 0 && json_integer_value(value) != 1))
+        ss_config_wrong(c, key, "holds what is neither 0 nor 1");
+    return json_integer_value(value) == 1;
+}
+
+/* "sparse_attention_config" of MiniMax-M3: which layers choose blocks of keys, and how many of what size. */
+static void read_msa(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    struct ss_config inner = *c;
+    int blocks = 0, size = 0, used = 1;
+    const json_t *list;
+
+    inner.root = ss_config_pick(c, "sparse_attention_config", key);
+    if (!json_is_object(inner.root)) {
+        ss_config_wrong(c, key, "is not an object");
+        return;
+    }
+    ss_config_bool(&inner, "use_sparse_attention", &used);
+    list = ss_config_pick(&inner, "sparse_attention_freq", key);
+    if (list)
+        ss_config_layers(&inner, key, list, m->num_layers, is_sparse, &m->msa);
+    else
+        m->msa.period = used;
+    ss_config_size(&inner, "sparse_block_size", 1, 1 << 16, &size);
+    ss_config_size(&inner, "sparse_topk_blocks", 1, 1 << 14, &blocks);
+    ss_config_size(&inner, "sparse_num_index_heads", 1, 1 << 16, &m->index_num_heads);
+    ss_config_size(&inner, "sparse_index_dim", 1, 1 << 16, &m->index_head_dim);
+    c->missing = c->missing ? c->missing : inner.missing;
+    m->index_topk = blocks * size;
+    if (!used)
+        m->msa = (struct ss_layer_rule){0};
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -227,6 +263,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_halves(c, m);
     else if (mixer == &m->shared_block)
         read_zamba2(c, m);
+    else if (mixer == &m->msa)
+        read_msa(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
     if (mixer == &m->mamba1)

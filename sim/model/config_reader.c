@@ -223,11 +223,11 @@ static const char harmless[] =
     "output_projection prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
     "rescale_prenorm_residual "
     "return_dict rms_norm rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
-    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation "
+    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation swiglu_alpha "
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
     "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
     "tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache use_conv_bias use_mamba_kernels use_mixed_mlp_moe verbose";
+    "transformers_version use_cache use_conv_bias use_gemma_norm use_mamba_kernels use_mixed_mlp_moe verbose";
 
 /* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)

@@ -43,6 +43,8 @@ static const struct ss_family families[] = {
     {"mistral4", ROPE, DEEPSEEK, "n_shared_experts=1"},
     {"minimax_m2", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_WIDTH | SS_ROUTER_BIAS,
      "num_key_value_heads=8 head_dim=128 num_local_experts=256 num_experts_per_tok=8"},
+    {"minimax_m3", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_HEAD | SS_ROUTER_BIAS,
+     "linear_mixer=\"msa\" num_key_value_heads=4 head_dim=128 num_local_experts=128 num_experts_per_tok=4"},
     {"granite", ROPE, SS_GATED, ""},
     {"granitemoe", ROPE, SS_GATED, "num_local_experts=8 num_experts_per_tok=2"},
     {"granitemoeshared", ROPE, SS_GATED,

@@ -83,7 +83,8 @@ static void fill_sparse(struct ss_model *m)
 {
     int *const sizes[] = {&m->index_num_heads, &m->index_head_dim, &m->index_topk, &m->index_topk_freq,
                           &m->index_topk_offset};
-    int has = any_layer(m, &m->dsa), first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
+    int has = any_layer(m, &m->dsa) || any_layer(m, &m->msa),
+        first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
         *sizes[i] = has ? *sizes[i] : 0;

@@ -17,7 +17,6 @@ REFUSED = {
     "deepseek_v4": "sparse attention",
     "kimi_k3": "delta attention",
     "kimi_linear": "delta attention",
-    "minimax_m3": "is not known",
     "minimax_text_01": "lightning attention",
     "bailing_moe_linear": "lightning attention",
     "qwen3_5": "gated delta nets",

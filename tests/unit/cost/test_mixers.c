@@ -134,10 +134,38 @@ static void test_shared(void)
     CU_ASSERT_EQUAL(more.sum.params - ops.sum.params, 3 * (2 * H * 32 + 32 * 2048));
 }
 
+/* Blocks of keys by an indexer of 4 heads of 64, 512 keys: attention as of a window of 512, and scores of all keys in fp32. */
+static void test_blocks(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_model *m = &t.job.model;
+    m->msa.period = 1;
+    m->index_num_heads = 4;
+    m->index_head_dim = 64;
+    m->index_topk = 512;
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_msa, SS_MLP_NONE));
+    struct ss_ops full = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_FULL, SS_MLP_NONE));
+    /* 480 keys on average (512 - 512^2 / 8192) in place of 2048 */
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "core attention")->forward_flops,
+                           find(&full, "core attention")->forward_flops * 480 / 2048, 1);
+    const struct ss_op *scores = find(&ops, "index scores");
+    CU_ASSERT(scores->gemm.precision == SS_FP32 && scores->gemm.no_input_grad && scores->gemm.no_weight_grad);
+    CU_ASSERT_EQUAL(scores->forward_flops, 2 * 4 * 64 * T * 4096);
+    CU_ASSERT_EQUAL(find(&ops, "choice of blocks")->forward_bytes, 5 * 4 * 4 * T * 4096);
+    CU_ASSERT_EQUAL(ops.sum.params - full.sum.params, H * 5 * 64 + 2 * 64);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), ss_ops_saved_bytes(&full, 0));
+}
+
 SUITE(mixers)
 {
-    CU_TestInfo tests[] = {
-        {"Mamba-1", test_mamba1},    {"rates", test_rates},   {"short convolution", test_short_conv},
-        {"parallel", test_parallel}, {"shared", test_shared}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"Mamba-1", test_mamba1},
+                           {"rates", test_rates},
+                           {"short convolution", test_short_conv},
+                           {"parallel", test_parallel},
+                           {"shared", test_shared},
+                           {"blocks", test_blocks},
+                           CU_TEST_INFO_NULL};
     return suite_run("mixers", NULL, NULL, tests);
 }

@@ -59,6 +59,8 @@ static void test_undivided(void)
         {"--model lfm2-1.2b" COMMON "--tp 2", "layers of short convolutions under tensor parallelism"},
         {"--model zamba2-2.7b" COMMON "--cp 2", "layers of shared blocks under context parallelism"},
         {"--model zamba2-2.7b" COMMON "--pp 2", "blocks that layers share under pipeline parallelism"},
+        {"--model minimax-m3" COMMON "--tp 2", "sparse attention over blocks under tensor parallelism"},
+        {"--model minimax-m3" COMMON "--pp 4", NULL},
         {"--model jamba-1.5-mini" COMMON "--pp 2", NULL},
         {"--model lfm2-8b-a1b" COMMON, NULL},
         {"--model falcon-h1-1.5b" COMMON "--tp 1 --pp 2", NULL},
