@@ -227,8 +227,7 @@ static double accumulate_seconds(const struct ss_cost_context *c, double element
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
     const struct ss_op_gemm *g = &op->gemm;
-    int aligned = rows_aligned(g->precision, g->n, g->k), p = g->precision;
-    int acc = ss_cost_main_gradient_bytes(c);
+    int p = g->precision, aligned = rows_aligned(p, g->n, g->k), acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
     double pieces = fmax(1, g->pieces), m = g->m / pieces;
     t->f = pieces * gemm(c, p, m, g->n, g->k, 0, part, gain(c, p, SS_PHASE_F, g->k), aligned);
