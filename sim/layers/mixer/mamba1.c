@@ -73,15 +73,17 @@ enum { SCAN_CHUNK = 2048 };
 
 /*
  * Appends the scan. FLOP of a state of a channel and token: 9 forward (mamba_ssm's own count), on ordinary cores. The backward makes states
- * again, and has twice the products (assumed: the chain rule of each). Traffic: x, dt, z and the output, B and C for all channels of a
- * block of threads from cache, states at the end of chunks in fp32.
+ * again, and has twice the products (assumed: the chain rule of each). Traffic: x, dt, z, the output with and without the gate, states at the end
+ * of chunks in fp32. A block of threads has one channel, and reads B and C for itself, from L2 at twice the rate of HBM; the backward adds
+ * their gradients in fp32 (atomics in L2, at the rate of HBM).
  */
 static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
     double pass = z->x * s->e, bc = 2 * z->t * z->state * s->e;
     double states = 2 * 4 * z->inner * z->state * s->micro_batch * ceil(s->sequence / SCAN_CHUNK);
-    struct ss_op *op = ss_op_scan(ops, "selective scan", SS_SCAN_SELECTIVE, 5 * pass + bc + states,
-                                  8 * pass + bc + 2 * 4 * z->t * z->state + states, 1, 1);
+    double read = 2 * z->x * z->state * s->e / 2, added = 2 * 4 * z->x * z->state;
+    struct ss_op *op = ss_op_scan(ops, "selective scan", SS_SCAN_SELECTIVE, 5 * pass + read + states,
+                                  8 * pass + read + added + states, 1, 1);
     op->forward_flops = op->model_flops = 9 * z->x * z->state;
     op->backward_flops = 3 * op->forward_flops;
     op->params = z->inner * (z->state + 1); /* A and D; the bias of dt is its projection's */

@@ -33,10 +33,11 @@ static void test_mamba1(void)
     CU_ASSERT_EQUAL(find(&ops, "dt projection")->backward_flops, 4 * T * R * X);
     CU_ASSERT_EQUAL(scan->forward_flops, 9 * T * X * N);
     CU_ASSERT_EQUAL(scan->backward_flops, 27 * T * X * N);
-    /* x, dt, z, the output and it before the gate; B, C; states of two chunks of 2048 tokens, of two sequences, twice N in fp32 */
+    /* x, dt, z, the output and it before the gate; B and C for each channel at half of their bytes; states of two chunks of 2048 tokens, of two sequences, twice N in fp32 */
     double states = 2 * 4 * X
     *N * 2 * 2;
-    CU_ASSERT_EQUAL(scan->forward_bytes, 5 * 2 * T * X + 2 * 2 * T * N + states);
+    CU_ASSERT_EQUAL(scan->forward_bytes, 5 * 2 * T * X + 2 * T * X * N + states);
+    CU_ASSERT_EQUAL(scan->backward_bytes, 8 * 2 * T * X + 2 * T * X * N + 8 * T * X * N + states);
     CU_ASSERT(conv->forward_bytes == 2 * 2 * T * X && conv->backward_bytes == 5 * 2 * T * X);
     CU_ASSERT_EQUAL(ops.sum.params, H + H * 2 * X + 5 * X + X * (R + 2 * N) + R * X + X + X * N + X + X * H);
     /* The norm keeps input and output; mamba_ssm's function x and z, the narrow projection's output, states and output before the gate;
@@ -61,6 +62,9 @@ static void test_rates(void)
     struct setting t;
     setting_make(&t);
     t.card.peak_cuda_cores = 5e13;
+    /* nine sixteenths of it, or HBM's peak; then as the card says */
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 0, 9e11, 1e6, 1), 3.2e-2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 1, 9e8, 1e9, 1), 1e-3, 1e-12);
     t.card.selective_forward = 0.5;
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 0, 1e12, 1e6, 1), 4e-2, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 1, 1e6, 1e9, 1), 2e-3, 1e-12);

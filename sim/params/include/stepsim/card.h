@@ -95,9 +95,10 @@ extern "C" {
       "the same of sparse attention; default: FlashMLA's 640 TFLOP/s of an H800's 989, 1450 of a B200's "    \
       "2250")                                                                                                \
     X(sparse_backward, "ss.scan.sparse.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
-    X(selective_forward, "ss.scan.selective.forward", FRACTION, 0, 0.5625, 0, 1,                             \
-      "the same of the scan of Mamba-1, of the peak of ordinary cores; default: an exponential a state on "  \
-      "special function units, 16 a clock of an SM beside 128 multiply-adds, bounds its 9 FLOP")             \
+    X(selective_forward, "ss.scan.selective.forward", FRACTION, 0, 0, 0, 1,                                  \
+      "the same of the scan of Mamba-1, of the peak of ordinary cores; 0: as ss.hbm.efficiency says, and "   \
+      "as "                                                                                                  \
+      "exponentials bound its products")                                                                     \
     X(selective_backward, "ss.scan.selective.backward", FRACTION, 0, 0, 0, 1,                                \
       "the same, backward; 0: as forward")                                                                   \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
