@@ -25,14 +25,14 @@ static struct ss_op *product(struct ss_ops *ops, const struct ss_shape *s, const
 /* Passes over the scores: scaled and masked, each read and written, and read for the largest of a block. Scores of so many bytes are in
  * memory at once. Angles 6, two rotations of 9 and two norms stand beside them. */
 enum { SCORE_PASSES = 5, SCORE_KERNELS = 12, BESIDE_KERNELS = 6 + 2 * 9 + 2 };
-#define SCORE_BYTES (2. * (1 << 30))
+#define SCORES_AT_ONCE (2. * (1 << 30))
 
 static void indexer(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_model *m = s->model;
     double heads = m->index_num_heads, d = m->index_head_dim, rows = s->tokens * (heads + 1) * d * s->e;
     double scores = 4 * heads * s->tokens * s->sequence;
-    int chunks = (int)ceil(scores / SCORE_BYTES);
+    int chunks = (int)ceil(scores / SCORES_AT_ONCE);
     product(ops, s, "index q", heads * d, s->h, s->storage_precision);
     product(ops, s, "index k", d, s->h, s->storage_precision);
     struct ss_op *op =
@@ -43,7 +43,7 @@ static void indexer(struct ss_ops *ops, const struct ss_shape *s)
     op->gemm.m *= heads;
     op->forward_flops *= heads;
     op->params = op->gemm_params = op->tensors = 0;
-    op->working_bytes = fmin(scores, SCORE_BYTES);
+    op->working_bytes = fmin(scores, SCORES_AT_ONCE);
     ss_op_kernels(ops, "choice of blocks", SCORE_PASSES * scores, 0, SCORE_KERNELS * chunks, 0);
 }
 
