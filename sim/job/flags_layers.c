@@ -262,13 +262,27 @@ SS_FLAG_CALLED(moe_layer_freq)
     return rc;
 }
 
+SS_FLAG_CALLED(linear_attention_freq)
+{
+    struct ss_layer_rule rule;
+    int every, rc = ss_layers_read(values[0], &every, &rule, why);
+
+    rule.period = every;
+    if (!rc)
+        asked->linear_layers = rule;
+    return rc;
+}
+
 SS_FLAG_CALLED(attention_variant)
 {
-    if (strcmp(values[0], "dsa") != 0) {
-        *why = "it may be dsa: others are not modelled";
-        return ss_has_word("gdn2 gdn gated_delta_net", values[0]) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
+    int sparse = !strcmp(values[0], "dsa");
+
+    if (!sparse && !ss_has_word("gdn gated_delta_net", values[0])) {
+        *why = "it may be gdn, gated_delta_net or dsa: others are not modelled";
+        return strcmp(values[0], "gdn2") ? SS_ERR_INPUT : SS_ERR_UNSUPPORTED;
     }
-    asked->sparse_variant = 1;
+    asked->sparse_variant = sparse;
+    asked->delta_variant = !sparse;
     return SS_OK;
 }
 

@@ -262,6 +262,7 @@ int ss_job_check_stages(struct ss_finish *f)
 
     SS_THEN(rc, ss_job_check_mamba(f));
     SS_THEN(rc, ss_job_check_undivided(f));
+    SS_THEN(rc, ss_job_check_linear(f));
     SS_THEN(rc, check_batch(f));
     SS_THEN(rc, check_virtual(f, &v));
     SS_THEN(rc, ss_job_check_sparse(f, v));

@@ -197,6 +197,10 @@ static int check_modules(struct ss_finish *f)
     if (modules & SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ) && !job->model.kv_lora_rank)
         REFUSE(f, "--recompute-modules --multi-latent-attention", "leave mla_up_proj out",
                "mla_up_proj in recompute_modules is only supported with multi_latent_attention.");
+    if (modules & SS_MODULE_BIT(SS_MODULE_GDN_NORM_OUT) && !job->model.linear_num_key_heads)
+        REFUSE(f, "--recompute-modules --experimental-attention-variant", "leave gdn_norm_out out",
+               "gdn_norm_out in recompute_modules is only supported with "
+               "experimental_attention_variant='gdn' or 'gdn2'.");
     if (modules & SS_MODULE_BIT(SS_MODULE_SHARED_EXPERTS) && job->moe.shared_expert_overlap)
         REFUSE(f, "--recompute-modules --moe-shared-expert-overlap", "drop one of the two",
                "shared_experts recompute cannot work with --moe-shared-expert-overlap.");

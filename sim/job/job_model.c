@@ -130,6 +130,7 @@ int ss_job_complete_model(struct ss_finish *f)
         m = job->model;
     }
     int rc = ss_job_complete_hybrid(f, &m);
+    SS_THEN(rc, ss_job_complete_linear(f, &m));
     if (!rc && !m.vocab_size)
         rc = complete_vocabulary(f, &m);
     if (!m.num_query_groups && f->asked->group_query_attention)

@@ -87,7 +87,7 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
 unsigned ss_layer_context_exchanges(const struct ss_job *job)
 {
     unsigned kinds = 0;
-    for (int i = 0; i < job->model.num_layers + job->model.mtp_depth_layers; i++)
+    for (int i = 0; job->cp > 1 && i < job->model.num_layers + job->model.mtp_depth_layers; i++)
         kinds |= mixers[(ss_layer_kind_of(job, i) - SS_LAYER_BORDERS) / SS_MLPS].row->exchanges;
     return kinds;
 }

@@ -15,7 +15,8 @@ static const struct {
 } activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
                    {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
                    {"relu", -1},     {"relu2", -1},     {"xielu", -1},
-                   {"swigluoai", 1}, {"swiglu", 1},     {"geglu", 1}};
+                   {"situ", -1},     {"swigluoai", 1},  {"swiglu", 1},
+                   {"geglu", 1}};
 
 static void read_activation(struct ss_config *c, struct ss_model *m)
 {
@@ -213,11 +214,16 @@ static void read_positions(struct ss_config *c, struct ss_model *m)
 
 static void read_latent(struct ss_config *c, struct ss_model *m)
 {
+    int unturned = 0;
+
     ss_config_size(c, "kv_lora_rank", 1, 1 << 20, &m->kv_lora_rank);
     ss_config_size(c, "q_lora_rank", 0, 1 << 20, &m->q_lora_rank);
     ss_config_size(c, "qk_nope_head_dim", 1, 1 << 16, &m->qk_head_dim);
     ss_config_size(c, "qk_rope_head_dim", 1, 1 << 16, &m->qk_pos_emb_head_dim);
     ss_config_size(c, "v_head_dim", 1, 1 << 16, &m->v_head_dim);
+    ss_config_bool(c, "mla_use_nope", &unturned);
+    if (unturned)
+        m->full_unturned = 2;
 }
 
 /* A layer that attends locally; kinds of layers that are not attention are another architecture. */
@@ -290,7 +296,7 @@ static void read_foreign_attention(struct ss_config *c)
     ss_config_bool(c, "use_cla", &shared);
     if (shared)
         ss_config_wrong(c, "use_cla", "asks for keys and values that layers share: not modelled");
-    for (size_t i = 0; i < json_array_size(kinds); i++)
+    for (size_t i = 0; i < json_array_size(kinds) && !json_object_get(c->root, "linear_mixer"); i++)
         if (json_integer_value(json_array_get(kinds, i)) != 1)
             ss_config_wrong(c, key, "has layers of lightning attention: not modelled");
 }
@@ -375,9 +381,9 @@ void ss_config_attention(struct ss_config *c, struct ss_model *m)
     read_factors(c, m);
     read_positions(c, m);
     read_yarn(c, m);
-    if (c->family->traits & SS_LATENT)
-        read_latent(c, m);
     if (m->hidden_dropout > 0)
         ss_config_pick(c, "embd_pdrop emb_pdrop", key); /* the embedding's is priced with the others' */
     read_window(c, m);
+    if (c->family->traits & SS_LATENT)
+        read_latent(c, m);
 }

@@ -144,7 +144,8 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
     read_shared(c, m);
     read_groups(c, m);
     ss_config_bool(c, "use_mtp", &used); /* a switch may turn multi-token prediction off */
-    ss_config_size(c, "num_nextn_predict_layers num_mtp_modules", 0, 64, &m->mtp_num_layers);
+    ss_config_size(c, "num_nextn_predict_layers num_mtp_modules mtp_num_hidden_layers", 0, 64,
+                   &m->mtp_num_layers);
     if (!used)
         m->mtp_num_layers = 0;
     if (!(c->family->traits & SS_HALF_LAYERS))

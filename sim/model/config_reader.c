@@ -205,7 +205,8 @@ void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, 
 
 /* Keys that say nothing about a training step's time or memory, or that the job overrides. */
 static const char harmless[] =
-    "alibi_bias_max alpha architectures attention_multiplier attention_softmax_in_fp32 "
+    "activation_situ_beta activation_situ_linear_beta alibi_bias_max alpha architectures "
+    "attention_multiplier attention_softmax_in_fp32 "
     "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
     "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation "
     "chunk_size_feed_forward "
@@ -215,24 +216,29 @@ static const char harmless[] =
     "init_device init_std "
     "initial_context_length "
     "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
-    "mamba_hidden_act mamba_ssm_cache_dtype masked_softmax_fusion "
-    "max_position_embeddings max_window_layers model_type moe_norm_min "
+    "mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype masked_softmax_fusion model_max_length "
+    "max_position_embeddings max_window_layers model_type moe_norm_min moe_renormalize "
+    "moe_router_activation_func mtp_use_dedicated_embeddings "
     "mtp_transformer_layers n_ctx n_embed norm_topk_prob normalization_function "
     "num_key_value_heads num_ln_in_parallel_attn num_logits_to_keep offset_alibi "
     "original_max_position_embeddings "
-    "output_projection prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
+    "output_projection postnorm prefix pretraining_tp problem_type qk_head_dim query_pre_attn_scalar "
     "rescale_prenorm_residual "
     "return_dict rms_norm rotary routed_scaling_factor router_dtype scale_attn_weights score_function "
-    "scoring_func seq_aux seq_length skip_bias_add skip_bias_add_qkv stepsim summary_activation swiglu_alpha "
+    "scoring_func seq_aux seq_length shared_moe_mode skip_bias_add skip_bias_add_qkv stepsim "
+    "summary_activation "
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
     "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
     "tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache use_conv_bias use_gemma_norm use_mamba_kernels use_mixed_mlp_moe verbose";
+    "transformers_version use_cache use_conv_bias use_gemma_norm use_grouped_topk use_mamba_kernels "
+    "use_mixed_mlp_moe "
+    "verbose";
 
 /* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */
 static int is_harmless(const char *key)
 {
-    static const char *const ends[] = {"_token_id", "_token_index", "_eps", "_epsilon", "_fp32", "_coef"};
+    static const char *const ends[] = {"_token_id", "_token_index", "_eps",   "_epsilon",
+                                       "_fp32",     "_coef",        "_alpha", "_beta"};
     size_t n = strlen(key);
 
     if (key[0] == '_' || !strncmp(key, "rope_", 5) || ss_has_word(harmless, key))

@@ -30,6 +30,16 @@
         "head_dim=128 num_key_value_heads=8 partial_rotary_factor=0.5 first_k_dense_replace=1 "              \
         "n_shared_experts=1"
 
+/* Qwen's gated delta nets beside gated attention. */
+#define QWEN_DELTA                                                                                           \
+    "linear_mixer=\"gated_delta\" full_attention_interval=4 attn_output_gate=true head_dim=256 "             \
+    "partial_rotary_factor=0.25 linear_conv_kernel_dim=4 linear_key_head_dim=128 linear_value_head_dim=128 " \
+    "linear_num_key_heads=16 linear_num_value_heads=32 "
+#define QWEN_DELTA_TRAITS SS_PART_TURNED | SS_GATED | SS_QKV_ONLY | SS_QK_HEAD
+#define MINIMAX_LIGHTNING                                                                                    \
+    SS_PART_TURNED | SS_GATED, "linear_mixer=\"lightning\" linear_silu=true num_key_value_heads=8 "          \
+                               "head_dim=128 num_local_experts=8 num_experts_per_tok=2"
+
 static const struct ss_family families[] = {
     {"llama", ROPE, SS_GATED, ""},
     {"llama4_text", ROPE, SS_GATED | SS_QK_PLAIN | SS_QK_WHERE | SS_FULL_UNTURNED,
@@ -162,10 +172,25 @@ static const struct ss_family families[] = {
      "mamba_d_conv=4 mamba_headdim=64 mamba_ngroups=1 chunk_size=256"},
     {"nemotron_h", SS_POSITION_NONE, SS_NORM_KEPT | SS_HALF_LAYERS | SS_ROUTER_BIAS,
      "num_key_value_heads=8 head_dim=128"},
+    {"qwen3_next", ROPE, QWEN_DELTA_TRAITS | SS_SHARED_GATE,
+     QWEN_DELTA "num_key_value_heads=2 num_experts=512 num_experts_per_tok=10 decoder_sparse_step=1 "
+                "moe_intermediate_size=512 shared_expert_intermediate_size=512"},
+    {"qwen3_5_text", ROPE, QWEN_DELTA_TRAITS, QWEN_DELTA "num_key_value_heads=4"},
+    {"qwen3_5_moe_text", ROPE,
+     QWEN_DELTA_TRAITS | SS_SHARED_GATE, /* no layer is dense: files have no width of one */
+     QWEN_DELTA "intermediate_size=512 num_key_value_heads=2 num_experts=256 num_experts_per_tok=8 "
+                "moe_intermediate_size=512 "
+                "shared_expert_intermediate_size=512"},
+    {"kimi_linear", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "linear_mixer=\"kimi_delta\" mla_use_nope=true"},
+    {"minimax_text_01", ROPE, MINIMAX_LIGHTNING},
+    {"minimax_m1", ROPE, MINIMAX_LIGHTNING},
+    {"minimax", ROPE, MINIMAX_LIGHTNING},
+    {"bailing_moe_linear", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_HEAD | SS_ROUTER_BIAS,
+     "linear_mixer=\"lightning\" group_norm_size=1"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
 
-#define DELTA_NETS "gated delta nets, which are attention without a softmax, and gates on attention"
+#define DELTA_NETS "gated delta nets beside layers of another kind"
 #define MAMBA "layers of Mamba"
 #define LIGHTNING "lightning attention, which is linear"
 #define SPARSE "sparse attention, whose indexer chooses what a token sees"
@@ -174,14 +199,8 @@ static const struct ss_family families[] = {
 static const struct {
     const char *type, *lacks;
 } foreign[] = {
-    {"qwen3_next", DELTA_NETS},
-    {"qwen3_5", DELTA_NETS},
+    {"qwen4_exp", "four streams of hidden states, n-grams, and attention that chooses blocks of keys"},
     {"olmo_hybrid", DELTA_NETS},
-    {"kimi_linear", "Kimi's delta attention, which has no softmax"},
-    {"minimax_m1", LIGHTNING},
-    {"minimax_text_01", LIGHTNING},
-    {"minimax", LIGHTNING},
-    {"bailing_moe_linear", LIGHTNING},
     {"bailing_hybrid", LIGHTNING},
     {"bailing_moe_v2_5", LIGHTNING},
     {"deepseek_v4", SPARSE},

@@ -13,6 +13,7 @@ static const struct {
     size_t rules[2]; /* 0: none */
 } kinds[] = {
     {'M', "mamba", {RULE(mamba2), RULE(no_mlp)}},
+    {'G', "linear_attention", {RULE(gated_delta), RULE(no_mlp)}},
     {'*', "attention full_attention", {RULE(no_mlp)}},
     {'-', "mlp", {RULE(no_mixer)}},
     {'E', "moe", {RULE(no_mixer), RULE(moe_layers)}},
@@ -22,7 +23,6 @@ static const struct {
     char letter;
     const char *why;
 } missing[] = {
-    {'G', "gated delta nets, G, are not modelled"},
     {'D', "sparse attention in a pattern, D, is not modelled"},
     {'+', "latent attention in a pattern, +, is not modelled"},
 };
@@ -61,7 +61,8 @@ static const char *unknown_letter(char letter)
     for (size_t i = 0; i < SS_ARRAY_LEN(missing); i++)
         if (letter == missing[i].letter)
             return missing[i].why;
-    return "it is made of M (Mamba-2), * (attention), - (MLP), E (experts), | between stages, and / before "
+    return "it is made of M (Mamba-2), G (gated delta net), * (attention), - (MLP), E (experts), | between "
+           "stages, and / before "
            "what predicts "
            "further tokens";
 }

@@ -96,6 +96,24 @@ static void fill_sparse(struct ss_model *m)
             (uint64_t)(ss_layer_rule_has(&m->dsa, i) && (i + 1 - first) % m->index_topk_freq != 0) << i % 64;
 }
 
+/* Megatron's sizes of gated delta nets, and those of Kimi delta attention, which has a key head a value head. */
+static void fill_linear(struct ss_model *m)
+{
+    int gated = any_layer(m, &m->gated_delta), kimi = any_layer(m, &m->kimi_delta);
+    int lightning = any_layer(m, &m->lightning);
+    const struct {
+        int *size, has, otherwise;
+    } sizes[] = {{&m->linear_num_key_heads, gated, 16},
+                 {&m->linear_num_value_heads, gated || kimi, kimi ? m->num_attention_heads : 32},
+                 {&m->linear_key_head_dim, gated, 128},
+                 {&m->linear_value_head_dim, gated || kimi, 128},
+                 {&m->linear_conv, gated || kimi, 4},
+                 {&m->linear_norm_groups, lightning, 1}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        *sizes[i].size = !sizes[i].has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].otherwise;
+}
+
 /* Spreads a bias on every linear layer to each kind of layer. */
 static void fill_biases(struct ss_model *m)
 {
@@ -123,6 +141,7 @@ static void fill_defaults(struct ss_model *m)
     fill_latent(m);
     fill_mamba(m);
     fill_sparse(m);
+    fill_linear(m);
     if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads == 0)
         m->kv_channels = m->hidden_size / m->num_attention_heads;
 }
@@ -156,6 +175,13 @@ static int check_halves(const struct ss_model *m, struct ss_error *err)
     if (m->parallel_residual > SS_RESIDUAL_SERIAL && (any_layer(m, &m->no_mixer) || any_layer(m, &m->no_mlp)))
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "attention and MLP side by side need layers that have both");
+    if (m->linear_num_key_heads > 0 && m->linear_num_value_heads % m->linear_num_key_heads) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                "linear_num_value_heads (%d) must be a multiple of linear_num_key_heads (%d).",
+                m->linear_num_value_heads, m->linear_num_key_heads);
+        return ss_hint(err, SS_ERR_CONFIG,
+                       "take a --linear-num-key-heads that divides --linear-num-value-heads");
+    }
     if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)",
                 m->mamba_num_heads, m->mamba_num_groups);

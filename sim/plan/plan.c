@@ -31,6 +31,9 @@ static void note_guesses(struct ss_plan *plan)
     if (job->model.kv_channels != 64 && job->model.kv_channels != 128)
         ss_notes_add(&plan->guessed, "attention with head dimension %d: rates are calibrated at 128",
                      job->model.kv_channels);
+    if (job->model.linear_num_value_heads > 0 || job->model.linear_norm_groups > 0)
+        ss_notes_add(&plan->guessed,
+                     "linear attention: no measured run has it, and no public table its backward");
     if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
         ss_notes_add(&plan->guessed,
                      "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");

@@ -194,11 +194,25 @@ static void cast(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
         ss_op_kernels(ops, "attention cast", element * qkv, element * s->tokens * a->heads * a->d_v, 3, 1);
 }
 
+/* Appends the product of the output and the sigmoid of a gate a channel, which Megatron core's _apply_output_gate fuses. A gate of
+ * the joint layer is copied first; latent attention has a layer for it. The product keeps the gate, and itself for the projection. */
+static void gate(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int latent)
+{
+    double out = a->heads * a->d_v, pass = s->tokens * out * s->e;
+    if (s->model->attention_gate <= 0)
+        return;
+    if (latent)
+        ss_op_linear(ops, "gate", s, out, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
+    ss_op_kernels(ops, "output gate", (latent ? 3 : 5) * pass, 5 * pass, latent ? 1 : 2, 1)->saved_bytes =
+        pass + (ss_op_saved_in_fp8(s) ? 0 : pass);
+}
+
 void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept)
 {
     double out = a->heads * a->d_v;
     cast(ops, s, a);
     core(ops, s, a, kept);
+    gate(ops, s, a, kept);
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, out, s->h, SS_TP_ROW, SS_CAST_OF_KEPT);
     struct ss_op *op =

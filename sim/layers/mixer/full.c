@@ -15,8 +15,10 @@
 static void te_layout(struct ss_op *op, const struct ss_shape *s, const struct ss_heads *a, double q,
                       double kv)
 {
+    double gate = s->model->attention_gate > 0 ? q : 0;
     int shared = a->heads > a->groups, apart = shared || s->rope || s->model->qk_norm > SS_QK_NORM_NONE;
-    double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + 2 * kv : 0, copy = 2 * s->e;
+    double forward = (shared ? q : 0) + (apart ? kv : 0), backward = apart ? q + gate + 2 * kv : 0,
+           copy = 2 * s->e;
     ss_op_traffic(op, copy * forward, copy * backward, shared + apart, apart);
     op->forward_fresh = s->e * forward;
     ss_op_strided(op, forward, s->stack->wide_cat > 0 ? 0 : backward, copy);
@@ -108,7 +110,8 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const struct ss_h
 
 static void joint_qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
-    double q = a->heads * a->d, kv = a->groups * a->d, qkv = (a->heads + 2 * a->groups) * a->d;
+    double q = a->heads * a->d * (s->model->attention_gate > 0 ? 2 : 1); /* and a gate a channel */
+    double kv = a->groups * a->d, qkv = q + 2 * kv;
     int p = s->gemm_precision;
     ss_op_gathered(ops, s, s->stack->split_linear > 0 ? 3 : 1);
     if (ss_precision_is_quantized(p))

@@ -53,15 +53,22 @@ void ss_op_latent_up(struct ss_ops *ops, const struct ss_shape *s, const char *c
  * Megatron core's MultiLatentAttention: angles 6, each rotation 9, joining the halves and making them
  * contiguous 6. Strided operands: the rotated channels as above and once more, because every second channel
  * comes first; both parts of queries and of joined keys, and values; in the backward the gradients of the
- * up-projections' outputs. */
+ * up-projections' outputs. Layers without a rotary embedding (Kimi) join and copy alone. */
 static void rope(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
     const struct ss_model *m = s->model;
-    double up = m->qk_head_dim + a->d_v, made = a->d + a->d_v, turned = 2 * m->qk_pos_emb_head_dim;
+    double up = m->qk_head_dim + a->d_v, made = a->d + a->d_v;
+    double turned = a->unturned ? 0 : 2 * m->qk_pos_emb_head_dim;
     double bytes = s->tokens * a->heads * (up + made + turned * s->stack->rope_passes) * s->e;
     int fused = s->stack->fused_latent_rope > 0;
-    double apart = fused ? 0 : s->tokens * a->heads, again = (SS_TURNED_STRIDED + 1) * m->qk_pos_emb_head_dim;
-    struct ss_op *op = ss_op_kernels(ops, "rope", bytes, bytes, fused ? 3 : 30, fused ? 3 : 25);
+    double apart = fused ? 0 : s->tokens * a->heads, again = (SS_TURNED_STRIDED + 1) * turned / 2;
+    struct ss_op *op = ss_op_kernels(ops, "rope", bytes, bytes,
+                                     fused         ? 3
+                                     : a->unturned ? 6
+                                                   : 30,
+                                     fused         ? 3
+                                     : a->unturned ? 6
+                                                   : 25);
     ss_op_strided(op, apart * (again + a->d + made), apart * (again + a->d + up), 2 * s->e);
     op->modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * (2 * a->d + a->d_v) * s->e;
@@ -142,7 +149,8 @@ static int has(const struct ss_model *m, int sequence, int layer)
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    const struct ss_heads a = ss_heads_latent(s);
+    struct ss_heads a = ss_heads_latent(s);
+    a.unturned = s->model->full_unturned > 0;
     ss_op_latent_attention(ops, s, &a);
 }
 

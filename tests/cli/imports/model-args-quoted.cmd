@@ -6,5 +6,3 @@ MODEL_ARGS:
   --num-layers-per-virtual-pipeline-stage: ${LAYERS_PER_VP}
 YAML
 "$STEPSIM" import --job job.yaml LAYERS_PER_VP=false
-# Gates on attention have weights of their own.
-"$STEPSIM" run --platform h100 --model llama3-8b --seq 4096 --mbs 1 --gbs 8 --attention-output-gate 2>&1

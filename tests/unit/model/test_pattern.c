@@ -41,8 +41,11 @@ static void test_letters(void)
     CU_ASSERT_STRING_EQUAL(text_of(&m.moe_layers, 7), "0000101");
     CU_ASSERT_EQUAL_FATAL(read_pattern("M*", &m, &p), 0);
     CU_ASSERT(p.segments == 1 && p.depths == 0 && m.mtp_depth_layers == 0);
+    CU_ASSERT_EQUAL_FATAL(read_pattern("G-*-", &m, &p), 0);
+    CU_ASSERT_STRING_EQUAL(text_of(&m.gated_delta, 4), "1000");
+    CU_ASSERT_STRING_EQUAL(text_of(&m.no_mlp, 4), "1010");
     /* of three predictions one is unlike; a pipe in a prediction; no layers; letters of layers that no file has */
-    static const char *const wrong[] = {"MM/*E/*E/*", "MM/*|E", "", "/MM", "MXM", "M*G*", "D-", "+-"};
+    static const char *const wrong[] = {"MM/*E/*E/*", "MM/*|E", "", "/MM", "MXM", "D-", "+-"};
     for (size_t i = 0; i < SS_ARRAY_LEN(wrong); i++)
         CU_ASSERT_NOT_EQUAL(read_pattern(wrong[i], &m, &p), 0);
     char many[600];

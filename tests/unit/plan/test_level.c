@@ -15,6 +15,7 @@
     "--disable-bias-linear --multi-latent-attention --q-lora-rank 256 --kv-lora-rank 128 "                   \
     "--experimental-attention-variant dsa --dsa-indexer-n-heads 8 --dsa-indexer-head-dim 64 "                \
     "--dsa-indexer-topk 512 "
+#define LINEAR "--bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define BOTH_WAYS SS_SOURCE_DIR "/tests/unit/data/shared-links.xml"
 
 static const char *const jobs[] = {
@@ -67,6 +68,11 @@ static const char *const jobs[] = {
     /* sparse attention, whose context ranks gather keys, and an indexer that trains */
     "h800 2;" SPARSE "--sequence-parallel --tp 2 --cp 4 --pp 2 --gbs 4 --cp-comm-type allgather",
     "h800 1;" SPARSE "--sequence-parallel --tp 4 --gbs 4 --dsa-indexer-loss-coeff 1",
+    /* linear attention, whose context ranks exchange heads, or gather states */
+    "h800 1;" LINEAR "--model qwen3.5-0.8b --sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
+    "h800 2;" LINEAR "--model qwen3.5-0.8b --tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
+    "h800 1;" LINEAR "--model ring-mini-linear-2.0 --cp 2 --ep 4 --pp 2 --gbs 8",
+    "h800 2;" LINEAR "--model kimi-linear-48b-a3b --stack nemo-automodel-2026 --cp 2 --ep 8 --gbs 8",
 };
 
 static const struct {

@@ -99,6 +99,11 @@ int ss_job_check_sparse(struct ss_finish *f, int virtual_stages);
 /* ---- job_undivided.c ---- */
 /* Refuses tensor and context ranks of mixers that no framework divides. */
 int ss_job_check_undivided(struct ss_finish *f);
+/* ---- job_linear.c ---- */
+/* Sets which layers are gated delta nets by --linear-attention-freq. */
+int ss_job_complete_linear(struct ss_finish *f, struct ss_model *m);
+/* Refuses tensor and context sizes that do not divide heads of linear attention. */
+int ss_job_check_linear(struct ss_finish *f);
 /* The layout of --pipeline-model-parallel-layout; *v is its virtual stages a rank, 0 for one. */
 int ss_job_check_pipeline_layout(struct ss_finish *f, int *v);
 /* Whether a layer has a dense MLP. */

@@ -76,10 +76,18 @@ struct ss_op_exchange {
     double ahead; /* bytes of a second collective that is posted first, each way; 0: none */
 };
 
+/* A scan as the card's curves know it (cost/curve.h): heads have a state each, which passes from chunk to chunk. A convolution has
+ * `heads` channels. */
+struct ss_op_scan {
+    double sequences, tokens; /* sequences, tokens of each */
+    double heads, key_dim, value_dim;
+};
+
 struct ss_op {
     const char *name;
-    int kind; /* enum ss_op_kind; it says which of the next four are filled */
+    int kind; /* enum ss_op_kind; it says which of the next five are filled */
     int scan; /* enum ss_scan of a scan (stepsim/card.h): the card's rates of its kernels */
+    struct ss_op_scan call;
     struct ss_op_gemm gemm;
     struct ss_op_attention attention;
     struct ss_op_exchange exchange;

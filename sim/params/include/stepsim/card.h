@@ -82,11 +82,11 @@ extern "C" {
       "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
       "limit): attention's products are slower as GEMMs are")                                                \
     X(conv1d_forward, "ss.scan.conv1d.forward", FRACTION, 0, 0, 0, 1,                                        \
-      "share of its roofline, HBM peak or 16-bit peak, that a causal convolution of few tokens reaches; 0: " \
-      "as ss.hbm.efficiency and ss.scan.products say")                                                       \
+      "share of its roofline, HBM peak or 16-bit peak, that Mamba's causal convolution of few tokens "       \
+      "reaches; 0: by ss.curve.mamba_conv.cycles")                                                           \
     X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
-    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0.4, 0, 1,                                            \
-      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; default: of an H100")    \
+    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0, 0, 1,                                              \
+      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; 0: by ss.scan.cycles")   \
     X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
     X(index_forward, "ss.scan.index.forward", FRACTION, 0, 0, 0, 1,                                          \
       "the same of the indexer of sparse attention; 0: as ss.hbm.efficiency and ss.scan.products say")       \
@@ -101,6 +101,13 @@ extern "C" {
       "exponentials bound its products")                                                                     \
     X(selective_backward, "ss.scan.selective.backward", FRACTION, 0, 0, 0, 1,                                \
       "the same, backward; 0: as forward")                                                                   \
+    X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0, 0, 1,                                  \
+      "the same of lightning attention (flash-linear-attention's simple_gla); 0: by ss.scan.cycles")         \
+    X(lightning_backward, "ss.scan.lightning.backward", FRACTION, 0, 0, 0, 1,                                \
+      "the same, backward; 0: as forward")                                                                   \
+    X(scan_cycles, "ss.scan.cycles", NONE, 0, 0.106, 0, 100,                                                 \
+      "cycles of an SM that a byte of a chunked scan takes beside HBM's time; default: Mamba-2's on an "     \
+      "H100")                                                                                                \
     X(scan_products, "ss.scan.products", FRACTION, 0, 0.2, 0.01, 1,                                          \
       "share of the 16-bit peak that the products of a scan's kernels reach where the card has no rate of "  \
       "its own for them")                                                                                    \
@@ -178,12 +185,17 @@ extern "C" {
     X(SS_SCAN_SSD, ssd_forward, ssd_backward)                                                                \
     X(SS_SCAN_INDEX, index_forward, index_backward)                                                          \
     X(SS_SCAN_SPARSE, sparse_forward, sparse_backward)                                                       \
-    X(SS_SCAN_SELECTIVE, selective_forward, selective_backward)
+    X(SS_SCAN_SELECTIVE, selective_forward, selective_backward)                                              \
+    X(SS_SCAN_LIGHTNING, lightning_forward, lightning_backward)
+/* Behind the rows: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h). */
 enum ss_scan {
 #define X(sym, forward, backward) sym,
     SS_SCAN_LIST(X)
 #undef X
-        SS_SCANS
+        SS_SCANS,
+    SS_SCAN_SHORT_CONV = SS_SCANS,
+    SS_SCAN_GATED_DELTA,
+    SS_SCAN_KIMI_DELTA
 };
 
 struct ss_card {

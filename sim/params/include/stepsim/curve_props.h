@@ -28,14 +28,14 @@
       "cycles of an SM that they take beside HBM's time for a token of a head of 128 x 128")                 \
     X(curve_kda_chunk, "ss.curve.kda.chunk", NONE, 0, 3000, 1, 1e6,                                          \
       "cycles that the state takes from one chunk of 64 tokens to the next one")                             \
+    X(curve_mamba_conv_cycles, "ss.curve.mamba_conv.cycles", NONE, 0, 0.308, 1e-3, 100,                      \
+      "cycles of an SM that one channel of a token takes in it")                                             \
     SS_BENCH_CURVE_PROPS(X)
 
 /* Those that no prediction of a run reads: `calibrate --microbench` alone does, and --set refuses them. A mixer that reads one moves it up. */
 #define SS_BENCH_CURVE_PROPS(X)                                                                              \
     X(curve_mamba_conv_launch, "ss.curve.mamba_conv.launch", TIME, 0, 7.87e-06, 0, 1e-3,                     \
       "latency of Mamba's short causal convolution (the CUDA kernel)")                                       \
-    X(curve_mamba_conv_cycles, "ss.curve.mamba_conv.cycles", NONE, 0, 0.308, 1e-3, 100,                      \
-      "cycles of an SM that one channel of a token takes in it")                                             \
     X(curve_mamba_conv_start, "ss.curve.mamba_conv.start", NONE, 0, 121, 0.1, 1e5,                           \
       "cycles of an SM that a channel of a sequence takes beside its tokens")                                \
     X(curve_mhc_pre_launch, "ss.curve.mhc_pre.launch", TIME, 0, 2.29e-05, 0, 1e-3,                           \
