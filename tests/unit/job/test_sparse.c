@@ -34,7 +34,7 @@ static void test_refused(void)
         {OWN DSA INDEXER, "Currently only MLA supports sparse attention"},
         {OWN DSA LATENT, "needs --dsa-indexer-n-heads"},
         {OWN LATENT DSA INDEXER "--num-attention-heads 48", "to divide 64, got h_q=48"},
-        {OWN "--experimental-attention-variant gdn3", "it may be dsa"},
+        {OWN "--experimental-attention-variant gdn3", "it may be gdn, gated_delta_net or dsa"},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
