@@ -226,17 +226,16 @@ static double accumulate_seconds(const struct ss_cost_context *c, double element
  * `overlap_sms` SMs less. */
 static void gemm_times(const struct ss_cost_context *c, const struct ss_op *op, struct ss_linear_times *t)
 {
-    int aligned = rows_aligned(op->gemm.precision, op->gemm.n, op->gemm.k), p = op->gemm.precision;
-    int acc = ss_cost_main_gradient_bytes(c);
+    const struct ss_op_gemm *g = &op->gemm;
+    int p = g->precision, aligned = rows_aligned(p, g->n, g->k), acc = ss_cost_main_gradient_bytes(c);
     double all = ss_cost_own_sms(c), part = all - (t->overlap ? fmin(c->stack->tp_overlap_sms, all - 1) : 0);
-    double pieces = fmax(1, op->gemm.pieces), m = op->gemm.m / pieces;
-    t->f =
-        pieces * gemm(c, p, m, op->gemm.n, op->gemm.k, 0, part, gain(c, p, SS_PHASE_F, op->gemm.k), aligned);
-    t->d =
-        pieces * gemm(c, p, m, op->gemm.k, op->gemm.n, 0, part, gain(c, p, SS_PHASE_I, op->gemm.n), aligned);
-    t->w = pieces * gemm(c, p, op->gemm.n, op->gemm.k, m, acc, t->column ? part : all,
-                         gain(c, p, SS_PHASE_W, m), aligned);
-    t->accumulate = accumulate_seconds(c, op->gemm.n * op->gemm.k, 1);
+    double pieces = fmax(1, g->pieces), m = g->m / pieces;
+    t->f = pieces * gemm(c, p, m, g->n, g->k, 0, part, gain(c, p, SS_PHASE_F, g->k), aligned);
+    t->d = !g->no_input_grad * pieces *
+           gemm(c, p, m, g->k, g->n, 0, part, gain(c, p, SS_PHASE_I, g->n), aligned);
+    t->w = !g->no_weight_grad * pieces *
+           gemm(c, p, g->n, g->k, m, acc, t->column ? part : all, gain(c, p, SS_PHASE_W, m), aligned);
+    t->accumulate = g->no_weight_grad ? 0 : accumulate_seconds(c, g->n * g->k, 1);
 }
 
 /* Adds what the GEMMs of a linear layer do not hide of its TP collectives. With --tp-comm-overlap every
@@ -287,7 +286,7 @@ static double grouped_gemm(const struct ss_cost_context *c, const struct ss_op *
     int acc = phase == SS_PHASE_W ? ss_cost_main_gradient_bytes(c) : 0, p = op->gemm.precision;
     int scattered = phase != SS_PHASE_W && op->gemm.scattered;
     double each = m / op->gemm.groups;
-    if (c->shape.sequential)
+    if (c->shape.sequential && !op->gemm.one_kernel)
         return op->gemm.groups * gemm(c, p, each, n, k, acc, c->card->sm_count, gain(c, p, phase, k), 1);
     if (!ss_cost_on_streams(c, op))
         return ss_kernel_grouped_gemm(c->card, p, op->gemm.groups, scattered, m, n, k, acc,

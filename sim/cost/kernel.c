@@ -22,6 +22,9 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
+/* Of the scan of Mamba-1: an exponential a state on special function units, 16 a clock of an SM beside 128 multiply-adds, for 9 FLOP. */
+#define EXPONENTIALS (9. * 16 / 256)
+
 /* Returns the seconds of a byte that a scan moves where the card has no rate of its kernels: cycles of the SMs beside HBM's time in
  * chunked scans, in which products wait for one another, or instead of it in a convolution, which has 4 bytes an element. */
 static double scan_byte(const struct ss_card *card, int scan)
@@ -47,8 +50,13 @@ double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double
     double rate = backward && rates[scan][1] > 0 ? rates[scan][1] : rates[scan][0];
     double peak = card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
     double traffic = bytes * (rate > 0 ? 1 / (card->hbm_bandwidth * rate) : scan_byte(card, scan));
+    double share = card->scan_products;
+    if (scan == SS_SCAN_SELECTIVE && card->peak_cuda_cores > 0) {
+        peak = card->peak_cuda_cores;
+        share = EXPONENTIALS;
+    }
     int chunked = scan == SS_SCAN_SSD || scan == SS_SCAN_LIGHTNING; /* their cycles hold the products */
-    double products = rate > 0 ? flops / (peak * rate) : chunked ? 0 : flops / (peak * card->scan_products);
+    double products = rate > 0 ? flops / (peak * rate) : chunked ? 0 : flops / (peak * share);
     return fmax(products, traffic) + kernels * card->kernel_latency;
 }
 

@@ -35,7 +35,7 @@ static int part_of(const struct ss_op *op, int is_loss, int mlp)
         return SS_PART_LOSS;
     switch (op->kind) {
     case SS_OP_GEMM: return mlp ? SS_PART_MLP_GEMM : SS_PART_ATTENTION_GEMM;
-    case SS_OP_GROUPED_GEMM: return SS_PART_EXPERT_GEMM;
+    case SS_OP_GROUPED_GEMM: return op->expert ? SS_PART_EXPERT_GEMM : SS_PART_ATTENTION_GEMM;
     case SS_OP_ATTENTION: return SS_PART_ATTENTION;
     case SS_OP_SCAN: return SS_PART_SCAN;
     default: return op->is_cast ? SS_PART_CAST : SS_PART_ELEMENTWISE;

@@ -275,11 +275,27 @@ SS_FLAG_CALLED(linear_attention_freq)
 
 SS_FLAG_CALLED(attention_variant)
 {
-    if (!ss_has_word("gdn gated_delta_net", values[0])) {
-        *why = "it may be gdn or gated_delta_net: others are not modelled";
-        return ss_has_word("gdn2 dsa", values[0]) ? SS_ERR_UNSUPPORTED : SS_ERR_INPUT;
+    int sparse = !strcmp(values[0], "dsa");
+
+    if (!sparse && !ss_has_word("gdn gated_delta_net", values[0])) {
+        *why = "it may be gdn, gated_delta_net or dsa: others are not modelled";
+        return strcmp(values[0], "gdn2") ? SS_ERR_INPUT : SS_ERR_UNSUPPORTED;
     }
-    asked->delta_variant = 1;
+    asked->sparse_variant = sparse;
+    asked->delta_variant = !sparse;
+    return SS_OK;
+}
+
+SS_FLAG_CALLED(dsa_kernels)
+{
+    int tilelang = !strcmp(values[0], "tilelang");
+
+    if (!tilelang && strcmp(values[0], "cudnn") != 0) {
+        *why = "it may be cudnn or tilelang: PyTorch's operators (none) are not modelled";
+        return strcmp(values[0], "none") ? SS_ERR_INPUT : SS_ERR_UNSUPPORTED;
+    }
+    asked->job.dsa_kernels = tilelang ? SS_DSA_TILELANG : SS_DSA_CUDNN;
+    SS_GIVE(asked, dsa_kernels);
     return SS_OK;
 }
 

@@ -261,9 +261,11 @@ int ss_job_check_stages(struct ss_finish *f)
     int rc = check_cuts(f);
 
     SS_THEN(rc, ss_job_check_mamba(f));
+    SS_THEN(rc, ss_job_check_undivided(f));
     SS_THEN(rc, ss_job_check_linear(f));
     SS_THEN(rc, check_batch(f));
     SS_THEN(rc, check_virtual(f, &v));
+    SS_THEN(rc, ss_job_check_sparse(f, v));
     if (!rc && !f->job->layout.n)
         rc = check_split(f, v);
     SS_THEN(rc, check_interleaving(f, v));

@@ -141,6 +141,7 @@ int ss_job_complete_model(struct ss_finish *f)
         complete_latent(f, &m, latent);
         rc = complete_window(f, &m);
     }
+    SS_THEN(rc, ss_job_complete_sparse(f, &m));
     SS_THEN(rc, ss_model_finish(&m, f->err));
     if (!rc)
         job->model = m;

@@ -344,7 +344,7 @@ double ss_ops_weight_grad_bytes(const struct ss_ops *ops, const struct ss_shape 
     double sum = 0;
     for (int i = 0; i < ops->n; i++) {
         const struct ss_op *op = &ops->op[i];
-        if (op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM)
+        if ((op->kind != SS_OP_GEMM && op->kind != SS_OP_GROUPED_GEMM) || op->gemm.no_weight_grad)
             continue;
         double in = op->gemm.m * op->gemm.k / (op->gemm.role == SS_TP_COLUMN ? s->sp : 1);
         double gradient = op->gemm.m * op->gemm.n / (op->gemm.role == SS_TP_ROW ? s->sp : 1);

@@ -110,7 +110,7 @@ static int is_repeated(const struct counting *c, const struct ss_op *op)
 static void add_op(struct products *sum, const struct ss_op *op, double layers)
 {
     double flops = layers * op->model_flops;
-    if (op->kind != SS_OP_ATTENTION) {
+    if (op->attention.seen <= 0) { /* no scores of queries and keys */
         sum->linear += flops;
         return;
     }

@@ -15,7 +15,8 @@ static const struct {
 } activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
                    {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
                    {"relu", -1},     {"relu2", -1},     {"xielu", -1},
-                   {"situ", -1},     {"swiglu", 1},     {"geglu", 1}};
+                   {"situ", -1},     {"swigluoai", 1},  {"swiglu", 1},
+                   {"geglu", 1}};
 
 static void read_activation(struct ss_config *c, struct ss_model *m)
 {
@@ -362,7 +363,9 @@ static void read_qk_norm(struct ss_config *c, struct ss_model *m)
         m->qk_norm = SS_QK_NORM_NONE;
     else if (asked == 1 && m->qk_norm <= SS_QK_NORM_NONE)
         m->qk_norm = SS_QK_NORM_HEAD;
-    if (json_is_string(kind) && strcmp(json_string_value(kind), "per_layer"))
+    int a_head = json_is_string(kind) && !strcmp(json_string_value(kind), "per_head");
+    if (json_is_string(kind) && strcmp(json_string_value(kind), "per_layer") &&
+        !(a_head && c->family->traits & SS_QK_HEAD))
         ss_config_wrong(c, key, "may be \"per_layer\": others are not modelled");
 }
 

@@ -73,7 +73,7 @@ static void read_last(struct ss_config *c, struct ss_model *m)
 static void read_layers(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *rule = &m->moe_layers;
-    int step = 0, first = 0;
+    int step = 0, first = 0, offset = -1;
     char key[64], other[64];
     const json_t *list = ss_config_pick(c, "mlp_layer_types moe_layer_freq", key);
 
@@ -88,12 +88,15 @@ static void read_layers(struct ss_config *c, struct ss_model *m)
     rule->period = 1;
     if (!json_is_array(list))
         ss_config_positive(c, "moe_layer_freq", 100000, &rule->period);
-    ss_config_size(c, "first_k_dense_replace moe_layer_start_index", 0, 100000, &first);
-    ss_config_positive(c, "decoder_sparse_step interleave_moe_layer_step moe_layer_interval", 100000, &step);
+    ss_config_size(c, "first_k_dense_replace moe_layer_start_index num_dense_layers", 0, 100000, &first);
+    ss_config_positive(c,
+                       "decoder_sparse_step interleave_moe_layer_step moe_layer_interval expert_layer_period",
+                       100000, &step);
+    ss_config_size(c, "expert_layer_offset", 0, 100000, &offset);
     rule->first = first;
     if (step > 1) {
         rule->period = step;
-        rule->phase = step - 1;
+        rule->phase = offset >= 0 ? offset % step : step - 1;
         rule->first = first > rule->phase ? first : rule->phase;
     }
     read_last(c, m);
@@ -133,7 +136,7 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
 {
     int dense = 0, used = 1;
 
-    ss_config_size(c, "intermediate_size_mlp", 0, 1 << 24, &dense);
+    ss_config_size(c, "intermediate_size_mlp dense_intermediate_size", 0, 1 << 24, &dense);
     if (dense > 0) { /* Llama 4 has widths for both, elsewhere one serves where only the other is given */
         m->moe_ffn_hidden_size = m->ffn_hidden_size;
         m->ffn_hidden_size = dense;

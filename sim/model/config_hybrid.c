@@ -154,9 +154,140 @@ static void read_whole(struct ss_config *c, struct ss_model *m, struct ss_layer_
         all_but(c, m, mixer, numbers, 0, every.period > 0 ? &every : NULL);
     else
         mixer->period = 1; /* all layers */
-    ss_config_bool(c, "linear_mlp", &mlp);
+    ss_config_bool(c, "linear_mlp mamba_use_mlp", &mlp);
     if (!mlp)
         m->no_mlp = *mixer;
+}
+
+/* Widths of Mamba-1: so many times h, and a rank that may be "auto". */
+static void read_mamba1(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int expand = 2;
+    const char *word = json_string_value(ss_config_pick(c, "mamba_dt_rank time_step_rank", key));
+
+    ss_config_positive(c, "mamba_expand expand", 64, &expand);
+    ss_config_size(c, "mamba1_norms", 0, SS_MAMBA_PLAIN_NORMS, &m->mamba1_norms);
+    m->mamba1_inner = expand * m->hidden_size;
+    if (!word || strcmp(word, "auto") != 0)
+        ss_config_positive(c, "mamba_dt_rank time_step_rank", 1 << 20, &m->mamba1_dt_rank);
+}
+
+/* LFM2's MLP: two thirds of a width, up to a multiple; its convolution has h channels. */
+static void read_lfm2(struct ss_config *c, struct ss_model *m)
+{
+    int width = 0, channels = m->hidden_size, multiple = 256, adjusted = 1;
+    double factor = 1;
+    char key[64];
+    const json_t *v = ss_config_pick(c, "block_ffn_dim_multiplier", key);
+
+    ss_config_positive(c, "conv_L_cache", 64, &m->short_conv_taps);
+    ss_config_size(c, "conv_dim", 0, 1 << 20, &channels);
+    if (channels != m->hidden_size)
+        ss_config_wrong(c, "conv_dim", "differs from hidden_size: not modelled");
+    ss_config_size(c, "block_ff_dim", 0, 1 << 20, &width);
+    ss_config_bool(c, "block_auto_adjust_ff_dim", &adjusted);
+    ss_config_positive(c, "block_multiple_of", 1 << 16, &multiple);
+    if (json_is_number(v))
+        factor = json_number_value(v);
+    if (factor <= 0 || factor > 64)
+        ss_config_wrong(c, key, "is outside 0..64");
+    else if (width > 0 && adjusted)
+        m->ffn_hidden_size = ((int)(factor * (2 * width / 3)) + multiple - 1) / multiple * multiple;
+    else if (width > 0)
+        m->ffn_hidden_size = width;
+}
+
+/* Falcon-H1's channels of Mamba-2, which are those of its heads. */
+static void read_falcon(struct ss_config *c, struct ss_model *m)
+{
+    int inner = m->mamba_num_heads * m->mamba_head_dim;
+    ss_config_bool(c, "mamba_rms_norm", &m->mamba_norm);
+    ss_config_size(c, "mamba_d_ssm", 0, 1 << 24, &inner);
+    if (inner != m->mamba_num_heads * m->mamba_head_dim)
+        ss_config_wrong(c, "mamba_d_ssm", "differs from mamba_n_heads times mamba_d_head: not modelled");
+}
+
+static int is_hybrid(struct ss_config *c, const char *key, const json_t *value)
+{
+    const char *word = json_string_value(value);
+
+    if (!word || (strcmp(word, "hybrid") != 0 && strcmp(word, "mamba") != 0))
+        ss_config_wrong(c, key, "holds what is neither mamba nor hybrid");
+    return word && word[0] == 'h';
+}
+
+/* Zamba2: which of its layers of Mamba-2 have a shared block before it, whose attention is as wide as state and embedding. */
+static void read_zamba2(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    int width = 2 * m->hidden_size, turned = 0;
+    const json_t *types = ss_config_pick(c, "layers_block_type", key);
+
+    ss_config_size(c, "attention_hidden_size", 0, 1 << 21, &width);
+    if (width != 2 * m->hidden_size)
+        ss_config_wrong(c, "attention_hidden_size", "differs from twice hidden_size: not modelled");
+    if (json_array_size(types) == 0)
+        ss_config_wrong(c, key, "is not a list of layers");
+    else
+        ss_config_layers(c, key, types, m->num_layers, is_hybrid, &m->shared_block);
+    m->no_mlp.period = 1;
+    m->mamba2 = m->shared_block;
+    for (int i = 0; i < m->mamba2.n; i++)
+        m->mamba2.bits[i / 64] ^= 1ull << i % 64;
+    ss_config_positive(c, "num_mem_blocks", 64, &m->num_shared_blocks);
+    ss_config_positive(c, "adapter_rank", 1 << 16, &m->adapter_rank);
+    ss_config_bool(c, "use_shared_attention_adapter", &m->attention_adapters);
+    ss_config_bool(c, "use_mem_rope", &turned);
+    m->position = turned ? SS_POSITION_ROPE : SS_POSITION_NONE;
+    ss_config_pick(c, "hybrid_layer_ids ffn_hidden_size kv_channels",
+                   key); /* the list and other keys say it */
+}
+
+/* The indexer of sparse attention. */
+static void read_indexer(struct ss_config *c, struct ss_model *m)
+{
+    ss_config_positive(c, "index_n_heads", 1 << 16, &m->index_num_heads);
+    ss_config_positive(c, "index_head_dim", 1 << 16, &m->index_head_dim);
+    ss_config_positive(c, "index_topk", 1 << 30, &m->index_topk);
+    ss_config_positive(c, "index_topk_freq", 1 << 16, &m->index_topk_freq);
+    ss_config_size(c, "index_skip_topk_offset", 0, 1 << 16, &m->index_topk_offset);
+}
+
+static int is_sparse(struct ss_config *c, const char *key, const json_t *value)
+{
+    if (!json_is_integer(value) || (json_integer_value(value) != 0 && json_integer_value(value) != 1))
+        ss_config_wrong(c, key, "holds what is neither 0 nor 1");
+    return json_integer_value(value) == 1;
+}
+
+/* "sparse_attention_config" of MiniMax-M3: which layers choose blocks of keys, and how many of what size. */
+static void read_msa(struct ss_config *c, struct ss_model *m)
+{
+    char key[64];
+    struct ss_config inner = *c;
+    int blocks = 0, size = 0, used = 1;
+    const json_t *list;
+
+    inner.root = ss_config_pick(c, "sparse_attention_config", key);
+    if (!json_is_object(inner.root)) {
+        ss_config_wrong(c, key, "is not an object");
+        return;
+    }
+    ss_config_bool(&inner, "use_sparse_attention", &used);
+    list = ss_config_pick(&inner, "sparse_attention_freq", key);
+    if (list)
+        ss_config_layers(&inner, key, list, m->num_layers, is_sparse, &m->msa);
+    else
+        m->msa.period = used;
+    ss_config_size(&inner, "sparse_block_size", 1, 1 << 16, &size);
+    ss_config_size(&inner, "sparse_topk_blocks", 1, 1 << 14, &blocks);
+    ss_config_size(&inner, "sparse_num_index_heads", 1, 1 << 16, &m->index_num_heads);
+    ss_config_size(&inner, "sparse_index_dim", 1, 1 << 16, &m->index_head_dim);
+    c->missing = c->missing ? c->missing : inner.missing;
+    m->index_topk = blocks * size;
+    if (!used)
+        m->msa = (struct ss_layer_rule){0};
 }
 
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
@@ -164,6 +295,18 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
     struct ss_layer_rule *mixer = family_mixer(c, m);
     if (c->family->traits & SS_HALF_LAYERS)
         read_halves(c, m);
+    else if (mixer == &m->shared_block)
+        read_zamba2(c, m);
+    else if (mixer == &m->msa)
+        read_msa(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
+    if (mixer == &m->mamba1)
+        read_mamba1(c, m);
+    else if (mixer == &m->short_conv)
+        read_lfm2(c, m);
+    else if (mixer == &m->parallel_mamba2)
+        read_falcon(c, m);
+    else if (mixer == &m->dsa)
+        read_indexer(c, m);
 }

@@ -208,10 +208,13 @@ static const char harmless[] =
     "activation_situ_beta activation_situ_linear_beta alibi_bias_max alpha architectures "
     "attention_multiplier attention_softmax_in_fp32 "
     "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
-    "aux_loss_alpha bias_dropout_fusion cache_implementation chunk_size_feed_forward "
+    "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation "
+    "chunk_size_feed_forward "
     "cla_share_factor classifier_dropout dtype embedding_fraction ep_size expert_dropout "
     "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
-    "expand head_dim hidden_act id2label init_config init_device init_std initial_context_length "
+    "expand head_dim mamba_norm_before_gate hidden_act id2label indexer_rope_interleave init_config "
+    "init_device init_std "
+    "initial_context_length "
     "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
     "mamba_hidden_act mamba_ssm_cache_dtype mamba_ssm_dtype masked_softmax_fusion model_max_length "
     "max_position_embeddings max_window_layers model_type moe_norm_min moe_renormalize "
@@ -227,7 +230,8 @@ static const char harmless[] =
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
     "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
     "tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache use_conv_bias use_grouped_topk use_mamba_kernels use_mixed_mlp_moe "
+    "transformers_version use_cache use_conv_bias use_gemma_norm use_grouped_topk use_mamba_kernels "
+    "use_mixed_mlp_moe "
     "verbose";
 
 /* Beginnings and ends of such keys: "_name_or_path", "pad_token_id", "rope_theta", "rms_norm_eps". */

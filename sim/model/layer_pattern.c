@@ -23,7 +23,7 @@ static const struct {
     char letter;
     const char *why;
 } missing[] = {
-    {'D', "sparse attention, D, is not modelled"},
+    {'D', "sparse attention in a pattern, D, is not modelled"},
     {'+', "latent attention in a pattern, +, is not modelled"},
 };
 

@@ -52,21 +52,48 @@ static void fill_latent(struct ss_model *m)
         m->kv_channels = m->qk_head_dim;
 }
 
-/* Megatron's sizes of Mamba-2; models without such layers have none. */
+/* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads. */
 static void fill_mamba(struct ss_model *m)
 {
-    int has = any_layer(m, &m->mamba2), head = m->mamba_head_dim ? m->mamba_head_dim : 64;
+    int two = any_layer(m, &m->mamba2) || any_layer(m, &m->parallel_mamba2) || any_layer(m, &m->shared_block);
+    int one = any_layer(m, &m->mamba1);
+    int head = m->mamba_head_dim ? m->mamba_head_dim : 64;
     const struct {
-        int *size, megatron;
-    } sizes[] = {{&m->mamba_num_heads, 2 * m->hidden_size / head},
-                 {&m->mamba_head_dim, 64},
-                 {&m->mamba_state_dim, 128},
-                 {&m->mamba_num_groups, 8},
-                 {&m->mamba_conv, 4},
-                 {&m->mamba_chunk, 128}};
+        int *size, has, otherwise;
+    } sizes[] = {{&m->mamba_num_heads, two, 2 * m->hidden_size / head},
+                 {&m->mamba_head_dim, two, 64},
+                 {&m->mamba_state_dim, two || one, one ? 16 : 128},
+                 {&m->mamba_num_groups, two, 8},
+                 {&m->mamba_conv, two || one, 4},
+                 {&m->mamba_chunk, two, 128},
+                 {&m->mamba1_inner, one, 2 * m->hidden_size},
+                 {&m->mamba1_dt_rank, one, (m->hidden_size + 15) / 16},
+                 {&m->mamba1_norms, one, SS_MAMBA_NO_NORMS},
+                 {&m->num_shared_blocks, any_layer(m, &m->shared_block), 1},
+                 {&m->adapter_rank, any_layer(m, &m->shared_block), 128},
+                 {&m->short_conv_taps, any_layer(m, &m->short_conv), 3}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        *sizes[i].size = !has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].megatron;
+        *sizes[i].size = !sizes[i].has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].otherwise;
+}
+
+/* Sizes of the indexer of sparse attention are nothing to a model without; layers that share the choice of the last one with an indexer,
+ * as Megatron's is_dsa_skip_topk_layer has them. */
+static void fill_sparse(struct ss_model *m)
+{
+    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim, &m->index_topk, &m->index_topk_freq,
+                          &m->index_topk_offset};
+    int has = any_layer(m, &m->dsa) || any_layer(m, &m->msa),
+        first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        *sizes[i] = has ? *sizes[i] : 0;
+    if (!has || m->index_topk_freq <= 1 || m->num_layers > SS_LAYER_RULE_MAX)
+        return;
+    m->dsa_shared = (struct ss_layer_rule){.n = m->num_layers};
+    for (int i = first; i < m->num_layers; i++)
+        m->dsa_shared.bits[i / 64] |=
+            (uint64_t)(ss_layer_rule_has(&m->dsa, i) && (i + 1 - first) % m->index_topk_freq != 0) << i % 64;
 }
 
 /* Megatron's sizes of gated delta nets, and those of Kimi delta attention, which has a key head a value head. */
@@ -113,6 +140,7 @@ static void fill_defaults(struct ss_model *m)
         m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
     fill_latent(m);
     fill_mamba(m);
+    fill_sparse(m);
     fill_linear(m);
     if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads == 0)
         m->kv_channels = m->hidden_size / m->num_attention_heads;

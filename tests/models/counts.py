@@ -14,19 +14,9 @@ import sys
 
 # Model types in the files, and what the program must say of them.
 REFUSED = {
-    "deepseek_v32": "sparse attention",
     "deepseek_v4": "sparse attention",
-    "falcon_h1": "Mamba",
-    "falcon_mamba": "Mamba",
-    "glm_moe_dsa": "sparse attention",
-    "jamba": "Mamba",
-    "lfm2": "short convolutions",
-    "lfm2_moe": "short convolutions",
-    "mamba": "Mamba",
-    "minimax_m3": "is not known",
     "qwen4_exp": "streams",
     "rwkv7": "is not known",
-    "zamba2": "Mamba",
 }
 # Parameters that the program leaves out, which it names as not priced: of Kimi-K3 the residuals that attend to earlier layers, two rows of
 # h at each of two sites a layer and two behind the last one, and the norm of the latent of 92 mixtures.

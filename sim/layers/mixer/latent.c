@@ -6,10 +6,8 @@
 #define QKV_LINEAR SS_OFFLOAD_BIT(SS_OFFLOAD_QKV_LINEAR)
 #define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 
-/* Appends the projection from the hidden state to a latent of `width` elements; `normed` of them go through a
- * norm. Every tensor rank has all of the weights and works on its share of the tokens. */
-static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const char *name, double width,
-                            double normed)
+void ss_op_latent_down(struct ss_ops *ops, const struct ss_shape *s, const char *name, double width,
+                       double normed)
 {
     double own = s->tokens / s->sp;
     if (ss_precision_is_quantized(s->gemm_precision))
@@ -25,10 +23,8 @@ static void down_projection(struct ss_ops *ops, const struct ss_shape *s, const 
         ss_op_offers(ops, op, QKV_LINEAR, own * s->h, s->quantized);
 }
 
-/* Appends the projection from a latent to the rank's heads, and the norm of the latent, which is kept before
- * and behind the norm. */
-static void up_projection(struct ss_ops *ops, const struct ss_shape *s, const char *const names[2],
-                          double width, double columns)
+void ss_op_latent_up(struct ss_ops *ops, const struct ss_shape *s, const char *const names[2], double width,
+                     double columns)
 {
     double x = s->tokens * width / s->sp, kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
     int first = ops->n;
@@ -86,22 +82,21 @@ static void qkv(struct ss_ops *ops, const struct ss_shape *s, const struct ss_he
     const struct ss_model *m = s->model;
     double q = a->heads * a->d, kv = a->heads * (m->qk_head_dim + a->d_v);
     if (m->q_lora_rank > 0) {
-        down_projection(ops, s, "q down", m->q_lora_rank, m->q_lora_rank);
+        ss_op_latent_down(ops, s, "q down", m->q_lora_rank, m->q_lora_rank);
     } else {
         if (ss_precision_is_quantized(s->gemm_precision))
             ss_op_fp8_cast(ops, s, s->h, q, SS_TP_COLUMN, SS_CAST_OF_OWN);
         ss_op_linear(ops, "q", s, q, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
         ops->op[ops->n - 1].modules = SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ);
     }
-    down_projection(ops, s, "kv down", m->kv_lora_rank + m->qk_pos_emb_head_dim, m->kv_lora_rank);
+    ss_op_latent_down(ops, s, "kv down", m->kv_lora_rank + m->qk_pos_emb_head_dim, m->kv_lora_rank);
     if (m->q_lora_rank > 0)
-        up_projection(ops, s, q_names, m->q_lora_rank, q);
-    up_projection(ops, s, kv_names, m->kv_lora_rank, kv);
+        ss_op_latent_up(ops, s, q_names, m->q_lora_rank, q);
+    ss_op_latent_up(ops, s, kv_names, m->kv_lora_rank, kv);
     rope(ops, s, a);
 }
 
-/* Appends the norm, a module of its own; its output stays in 16 bit for both down-projections. */
-static void norm(struct ss_ops *ops, const struct ss_shape *s)
+void ss_op_latent_norm(struct ss_ops *ops, const struct ss_shape *s)
 {
     double x = s->tokens * s->h / s->sp, kept = ss_op_kept_in_fp8(s) ? 1 : s->e;
     struct ss_op *op = ss_op_norm_of(ops, s, "input norm", x, s->h, s->e);
@@ -138,7 +133,7 @@ struct ss_heads ss_heads_latent(const struct ss_shape *s)
 
 void ss_op_latent_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a)
 {
-    norm(ops, s);
+    ss_op_latent_norm(ops, s);
     qkv(ops, s, a);
     if (s->qkv_bias) /* counted like those of a joint layer */
         ops->bias_columns += 3 * a->heads * a->d;

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "layers/kinds.h"
+#include "layers/mamba.h"
 #include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
@@ -46,7 +47,6 @@ static struct sizes sizes_of(const struct ss_shape *s)
 
 static void projection(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
-    ss_op_norm(ops, s, "input norm");
     ss_op_gathered(ops, s, 1);
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, s->h, z->width, SS_TP_COLUMN, SS_CAST_OF_NORM);
@@ -161,6 +161,8 @@ static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct size
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
     double y = s->tokens * z->inner;
+    if (s->model->mamba_norm == 0)
+        return;
     struct ss_op *op = ss_op_kernels(ops, "mamba norm", 2 * y * s->e, 3 * y * s->e, 1, 2);
     ss_op_calls(op, 1);
     op->params = z->inner;
@@ -168,7 +170,7 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct size
     op->saved_bytes = y * s->e + 4 * s->tokens * z->groups;
 }
 
-static void operators(struct ss_ops *ops, const struct ss_shape *s)
+void ss_op_mamba2(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct sizes z = sizes_of(s);
     int quantized = ss_precision_is_quantized(s->gemm_precision);
@@ -185,6 +187,12 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     struct ss_op *op = ss_op_linear(ops, "mamba out", s, s->h, z.inner, SS_TP_ROW, s->gemm_precision, 0);
     op->saved_bytes = s->tokens * z.inner * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
     ss_op_scattered(ops, s);
+}
+
+static void operators(struct ss_ops *ops, const struct ss_shape *s)
+{
+    ss_op_norm(ops, s, "input norm");
+    ss_op_mamba2(ops, s);
     ss_op_branch_end(ops, s, "mamba post norm");
 }
 

@@ -1,109 +1,175 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mixers beside one another: two kinds of attention in one layer, and an exchange of the context group that is no attention's. */
-#include "layers/attention.h"
+/* Mamba-1, the short convolution, Mamba-2 beside attention and behind a shared block: FLOP, bytes, parameters and what is kept by hand. */
+#include <math.h>
+
+#include "model/model_internal.h"
 #include "small_job.h"
 
-/* 8192 tokens of a card of round numbers; two context ranks on NVLinks of 100 GB/s. */
-static void ring_of_two(struct setting *t)
+#define H 1024.
+#define T 8192. /* tokens of two sequences of 4096 */
+/* Mamba-1: 2048 channels with a state of 16, dt from 64 */
+#define X 2048.
+#define N 16.
+#define R 64.
+
+static void setting_mixer(struct setting *t, size_t rule)
 {
     setting_make(t);
-    t->job.cp = 2;
-    t->job.cp_comm_type = SS_CP_P2P;
-    t->c.cp = (struct ss_group_shape){.n = 2, .nodes = 1, .per_node = 2};
-    t->c.net.fabric_busbw = 1e11;
-    shape_again(t);
+    struct ss_model *m = &t->job.model;
+    ((struct ss_layer_rule *)((char *)m + rule))->period = 1;
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
 }
 
-static const struct ss_heads grouped = {.heads = 16, .groups = 4, .d = 64, .d_v = 64};
-static const struct ss_heads wide = {.heads = 4, .groups = 2, .d = 192, .d_v = 128, .window = 1024};
-
-static struct ss_layer_cost cost_of(const struct setting *t, const struct ss_ops *ops)
-{
-    struct ss_layer_cost out;
-    ss_cost_layer(&t->c, ops, SS_RECOMPUTE_NONE, &out);
-    return out;
-}
-
-/* Each has its own FLOP, ring and bytes. A query of the window sees 1024 keys but for the first ones of a document of 4096, as many as
- * in a causal sequence of 2 x (1024 - 1024^2 / 8192) = 1792. A ring step moves the other rank's 4096 tokens of K and V. */
-static void test_two_attentions(void)
+static void test_mamba1(void)
 {
     struct setting t;
-    struct ss_ops one = {0}, other = {0}, both = {0};
-    ring_of_two(&t);
-    ss_op_attention(&one, &t.c.shape, &grouped, 0);
-    ss_op_attention(&other, &t.c.shape, &wide, 0);
-    ss_op_attention(&both, &t.c.shape, &grouped, 0);
-    ss_op_attention(&both, &t.c.shape, &wide, 0);
-    const struct ss_op *a = find(&one, "core attention"), *b = find(&other, "core attention");
-    CU_ASSERT_DOUBLE_EQUAL(a->forward_flops, 4096. * 4096 * 16 * (64 + 64), 1);
-    CU_ASSERT_DOUBLE_EQUAL(b->forward_flops, 4096. * 1792 * 4 * (192 + 128), 1);
-    CU_ASSERT_DOUBLE_EQUAL(b->backward_flops, 2 * b->forward_flops / (192 + 128) * (3 * 192 + 2 * 128) / 2,
-                           1);
-    CU_ASSERT_EQUAL(a->saved_bytes, 4096. * (2 * (16 * 64 + 4 * 128 + 16 * 64) + 16 * 4));
-    CU_ASSERT_EQUAL(b->saved_bytes, 4096. * (2 * (4 * 192 + 2 * 320 + 4 * 128) + 4 * 4));
-    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&both, 0),
-                    ss_ops_saved_bytes(&one, 0) + ss_ops_saved_bytes(&other, 0));
-    const struct ss_layer_cost x = cost_of(&t, &one), y = cost_of(&t, &other), z = cost_of(&t, &both);
-    CU_ASSERT_DOUBLE_EQUAL(x.forward[SS_LABEL_CP], 4096. * 4 * 128 * 2 / 1e11, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(y.forward[SS_LABEL_CP], 4096. * 2 * 320 * 2 / 1e11, 1e-15);
-    for (int l = 0; l < SS_LABEL_COUNT; l++) {
-        CU_ASSERT_DOUBLE_EQUAL(z.forward[l], x.forward[l] + y.forward[l], 1e-15);
-        CU_ASSERT_DOUBLE_EQUAL(z.input_grad[l], x.input_grad[l] + y.input_grad[l], 1e-15);
-    }
-    CU_ASSERT_DOUBLE_EQUAL(z.backward_flops, x.backward_flops + y.backward_flops, 1);
+    setting_mixer(&t, offsetof(struct ss_model, mamba1));
+    CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), SS_LAYER_PAIR(SS_MIXER_mamba1, SS_MLP_DENSE));
+    CU_ASSERT(t.job.model.mamba1_inner == 2048 && t.job.model.mamba1_dt_rank == 64);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_mamba1, SS_MLP_NONE));
+    const struct ss_op *scan = find(&ops, "selective scan"), *conv = find(&ops, "conv1d");
+    CU_ASSERT_EQUAL(find(&ops, "mamba in")->forward_flops, 2 * T * H * 2 * X);
+    CU_ASSERT_EQUAL(find(&ops, "x projection")->forward_flops, 2 * T * X * (R + 2 * N));
+    CU_ASSERT_EQUAL(find(&ops, "dt projection")->backward_flops, 4 * T * R * X);
+    CU_ASSERT_EQUAL(scan->forward_flops, 9 * T * X * N);
+    CU_ASSERT_EQUAL(scan->backward_flops, 27 * T * X * N);
+    /* x, dt, z, the output and it before the gate; B and C for each channel at half of their bytes; states of two chunks of 2048 tokens, of two sequences, twice N in fp32 */
+    double states = 2 * 4 * X
+    *N * 2 * 2;
+    CU_ASSERT_EQUAL(scan->forward_bytes, 5 * 2 * T * X + 2 * T * X * N + states);
+    CU_ASSERT_EQUAL(scan->backward_bytes, 8 * 2 * T * X + 2 * T * X * N + 8 * T * X * N + states);
+    CU_ASSERT(conv->forward_bytes == 2 * 2 * T * X && conv->backward_bytes == 5 * 2 * T * X);
+    CU_ASSERT_EQUAL(ops.sum.params, H + H * 2 * X + 5 * X + X * (R + 2 * N) + R * X + X + X * N + X + X * H);
+    /* The norm keeps input and output; mamba_ssm's function x and z, the narrow projection's output, states and output before the gate;
+     * the last projection its input. */
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), T * (2 * 2 * H + 4) + 2 * 2 * T * X + 2 * T * (R + 2 * N) +
+                                                     states + 2 * T * X + 2 * T * X);
+    /* Jamba norms dt, B and C, so that x, dt, B and C are kept by operators of their own. */
+    t.job.model.mamba1_norms = SS_MAMBA_NORMS;
+    struct ss_ops jamba = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_mamba1, SS_MLP_NONE));
+    CU_ASSERT_EQUAL(jamba.sum.params - ops.sum.params, R + 2 * N);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&jamba, 0) - ss_ops_saved_bytes(&ops, 0),
+                    -2 * T * (R + 2 * N) + T * (2 * 2 * (R + 2 * N) + 3 * 4) + 2 * 2 * T * X + 2 * 2 * T * N);
+    t.job.model.mamba1_norms = SS_MAMBA_PLAIN_NORMS;
+    jamba = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_mamba1, SS_MLP_NONE));
+    CU_ASSERT_EQUAL(jamba.sum.params, ops.sum.params);
+    CU_ASSERT_EQUAL(jamba.sum.tensors, ops.sum.tensors);
 }
 
-/* A state is handed on round the group, and its gradient, twice as large, back: 1 and 2 MB over 100 GB/s, which nothing hides. The steps
- * say the same. */
-static void test_state_passed(void)
+/* The scan of Mamba-1 runs on ordinary cores. */
+static void test_rates(void)
 {
     struct setting t;
-    struct ss_ops ops = {.where = SS_WHERE_TRANSFORMER};
-    struct ss_recorder recorder;
-    struct ss_layer_steps steps;
-    double folded[SS_LABEL_COUNT];
-    ring_of_two(&t);
-    ss_op_kernels(&ops, "scan", 1e6, 2e6, 1, 1);
-    ss_op_exchange(&ops, "state", SS_COMM_CP, SS_COLL_RING_STEP, SS_COLL_RING_STEP, 1e6, 2e6);
-    ss_op_kernels(&ops, "scan", 3e6, 4e6, 1, 1);
-    t.c.record = &recorder;
-    const struct ss_layer_cost cost = cost_of(&t, &ops);
-    CU_ASSERT_EQUAL_FATAL(ss_record_end(&recorder, &steps), SS_OK);
-    CU_ASSERT_DOUBLE_EQUAL(cost.forward[SS_LABEL_CP], 1e6 / 1e11, 1e-15);
-    CU_ASSERT_DOUBLE_EQUAL(cost.input_grad[SS_LABEL_CP], 2e6 / 1e11, 1e-15);
-    CU_ASSERT_EQUAL(cost.forward[SS_LABEL_EP], 0);
-    CU_ASSERT_EQUAL_FATAL(ss_steps_fold(&steps.phase[SS_PHASE_F], 0, folded), SS_OK);
-    CU_ASSERT_DOUBLE_EQUAL(folded[SS_LABEL_CP], cost.forward[SS_LABEL_CP], 1e-18);
-    CU_ASSERT_DOUBLE_EQUAL(folded[SS_LABEL_COMPUTE], 4e6 / 1e12, 1e-15);
-    CU_ASSERT_EQUAL_FATAL(ss_steps_fold(&steps.phase[SS_PHASE_B], 0, folded), SS_OK);
-    CU_ASSERT_DOUBLE_EQUAL(folded[SS_LABEL_CP], cost.input_grad[SS_LABEL_CP], 1e-18);
-    ss_layer_steps_free(&steps);
+    setting_make(&t);
+    t.card.peak_cuda_cores = 5e13;
+    /* nine sixteenths of it, or HBM's peak; then as the card says */
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 0, 9e11, 1e6, 1), 3.2e-2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 1, 9e8, 1e9, 1), 1e-3, 1e-12);
+    t.card.selective_forward = 0.5;
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 0, 1e12, 1e6, 1), 4e-2, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SELECTIVE, 1, 1e6, 1e9, 1), 2e-3, 1e-12);
 }
 
-/* Every layer is of one pair of rows. */
-static void test_pairs(void)
+static void test_short_conv(void)
 {
-    struct ss_model m;
-    ss_model_init(&m);
-    m.num_experts = 8;
-    m.moe_layers = (struct ss_layer_rule){.period = 2, .first = 1, .phase = 1};
-    m.sliding_window = 1024;
-    m.local_layers = (struct ss_layer_rule){.period = 3};
-    static const int kinds[] = {LOCAL_DENSE, MOE, DENSE, LOCAL_MOE};
-    for (int i = 0; i < 4; i++)
-        CU_ASSERT_EQUAL(ss_layer_kind_in(&m, 4096, i), kinds[i]);
-    CU_ASSERT_EQUAL(ss_layer_kind_in(&m, 1024, 0), DENSE); /* the window is as long as the sequence */
-    m.kv_lora_rank = 512;
-    CU_ASSERT_EQUAL(ss_layer_kind_in(&m, 4096, 1), LATENT_MOE);
-    CU_ASSERT_EQUAL(ss_layer_kind_in(&m, 4096, 0), LOCAL_DENSE);
+    struct setting t;
+    setting_mixer(&t, offsetof(struct ss_model, short_conv));
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_short_conv, SS_MLP_NONE));
+    CU_ASSERT_EQUAL(find(&ops, "conv in")->forward_flops, 2 * T * H * 3 * H);
+    CU_ASSERT_EQUAL(find(&ops, "conv1d")->forward_flops, 2 * 3 * T * H);
+    CU_ASSERT(find(&ops, "conv1d")->forward_bytes == 4 * T * H &&
+              find(&ops, "B x")->forward_bytes == 6 * T * H);
+    CU_ASSERT_EQUAL(find(&ops, "C conv")->backward_bytes, 12 * T * H);
+    CU_ASSERT_EQUAL(ops.sum.params, H + 3 * H * H + 3 * H + H * H);
+    /* the norm's input and output; B, C and x; their product; the convolution's output; the projection's input */
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), T * (4 * H + 4) + 2 * T * H * (3 + 1 + 1 + 1));
+}
+
+/* Mamba-2 beside attention: the operators of both, one norm, one residual, and the sum of both. */
+static void test_parallel(void)
+{
+    struct setting t;
+    setting_mixer(&t, offsetof(struct ss_model, parallel_mamba2));
+    t.job.micro_batch = 1;
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_parallel_mamba2, SS_MLP_NONE));
+    struct ss_ops mamba = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_mamba2, SS_MLP_NONE));
+    struct ss_ops attention = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_FULL, SS_MLP_NONE));
+    CU_ASSERT_EQUAL(ops.n, mamba.n + attention.n - 1);
+    CU_ASSERT_EQUAL(ops.sum.params, mamba.sum.params + attention.sum.params - H);
+    CU_ASSERT_EQUAL(find(&ops, "sum of both")->forward_bytes, 3 * 2 * 4096 * H);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0),
+                    ss_ops_saved_bytes(&mamba, 0) + ss_ops_saved_bytes(&attention, 0) - 4096 * (4 * H + 4));
+    /* A tensor rank has a half of the heads of both. */
+    t.job.tp = 2;
+    struct ss_ops half = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_parallel_mamba2, SS_MLP_NONE));
+    static const char *const names[] = {"qkv", "core attention", "projection", "ssd scan", "mamba out"};
+    for (size_t i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(find(&ops, names[i])->forward_flops, 2 * find(&half, names[i])->forward_flops);
+    t.job.tp = 1;
+    t.job.model.mamba_norm = 0;
+    half = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_parallel_mamba2, SS_MLP_NONE));
+    CU_ASSERT_PTR_NULL(find(&half, "mamba norm"));
+}
+
+/* Two blocks for four layers: each layer counts a half of a block, and an adapter and a projection of its own. */
+static void test_shared(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_model *m = &t.job.model;
+    m->shared_block.period = m->no_mlp.period = 1;
+    m->num_shared_blocks = 2;
+    m->adapter_rank = 32;
+    m->num_query_groups = 16;
+    m->kv_channels = 128;
+    m->position = SS_POSITION_NONE;
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
+    t.job.micro_batch = 1;
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_shared_block, SS_MLP_NONE));
+    struct ss_ops mamba = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_mamba2, SS_MLP_NONE));
+    double f = m->ffn_hidden_size, block = 2 * H + 3 * 2 * H * 2048 + 2048 * H + H + 3 * H * f;
+    CU_ASSERT_EQUAL(ops.sum.params - mamba.sum.params, block / 2 + H * 32 + 32 * 2 * f + H * H);
+    CU_ASSERT_EQUAL(find(&ops, "q")->forward_flops, 2 * 4096. * 2 * H * 2048);
+    CU_ASSERT_EQUAL(find(&ops, "adapter up")->forward_flops, 2 * 4096. * 32 * 2 * f);
+    CU_ASSERT_EQUAL(find(&ops, "beside embedding")->forward_bytes, 4 * 2 * 4096. * H);
+    CU_ASSERT_EQUAL(find(&ops, "shared norm")->saved_bytes, 4096 * (2 * 2 * 2 * H + 4));
+    m->attention_adapters = 1;
+    struct ss_ops more = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_shared_block, SS_MLP_NONE));
+    CU_ASSERT_EQUAL(more.sum.params - ops.sum.params, 3 * (2 * H * 32 + 32 * 2048));
+}
+
+/* Blocks of keys by an indexer of 4 heads of 64, 512 keys: attention as of a window of 512, and scores of all keys in fp32. */
+static void test_blocks(void)
+{
+    struct setting t;
+    setting_make(&t);
+    struct ss_model *m = &t.job.model;
+    m->msa.period = 1;
+    m->index_num_heads = 4;
+    m->index_head_dim = 64;
+    m->index_topk = 512;
+    CU_ASSERT_EQUAL_FATAL(ss_model_finish(m, NULL), 0);
+    struct ss_ops ops = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_msa, SS_MLP_NONE));
+    struct ss_ops full = layer_of(&t, SS_LAYER_PAIR(SS_MIXER_FULL, SS_MLP_NONE));
+    /* 480 keys on average (512 - 512^2 / 8192) in place of 2048 */
+    CU_ASSERT_DOUBLE_EQUAL(find(&ops, "core attention")->forward_flops,
+                           find(&full, "core attention")->forward_flops * 480 / 2048, 1);
+    const struct ss_op *scores = find(&ops, "index scores");
+    CU_ASSERT(scores->gemm.precision == SS_FP32 && scores->gemm.no_input_grad && scores->gemm.no_weight_grad);
+    CU_ASSERT_EQUAL(scores->forward_flops, 2 * 4 * 64 * T * 4096);
+    CU_ASSERT_EQUAL(find(&ops, "choice of blocks")->forward_bytes, 5 * 4 * 4 * T * 4096);
+    CU_ASSERT_EQUAL(ops.sum.params - full.sum.params, H * 5 * 64 + 2 * 64);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0), ss_ops_saved_bytes(&full, 0));
 }
 
 SUITE(mixers)
 {
-    CU_TestInfo tests[] = {{"two kinds of attention in a layer", test_two_attentions},
-                           {"a state that is passed on", test_state_passed},
-                           {"pairs", test_pairs},
+    CU_TestInfo tests[] = {{"Mamba-1", test_mamba1},
+                           {"rates", test_rates},
+                           {"short convolution", test_short_conv},
+                           {"parallel", test_parallel},
+                           {"shared", test_shared},
+                           {"blocks", test_blocks},
                            CU_TEST_INFO_NULL};
     return suite_run("mixers", NULL, NULL, tests);
 }

@@ -344,7 +344,7 @@ static void test_errors(void)
          "8, "
          "'vocab_size': 9, 'intermediate_size': 8}",
          "kv_lora_rank", SS_ERR_INPUT},
-        {"{'model_type': 'gemma3', 'text_config': {'model_type': 'mamba'}}", "mamba", SS_ERR_UNSUPPORTED},
+        {"{'model_type': 'gemma3', 'text_config': {'model_type': 'zamba'}}", "zamba", SS_ERR_UNSUPPORTED},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(bad); i++) {

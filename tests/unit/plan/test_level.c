@@ -9,6 +9,12 @@
 #define COMMON "--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define OVERLAP "--sequence-parallel --tp-comm-overlap "
 #define HYBRID "--model nemotron-h-8b --bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
+#define SPARSE                                                                                               \
+    "--num-layers 4 --hidden-size 1024 --ffn-hidden-size 4096 --num-attention-heads 64 --vocab-size 32000 "  \
+    "--bf16 --seq 4096 --mbs 1 --use-distributed-optimizer --position-embedding-type rope --swiglu "         \
+    "--disable-bias-linear --multi-latent-attention --q-lora-rank 256 --kv-lora-rank 128 "                   \
+    "--experimental-attention-variant dsa --dsa-indexer-n-heads 8 --dsa-indexer-head-dim 64 "                \
+    "--dsa-indexer-topk 512 "
 #define LINEAR "--bf16 --seq 4096 --mbs 1 --use-distributed-optimizer "
 #define BOTH_WAYS SS_SOURCE_DIR "/tests/unit/data/shared-links.xml"
 
@@ -59,6 +65,9 @@ static const char *const jobs[] = {
     /* layers that are one half, and context ranks that exchange both heads and keys */
     "h800 1;" HYBRID "--sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
     "h800 2;" HYBRID "--tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
+    /* sparse attention, whose context ranks gather keys, and an indexer that trains */
+    "h800 2;" SPARSE "--sequence-parallel --tp 2 --cp 4 --pp 2 --gbs 4 --cp-comm-type allgather",
+    "h800 1;" SPARSE "--sequence-parallel --tp 4 --gbs 4 --dsa-indexer-loss-coeff 1",
     /* linear attention, whose context ranks exchange heads, or gather states */
     "h800 1;" LINEAR "--model qwen3.5-0.8b --sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
     "h800 2;" LINEAR "--model qwen3.5-0.8b --tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",

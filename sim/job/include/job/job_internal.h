@@ -91,6 +91,14 @@ int ss_job_check_expert_features(struct ss_finish *f);
 int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m);
 /* Refuses tensor and context sizes that do not divide heads and groups of Mamba. */
 int ss_job_check_mamba(struct ss_finish *f);
+/* ---- job_sparse.c ---- */
+/* Sets which layers have sparse attention by --experimental-attention-variant dsa, and the loss of its indexer. */
+int ss_job_complete_sparse(struct ss_finish *f, struct ss_model *m);
+/* Refuses what sparse attention lacks under tensor, context and pipeline parallelism, of so many virtual stages a rank. */
+int ss_job_check_sparse(struct ss_finish *f, int virtual_stages);
+/* ---- job_undivided.c ---- */
+/* Refuses tensor and context ranks of mixers that no framework divides. */
+int ss_job_check_undivided(struct ss_finish *f);
 /* ---- job_linear.c ---- */
 /* Sets which layers are gated delta nets by --linear-attention-freq. */
 int ss_job_complete_linear(struct ss_finish *f, struct ss_model *m);

@@ -11,6 +11,9 @@ extern "C" {
 enum ss_attention { SS_ATTENTION_AUTO, SS_ATTENTION_FLASH, SS_ATTENTION_FUSED, SS_ATTENTION_UNFUSED };
 enum ss_recompute { SS_RECOMPUTE_NONE, SS_RECOMPUTE_SELECTIVE, SS_RECOMPUTE_FULL };
 enum ss_recompute_method { SS_RECOMPUTE_UNIFORM, SS_RECOMPUTE_BLOCK };
+/* Kernels of sparse attention, and the keys that the loss of its indexer is over. */
+enum ss_dsa_kernels { SS_DSA_CUDNN, SS_DSA_TILELANG };
+enum ss_index_loss { SS_INDEX_LOSS_NONE, SS_INDEX_LOSS_ALL, SS_INDEX_LOSS_CHOSEN };
 /* What is sharded over the (inner) data-parallel group. */
 enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD_OPTIM_GRADS_PARAMS };
 /* What selective recompute repeats before the backward, a bit each; Megatron's words of --recompute-modules. */

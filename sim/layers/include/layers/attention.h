@@ -22,6 +22,17 @@ struct ss_heads ss_heads_latent(const struct ss_shape *s);
  * state, or by way of latents. */
 void ss_op_joint_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a);
 void ss_op_latent_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a);
+/* Parts of latent attention. The first appends the input norm, a module of its own; its output stays in 16 bit for both
+ * down-projections. */
+void ss_op_latent_norm(struct ss_ops *ops, const struct ss_shape *s);
+/* Appends the projection from the hidden state to a latent of `width` elements; `normed` of them go through a
+ * norm. Every tensor rank has all of the weights and works on its share of the tokens. */
+void ss_op_latent_down(struct ss_ops *ops, const struct ss_shape *s, const char *name, double width,
+                       double normed);
+/* Appends the projection from a latent to the rank's heads, and the norm of the latent, which is kept before
+ * and behind the norm. */
+void ss_op_latent_up(struct ss_ops *ops, const struct ss_shape *s, const char *const names[2], double width,
+                     double columns);
 /* Appends the end of both blocks, from Q, K and V to the residual. kept: 1 where the operators before keep Q,
  * K and V. */
 void ss_op_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_heads *a, int kept);

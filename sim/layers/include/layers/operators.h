@@ -38,6 +38,7 @@ struct ss_op_gemm {
     int shares_input;
     int one_kernel; /* 1: the groups are one kernel even where the stack runs groups on streams */
     int scattered;  /* 1: groups have different numbers of rows */
+    int no_input_grad, no_weight_grad; /* 1: the backward has no such product */
 };
 
 /* The collective that context parallelism makes for an attention. */
@@ -168,7 +169,7 @@ struct ss_op_sums {
  * not), recomputed, offloaded, and wrapped by PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
-#define SS_OPS_MAX 48
+#define SS_OPS_MAX 64
 #define SS_SAVED_MAX 20
 #define SS_BORDERS_MAX 4
 /* One layer. */

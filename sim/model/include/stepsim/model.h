@@ -23,6 +23,8 @@ enum ss_position {
     SS_POSITION_ALIBI,
     SS_POSITION_YARN
 };
+/* Norms of dt, B and C of Mamba-1: none, with weights (Jamba), without (Falcon-Mamba). */
+enum ss_mamba_norms { SS_MAMBA_NO_NORMS, SS_MAMBA_NORMS, SS_MAMBA_PLAIN_NORMS };
 /* Norms of queries and keys: none, of each head, of all heads at once (OLMo 2), or of each head without
  * weights (Llama 4). In latent attention any other value than none means norms of the compressed queries and
  * of the compressed keys and values. */

@@ -88,6 +88,19 @@ extern "C" {
     X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0, 0, 1,                                              \
       "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; 0: by ss.scan.cycles")   \
     X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
+    X(index_forward, "ss.scan.index.forward", FRACTION, 0, 0, 0, 1,                                          \
+      "the same of the indexer of sparse attention; 0: as ss.hbm.efficiency and ss.scan.products say")       \
+    X(index_backward, "ss.scan.index.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")   \
+    X(sparse_forward, "ss.scan.sparse.forward", FRACTION, 0, 0.64, 0, 1,                                     \
+      "the same of sparse attention; default: FlashMLA's 640 TFLOP/s of an H800's 989, 1450 of a B200's "    \
+      "2250")                                                                                                \
+    X(sparse_backward, "ss.scan.sparse.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
+    X(selective_forward, "ss.scan.selective.forward", FRACTION, 0, 0, 0, 1,                                  \
+      "the same of the scan of Mamba-1, of the peak of ordinary cores; 0: as ss.hbm.efficiency says, and "   \
+      "as "                                                                                                  \
+      "exponentials bound its products")                                                                     \
+    X(selective_backward, "ss.scan.selective.backward", FRACTION, 0, 0, 0, 1,                                \
+      "the same, backward; 0: as forward")                                                                   \
     X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0, 0, 1,                                  \
       "the same of lightning attention (flash-linear-attention's simple_gla); 0: by ss.scan.cycles")         \
     X(lightning_backward, "ss.scan.lightning.backward", FRACTION, 0, 0, 0, 1,                                \
@@ -170,6 +183,9 @@ extern "C" {
 #define SS_SCAN_LIST(X)                                                                                      \
     X(SS_SCAN_CONV1D, conv1d_forward, conv1d_backward)                                                       \
     X(SS_SCAN_SSD, ssd_forward, ssd_backward)                                                                \
+    X(SS_SCAN_INDEX, index_forward, index_backward)                                                          \
+    X(SS_SCAN_SPARSE, sparse_forward, sparse_backward)                                                       \
+    X(SS_SCAN_SELECTIVE, selective_forward, selective_backward)                                              \
     X(SS_SCAN_LIGHTNING, lightning_forward, lightning_backward)
 /* Behind the rows: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h). */
 enum ss_scan {

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs of DeepSeek's sparse attention: what Megatron-LM refuses of them, with its words, and what their flags say. */
+#include "base/base.h"
+#include "job/job_internal.h"
+#include "job_helper.h"
+#include "stepsim/job.h"
+#include "suite.h"
+
+#define V32 "--model deepseek-v3.2 --bf16 --mbs 1 --gbs 64 --seq 4096 --num-layers 8 "
+#define OWN                                                                                                  \
+    "--num-layers 8 --hidden-size 1024 --num-attention-heads 64 --vocab-size 128000 --bf16 --mbs 1 --gbs "   \
+    "64 "                                                                                                    \
+    "--seq 4096 --position-embedding-type rope --swiglu --disable-bias-linear "
+#define INDEXER "--dsa-indexer-n-heads 8 --dsa-indexer-head-dim 64 --dsa-indexer-topk 512 "
+#define DSA "--experimental-attention-variant dsa "
+#define LATENT "--multi-latent-attention --q-lora-rank 256 --kv-lora-rank 128 "
+
+static void test_refused(void)
+{
+    static const struct {
+        const char *flags, *reason;
+    } rows[] = {
+        {OWN DSA LATENT INDEXER "--tp 2", "AbsorbedMLA requires sequence_parallel"},
+        {V32 "--cp 2", "supports cp_comm_type=allgather only"},
+        {V32 "--cp 2 --cp-comm-type a2a", "supports cp_comm_type=allgather only"},
+        {V32 "--tp 16 --sequence-parallel --dsa-kernel-backend tilelang", "16 or more, not 8"},
+        {V32 "--dsa-kernel-backend none", "PyTorch's operators (none) are not modelled"},
+        {V32 "--dsa-indexer-loss-coeff 1 --dsa-kernel-backend tilelang", "loss over all keys"},
+        {V32 "--dsa-indexer-loss-coeff 1 --cp 2 --cp-comm-type allgather", "loss over all keys"},
+        {V32 "--fp8-format hybrid --recompute-granularity selective --recompute-modules mla_up_proj",
+         "FP8/FP4 is not supported for AbsorbedMLA"},
+        {V32 "--pp 2 --dsa-indexer-topk-freq 3", "layer 5 does not compute"},
+        {V32 "--pp 2 --dsa-indexer-topk-freq 2 --decoder-first-pipeline-num-layers 3", "uneven stages"},
+        {OWN DSA INDEXER, "Currently only MLA supports sparse attention"},
+        {OWN DSA LATENT, "needs --dsa-indexer-n-heads"},
+        {OWN LATENT DSA INDEXER "--num-attention-heads 48", "to divide 64, got h_q=48"},
+        {OWN "--experimental-attention-variant gdn3", "it may be gdn, gated_delta_net or dsa"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        CU_ASSERT(complete(&job, rows[i].flags, 16, NULL, &err) != SS_OK);
+        if (!strstr(err.message, rows[i].reason) && !strstr(err.hint, rows[i].reason))
+            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
+        CU_ASSERT(strstr(err.message, rows[i].reason) || strstr(err.hint, rows[i].reason));
+    }
+}
+
+/* Mixers that no framework divides. */
+static void test_undivided(void)
+{
+#define COMMON " --bf16 --mbs 1 --gbs 64 --seq 4096 --sequence-parallel "
+    static const struct {
+        const char *flags, *reason;
+    } rows[] = {
+        {"--model jamba-1.5-mini" COMMON "--tp 2", "layers of Mamba-1 under tensor parallelism"},
+        {"--model mamba-1.4b" COMMON "--cp 2", "layers of Mamba-1 under context parallelism"},
+        {"--model lfm2-1.2b" COMMON "--tp 2", "layers of short convolutions under tensor parallelism"},
+        {"--model zamba2-2.7b" COMMON "--cp 2", "layers of shared blocks under context parallelism"},
+        {"--model zamba2-2.7b" COMMON "--pp 2", "blocks that layers share under pipeline parallelism"},
+        {"--model minimax-m3" COMMON "--tp 2", "sparse attention over blocks under tensor parallelism"},
+        {"--model minimax-m3" COMMON "--pp 4", NULL},
+        {"--model jamba-1.5-mini" COMMON "--pp 2", NULL},
+        {"--model lfm2-8b-a1b" COMMON, NULL},
+        {"--model falcon-h1-1.5b" COMMON "--tp 1 --pp 2", NULL},
+        {"--model falcon-h1-7b" COMMON "--tp 2", "ngroups must be evenly divisible by tp_size (1, 2)"},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        int rc = complete(&job, rows[i].flags, 16, NULL, &err);
+        if ((rc == SS_OK) != !rows[i].reason || (rc && !strstr(err.message, rows[i].reason)))
+            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
+        CU_ASSERT_EQUAL(rc == SS_OK, !rows[i].reason);
+        CU_ASSERT(!rc || (rows[i].reason && strstr(err.message, rows[i].reason)));
+    }
+}
+
+static void test_accepted(void)
+{
+    static const struct {
+        const char *flags;
+        int loss, kernels, shared;
+    } rows[] = {
+        {V32 "--tp 16 --sequence-parallel", SS_INDEX_LOSS_NONE, SS_DSA_CUDNN, 0},
+        {V32 "--cp 16 --cp-comm-type allgather", SS_INDEX_LOSS_NONE, SS_DSA_CUDNN, 0},
+        {V32 "--dsa-indexer-loss-coeff 0.01", SS_INDEX_LOSS_ALL, SS_DSA_CUDNN, 0},
+        {V32 "--dsa-indexer-loss-coeff 0.01 --dsa-indexer-use-sparse-loss --dsa-kernel-backend tilelang",
+         SS_INDEX_LOSS_CHOSEN, SS_DSA_TILELANG, 0},
+        {V32 "--pp 2 --dsa-indexer-topk-freq 4", SS_INDEX_LOSS_NONE, SS_DSA_CUDNN, 6},
+        {OWN DSA LATENT INDEXER, SS_INDEX_LOSS_NONE, SS_DSA_CUDNN, 0},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        int shared = 0;
+        if (complete(&job, rows[i].flags, 16, NULL, &err))
+            fprintf(stderr, "%s: %s\n", rows[i].flags, err.message);
+        CU_ASSERT_EQUAL_FATAL(err.code, SS_OK);
+        CU_ASSERT(job.index_loss == (enum ss_index_loss)rows[i].loss &&
+                  job.dsa_kernels == (enum ss_dsa_kernels)rows[i].kernels);
+        for (int l = 0; l < job.model.num_layers; l++) {
+            CU_ASSERT(ss_layer_rule_has(&job.model.dsa, l));
+            shared += ss_layer_rule_has(&job.model.dsa_shared, l);
+        }
+        CU_ASSERT_EQUAL(shared, rows[i].shared);
+    }
+}
+
+SUITE(sparse)
+{
+    CU_TestInfo tests[] = {{"refused", test_refused},
+                           {"accepted", test_accepted},
+                           {"undivided", test_undivided},
+                           CU_TEST_INFO_NULL};
+    return suite_run("sparse", NULL, NULL, tests);
+}
