@@ -22,7 +22,7 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
     return bytes / (card->hbm_bandwidth * card->hbm_efficiency) + kernels * card->kernel_latency;
 }
 
-/* Of the scan of Mamba-1: an exponential a state on special function units, 16 a clock of an SM beside 128 multiply-adds, for 9 FLOP. */
+/* Mamba-1's scan has an exponential a state for 9 FLOP, on special function units: 16 a clock of an SM beside 128 multiply-adds. */
 #define EXPONENTIALS (9. * 16 / 256)
 
 /* Returns the seconds of a byte that a scan moves where the card has no rate of its kernels: cycles of the SMs beside HBM's time in
