@@ -35,8 +35,8 @@ expect "kinds of names" "gemm copy attention elementwise elementwise" \
     "$(PYTHONPATH=$src/validation/probe PYTHONDONTWRITEBYTECODE=1 "$python" -S -c "import step; print(*map(step.kind_of, [$names]))")"
 
 # Graphs, eager and compiled layers, parameters of 32 and 16 bit as the predictions' words
-expect "words" "--set ss.default.fp32_params=1" "$(words '^own-llama3-8b-tp1-l4-s8192-b1-none-compiled')"
-expect "words, eager" "--set ss.default.fp32_params=1 --set ss.fused.elementwise=0" "$(words '^own-llama3-8b-tp1-l4-s2048-b1-none-eager')"
+expect "words" "--set ss.default.fp32_params=1 --set ss.fused.cross_entropy=0" "$(words '^own-llama3-8b-tp1-l4-s8192-b1-none-compiled')"
+expect "words, eager" "--set ss.default.fp32_params=1 --set ss.fused.cross_entropy=0 --set ss.fused.elementwise=0" "$(words '^own-llama3-8b-tp1-l4-s2048-b1-none-eager')"
 expect "words, graphed" "--set ss.optimizer.model_type=1 --cuda-graph-impl full_iteration" \
     "$(words '^own-qwen3-8b-tp8-l8-s2048-b1-none-graphed')"
 

@@ -125,7 +125,7 @@ def shard(model, tp):
 
 def flags_of(c):
     torchtitan = c.stack == "torchtitan"
-    words = ["--set ss.default.fp32_params=1" if torchtitan else "--set ss.optimizer.model_type=1"]
+    words = ["--set ss.default.fp32_params=1 --set ss.fused.cross_entropy=0" if torchtitan else "--set ss.optimizer.model_type=1"]
     if torchtitan == (c.mode != "compiled"):
         words.append("--set ss.fused.elementwise=%d" % (c.mode == "compiled"))
     if c.mode == "graphed":

@@ -268,7 +268,7 @@ static void test_million(void)
         int n = stored(of[i], 1000, &few);
         CU_ASSERT(n < 4 * 1000);
         CU_ASSERT_EQUAL(stored(of[i], 1000000, &many), n);
-        CU_ASSERT_DOUBLE_EQUAL(many, few, 1e-9 * few);
+        CU_ASSERT_DOUBLE_EQUAL(many, few, 1e-8 * few); /* a sum of a million periods */
         CU_ASSERT(few > 0);
     }
 }
