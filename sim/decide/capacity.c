@@ -384,13 +384,18 @@ static int find_warnings(const struct planner *x, struct ss_error *err)
 
 static int run(struct planner *x, const struct ss_request *base, struct ss_sweep *nodes, struct ss_error *err)
 {
+    struct ss_request one; /* a range of nodes is nothing that a job's words are */
     int rc = check_options(x->options, err);
 
     SS_THEN(rc, read_nodes(base, nodes, &x->is_range, err));
-    SS_THEN(rc, ss_request_open(base, &x->base, err));
+    SS_THEN(rc, ss_request_copy(base, &one, err));
     if (rc)
         return rc;
-    ss_request_drop(&x->base, "--nodes");
+    ss_request_drop(&one, "--nodes");
+    rc = ss_request_open(&one, &x->base, err);
+    ss_request_free(&one);
+    if (rc)
+        return rc;
     x->loaded = ss_input_cache_new();
     x->plan = ss_calloc(1, sizeof *x->plan);
     if (!x->loaded || !x->plan)

@@ -57,13 +57,61 @@ static void append_predictions(const struct ss_asked *asked, const struct ss_mod
             ss_append(text, size, "/%s", asked->hybrid.prediction);
 }
 
-int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m)
+int ss_job_has_halves(const struct ss_model *m)
+{
+    return m->no_mixer.n > 0 || m->no_mlp.n > 0 || m->no_mlp.period > 0;
+}
+
+/* What Megatron's hybrid model does not read, with its words where it has any. */
+static int check_halves(struct ss_finish *f, struct ss_model *m)
+{
+    const struct ss_model *given = &f->job->model;
+
+    if (!ss_job_has_halves(m))
+        return SS_OK;
+    if (f->asked->multi_latent)
+        REFUSE(f, "--multi-latent-attention", "drop --multi-latent-attention",
+               "latent attention in a pattern of layers is not modelled");
+    if (given->moe_layers.n || given->moe_layers.period)
+        ss_note(f->notes,
+                "--moe-layer-freq is not active beside a pattern of layers, whose E are the experts");
+    if (m->mtp_num_layers > 0 && !m->mtp_depth_layers) {
+        ss_note(f->notes,
+                "Hybrid model with --mtp-num-layers but no MTP pattern: nothing predicts; write a / "
+                "and its layers behind the others in --hybrid-layer-pattern");
+        m->mtp_num_layers = 0;
+    }
+    return SS_OK;
+}
+
+/* Notes what decides nothing beside the pattern's own layers and predictions. */
+static void note_beside(const struct ss_finish *f, const struct ss_model *m)
+{
+    const struct ss_asked *asked = f->asked;
+    int layers = f->job->model.num_layers, depths = asked->job.model.mtp_num_layers;
+
+    if (layers && layers != m->num_layers)
+        ss_note(f->notes,
+                "--hybrid-layer-pattern is set; ignoring --num-layers (%d) and using the layer count derived "
+                "from the pattern (%d)",
+                layers, m->num_layers);
+    if (asked->mtp_given && m->mtp_depth_layers && depths != m->mtp_num_layers)
+        ss_note(f->notes,
+                "--mtp-num-layers (%d) conflicts with MTP depth count (%d) in the pattern: the pattern's is "
+                "used",
+                depths, m->mtp_num_layers);
+    if (asked->hybrid.prediction[0] && (strchr(asked->hybrid.layers, '/') || !m->mtp_depth_layers))
+        ss_note(f->notes, "--mtp-hybrid-override-pattern is not active %s",
+                m->mtp_depth_layers ? "beside a pattern that has a /" : "without --mtp-num-layers");
+}
+
+/* Lays the pattern of flags over the model. */
+static int take_pattern(struct ss_finish *f, struct ss_model *m)
 {
     char text[sizeof f->asked->hybrid.layers];
     const struct ss_asked *asked = f->asked;
     struct ss_layer_pattern pattern;
     const char *why = NULL;
-    int given = f->job->model.num_layers;
 
     if (!asked->hybrid.layers[0] && asked->hybrid.prediction[0])
         REFUSE(f, "--mtp-hybrid-override-pattern", "add --hybrid-layer-pattern, whose / begins what predicts",
@@ -74,18 +122,32 @@ int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m)
     append_predictions(asked, m, text, sizeof text);
     if (ss_model_pattern(m, text, &pattern, &why))
         REFUSE(f, PATTERN, "M-M*-", "--hybrid-layer-pattern: %s", why);
-    if (given && given != m->num_layers)
-        ss_note(f->notes,
-                "--hybrid-layer-pattern is set; ignoring --num-layers (%d) and using the layer count derived "
-                "from the "
-                "pattern (%d)",
-                given, m->num_layers);
+    note_beside(f, m);
     int rc = check_others(f, &pattern);
     if (!rc && pattern.segments > 1) {
         f->job->layout.n = pattern.segments;
         memcpy(f->job->layout.layers, pattern.segment, sizeof pattern.segment);
     }
     return rc;
+}
+
+int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m)
+{
+    int rc = take_pattern(f, m);
+
+    return rc ? rc : check_halves(f, m);
+}
+
+/* Notes sizes of layers that the model has not. */
+static void note_sizes(const struct ss_finish *f)
+{
+    const struct ss_model *given = &f->asked->job.model;
+
+    if (f->job->model.mamba1_inner > 0)
+        return;
+    if (given->mamba_num_heads || given->mamba_head_dim || given->mamba_state_dim ||
+        given->mamba_num_groups || given->mamba_conv || given->mamba_chunk)
+        ss_note(f->notes, "sizes of Mamba are not active: the model has no such layer");
 }
 
 int ss_job_check_mamba(struct ss_finish *f)
@@ -95,8 +157,10 @@ int ss_job_check_mamba(struct ss_finish *f)
     int heads = m->mamba_num_heads, groups = m->mamba_num_groups;
     int64_t width = 2LL * heads * m->mamba_head_dim + 2LL * groups * m->mamba_state_dim + heads;
 
-    if (!heads)
+    if (!heads) {
+        note_sizes(f);
         return SS_OK;
+    }
     if (heads % job->tp)
         REFUSE(f, "--tp --mamba-num-heads", "take a --tp that divides the heads of Mamba",
                "nheads must be evenly divisble by tp_size (%d, %d)", heads, job->tp);

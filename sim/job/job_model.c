@@ -123,7 +123,10 @@ int ss_job_complete_model(struct ss_finish *f)
         }
         latent = m.kv_lora_rank > 0;
         drop_experts(f, &m);
+        const struct ss_layer_rule experts = m.moe_layers;
         ss_model_overlay(&m, &job->model);
+        if (ss_job_has_halves(&m)) /* a pattern's experts are its own */
+            m.moe_layers = experts;
         if (f->asked->mtp_given)
             m.mtp_num_layers = job->model.mtp_num_layers;
     } else {

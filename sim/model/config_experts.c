@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "model/config.h"
+#include "model/model_internal.h"
 
 /* Writes the rule as a list of the model's layers: none, or those that the rule names. */
 static void write_out(struct ss_model *m, int none)
@@ -153,6 +154,7 @@ void ss_config_experts(struct ss_config *c, struct ss_model *m)
     if (m->num_experts == 0) { /* keys of experts then mean nothing */
         m->top_k = m->moe_ffn_hidden_size = m->shared_expert_ffn_hidden_size = m->moe_latent_size = 0;
         m->router_groups = m->router_group_topk = 0;
+        m->router_bias = SS_MODEL_UNSET;
         if (!(c->family->traits & SS_HALF_LAYERS)) /* a pattern's experts are missed */
             memset(&m->moe_layers, 0, sizeof m->moe_layers);
     }

@@ -191,7 +191,7 @@ static const struct ss_family families[] = {
 };
 
 #define DELTA_NETS "gated delta nets beside layers of another kind"
-#define MAMBA "layers of Mamba"
+#define MAMBA "layers of Mamba in an arrangement of its own"
 #define LIGHTNING "lightning attention, which is linear"
 #define SPARSE "sparse attention, whose indexer chooses what a token sees"
 
@@ -204,7 +204,7 @@ static const struct {
     {"bailing_hybrid", LIGHTNING},
     {"bailing_moe_v2_5", LIGHTNING},
     {"deepseek_v4", SPARSE},
-    {"nemotron_flash", MAMBA},
+    {"nemotron_flash", "delta nets beside layers of Mamba-2"},
     {"phi4flash", MAMBA},
     {"zamba", MAMBA},
     {"plamo2", MAMBA},

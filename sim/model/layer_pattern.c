@@ -56,15 +56,16 @@ char ss_model_layer_letter(const char *word)
     return 0;
 }
 
-static const char *unknown_letter(char letter)
+static int refuse_letter(char letter, const char **why)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(missing); i++)
-        if (letter == missing[i].letter)
-            return missing[i].why;
-    return "it is made of M (Mamba-2), G (gated delta net), * (attention), - (MLP), E (experts), | between "
-           "stages, and / before "
-           "what predicts "
-           "further tokens";
+        if (letter == missing[i].letter) {
+            *why = missing[i].why;
+            return SS_ERR_UNSUPPORTED;
+        }
+    *why = "it is made of M (Mamba-2), G (gated delta net), * (attention), - (MLP), E (experts), | between "
+           "stages, and / before what predicts further tokens";
+    return SS_ERR_INPUT;
 }
 
 /* Sets the layers of one part, the model's or a prediction's, from `first` on. */
@@ -77,10 +78,8 @@ static int set_letters(struct ss_model *m, const char *part, size_t len, int fir
             continue;
         while (kind < SS_ARRAY_LEN(kinds) && kinds[kind].letter != part[i])
             kind++;
-        if (kind == SS_ARRAY_LEN(kinds)) {
-            *why = unknown_letter(part[i]);
-            return SS_ERR_UNSUPPORTED;
-        }
+        if (kind == SS_ARRAY_LEN(kinds))
+            return refuse_letter(part[i], why);
         set_layer(m, kind, layer++);
     }
     return SS_OK;

@@ -52,7 +52,8 @@ static void fill_latent(struct ss_model *m)
         m->kv_channels = m->qk_head_dim;
 }
 
-/* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads. */
+/* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads.
+ * Heads are 0 where their width does not divide the layer's. */
 static void fill_mamba(struct ss_model *m)
 {
     int two = any_layer(m, &m->mamba2) || any_layer(m, &m->parallel_mamba2) || any_layer(m, &m->shared_block);
@@ -60,7 +61,7 @@ static void fill_mamba(struct ss_model *m)
     int head = m->mamba_head_dim ? m->mamba_head_dim : 64;
     const struct {
         int *size, has, otherwise;
-    } sizes[] = {{&m->mamba_num_heads, two, 2 * m->hidden_size / head},
+    } sizes[] = {{&m->mamba_num_heads, two, 2 * m->hidden_size % head ? 0 : 2 * m->hidden_size / head},
                  {&m->mamba_head_dim, two, 64},
                  {&m->mamba_state_dim, two || one, one ? 16 : 128},
                  {&m->mamba_num_groups, two, 8},
@@ -181,6 +182,11 @@ static int check_halves(const struct ss_model *m, struct ss_error *err)
                 m->linear_num_value_heads, m->linear_num_key_heads);
         return ss_hint(err, SS_ERR_CONFIG,
                        "take a --linear-num-key-heads that divides --linear-num-value-heads");
+    }
+    if (m->mamba_head_dim > 0 && !m->mamba_num_heads) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0, "d_inner must be evenly divisible by headdim (%d, %d)",
+                2 * m->hidden_size, m->mamba_head_dim);
+        return ss_hint(err, SS_ERR_CONFIG, "give --mamba-num-heads, or another --mamba-head-dim");
     }
     if (m->mamba_num_groups > 0 && m->mamba_num_heads % m->mamba_num_groups) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0, "nheads must be evenly divisible by ngroups (%d, %d)",

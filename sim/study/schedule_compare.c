@@ -230,7 +230,9 @@ static int build_with(const struct ss_scenario *s, const char *schedule, int chu
         chunks = 1;
     snprintf(text, sizeof text, "%d", chunks);
     rc = ss_request_set(&r, "--schedule", schedule, err);
-    SS_THEN(rc, ss_request_set(&r, "--vp", text, err));
+    /* a layout of stages says its number, and Megatron refuses --vp beside it */
+    if (!s->job->layout.n || chunks != ss_job_chunks(s->job))
+        SS_THEN(rc, ss_request_set(&r, "--vp", text, err));
     SS_THEN(rc, ss_scenario_build(&r, &like, out, err));
     ss_request_free(&r);
     return rc;

@@ -237,6 +237,29 @@ static void test_given(void)
     ss_capacity_free(c);
 }
 
+/* Who types no precision trains in bf16, on a range of nodes as on one number of them. */
+static void test_assumed(void)
+{
+    const struct ss_capacity_options o = {
+        .tokens = 1e9, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    static const char *const nodes[] = {"--bf16 --nodes 1", "--nodes 1", "--nodes 1..1", "--nodes 1,1"};
+    double seconds = 0;
+
+    for (int i = 0; i < 4; i++) {
+        char words[256];
+        struct ss_capacity *c = NULL;
+        struct ss_error err;
+
+        snprintf(words, sizeof words,
+                 "--platform h100 --model llama3.1-8b --seq 4096 --tp 2 --mbs 1 --gbs 64 %s", nodes[i]);
+        CU_ASSERT_EQUAL_FATAL(plan(words, &o, &c, &err), 0);
+        if (i == 0)
+            seconds = c->points[0].summary.iteration_s;
+        CU_ASSERT_EQUAL(c->points[0].summary.iteration_s, seconds);
+        ss_capacity_free(c);
+    }
+}
+
 /* Of 1, 2 and 4 nodes 2 are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
 static void test_refined(void)
 {
@@ -360,6 +383,7 @@ SUITE(capacity)
                            {"choice", test_choice},
                            {"words", test_words},
                            {"given", test_given},
+                           {"assumed", test_assumed},
                            {"refined", test_refined},
                            {"refined sure", test_refined_sure},
                            {"refused", test_refused},

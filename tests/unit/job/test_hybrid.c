@@ -42,6 +42,10 @@ static void test_refused(void)
         {COMMON "--hybrid-layer-pattern M-x", "it is made of M (Mamba-2)"},
         {COMMON "--hybrid-layer-pattern MEM*", "give --num-experts"},
         {COMMON EXPERTS "--hybrid-layer-pattern MEM*/*E/*-", "All MTP patterns must be identical"},
+        {COMMON "--hybrid-layer-pattern M* --multi-latent-attention", "drop --multi-latent-attention"},
+        {H8B "--multi-latent-attention", "drop --multi-latent-attention"},
+        {COMMON "--hybrid-layer-pattern M* --mamba-head-dim 4096",
+         "d_inner must be evenly divisible by headdim (2048, 4096)"},
         {COMMON "--mtp-hybrid-override-pattern M- --num-layers 2", "is for Mamba/hybrid models only"},
     };
 
@@ -100,9 +104,54 @@ static void test_accepted(void)
     }
 }
 
+/* What the hybrid model of Megatron-LM does not read decides nothing, and is told. */
+static void test_beside(void)
+{
+    static const struct {
+        const char *flags, *note; /* NULL: none */
+        int depths, experts;      /* depths that predict, and layers of experts in the first four */
+    } rows[] = {
+        {COMMON "--hybrid-layer-pattern M-M*", NULL, 0, 0},
+        {COMMON "--hybrid-layer-pattern M-M* --mtp-num-layers 1", "but no MTP pattern", 0, 0},
+        {H8B "--mtp-num-layers 1", "but no MTP pattern", 0, 0},
+        {H8B, NULL, 0, 0},
+        {COMMON EXPERTS "--hybrid-layer-pattern M-M*/*- --mtp-num-layers 2",
+         "(2) conflicts with MTP depth count (1)", 1, 0},
+        {COMMON "--hybrid-layer-pattern M-M*/*- --mtp-num-layers 1 --mtp-hybrid-override-pattern *",
+         "is not active beside a pattern that has a /", 1, 0},
+        {COMMON "--hybrid-layer-pattern M-M* --mtp-hybrid-override-pattern *-",
+         "is not active without --mtp-num-layers", 0, 0},
+        {COMMON EXPERTS "--hybrid-layer-pattern MEME --moe-layer-freq 4", "--moe-layer-freq is not active", 0,
+         2},
+        {"--model nemotron-3-nano-30b-a3b --bf16 --mbs 1 --gbs 64 --seq 8192 --moe-layer-freq 4",
+         "--moe-layer-freq is not active", 0, 2},
+        {COMMON "--hybrid-layer-pattern *-*- --mamba-num-heads 64", "sizes of Mamba are not active", 0, 0},
+    };
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        struct ss_notes notes = {0};
+        int experts = 0;
+
+        CU_ASSERT_EQUAL_FATAL(complete(&job, rows[i].flags, 16, &notes, &err), SS_OK);
+        CU_ASSERT_EQUAL(job.model.mtp_num_layers, rows[i].depths);
+        for (int l = 0; l < 4; l++)
+            experts += ss_layer_rule_has(&job.model.moe_layers, l);
+        CU_ASSERT_EQUAL(experts, rows[i].experts);
+        CU_ASSERT(!rows[i].note || has_note(&notes, rows[i].note));
+        CU_ASSERT(!has_note(&notes,
+                            "--moe-router-enable-expert-bias")); /* of a family, in a model without experts */
+        ss_notes_free(&notes);
+    }
+}
+
 SUITE(hybrid)
 {
-    CU_TestInfo tests[] = {
-        {"refused", test_refused}, {"stages", test_stages}, {"accepted", test_accepted}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"refused", test_refused},
+                           {"stages", test_stages},
+                           {"accepted", test_accepted},
+                           {"beside", test_beside},
+                           CU_TEST_INFO_NULL};
     return suite_run("hybrid", NULL, NULL, tests);
 }

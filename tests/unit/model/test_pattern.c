@@ -48,6 +48,8 @@ static void test_letters(void)
     static const char *const wrong[] = {"MM/*E/*E/*", "MM/*|E", "", "/MM", "MXM", "D-", "+-"};
     for (size_t i = 0; i < SS_ARRAY_LEN(wrong); i++)
         CU_ASSERT_NOT_EQUAL(read_pattern(wrong[i], &m, &p), 0);
+    CU_ASSERT_EQUAL(read_pattern("MX", &m, &p), SS_ERR_INPUT); /* no letter, and one that is not modelled */
+    CU_ASSERT_EQUAL(read_pattern("MD", &m, &p), SS_ERR_UNSUPPORTED);
     char many[600];
     memset(many, 'M', sizeof many);
     many[sizeof many - 1] = 0;

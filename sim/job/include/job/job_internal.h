@@ -87,6 +87,8 @@ int ss_job_check_expert_layout(struct ss_finish *f);
 int ss_job_check_expert_world(struct ss_finish *f);
 int ss_job_check_expert_features(struct ss_finish *f);
 /* ---- job_hybrid.c ---- */
+/* Whether layers are a mixer or an MLP alone, by a pattern of flags or of a config.json. */
+int ss_job_has_halves(const struct ss_model *m);
 /* Sets the layers of a model and the layout of the stages by --hybrid-layer-pattern. */
 int ss_job_complete_hybrid(struct ss_finish *f, struct ss_model *m);
 /* Refuses tensor and context sizes that do not divide heads and groups of Mamba. */
