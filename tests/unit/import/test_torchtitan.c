@@ -114,9 +114,9 @@ static void test_releases(void)
          "--seq 8192 --mbs 1 --tp 1 --fsdp full --recompute-granularity full "
          "--recompute-method block --recompute-num-layers 16 --bf16"},
         {"[model]\nname = 'llama3'\nflavor = '8B'\n[training]\nlocal_batch_size = 1\nseq_len = 8192\ncompile "
-         "= true\n",
+         "= true\n[debug]\ndeterministic = true\n",
          "--stack torchtitan-2025 " WORDS
-         "--seq 8192 --mbs 1 --tp 1 --fsdp full --recompute-granularity full "
+         "--seq 8192 --mbs 1 --tp 1 --deterministic-mode --fsdp full --recompute-granularity full "
          "--recompute-method block --recompute-num-layers 16 --bf16"},
     };
     static const struct refused_row wrong = {SAVED "{}, \"training\": {},\n\"loss\": {\"num_chunks\": 0}}",
@@ -146,7 +146,7 @@ static void test_refused(void)
         {HEAD "[optimizer]\nname = 'Muon'\n", SS_ERR_UNSUPPORTED, 7, "optimizer Muon"},
         {HEAD "[optimizer]\nearly_step_in_backward = true\n", SS_ERR_UNSUPPORTED, 7, "inside the backward"},
         {HEAD "[activation_checkpoint]\nmode = 'memory_budget'\n", SS_ERR_UNSUPPORTED, 7, "memory_budget"},
-        {HEAD "[debug]\ndeterministic = true\n", SS_ERR_UNSUPPORTED, 7, "deterministic"},
+        {HEAD "[debug]\ndetect_anomaly = true\n", SS_ERR_UNSUPPORTED, 7, "detect_anomaly"},
         {HEAD "[fault_tolerance]\nenable = true\n", SS_ERR_UNSUPPORTED, 7, "TorchFT"},
         {PARALLEL "data_parallel_replicate_degree = 2\n", SS_ERR_UNSUPPORTED, 7,
          "data_parallel_shard_degree"},
