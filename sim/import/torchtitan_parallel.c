@@ -74,7 +74,7 @@ static void add_stack(struct ss_titan *x, const struct ss_tree_node *root)
     const char *stack = x->newest ? "torchtitan-2026" : x->first ? "torchtitan-2024" : "torchtitan-2025";
 
     ss_reading_flag(&x->r, NULL, "--stack", stack);
-    ss_reading_assume(&x->r, "the software is that of the stack %s (--stack)", stack);
+    ss_reading_assume(&x->r, "the software is that of the stack %s, unless --stack says another", stack);
 }
 
 static SS_KEY_CALLED(begin)
