@@ -33,6 +33,7 @@ sh docs/guide/pictures.sh "$program"
 python3 tests/structure.py "$(dirname "$program")" . --svg docs/design/rooms.svg
 page docs/guide/study-search.md python3 docs/guide/study-search.py "$program"
 page docs/guide/study-layouts.md python3 docs/guide/study-layouts.py "$program"
+page docs/guide/study-long-context.md python3 docs/guide/study-long-context.py "$program"
 page docs/guide/study-ranking.md python3 docs/guide/study-ranking.py "$program"
 for study in 70b-8-vs-16:study-70b-8-vs-16-nodes oversubscription:study-oversubscription expert-load:study-expert-load \
     qwen3-moe:study-qwen3-moe fabrics:study-fabrics; do
