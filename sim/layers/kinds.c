@@ -61,12 +61,14 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
     ss_ops_sum(out);
 }
 
+/* Returns whether a layer has the mixer; layer -1: whether the model may have it at all. */
 static int has_mixer(int mixer, const struct ss_model *m, int sequence, int layer)
 {
     const struct ss_mixer *row = mixers[mixer].row;
-    return row->has ? row->has(m, sequence, layer)
-                    : ss_layer_rule_has((const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule),
-                                        layer);
+    if (row->has)
+        return layer < 0 || row->has(m, sequence, layer);
+    const struct ss_layer_rule *rule = (const struct ss_layer_rule *)((const char *)m + mixers[mixer].rule);
+    return (rule->period > 0 || rule->n > 0) && (layer < 0 || ss_layer_rule_has(rule, layer));
 }
 
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer)
@@ -86,9 +88,15 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
 
 unsigned ss_layer_context_exchanges(const struct ss_job *job)
 {
+    int layers = job->model.num_layers + job->model.mtp_depth_layers;
     unsigned kinds = 0;
-    for (int i = 0; job->cp > 1 && i < job->model.num_layers + job->model.mtp_depth_layers; i++)
-        kinds |= mixers[(ss_layer_kind_of(job, i) - SS_LAYER_BORDERS) / SS_MLPS].row->exchanges;
+    for (int n = 0; n < SS_MIXERS && job->cp > 1; n++)
+        for (int i = 0;
+             mixers[n].row->exchanges && has_mixer(n, &job->model, job->seq_length, -1) && i < layers; i++)
+            if (has_mixer(n, &job->model, job->seq_length, i)) {
+                kinds |= mixers[n].row->exchanges;
+                break;
+            }
     return kinds;
 }
 
