@@ -25,39 +25,27 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
 /* Mamba-1's scan has an exponential a state for 9 FLOP, on special function units: 16 a clock of an SM beside 128 multiply-adds. */
 #define EXPONENTIALS (9. * 16 / 256)
 
-/* Returns the seconds of a byte that a scan moves where the card has no rate of its kernels: cycles of the SMs beside HBM's time in
- * chunked scans, in which products wait for one another, or instead of it in a convolution, which has 4 bytes an element. */
-static double scan_byte(const struct ss_card *card, int scan)
+/* Cycles of a byte run instead of HBM's time in a convolution, which has 4 bytes an element, and beside it in chunked scans, in which products
+ * wait for one another. */
+double ss_kernel_scan(const struct ss_card *card, int scan, double flops, double bytes, int kernels)
 {
-    double cycle = 1 / (card->sm_count * card->sm_clock),
-           hbm = 1 / (card->hbm_bandwidth * card->curve_stream);
-    switch (scan) {
-    case SS_SCAN_CONV1D: return fmax(hbm, card->curve_mamba_conv_cycles / 4 * cycle);
-    case SS_SCAN_SSD:
-    case SS_SCAN_LIGHTNING: return hbm + card->scan_cycles * cycle;
-    default: return 1 / (card->hbm_bandwidth * card->hbm_efficiency);
+    double cycle = 1 / (card->sm_count * card->sm_clock);
+    double hbm = 1 / (card->hbm_bandwidth * card->curve_stream);
+    double byte = 1 / (card->hbm_bandwidth * card->hbm_efficiency);
+    double peak = (card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16) * card->scan_products;
+    if (scan == SS_SCAN_CONV1D)
+        byte = fmax(hbm, card->curve_mamba_conv_cycles / 4 * cycle);
+    if (scan == SS_SCAN_SSD || scan == SS_SCAN_LIGHTNING) {
+        byte = hbm + card->scan_cycles * cycle;
+        flops = 0; /* in the cycles */
     }
-}
-
-double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double flops, double bytes,
-                      int kernels)
-{
-    const double rates[SS_SCANS][2] = {
-#define X(sym, forward, backward) [sym] = {card->forward, card->backward},
-        SS_SCAN_LIST(X)
-#undef X
-    };
-    double rate = backward && rates[scan][1] > 0 ? rates[scan][1] : rates[scan][0];
-    double peak = card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16;
-    double traffic = bytes * (rate > 0 ? 1 / (card->hbm_bandwidth * rate) : scan_byte(card, scan));
-    double share = card->scan_products;
-    if (scan == SS_SCAN_SELECTIVE && card->peak_cuda_cores > 0) {
-        peak = card->peak_cuda_cores;
-        share = EXPONENTIALS;
+    if (scan == SS_SCAN_SPARSE) {
+        byte = 1 / (card->hbm_bandwidth * card->scan_sparse);
+        peak *= card->scan_sparse / card->scan_products;
     }
-    int chunked = scan == SS_SCAN_SSD || scan == SS_SCAN_LIGHTNING; /* their cycles hold the products */
-    double products = rate > 0 ? flops / (peak * rate) : chunked ? 0 : flops / (peak * share);
-    return fmax(products, traffic) + kernels * card->kernel_latency;
+    if (scan == SS_SCAN_SELECTIVE && card->peak_cuda_cores > 0)
+        peak = card->peak_cuda_cores * EXPONENTIALS;
+    return fmax(flops / peak, bytes * byte) + kernels * card->kernel_latency;
 }
 
 double ss_kernel_strided(const struct ss_card *card, double elements, double bytes)

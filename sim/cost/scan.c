@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans: kernels of mixers without a softmax, by the roofline of the card, the card's own rates of such kernels, or its curves. */
+/* Scans: kernels of mixers without a softmax, by the roofline of the card or its curves. */
 #include "cost/cost.h"
 #include "cost/curve.h"
 
@@ -31,7 +31,7 @@ static double scan_seconds(const struct ss_cost_context *c, const struct ss_op *
         backward ? op->backward_kernels + op->backward_launches : op->forward_kernels + op->forward_launches;
     if (op->scan >= SS_SCANS)
         return curve_seconds(c->card, op) * (backward ? backward_ratio(op) : 1) / share;
-    return ss_kernel_scan(c->card, op->scan, backward, flops / share, bytes / share, kernels);
+    return ss_kernel_scan(c->card, op->scan, flops / share, bytes / share, kernels);
 }
 
 void ss_cost_scan(const struct ss_cost_context *c, const struct ss_op *op, struct ss_layer_cost *out)

@@ -182,7 +182,7 @@ static void test_published(void)
     CU_ASSERT_EQUAL(n.total, 54 * (mamba(8192, 256, 256) + 8192 + 2 * 8192. * 32768) +
                                  10 * attention(8192, 64, 8) + 2 * 131072. * 8192 + 8192);
     CU_ASSERT_DOUBLE_EQUAL(n.total, 56.3e9, 0.05e9);
-    /* Nano: 31.6B, of which a token uses 3.6B, 3.2B of them without the embedding. Of an expert two matrices; the router with its bias. */
+    /* Nano: 31.6B, of which a token uses 3.6B, 3.2B of them without the embedding. An expert has two matrices, the router its bias. */
     n = count("nemotron-3-nano-30b-a3b");
     double rest = 23 * mamba(2688, 64, 128) + 6 * attention(2688, 32, 2) + 2 * 131072. * 2688 + 2688;
     double layer = 2688 + 128 * 2688 + 128 + 2 * 2688. * 3712, expert = 2 * 2688. * 1856;

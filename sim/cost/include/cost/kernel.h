@@ -75,10 +75,8 @@ double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_atte
 double ss_kernel_wide_backward(const struct ss_card *card, double d_qk);
 /* Returns the seconds of `bytes` of HBM traffic in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
-/* Returns the seconds of `kernels` kernels of a scan (enum ss_scan) with these products and HBM traffic in all. A
- * backward whose rate the card lacks runs at the forward's. */
-double ss_kernel_scan(const struct ss_card *card, int scan, int backward, double flops, double bytes,
-                      int kernels);
+/* Returns the seconds of `kernels` kernels of a scan (enum ss_scan below SS_SCANS) with these products and HBM traffic in all. */
+double ss_kernel_scan(const struct ss_card *card, int scan, double flops, double bytes, int kernels);
 /* Returns the seconds beyond ss_kernel_elementwise that PyTorch's kernels take for `elements` of strided or
  * broadcast operands, one element an instruction, each with `bytes` of the traffic. 0 where HBM is slower, or
  * the card's rate is 0. */

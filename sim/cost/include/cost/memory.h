@@ -42,7 +42,7 @@ double ss_memory_main_gradients(const struct ss_cost_context *c, const struct ss
                                 struct ss_optimizer_shards shards);
 /* Returns whether FSDP is PyTorch's of single parameters (ss.fsdp.pytorch 2 and more), and shards. */
 int ss_memory_per_parameter(const struct ss_cost_context *c);
-/* Of such FSDP: returns the bytes of what is gathered and of the buffer of gathers. */
+/* Returns the bytes of what such FSDP gathers, and of the buffer of its gathers. */
 double ss_memory_gathered(const struct ss_cost_context *c, const struct ss_param_count *params);
 /* Returns what of that, and of `gradients` bytes of sharded gradients, is in pools of other streams, and not live
  * when activations and logits are at their peak; gradients of several microbatches are. */

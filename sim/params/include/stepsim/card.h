@@ -81,30 +81,9 @@ extern "C" {
     X(attention_gemm_level, "ss.attention.gemm_level", FRACTION, 0, 0, 0, 1,                                 \
       "level of GEMMs of the card on which attention was measured, where this one's are slower (a power "    \
       "limit): attention's products are slower as GEMMs are")                                                \
-    X(conv1d_forward, "ss.scan.conv1d.forward", FRACTION, 0, 0, 0, 1,                                        \
-      "share of its roofline, HBM peak or 16-bit peak, that Mamba's causal convolution of few tokens "       \
-      "reaches; 0: by ss.curve.mamba_conv.cycles")                                                           \
-    X(conv1d_backward, "ss.scan.conv1d.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
-    X(ssd_forward, "ss.scan.ssd.forward", FRACTION, 0, 0, 0, 1,                                              \
-      "the same of the chunked scan of Mamba-2 (SSD) of mamba_ssm's Triton kernels; 0: by ss.scan.cycles")   \
-    X(ssd_backward, "ss.scan.ssd.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")       \
-    X(index_forward, "ss.scan.index.forward", FRACTION, 0, 0, 0, 1,                                          \
-      "the same of the indexer of sparse attention; 0: as ss.hbm.efficiency and ss.scan.products say")       \
-    X(index_backward, "ss.scan.index.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward")   \
-    X(sparse_forward, "ss.scan.sparse.forward", FRACTION, 0, 0.64, 0, 1,                                     \
-      "the same of sparse attention; default: FlashMLA's 640 TFLOP/s of an H800's 989, 1450 of a B200's "    \
-      "2250")                                                                                                \
-    X(sparse_backward, "ss.scan.sparse.backward", FRACTION, 0, 0, 0, 1, "the same, backward; 0: as forward") \
-    X(selective_forward, "ss.scan.selective.forward", FRACTION, 0, 0, 0, 1,                                  \
-      "the same of the scan of Mamba-1, of the peak of ordinary cores; 0: as ss.hbm.efficiency says, and "   \
-      "as "                                                                                                  \
-      "exponentials bound its products")                                                                     \
-    X(selective_backward, "ss.scan.selective.backward", FRACTION, 0, 0, 0, 1,                                \
-      "the same, backward; 0: as forward")                                                                   \
-    X(lightning_forward, "ss.scan.lightning.forward", FRACTION, 0, 0, 0, 1,                                  \
-      "the same of lightning attention (flash-linear-attention's simple_gla); 0: by ss.scan.cycles")         \
-    X(lightning_backward, "ss.scan.lightning.backward", FRACTION, 0, 0, 0, 1,                                \
-      "the same, backward; 0: as forward")                                                                   \
+    X(scan_sparse, "ss.scan.sparse", FRACTION, 0, 0.64, 0.01, 1,                                             \
+      "share of its roofline that sparse attention reaches; default: FlashMLA's 640 TFLOP/s of an H800's "   \
+      "989, 1450 of a B200's 2250")                                                                          \
     X(scan_cycles, "ss.scan.cycles", NONE, 0, 0.106, 0, 100,                                                 \
       "cycles of an SM that a byte of a chunked scan takes beside HBM's time; default: Mamba-2's on an "     \
       "H100")                                                                                                \
@@ -176,23 +155,15 @@ extern "C" {
       "bytes of a checkpoint that storage takes from each node when all of them write")                      \
     SS_CURVE_PROPS(X)
 
-/*
- * Kernels of mixers without a softmax: rates are shares of a card's roofline, each way.
- * X(symbol, prop of the forward, prop of the backward): a mixer of other kernels adds a row and two props.
- */
-#define SS_SCAN_LIST(X)                                                                                      \
-    X(SS_SCAN_CONV1D, conv1d_forward, conv1d_backward)                                                       \
-    X(SS_SCAN_SSD, ssd_forward, ssd_backward)                                                                \
-    X(SS_SCAN_INDEX, index_forward, index_backward)                                                          \
-    X(SS_SCAN_SPARSE, sparse_forward, sparse_backward)                                                       \
-    X(SS_SCAN_SELECTIVE, selective_forward, selective_backward)                                              \
-    X(SS_SCAN_LIGHTNING, lightning_forward, lightning_backward)
-/* Behind the rows: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h). */
+/* Kernels of mixers without a softmax. */
 enum ss_scan {
-#define X(sym, forward, backward) sym,
-    SS_SCAN_LIST(X)
-#undef X
-        SS_SCANS,
+    SS_SCAN_CONV1D,    /* Mamba's causal convolution */
+    SS_SCAN_SSD,       /* Mamba-2 */
+    SS_SCAN_INDEX,     /* indexer of sparse attention */
+    SS_SCAN_SPARSE,    /* sparse attention */
+    SS_SCAN_SELECTIVE, /* Mamba-1 */
+    SS_SCAN_LIGHTNING,
+    SS_SCANS, /* behind: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h) */
     SS_SCAN_SHORT_CONV = SS_SCANS,
     SS_SCAN_GATED_DELTA,
     SS_SCAN_KIMI_DELTA
