@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <CUnit/CUnit.h>
+
 #include "job/asked.h"
 #include "stepsim/import.h"
 #include "stepsim/scenario.h"
@@ -117,6 +119,24 @@ static inline int has_note(const struct ss_notes *notes, const char *text)
         if (strstr(notes->text[i], text))
             return 1;
     return 0;
+}
+
+/* A job that is refused, and words of the message or of its hint. */
+struct job_refusal {
+    const char *flags, *reason;
+};
+
+/* Checks that each of the jobs is refused on `world` GPUs, in these words. */
+static inline void check_refusals(const struct job_refusal *rows, size_t n, int world)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct ss_job job;
+        struct ss_error err = {0};
+        CU_ASSERT(complete(&job, rows[i].flags, world, NULL, &err) != SS_OK);
+        if (!strstr(err.message, rows[i].reason) && !strstr(err.hint, rows[i].reason))
+            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
+        CU_ASSERT(strstr(err.message, rows[i].reason) || strstr(err.hint, rows[i].reason));
+    }
 }
 
 #endif

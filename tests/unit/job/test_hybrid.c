@@ -15,9 +15,7 @@
 
 static void test_refused(void)
 {
-    static const struct {
-        const char *flags, *reason;
-    } rows[] = {
+    static const struct job_refusal rows[] = {
         {COMMON "--hybrid-layer-pattern M-M-*- --tp 16",
          "ngroups must be evenly divisible by tp_size (8, 16)"},
         {COMMON "--hybrid-layer-pattern M-M-*- --tp 16 --mamba-num-groups 4 --mamba-num-heads 24",
@@ -49,14 +47,7 @@ static void test_refused(void)
         {COMMON "--mtp-hybrid-override-pattern M- --num-layers 2", "is for Mamba/hybrid models only"},
     };
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
-        struct ss_error err = {0};
-        CU_ASSERT(complete(&job, rows[i].flags, 16, NULL, &err) != SS_OK);
-        if (!strstr(err.message, rows[i].reason) && !strstr(err.hint, rows[i].reason))
-            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
-        CU_ASSERT(strstr(err.message, rows[i].reason) || strstr(err.hint, rows[i].reason));
-    }
+    check_refusals(rows, SS_ARRAY_LEN(rows), 16);
 }
 
 /* | divides the layers among stages, / begins what predicts. */

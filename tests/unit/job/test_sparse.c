@@ -17,9 +17,7 @@
 
 static void test_refused(void)
 {
-    static const struct {
-        const char *flags, *reason;
-    } rows[] = {
+    static const struct job_refusal rows[] = {
         {OWN DSA LATENT INDEXER "--tp 2", "AbsorbedMLA requires sequence_parallel"},
         {V32 "--cp 2", "supports cp_comm_type=allgather only"},
         {V32 "--cp 2 --cp-comm-type a2a", "supports cp_comm_type=allgather only"},
@@ -37,23 +35,14 @@ static void test_refused(void)
         {OWN "--experimental-attention-variant gdn3", "it may be gdn, gated_delta_net or dsa"},
     };
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
-        struct ss_job job;
-        struct ss_error err = {0};
-        CU_ASSERT(complete(&job, rows[i].flags, 16, NULL, &err) != SS_OK);
-        if (!strstr(err.message, rows[i].reason) && !strstr(err.hint, rows[i].reason))
-            fprintf(stderr, "%s: %s (%s)\n", rows[i].flags, err.message, err.hint);
-        CU_ASSERT(strstr(err.message, rows[i].reason) || strstr(err.hint, rows[i].reason));
-    }
+    check_refusals(rows, SS_ARRAY_LEN(rows), 16);
 }
 
 /* Mixers that no framework divides. */
 static void test_undivided(void)
 {
 #define COMMON " --bf16 --mbs 1 --gbs 64 --seq 4096 --sequence-parallel "
-    static const struct {
-        const char *flags, *reason;
-    } rows[] = {
+    static const struct job_refusal rows[] = {
         {"--model jamba-1.5-mini" COMMON "--tp 2", "layers of Mamba-1 under tensor parallelism"},
         {"--model mamba-1.4b" COMMON "--cp 2", "layers of Mamba-1 under context parallelism"},
         {"--model lfm2-1.2b" COMMON "--tp 2", "layers of short convolutions under tensor parallelism"},
