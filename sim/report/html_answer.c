@@ -63,7 +63,7 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
     tile(page->out, name, value, note, kinds[u->outcome]);
 }
 
-/* Of experts that are not alike. */
+/* Says how unlike the experts' loads are. */
 static void load_tile(const struct ss_page *page)
 {
     const struct ss_load_figures *l = &page->run->plan->load;
@@ -192,7 +192,7 @@ static int row_count(const struct ss_page *page)
     return page->run && page->run->result ? page->run->result->nstages : page->program->nclasses;
 }
 
-/* Of very many classes only those that the timeline shows. */
+/* Where there are very many classes, only the timeline's are listed. */
 static int row_shown(const struct ss_page *page, int row)
 {
     return (page->run && page->run->result) || page->book->shown[row];

@@ -6,7 +6,7 @@
 #include "base/cache.h"
 #include "result/bands.h"
 
-/* Of time and of memory. */
+/* One for time, one for memory. */
 struct both {
     struct ss_band time, memory;
 };

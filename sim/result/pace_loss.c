@@ -47,7 +47,7 @@ static double slot_seconds(void *ctx, int rank, const struct ss_slot *slot)
     return phase[SS_PHASE_F * chunks + slot->chunk] + phase[SS_PHASE_B * chunks + slot->chunk2];
 }
 
-/* Of the iteration. */
+/* Shares of the iteration. */
 #define NOT_SEEN 1e-4
 
 /* Finds how much longer a rank idles in the schedule. */

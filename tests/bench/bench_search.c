@@ -18,7 +18,7 @@
 #define MAX_WORDS 64
 #define REPEATS 5
 
-/* Of a sweep each of three flags takes so many values; --quick: so many. */
+/* Values that each of a sweep's three flags takes; the same with --quick. */
 #define NUMBERS 22
 #define QUICK_NUMBERS 4
 

@@ -45,7 +45,7 @@ static inline int parse_words(struct ss_asked *asked, int n, char *const *argv, 
     return rc;
 }
 
-/* The same of a text, as if it were a file of that name. */
+/* The same for a text, as if it were a file of that name. */
 static inline int parse_text(struct ss_asked *asked, const char *text, size_t len, const char *file,
                              struct ss_error *err)
 {

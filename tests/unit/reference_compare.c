@@ -97,7 +97,7 @@ static void compare_rows(const struct ss_program *p, const struct reference *r, 
     free(times);
 }
 
-/* Of the transfers with the heard one's channel or collective that are not taken, the nearest. Instances of a
+/* Returns the nearest transfer that is not taken and has the heard one's channel or collective. Instances of a
  * collective on several streams may end in another order than they were posted in. */
 static int nearest(const struct reference *r, const struct heard *h, const int *taken)
 {

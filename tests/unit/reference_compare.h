@@ -29,7 +29,7 @@ void answer_free(struct answer *a);
 /* p is the program of both. Marks in a->ear what it has found, so it compares once. */
 void distance_answer(const struct ss_program *p, const struct reference *r, struct answer *a,
                      struct distance *d);
-/* Of two replays by the reference of programs with the same events. */
+/* Compares two replays by the reference, of programs with the same events. */
 void distance_references(const struct reference *a, const struct reference *b, struct distance *d);
 /* Whether the makespan or any end moves by more than REFERENCE_TOLERANCE when all bandwidths move by up to 1e-12, as
  * two tries find: then no two engines can agree on it. */

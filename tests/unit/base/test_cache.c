@@ -121,7 +121,7 @@ static void same_cost(const struct ss_rank_cost *a, const struct ss_rank_cost *b
                             ss_chunk_place_at(b->set, k, SS_PHASE_B, layers).fraction);
 }
 
-/* Of each pair of stages that are alike the cost of one is a copy of the other's; returns how many pairs there are. */
+/* Checks that stages that are alike share one cost, by copy; returns how many pairs of them there are. */
 static int pairs_alike(const char *words)
 {
     struct ss_scenario *s;

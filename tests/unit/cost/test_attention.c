@@ -50,7 +50,7 @@ static void test_wide_window(void)
         CU_ASSERT_EQUAL(ss_ops_saved_bytes(&full, 0), ss_ops_saved_bytes(&local, 0));
         CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 0), DENSE);
     }
-    /* Of a shorter one the layers that the rule names are local: every other one, all where there is no rule. */
+    /* In a shorter one the layers that the rule names are local: every other one, all where there is no rule. */
     t.job.model.sliding_window = 1024;
     t.job.model.local_layers.period = 2;
     CU_ASSERT_EQUAL(ss_layer_kind_of(&t.job, 2), LOCAL_DENSE);

@@ -345,7 +345,7 @@ static void test_context(void)
     CU_ASSERT_EQUAL(refused("llm-foundry-2023", LLAMA "--cp 2"), SS_ERR_CONFIG);
 }
 
-/* Of Megatron's stacks: with gradients in bf16 the read and write of each weight's gradient move 4 bytes, not 8. */
+/* Megatron's stacks: with gradients in bf16 the read and write of each weight's gradient move 4 bytes, not 8. */
 static void test_accumulated(void)
 {
     struct h100_layer f;

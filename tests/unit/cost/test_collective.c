@@ -135,7 +135,7 @@ static void test_nvls(void)
     CU_ASSERT_EQUAL(a->hops, SS_HOP_BIT(SS_HOP_INTRA_NODE));
 }
 
-/* Of a member's 16 GB among 16 on two nodes 7 GB go to the others of its node and 8 GB leave it, by its own NIC. */
+/* A member's 16 GB, among 16 on two nodes: 7 GB go to the others of its node and 8 GB leave it, by its own NIC. */
 static void test_alltoall(void)
 {
     const struct ss_collective_algorithm *a = &ss_collective_alltoall;
@@ -327,7 +327,7 @@ static void expect_protocol(const struct ss_collective_algorithm *a, const struc
     CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE], intra, 1e-3);
 }
 
-/* Of an all-gather of 4 MB round 8 GPUs 3.5 MB pass each link of 160 GB/s: in LL 10.8 us and twice the bytes, 54.6 us; in LL128 27.3
+/* An all-gather of 4 MB round 8 GPUs sends 3.5 MB over each link of 160 GB/s: in LL 10.8 us and twice the bytes, 54.6 us; in LL128 27.3
  * and 128/120 of them, 50.6; in Simple 32.2 and 54.1. 1 KB goes in LL, 1.6 GB in Simple. */
 static void test_protocols(void)
 {

@@ -76,7 +76,7 @@ static void test_stream_gemms(void)
     card.gemm_sums_apart = 1;
     CU_ASSERT_EQUAL(ss_kernel_stream_gemms(&card, SS_BF16, 1, 0, 1280, 2560, k, 4, 100, 1),
                     ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 4, 100, 1));
-    /* Of one GEMM's sums 0.2 follow the products, which hide the others; where memory bounds it, all are added. */
+    /* One GEMM's sums: 0.2 follow the products, which hide the others; where memory bounds it, all are added. */
     double alone = ss_kernel_gemm(&card, SS_BF16, 1280, 2560, k, 0, 100, 1), sums = 1280. * 2560 * 8 / 1e12;
     card.gemm_sums_apart = 0.8;
     card.hbm_bandwidth = 1e12;

@@ -180,7 +180,7 @@ static void test_bf16_moments(void)
     }
 }
 
-/* Of the copies of gradients those of fp16 under DeepSpeed (2) are of the step alone; bf16 adds up in its own, Megatron-LM keeps
+/* DeepSpeed's fp16 copies of gradients (2) exist in the step alone; bf16 adds up in its own, Megatron-LM keeps
  * them (1) until the next step. */
 static void test_step(void)
 {
@@ -634,7 +634,7 @@ static void test_groups_that_do_not_divide(void)
     }
 }
 
-/* Of a layer's input, 8192 tokens of 4096 numbers in 16 bit, a tensor rank of four keeps its part. Sequence parallelism has cut the input
+/* A tensor rank of four keeps its part of a layer's input, 8192 tokens of 4096 numbers in 16 bit. Sequence parallelism has cut the input
  * before. */
 static void test_kept_in_parts(void)
 {

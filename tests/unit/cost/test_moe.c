@@ -220,7 +220,7 @@ static void test_exchange(void)
     CU_ASSERT_EQUAL(find(&ops, "permute")->backward_bytes, summed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->forward_bytes, summed + weighed);
     CU_ASSERT_EQUAL(find(&ops, "unpermute")->backward_bytes, gathered + 3 * weighed);
-    /* Of the tokens of all 8 ranks, which are gathered, TOKENS x 4 are copied, by the ranks' experts alike; sums are of all 8 x TOKENS. */
+    /* The tokens of all 8 ranks are gathered; TOKENS x 4 are copied, by the ranks' experts alike; sums are of all 8 x TOKENS. */
     t.job.moe.fp8_dispatch = 0;
     t.job.moe.dispatcher = SS_DISPATCH_ALLGATHER;
     experts_set(&t, 64, 4, 512, 8);
@@ -725,7 +725,7 @@ static void test_capacity(void)
     CU_ASSERT_DOUBLE_EQUAL(t.c.shape.sent, TOKENS * 4 * 1.25, 1e-6);
 }
 
-/* Of the experts' part moe_act drops the activation's output; moe drops all but what the norm before it keeps. */
+/* moe_act drops the activation's output of the experts' part; moe drops all but what the norm before it keeps. */
 static void test_recompute(void)
 {
     struct setting t;

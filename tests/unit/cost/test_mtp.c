@@ -135,7 +135,7 @@ static void test_pipeline(void)
         scale_close(&s);
     }
     CU_ASSERT_EQUAL(first[0], first[1]);
-    /* Of one tensor rank: half of the matrices, all of the norms. */
+    /* One tensor rank has half of the matrices and all of the norms. */
     double h = 4096, layer = 218103808.0 / 2 + 2 * h, prediction = layer + 3 * h + 2 * h * h / 2;
     CU_ASSERT_EQUAL(last[1] - last[0], prediction + 128512.0 / 2 * h);
     CU_ASSERT_EQUAL(embeddings[0], 0);

@@ -143,7 +143,7 @@ static void test_tensor_parallel(void)
         double seconds = ss_muon_of(&r.c, r.set).dense.seconds, busbw = r.c.net.fabric_busbw;
         r.c.net.fabric_busbw *= 1e9; /* what is left of a collective is its latency */
         whole = ss_muon_of(&r.c, r.set).dense.seconds;
-        /* Of a ring of four, three quarters: of the fp32 momenta, gathered once; twice of the products of 4096 rows in
+        /* A ring of four moves three quarters: of the fp32 momenta, gathered once; twice of the products of 4096 rows in
          * 16 bit, summed in each of 5 steps. */
         const double bytes[] = {0, 4 * (h * 6144 + h * h + 3 * h * mlp) * 3 / 4,
                                 5 * 6 * 2 * h * h * 2 * 3 / 4};

@@ -300,7 +300,7 @@ static void test_pair(void)
     /* One layer each, a = 3, m = 4: kernels 1 F a3 B m8 F m4 B a6 1 = 23. Exchanges of 3 are hidden, all four. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 3, 0, t), 23, 1e-12);
     CU_ASSERT_EQUAL(t[SS_LABEL_EP], 0);
-    /* Of 5 the combine's gradient is there at 1 + 5 = 6, 2 after attention; dispatch ends at 11 and its gradient, posted at
+    /* The combine's gradient, 5 long, is there at 1 + 5 = 6, 2 after attention; dispatch ends at 11 and its gradient, posted at
      * 14, at 19, 1 after the mixture; combine ends at 24, attention at 25. */
     CU_ASSERT_DOUBLE_EQUAL(pair_of_layers(1, 1, 3, 4, 5, 0, t), 26, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(t[SS_LABEL_EP], 3, 1e-12);

@@ -92,7 +92,7 @@ static void test_products(void)
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&t.card, &t.stack, SS_NVFP4, SS_FP8_DELAYED, SS_PHASE_F, 4096), 1);
 }
 
-/* Of 2560 x 1280 sums 8 B are moved each at 1 TB/s: behind the products, or beside them where they are the longer part. */
+/* 2560 x 1280 sums move 8 B each at 1 TB/s: behind the products, or beside them where they are the longer part. */
 static void test_sums_apart(void)
 {
     const double k = 65536, products = 2. * 128 * 256 * k / 5e12, sums = 1280 * 2560 * 8. / 1e12;

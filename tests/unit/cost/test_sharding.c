@@ -38,7 +38,7 @@ static void expect_comm(struct ss_layer_cost got, double forward_bytes, double b
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_DP], backward_bytes * 7 / 8 / 1e9, 1e-12);
 }
 
-/* Of all parameters in 16 bit: gathered before each pass, and fp32 gradients scattered. What is kept from the forward on is not
+/* All parameters in 16 bit are gathered before each pass, and fp32 gradients scattered. What is kept from the forward on is not
  * gathered again. */
 static void test_parameters(void)
 {

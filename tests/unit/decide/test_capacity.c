@@ -260,7 +260,7 @@ static void test_assumed(void)
     }
 }
 
-/* Of 1, 2 and 4 nodes 2 are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
+/* 2 nodes are too slow for 6 days and 4 are not; between them is 3. A list is not refined. */
 static void test_refined(void)
 {
     struct ss_capacity_options o = {

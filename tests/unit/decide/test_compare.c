@@ -82,7 +82,7 @@ static struct ss_side side_of(double seconds, double tokens, double band)
     return s;
 }
 
-/* Of other cards or software both bands count: 3 and 4 % are 5 % together. What is assumed widens the end that would undo the
+/* Both bands count where cards or software differ: 3 and 4 % are 5 % together. What is assumed widens the end that would undo the
  * difference: a that takes 1.12 times less, and b that takes 1/0.91 of what is predicted, are 12 and 9 %. */
 static void test_judge(void)
 {

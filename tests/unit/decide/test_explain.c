@@ -181,7 +181,7 @@ static void test_too_large(void)
     ss_scenario_free(s);
 }
 
-/* Of 2 s the largest terms behind the ideal are 0.3 s and 0.2 s: they are told, in that order, each as a share of the iteration. */
+/* The largest terms behind the ideal, 0.3 s and 0.2 s of 2 s, are told in that order, each as a share of the iteration. */
 static void test_largest(void)
 {
     const struct ss_run_options options = {.unchecked = 1, .level_choice = SS_LEVEL_BLIND};

@@ -61,7 +61,7 @@ static double number(const json_t *at, const char *path)
 
 /* ---- capacity ---- */
 
-/* Of four numbers of nodes one is refused, one divides the batch of 64 and two do not. 86,400 s are a day, 5.4e9 J are 1.5 MWh. */
+/* One of four numbers of nodes is refused, one divides the batch of 64 and two do not. 86,400 s are a day, 5.4e9 J are 1.5 MWh. */
 static void test_capacity(void)
 {
     struct ss_capacity_point points[4] = {{.nodes = 1, .gpus = 8, .summary = {.reason = "it is too wide"}}};

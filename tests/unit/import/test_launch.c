@@ -55,7 +55,7 @@ static void test_several_jobs(void)
     ss_words_free(&words);
 }
 
-/* Of more than 256 KiB that a script writes the last 256 are kept. */
+/* Where a script writes more than 256 KiB, the last 256 are kept. */
 static void test_end_of_output(void)
 {
     static const char script[] = "seq -f 'line number %.0f' 0 29999\n";

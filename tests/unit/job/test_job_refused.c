@@ -152,7 +152,7 @@ static void test_refused(void)
     }
 }
 
-/* Of a flag of several values, of which one is wrong, all are told as they were given. */
+/* Where one of a flag's values is wrong, the message has all of them as they were given. */
 static void test_values(void)
 {
     struct ss_error err = {0};

@@ -202,7 +202,7 @@ static void test_stragglers(void)
     scale_close(&s);
 }
 
-/* Of two expert groups the one over two leaves shares uplinks that are too few: its ranks are no class with the others, and no
+/* One of two expert groups spans two leaves and shares uplinks that are too few: its ranks are no class with the others, and no
  * two others cost otherwise. Of either the ranks that shard experts with those on the other leaf are a class of their own. */
 static void test_uneven_leaves(void)
 {

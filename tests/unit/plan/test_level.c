@@ -93,7 +93,7 @@ static int run_way(struct scale_job *s, size_t i, struct ss_run *run)
     return scale_run(s, &o, run);
 }
 
-/* Of the jobs that SimGrid replays. */
+/* Counts of the jobs that SimGrid replays. */
 static size_t stride = 1;
 
 /* Whether a job goes this way. */
@@ -538,7 +538,7 @@ static int64_t flows_of(const struct ss_program *p, const struct ss_collective *
     return n;
 }
 
-/* Of all events of a program: those of its messages, and those of a collective where its lowest member posts it. */
+/* Counts a program's messages, and its collectives where the lowest member posts each. */
 static int64_t flows_expected(const struct ss_program *p)
 {
     int64_t n = 0;

@@ -31,7 +31,7 @@ static const char *const jobs[] = {
     "--recompute full",
 };
 
-/* Of a collective of one flow a phase, alone on its links; < 0: it has several. */
+/* Time of a collective with one flow a phase, alone on its links; < 0: it has several flows. */
 static double alone(const struct ss_program *p, const struct ss_collective *g)
 {
     double seconds = 0;

@@ -8,7 +8,7 @@
 #define NEAR_ENOUGH 1e-9 /* rounding of sums */
 #define ANOMALY 2e-3     /* faster links change who shares with whom: a little may be lost */
 
-/* Of one run; memory is that of the stage with the peak. */
+/* Figures of one run; memory is that of the stage with the peak. */
 struct answer {
     double iteration, peak, bubble;
     double label[SS_LABEL_COUNT], memory[SS_MEM_COUNT];

@@ -18,7 +18,7 @@
 #define TORN "--tp 8 --rank-order dp-ep-tp-cp-pp --num-layers 4 --gbs 4"
 
 enum { IN_ORDER, SHUFFLED, CROSSED };
-/* Of two nodes: each group of four has two members on both, so that all have the same shares of links. */
+/* Two nodes: each group of four has two members on both, so that all have the same shares of links. */
 static const int crossed[] = {10, 15, 6, 3, 4, 12, 11, 5, 7, 0, 9, 8, 1, 14, 2, 13};
 
 static const struct {
@@ -250,7 +250,7 @@ static void sum_pairs(const struct ss_platform *p, const struct ss_rail_links *l
     free(number);
 }
 
-/* The same of a matrix: with rows and columns drawn at random, on NICs and uplinks by either rail, and on NVLinks. */
+/* The same law for a matrix: with rows and columns drawn at random, on NICs and uplinks by either rail, and on NVLinks. */
 static void try_matrix(const struct ss_platform *p, struct ss_rail_links *links, const int *gpus, int n)
 {
     static void (*const visits[])(struct ss_rail_links *, const struct ss_exchange *, ss_pairs_visitor,

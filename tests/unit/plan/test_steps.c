@@ -77,7 +77,7 @@ static void open_run(struct scale_job *s, struct ss_run *run, const char *text)
     CU_ASSERT_FATAL(scale_run(s, &o, run) == 0);
 }
 
-/* Of an interleaved dense job, whose attention is recomputed. */
+/* The job is dense and interleaved, and recomputes attention. */
 static void test_chunks(void)
 {
     struct scale_job s;

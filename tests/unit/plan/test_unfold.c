@@ -71,7 +71,7 @@ static void compare(const struct ss_run *a, const struct ss_run *b)
                                    a->timeline->spent[a->plan->class_of[r]][l], 1e-9 * t);
 }
 
-/* Of the cases that SimGrid replays, and of the random clusters. */
+/* Counts of the cases that SimGrid replays and of the random clusters. */
 static size_t stride = 1;
 
 static void run_case(size_t i)

@@ -9,7 +9,7 @@
 
 #define PROP(id, value) "<prop id=\"" id "\" value=\"" value "\"/>\n"
 #define CARD(props) "<?xml version='1.0'?>\n<card>\n" props "</card>\n"
-/* Of zone 3 the first line is 4; two GPUs, so that a route has to be asked. */
+/* Zone 3 begins at line 4; two GPUs, so that a route has to be asked. */
 #define PLATFORM(props, hosts)                                                                               \
     "<?xml version='1.0'?>\n<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Full\">\n" props hosts      \
     "<link id=\"nvlink-0\" bandwidth=\"100GBps\" latency=\"1us\"/>\n"                                        \

@@ -66,7 +66,7 @@ static void test_gantt_merges_what_is_narrow(void)
     drop(&d);
 }
 
-/* Of very many classes one of each stage has a row. */
+/* Where there are very many classes, each stage has one row. */
 static void test_gantt_of_many_classes(void)
 {
     char text[8192] = "program many\n";

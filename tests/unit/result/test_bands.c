@@ -72,7 +72,7 @@ static void test_band(void)
     CU_ASSERT_EQUAL(memory.n, 0);
 }
 
-/* Of the memory a's runs took a quarter more but for one, which was right and predicted not to fit; c's a fifth less. a has
+/* a's runs took a quarter more memory, but for one, which was right and predicted not to fit; c's a fifth less. a has
  * half of the mass, c and none a quarter: more than a twentieth are at either end. */
 static void test_band_of_memory(void)
 {

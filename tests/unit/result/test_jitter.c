@@ -79,7 +79,7 @@ static void test_spread(void)
     scale_close(&s);
 }
 
-/* Of iterations that are alike the median is the one that was drawn first of those in the middle: of 0 .. 3 it is 1. */
+/* Where iterations are alike, the median is the first drawn of those in the middle: of 0 .. 3 it is 1. */
 static void test_alike(void)
 {
     static const char text[] = "program one\nclass a {\ncompute 250ms\n}\n";
@@ -159,7 +159,7 @@ static int ascending(const void *pa, const void *pb)
     return (a > b) - (a < b);
 }
 
-/* Of 10 draws the number below the median is 0 or 1 in 11 of 1024 cases, 0 to 2 in 56: it is between the second and the
+/* The number of 10 draws below the median is 0 or 1 in 11 of 1024 cases, 0 to 2 in 56: it is between the second and the
  * ninth with 95 %. Below the 5th percentile there are none in 60 % of all cases, so it has no lower end. */
 static void test_confidence(void)
 {

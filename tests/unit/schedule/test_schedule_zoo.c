@@ -250,7 +250,7 @@ static void test_cooldown_of_the_v(void)
     ss_schedule_free(s);
 }
 
-/* Of a V of p ranks each has 2p forwards behind it when its first backward begins; the steady part begins with the last of them. */
+/* Each rank of a V of p ranks has 2p forwards behind it when its first backward begins; the steady part begins with the last of them. */
 static void test_warmup_of_the_v(void)
 {
     for (int p = 2; p <= 8; p *= 2) {

@@ -162,7 +162,7 @@ static void test_nsys(void)
     CLOSE(sum_of(&k), k.iteration_s);
 }
 
-/* Of a node's GPUs the one with the most kernels. */
+/* The GPU of a node with the most kernels. */
 static void test_nsys_node(void)
 {
     static const char text[] = "Start (ns),Duration (ns),Device,Name\n"
