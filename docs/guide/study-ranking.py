@@ -68,7 +68,7 @@ def write_pairs():
     right, n = count()
     print(f"""## Pairs
 
-Of the runs on H800 in validation/runs.csv whose quality is `ok`, every two of the same model, GPUs and precision, which is also the same
+The runs are those on H800 in validation/runs.csv whose quality is `ok`, every two of the same model, GPUs and precision, which is also the same
 batch and sequence. **{right} of {n} pairs that differ by more than {100 * APART:.0f} % are ranked as they were measured: {100 * right / n:.1f} %.**
 
 | model, GPUs, precision | runs | pairs that differ | ranked right | Kendall's tau, all pairs |
@@ -123,7 +123,7 @@ def write_best(program, title, words, measured):
               f"{p['peak_mib'] / 1024:.1f} |")
         word = "the best itself" if p is best else "not told apart from the best" if p["like_best"] else "told apart from the best"
         print(f"\nThe layout that was measured as the fastest is predicted {slower:.2f} % slower than the best found, whose band is "
-              f"+-{best['error_band_pct']:.2f} %: {word}. Of those predicted {len(like)} are not told apart from the best.")
+              f"+-{best['error_band_pct']:.2f} %: {word}. {len(like)} of those predicted are not told apart from the best.")
         low, high = (best["iteration_ms"] * (1 + sign * best["error_band_pct"] / 100) / 1000 for sign in (-1, 1))
         took = float(run["measured_ms"]) / 1000
         print(f"The time that was measured, {took:.2f} s, is {'within' if low <= took <= high else 'outside'} the band of the best found, "

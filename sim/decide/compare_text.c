@@ -74,7 +74,7 @@ static void write_reasons(const struct ss_contrast *c, FILE *out)
 static void write_head(const struct ss_contrast *c, int table, FILE *out)
 {
     static const char *const titles[SS_CONTRAST_TABLES] = {"Time of the busiest stage, ms",
-                                                           "Of compute and recompute, by kernel, ms",
+                                                           "Kernels of compute and recompute, ms",
                                                            "Memory of the fullest stage, GiB"};
 
     fprintf(out, "\n%s (", titles[table]);

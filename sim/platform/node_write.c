@@ -166,7 +166,7 @@ int ss_own_nodes_write(const struct ss_platform *p, const char *card, const stru
                        FILE *out, struct ss_error *err)
 {
     static const char *const comments[SECTIONS] = {
-        "Routes. Of equally short paths the kernel takes the one whose elements come first: NVLinks, also "
+        "Routes. The kernel takes, of equally short paths, the one whose elements come first: NVLinks, also "
         "by\n"
         "         way of another GPU, before PCIe, and PCIe before the network",
         "GPU to the PCIe root, for those that no NVLink joins", "GPU to the switch"};

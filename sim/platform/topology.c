@@ -77,7 +77,7 @@ static int put_item(void *ctx, const struct ss_item *it)
         [SS_SECTION_NODE] = "Nodes: GPUs, their links, NICs; the first node is the template of all others",
         [SS_SECTION_NETWORK] = "Leaf switches by node group and rail, and the spine",
         [SS_SECTION_FABRIC_ROUTES] =
-            "One-hop routes. Of equally short paths the kernel takes the one whose elements come first:\n"
+            "One-hop routes. The kernel takes, of equally short paths, the one whose elements come first:\n"
             "         a link of the fabric before a NIC keeps a flow on the sender's rail, off the spine",
         [SS_SECTION_NIC_ROUTES] = "GPU to its rail's leaf",
         [SS_SECTION_UPLINK_ROUTES] = "Leaf to spine"};

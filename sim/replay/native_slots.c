@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where slots and their events are. Unfolded ranks have templates of their own, which differ in numbers of channels and
- * collectives alone. Of like classes one is kept, with these numbers counted from 0 in the order in which its slots name
+ * collectives alone. One of like classes is kept, with these numbers counted from 0 in the order in which its slots name
  * them, and each class has a table of what they are: all ranks of a stage read the same events, a few words of their own aside.
  * A class that is alone on its stage, as those of folded jobs mostly are, reads the program's events, and its table is that of equals.
  */

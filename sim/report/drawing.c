@@ -2,7 +2,7 @@
 /*
  * The graph of a platform from its routes, which are all that is known of a file that SimGrid alone understands: where one link
  * of a route ends and the next one begins is one switch. A link that goes both ways is one edge: its names end in up and down.
- * Of a template a few nodes tell all.
+ * A few nodes of a template tell all.
  */
 #include "report/drawing.h"
 

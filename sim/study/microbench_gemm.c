@@ -109,7 +109,7 @@ static void set_point(const struct shape *s, struct ss_bench_point *p)
 }
 
 /* "scaled_grouped_mm 2D-3D fwd (131072,7168)@(8,7168,2048)": rows of all groups by columns of each; a weight gradient
- * "2D-2D wgrad (2048,131072)@(131072,7168)" has its groups in the source, "G=8". Of those the sums go to no main gradient. */
+ * "2D-2D wgrad (2048,131072)@(131072,7168)" has its groups in the source, "G=8". Their sums go to no main gradient. */
 static int read_scaled(const char *text, const char *source, struct shape *s)
 {
     const char *groups = strstr(source, " G=");

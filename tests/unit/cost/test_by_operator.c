@@ -108,8 +108,8 @@ static void test_exchanges_repeated(void)
          4096 * (2 * (2048 + 4096 + 4 * 128 + 32 * 128) + 4 * 32.0));
 }
 
-/* Operator by operator fc2's output is held too, the seventh; of two tensor ranks its part, and the reduced output. Of linear layers in
- * nvfp4 nothing is. */
+/* Operator by operator fc2's output is held too, the seventh; of two tensor ranks its part, and the reduced output. Nothing of linear
+ * layers in nvfp4 is. */
 static void test_unread(void)
 {
     unsigned bit = SS_MODULE_BIT(SS_MODULE_OPERATORS);

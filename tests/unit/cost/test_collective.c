@@ -192,8 +192,8 @@ static void test_exchange_rate(void)
     CU_ASSERT_DOUBLE_EQUAL(a->seconds(&fast, SS_COLL_DISPATCH, 1e9, &near), 1e-6 + 4e9 / 100e9, 1e-12);
 }
 
-/* HybridEP's blocks take 4,096 tokens in 64 chunks of 64, of a combine in 33 of 125: on 16 SMs 4 rounds and 3. Of the 6 GB over NVLink
- * half are of the other node's tokens: an eighth of all goes on behind the last chunk, of a combine a sixth before the first leaves, too.
+/* HybridEP's blocks take 4,096 tokens in 64 chunks of 64, of a combine in 33 of 125: on 16 SMs 4 rounds and 3. Half of
+ * the 6 GB over NVLink are of the other node's tokens: an eighth of all goes on behind the last chunk, of a combine a sixth before the first leaves, too.
  * One node has no such wait, nor has DeepEP. */
 static void test_chunks(void)
 {
@@ -364,7 +364,7 @@ static void test_protocols(void)
 }
 
 /* Trees in Simple hand on pieces of 8 MB (all channels): the first takes 14 steps at 160 GB/s and 2 at 8 NICs of 40, 750 us, less what
- * it takes in the stream, 2/160 us a kB. Of smaller buffers the whole is one piece. Two nodes send the buffer once, and still NCCL takes
+ * it takes in the stream, 2/160 us a kB. A smaller buffer is one piece. Two nodes send the buffer once, and still NCCL takes
  * rings for large ones, for it believes otherwise; with a cluster's tuner it takes trees. */
 static void test_simple_trees(void)
 {

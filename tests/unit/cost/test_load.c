@@ -98,8 +98,8 @@ static void test_group_limit(void)
     CU_ASSERT_DOUBLE_EQUAL(figures(&in).nodes, 1 + 2.0 / 3, 1e-12);
 }
 
-/* Two ranks share a fixed number of copies, so the hotter one is |normal| above the mean. Of one choice of two experts the
- * variance a token is 1/4; of two choices of four it is 2 1/2 1/2 (4 - 2) / (4 - 1) = 1/3, without replacement. */
+/* Two ranks share a fixed number of copies, so the hotter one is |normal| above the mean. One choice of two experts
+ * has a variance of 1/4 a token; two choices of four have 2 1/2 1/2 (4 - 2) / (4 - 1) = 1/3, without replacement. */
 static void test_uniform(void)
 {
     struct ss_load_input in = {

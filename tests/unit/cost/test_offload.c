@@ -217,7 +217,7 @@ static void test_windows(void)
 }
 
 /* --cpu-offloading-weights: 11,274,240 parameters in 16 bit, and all that the layer keeps beside where activations go too, at 1 GB/s
- * in each direction. Of three such layers the host holds the activations, and of half of the optimizer's states 12 bytes and a
+ * in each direction. The host holds the activations of three such layers, and of half of the optimizer's states 12 bytes and a
  * gradient of 4, an eighth on each of as many ranks. */
 static void test_whole_layers(void)
 {

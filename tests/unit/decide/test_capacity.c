@@ -212,7 +212,7 @@ static int plan(const char *words, const struct ss_capacity_options *o, struct s
 #define JOB                                                                                                  \
     "--platform h100 --model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --gbs 64 "
 
-/* On 3 nodes 12 pipelines divide no batch of 64: 60 is nearest. Of a parameter 2 + 12 bytes are kept. */
+/* On 3 nodes 12 pipelines divide no batch of 64: 60 is nearest. 2 + 12 bytes of a parameter are kept. */
 static void test_given(void)
 {
     const struct ss_capacity_options o = {

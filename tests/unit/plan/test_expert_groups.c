@@ -203,7 +203,7 @@ static void test_stragglers(void)
 }
 
 /* One of two expert groups spans two leaves and shares uplinks that are too few: its ranks are no class with the others, and no
- * two others cost otherwise. Of either the ranks that shard experts with those on the other leaf are a class of their own. */
+ * two others cost otherwise. In either, the ranks that shard experts with those on the other leaf are a class of their own. */
 static void test_uneven_leaves(void)
 {
     struct ss_run_options options = {.plan = {.unfold = 0}};

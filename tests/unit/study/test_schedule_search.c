@@ -191,7 +191,7 @@ static void test_unequal_stages(void)
 }
 
 /* Without a cap many orders are as long as ZB-H1, (m + 1) 3 = 27 with F = I = W = 1, and keep more: it is the answer, with at most p
- * microbatches a rank. Of one rank all orders are 3 m long, and 1F1B's backward is whole. */
+ * microbatches a rank. All orders of one rank are 3 m long, and 1F1B's backward is whole. */
 static void test_known_is_not_beaten(void)
 {
     struct ss_search *q = problem(4, 1, 8, 1, 1, 1, 0, INFINITY),

@@ -96,7 +96,7 @@ struct ss_explanation {
     /* for a job that fits: how many changes apply to it, and how many of them do not help, by the reason */
     int tried, refused, too_large, slower;
     /* The changes that help most, fastest first; for a job that does not fit, the changes of
-     * ss_fixes_find. Of several splits of layers over stages only the best is among them. */
+     * ss_fixes_find. Only the best of several splits of layers over stages is among them. */
     int nadvice;
     struct ss_advice advice[SS_ADVICE_MOST];
     /* Several changes together. Each still helps when it is added to those before it; the job fits as

@@ -75,7 +75,7 @@ int ss_result_add(struct ss_request *r, const char *text, size_t len, const char
 int ss_args_read(struct ss_words *out, const char *text, size_t len, const char *file, struct ss_error *err);
 /* launcher.c: reduces a whole command, such as "torchrun --nnodes 4 --nproc_per_node 8 ...
  * pretrain_gpt.py --flags ... 2>&1 | tee log", to the script's flags and the launcher's sizes as --nodes
- * and --gpus-per-node. Of several commands it takes the first whose script has flags. Words that begin
+ * and --gpus-per-node. It takes the first of several commands whose script has flags. Words that begin
  * with a flag, or have no script among them, are left alone. Errors: SS_ERR_UNSUPPORTED where the script
  * trains another kind of model than a GPT, SS_ERR_NOMEM. */
 int ss_words_strip_command(struct ss_words *words, struct ss_error *err);

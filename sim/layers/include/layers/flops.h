@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Megatron-LM's num_floating_point_operations as a sum over operators. Each GEMM counts three times, once
- * forward and twice backward, at the model's own size (model_flops of struct ss_op). Of the experts those
- * count that a token uses. Routers do not count. Attention counts the full square of scores, as in Megatron until
+ * forward and twice backward, at the model's own size (model_flops of struct ss_op). Only experts
+ * that a token uses count. Routers do not count. Attention counts the full square of scores, as in Megatron until
  * 2025, or less of it.
  */
 #ifndef SS_LAYERS_FLOPS_H

@@ -59,7 +59,7 @@ int ss_card_load(const char *name_or_path, struct ss_card *out, struct ss_error 
 int ss_card_is_named(const char *model, const char *card);
 /* Loads a platform by name (platforms/NAME.xml of the data) or by path; `options` may be NULL: all zero. The caller frees *out
  * with ss_platform_free. A file whose zone has <prop id="ss.template"> is a template: options->nodes may be any number as
- * long as there are at most 1,048,576 GPUs. Of any other file the first options->nodes nodes are taken. Errors: SS_ERR_IO (no
+ * long as there are at most 1,048,576 GPUs. The first options->nodes nodes of any other file are taken. Errors: SS_ERR_IO (no
  * such file), SS_ERR_INPUT (a damaged or incomplete file, of which all missing props of the card are named at once; more
  * nodes or GPUs than there are), SS_ERR_USAGE (options->nodes outside 0..1,048,576), SS_ERR_UNSUPPORTED (what SimGrid knows and
  * stepsim does not), and those of the asker. */
@@ -69,8 +69,8 @@ int ss_platform_load(const char *name_or_path, const struct ss_platform_options 
 const char *ss_platform_untaken(const struct ss_platform *p);
 /* Returns 1 for a template: its links follow from values of the file, where other files write each of them. */
 int ss_platform_is_template(const struct ss_platform *p);
-/* A copy of a template, with its values of now; the caller frees *out with ss_platform_free. Of other files, whose routes are many,
- * there is none: *out is NULL. Error: SS_ERR_NOMEM. */
+/* A copy of a template, with its values of now; the caller frees *out with ss_platform_free. Other files, whose routes are many,
+ * have no copy: *out is NULL. Error: SS_ERR_NOMEM. */
 int ss_platform_copy(const struct ss_platform *p, struct ss_platform **out, struct ss_error *err);
 /* Frees a platform, and with it all texts and the card that the functions below returned. NULL is allowed. */
 void ss_platform_free(struct ss_platform *p);

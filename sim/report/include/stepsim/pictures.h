@@ -60,8 +60,8 @@ struct ss_schedule_strip {
 int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds, FILE *out,
                      struct ss_error *err);
 
-/* Draws a cluster as an SVG: nodes, switches and links with their rates, as the routes of messages cross them. Of more than four
- * nodes one of each kind is drawn, with how many there are. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
+/* Draws a cluster as an SVG: nodes, switches and links with their rates, as the routes of messages cross them. Where there are more than
+ * four nodes, one of each kind is drawn, with how many there are. Errors: SS_ERR_NOMEM, SS_ERR_IO. */
 int ss_platform_svg(const struct ss_platform *p, FILE *out, struct ss_error *err);
 
 #ifdef __cplusplus

@@ -44,8 +44,8 @@ int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt,
 int ss_report_plan(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                    struct ss_error *err);
 /* Writes as CSV what a rank of a pipeline stage does in each kind of slot, in order: its operators, the collectives that it posts and
- * waits for (`stepsim plan --steps`). The plan is of layer level or below; of another one there are no rows. Of the stage's classes
- * it is the first. Errors: SS_ERR_USAGE where there is no such stage, SS_ERR_IO. */
+ * waits for (`stepsim plan --steps`). The plan is of layer level or below; a plan of another level has no rows. The rows are those of
+ * the stage's first class. Errors: SS_ERR_USAGE where there is no such stage, SS_ERR_IO. */
 int ss_report_steps(const struct ss_plan *plan, int stage, FILE *out, struct ss_error *err);
 /* Writes what `stepsim program read` prints of a replayed program without a model: time by class and label, peaks of memory. */
 int ss_report_timeline(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
