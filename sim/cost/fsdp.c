@@ -66,34 +66,47 @@ static double taken(const struct ss_cost_context *c, const struct ss_layer_cost 
     return ss_sm_share_diluted(share, busy, host);
 }
 
-/* Seconds of one pass of a layer, and the share of them that SMs taken away slow: all but waits. */
+/* One pass of a layer: its seconds, waits included, and those of what SMs taken away slow. */
 struct fsdp_beside {
-    double seconds, slowed;
+    double seconds;
+    double slowed[SS_LABEL_COUNT]; /* COMPUTE and RECOMPUTE at the pace of the mean GPU, and OTHER */
+    double share;                  /* of `seconds` that SMs taken away slow */
 };
 
 static struct fsdp_beside beside(const struct ss_cost_context *c, const struct ss_layer_cost *cost,
                                  int backward)
 {
-    double seconds = backward ? ss_cost_slowed_backward(c, cost) : ss_cost_slowed(c, cost->forward);
-    double busy = (backward ? backward_kernels(cost) : kernels(cost->forward)) * (1 + c->slower);
-    double host = backward ? cost->input_grad[SS_LABEL_OTHER] + cost->weight_grad[SS_LABEL_OTHER]
-                           : cost->forward[SS_LABEL_OTHER];
-    return (struct fsdp_beside){seconds, seconds > 0 ? fmin(1, (busy + host) / seconds) : 0};
+    const double *const passes[2][3] = {{cost->forward, NULL, NULL},
+                                        {cost->input_grad, cost->weight_grad, cost->joint}};
+    static const int labels[] = {SS_LABEL_COMPUTE, SS_LABEL_RECOMPUTE, SS_LABEL_OTHER};
+    struct fsdp_beside b = {0};
+
+    b.seconds = backward ? ss_cost_slowed_backward(c, cost) : ss_cost_slowed(c, cost->forward);
+    for (int i = 0; i < 3 && passes[backward][i]; i++)
+        for (int k = 0; k < 3; k++)
+            b.slowed[labels[k]] += passes[backward][i][labels[k]];
+    b.share = b.seconds > 0 ? fmin(1, ss_cost_slowed(c, b.slowed) / b.seconds) : 0;
+    return b;
 }
 
-/* Returns what the parts' collectives add to one pass. They run one after the other from its beginning. Their
- * SMs slow the pass, waits excepted, and the end of the last may stick out. */
-static double held(const struct fsdp_part *parts, int n, int backward, const struct fsdp_beside *b)
+/* Adds to *out what the parts' collectives add to one pass. They run one after the other from its beginning. Their
+ * SMs slow the pass, waits excepted, which is time of the kernels; the end of the last may stick out. */
+static void hold(const struct ss_cost_context *c, const struct fsdp_part *parts, int n, int backward,
+                 const struct fsdp_beside *b, double out[SS_LABEL_COUNT])
 {
     double left = b->seconds, slowed = 0, all = 0;
     for (int i = 0; i < n; i++) {
-        double longer = 1 - b->slowed + b->slowed / (1 - parts[i].sm_share);
+        double longer = 1 - b->share + b->share / (1 - parts[i].sm_share);
         double done = fmin(left, parts[i].seconds[backward] / longer);
         slowed += done * (longer - 1);
         left -= done;
         all += parts[i].seconds[backward];
     }
-    return fmax(all - b->seconds, slowed);
+    out[SS_LABEL_DP] += fmax(0, all - b->seconds - slowed);
+    if (slowed <= 0)
+        return;
+    for (int label = 0; label < SS_LABEL_COUNT; label++)
+        out[label] += b->slowed[label] * slowed / ss_cost_slowed(c, b->slowed);
 }
 
 /* ---- parameters on the host ---- */
@@ -189,8 +202,8 @@ void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int
     ss_record_beside(c->record, SS_PHASE_I, back, nback, flat_b);
     out->forward[SS_LABEL_COMPUTE] += flat_f;
     out->input_grad[SS_LABEL_COMPUTE] += flat_b;
-    out->forward[SS_LABEL_DP] += held(parts, n, 0, &forward);
-    out->input_grad[SS_LABEL_DP] += held(parts, n, 1, &backward);
+    hold(c, parts, n, 0, &forward, out->forward);
+    hold(c, parts, n, 1, &backward, out->input_grad);
     if (c->job->offload.params) {
         const struct fsdp_beside pass[2] = {forward, backward};
         host_copies(c, ops, !kept, all, pass, out);

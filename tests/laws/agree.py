@@ -7,12 +7,14 @@ Each check yields (name, verdict, detail); verdicts are `agrees`, `marked` (the 
 import json
 import os
 
-from lab import LEVELS, LIMIT, PRINTED, Refused, apart, marked, value, without
+from lab import LEVELS, LIMIT, PRINTED, Refused, apart, has, marked, value, without
 
 # Programs of more events are left to the engines: the reference looks at everything at every instant.
 MOST_EVENTS = 12000
 # What the level that a run takes of itself may be off flows of every rank (docs/design/replay-contract.md, "Levels").
 LEVEL_BOUND = 0.03
+# Ranks of a stage that are not alike: which of them stands for the stage is decided at each level by itself.
+UNLIKE = ("--placement", "--straggler", "--slow-link", "--spread-seed", "--failed-gpu")
 
 
 def verdict(off, limit, mark):
@@ -87,11 +89,21 @@ def levels(bench, at):
     yield "own level = flow of all ranks", "agrees" if off <= PRINTED else "bounded" if off <= LEVEL_BOUND + mark else "differs", (
         "%.10g and %.10g ms: %.3g %%" % (own["iteration_ms"], flow["iteration_ms"], 100 * off))
     off = apart(chunk["iteration_ms"], flow["iteration_ms"])
+    if not has(bench.words, *UNLIKE):
+        furthest, where = labels_apart(chunk, flow)
+        yield "labels, chunk = flow", "agrees" if furthest <= PRINTED else "bounded" if furthest <= LEVEL_BOUND + off + mark else "differs", (
+            "%s: %.3g %%" % (where, 100 * furthest))
     quiet = at["flow"][0].get("contended") == 0 and not uses_sms(bench.program("flow", False))
     if at["flow"][0].get("contended") == 0:
         name = "chunk = flow, where no flows meet" + ("" if quiet else " but kernels share SMs")
         yield name, "agrees" if off <= PRINTED else "bounded" if not quiet and off <= LEVEL_BOUND else "differs", "%.10g and %.10g ms: %.3g %%" % (
             chunk["iteration_ms"], flow["iteration_ms"], 100 * off)
+
+
+def labels_apart(a, b):
+    """(the furthest that a label of a stage is apart, as a share of the iteration, and which it is)."""
+    return max((abs(one[label] - other[label]) / a["iteration_ms"], "stage %d, %s" % (one["stage"], label))
+               for one, other in zip(a["stage_breakdown"], b["stage_breakdown"]) for label in one if label != "stage")
 
 
 def uses_sms(path):

@@ -110,11 +110,13 @@ def figures(answer):
 # ---- sums ----
 
 def sums(bench):
-    """Labels of each stage sum to the iteration, terms of memory to the total, degrees multiply to the ranks."""
+    """Labels of each stage are no less than 0 and sum to the iteration, terms of memory to the total; degrees multiply to the ranks."""
     answer = bench.run(more=level(bench))
     iteration = answer["iteration_ms"]
     for stage in [answer["breakdown_ms"]] + answer["stage_breakdown"]:
         off = apart(sum(ms for label, ms in stage.items() if label != "stage"), iteration)
+        label = min((label for label in stage if label != "stage"), key=stage.get)
+        yield "no label is negative", "agrees" if stage[label] >= 0 else "differs", "%s: %s %.3g ms" % (stage.get("stage", "all"), label, stage[label])
         # a dozen labels, each rounded at its tenth digit
         yield "labels sum to the iteration", "agrees" if off <= 1e-8 else "differs", "%s: %.3g" % (stage.get("stage", "all"), off)
     memory = answer["memory"]

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What sharded parameters and gradients move, beside a layer and between the replicas of the shards, by hand. */
+#include <math.h>
+
 #include "base/base.h"
 #include "cost/cost.h"
 #include "scale_job.h"
@@ -104,6 +106,40 @@ static void test_fp8(void)
                 MATRICES + 2 * 2048 + 4 * ALL);
 }
 
+/* A gather beside a second of kernels, half a second of waits for tensor ranks and half a second of host takes 20 % of the SMs: while it
+ * runs, what takes SMs or waits for launches is 1/0.8 as long (diluted: 1.5 s of the pass's 2 are slowed, and kernels are 2/3 of them).
+ * Time that kernels take longer is the kernels'; only what is left at the end of the pass is `dp`. */
+static void test_slowed(void)
+{
+    static const double seconds[] = {0.5, 4}; /* of the gather: inside the pass, and beyond it */
+
+    for (int i = 0; i < 2; i++) {
+        struct setting t;
+        struct ss_layer_cost got = {0};
+        setting_make(&t);
+        t.job.dp.fsdp = 1;
+        t.job.dp.sharding = SS_SHARD_OPTIM_GRADS_PARAMS;
+        t.job.precision = t.job.stored = SS_BF16;
+        t.stack.comm_sms_fabric = 0.2 * t.card.sm_count;
+        t.c.fsdp = (struct ss_group_shape){.n = 8, .nodes = 1, .per_node = 8};
+        t.c.net.fabric_busbw = 2 * ALL * 7 / 8 / seconds[i];
+        struct ss_ops ops = layer_of(&t, DENSE);
+        got.forward[SS_LABEL_COMPUTE] = 0.75;
+        got.forward[SS_LABEL_RECOMPUTE] = 0.25;
+        got.forward[SS_LABEL_TP] = 0.5;
+        got.forward[SS_LABEL_OTHER] = 0.5;
+        ss_cost_fsdp(&t.c, &ops, 0, &got);
+        /* kernels take 1/0.8 of their time, the pass's 1.5 s together (2/3 / 0.8 + 1/3) of theirs, all 2 s a quarter of that less */
+        double longer = 0.25 + 0.75 * (2 / 3. / 0.8 + 1 / 3.), done = fmin(2, seconds[i] / longer);
+        double more = done * (longer - 1), flat = 4 * ALL / 1e12;
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE] - flat, 0.75 + more * 0.75 / 1.5, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_RECOMPUTE], 0.25 + more * 0.25 / 1.5, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_OTHER], 0.5 + more * 0.5 / 1.5, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_DP], i ? 4 - 2 * longer : 0, 1e-12);
+        CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_TP], 0.5, 1e-15);
+    }
+}
+
 /* ---- replicas of the shards ---- */
 
 #define HYBRID "h100 2;--model llama3.1-8b --bf16 --seq 4096 --mbs 1 --gbs 16 --fsdp hybrid "
@@ -171,6 +207,7 @@ SUITE(sharding)
                            {"gradients", test_gradients},
                            {"gathered once", test_once},
                            {"fp8", test_fp8},
+                           {"slowed kernels", test_slowed},
                            {"hybrid", test_hybrid},
                            {"reductions that begin at once", test_aligned},
                            CU_TEST_INFO_NULL};
