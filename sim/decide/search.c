@@ -60,7 +60,7 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
     const struct ss_find_point *p = &x->space.found->points[point];
     if (p->summary.outcome != SS_OUTCOME_FITS)
         return SS_OK;
-    double band = !x->options->best_only && p->summary.band_pct > 0 ? p->summary.band_pct / 100 : 0;
+    double band = !x->options->best_only && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
     x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};

@@ -77,7 +77,7 @@ static void find_best(struct ss_find_result *f, int at)
     for (int i = g->best + 1; i < f->npoints; i++) {
         struct ss_find_point *p = &f->points[i];
         p->like_best = p->group == at && p->summary.outcome == SS_OUTCOME_FITS &&
-                       p->summary.iteration_s <= best->iteration_s * (1 + best->band_pct / 100);
+                       p->summary.iteration_s <= best->iteration_s * (1 + best->apart_pct / 100);
         g->like_best += p->like_best;
     }
 }

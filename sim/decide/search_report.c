@@ -174,11 +174,7 @@ static void write_best(const struct ss_find_result *f, int g, FILE *out)
     fprintf(out, ": %s\n", p->flags[0] ? p->flags : "the job as it is");
     fprintf(out, "    %s", ss_text_time(p->summary.iteration_s, time, sizeof time));
     fputs(ss_text_band(&p->summary, time), out);
-    fprintf(out, "; %d other%s within ", group->like_best, group->like_best == 1 ? "" : "s");
-    if (p->summary.weighed) /* what is assumed of all layouts tells none apart */
-        fprintf(out, "%.*f %%", p->summary.band_pct < 10, p->summary.band_pct);
-    else
-        fputs("that error", out);
+    fprintf(out, "; %d other%s too close to call", group->like_best, group->like_best == 1 ? "" : "s");
     if (group->confirmed_s > 0)
         fprintf(out, "; SimGrid at layer level: %s", ss_text_time(group->confirmed_s, time, sizeof time));
     fputc('\n', out);

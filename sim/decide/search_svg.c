@@ -96,7 +96,7 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
 /* Draws where the layouts end that cannot be told apart from the best. */
 static void draw_band(const struct panel *p, const struct ss_summary *best, FILE *out)
 {
-    double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->band_pct / 100));
+    double from = x_of(p, best->iteration_s), to = x_of(p, best->iteration_s * (1 + best->apart_pct / 100));
     to = fmin(to, LEFT + WIDTH);
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n",
@@ -157,7 +157,7 @@ static void draw_panel(struct panel *p, FILE *out)
     if (p->n) {
         draw_memory_axis(p, out);
         ss_svg_time_axis(out, LEFT, p->top + HEIGHT, WIDTH, p->top, p->start, p->end, 1);
-        if (g->best >= 0 && p->f->points[g->best].summary.band_pct > 0)
+        if (g->best >= 0 && p->f->points[g->best].summary.apart_pct > 0)
             draw_band(p, &p->f->points[g->best].summary, out);
         draw_points(p, out);
     }

@@ -369,8 +369,8 @@ static void expect(const struct ss_summary *u, FILE *out)
         range(u->memory_low_pct, u->memory_high_pct, out);
         fprintf(out, " than this in nine of ten such jobs\n  (by %s)\n", u->memory_like);
     }
-    if (!time && !memory && u->time_like[0])
-        fprintf(out, "no error band: %s\n", u->time_like);
+    if (!time && u->time_like[0])
+        fprintf(out, "no error band%s: %s\n", memory ? " of the time" : "", u->time_like);
 }
 
 int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,

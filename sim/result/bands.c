@@ -47,14 +47,27 @@ enum {
     MODEL,
     GPUS,
     PRECISION,
+    SEQ,
+    PARAMETERS,
     COLUMNS
 };
 
-static const char *const names[COLUMNS] = {
-    "card",        "quality",   "outcome",          "predicted_outcome",
-    "memory_kind", "error_pct", "memory_error_pct", "experts",
-    "source",      "family",    "weight",           "model",
-    "gpus",        "precision"};
+static const char *const names[COLUMNS] = {"card",
+                                           "quality",
+                                           "outcome",
+                                           "predicted_outcome",
+                                           "memory_kind",
+                                           "error_pct",
+                                           "memory_error_pct",
+                                           "experts",
+                                           "source",
+                                           "family",
+                                           "weight",
+                                           "model",
+                                           "gpus",
+                                           "precision",
+                                           "seq",
+                                           "parameters"};
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
@@ -70,7 +83,8 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_err
 static const struct {
     int column;
     double least, missing;
-} cells[] = {{TIME, -100, -100}, {MEMORY, -100, -100}, {EXPERTS, 0, 0}, {WEIGHT, 0, 1}};
+} cells[] = {{TIME, -100, -100}, {MEMORY, -100, -100}, {EXPERTS, 0, 0},   {WEIGHT, 0, 1},
+             {GPUS, 1, 0},       {SEQ, 1, 0},          {PARAMETERS, 1, 0}};
 
 /* At a row of the table. */
 struct reader {
@@ -136,6 +150,19 @@ static int tells(const struct reader *r, int what)
            is_in_bands(field(r, QUALITY));
 }
 
+void ss_band_count(struct ss_band_table *t, const struct ss_band_run *run)
+{
+    struct ss_band_kind *k = &t->kinds[run->kind];
+
+    k->runs++;
+    k->weight += run->weight;
+    for (int axis = 0; axis < SS_BAND_AXES; axis++) {
+        if (run->at[axis] > 0)
+            k->least[axis] = k->least[axis] > 0 ? fmin(k->least[axis], run->at[axis]) : run->at[axis];
+        k->most[axis] = fmax(k->most[axis], run->at[axis]);
+    }
+}
+
 static int read_run(const struct reader *r, double error, struct ss_band_table *t)
 {
     struct ss_band_run *run = &t->by_above[t->n];
@@ -154,8 +181,10 @@ static int read_run(const struct reader *r, double error, struct ss_band_table *
     if (run->kind == SS_BAND_KINDS)
         return ss_fail(r->err, SS_ERR_INPUT, ss_csv_file(r->csv), ss_csv_line(r->csv, 0),
                        "more than %d sources or %d kinds of runs", SS_BAND_SOURCES, SS_BAND_KINDS);
-    t->kinds[run->kind].runs++;
-    t->kinds[run->kind].weight += run->weight;
+    run->at[SS_BAND_GPUS] = r->number[GPUS];
+    run->at[SS_BAND_TOKENS] = r->number[SEQ];
+    run->at[SS_BAND_PARAMETERS] = r->number[PARAMETERS];
+    ss_band_count(t, run);
     t->n++;
     return SS_OK;
 }
@@ -222,6 +251,7 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
 
     if (!bands)
         return ss_nomem(err);
+    bands->time.drifts = 1;
     if (csv_path) {
         rc = ss_data_find("validation", csv_path, ".csv", path, sizeof path, err);
         found = !rc;

@@ -9,13 +9,19 @@
 #define CIRCLES 3
 #define EXACT 1e-12 /* masses that should add up to a quantile may miss it by this */
 
+/* Nine of ten sources of validation/results.csv, one vote each: how much the errors of two runs of one source, card, stack and precision
+ * (but for parameters of one model, too) that are 8 times apart or more differ, for each doubling. */
+const struct ss_band_drift ss_band_drifts[] = {{0.030, 8}, {0.019, 7}, {0.029, 9.25}};
+
 /* How the mass of a band is dealt out. */
 struct deal {
-    double share[SS_BAND_KINDS]; /* of a run of this kind, by its weight */
-    double rest;                 /* of a source unlike all */
-    double sigma;                /* of ln (measured over predicted) for such a source */
-    int runs, sources;           /* of all circles */
-    int near_runs, near_sources; /* of the narrowest */
+    double share[SS_BAND_KINDS];                    /* of a run of this kind, by its weight */
+    double rest;                                    /* of a source unlike all */
+    double sigma;                                   /* of ln (measured over predicted) for such a source */
+    int runs, sources;                              /* of all circles */
+    int near_runs, near_sources;                    /* of circle 0 */
+    int narrowest;                                  /* circle that has runs */
+    double least[SS_BAND_AXES], most[SS_BAND_AXES]; /* of the narrowest's runs */
 };
 
 static int is_alike(const struct ss_band_job *to, const struct ss_band_kind *k, int circle)
@@ -26,6 +32,15 @@ static int is_alike(const struct ss_band_job *to, const struct ss_band_kind *k, 
     case 0: return mixture == k->experts && !strcmp(to->card, k->card) && !strcmp(to->family, k->family);
     case 1: return mixture == k->experts;
     default: return mixture; /* what a mixture's prediction misses tells nothing of a dense model's */
+    }
+}
+
+static void add_range(const struct ss_band_kind *k, struct deal *d)
+{
+    for (int axis = 0; axis < SS_BAND_AXES; axis++) {
+        if (k->least[axis] > 0)
+            d->least[axis] = d->least[axis] > 0 ? fmin(d->least[axis], k->least[axis]) : k->least[axis];
+        d->most[axis] = fmax(d->most[axis], k->most[axis]);
     }
 }
 
@@ -45,7 +60,11 @@ static void deal_circle(const struct ss_band_table *t, const struct ss_band_job 
         joined[k->source] = circle;
         weight[k->source] += k->weight;
         runs += k->runs;
+        if (!d->runs)
+            add_range(k, d);
     }
+    if (!d->runs && runs)
+        d->narrowest = circle;
     for (int i = 0; i < t->nkinds; i++)
         if (COUNTS(&t->kinds[i]))
             d->share[i] = d->rest / (sources + 1) / weight[t->kinds[i].source];
@@ -70,7 +89,9 @@ static double furthest(const struct ss_band_table *t, const struct deal *d)
     return most;
 }
 
-static void deal(const struct ss_band_table *t, const struct ss_band_job *job, int without, struct deal *d)
+/* Deals from the circle `first` on. */
+static void deal(const struct ss_band_table *t, const struct ss_band_job *job, int without, int first,
+                 struct deal *d)
 {
     int joined[SS_BAND_SOURCES]; /* the circle in which a source counts; -1: none yet */
 
@@ -78,7 +99,7 @@ static void deal(const struct ss_band_table *t, const struct ss_band_job *job, i
     d->rest = 1;
     for (int s = 0; s < SS_BAND_SOURCES; s++)
         joined[s] = s == without ? CIRCLES : -1;
-    for (int circle = 0; circle < CIRCLES; circle++)
+    for (int circle = first; circle < CIRCLES; circle++)
         deal_circle(t, job, circle, joined, d);
     d->sigma = furthest(t, d);
 }
@@ -156,24 +177,87 @@ static void describe(const struct ss_band_job *job, const struct deal *d, char *
                  job->family, job->card);
 }
 
+/* How far a job is from runs. */
+struct away {
+    double octaves[SS_BAND_AXES];
+    double log; /* what errors drift by that */
+    int beyond; /* axis on which runs tell nothing as far away; -1: none */
+};
+
+static struct away away_from(const struct ss_band_table *t, const struct ss_band_job *job,
+                             const struct deal *d)
+{
+    struct away a = {.beyond = -1};
+
+    for (int axis = 0; axis < SS_BAND_AXES; axis++) {
+        double x = job->size[axis];
+        if (!t->drifts || !(x > 0) || !(d->most[axis] > 0))
+            continue;
+        a.octaves[axis] = fmax(0, fmax(log2(x / d->most[axis]), log2(d->least[axis] / x)));
+        a.log += a.octaves[axis] * ss_band_drifts[axis].octave;
+        if (a.octaves[axis] > ss_band_drifts[axis].span)
+            a.beyond = axis;
+    }
+    return a;
+}
+
+/* Appends on what axis a job is furthest from runs: "16 times the most GPUs of these runs". */
+static void tell_away(const struct ss_band_job *job, const struct deal *d, const struct away *a, char *out,
+                      size_t size)
+{
+    static const char *const names[SS_BAND_AXES] = {"GPUs", "tokens a sequence", "parameters"};
+    int worst = 0;
+
+    for (int axis = 1; axis < SS_BAND_AXES; axis++)
+        if (a->octaves[axis] * ss_band_drifts[axis].octave > a->octaves[worst] * ss_band_drifts[worst].octave)
+            worst = axis;
+    worst = a->beyond >= 0 ? a->beyond : worst;
+    double times = exp2(a->octaves[worst]);
+    int more = job->size[worst] > d->most[worst];
+    ss_append(out, size, "%s%.3g %s %s of these runs", more ? "" : "1/", times,
+              more ? "times the most" : "of the fewest", names[worst]);
+}
+
+static void fill(const struct ss_band_table *t, const struct ss_band_job *job, const struct deal *d,
+                 const struct away *a, double pct, struct ss_band *out)
+{
+    const struct view up = {t->by_above, normal, 1}, down = {t->by_above, normal, -1};
+    double side = 1 - (1 - SS_BAND_SHARE) / 2;
+
+    out->n = d->runs;
+    out->sources = d->sources;
+    out->pct = 100 * expm1(log1p(pct / 100) + a->log);
+    out->high_pct = 100 * expm1(quantile(t, d, &up, side) + a->log);
+    out->low_pct = 100 * expm1(-quantile(t, d, &down, side) - a->log);
+    describe(job, d, out->like, sizeof out->like);
+    if (a->log > 0) {
+        ss_append(out->like, sizeof out->like, "; wider: ");
+        tell_away(job, d, a, out->like, sizeof out->like);
+    }
+}
+
 void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
                   struct ss_band *out)
 {
-    struct deal d;
+    const struct view size = {t->by_size, normal_size, 0};
 
     memset(out, 0, sizeof *out);
-    deal(t, job, without, &d);
-    if (!d.runs)
-        return;
-    out->n = d.runs;
-    out->sources = d.sources;
-    const struct view size = {t->by_size, normal_size, 0}, up = {t->by_above, normal, 1},
-                      down = {t->by_above, normal, -1};
-    double side = 1 - (1 - SS_BAND_SHARE) / 2;
-    out->pct = 100 * quantile(t, &d, &size, SS_BAND_SHARE);
-    out->high_pct = 100 * expm1(quantile(t, &d, &up, side));
-    out->low_pct = 100 * expm1(-quantile(t, &d, &down, side));
-    describe(job, &d, out->like, sizeof out->like);
+    for (int first = 0; first < CIRCLES && !out->n; first++) {
+        struct deal d;
+        deal(t, job, without, first, &d);
+        if (!d.runs)
+            return;
+        const struct away a = away_from(t, job, &d);
+        first = d.narrowest;
+        double pct = 100 * quantile(t, &d, &size, SS_BAND_SHARE);
+        out->apart_pct = out->apart_pct > 0 ? out->apart_pct : pct;
+        if (a.beyond < 0) {
+            fill(t, job, &d, &a, pct, out);
+        } else {
+            ss_copy(out->like, sizeof out->like, "no measured run is near: ");
+            tell_away(job, &d, &a, out->like, sizeof out->like);
+        }
+    }
 }
 
 void ss_bands_find(const struct ss_bands *bands, const struct ss_band_job *job, struct ss_band *time,

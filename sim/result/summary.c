@@ -72,11 +72,15 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
 {
     struct ss_band time, memory;
 
-    const struct ss_band_job job = {ss_platform_card(plan->platform)->name, plan->stack->family,
-                                    plan->job->model.num_experts, plan->job->unmodelled};
+    const struct ss_band_job job = {ss_platform_card(plan->platform)->name,
+                                    plan->stack->family,
+                                    plan->job->model.num_experts,
+                                    {plan->world_size, plan->job->seq_length, plan->parameters},
+                                    plan->job->unmodelled};
 
     ss_bands_find_kept(cache, bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;
+    out->apart_pct = time.apart_pct > 0 ? time.apart_pct : NAN;
     out->time_low_pct = 100 * (1 / (1 + out->band_pct / 100) - 1);
     out->time_high_pct = out->band_pct < 100 ? 100 * (1 / (1 - out->band_pct / 100) - 1) : NAN;
     out->memory_low_pct = memory.n ? memory.low_pct : NAN;

@@ -48,6 +48,7 @@ static void describe_layout(const struct ss_case *c, struct ss_validation_row *r
 
     row->tp = job->tp;
     row->micro_batch = job->micro_batch;
+    row->seq_length = job->seq_length;
     snprintf(row->layout, sizeof row->layout, "tp%d pp%d", job->tp, job->pp);
     if (job->cp > 1)
         ss_append(row->layout, sizeof row->layout, " cp%d", job->cp);

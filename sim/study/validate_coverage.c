@@ -6,7 +6,7 @@
 #include "stepsim/bands.h"
 #include "study/study_internal.h"
 
-static const char *const names[] = {"time", "memory"};
+static const char *const names[] = {"time", "memory", "time_of_larger"};
 
 static void print(const struct ss_coverage *c, const char *name, FILE *out)
 {
@@ -48,15 +48,18 @@ int ss_coverage_write(const struct ss_bands *bands, int json, FILE *out, struct 
             "Bands made without a source against that source's runs; they claim %.0f %%. A run of a table "
             "whose runs\nare not independent counts as less than one.\n",
             100 * SS_BAND_SHARE);
-    for (int memory = 0; memory < 2 && !rc; memory++) {
+    for (int i = 0; i < 3 && !rc; i++) {
         struct ss_coverage c;
-        rc = ss_bands_coverage(bands, memory, &c, err);
+        rc = ss_bands_coverage(bands, i == 1, i == 2, &c, err);
         if (rc)
             break;
+        if (i == 2 && !json)
+            fprintf(out,
+                    "\nBands made of each source's smaller two thirds, by GPUs, against the larger runs.\n");
         if (json)
-            SS_PUT(o, SS_KEY(names[memory], object(&c)));
+            SS_PUT(o, SS_KEY(names[i], object(&c)));
         else
-            print(&c, names[memory], out);
+            print(&c, i == 2 ? names[0] : names[i], out);
         ss_coverage_free(&c);
     }
     if (rc)

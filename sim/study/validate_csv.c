@@ -21,7 +21,7 @@ static const char *digits(const char *format, double value, char text[32])
 static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char text[8][32])
 {
     SS_ADD(to, SS_SAME(r, table), SS_SAME(r, id), SS_SAME(r, model), SS_SAME(r, platform), SS_SAME(r, stack),
-           SS_SAME(r, card), SS_SAME(r, gpus), SS_SAME(r, precision),
+           SS_SAME(r, card), SS_SAME(r, gpus), SS_KEY("seq", r->seq_length), SS_SAME(r, precision),
            SS_KEY("parameters", digits("%.4g", ss_known(r->summary.parameters), text[0])),
            SS_SAME(r, quality), SS_SAME(r, outcome), SS_SAME(r, predicted_outcome),
            SS_KEY("right", r->right < 0 ? ""
@@ -39,12 +39,31 @@ static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char 
 
 int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_error *err)
 {
-    static const char *const keys[] = {"table",       "id",           "model",         "platform",
-                                       "stack",       "card",         "gpus",          "precision",
-                                       "parameters",  "quality",      "outcome",       "predicted_outcome",
-                                       "right",       "measured_ms",  "predicted_ms",  "error_pct",
-                                       "memory_kind", "measured_mib", "predicted_mib", "memory_error_pct",
-                                       "experts",     "source",       "family",        "weight"};
+    static const char *const keys[] = {"table",
+                                       "id",
+                                       "model",
+                                       "platform",
+                                       "stack",
+                                       "card",
+                                       "gpus",
+                                       "seq",
+                                       "precision",
+                                       "parameters",
+                                       "quality",
+                                       "outcome",
+                                       "predicted_outcome",
+                                       "right",
+                                       "measured_ms",
+                                       "predicted_ms",
+                                       "error_pct",
+                                       "memory_kind",
+                                       "measured_mib",
+                                       "predicted_mib",
+                                       "memory_error_pct",
+                                       "experts",
+                                       "source",
+                                       "family",
+                                       "weight"};
     char text[8][32];
 
     ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);

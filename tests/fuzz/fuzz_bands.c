@@ -19,7 +19,8 @@ static void check_band(const struct ss_band *b)
 
 static void ask(const struct ss_bands *bands)
 {
-    const struct ss_band_job jobs[] = {{"H800", "megatron", 0, ""}, {"A100", "nemo", 1, NULL}};
+    const struct ss_band_job jobs[] = {{.card = "H800", .family = "megatron", .size = {2048, 1e7, 1e9}},
+                                       {.card = "A100", .family = "nemo", .experts = 1}};
     struct ss_band time, memory;
     struct ss_pair_band pair;
     struct ss_coverage coverage;
@@ -30,7 +31,7 @@ static void ask(const struct ss_bands *bands)
         check_band(&memory);
         if (ss_bands_pair(bands, &jobs[i], &pair, NULL) || (pair.pairs && !(pair.pct >= 0)))
             abort();
-        if (ss_bands_coverage(bands, i, &coverage, NULL))
+        if (ss_bands_coverage(bands, i == 1, i == 2, &coverage, NULL))
             abort();
         for (int k = 0; k < coverage.n; k++)
             fuzz_check_amount(1 - coverage.sources[k].inside, 1);

@@ -19,8 +19,8 @@ expect "columns" "$(head -1 "$src/validation/foreign.csv")" "$(head -1 own.csv)"
 expect "halves of rows" "$fit" "$(grep -c 'for fitting; ' own.csv)"
 expect "what does not fit" 1 "$(grep -c '^own-.*-s8192-b8-.*,oom,' own.csv)"
 "$stepsim" validate own.csv --csv predicted.csv > out 2> err
-expect "predicted" "ok oom" "$(cut -d, -f12 predicted.csv | sed 1d | sort -u | xargs)"
-expect "right" yes "$(cut -d, -f13 predicted.csv | sed 1d | sort -u | xargs)"
+expect "predicted" "ok oom" "$(cut -d, -f13 predicted.csv | sed 1d | sort -u | xargs)"
+expect "right" yes "$(cut -d, -f14 predicted.csv | sed 1d | sort -u | xargs)"
 expect "notes" "" "$(cat err)"
 # A trace has 3 ms of each kind and of nothing in three steps.
 expect "kinds" "attention 1,copy 1,elementwise 1,gemm 1,idle 1,optimizer 1,other 1" \

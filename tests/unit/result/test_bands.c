@@ -2,7 +2,9 @@
 /* The error bands of a prediction, from tables of predictions and of measured runs. */
 #include <math.h>
 
+#include "base/base.h"
 #include "base/csv.h"
+#include "result/bands.h"
 #include "stepsim/bands.h"
 #include "table_text.h"
 
@@ -40,8 +42,9 @@ static double within(double x, double sigma)
  * 10 % has a ninth, its -20 % an eighteenth, none a sixth, which is drawn as wide as the worst run is off. */
 static void test_band(void)
 {
-    const struct ss_band_job job = {"X", "f", 0, NULL}, other = {"Z", "f", 0, ""}, moe = {"X", "f", 8, NULL},
-                             odd = {"X", "f", 0, "--no-such-model"};
+    const struct ss_band_job job = {.card = "X", .family = "f"}, other = {.card = "Z", .family = "f"},
+                             moe = {.card = "X", .family = "f", .experts = 8},
+                             odd = {.card = "X", .family = "f", .unmodelled = "--no-such-model"};
     struct ss_bands *bands = load_bands(band_table);
     double sigma = fabs(log(0.8));
     struct ss_band band, memory;
@@ -76,7 +79,7 @@ static void test_band(void)
  * half of the mass, c and none a quarter: more than a twentieth are at either end. */
 static void test_band_of_memory(void)
 {
-    const struct ss_band_job job = {"X", "f", 0, NULL};
+    const struct ss_band_job job = {.card = "X", .family = "f"};
     struct ss_bands *bands = load_bands(band_table);
     struct ss_band time, band;
 
@@ -93,7 +96,7 @@ static void test_band_votes(void)
     static const char head[] =
         "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,"
         "experts,source,family,weight\n";
-    const struct ss_band_job job = {"X", "f", 0, NULL};
+    const struct ss_band_job job = {.card = "X", .family = "f"};
     struct ss_band once, often, memory;
     char text[8192];
     int n = snprintf(text, sizeof text, "%sX,A,ok,ok,,1,,0,a,f,1\nX,A,ok,ok,,12,,0,b,f,1\n", head);
@@ -118,29 +121,179 @@ static void test_band_votes(void)
     ss_bands_free(bands);
 }
 
-/* What the bands promise, on the committed predictions: runs of a source that they are made without. */
+/* ---- distance ---- */
+
+/* A run of 64 GPUs, one of 128 on another card; of 4096 tokens and of 1e9 parameters each. */
+static const char far_table[] =
+    "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,gpus,seq,parameters,"
+    "experts,source,family,weight\n"
+    "X,A,ok,ok,device,5,5,64,4096,1e9,0,a,f,1\nY,A,ok,ok,device,20,5,128,4096,1e9,0,b,f,1\n";
+
+static struct ss_band far_band(const struct ss_bands *bands, double gpus, double tokens, double parameters)
+{
+    const struct ss_band_job job = {.card = "X", .family = "f", .size = {gpus, tokens, parameters}};
+    struct ss_band time, memory;
+
+    ss_bands_find(bands, &job, &time, &memory);
+    CU_ASSERT_EQUAL(memory.n, 2); /* memory's does not drift */
+    return time;
+}
+
+/* Each doubling beyond the runs of the card adds to ln (1 + band). Those of all cards stand in where 64 GPUs are more than 8 doublings away,
+ * and nothing where 128 are, too. */
+static void test_far(void)
+{
+    const struct ss_band_drift *drift = ss_band_drifts;
+    struct ss_bands *bands = load_bands(far_table);
+    struct ss_band near = far_band(bands, 64, 4096, 1e9), wide = far_band(bands, 0, 0, 0), band;
+
+    CU_ASSERT_DOUBLE_EQUAL(near.pct, wide.pct, 1e-12);
+    CU_ASSERT_PTR_NULL(strstr(near.like, "wider"));
+    band = far_band(bands, 256, 1024, 4e9);
+    CU_ASSERT_DOUBLE_EQUAL(log1p(band.pct / 100) - log1p(near.pct / 100),
+                           2 * drift[SS_BAND_GPUS].octave + 2 * drift[SS_BAND_TOKENS].octave +
+                               2 * drift[SS_BAND_PARAMETERS].octave,
+                           1e-9);
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "wider: 4 times the most GPUs of these runs"));
+    CU_ASSERT_DOUBLE_EQUAL(band.apart_pct, near.pct,
+                           1e-12); /* what all layouts of a job have in common tells none apart */
+    band = far_band(bands, 64, 1024, 1e9);
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "wider: 1/4 of the fewest tokens a sequence of these runs"));
+    band = far_band(bands, 64 << 8, 4096, 1e9);
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "1 runs of 1 source, f on X"));
+    band = far_band(bands, 128 << 8, 4096, 1e9);
+    CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "2 runs of 2 sources, none of them f on X"));
+    band = far_band(bands, 129 << 8, 4096, 1e9);
+    CU_ASSERT_EQUAL(band.n, 0);
+    CU_ASSERT_STRING_EQUAL(band.like, "no measured run is near: 258 times the most GPUs of these runs");
+    ss_bands_free(bands);
+}
+
+/* Errors of two runs of one source, card, stack and precision. */
+struct drift {
+    double octave, weight;
+    int source;
+};
+
+static int by_octave(const void *pa, const void *pb)
+{
+    const struct drift *a = pa, *b = pb;
+
+    return (a->octave > b->octave) - (a->octave < b->octave);
+}
+
+/* A mean of runs that are equal in all but one axis. */
+struct mean {
+    char key[320];
+    double at, above;
+    int runs, source;
+};
+
+#define MEANS 1500
+
+/* Reads the means of an axis; returns how many. */
+static int read_means(struct ss_csv *csv, int axis, struct mean *means, char sources[][32])
+{
+    static const char *const names[] = {"gpus", "seq", "parameters"}, *const same[] = {"source",    "card",
+                                                                                       "precision", "stack",
+                                                                                       "experts",   "model"};
+    int n = 0, more = 1, nsources = 0, time = ss_csv_column(csv, "error_pct");
+
+    while (!ss_csv_next(csv, &more, NULL) && more) {
+        struct mean m = {.at = atof(ss_csv_field(csv, 0, ss_csv_column(csv, names[axis])))};
+        const char *quality = ss_csv_field(csv, 0, ss_csv_column(csv, "quality"));
+        int i = 0, s = 0;
+        if (!*ss_csv_field(csv, 0, time) ||
+            strcmp(ss_csv_field(csv, 0, ss_csv_column(csv, "predicted_outcome")), "ok") != 0 ||
+            strcmp(ss_csv_field(csv, 0, ss_csv_column(csv, "outcome")), "ok") != 0 ||
+            (!ss_quality_counts(quality) && strcmp(quality, "C") != 0) ||
+            !atof(ss_csv_field(csv, 0, ss_csv_column(csv, "weight"))))
+            continue;
+        for (int k = 0; k < (axis == SS_BAND_PARAMETERS ? 4 : 6); k++)
+            ss_append(m.key, sizeof m.key, "%s|",
+                      k == 4 ? (atof(ss_csv_field(csv, 0, ss_csv_column(csv, same[k]))) > 0 ? "m" : "d")
+                             : ss_csv_field(csv, 0, ss_csv_column(csv, same[k])));
+        while (s < nsources && strcmp(sources[s], ss_csv_field(csv, 0, ss_csv_column(csv, "source"))) != 0)
+            s++;
+        if (s == nsources)
+            snprintf(sources[nsources++], 32, "%s", ss_csv_field(csv, 0, ss_csv_column(csv, "source")));
+        while (i < n && (means[i].at != m.at || strcmp(means[i].key, m.key) != 0))
+            i++;
+        if (i == n) {
+            CU_ASSERT_FATAL(n < MEANS);
+            means[n] = m;
+            means[n++].source = s;
+        }
+        means[i].above += -log1p(atof(ss_csv_field(csv, 0, time)) / 100);
+        means[i].runs++;
+    }
+    return n;
+}
+
+/* The numbers are what the tables say: nine of ten sources of pairs 8 times apart, and the furthest pair. */
+static void test_drifts(void)
+{
+    static struct mean means[MEANS];
+    static struct drift drifts[100000];
+
+    for (int axis = 0; axis < SS_BAND_AXES; axis++) {
+        struct ss_csv *csv;
+        char path[4096], sources[SS_BAND_SOURCES][32];
+        int of[SS_BAND_SOURCES] = {0}, n = 0, nsources = 0, i = 0;
+        double span = 0, mass = 0;
+        memset(means, 0, sizeof means);
+        CU_ASSERT_EQUAL_FATAL(ss_data_find("validation", "results", ".csv", path, sizeof path, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_csv_open(path, &csv, NULL), 0);
+        int nmeans = read_means(csv, axis, means, sources);
+        for (int a = 0; a < nmeans; a++)
+            for (int b = 0; b < nmeans; b++) {
+                double octaves = log2(means[b].at / means[a].at);
+                if (octaves <= 0 || strcmp(means[a].key, means[b].key) != 0)
+                    continue;
+                span = fmax(span, octaves);
+                if (octaves < 3 - 1e-9)
+                    continue;
+                drifts[n].octave =
+                    fabs(means[b].above / means[b].runs - means[a].above / means[a].runs) / octaves;
+                drifts[n++].source = means[a].source;
+                nsources += !of[means[a].source]++;
+            }
+        qsort(drifts, (size_t)n, sizeof *drifts, by_octave);
+        while (i < n && (mass += 1.0 / of[drifts[i].source] / nsources) < 0.9)
+            i++;
+        if (fabs(drifts[i].octave - ss_band_drifts[axis].octave) > 0.002 ||
+            fabs(span - ss_band_drifts[axis].span) > 0.3)
+            printf("axis %d: %.4f for each of %.2f doublings\n", axis, drifts[i].octave, span);
+        CU_ASSERT_DOUBLE_EQUAL(drifts[i].octave, ss_band_drifts[axis].octave, 0.002);
+        CU_ASSERT_DOUBLE_EQUAL(span, ss_band_drifts[axis].span, 0.3);
+        ss_csv_free(csv);
+    }
+}
+
+/* What the bands promise, on the committed predictions: runs of a source that they are made without, and of more GPUs than the runs that they
+ * are made of. */
 static void test_coverage(void)
 {
-    static const double least[] = {0.88, 0.89}, of_all[] = {0.895, 0.9};
-    static const int sources[] = {31, 14};
+    static const double least[] = {0.9, 0.89, 0.88}, of_all[] = {0.9, 0.9, 0.9};
+    static const int sources[] = {31, 14, 14};
     struct ss_bands *bands;
     struct ss_coverage c;
 
     CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &bands, NULL), 0);
-    for (int memory = 0; memory < 2; memory++) {
-        CU_ASSERT_EQUAL_FATAL(ss_bands_coverage(bands, memory, &c, NULL), 0);
-        if (c.by_source < least[memory])
-            printf("%s: %.1f %% of a source's runs are inside\n", memory ? "memory" : "time",
-                   100 * c.by_source);
-        CU_ASSERT(c.by_source >= least[memory]);
-        CU_ASSERT(c.by_run >= of_all[memory]); /* sources with many runs weigh more here */
-        CU_ASSERT(c.n >= sources[memory]);
+    for (int i = 0; i < 3; i++) {
+        static const char *const names[] = {"time", "memory", "time of larger runs"};
+        CU_ASSERT_EQUAL_FATAL(ss_bands_coverage(bands, i == 1, i == 2, &c, NULL), 0);
+        if (c.by_source < least[i])
+            printf("%s: %.1f %% of a source's runs are inside\n", names[i], 100 * c.by_source);
+        CU_ASSERT(c.by_source >= least[i]);
+        CU_ASSERT(c.by_run >= of_all[i]); /* sources with many runs weigh more here */
+        CU_ASSERT(c.n >= sources[i]);
         ss_coverage_free(&c);
     }
     ss_bands_free(bands);
     /* By hand: bands without c are of a and b, those without b of a and c; b's 4 % is inside, c's 20 % not. */
     bands = load_bands(band_table);
-    CU_ASSERT_EQUAL_FATAL(ss_bands_coverage(bands, 0, &c, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_coverage(bands, 0, 0, &c, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(c.n, 3);
     CU_ASSERT_STRING_EQUAL(c.sources[2].name, "c");
     CU_ASSERT_DOUBLE_EQUAL(c.sources[1].inside, 1, 1e-12);
@@ -173,8 +326,13 @@ static void test_what_ran_fits(void)
 
 SUITE(bands)
 {
-    CU_TestInfo tests[] = {
-        {"band", test_band},         {"band of memory", test_band_of_memory}, {"votes", test_band_votes},
-        {"coverage", test_coverage}, {"what ran fits", test_what_ran_fits},   CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"band", test_band},
+                           {"band of memory", test_band_of_memory},
+                           {"votes", test_band_votes},
+                           {"far", test_far},
+                           {"drifts", test_drifts},
+                           {"coverage", test_coverage},
+                           {"what ran fits", test_what_ran_fits},
+                           CU_TEST_INFO_NULL};
     return suite_run("bands", NULL, NULL, tests);
 }

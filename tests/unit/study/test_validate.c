@@ -253,6 +253,7 @@ static void test_csv(void)
                                         .outcome = "ok",
                                         .predicted_outcome = "ok",
                                         .right = 1,
+                                        .seq_length = 4096,
                                         .summary = {.parameters = 8.03e9, .iteration_s = 2},
                                         .measured_s = 2,
                                         .memory_kind = "device",
@@ -267,9 +268,9 @@ static void test_csv(void)
     char *text = written(&v, ss_validation_write_csv);
 
     CU_ASSERT_PTR_NOT_NULL(strstr(text,
-                                  "\nt,a-b,m,p,s,c,8,bf16,8.03e+09,ok,ok,ok,yes,2000,2000,0.00,device,2,"
+                                  "\nt,a-b,m,p,s,c,8,4096,bf16,8.03e+09,ok,ok,ok,yes,2000,2000,0.00,device,2,"
                                   "3,50.00,4,a,f,0.5\n"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n,none,,,,,0,,,,,,,,,,,,3,,0,,,0\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n,none,,,,,0,0,,,,,,,,,,,,3,,0,,,0\n"));
     free(text);
 }
 

@@ -17,20 +17,32 @@ struct ss_band_kind {
     int experts; /* 1: mixtures */
     int source;  /* index */
     int runs;
-    double weight; /* of its runs */
+    double weight;                                  /* of its runs */
+    double least[SS_BAND_AXES], most[SS_BAND_AXES]; /* of its runs; 0: none tells */
 };
 
 /* A measured run. */
 struct ss_band_run {
-    double above;  /* ln (measured over predicted) */
-    double size;   /* of the error, share of the measured */
-    double weight; /* in runs; 1 but where runs of one table are not independent */
+    double above;            /* ln (measured over predicted) */
+    double size;             /* of the error, share of the measured */
+    double weight;           /* in runs; 1 but where runs of one table are not independent */
+    double at[SS_BAND_AXES]; /* 0: not told */
     int kind;
     uint64_t job; /* the same of runs of one model in one precision on as many GPUs */
 };
 
+/* How much errors of time drift along an axis. What memory's are off by does not grow with the distance: bands without drift hold 90 % of
+ * runs, with it 96. */
+struct ss_band_drift {
+    double octave; /* of ln (measured over predicted), for each doubling */
+    double span;   /* doublings between the two runs of one source that are furthest apart */
+};
+/* In the order of enum ss_band_axis; test_bands.c derives them from validation/results.csv. */
+extern const struct ss_band_drift ss_band_drifts[SS_BAND_AXES];
+
 /* The runs that tell about time, or about memory, in two orders. */
 struct ss_band_table {
+    int drifts; /* 1: errors drift with the distance to runs */
     int n, nkinds, nsources;
     size_t cap; /* of the block of both orders */
     struct ss_band_run *by_above, *by_size;
@@ -42,6 +54,8 @@ struct ss_bands {
     struct ss_band_table time, memory;
 };
 
+/* Counts a run among those of its kind. */
+void ss_band_count(struct ss_band_table *t, const struct ss_band_run *run);
 /* Fills *out with the band of `job` without the runs of source `without` (-1: of all). */
 void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, int without,
                   struct ss_band *out);

@@ -8,7 +8,9 @@
  * hierarchical models", 2022; each circle stands where their method has infinity.)
  *
  * Circles, narrow to wide: runs of the same family of stacks on the same card; of the same kind of model (dense, mixture); for
- * a mixture dense models too. Load the bands once, then find the band of each job; the handle is constant and may be read by
+ * a mixture dense models too. Errors of time drift with each doubling of GPUs, tokens or parameters beyond the largest (or below the
+ * smallest) run of the narrowest circle, and the band is wider by that. Where the job is further from the runs of a circle than any two
+ * runs of one source are apart, the next circle's runs stand in; beyond the last there is no band. Load the bands once, then find the band of each job; the handle is constant and may be read by
  * several threads.
  */
 #ifndef STEPSIM_BANDS_H
@@ -26,18 +28,24 @@ extern "C" {
 #define SS_BAND_NAME 80   /* bytes of a source's name, with its zero */
 #define SS_BAND_SHARE 0.9 /* share of jobs that a band should hold */
 
+/* What a job may be far from measured runs in. */
+enum ss_band_axis { SS_BAND_GPUS, SS_BAND_TOKENS, SS_BAND_PARAMETERS, SS_BAND_AXES };
+
 struct ss_band {
     int n; /* measured runs behind the band, 0: no band; the figures are then 0, and `like` may say why */
     int sources;              /* number of sources of these runs */
     double pct;               /* size of the error, per cent of the measured */
     double low_pct, high_pct; /* per cent: measured over predicted, less 1 */
-    char like[160];           /* description of these runs */
+    double
+        apart_pct; /* `pct` of jobs as near to the runs: how far two layouts of one job are apart that are not too close to call */
+    char like[240]; /* description of these runs */
 };
 
 /* What a band depends on in a job. */
 struct ss_band_job {
     const char *card, *family; /* struct ss_card's name, struct ss_stack's family */
     int experts;               /* 0: a dense model */
+    double size[SS_BAND_AXES]; /* in the order of enum ss_band_axis; 0: not known, so not far */
     const char *unmodelled;    /* a flag whose effect is not modelled: no band; NULL or "": none */
 };
 
@@ -84,9 +92,9 @@ struct ss_coverage {
     double by_run;    /* share of the weight of all runs that is within the band */
     double weight;    /* of all runs */
 };
-/* Compares each run of the table with the band of its job without the run's source; memory: 1 for bands of
- * memory, 0 of time. The caller frees *out with ss_coverage_free. Error: SS_ERR_NOMEM. */
-int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_coverage *out,
+/* Compares each run of the table with the band of its job without the run's source; largest: 1 compares runs of more GPUs than the smaller
+ * two thirds of their source's runs have with bands that these two thirds make. memory: 1 for bands of memory, 0 of time. The caller frees *out with ss_coverage_free. Error: SS_ERR_NOMEM. */
+int ss_bands_coverage(const struct ss_bands *bands, int memory, int largest, struct ss_coverage *out,
                       struct ss_error *err);
 /* Frees what a coverage holds. */
 void ss_coverage_free(struct ss_coverage *coverage);

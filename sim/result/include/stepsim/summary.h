@@ -159,7 +159,8 @@ struct ss_summary {
         memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
     int logged_count;     /* enum ss_flop_count of tflops_logged_per_gpu, never SS_COUNT_STACK */
     char logged_by[24];   /* the framework whose log prints that figure: "Megatron-Bridge"; "": none does */
-    int weighed;          /* number of assumptions that the bands hold (ss_run_weighed) */
+    double apart_pct; /* layouts of the job this far apart or less are too close to call; NaN: not known */
+    int weighed;      /* number of assumptions that the bands hold (ss_run_weighed) */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
 #undef X

@@ -39,7 +39,7 @@ struct ss_validation_row {
     int counted; /* its quality counts in the summary */
     int right;   /* outcome: 1 right, 0 wrong, -1 not judged */
     int gpus;
-    int tp, micro_batch;
+    int tp, micro_batch, seq_length;
     char layout[96],
         setting[256];          /* what a group's rows differ in and what they have in common, for people */
     int group;                 /* index of the first row of its group (--regret) */
