@@ -62,14 +62,18 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
                           struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    int n, sorted = 1, *of = b->members;
+    int n, runs = 0, sorted = 1, *of = b->members;
     ss_comm_members(plan, comm, plan->classes[cls].representative, of, &n);
-    for (int i = 0; i < n; i++) {
-        of[i] = plan->class_of[of[i]];
-        sorted &= i == 0 || of[i] >= of[i - 1];
+    for (int i = 0; i < n; i++) { /* usually all ranks are of one class */
+        int own = plan->class_of[of[i]];
+        if (runs && own == of[runs - 1])
+            continue;
+        sorted &= runs == 0 || own > of[runs - 1];
+        of[runs++] = own;
     }
-    if (!sorted) /* usually all ranks are of one class */
-        ss_sort_int(of, (size_t)n);
+    if (!sorted)
+        ss_sort_int(of, (size_t)runs);
+    n = runs;
     out->n = 0;
     for (int i = 0; i < n; i++)
         if (i == 0 || of[i] != of[out->n - 1])
@@ -127,7 +131,7 @@ static void add_flow(struct ss_plan_builder *b, int index, int path, double byte
 static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
                       struct ss_error *err)
 {
-    int comm = l->spec->comm, path, status, local = b->groups.local[comm][rank];
+    int comm = l->spec->comm, path, status, local = ss_groups_local(&b->groups, comm, rank);
     size_t flow = (size_t)ss_symmetry_at(&b->routes.symmetry, rank) * (size_t)b->routes.nkinds;
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);

@@ -115,18 +115,28 @@ static int usual_gpu(const struct ss_plan *plan, int r)
     return r;
 }
 
+/* Returns whether rank r is on GPU r. */
+static int in_order(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !o->placement && plan->job->nfailed == 0 && !ss_job_is_placed(plan->job);
+}
+
 /* Puts each rank on its usual GPU, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
     int status = SS_OK;
-    char *taken = ss_calloc((size_t)plan->gpus, 1);
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    if (!plan->gpu_of || !taken) {
-        free(taken);
+    if (!plan->gpu_of)
         return ss_nomem(err);
-    }
+    for (int r = 0; r < plan->world_size; r++)
+        plan->gpu_of[r] = r;
+    if (in_order(plan, b->options))
+        return SS_OK;
+    char *taken = ss_calloc((size_t)plan->gpus, 1);
+    if (!taken)
+        return ss_nomem(err);
     for (int r = 0; r < plan->world_size && !status; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
             exists = gpu >= 0 && gpu < plan->gpus;
@@ -200,7 +210,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.dispatch_kernels = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)
         ss_net_chunks(&b->net, ss_rank_tokens(job), plan->stack);
-    b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
+    b->members = malloc(2 * (size_t)plan->gpus * sizeof *b->members);
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : ss_nomem(err);
 }
 
@@ -211,9 +221,18 @@ static int unlike_links(const struct ss_plan_builder *b)
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
 }
 
+int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !plan->unfolded && !o->apart && !o->draw_spread && o->nstragglers == 0 && o->nslow_links == 0 &&
+           in_order(plan, o);
+}
+
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = ss_groups_build(b->plan, unlike_links(b), &b->groups, err);
+    int how = (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
+              (in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
+              (ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0);
+    int status = ss_groups_build(b->plan, how, &b->groups, err);
     if (!status && b->plan->experts)
         status = ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err);
     return status;

@@ -120,8 +120,10 @@ static int split(const struct ss_band_table *t, struct part *part)
 
     *to = *t;
     to->by_above = runs;
-    if (!runs || find_most(t, part))
+    to->kinds = ss_calloc((size_t)t->nkinds + 1, sizeof *to->kinds);
+    if (!runs || !to->kinds || find_most(t, part))
         return SS_ERR_NOMEM;
+    memcpy(to->kinds, t->kinds, (size_t)t->nkinds * sizeof *t->kinds);
     for (int order = 0; order < 2; order++)
         for (int i = 0; i < t->n; i++)
             if (is_in(part, t, &orders[order][i]))
@@ -161,6 +163,7 @@ int ss_bands_coverage(const struct ss_bands *bands, int memory, int largest, str
     else
         sum_up(out);
     free(part ? part->table.by_above : NULL);
+    free(part ? part->table.kinds : NULL);
     free(part);
     return rc;
 }
