@@ -159,6 +159,7 @@ struct ss_summary {
         memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
     int logged_count;     /* enum ss_flop_count of tflops_logged_per_gpu, never SS_COUNT_STACK */
     char logged_by[24];   /* the framework whose log prints that figure: "Megatron-Bridge"; "": none does */
+    int doubted;          /* 1: flows on links may take another time, and were not asked (SS_LEVEL_DOUBTS) */
     int weighed;          /* number of assumptions that the bands hold (ss_run_weighed) */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)
