@@ -117,7 +117,8 @@ static void touch(struct ss_fluid *f, int link, const struct ss_fluid_flow *by)
         f->links[link].cause = 0;
         f->dirty[f->ndirty++] = link;
     }
-    f->links[link].cause = fmax(f->links[link].cause, by->doublings);
+    if (by->doublings > f->links[link].cause)
+        f->links[link].cause = by->doublings;
 }
 
 /* l->count counts the flow of this node already. */
@@ -285,7 +286,7 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
         l->room = l->bandwidth;
         l->weight = 0;
         l->open = 0;
-        f->cause = l->dirty ? fmax(f->cause, l->cause) : f->cause;
+        f->cause = l->dirty && l->cause > f->cause ? l->cause : f->cause;
         l->dirty = 0;
         for (int node = l->head; node >= 0; node = next_node(f, l, node)) {
             struct ss_fluid_flow *w = &f->flows[node >> f->node_shift];
@@ -313,7 +314,7 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
  * "Sensitivity". */
 static void pass_error(struct ss_fluid *f, struct ss_fluid_flow *w, double rate)
 {
-    w->doublings = fmax(w->doublings, f->cause);
+    w->doublings = w->doublings > f->cause ? w->doublings : f->cause;
     if (!(rate < w->rate))
         return;
     if (w->rate / rate != f->slowed) {
@@ -321,7 +322,7 @@ static void pass_error(struct ss_fluid *f, struct ss_fluid_flow *w, double rate)
         f->growth = log2(2 * f->slowed - 1);
     }
     w->doublings += f->growth;
-    f->doublings = fmax(f->doublings, w->doublings);
+    f->doublings = f->doublings > w->doublings ? f->doublings : w->doublings;
 }
 
 /* The rate of a flow is found. */
