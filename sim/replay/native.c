@@ -56,8 +56,13 @@ static inline void pass_wait(struct ss_native *k, int cls, const struct ss_last 
 static void hold_error(struct ss_native *k, int cls, double share, double doublings)
 {
     struct ss_native_class *c = &k->classes[cls];
-    if (c->blocked == SS_EV_COMPUTE && doublings > c->doublings)
-        raise_to(&c->doublings, doublings + log2(2 * share));
+    if (c->blocked != SS_EV_COMPUTE || doublings <= c->doublings)
+        return;
+    if (share != k->held) {
+        k->held = share;
+        k->held_growth = log2(2 * share);
+    }
+    raise_to(&c->doublings, doublings + k->held_growth);
 }
 
 /* ---- channels ---- */

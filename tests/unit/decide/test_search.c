@@ -377,9 +377,9 @@ static int same_set(const struct ss_find_result *a, const struct ss_find_result 
     return found;
 }
 
-/* Every bound holds; the pruned search predicts fewer, at most twice as many as it shows and some, and finds the same
+/* Every bound holds; the pruned search predicts fewer, half as many again as it shows where `few`, and finds the same
  * best, the same front and the same layouts that are not told apart. */
-static void check_bounds(const char *words, const char *varied, int least_front)
+static void check_bounds(const char *words, const char *varied, int least_front, int few)
 {
     struct ss_find_result *all = search_all(words, varied, 1), *some = search_all(words, varied, 0);
     int n = all->npoints, front = 0, like = 0, shown = 0, below = 0;
@@ -387,14 +387,15 @@ static void check_bounds(const char *words, const char *varied, int least_front)
     for (int i = 0; i < n; i++) {
         const struct ss_find_point *p = &all->points[i];
         below += p->least_s > p->summary.iteration_s || p->least_bytes > p->summary.peak_device;
-        CU_ASSERT(p->least_s > 0.2 * p->summary.iteration_s);
+        CU_ASSERT(p->least_s > 0.02 * p->summary.iteration_s);
         front += p->front;
         like += p->like_best;
         shown += p->front || p->like_best;
     }
     CU_ASSERT_EQUAL(below, 0);
     CU_ASSERT(n >= 700);
-    CU_ASSERT(some->npoints < 2 * shown + 64);
+    CU_ASSERT(2 * some->npoints < n);
+    CU_ASSERT(!few || some->npoints < 1.5 * shown + 32);
     CU_ASSERT(front >= least_front);
     CU_ASSERT_EQUAL(same_set(all, some, 1), front);
     CU_ASSERT_EQUAL(same_set(all, some, 0), like);
@@ -413,26 +414,26 @@ static void check_bounds(const char *words, const char *varied, int least_front)
 
 static const struct {
     const char *job, *varied;
-    int least_front;
+    int least_front, few; /* few: 0 where little is known of the orders of schedules */
 } bounded[] = {
-    {"--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32", "nodes=1..2 mbs=1,2,4,8", 20},
+    {"--platform h100 --model llama3.1-8b --bf16 --seq 8192 --gbs 32", "nodes=1..2 mbs=1,2,4,8", 20, 1},
     {"--platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 256 --nodes 8 "
      "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-     "mbs=1,2", 10},
+     "mbs=1,2", 10, 1},
     {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --nodes 2 --cp 1",
-     "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10},
+     "mbs=1,2,4,8 schedule=auto,zb-h1,gpipe,looped-bfs,zb-v vp=1,2,4 recompute=none,selective,full", 10, 0},
     /* context and expert groups are free; flows are asked of some */
     {"--platform h800 --model qwen3-30b-a3b --bf16 --seq 8192 --gbs 64 --nodes 2 --mbs 1", "recompute=full",
-     10},
+     10, 1},
     {"--platform h100 --model qwen3-30b-a3b --bf16 --seq 16384 --gbs 32 --nodes 2",
-     "mbs=1,2 recompute=none,full", 10}};
+     "mbs=1,2 recompute=none,full", 10, 1}};
 
 static size_t stride = 1;
 
 static void test_bounds(void)
 {
     for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i += stride)
-        check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front);
+        check_bounds(bounded[i].job, bounded[i].varied, bounded[i].least_front, bounded[i].few);
 }
 
 /* Without a barrier a rank of a split backward runs its slots and its step, one after the other: the bound is what the busiest of them

@@ -155,6 +155,7 @@ struct ss_native {
     int nkinds;
     int *maps; /* of all classes */
     double *holds;
+    double held, held_growth; /* a share of SMs, and doublings of an error behind it */
     int flow0, inst0;
     int due;                    /* the timer at hand, of those due now; INT_MAX: all were */
     uint64_t *runnable, *words; /* bits: classes; words of these that are not 0 */
