@@ -389,7 +389,7 @@ static void border_memory(const struct ss_cost_context *c, const struct ss_layer
     int redone = ss_layer_part(set, run)->treatment == SS_TREAT_RECOMPUTED;
     double logits = ops->sum.logits, kept = ss_ops_saved_bytes(ops, 0) - logits;
     chunk->logits_bytes += logits;
-    chunk->activation_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
+    chunk->border_bytes += redone ? ss_shape_border_bytes(&c->shape) : kept;
     chunk->backward_extra_bytes += redone ? kept : 0;
     double loss = ops->sum.logits_working;
     if (ops->is_loss && ss_memory_per_parameter(c)) { /* layers' backwards have the room of logits */
@@ -422,10 +422,11 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
                      struct ss_chunk_cost *chunk)
 {
     double passing = layers_memory(c, set, k, chunk);
-    chunk->logits_bytes = 0;
+    chunk->logits_bytes = chunk->border_bytes = 0;
     for (size_t i = 0; i < set->chunks[k].n; i++)
         if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]))
             border_memory(c, set, &set->chunks[k].run[i], passing, chunk);
+    chunk->activation_bytes += chunk->border_bytes;
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
     whole_bytes(chunk);

@@ -10,10 +10,13 @@
 #include "decide/search_internal.h"
 #include "job/recipe.h"
 
-/* Layouts that are predicted in one batch, before their results decide the next batch. The number does not
- * depend on the workers, so the choice is the same for any number of them. */
-#define FIRST 64
+/* Layouts that are predicted in one batch, before their results decide the next batch; of an exhaustive search
+ * nothing is to be decided. The number does not depend on the workers, so the choice is the same for any number of
+ * them. */
+#define BATCH 32
 #define MOST 256
+/* Leaves that wait for others, so that no more are looked at. */
+#define WAITING 512
 
 /* The state of a search: what was predicted so far. */
 struct state {
@@ -21,11 +24,12 @@ struct state {
     struct ss_find_space space;
     struct ss_bands *bands;
     struct ss_run_options run;
-    size_t next;    /* the next leaf in their order */
-    int nfit, *fit; /* the points that surely fit and are beaten by no other */
+    size_t next;                    /* the next leaf in their order */
+    int nwaiting, waiting[WAITING]; /* leaves before it that are not decided yet */
+    int nfit, *fit;                 /* the points that surely fit and are beaten by no other */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
-    double *within;
+    double *within, *fastest; /* and the time of the fastest that surely fits */
     size_t cap;
     struct ss_find_crew *crew;
 };
@@ -47,6 +51,8 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space.found;
+    if (leaf->unsure) /* told only where it is faster than what surely fits */
+        return x->fastest[leaf->cluster] <= leaf->seconds;
     if (!(x->within[leaf->cluster] <= leaf->seconds))
         return 0;
     int beaten = x->options->best_only;
@@ -55,12 +61,14 @@ static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
     return beaten;
 }
 
+/* A doubted point has no time of its own yet. */
 static int note_fits(struct state *x, int point, struct ss_error *err)
 {
     const struct ss_find_point *p = &x->space.found->points[point];
-    if (p->summary.outcome != SS_OUTCOME_FITS)
+    if (p->summary.outcome != SS_OUTCOME_FITS || p->summary.doubted)
         return SS_OK;
     double band = !x->options->best_only && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
+    x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);
     x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
@@ -103,17 +111,48 @@ static void order_leaves(struct ss_find_space *s)
     qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
 }
 
-/* Puts the numbers of up to `most` leaves that may win into the batch. */
+/* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat
+ * it. So it waits until that one is known. */
+static int waits(const struct state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
+{
+    const struct ss_find_group *groups = x->space.found->groups, *b = &groups[leaf->cluster];
+    if (leaf->seconds < x->within[leaf->cluster])
+        return 0;
+    for (int i = 0; i < n; i++) {
+        const struct ss_find_leaf *other = &x->space.leaves[batch[i]];
+        const struct ss_find_group *a = &groups[other->cluster];
+        if (a->work == b->work && a->gpus <= b->gpus && other->seconds <= leaf->seconds &&
+            other->bytes <= leaf->bytes && !other->unsure)
+            return 1;
+    }
+    return 0;
+}
+
+/* Puts the number of a leaf into the batch, or among those that wait, or counts it as one that cannot win. */
+static void take_leaf(struct state *x, int number, int *batch, int *n)
+{
+    const struct ss_find_leaf *leaf = &x->space.leaves[number];
+    if (x->options->exhaustive)
+        batch[(*n)++] = number;
+    else if (cannot_win(x, leaf))
+        x->space.found->groups[leaf->cluster].bounded++;
+    else if (waits(x, leaf, batch, *n))
+        x->waiting[x->nwaiting++] = number;
+    else
+        batch[(*n)++] = number;
+}
+
+/* Puts the numbers of up to `most` leaves that may win into the batch; not fewer than one, if there are any. */
 static int take(struct state *x, int *batch, int most)
 {
-    int n = 0;
-    for (; n < most && x->next < x->space.nleaves; x->next++) {
-        const struct ss_find_leaf *leaf = &x->space.leaves[x->next];
-        if (!x->options->exhaustive && cannot_win(x, leaf))
-            x->space.found->groups[leaf->cluster].bounded++;
-        else
-            batch[n++] = (int)x->next;
-    }
+    int n = 0, before = x->nwaiting, i = 0;
+    x->nwaiting = 0;
+    for (; i < before && n < most; i++)
+        take_leaf(x, x->waiting[i], batch, &n);
+    for (; i < before; i++)
+        x->waiting[x->nwaiting++] = x->waiting[i];
+    for (; n < most && x->nwaiting < WAITING && x->next < x->space.nleaves; x->next++)
+        take_leaf(x, (int)x->next, batch, &n);
     return n;
 }
 
@@ -141,11 +180,66 @@ static int count_points(struct state *x, int first, struct ss_error *err)
     return rc;
 }
 
+/* ---- flows where closed forms are doubted ---- */
+
+/* Points whose flows are asked for at once, the fastest first. */
+#define FLOWS 16
+
+/* Returns whether flows may make a doubted point the best, near the limit and faster, not told apart from the best,
+ * or one of the front. They take no less than the bound, and just as much memory. */
+static int asks_flows(const struct state *x, const struct ss_find_point *p)
+{
+    const struct ss_find_leaf as = {
+        .cluster = p->group, .seconds = p->least_s, .bytes = p->summary.peak_device};
+    if (!p->summary.doubted || x->options->exhaustive)
+        return p->summary.doubted;
+    if (p->summary.outcome == SS_OUTCOME_FITS)
+        return !cannot_win(x, &as);
+    return p->summary.outcome == SS_OUTCOME_NEAR_LIMIT && p->least_s < x->fastest[p->group];
+}
+
+static int by_seconds(const void *left, const void *right)
+{
+    const struct ss_find_point *a = left, *b = right;
+    double x = a->summary.iteration_s, y = b->summary.iteration_s;
+    return x < y ? -1 : x > y ? 1 : a->number - b->number;
+}
+
+/* Puts up to FLOWS of the points from *next on that ask for flows into `at`. */
+static int take_doubted(const struct state *x, int *next, int at[FLOWS])
+{
+    int n = 0;
+    for (; n < FLOWS && *next < x->space.found->npoints; ++*next)
+        if (asks_flows(x, &x->space.found->points[*next]))
+            at[n++] = *next;
+    return n;
+}
+
+/* Replaces doubted points from `next` on by what flows say. The points are sorted before. */
+static int ask_flows(struct state *x, int next, struct ss_error *err)
+{
+    struct ss_find_result *f = x->space.found;
+    struct ss_find_point answers[FLOWS];
+    int at[FLOWS], items[FLOWS], rc = SS_OK;
+
+    qsort(f->points + next, (size_t)(f->npoints - next), sizeof *f->points, by_seconds);
+    for (int n; !rc && (n = take_doubted(x, &next, at)) > 0;) {
+        for (int i = 0; i < n; i++)
+            items[i] = SS_FIND_FLOWS * (int)x->space.nleaves + f->points[at[i]].number;
+        rc = ss_find_predict(x->crew, items, n, answers, err);
+        for (int i = 0; i < n && !rc; i++) {
+            f->points[at[i]] = answers[i];
+            rc = note_fits(x, at[i], err);
+        }
+    }
+    return rc;
+}
+
 static int predict_all(struct state *x, struct ss_error *err)
 {
     int *batch = malloc(MOST * sizeof *batch);
     struct ss_find_result *f = x->space.found;
-    int rc = batch ? SS_OK : ss_nomem(err), size = FIRST;
+    int rc = batch ? SS_OK : ss_nomem(err), size = x->options->exhaustive ? MOST : BATCH;
     while (!rc) {
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
@@ -157,9 +251,9 @@ static int predict_all(struct state *x, struct ss_error *err)
         rc = ss_find_predict(x->crew, batch, n, f->points + first, err);
         f->npoints += rc ? 0 : n;
         SS_THEN(rc, count_points(x, first, err));
+        SS_THEN(rc, ask_flows(x, first, err));
         if (x->options->progress)
             x->options->progress(x->options->ctx, (int64_t)x->next, (int64_t)x->space.nleaves);
-        size = size < MOST ? 2 * size : MOST;
     }
     free(batch);
     return rc;
@@ -174,7 +268,7 @@ static int confirm_all(struct state *x, struct ss_error *err)
     int rc = items && points ? SS_OK : ss_nomem(err);
     for (int g = 0; g < f->ngroups && !rc; g++)
         if (f->groups[g].best >= 0)
-            items[n++] = (int)x->space.nleaves + f->points[f->groups[g].best].number;
+            items[n++] = SS_FIND_CONFIRM * (int)x->space.nleaves + f->points[f->groups[g].best].number;
     SS_THEN(rc, ss_find_predict(x->crew, items, n, points, err));
     for (int g = f->ngroups - 1; g >= 0 && !rc; g--)
         if (f->groups[g].best >= 0 && points[--n].summary.outcome != SS_OUTCOME_REFUSED)
@@ -182,6 +276,13 @@ static int confirm_all(struct state *x, struct ss_error *err)
     free(items);
     free(points);
     return rc;
+}
+
+static int item_of(const struct state *x, int point)
+{
+    const struct ss_find_point *p = &x->space.found->points[point];
+    int way = p->summary.doubted ? SS_FIND_WIDEN_DOUBTED : SS_FIND_WIDEN;
+    return way * (int)x->space.nleaves + p->number;
 }
 
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
@@ -197,12 +298,12 @@ static int widen_all(struct state *x, const struct ss_request *base, struct ss_e
          i++) /* where nothing is assumed exchanges of experts alone widen a band */
         if ((assumed.n || f->points[i].ep > 1) &&
             (!x->options->brief || i == f->groups[f->points[i].group].best))
-            items[n++] = 2 * (int)x->space.nleaves + f->points[i].number;
+            items[n++] = item_of(x, i);
     SS_THEN(rc, ss_find_predict(x->crew, items, n, wide, err));
     for (int i = f->npoints - 1; i >= 0 && n && !rc; i--) {
         struct ss_summary *u = &f->points[i].summary;
         const struct ss_summary *w = &wide[n - 1].summary;
-        if (2 * (int)x->space.nleaves + f->points[i].number != items[n - 1])
+        if (item_of(x, i) != items[n - 1])
             continue;
         n--;
         u->weighed = w->weighed;
@@ -265,14 +366,19 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
         x->run.bands = x->bands;
     }
     SS_THEN(rc, ss_find_files(&x->space, files, err));
-    SS_THEN(rc, ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err));
+    SS_THEN(rc, ss_find_bound(&x->space, x->options, err));
     if (rc)
         return rc;
     order_leaves(&x->space);
     x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
-    for (int c = 0; x->within && c < x->space.nclusters; c++)
+    x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
+    if (!x->within || !x->fastest)
+        return ss_nomem(err);
+    for (int c = 0; c < x->space.nclusters; c++) {
+        x->fastest[c] = INFINITY;
         x->within[c] = x->options->below_s > 0 ? x->options->below_s : INFINITY;
-    return x->within ? SS_OK : ss_nomem(err);
+    }
+    return SS_OK;
 }
 
 static int find_warnings(const struct state *x, const struct ss_request *base, struct ss_error *err)
@@ -332,6 +438,7 @@ int ss_find_run(const struct ss_request *asked, const struct ss_find_options *op
     ss_bands_free(x.bands);
     free(x.fit);
     free(x.within);
+    free(x.fastest);
     if (!rc) {
         *out = x.space.found;
         x.space.found = NULL;

@@ -422,7 +422,7 @@ static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, in
     if (rc)
         ss_fail(err, rc, NULL, 0, "out of memory");
     else
-        rc = ss_asked_parse(asked, &r, NULL, NULL, err);
+        rc = ss_asked_add(asked, &r, NULL, NULL, err);
     ss_request_free(&r);
     return rc;
 }

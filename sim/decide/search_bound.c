@@ -11,23 +11,27 @@
 #include "base/map.h"
 #include "decide/search_internal.h"
 #include "plan/bounds.h"
+#include "result/bands.h"
 #include "stepsim/cache.h"
 #include "stepsim/schedule.h"
 #include "stepsim/stack.h"
 #include "workers/pool.h"
 
 /* number of leaves in an item of the pool; they share costs */
-#define RUN 1024
+#define RUN 128
 /* share of a sum, more than its rounding in another order */
 #define ROUNDING 1e-9
 
 struct bounds {
     double seconds, bytes, least_bytes;
+    int unsure;
 };
 
 /* ---- bounds that layouts share ---- */
 
 struct shared {
+    const struct ss_find_space *space;
+    const struct ss_bands *bands;
     struct ss_cache *cache;
     struct ss_map at;
     int n;
@@ -190,23 +194,38 @@ static void add_memory(const struct ss_stage_bounds *s, const struct ss_stack *s
     out->least_bytes = fmax(out->least_bytes, s->beside + s->fixed + least);
 }
 
-/*
- * Returns what the i-th of the three stages keeps when its first backward runs. Each of several chunks keeps
- * as much as a chunk of a middle stage, which has neither embedding nor loss; the chunk with the loss is one
- * of them.
- */
-static double activations_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job, double n)
+/* Returns what n chunks keep that a rank runs forward one after the other, a group of microbatches on each chunk in
+ * turn, where chunks differ: those of whole turns, without what the last turn has not run yet. */
+static double kept_in_turns(const struct ss_stage_bounds *s, const struct ss_job *job, int microbatches,
+                            double n)
+{
+    int v = ss_job_chunks(job), asked = job->microbatch_group_size ? job->microbatch_group_size : job->pp,
+        group = asked < microbatches ? asked : microbatches;
+    double turns = ceil(n / (v * group));
+    return fmax(n * s->chunk, turns * group * s->activations - (turns * v * group - n) * s->largest);
+}
+
+/* Returns what each of several chunks of the i-th of the three stages keeps at least: as much as a chunk of a
+ * middle stage, which has neither embedding nor loss. */
+static double chunk_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job)
+{
+    return (job->pp > 2 ? l->stage[1].activations : l->stage[i].layers) / ss_job_chunks(job);
+}
+
+/* Returns what the i-th of the three stages keeps when its first backward runs. The chunk with the loss is one of
+ * its chunks. */
+static double activations_of(const struct ss_plan_bounds *l, int i, const struct ss_job *job,
+                             int microbatches, double n)
 {
     const struct ss_stage_bounds *s = &l->stage[i], *middle = &l->stage[1];
-    int p = job->pp, v = ss_job_chunks(job);
+    int v = ss_job_chunks(job);
     if (!l->even)
-        return i == 1 ? 0 : n * s->chunk;
+        return i == 1 ? 0 : kept_in_turns(s, job, microbatches, n);
     if (v == 1)
         return n * s->activations + (i == 2 ? s->logits : 0) + s->extra;
-    if (p < 3)
-        return i == 2 ? s->activations / v + s->logits + s->extra : 0;
-    return i < 2 ? n * middle->activations / v + middle->extra
-                 : (n - 1) * middle->activations / v + s->activations / v + s->logits + s->extra;
+    if (i == 2)
+        return (n - 1) * chunk_of(l, i, job) + s->activations / v + s->logits + s->extra;
+    return n * chunk_of(l, i, job) + (job->pp > 2 ? middle->extra : 0);
 }
 
 /* Does the same for other schedules, whose last chunk need not be kept at the peak. */
@@ -218,7 +237,7 @@ static double kept_by_order(const struct ss_plan_bounds *l, int i, const struct 
         return i == 1 ? 0 : n * s->chunk;
     if (v == 1)
         return n * s->activations + (i == 2 && n > 0 ? s->logits : 0);
-    return job->pp < 3 ? 0 : n * l->stage[1].activations / v;
+    return n * chunk_of(l, i, job);
 }
 
 static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_flight *flight,
@@ -231,13 +250,26 @@ static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_fligh
         int there = i == 2 || (i == 0 && job->pp > 1) || job->pp > 2 || !l->even;
         if (there && megatrons)
             add_memory(&l->stage[i], stack,
-                       activations_of(l, i, job, in_flight(job, microbatches, i < 2 ? i : job->pp - 1)), out);
+                       activations_of(l, i, job, microbatches,
+                                      in_flight(job, microbatches, i < 2 ? i : job->pp - 1)),
+                       out);
         else if (there && flight->plain)
             add_memory(&l->stage[i], stack, kept_by_order(l, i, job, flight->n[i]), out);
     }
 }
 
 /* ---- all leaves ---- */
+
+/* Returns whether a job of so many bytes may not fit, as far as jobs like it are off. */
+static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, struct shared *shared,
+                     double bytes)
+{
+    const struct ss_card *card = ss_platform_card(c->platform);
+    const struct ss_band_job like = {card->name, c->stack->family, job->model.num_experts, job->unmodelled};
+    struct ss_band time, memory;
+    ss_bands_find_kept(shared->cache, shared->bands, &like, &time, &memory);
+    return memory.n && bytes * (1 + memory.high_pct / 100) > card->device_memory;
+}
 
 /* Sets the bounds of a leaf, which are 0 where nothing is known. Error: SS_ERR_NOMEM, because without
  * memory another set of layouts would be searched. */
@@ -262,6 +294,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     memory_of(least, &flight, &job, c->stack, microbatches, out);
     out->bytes *= 1 - ROUNDING;
     out->least_bytes *= 1 - ROUNDING;
+    out->unsure = is_unsure(c, &job, shared, out->bytes);
     if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* the card lacks the precision */
         memset(out, 0, sizeof *out);
     return SS_OK;
@@ -269,47 +302,49 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
 
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
 {
-    const struct ss_find_space *s = ctx;
+    struct shared *shared = ctx; /* each worker has its own copy */
+    const struct ss_find_space *s = shared->space;
     struct bounds *out = answer;
-    struct shared shared = {0};
     size_t first = (size_t)item * RUN;
-    int rc = ss_cache_open(&shared.cache, NULL);
+    int rc = SS_OK;
     for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
-        rc = bound_leaf(s, &s->leaves[first + i], &shared, &out[i]);
-    ss_cache_close(shared.cache);
-    ss_map_free(&shared.at);
-    free(shared.entry);
+        rc = bound_leaf(s, &s->leaves[first + i], shared, &out[i]);
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
 }
 
-int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
-                  struct ss_error *err)
+int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_error *err)
 {
-    const struct ss_pool pool = {.workers = *workers,
+    struct shared shared = {.space = s, .bands = o->run->bands};
+    const struct ss_pool pool = {.workers = o->workers,
                                  .nitems = (int)((s->nleaves + RUN - 1) / RUN),
                                  .size = RUN * sizeof(struct bounds),
                                  .work = bound_run,
-                                 .ctx = s};
+                                 .ctx = &shared};
     size_t kept = 0;
     if (!s->nleaves)
         return SS_OK;
     struct bounds *all = ss_calloc((size_t)pool.nitems * RUN, sizeof *all);
     if (!all)
         return ss_nomem(err);
-    int rc = ss_pool_run(&pool, all, err);
+    int rc = ss_cache_open(&shared.cache, err);
+    SS_THEN(rc, ss_pool_run(&pool, all, err));
     for (size_t i = 0; i < s->nleaves && !rc; i++) {
         struct ss_find_leaf leaf = s->leaves[i];
-        if (!exhaustive &&
+        if (!o->exhaustive &&
             all[i].least_bytes > ss_platform_card(s->clusters[leaf.cluster].platform)->device_memory) {
             s->found->groups[leaf.cluster].too_large++;
             continue;
         }
         leaf.seconds = all[i].seconds;
         leaf.bytes = all[i].bytes;
+        leaf.unsure = all[i].unsure;
         s->leaves[kept++] = leaf;
     }
     if (!rc)
         s->nleaves = kept;
+    ss_cache_close(shared.cache);
+    ss_map_free(&shared.at);
+    free(shared.entry);
     free(all);
     return rc;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Predicts layouts by workers. The items are the leaves in the order of their bounds. Behind them stands
- * each leaf once more, to be predicted by SimGrid at layer level from its words, and a third time, to have
- * its bands widened by what its words leave to be assumed.
+ * Predicts layouts by workers. The items are the leaves in the order of their bounds, once for each of
+ * enum ss_find_way.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "decide/search_internal.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
@@ -63,10 +63,11 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     fill_more(c, leaf, p->more, sizeof p->more);
 }
 
-static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
-                   struct ss_error *err)
+static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, int level_choice,
+                   struct ss_find_point *p, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
+    struct ss_run_options run = w->run;
     struct ss_job job;
 
     int rc = ss_find_job(w->space, leaf, &job, err);
@@ -78,8 +79,9 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
                                          .world_size = c->world_size,
                                          .gpus_per_node = c->gpus_per_node,
                                          .request = &c->request};
+    run.level_choice = level_choice;
     fill_point(w->space, leaf, &job, p);
-    return ss_predict(&scenario, &w->run, &p->summary, err);
+    return ss_predict(&scenario, &run, &p->summary, err);
 }
 
 /* Builds the job of a leaf from its words. */
@@ -120,13 +122,14 @@ static int confirm(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
 }
 
 /* Predicts the words of a leaf once more, with the bands that `stepsim run` has for them. */
-static int widen(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
-                 struct ss_error *err)
+static int widen(struct ss_find_crew *w, const struct ss_find_leaf *leaf, int level_choice,
+                 struct ss_find_point *p, struct ss_error *err)
 {
     struct ss_run_options wide = w->run;
     struct ss_scenario *s;
 
     wide.narrow = 0;
+    wide.level_choice = level_choice;
     wide.cache = wide.plan.cache = NULL;
     int rc = build(w, leaf, p, &s, err);
     if (rc)
@@ -146,16 +149,35 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     int n = (int)w->space->nleaves;
     const struct ss_find_leaf *leaf = &w->space->leaves[item % n];
 
+    int blind = w->run.level_choice == SS_LEVEL_BLIND;
+
     p->number = item % n;
-    return item < n       ? predict(w, leaf, p, err)
-           : item < 2 * n ? confirm(w, leaf, p, err)
-                          : widen(w, leaf, p, err);
+    switch (item / n) {
+    case SS_FIND_PREDICT: return predict(w, leaf, blind ? w->run.level_choice : SS_LEVEL_DOUBTS, p, err);
+    case SS_FIND_FLOWS: return predict(w, leaf, w->run.level_choice, p, err);
+    case SS_FIND_CONFIRM: return confirm(w, leaf, p, err);
+    case SS_FIND_WIDEN: return widen(w, leaf, w->run.level_choice, p, err);
+    default: return widen(w, leaf, SS_LEVEL_DOUBTS, p, err);
+    }
+}
+
+/* Layouts that differ in microbatch and recompute alone have equal groups, routes and classes. */
+static uint64_t home_of(void *ctx, int item)
+{
+    const struct ss_find_crew *w = ctx;
+    const struct ss_find_leaf *leaf = &w->space->leaves[item % (int)w->space->nleaves];
+    const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
+    uint64_t h = (uint64_t)leaf->cluster;
+    for (int a = 0; a < c->naxes; a++)
+        if (c->axes[a].kind != SS_FIND_MBS && c->axes[a].kind != SS_FIND_RECOMPUTE)
+            h = ss_mix64(h * 31 + leaf->at[a] + 1);
+    return h;
 }
 
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
                       const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err)
 {
-    struct ss_find_crew *w = s->nleaves > INT_MAX / 3 ? NULL : ss_calloc(1, sizeof *w);
+    struct ss_find_crew *w = s->nleaves > INT_MAX / SS_FIND_WAYS ? NULL : ss_calloc(1, sizeof *w);
     int rc = SS_OK;
 
     if (!w)
@@ -165,12 +187,15 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     w->run = *o->run;
     w->run.unchecked = 1;
     w->run.narrow = 1;
+    if (w->run.level_choice != SS_LEVEL_FOLLOWS) /* nobody would read the warning */
+        w->run.level_choice = SS_LEVEL_BLIND;
     w->run.brief =
         o->brief && !o->workers.journal; /* another search may read the journal and show all figures */
     w->pool = (struct ss_pool){.workers = o->workers,
-                               .nitems = 3 * (int)s->nleaves,
+                               .nitems = SS_FIND_WAYS * (int)s->nleaves,
                                .size = sizeof(struct ss_find_point),
                                .work = work,
+                               .home = home_of,
                                .ctx = w,
                                .what = "search"};
     if (o->workers.journal || o->workers.team)

@@ -281,27 +281,34 @@ void ss_asked_of(struct ss_asked *asked, const struct ss_job *job)
     asked->given = ~(~0u << SS_GIVEN_COUNT);
 }
 
-int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
-                   struct ss_notes *ignored, struct ss_error *err)
+int ss_asked_add(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
+                 struct ss_notes *ignored, struct ss_error *err)
 {
-    struct ss_asked draft;
     struct ss_faults faults;
     struct ss_error why;
     struct parser p = {
-        .asked = &draft, .request = r, .notes = notes, .ignored = ignored, .err = &why, .faults = &faults};
+        .asked = asked, .request = r, .notes = notes, .ignored = ignored, .err = &why, .faults = &faults};
     int rc = SS_OK;
 
-    faults.n = 0;                        /* its texts begin with the first of them */
-    memcpy(&draft, asked, sizeof draft); /* padding too */
+    faults.n = 0; /* its texts begin with the first of them */
     for (size_t first = 0, end; first < r->n && !rc; first = end) {
         for (end = first + 1; end < r->n && r->word[end].place == r->word[first].place;)
             end++;
         rc = parse_over(&p, first, end);
     }
-    if (rc || faults.n)
-        return ss_faults_end(&faults, rc, &why, err);
-    memcpy(asked, &draft, sizeof draft);
-    return SS_OK;
+    return rc || faults.n ? ss_faults_end(&faults, rc, &why, err) : SS_OK;
+}
+
+int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
+                   struct ss_notes *ignored, struct ss_error *err)
+{
+    struct ss_asked draft;
+
+    memcpy(&draft, asked, sizeof draft); /* padding too */
+    int rc = ss_asked_add(&draft, r, notes, ignored, err);
+    if (!rc)
+        memcpy(asked, &draft, sizeof draft);
+    return rc;
 }
 
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err)

@@ -62,7 +62,9 @@ static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_
     out->backward += b;
     out->split += f + fmin(b, split);
     out->chunk = out->activations > 0 ? fmin(out->chunk, chunk->activation_bytes) : chunk->activation_bytes;
+    out->largest = fmax(out->largest, chunk->activation_bytes);
     out->activations += chunk->activation_bytes;
+    out->layers += chunk->activation_bytes - chunk->border_bytes;
     out->logits += chunk->logits_bytes;
     out->extra = fmax(out->extra, chunk->backward_extra_bytes);
 }

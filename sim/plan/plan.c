@@ -307,6 +307,7 @@ static int plan_fill(struct ss_plan_builder *b, struct ss_error *err)
         ss_plan_costs_build,     /* class -> times, bytes, parameters */
         ss_plan_pace_build,      /* times on GPUs that differ */
         ss_plan_imbalance_build, /* packed rows that differ */
+        ss_plan_events_limit,    /* events that the steps would become */
         ss_plan_steps_build,     /* layer level: steps of chunks and their collectives */
         ss_plan_buckets_build,   /* data-parallel collectives, and when they are due */
         ss_plan_issues_build,    /* launches of the host, between waits of the GPU */

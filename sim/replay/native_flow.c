@@ -110,12 +110,15 @@ int ss_fluid_new(struct ss_native *k, int owner)
     return i;
 }
 
-static void touch(struct ss_fluid *f, int link)
+static void touch(struct ss_fluid *f, int link, const struct ss_fluid_flow *by)
 {
     if (!f->links[link].dirty) {
         f->links[link].dirty = 1;
+        f->links[link].cause = 0;
         f->dirty[f->ndirty++] = link;
     }
+    if (by->doublings > f->links[link].cause)
+        f->links[link].cause = by->doublings;
 }
 
 /* l->count counts the flow of this node already. */
@@ -230,7 +233,7 @@ int ss_fluid_start(struct ss_native *k, int flow, int path, double bytes)
     w->last = k->now;
     w->rate = 0;
     if (shared >= 0) {
-        touch(f, shared); /* leads to all others */
+        touch(f, shared, w); /* leads to all others */
     } else {
         w->rate = way->solo;
         ss_timers_set(&k->timers, k->flow0 + flow, k->now + bytes / way->solo);
@@ -249,7 +252,7 @@ void ss_fluid_stop(struct ss_native *k, int flow)
         remove_node(f, l, (flow << f->node_shift) + j);
         l->count = l->count == PLANNED ? 0 : l->count - 1;
         if (l->count)
-            touch(f, link);
+            touch(f, link, w);
         else
             l->busy += k->now - l->since;
     }
@@ -277,11 +280,14 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
     int nl = 0, nf = 0;
     f->part_links[nl++] = start;
     f->links[start].mark = f->epoch;
+    f->cause = 0;
     for (int i = 0; i < nl; i++) {
         struct ss_fluid_link *l = &f->links[f->part_links[i]];
         l->room = l->bandwidth;
         l->weight = 0;
         l->open = 0;
+        f->cause = l->dirty && l->cause > f->cause ? l->cause : f->cause;
+        l->dirty = 0;
         for (int node = l->head; node >= 0; node = next_node(f, l, node)) {
             struct ss_fluid_flow *w = &f->flows[node >> f->node_shift];
             const struct ss_fluid_path *way = &f->paths[w->path];
@@ -304,6 +310,21 @@ static void gather(struct ss_fluid *f, int start, int *nlinks, int *nflows)
     *nflows = nf;
 }
 
+/* How an error of a flow's end grows, or what becomes of that of the moment: docs/design/replay-contract.md,
+ * "Sensitivity". */
+static void pass_error(struct ss_fluid *f, struct ss_fluid_flow *w, double rate)
+{
+    w->doublings = w->doublings > f->cause ? w->doublings : f->cause;
+    if (!(rate < w->rate))
+        return;
+    if (w->rate / rate != f->slowed) {
+        f->slowed = w->rate / rate;
+        f->growth = log2(2 * f->slowed - 1);
+    }
+    w->doublings += f->growth;
+    f->doublings = f->doublings > w->doublings ? f->doublings : w->doublings;
+}
+
 /* The rate of a flow is found. */
 static void fix_flow(struct ss_native *k, int flow, double rate)
 {
@@ -322,8 +343,7 @@ static void fix_flow(struct ss_native *k, int flow, double rate)
         return;
     w->left = fmax(0, w->left - w->rate * (k->now - w->last));
     w->last = k->now;
-    if (rate < w->rate)
-        f->slowed = fmax(f->slowed, w->rate / rate);
+    pass_error(f, w, rate);
     w->rate = rate;
     ss_timers_set(&k->timers, k->flow0 + flow, k->now + w->left / rate);
 }
@@ -365,14 +385,12 @@ void ss_fluid_settle(struct ss_native *k)
     f->epoch++;
     for (int i = 0; i < f->ndirty; i++) {
         int link = f->dirty[i], nlinks, nflows;
-        f->links[link].dirty = 0;
-        if (f->links[link].count <= 0 || f->links[link].mark == f->epoch)
+        if (f->links[link].count <= 0 || f->links[link].mark == f->epoch) {
+            f->links[link].dirty = 0;
             continue;
+        }
         gather(f, link, &nlinks, &nflows);
-        f->slowed = 1;
         fill(k, nlinks, nflows);
-        if (f->slowed > 1) /* how this bounds what becomes of an error: docs/design/replay-contract.md */
-            f->doublings += log2(2 * f->slowed - 1);
     }
     f->ndirty = 0;
 }

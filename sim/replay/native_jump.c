@@ -364,8 +364,15 @@ static void shift_clock(struct ss_native *k, double by)
         k->classes[c].last += by;
     }
     ss_timers_shift(&k->timers, by);
-    for (int i = 0; i < k->p->nchannels; i++)
-        k->st.channels[i].begin += by;
+    for (int i = 0; i < k->p->nchannels; i++) {
+        struct ss_channel_state *s = &k->st.channels[i];
+        s->begin += by;
+        s->sent += by;
+        s->received += by;
+        s->last.time += by;
+    }
+    for (int i = 0; i < k->st.nstreams; i++)
+        k->st.streams[i].last.time += by;
     for (int i = 0; i <= k->st.nstreams; i++)
         k->st.instances[i].begin += by;
     for (int i = 0; i < k->fluid.nflows; i++)

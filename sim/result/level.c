@@ -9,7 +9,6 @@
 
 #include "stepsim/communicator.h"
 #include "stepsim/job.h"
-#include "stepsim/model.h"
 
 /* Half of the tolerance: either may wait for the other. */
 #define MATTERS (SS_LEVEL_TOLERANCE / 2)
@@ -51,13 +50,6 @@ int ss_level_is_wide(const struct ss_run *run)
            4 * pairs * (SS_LABOUR_FLOW_S + together * SS_LABOUR_SHARE_S) > MOST_UNEVEN_S;
 }
 
-/*
- * Most events of a layer's forward and backward at flow level: 54 with tensor 4 x context 2 or a ring of
- * context 4, 46 with tensor 8 and full recompute, 41 for experts with it, 11 for sharded parameters. The
- * native engine runs 29 million a second there (tests/bench/results.md), so these are 0.7 s.
- */
-#define EVENTS_A_LAYER 60
-#define MOST_EVENTS 2e7
 /* Flows of the largest exchange, which the plan counts: 17 million take 0.6 s where nodes are equal, as DeepSeek-V3 on 65,536 GPUs
  * with ep 256, and 1 us each where they are not, as with one slow GPU. */
 #define MOST_FLOWS 2e7
@@ -65,14 +57,10 @@ int ss_level_is_wide(const struct ss_run *run)
 int ss_level_affordable(const struct ss_run *run)
 {
     const struct ss_plan *plan = run->plan;
-    const struct ss_model *model = &plan->job->model;
-    const struct ss_ranks *experts = plan->experts ? &plan->expert_ranks : NULL;
     double widest = ss_ranks_group_size(&plan->ranks, SS_COMM_CP);
-    double layers = (double)(model->num_layers + model->mtp_num_layers) / plan->schedule->stages;
-    if (experts)
-        widest = fmax(widest, ss_ranks_group_size(experts, SS_COMM_EP));
-    return plan->world_size * widest < MOST_FLOWS &&
-           plan->nclasses * layers * plan->microbatches * EVENTS_A_LAYER < MOST_EVENTS;
+    if (plan->experts)
+        widest = fmax(widest, ss_ranks_group_size(&plan->expert_ranks, SS_COMM_EP));
+    return plan->world_size * widest < MOST_FLOWS;
 }
 
 /*

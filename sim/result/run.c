@@ -200,12 +200,45 @@ static int simulate_near(const struct ss_scenario *s, const struct ss_run_option
     }
 }
 
+/* Sets *hold to 1 where all digits of a run of every rank hold, as its classes tell: ranks of one class meet on no link,
+ * so that their order decides nothing. */
+static int ask_classes(const struct ss_run_options *options, const struct ss_run *run, int *hold,
+                       struct ss_error *err)
+{
+    const struct ss_plan *p = run->plan;
+    struct ss_run folded = {0};
+    struct ss_plan_options plan = options->plan;
+    struct ss_run_options how = {.engine = SS_ENGINE_NATIVE, .cache = options->cache};
+    struct ss_sensitivity found;
+
+    plan.unfold = plan.near = 0;
+    plan.level = p->level;
+    int rc = ss_plan_build(p->job, p->stack, p->platform, p->schedule, &plan, &folded.plan, err);
+    if (!rc && !folded.plan->weighted && folded.plan->nclasses < p->nclasses / 4) {
+        rc = replay(&folded, &how, NULL, err);
+        SS_THEN(rc, ss_sensitivity_find(folded.program, folded.timeline, without_barrier(folded.plan), &found,
+                                        err));
+        *hold = !rc && !found.sensitive;
+    }
+    ss_run_free(&folded);
+    return rc;
+}
+
 static int find_sensitivity(const struct ss_run_options *options, struct ss_run *out, struct ss_error *err)
 {
+    struct ss_sensitivity *s = &out->result->sensitivity;
+    int hold = 0, rc = SS_OK;
+
     if (options->unchecked || options->full_replay || options->jitter.sigma > 0)
         return SS_OK;
-    return ss_sensitivity_find(out->program, out->timeline, without_barrier(out->plan),
-                               &out->result->sensitivity, err);
+    if (out->plan->unfolded && !ss_sensitivity_none(out->timeline))
+        rc = ask_classes(options, out, &hold, err);
+    if (hold)
+        *s = (struct ss_sensitivity){
+            .known = 1, .low = out->timeline->iteration_s, .high = out->timeline->iteration_s};
+    if (rc || hold)
+        return rc;
+    return ss_sensitivity_find(out->program, out->timeline, without_barrier(out->plan), s, err);
 }
 
 static int check_options(const struct ss_run_options *o, struct ss_error *err)
@@ -280,6 +313,7 @@ static int even_off(const struct ss_run_options *options, const struct ss_run *o
     double seconds[2] = {1, 1};
     int rc = SS_OK;
     how.plan.even = 1;
+    how.plan.most_events = SS_LEVEL_MOST_EVENTS;
     for (int flows = 0; flows < 2 && !rc; flows++) {
         struct ss_run run;
         how.plan.level = flows ? SS_LEVEL_FLOW : out->plan->level;
@@ -291,6 +325,15 @@ static int even_off(const struct ss_run_options *options, const struct ss_run *o
     }
     *off = seconds[0] / seconds[1] - 1;
     return rc;
+}
+
+/* Runs the flows of a doubted run. Error: SS_ERR_UNSUPPORTED where they are too many for a run that nobody asked for. */
+static int run_flows(const struct ss_run_options *how, const struct ss_run *run, struct ss_run *flows,
+                     struct ss_error *err)
+{
+    if ((run->plan->uneven && ss_level_is_wide(run)) || !ss_level_affordable(run))
+        return SS_ERR_UNSUPPORTED;
+    return run_once(run->scenario, how, flows, err);
 }
 
 /* Where the level leaves something open that matters, flows tell how much it is. */
@@ -305,26 +348,33 @@ static int check_level(const struct ss_run_options *options, struct ss_run *out,
                                  .brief = options->brief,
                                  .unchecked = 1};
     const char *level = ss_level_name(out->plan->level);
+    struct ss_error why = {0};
     struct ss_run flows;
-    double off = 0;
+    double off = 1;
     int rc = SS_OK;
 
     if (out->plan->level < SS_LEVEL_LAYER && options->level_choice != SS_LEVEL_BLIND)
         doubt = ss_level_doubt(out);
     if (!doubt.what[0])
         return SS_OK;
-    if (out->plan->uneven) {
-        rc = even_off(options, out, &off, err);
-        if (rc || fabs(off) <= SS_LEVEL_TOLERANCE)
-            return rc;
-    }
-    if ((out->plan->uneven && ss_level_is_wide(out)) || !ss_level_affordable(out)) {
-        ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much",
-                     doubt.what, level);
+    if (options->level_choice == SS_LEVEL_DOUBTS) {
+        out->doubted = 1;
         return SS_OK;
     }
     how.plan.level = SS_LEVEL_FLOW;
-    rc = run_once(out->scenario, &how, &flows, err);
+    how.plan.most_events = SS_LEVEL_MOST_EVENTS;
+    if (out->plan->uneven)
+        rc = even_off(options, out, &off, &why);
+    if (!rc && fabs(off) <= SS_LEVEL_TOLERANCE)
+        return SS_OK;
+    SS_THEN(rc, run_flows(&how, out, &flows, &why));
+    if (rc == SS_ERR_UNSUPPORTED) {
+        ss_notes_add(&out->plan->warnings, "%s: %s level may be off, --level flow tells by how much%s%s",
+                     doubt.what, level, why.message[0] ? ": " : "", why.message);
+        return SS_OK;
+    }
+    if (rc && err)
+        *err = why;
     if (rc)
         return rc;
     off = iteration_of(out) / flows.result->iteration_s - 1;

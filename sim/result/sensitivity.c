@@ -101,6 +101,11 @@ static int count_doublings(const struct ss_program *p, const struct ss_timeline 
     return rc;
 }
 
+int ss_sensitivity_none(const struct ss_timeline *t)
+{
+    return t->doublings <= DOUBLINGS;
+}
+
 int ss_sensitivity_find(struct ss_program *p, const struct ss_timeline *t, int loop,
                         struct ss_sensitivity *out, struct ss_error *err)
 {

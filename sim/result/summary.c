@@ -176,6 +176,7 @@ void ss_summary_fill_kept(const struct ss_run *run, const struct ss_bands *bands
     double tokens = (double)plan->job->global_batch * plan->job->seq_length;
 
     memset(out, 0, sizeof *out);
+    out->doubted = run->doubted;
     out->gpus = plan->world_size;
     out->parameters = plan->parameters;
     out->iteration_s = r->iteration_s;

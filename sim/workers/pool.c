@@ -35,13 +35,30 @@ static void take_reply(void *ctx, struct ss_worker *s)
 
 /* ---- dealing out ---- */
 
-/* Returns the next place to deal out, or -1. Places behind a failed one are not wanted any more. */
-static int next_place(struct ss_deal *d)
+/* Brings the first place whose home is the worker to the front of those that were never dealt out; where there is
+ * none, the last one. */
+static void bring_home(struct ss_deal *d, int worker)
+{
+    const struct ss_pool *pool = d->crew->pool;
+    int i = d->next;
+    while (i + 1 < d->ntodo &&
+           pool->home(pool->ctx, d->items[d->todo[i]]) % (uint64_t)d->crew->nworkers != (uint64_t)worker)
+        i++;
+    int at = d->todo[i];
+    memmove(d->todo + d->next + 1, d->todo + d->next, (size_t)(i - d->next) * sizeof *d->todo);
+    d->todo[d->next] = at;
+}
+
+/* Returns the next place to deal out to a worker, or -1. Places behind a failed one are not wanted any more. */
+static int next_place(struct ss_deal *d, int worker)
 {
     while (d->nback && d->back[d->nback - 1] >= d->failed)
         d->nback--;
-    int at = d->nback ? d->back[d->nback - 1] : d->next < d->ntodo ? d->todo[d->next] : d->n;
-    return at < d->failed ? at : -1;
+    if (!d->nback && d->next < d->ntodo && d->crew->pool->home)
+        bring_home(d, worker);
+    while (!d->nback && d->next < d->ntodo && d->todo[d->next] >= d->failed)
+        d->next++;
+    return d->nback ? d->back[d->nback - 1] : d->next < d->ntodo ? d->todo[d->next] : -1;
 }
 
 static int give(struct ss_deal *d, struct ss_worker *s, int at)
@@ -70,20 +87,20 @@ static int give(struct ss_deal *d, struct ss_worker *s, int at)
 static int give_all(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
-    int at = next_place(d), why = 0;
+    int at = 0, why = 0;
     for (int depth = 0, given = 1; given && depth < SS_WORKER_DEPTH; depth++) {
         given = 0;
         for (int i = 0; i < c->nworkers && at >= 0; i++) {
             struct ss_worker *s = &c->workers[i];
-            if (s->n > depth || s->n >= ss_worker_depth(s) || (s->rank && !s->open))
+            if (s->n > depth || s->n >= ss_worker_depth(s) || (s->rank && !s->open) ||
+                (at = next_place(d, i)) < 0)
                 continue;
             int failed = give(d, s, at);
             why = failed ? failed : why;
             given |= !failed;
-            at = next_place(d);
         }
     }
-    if (at < 0 || d->in_flight > 0)
+    if (next_place(d, 0) < 0 || d->in_flight > 0)
         return SS_OK;
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }

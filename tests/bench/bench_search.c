@@ -26,17 +26,30 @@ static const struct {
     const char *name, *command, *options;
     const char *quick; /* the options of --quick, which leaves out where there are none */
     const char *goal;
+    const char *platform;
 } cases[] = {
     {"70B on 4 to 64 nodes, every legal layout without cp", "search",
      "--unconfirmed --vary nodes=4..64 --cp 1 --exhaustive",
-     "--unconfirmed --vary nodes=4..5 --cp 1 --mbs 1 --exhaustive", "8000 a second"},
+     "--unconfirmed --vary nodes=4..5 --cp 1 --mbs 1 --exhaustive", "8000 a second", "h800"},
     {"70B on 16 nodes, tp 4, pp 4: NIC bandwidth, HBM efficiency and spread vary", "sweep",
      "--nodes 16 --tp 4 --pp 4 --mbs 1 --sequence-parallel --use-distributed-optimizer",
-     "--nodes 16 --tp 4 --pp 4 --mbs 1 --sequence-parallel --use-distributed-optimizer", "8000 a second"},
+     "--nodes 16 --tp 4 --pp 4 --mbs 1 --sequence-parallel --use-distributed-optimizer", "8000 a second",
+     "h800"},
     {"70B on 16 nodes, 100,530 legal layouts, with bounds", "search",
      "--unconfirmed --nodes 16 --vary overlap-grad-reduce=off,on --vary overlap-param-gather=off,on "
      "--vary tp-comm-overlap=off,on --vary use-distributed-optimizer=off,on",
-     NULL, "10 s, 1 GiB"},
+     NULL, "10 s, 1 GiB", "h800"},
+#define CP(nodes)                                                                                            \
+    {                                                                                                        \
+        "70B on " nodes " nodes, all axes of the layout", "search", "--unconfirmed --nodes " nodes, NULL,    \
+            "15 s, 250 MiB", "h100"                                                                          \
+    }
+    CP("4"),
+    CP("16"),
+    CP("64"),
+    CP("256"),
+    CP("512"),
+#undef CP
 };
 #define NCASES (sizeof cases / sizeof cases[0])
 
@@ -132,8 +145,8 @@ static int run(const char *stepsim, size_t i, int quick, int quiet, struct figur
     static char text[4 << 20], words[16384];
     const int sweep = strcmp(cases[i].command, "sweep") == 0, n = quick ? QUICK_NUMBERS : NUMBERS;
     snprintf(words, sizeof words,
-             "%s %s --platform h800 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --workers 2 %s",
-             stepsim, cases[i].command, quick ? cases[i].quick : cases[i].options);
+             "%s %s --platform %s --model llama3.1-70b --bf16 --seq 8192 --gbs 1024 --workers 2 %s", stepsim,
+             cases[i].command, cases[i].platform, quick ? cases[i].quick : cases[i].options);
     if (sweep) {
         add_numbers(words, sizeof words, n, "set", "ss.nic.bandwidth=%gGBps", 25, 1);
         add_numbers(words, sizeof words, n, "scale", "hbm.efficiency=%gx", 0.9, 0.005);

@@ -80,6 +80,42 @@ static void test_answers(void)
     munmap(t.shared_dead, sizeof(int));
 }
 
+/* The answer to an item: the item that its worker did first. */
+static int work_first(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    int *first = ctx; /* each worker has a copy */
+    (void)err;
+    *first = *first < 0 ? item : *first;
+    memcpy(answer, first, sizeof *first);
+    return SS_OK;
+}
+
+static uint64_t half_of(void *ctx, int item)
+{
+    (void)ctx;
+    return item >= ITEMS / 2;
+}
+
+/* Two workers begin with the first item of their homes; without homes, with the first two items. */
+static void test_homes(void)
+{
+    for (int homes = 0; homes < 2; homes++) {
+        int first = -1, answers[ITEMS];
+        const struct ss_pool pool = {.workers = {.n = 2},
+                                     .nitems = ITEMS,
+                                     .size = sizeof *answers,
+                                     .work = work_first,
+                                     .home = homes ? half_of : NULL,
+                                     .ctx = &first};
+        CU_ASSERT_EQUAL(ss_pool_run(&pool, answers, NULL), SS_OK);
+        CU_ASSERT_EQUAL(answers[0], 0);
+        if (homes)
+            CU_ASSERT_EQUAL(answers[ITEMS / 2], ITEMS / 2);
+        for (int i = 0; i < ITEMS; i++)
+            CU_ASSERT(answers[i] == 0 || answers[i] == (homes ? ITEMS / 2 : 1));
+    }
+}
+
 /* Whichever worker is faster, the error is that of the lowest item. */
 static void test_errors(void)
 {
@@ -211,6 +247,7 @@ static void test_threads(void)
 SUITE(pool)
 {
     CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
+                           {"homes of items", test_homes},
                            {"the lowest error", test_errors},
                            {"a worker that dies", test_deaths},
                            {"many that die", test_deaths_in_a_row},

@@ -182,6 +182,40 @@ static void test_doublings(void)
     ss_program_free(p);
 }
 
+/* A message that another one slows down to a half, on a link of their own. */
+static void slow_down(struct ss_program *p, int from, int to)
+{
+    int path = make_wire(p, 1e9), a = make_channel(p, from, to, 0, path, 0, 0),
+        b = make_channel(p, from, to, 0, path, 0, 0);
+    make_send(p, a, 2e9);
+    make_compute(p, from, 1);
+    make_send(p, b, 2e9);
+    make_wait_send(p, a);
+    make_wait_send(p, b);
+}
+
+/* An error grows along a chain of times: what happens to ranks beside each other adds nothing, what happens to
+ * one of them twice counts twice, and a message hands on what its sender had. */
+static void test_doublings_of_chains(void)
+{
+    for (int chain = 0; chain < 3; chain++) {
+        struct ss_program *p = make_program(4, 0);
+        struct ss_timeline *t = NULL;
+        slow_down(p, 0, 1);
+        if (chain == 2) {
+            int over = make_channel(p, 0, 2, 0, make_wire(p, 1e9), 0, 0);
+            make_send(p, over, 1e9);
+            make_recv(p, over);
+            make_wait_recv(p, over);
+        }
+        slow_down(p, chain == 1 ? 0 : 2, 3);
+        CU_ASSERT_EQUAL_FATAL(ss_timeline_replay(p, SS_ENGINE_NATIVE, &t, NULL), 0);
+        CU_ASSERT_DOUBLE_EQUAL(t->doublings, (chain ? 2 : 1) * log2(3), 1e-12);
+        ss_timeline_free(t);
+        ss_program_free(p);
+    }
+}
+
 /* Link A of 1 GB/s with flows 1, 2; link B of 2 GB/s with flows 2, 3: rates 1/2, 1/2, 3/2. A late fourth
  * flow on a link of its own, and the first one's end at 2 s, change nothing for others or only B's. */
 static void test_maxmin(void)
@@ -462,6 +496,7 @@ SUITE(replay)
                            {"contention", test_contention},
                            {"sooner with more to do", test_sooner},
                            {"doublings", test_doublings},
+                           {"doublings of chains", test_doublings_of_chains},
                            {"maxmin", test_maxmin},
                            {"weights", test_weights},
                            {"link twice", test_twice},

@@ -108,8 +108,9 @@ struct ss_chunk_cost {
     double gemms; /* share of GEMMs in the kernel seconds of a forward and a backward, 0..1 */
     /* activation (or its gradient) at the chunk's borders; 0 at the ends of the model */
     double recv_bytes, send_bytes;
-    double activation_bytes;                          /* kept from F to B (or W) of one microbatch */
-    double logits_bytes;                              /* kept from F to B by the loss layer */
+    double activation_bytes; /* kept from F to B (or W) of one microbatch */
+    double border_bytes;     /* the part of activation_bytes that embedding and output layer keep */
+    double logits_bytes;     /* kept from F to B by the loss layer */
     double forward_extra_bytes, backward_extra_bytes; /* working set while the slot runs */
     /* kept from I to W when the backward is split: inputs of the GEMMs and gradients of their outputs. It may
      * be more than activation_bytes */

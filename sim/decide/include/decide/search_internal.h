@@ -59,6 +59,7 @@ struct ss_find_leaf {
     unsigned char at[SS_FIND_MOST_AXES];
     int place;             /* its place among the layouts of its cluster, where the best bound is first */
     double seconds, bytes; /* lower bounds of the iteration and of the memory */
+    int unsure;            /* 1: by that bound of the memory it does not surely fit */
 };
 
 struct ss_find_space {
@@ -118,8 +119,7 @@ int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_fl
 /* ---- search_bound.c ---- */
 /* Fills in the bounds of all leaves. Unless the search is exhaustive, it takes out the leaves that
  * cannot fit. */
-int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int exhaustive,
-                  struct ss_error *err);
+int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* The crew that predicts the leaves of a space. While it lives, the leaves must keep their order, and
@@ -127,8 +127,16 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_workers *workers, int
 struct ss_find_crew;
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,
                       const struct ss_find_options *o, struct ss_find_crew **out, struct ss_error *err);
-/* Predicts the n leaves whose numbers are in `items`. The number nleaves + i asks for leaf i by SimGrid
- * at layer level, of which only the summary is used. */
+/* What is asked of a leaf. */
+enum ss_find_way {
+    SS_FIND_PREDICT, /* all figures, by closed forms alone: summary.doubted says where flows may differ */
+    SS_FIND_FLOWS,   /* the same, by flows where closed forms are doubted */
+    SS_FIND_CONFIRM, /* the summary by SimGrid at layer level, from the leaf's words */
+    SS_FIND_WIDEN,   /* the bands of the summary, widened by what the words leave to be assumed */
+    SS_FIND_WIDEN_DOUBTED, /* likewise, by closed forms alone */
+    SS_FIND_WAYS
+};
+/* Predicts n leaves: the item way * nleaves + i asks for leaf i. */
 int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);

@@ -61,6 +61,9 @@ void ss_asked_of(struct ss_asked *asked, const struct ss_job *job);
  * other), SS_ERR_UNSUPPORTED, SS_ERR_NOMEM. */
 int ss_asked_parse(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
                    struct ss_notes *ignored, struct ss_error *err);
+/* The same, without a copy: after an error *asked is of no use. */
+int ss_asked_add(struct ss_asked *asked, const struct ss_request *r, struct ss_notes *notes,
+                 struct ss_notes *ignored, struct ss_error *err);
 /* Reads a request after each `--without` has taken away what it names. */
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err);
 /* Makes *job. Defaults follow from model and stack; what Megatron or NeMo refuse is refused, with their words

@@ -25,7 +25,8 @@ struct ss_stage_bounds {
     double main_gradients;    /* bytes beyond `fixed` that the step makes in the room of activations */
     double beside;            /* bytes beside tensors */
     double activations;       /* bytes that a microbatch keeps from F to B on all chunks */
-    double chunk;             /* activations of the chunk that keeps least */
+    double layers;            /* the part of them that transformer layers keep */
+    double chunk, largest;    /* activations of the chunk that keeps least, and of the one that keeps most */
     double logits;            /* bytes that the loss keeps beyond activations */
     double extra;             /* further bytes while a backward runs */
 };

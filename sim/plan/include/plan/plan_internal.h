@@ -173,7 +173,9 @@ static inline const struct ss_rank_cost *ss_plan_cost_of(const struct ss_plan_bu
     return &b->costs[b->cost_of[cls]].cost;
 }
 
-/* lower.c: layer level. */
+/* events.c, lower.c: layer level. */
+/* Error: SS_ERR_UNSUPPORTED where steps would become more events than options->most_events. */
+int ss_plan_events_limit(struct ss_plan_builder *b, struct ss_error *err);
 int ss_plan_steps_build(struct ss_plan_builder *b, struct ss_error *err);
 /* Returns a layer's step on a GPU whose kernels take `own` times as long; its collective is not set. */
 struct ss_step ss_plan_step_of(const struct ss_layer_step *s, double own);

@@ -84,6 +84,9 @@ struct ss_plan_options {
     /* 1: in an exchange of experts every rank sends and gets as much as the busiest rank, which folds more
      * ranks */
     int even;
+    /* > 0: a plan at layer or flow level whose steps would become more events is not made. What its slots send, receive,
+     * allocate and free does not count. Error: SS_ERR_UNSUPPORTED */
+    double most_events;
 };
 
 /* A class: ranks that do the same on the same kind of links. */

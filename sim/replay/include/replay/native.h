@@ -53,6 +53,8 @@ struct ss_fluid_flow {
     int path;                /* -1: none moves */
     int owner;               /* instance; -1 for a channel's flow (its number is the channel's) */
     int mark, next_free;
+    double
+        doublings; /* of the error of its end, if all goes on as it does; a channel's: of all its messages */
 };
 
 struct ss_fluid_link {
@@ -60,6 +62,7 @@ struct ss_fluid_link {
     int head, count; /* flow nodes that cross it now; count < 0: one that is planned will */
     int mark, dirty;
     double since, busy;  /* when it became busy; s that it was busy before */
+    double cause;        /* while dirty: most doublings among the flows that began or ended */
     double room, weight; /* while filling */
     int open;
 };
@@ -82,10 +85,11 @@ struct ss_fluid {
     int *part_links, *part_flows; /* the connected component at hand */
     size_t cap_part_flows;
     int epoch;
-    double *busy;     /* [nlinks] or NULL */
-    double slowed;    /* of the component at hand: old over new rate of the flow that lost most, >= 1 */
-    double doublings; /* struct ss_timeline */
-    int64_t started;  /* flows so far */
+    double *busy;          /* [nlinks] or NULL */
+    double cause;          /* of the component at hand */
+    double slowed, growth; /* of the last flow that was slowed: its old rate over its new one, doublings */
+    double doublings;      /* struct ss_timeline: the most so far */
+    int64_t started;       /* flows so far */
 };
 
 /* A template whose channels and collectives are numbers in a class's table. */
@@ -114,6 +118,7 @@ struct ss_native_class {
     int blocked; /* enum ss_event_kind, or -1 */
     int target;  /* channel or stream waited for */
     double since;
+    double doublings;        /* of an error of its time: most among the transfers behind it */
     double left, rate, last; /* the COMPUTE under way */
     int hold0, nholds;       /* shares held, ascending */
     int next;                /* of `then` in kind->order */
@@ -150,6 +155,7 @@ struct ss_native {
     int nkinds;
     int *maps; /* of all classes */
     double *holds;
+    double held, held_growth; /* a share of SMs, and doublings of an error behind it */
     int flow0, inst0;
     int due;                    /* the timer at hand, of those due now; INT_MAX: all were */
     uint64_t *runnable, *words; /* bits: classes; words of these that are not 0 */

@@ -14,15 +14,22 @@
 #include "base/stats.h"
 #include "stepsim/program.h"
 
+/* The last transfer that has ended, and doublings of an error of that time; the native engine alone keeps it. */
+struct ss_last {
+    double time, doublings;
+};
+
 /* Message k of a channel meets the k-th send and the k-th receive. */
 struct ss_channel_state {
     uint32_t sends, recvs, begun, ended; /* so far */
     uint32_t send_waits, recv_waits;     /* waits completed */
     uint32_t mask;                       /* of the ring */
     int busy;
-    double one;          /* without a ring: bytes of the one message posted, not begun */
-    double *ring;        /* bytes of messages posted, not begun */
-    double begin, bytes; /* of the message that moves */
+    double one;            /* without a ring: bytes of the one message posted, not begun */
+    double *ring;          /* bytes of messages posted, not begun */
+    double begin, bytes;   /* of the message that moves */
+    double sent, received; /* when a message was last posted; native engine */
+    struct ss_last last;
 };
 
 struct ss_queued {
@@ -34,6 +41,7 @@ struct ss_stream_state {
     uint32_t posted, ended, waited;
     uint32_t mask;
     struct ss_queued *ring; /* [ended, posted) */
+    struct ss_last last;
 };
 
 /* An instance that is at the head of at least one member's stream; there are at most as many as streams. */
@@ -44,6 +52,7 @@ struct ss_instance {
     int next;    /* of the same collective, or next free one */
     int phase, flows_left;
     double begin;
+    double doublings; /* of an error of the time of its last phase (native engine) */
 };
 
 struct ss_state {

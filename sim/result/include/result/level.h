@@ -13,8 +13,12 @@ struct ss_level_doubt {
 struct ss_level_doubt ss_level_doubt(const struct ss_run *run);
 /* Whether exchanges of a run, were they uneven, would be too many flows for a check. */
 int ss_level_is_wide(const struct ss_run *run);
-/* Whether the run at flow level is small enough to be made for a check. */
+/* Whether exchanges at flow level have few enough flows for a check. */
 int ss_level_affordable(const struct ss_run *run);
+
+/* Events that a run at flow level may have that nobody asked for. The native engine runs 29 million a second there
+ * (tests/bench/results.md), so these are 0.7 s. */
+#define SS_LEVEL_MOST_EVENTS 2e7
 
 /* Share of the iteration that a level may be off before the default goes to flows. */
 #define SS_LEVEL_TOLERANCE 0.03

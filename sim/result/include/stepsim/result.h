@@ -130,6 +130,7 @@ struct ss_run {
     struct ss_summary summary;  /* the figures of result */
     struct ss_compute *compute; /* with `open_compute`; else NULL */
     struct ss_assumed *assumed; /* of ss_run_weighed; NULL: nothing was assumed, or nobody asked */
+    int doubted;                /* of SS_LEVEL_DOUBTS; 1: flows may differ */
     char level_reason[300];     /* why the run went to flow level by itself; "" where it did not */
 };
 /* What happens where closed forms of the plan's level differ from flows on links by more than 3 % of the
@@ -137,6 +138,7 @@ struct ss_run {
 enum ss_level_choice {
     SS_LEVEL_FOLLOWS, /* the run is made at flow level, and level_reason says why */
     SS_LEVEL_STAYS,   /* a warning says by how much it differs */
+    SS_LEVEL_DOUBTS,  /* ss_summary.doubted says that they may differ */
     SS_LEVEL_BLIND    /* nobody checks */
 };
 #define SS_JITTER_MOST 2 /* largest sigma of jitter */

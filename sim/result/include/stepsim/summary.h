@@ -155,11 +155,12 @@ struct ss_summary {
     int outcome;      /* enum ss_outcome */
     int code;         /* SS_OK, or why the job was refused: enum ss_status */
     char reason[320]; /* why the outcome is not SS_OUTCOME_FITS, one sentence without a full stop */
-    char time_like[160],
+    char time_like[240],
         memory_like[160]; /* what the measured runs behind the bands have in common; "": no bands */
     int logged_count;     /* enum ss_flop_count of tflops_logged_per_gpu, never SS_COUNT_STACK */
     char logged_by[24];   /* the framework whose log prints that figure: "Megatron-Bridge"; "": none does */
     double apart_pct; /* layouts of the job this far apart or less are too close to call; NaN: not known */
+    int doubted;      /* 1: flows on links may take another time, and were not asked (SS_LEVEL_DOUBTS) */
     int weighed;      /* number of assumptions that the bands hold (ss_run_weighed) */
 #define X(field, kind, place, key, doc) double field;
     SS_METRIC_LIST(X)

@@ -33,6 +33,9 @@ struct ss_pool {
     /* Writes the answer to an item, 0 <= item < nitems, in a worker. */
     int (*work)(void *ctx, int item, void *answer, struct ss_error *err);
     void *ctx;
+    /* Returns a number that items have in common which share work in one process: they go to one worker as long as
+     * others have items of their own. NULL: items go in their order. */
+    uint64_t (*home)(void *ctx, int item);
     /* Called in this process after each answer, with the number of answers of this call so far; may be
      * NULL. */
     void (*on_answer)(void *ctx, int done);
