@@ -265,7 +265,10 @@ static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, 
                      double bytes)
 {
     const struct ss_card *card = ss_platform_card(c->platform);
-    const struct ss_band_job like = {card->name, c->stack->family, job->model.num_experts, job->unmodelled};
+    const struct ss_band_job like = {.card = card->name,
+                                     .family = c->stack->family,
+                                     .experts = job->model.num_experts,
+                                     .unmodelled = job->unmodelled};
     struct ss_band time, memory;
     ss_bands_find_kept(shared->cache, shared->bands, &like, &time, &memory);
     return memory.n && bytes * (1 + memory.high_pct / 100) > card->device_memory;
