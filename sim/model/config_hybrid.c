@@ -290,6 +290,49 @@ static void read_msa(struct ss_config *c, struct ss_model *m)
         m->msa = (struct ss_layer_rule){0};
 }
 
+/* Tokens whose keys are one key: a number of "compress_ratios", or a word of "layer_types" that "compress_rates" may explain. */
+static int block_of(struct ss_config *c, const char *key, const json_t *value)
+{
+    static const char *const words[] = {"sliding_attention", "compressed_sparse_attention",
+                                        "heavily_compressed_attention"};
+    static const int blocks[] = {0, SS_CSA_BLOCK, SS_HCA_BLOCK};
+    const char *word = json_string_value(value);
+    const json_t *rate = word ? json_object_get(json_object_get(c->root, "compress_rates"), word) : value;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (word && !strcmp(word, words[i]) && (!rate || json_integer_value(rate) == blocks[i]))
+            return blocks[i];
+    for (size_t i = 0; i < SS_ARRAY_LEN(blocks) && !word; i++)
+        if (json_is_integer(value) && json_integer_value(value) == blocks[i])
+            return blocks[i];
+    ss_config_wrong(c, key, "compresses keys of other blocks than 4 and 128 tokens: not modelled");
+    return 0;
+}
+
+/* DeepSeek-V4: a list of the layers and, behind them, of the predictions; a head is key and value, its last channels turned. */
+static void read_csa(struct ss_config *c, struct ss_model *m)
+{
+    char key[64], other[64];
+    const json_t *list = ss_config_pick(c, "compress_ratios layer_types", key);
+    size_t n = json_array_size(list), layers = (size_t)m->num_layers;
+    int blocks[SS_LAYER_RULE_MAX] = {0};
+
+    ss_config_pick(c, "compress_rates num_key_value_heads layer_types", other);
+    ss_config_positive(c, "q_lora_rank", 1 << 20, &m->q_lora_rank);
+    ss_config_positive(c, "head_dim", 1 << 16, &m->v_head_dim);
+    ss_config_positive(c, "qk_rope_head_dim", 1 << 16, &m->qk_pos_emb_head_dim);
+    if (m->v_head_dim <= m->qk_pos_emb_head_dim)
+        ss_config_wrong(c, "qk_rope_head_dim", "is not below head_dim");
+    m->kv_lora_rank = m->v_head_dim - m->qk_pos_emb_head_dim; /* as Megatron has it */
+    if (n < layers || n >= SS_LAYER_RULE_MAX)
+        ss_config_wrong(c, key, "is not a list of num_hidden_layers numbers or more");
+    for (size_t i = 0; i < n && i <= layers && !c->err->code; i++)
+        blocks[i] = block_of(c, key, json_array_get(list, i));
+    if (!c->err->code)
+        ss_model_blocks(m, blocks, (int)layers + 1);
+    m->streams_head = m->residual_streams > 1;
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -299,6 +342,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_zamba2(c, m);
     else if (mixer == &m->msa)
         read_msa(c, m);
+    else if (mixer == &m->csa)
+        read_csa(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
     if (mixer == &m->mamba1)
@@ -307,6 +352,6 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_lfm2(c, m);
     else if (mixer == &m->parallel_mamba2)
         read_falcon(c, m);
-    else if (mixer == &m->dsa)
+    else if (mixer == &m->dsa || mixer == &m->csa)
         read_indexer(c, m);
 }

@@ -210,7 +210,7 @@ static const char harmless[] =
     "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
     "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation "
     "chunk_size_feed_forward "
-    "cla_share_factor classifier_dropout dtype embedding_fraction ep_size expert_dropout "
+    "cla_share_factor classifier_dropout compress_rope_theta dtype embedding_fraction ep_size expert_dropout "
     "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
     "expand head_dim mamba_norm_before_gate hidden_act id2label indexer_rope_interleave init_config "
     "init_device init_std "

@@ -19,7 +19,7 @@
 #define UP_PROJ SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ)
 #define CORE_ATTN SS_MODULE_BIT(SS_MODULE_CORE_ATTN)
 
-static double keys_seen(const struct ss_shape *s, double most)
+double ss_sparse_seen(const struct ss_shape *s, double most)
 {
     return s->packing ? ss_packing_keys(s->packing, most, 0) : ss_document_keys(s->sequence, most, 0);
 }
@@ -31,9 +31,11 @@ struct ss_sparse ss_sparse_of(const struct ss_shape *s)
                           .key = m->kv_lora_rank + m->qk_pos_emb_head_dim,
                           .value = m->kv_lora_rank,
                           .rank = m->q_lora_rank > 0 ? m->q_lora_rank : s->h,
+                          .block = 1,
+                          .keys = s->tokens * s->cp,
                           .top = fmin(m->index_topk, s->sequence)};
-    a.square = keys_seen(s, 0);
-    a.bounded = keys_seen(s, m->index_topk);
+    a.square = ss_sparse_seen(s, 0);
+    a.bounded = ss_sparse_seen(s, m->index_topk);
     a.pairs = s->tokens * a.square / 2;
     a.chosen = s->tokens * a.bounded / 2;
     return a;
@@ -122,26 +124,33 @@ enum { FLASH_HEADS = 64, TILE_HEADS = 16 };
  * SparseMLA keeps neither output nor statistics. A chosen key is read once for all heads, from L2, whose rate is twice that of HBM; the
  * backward adds a gradient of 4 bytes an element to each (atomics in L2, at the rate of HBM).
  */
-static void attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+struct ss_op *ss_op_sparse_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a,
+                                     double slots)
 {
     int again = s->dsa_kernels == SS_DSA_TILELANG;
     double heads = fmax(a->heads, again ? TILE_HEADS : FLASH_HEADS), one = 2 * heads * a->chosen;
     double q = s->tokens * a->heads * a->key * s->e, out = s->tokens * a->heads * a->value * s->e;
-    double keys = s->tokens * s->cp * a->key, indices = 4 * s->tokens * a->top;
+    double keys = a->keys * a->key, indices = 4 * s->tokens * slots;
     double read = a->chosen * a->key * s->e / 2 + keys * s->e + indices, forward = q + out + read;
     double backward =
         2 * q + 3 * out + read + 4 * a->chosen * a->key + (4 + 4 + s->e) * keys + again * forward;
     struct ss_op *op = ss_op_scan(ops, "sparse attention", SS_SCAN_SPARSE, forward, backward, 1, 4 + again);
     op->forward_flops = one * (a->key + a->value);
     op->backward_flops = one * (3 * a->key + 2 * a->value) + again * op->forward_flops;
+    op->saved_bytes = op->redone_bytes = indices + (again ? 0 : 4 * s->tokens * heads);
+    op->working_bytes = 2 * 4 * keys;
+    return op;
+}
+
+static void attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+{
+    struct ss_op *op = ss_op_sparse_attention(ops, s, a, a->top);
     /* Megatron counts the heads of latent attention, and all keys. */
     op->model_flops = 2 * s->tokens * s->sequence * a->heads *
                       (s->model->qk_head_dim + s->model->qk_pos_emb_head_dim + s->model->v_head_dim);
     op->attention.seen = a->bounded / a->square / 2;
     op->attention.bounded = fmin(s->model->index_topk, a->bounded) / a->square;
     op->modules = CORE_ATTN;
-    op->saved_bytes = op->redone_bytes = indices + (again ? 0 : 4 * s->tokens * heads);
-    op->working_bytes = 2 * 4 * keys;
 }
 
 /* Appends values from the latent, and the output's projection. Megatron's count has the up-projection of keys and values. */

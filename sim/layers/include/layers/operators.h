@@ -169,7 +169,7 @@ struct ss_op_sums {
  * not), recomputed, offloaded, and wrapped by PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
-#define SS_OPS_MAX 64
+#define SS_OPS_MAX 96
 #define SS_SAVED_MAX 20
 #define SS_BORDERS_MAX 4
 /* One layer. */
@@ -249,6 +249,15 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s);
 /* Appends the end of a branch of the residual stream: the norm behind the branch, where the model has one,
  * and the add. */
 void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm);
+/* ---- streams.c: hyper-connections, where the residual has several streams; nothing where it has one ---- */
+/* Appends what makes the input of a branch of the streams, and what adds the branch's output to them. */
+void ss_op_streams_in(struct ss_ops *ops, const struct ss_shape *s);
+void ss_op_streams_out(struct ss_ops *ops, const struct ss_shape *s);
+/* Takes what the norm of a branch, an operator from `first` on, reads: the branch's input, which ss_op_streams_in keeps. */
+void ss_op_streams_norm(struct ss_ops *ops, const struct ss_shape *s, int first);
+/* Append the copies of the embedding that the streams begin with, and the one that they end with. */
+void ss_op_streams_expand(struct ss_ops *ops, const struct ss_shape *s);
+void ss_op_streams_contract(struct ss_ops *ops, const struct ss_shape *s);
 /* Inserts at the head of a finished list the 16-bit copies of weights that PyTorch's autocast to bf16 makes
  * and keeps for a microbatch, and the casts of their gradients. */
 void ss_op_weight_casts(struct ss_ops *ops);
