@@ -39,6 +39,9 @@ static int complete_compressed(struct ss_finish *f, struct ss_model *m)
         REFUSE(f, VARIANT, "add --csa-compress-ratios", "csa_compress_ratios must be set");
     if (!n)
         return SS_OK;
+    if (f->job->tp > 1)
+        REFUSE(f, "--tp " VARIANT, "take --tp 1, and experts or stages over more ranks",
+               "DSv4 Hybrid Attention only supports TP size 1.");
     if (!m->kv_lora_rank && !asked->multi_latent)
         REFUSE(f, VARIANT, "add --multi-latent-attention", "DSv4 Hybrid requires multi_latent_attention.");
     if (n < m->num_layers || n > m->num_layers + (mtp > 1 ? mtp : 1) || (mtp && n == m->num_layers))
@@ -157,9 +160,6 @@ static int check_compressed(struct ss_finish *f)
 
     if (!ss_model_compresses(&job->model))
         return SS_OK;
-    if (job->tp > 1)
-        REFUSE(f, "--tp " VARIANT, "take --tp 1, and experts or stages over more ranks",
-               "DSv4 Hybrid Attention only supports TP size 1.");
     if (job->cp > 1 && !job->packed.law && strncmp(f->stack->name, "nemo-automodel", 14) != 0)
         REFUSE(f, "--cp " VARIANT, "take --cp 1, or packed sequences, or --stack nemo-automodel-2026",
                "DSv4 Hybrid Attention under context parallelism needs packed sequences (qkv_format thd)");

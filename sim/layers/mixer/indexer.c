@@ -59,7 +59,8 @@ static void keys(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
         ss_op_traffic(op, op->forward_bytes, 0, op->forward_kernels, 0);
 }
 
-/* Appends queries, keys and weights of the heads. Operators of PyTorch: angles 6, a rotation 9 and joining of queries and of keys; the
+/* Appends queries, keys and weights of the heads. Operators of PyTorch: angles 6, a rotation 9 and joining of queries and of keys, or a
+ * fused kernel each; the
  * Hadamard transform of both; two products of the weights. */
 static void projections(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
 {
@@ -73,8 +74,9 @@ static void projections(struct ss_ops *ops, const struct ss_shape *s, const stru
     linear(ops, s, "index q", heads * d, a->rank);
     keys(ops, s, a, d);
     linear(ops, s, "index weights", heads, s->h);
+    int turns = a->block > 1 && s->stack->fused_latent_rope > 0 ? 2 : 2 * 9 + 2, angles = turns > 2 ? 6 : 0;
     struct ss_op *op = ss_op_kernels(ops, "index rope", bytes, s->index_loss ? bytes : 0,
-                                     6 + 2 * 9 + 2 + 2 + 2, s->index_loss ? 2 * 9 + 2 + 2 + 2 : 0);
+                                     angles + turns + 2 + 2, s->index_loss ? turns + 2 + 2 : 0);
     /* Gathered inputs, the norm's input and statistics, rotated queries and keys, weights. */
     if (s->index_loss)
         op->saved_bytes = (s->sp > 1 ? gathered : 0) + (a->block > 1 ? 0 : s->tokens * (d * s->e + 4)) +
