@@ -212,7 +212,7 @@ static const char harmless[] =
     "chunk_size_feed_forward "
     "cla_share_factor classifier_dropout compress_rope_theta dtype embedding_fraction ep_size expert_dropout "
     "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
-    "expand head_dim mamba_norm_before_gate hidden_act id2label indexer_rope_interleave init_config "
+    "expand expert_dtype head_dim mamba_norm_before_gate hidden_act id2label indexer_rope_interleave init_config "
     "init_device init_std "
     "initial_context_length "
     "initializer_factor initializer_range is_decoder label2id mamba_conv_bias mamba_expand "
