@@ -16,6 +16,7 @@
 #include "stepsim/precision.h"
 
 #define UP_PROJ SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ)
+#define CORE_ATTN SS_OFFLOAD_BIT(SS_OFFLOAD_CORE_ATTN)
 
 /* FlashMLA's kernel takes a multiple of so many keys a query; indices that are none fill the rest. */
 enum { SLOTS = 64 };
@@ -71,6 +72,7 @@ static void queries(struct ss_ops *ops, const struct ss_shape *s, const struct s
     ss_op_norm_of(ops, s, "key norm", x, a->key, s->e)->saved_bytes = x * s->e + 4 * s->tokens;
     op = turn(ops, s, "rope", s->tokens * (a->heads + 1));
     op->saved_bytes = op->redone_bytes = q;
+    ss_op_offers(ops, op, CORE_ATTN, q / s->e, s->e)->is_output = 1;
     for (int i = first; i < ops->n; i++)
         ops->op[i].modules |= UP_PROJ;
 }
@@ -113,6 +115,7 @@ static void attention(struct ss_ops *ops, const struct ss_shape *s, struct ss_sp
     if (block > 0)
         ss_op_kernels(ops, "keys joined", 2 * a.keys * a.key * s->e, 0, 1, 0);
     ops->op[ops->n - 1].saved_bytes += a.keys * a.key * s->e;
+    ss_op_offers(ops, &ops->op[ops->n - 1], CORE_ATTN, a.keys * a.key, s->e);
     if (block == SS_CSA_BLOCK)
         ss_op_indexer(ops, s, &a);
     double indices = 2 * 4 * s->tokens * slots;
@@ -121,6 +124,7 @@ static void attention(struct ss_ops *ops, const struct ss_shape *s, struct ss_sp
     struct ss_op *op = ss_op_sparse_attention(ops, s, &a, slots);
     op->saved_bytes += out;
     op->redone_bytes = 0;
+    ss_op_offers(ops, op, CORE_ATTN, out / s->e, s->e)->is_output = 1;
     op->params = a.heads; /* sinks */
     op->tensors = 1;
     op->model_flops = 2 * a.heads * (a.key + a.value) * pairs;
@@ -135,16 +139,7 @@ static void output(struct ss_ops *ops, const struct ss_shape *s, const struct ss
            x = s->tokens * in * s->e;
     struct ss_op *op = turn(ops, s, "output rope", s->tokens * a->heads);
     op->forward_bytes += s->stack->fused_latent_rope > 0 ? 2 * x : 0;
-    op = ss_op_linear(ops, "output groups", s, rank, in / groups, SS_TP_NONE, s->storage_precision, 0);
-    op->kind = SS_OP_GROUPED_GEMM;
-    op->gemm.m *= groups;
-    op->gemm.groups = groups;
-    op->gemm.one_kernel = 1;
-    op->params *= groups;
-    op->gemm_params = 0;
-    op->forward_flops *= groups;
-    op->backward_flops *= groups;
-    op->model_flops *= groups;
+    op = ss_op_by_head(ops, "output groups", s, groups, rank, in / groups);
     op->saved_bytes = x;
     double made = s->tokens * groups * rank;
     ss_op_kernels(ops, "output groups joined", 2 * made * s->e, 2 * made * s->e + rank * in * (s->e + 8), 1,
@@ -152,7 +147,9 @@ static void output(struct ss_ops *ops, const struct ss_shape *s, const struct ss
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, groups * rank, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
     op = ss_op_linear(ops, "projection", s, s->h, groups * rank, SS_TP_ROW, s->gemm_precision, s->out_bias);
-    op->saved_bytes = made * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
+    double kept = ss_op_saved_in_fp8(s) ? s->quantized : s->e;
+    op->saved_bytes = made * kept;
+    ss_op_offers(ops, op, SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ), made, kept);
     ss_op_scattered(ops, s);
     ss_op_branch_end(ops, s, "attention post norm");
 }

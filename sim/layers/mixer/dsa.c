@@ -33,6 +33,7 @@ struct ss_sparse ss_sparse_of(const struct ss_shape *s)
                           .rank = m->q_lora_rank > 0 ? m->q_lora_rank : s->h,
                           .block = 1,
                           .keys = s->tokens * s->cp,
+                          .again = s->dsa_kernels == SS_DSA_TILELANG,
                           .top = fmin(m->index_topk, s->sequence)};
     a.square = ss_sparse_seen(s, 0);
     a.bounded = ss_sparse_seen(s, m->index_topk);
@@ -41,10 +42,8 @@ struct ss_sparse ss_sparse_of(const struct ss_shape *s)
     return a;
 }
 
-/* Appends a product with a matrix a head, which PyTorch calls a batched GEMM: [tokens x k] -> [tokens x n]. Its matrices are a half of the
- * up-projection of keys and values, and stay in 16 bit. */
-static struct ss_op *by_head(struct ss_ops *ops, const char *name, const struct ss_shape *s, double heads,
-                             double n, double k)
+struct ss_op *ss_op_by_head(struct ss_ops *ops, const char *name, const struct ss_shape *s, double heads,
+                            double n, double k)
 {
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->storage_precision, 0);
     op->kind = SS_OP_GROUPED_GEMM;
@@ -55,7 +54,7 @@ static struct ss_op *by_head(struct ss_ops *ops, const char *name, const struct 
     op->gemm_params = 0;
     op->forward_flops *= heads;
     op->backward_flops *= heads;
-    op->model_flops = 0; /* Megatron counts the up-projection: see `project` */
+    op->model_flops *= heads;
     return op;
 }
 
@@ -92,8 +91,9 @@ static void queries(struct ss_ops *ops, const struct ss_shape *s, const struct s
     double turned = m->qk_pos_emb_head_dim, rows = s->tokens * (a->heads + 1);
     double bytes = rows * (2 * a->key + 2 * turned * s->stack->rope_passes) * s->e;
     double strided = rows * ((SS_TURNED_STRIDED + 1) * turned + a->key);
-    struct ss_op *op = by_head(ops, "q to latent", s, a->heads, a->value, m->qk_head_dim);
+    struct ss_op *op = ss_op_by_head(ops, "q to latent", s, a->heads, a->value, m->qk_head_dim);
     op->modules = UP_PROJ;
+    op->model_flops = 0; /* Megatron counts the up-projection: see `project` */
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * (m->qk_head_dim + turned) * s->e;
     op = ss_op_kernels(ops, "rope", bytes, bytes, 6 + 2 * 9 + 3, 22);
     ss_op_strided(op, strided, strided, 2 * s->e);
@@ -127,8 +127,8 @@ enum { FLASH_HEADS = 64, TILE_HEADS = 16 };
 struct ss_op *ss_op_sparse_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a,
                                      double slots)
 {
-    int again = s->dsa_kernels == SS_DSA_TILELANG;
-    double heads = fmax(a->heads, again ? TILE_HEADS : FLASH_HEADS), one = 2 * heads * a->chosen;
+    int again = a->again, few = s->dsa_kernels == SS_DSA_TILELANG;
+    double heads = fmax(a->heads, few ? TILE_HEADS : FLASH_HEADS), one = 2 * heads * a->chosen;
     double q = s->tokens * a->heads * a->key * s->e, out = s->tokens * a->heads * a->value * s->e;
     double keys = a->keys * a->key, indices = 4 * s->tokens * slots;
     double read = a->chosen * a->key * s->e / 2 + keys * s->e + indices, forward = q + out + read;
@@ -158,7 +158,7 @@ static void project(struct ss_ops *ops, const struct ss_shape *s, const struct s
 {
     const struct ss_model *m = s->model;
     double out = a->heads * m->v_head_dim, up = a->heads * (m->qk_head_dim + m->v_head_dim) * a->value;
-    struct ss_op *op = by_head(ops, "v from latent", s, a->heads, m->v_head_dim, a->value);
+    struct ss_op *op = ss_op_by_head(ops, "v from latent", s, a->heads, m->v_head_dim, a->value);
     op->modules = CORE_ATTN;
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * a->value * s->e;
     op->model_flops = 2 * s->tokens * up;
