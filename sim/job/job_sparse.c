@@ -71,7 +71,11 @@ static int complete_indexer(struct ss_finish *f, const struct ss_model *m)
                "sparse attention needs --dsa-indexer-n-heads, --dsa-indexer-head-dim and --dsa-indexer-topk");
     if (asked->index_loss_coeff > 0)
         f->job->index_loss = asked->index_loss_chosen ? SS_INDEX_LOSS_CHOSEN : SS_INDEX_LOSS_ALL;
-    if (!SS_GIVEN(asked, dsa_kernels))
+    if (ss_model_compresses(m))
+        ss_note(f->notes, "DeepSeek-V4's attention is priced with fused kernels, which Megatron-LM has on "
+                          "Blackwell alone and "
+                          "NeMo AutoModel (TileLang) on Hopper, too; PyTorch's operators are not modelled");
+    else if (!SS_GIVEN(asked, dsa_kernels))
         ss_note(f->notes, "--dsa-kernel-backend is not given: cudnn, as Megatron-Bridge's recipes have it; "
                           "PyTorch's operators (none) are not modelled");
     return SS_OK;

@@ -91,6 +91,7 @@ static void test_compressed_flags(void)
     CU_ASSERT(file.layout.n == 4 && file.layout.layers[0] == 11 && file.layout.layers[3] == 10);
     CU_ASSERT(has_note(&notes, "10 to 11 layers a stage") &&
               has_note(&notes, "its main branch refuses them"));
+    CU_ASSERT(has_note(&notes, "on Blackwell alone"));
     ss_notes_free(&notes);
 }
 
