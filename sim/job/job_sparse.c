@@ -91,7 +91,7 @@ int ss_job_complete_sparse(struct ss_finish *f, struct ss_model *m)
     if (rc || ss_model_compresses(m))
         return rc ? rc : complete_indexer(f, m);
     if (!has_sparse(m)) {
-        if (!m->msa.n && !m->msa.period &&
+        if (!m->msa.n && !m->msa.period && !m->qsa.n &&
             (m->index_num_heads || m->index_head_dim || m->index_topk || asked->index_loss_coeff > 0))
             ss_note(f->notes, "flags of an indexer, --dsa-*, are not active without " VARIANT " dsa");
         return SS_OK;

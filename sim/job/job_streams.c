@@ -70,6 +70,9 @@ int ss_job_check_streams(struct ss_finish *f, int virtual_stages)
     if (mhc && !streams)
         REFUSE(f, "--recompute-modules " ENABLE, "leave mhc out",
                "'mhc' in recompute_modules requires enable_mhc_connections=True.");
+    if (mhc && job->model.residual_rank > 0)
+        REFUSE(f, "--recompute-modules", "leave mhc out",
+               "streams that gates join have no recompute of their own");
     if (mhc && modules & SS_MODULE_BIT(SS_MODULE_MLP))
         REFUSE(f, "--recompute-modules", "leave mlp or mhc out",
                "'mhc' and 'mlp' in recompute_modules cannot be used together. They use different checkpoint "

@@ -49,7 +49,9 @@ static void map(struct ss_ops *ops, const struct ss_shape *s)
 void ss_op_streams_in(struct ss_ops *ops, const struct ss_shape *s)
 {
     double n = s->streams, x = stream(s);
-    if (n <= 1)
+    if (s->model->residual_rank > 0)
+        ss_op_gates_in(ops, s);
+    if (n <= 1 || s->model->residual_rank > 0)
         return;
     map(ops, s);
     struct ss_op *op = ss_op_kernels(ops, "streams joined", (n + 1) * x, (2 * n + 1) * x, 1, 1);
@@ -67,6 +69,8 @@ void ss_op_streams_norm(struct ss_ops *ops, const struct ss_shape *s, int first)
         return;
     ops->op[first].modules |= MHC;
     ops->op[first].saved_bytes -= stream(s);
+    if (s->model->residual_rank > 0)
+        ss_op_gates_norm(&ops->op[first], s);
 }
 
 /*
@@ -78,6 +82,10 @@ void ss_op_streams_out(struct ss_ops *ops, const struct ss_shape *s)
 {
     double n = s->streams, x = stream(s), mask = s->hidden_dropout > 0 ? n * x / s->e : 0;
     int fused = s->streams_fused;
+    if (s->model->residual_rank > 0) {
+        ss_op_gates_out(ops, s);
+        return;
+    }
     struct ss_op *op =
         ss_op_kernels(ops, "streams mixed", (fused ? 2 * n + 1 : 4 * n + 1) * x + mask,
                       (fused ? 3 * n + 2 : 6 * n + 2) * x + mask, fused ? 1 : 2, fused ? 1 : 4);
@@ -100,7 +108,9 @@ void ss_op_streams_expand(struct ss_ops *ops, const struct ss_shape *s)
 void ss_op_streams_contract(struct ss_ops *ops, const struct ss_shape *s)
 {
     double n = s->streams, x = stream(s), wide = n * x / s->e * 4;
-    if (n <= 1)
+    if (s->model->residual_rank > 0)
+        ss_op_gates_in(ops, s);
+    if (n <= 1 || s->model->residual_rank > 0)
         return;
     if (s->model->streams_head <= 0) {
         ss_op_kernels(ops, "streams mean", (n + 1) * x, (n + 1) * x, 1, 1);

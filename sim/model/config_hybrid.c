@@ -333,6 +333,78 @@ static void read_csa(struct ss_config *c, struct ss_model *m)
     m->streams_head = m->residual_streams > 1;
 }
 
+/* Returns the rows of the table of n-grams: for each head the next prime number from `base` on, and padding to a multiple. */
+static int ngram_rows(int base, int heads, int multiple)
+{
+    int64_t rows = 0;
+    int prime = base - 1;
+    for (int i = 0; i < heads; i++, rows += prime) {
+        int divisor = 0;
+        while (divisor * (int64_t)divisor <= prime)
+            for (prime++, divisor = 2; divisor * (int64_t)divisor <= prime && prime % divisor; divisor++)
+                ;
+    }
+    rows = (rows + multiple - 1) / multiple * multiple;
+    return rows <= 1 << 30 ? (int)rows : 0;
+}
+
+/* Embeddings of n-grams before layers of a list, counted from 1. */
+static void read_ngrams(struct ss_config *c, struct ss_model *m)
+{
+    int size = 3, heads = 8, base = 20000000, multiple = 128;
+    char key[64];
+    const json_t *list = ss_config_pick(c, "ple_layer_ids", key);
+
+    ss_config_pick(c, "split_ngram_parts seed mtp output_gate_type",
+                   key); /* parts of a checkpoint, and what costs the same */
+    ss_config_positive(c, "ngram_size", 64, &size);
+    ss_config_positive(c, "heads_per_ngram", 1024, &heads);
+    ss_config_positive(c, "ngram_vocab_size_base", 1 << 28, &base);
+    ss_config_positive(c, "make_ngram_vocab_size_divisible_by", 1 << 20, &multiple);
+    ss_config_positive(c, "ple_conv_kernel_size", 64, &m->ngram_taps);
+    m->ngram_width = m->hidden_size;
+    ss_config_positive(c, "ple_embed_dim", 1 << 20, &m->ngram_width);
+    m->ngram_heads = (size - 1) * heads;
+    if (json_array_size(list) > 1)
+        ss_config_wrong(c, "ple_layer_ids", "names several layers: not modelled");
+    if (json_array_size(list) != 1 || c->err->code)
+        return;
+    json_int_t n = json_integer_value(json_array_get(list, 0)) - 1;
+    if (n < 0 || n >= m->gated_delta.n || !ss_layer_rule_has(&m->gated_delta, (int)n)) {
+        ss_config_wrong(c, "ple_layer_ids", "names what is no layer of linear attention: not modelled");
+        return;
+    }
+    m->ngram_delta = (struct ss_layer_rule){.n = m->num_layers};
+    m->ngram_delta.bits[n / 64] |= 1ull << n % 64;
+    m->ngram_rows = ngram_rows(base, m->ngram_heads, multiple);
+    if (!m->ngram_rows || m->ngram_width % m->ngram_heads)
+        ss_config_wrong(c, "ple_embed_dim",
+                        "is no multiple of the heads, or the table has more than 2^30 rows");
+}
+
+/* Qwen3.8: streams with gates, attention over chosen blocks where it is not linear, embeddings of n-grams. */
+static void read_qwen4(struct ss_config *c, struct ss_model *m)
+{
+    int one = 1;
+
+    if (m->gated_delta.n > 0) {
+        m->qsa = m->gated_delta;
+        for (int i = 0; i < m->qsa.n; i++)
+            m->qsa.bits[i / 64] ^= 1ull << i % 64;
+    }
+    ss_config_positive(c, "indexer_n_heads", 1 << 16, &m->index_num_heads);
+    ss_config_positive(c, "indexer_kv_heads", 1, &one);
+    ss_config_positive(c, "indexer_head_dim", 1 << 16, &m->index_head_dim);
+    ss_config_positive(c, "indexer_budget", 1 << 30, &m->index_topk);
+    ss_config_positive(c, "indexer_compress_ratio", 1 << 16, &m->index_block);
+    if (!m->index_num_heads || !m->index_head_dim || !m->index_topk || !m->index_block)
+        memset(&m->qsa, 0, sizeof m->qsa);
+    m->final_norm = 0; /* the gates of the last streams have theirs */
+    if (m->residual_streams == 1)
+        ss_config_wrong(c, "hc_count", "is one stream: not modelled");
+    read_ngrams(c, m);
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -354,4 +426,6 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_falcon(c, m);
     else if (mixer == &m->dsa || mixer == &m->csa)
         read_indexer(c, m);
+    if (!strcmp(c->family->type, "qwen4_exp_text"))
+        read_qwen4(c, m);
 }

@@ -185,6 +185,10 @@ static const struct ss_family families[] = {
      QWEN_DELTA "intermediate_size=512 num_key_value_heads=2 num_experts=256 num_experts_per_tok=8 "
                 "moe_intermediate_size=512 "
                 "shared_expert_intermediate_size=512"},
+    {"qwen4_exp_text", ROPE, QWEN_DELTA_TRAITS | SS_SHARED_GATE, /* likewise */
+     QWEN_DELTA "intermediate_size=640 num_key_value_heads=2 num_experts=512 num_experts_per_tok=10 "
+                "ngram_size=3 heads_per_ngram=8 ngram_vocab_size_base=20000000 ple_conv_kernel_size=4 "
+                "make_ngram_vocab_size_divisible_by=128 hc_count=4 hc_lowrank=320"},
     {"kimi_linear", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "linear_mixer=\"kimi_delta\" mla_use_nope=true"},
     {"minimax_text_01", ROPE, MINIMAX_LIGHTNING},
     {"minimax_m1", ROPE, MINIMAX_LIGHTNING},
@@ -202,7 +206,6 @@ static const struct ss_family families[] = {
 static const struct {
     const char *type, *lacks;
 } foreign[] = {
-    {"qwen4_exp", "four streams of hidden states, n-grams, and attention that chooses blocks of keys"},
     {"olmo_hybrid", DELTA_NETS},
     {"bailing_hybrid", LIGHTNING},
     {"bailing_moe_v2_5", LIGHTNING},

@@ -82,9 +82,10 @@ static void fill_mamba(struct ss_model *m)
  * as Megatron's is_dsa_skip_topk_layer has them. */
 static void fill_sparse(struct ss_model *m)
 {
-    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim, &m->index_topk, &m->index_topk_freq,
-                          &m->index_topk_offset};
-    int has = any_layer(m, &m->dsa) || any_layer(m, &m->msa) || any_layer(m, &m->csa),
+    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim,  &m->index_topk,
+                          &m->index_block,     &m->index_topk_freq, &m->index_topk_offset};
+    int has =
+            any_layer(m, &m->dsa) || any_layer(m, &m->msa) || any_layer(m, &m->csa) || any_layer(m, &m->qsa),
         first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
@@ -122,7 +123,7 @@ static void fill_compressed(struct ss_model *m)
 static void fill_streams(struct ss_model *m)
 {
     if (m->residual_streams <= 1)
-        m->residual_streams = m->sinkhorn_iterations = m->streams_head = 0;
+        m->residual_streams = m->sinkhorn_iterations = m->residual_rank = m->streams_head = 0;
     else if (!m->sinkhorn_iterations)
         m->sinkhorn_iterations = 20;
 }
@@ -130,7 +131,8 @@ static void fill_streams(struct ss_model *m)
 /* Megatron's sizes of gated delta nets, and those of Kimi delta attention, which has a key head a value head. */
 static void fill_linear(struct ss_model *m)
 {
-    int gated = any_layer(m, &m->gated_delta), kimi = any_layer(m, &m->kimi_delta);
+    int gated = any_layer(m, &m->gated_delta) || any_layer(m, &m->ngram_delta),
+        kimi = any_layer(m, &m->kimi_delta);
     int lightning = any_layer(m, &m->lightning);
     const struct {
         int *size, has, otherwise;

@@ -37,14 +37,16 @@ static void project(struct ss_ops *ops, const struct ss_shape *s, const char *na
 }
 
 /* Megatron counts all norms of the prediction with the last product. The columns of the projections are gathered. Under sequence parallelism
- * each rank takes its tokens, whose gradients are gathered. With several streams the embedding and each of them have a projection. */
+ * each rank takes its tokens, whose gradients are gathered. With several streams the embedding and each of them have a projection; where gates
+ * join them, the one that they make is copied. */
 static void projection(struct ss_ops *ops, const struct ss_shape *s)
 {
-    double rows = s->tokens * s->streams, own = s->tokens / s->sp, both = 2 * own * s->h * s->e;
-    double gathered = (rows + (s->streams > 1 ? s->tokens : 0)) * s->h * s->e;
+    int apart = s->streams > 1 && s->model->residual_rank <= 0;
+    double rows = s->tokens * (apart ? s->streams : 1), own = s->tokens / s->sp, both = 2 * own * s->h * s->e;
+    double gathered = (rows + (apart ? s->tokens : 0)) * s->h * s->e;
     input_norm(ops, s, "embedding norm", s->tokens);
     input_norm(ops, s, "hidden norm", rows);
-    if (s->streams > 1) {
+    if (apart) {
         double moved = (2 * rows + s->tokens) * s->h * s->e / s->sp;
         project(ops, s, "embedding projection", s->tokens, s->h);
         project(ops, s, "prediction projection", rows, s->h);
@@ -54,6 +56,7 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
         ss_op_kernels(ops, "concatenation", 2 * both, 2 * both, 1, 1);
         project(ops, s, "prediction projection", s->tokens, 2 * s->h);
         ops->op[ops->n - 1].model_flops += 2 * s->tokens * 3 * s->h;
+        ss_op_streams_expand(ops, s);
     }
     ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, gathered);
     if (s->sp > 1)
@@ -63,7 +66,15 @@ static void projection(struct ss_ops *ops, const struct ss_shape *s)
 /* Appends the loss; the norm is its own, the matrix that of the main output layer. */
 static void loss(struct ss_ops *ops, const struct ss_shape *s)
 {
-    ss_border_loss.operators(ops, s);
+    struct ss_model model = *s->model;
+    struct ss_shape own = *s;
+    own.model = &model;
+    if (model.residual_rank >
+        0) { /* the gates behind the last layer are the model's own: here is a mean, and a norm */
+        model.residual_rank = 0;
+        model.final_norm = 1;
+    }
+    ss_border_loss.operators(ops, &own);
     for (int i = 0; i < ops->n; i++)
         if (ops->op[i].kind == SS_OP_GEMM)
             ops->op[i].params = ops->op[i].tensors = 0;

@@ -308,7 +308,7 @@ static void refused(const char *family, const char *more, const char *what)
 static void test_refused(void)
 {
     static const char *const others[][2] = {
-        {"olmo_hybrid", "delta nets"},     {"qwen4_exp_text", "streams"},
+        {"olmo_hybrid", "delta nets"},     {"rwkv", "RWKV"},
         {"bailing_moe_v2_5", "lightning"}, {"zamba", "Mamba"},
         {"gemma3n_text", "AltUp"},         {"longcat_flash", "two attentions"},
         {"step3_text", "queries"},         {"afmoe", "gates"}};
@@ -317,6 +317,9 @@ static void test_refused(void)
     refused("step3p5", "", "is not known"); /* a name that begins so is another family's */
     refused("minimax_m9", "", "is not known");
     refused("minimax_m2", "'attn_type_list': [1, 0]", "lightning attention");
+    refused("qwen4_exp_text", "'hc_count': 1", "is one stream");
+    refused("qwen4_exp_text", "'ple_layer_ids': [1, 2]", "several layers");
+    refused("qwen4_exp_text", "'ple_layer_ids': [40]", "no layer of linear attention");
     refused("hunyuan_v1_moe", "'num_experts': [8, 4]", "differs from layer to layer");
     refused("hunyuan_v1_moe", "'num_experts': 8, 'use_cla': true", "layers share");
     refused("minimax_m2", "'qk_norm_type': 'per_head'", "per_layer");
