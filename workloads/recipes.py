@@ -38,7 +38,7 @@ RELEASES = [("megatron-bridge-25.09", "v0.1.0rc4"), ("megatron-bridge-25.11", "v
 CARDS = ("h100", "b200", "b300", "gb200", "gb300")
 PRECISIONS = {"bf16": "bf16", "fp8_cs": "fp8", "fp8cs": "fp8", "fp8_sc": "fp8_block", "fp8sc": "fp8_block", "fp8_mx": "mxfp8",
               "fp8mx": "mxfp8", "nvfp4": "nvfp4"}
-MODELS = {"deepseek_v3": "deepseek-v3", "kimi_k2": "kimi-k2", "gpt_oss_120b": "gpt-oss-120b", "gpt_oss_20b": "gpt-oss-20b",
+MODELS = {"deepseek_v3": "deepseek-v3", "deepseek_v4_flash": "deepseek-v4-flash", "deepseek_v4_pro": "deepseek-v4", "kimi_k2": "kimi-k2", "gpt_oss_120b": "gpt-oss-120b", "gpt_oss_20b": "gpt-oss-20b",
           "llama3_8b": "llama3-8b", "llama3_70b": "llama3-70b", "llama31_405b": "llama3.1-405b",
           "nemotron_3_nano": "nemotron-3-nano-30b-a3b", "nemotron_3_super": "nemotron-3-super-120b-a12b",
           "nemotronh_56b": "nemotron-h-56b", "qwen3_30b_a3b": "qwen3-30b-a3b", "qwen3_235b_a22b": "qwen3-235b-a22b"}
@@ -134,6 +134,16 @@ def graph_modules(model, modules):
     model.cuda_graph_modules = modules
 
 
+def whole_graph(model):
+    """The same file: a graph of the whole iteration."""
+    model.cuda_graph_impl = "full_iteration"
+
+
+def on_blackwell():
+    """models/deepseek/deepseek_v4_bridge.py: the card's kernels of hyper-connections; H100 has no row of these models."""
+    return True
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds configuration code in the release's folder, and recorders for everything that Python itself does not have."""
 
@@ -160,7 +170,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module):
-        own = {"apply_flex_dispatcher_backend": flex_dispatcher, "set_cuda_graph_modules": graph_modules}
+        own = {"apply_flex_dispatcher_backend": flex_dispatcher, "set_cuda_graph_modules": graph_modules,
+               "set_full_iteration_cuda_graph": whole_graph, "deepseek_v4_supports_blackwell_fused_kernels": on_blackwell}
 
         def name_of(name):
             if name.startswith("__"):
@@ -223,6 +234,7 @@ def switches(c):
             ("model.moe_shared_expert_overlap", "--moe-shared-expert-overlap"),
             ("model.use_fused_weighted_squared_relu", "--use-fused-weighted-squared-relu"),
             ("model.use_transformer_engine_op_fuser", "--use-transformer-engine-op-fuser"),
+            ("model.use_fused_mhc", "--use-fused-mhc"), ("model.dsa_indexer_use_sparse_loss", "--dsa-indexer-use-sparse-loss"),
             ("mixed_precision.fp8_dot_product_attention", "--fp8-dot-product-attention"),
             ("optimizer.use_precision_aware_optimizer", "--use-precision-aware-optimizer"),
             ("model.account_for_embedding_in_pipeline_split", "--account-for-embedding-in-pipeline-split"),
@@ -268,8 +280,12 @@ def words_of(c, mixture, precision):
         words += ["--cpu-offloading", "--cpu-offloading-num-layers", str(value(c, "model.cpu_offloading_num_layers"))]
     if value(c, "model.fine_grained_activation_offloading"):
         words += ["--fine-grained-activation-offloading", "--offload-modules"] + listed(value(c, "model.offload_modules"))
+        inflight = value(c, "model.fine_grained_offloading_max_inflight_offloads")
+        words += [] if inflight is None else ["--fine-grained-offloading-max-inflight-offloads", str(inflight)]
     words += (expert_words(c) if mixture else []) + graph_words(c) + sharding_words(c)
     words += [w for w in switches(c) if mixture or not w.startswith("--moe-") or w == "bf16"]
+    if value(c, "model.dsa_indexer_loss_coeff"):
+        words += ["--dsa-indexer-loss-coeff", str(value(c, "model.dsa_indexer_loss_coeff"))]
     if value(c, "model.apply_rope_fusion") is False:
         words.append("--no-rope-fusion")
     return words

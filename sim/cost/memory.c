@@ -297,6 +297,7 @@ struct layers {
     double working; /* largest of the kinds of layers */
     double hidden;  /* largest difference between what a layer makes and what it keeps */
     double redo;    /* most that one recomputed layer makes */
+    double streams; /* most that recompute of its hyper-connections makes again in one layer */
     double passing; /* most that the forward of a layer makes and gives back */
 };
 
@@ -313,6 +314,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ops->sum.working);
         l.hidden = fmax(l.hidden, full - kept);
+        l.streams = fmax(l.streams, full - ss_ops_saved_bytes(ops, modules & SS_MODULE_BIT(SS_MODULE_MHC)));
         double passes = full + ops->sum.coded - kept;
         if (part->treatment == SS_TREAT_RECOMPUTED || passes > 0)
             l.passing = fmax(l.passing, ss_memory_passing(ops, passes));
@@ -345,6 +347,18 @@ static double kept_input(const struct ss_cost_context *c)
     return ss_shape_border_bytes(&c->shape) / (c->job->recompute.distributed ? c->tp.n : 1);
 }
 
+/* Adds what recompute of hyper-connections keeps: the streams before each block of layers. A backward makes a block's again at once. */
+static void streams_memory(const struct ss_cost_context *c, const struct layers *l,
+                           struct ss_chunk_cost *chunk)
+{
+    int layers = chunk->nlayers, block = c->job->recompute.mhc_layers;
+    if (l->streams <= 0 || layers < 1)
+        return;
+    block = block > 0 && block < layers ? block : layers;
+    chunk->activation_bytes += ceil((double)layers / block) * ss_shape_border_bytes(&c->shape);
+    chunk->backward_extra_bytes += (block - 1) * l->streams;
+}
+
 /* Adds up what the transformer layers keep from F to B, and the working sets of F and B. Returns, of FSDP by
  * single parameters, the bytes that a forward makes between tensors that stay: they leave holes in the pool
  * that the loss's blocks do not fit. */
@@ -369,6 +383,7 @@ static double layers_memory(const struct ss_cost_context *c, const struct ss_lay
         chunk->backward_extra_bytes =
             l.working + gradients +
             fmax(l.redone < chunk->nlayers ? l.hidden : 0, fmin(group, l.redone) * l.redo - border - l.kept);
+    streams_memory(c, &l, chunk);
     if (ss_memory_per_parameter(c))
         chunk->backward_extra_bytes += ss_memory_layer_gradients(c, set, k);
     /* Forward: a layer's tensors on their way to the host. Backward: the tensors of its first layer, which

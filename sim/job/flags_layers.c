@@ -13,6 +13,7 @@
 /* The unread rest of a text, and why it is wrong. */
 struct reader {
     const char *p, *why;
+    int most; /* largest number of a list */
 };
 
 static int wrong(struct reader *r, const char *why)
@@ -79,8 +80,8 @@ static int brackets(struct reader *r, struct list *l)
         int value, rc;
         skip(r, ' ');
         rc = number(r, &value);
-        if (!rc && value > 1)
-            rc = wrong(r, "a layer is 0 or 1");
+        if (!rc && value > r->most)
+            rc = wrong(r, r->most > 1 ? "a ratio is 0, 4 or 128" : "a layer is 0 or 1");
         if (!rc && l->n == SS_LAYER_RULE_MAX)
             rc = wrong(r, TOO_LONG);
         if (rc)
@@ -129,9 +130,20 @@ static int sum(struct reader *r, struct list *l, int depth)
     return rc;
 }
 
+static int read_list(const char *text, int most, struct list *l, const char **why)
+{
+    struct reader r = {.p = text, .most = most};
+    int rc = sum(&r, l, 0);
+    if (!rc && (skip(&r, ' '), *r.p))
+        rc = wrong(&r, "something follows the list");
+    if (!rc && l->n == 0)
+        rc = wrong(&r, "it names no layer");
+    *why = r.why;
+    return rc;
+}
+
 int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, const char **why)
 {
-    struct reader r = {.p = text};
     struct list l;
     int64_t n;
 
@@ -142,12 +154,7 @@ int ss_layers_read(const char *text, int *every, struct ss_layer_rule *rule, con
         *every = n < 0 ? 1 : (int)n;
         return SS_OK;
     }
-    int rc = sum(&r, &l, 0);
-    if (!rc && (skip(&r, ' '), *r.p))
-        rc = wrong(&r, "something follows the list");
-    if (!rc && l.n == 0)
-        rc = wrong(&r, "it names no layer");
-    *why = r.why;
+    int rc = read_list(text, 1, &l, why);
     if (rc)
         return rc;
     rule->n = l.n;
@@ -273,16 +280,32 @@ SS_FLAG_CALLED(linear_attention_freq)
     return rc;
 }
 
+SS_FLAG_CALLED(compress_ratios)
+{
+    struct list l;
+    int blocks[SS_LAYER_RULE_MAX], rc = read_list(values[0], SS_HCA_BLOCK, &l, why);
+
+    for (int i = 0; i < l.n && !rc; i++) {
+        blocks[i] = l.has[i];
+        if (blocks[i] && blocks[i] != SS_CSA_BLOCK && blocks[i] != SS_HCA_BLOCK)
+            rc = SS_ERR_INPUT, *why = "csa_compress_ratios must be 0, 4, or 128";
+    }
+    if (!rc)
+        ss_model_blocks(&asked->job.model, blocks, l.n);
+    return rc;
+}
+
 SS_FLAG_CALLED(attention_variant)
 {
-    int sparse = !strcmp(values[0], "dsa");
+    int sparse = !strcmp(values[0], "dsa"), compressed = !strcmp(values[0], "dsv4_hybrid");
 
-    if (!sparse && !ss_has_word("gdn gated_delta_net", values[0])) {
-        *why = "it may be gdn, gated_delta_net or dsa: others are not modelled";
+    if (!sparse && !compressed && !ss_has_word("gdn gated_delta_net", values[0])) {
+        *why = "it may be gdn, gated_delta_net, dsa or dsv4_hybrid: others are not modelled";
         return strcmp(values[0], "gdn2") ? SS_ERR_INPUT : SS_ERR_UNSUPPORTED;
     }
     asked->sparse_variant = sparse;
-    asked->delta_variant = !sparse;
+    asked->compressed_variant = compressed;
+    asked->delta_variant = !sparse && !compressed;
     return SS_OK;
 }
 

@@ -266,6 +266,7 @@ int ss_job_check_stages(struct ss_finish *f)
     SS_THEN(rc, check_batch(f));
     SS_THEN(rc, check_virtual(f, &v));
     SS_THEN(rc, ss_job_check_sparse(f, v));
+    SS_THEN(rc, ss_job_check_streams(f, v));
     if (!rc && !f->job->layout.n)
         rc = check_split(f, v);
     SS_THEN(rc, check_interleaving(f, v));

@@ -64,7 +64,7 @@ int ss_job_check_pipeline_layout(struct ss_finish *f, int *v)
     if (layers != job->model.num_layers)
         REFUSE(f, "--pipeline-model-parallel-layout --num-layers", "write a t for each layer",
                "Number of decoder layers %d must match num_layers %d", layers, job->model.num_layers);
-    if (!f->asked->hybrid.layers[0] && f->asked->layout_mtp >= 0 &&
+    if (f->asked->job.layout.n && f->asked->layout_mtp >= 0 &&
         f->asked->layout_mtp != job->model.mtp_num_layers)
         REFUSE(f, "--pipeline-model-parallel-layout --mtp-num-layers", "write an m for each MTP layer",
                "Number of mtp layers in layout must match mtp_num_layers (%d, %d)", f->asked->layout_mtp,

@@ -107,7 +107,7 @@ int ss_job_complete_model(struct ss_finish *f)
 {
     struct ss_job *job = f->job;
     struct ss_model m;
-    int latent = 0;
+    int latent = 0, streams = 0;
 
     if (job->model.position == SS_POSITION_YARN) {
         job->model.position = SS_POSITION_ROPE;
@@ -122,6 +122,7 @@ int ss_job_complete_model(struct ss_finish *f)
             return rc;
         }
         latent = m.kv_lora_rank > 0;
+        streams = m.residual_streams > 1;
         drop_experts(f, &m);
         const struct ss_layer_rule experts = m.moe_layers;
         ss_model_overlay(&m, &job->model);
@@ -142,6 +143,7 @@ int ss_job_complete_model(struct ss_finish *f)
         m.ffn_hidden_size = 4 * m.hidden_size;
     if (!rc) {
         complete_latent(f, &m, latent);
+        ss_job_complete_streams(f, &m, streams);
         rc = complete_window(f, &m);
     }
     SS_THEN(rc, ss_job_complete_sparse(f, &m));

@@ -19,7 +19,7 @@ int ss_job_check_undivided(struct ss_finish *f)
             REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full",
                    "no public training framework has layers of %s under %s parallelism", mixers[i].name,
                    job->tp > 1 ? "tensor" : "context");
-    if ((m->msa.n || m->msa.period) && (job->tp > 1 || job->cp > 1))
+    if ((m->msa.n || m->msa.period || m->qsa.n) && (job->tp > 1 || job->cp > 1))
         REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full",
                "sparse attention over blocks under %s parallelism is not modelled",
                job->tp > 1 ? "tensor" : "context");

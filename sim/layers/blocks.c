@@ -14,6 +14,10 @@
 static void residual_add(struct ss_ops *ops, const struct ss_shape *s, int branches)
 {
     double x = s->tokens * s->h / s->sp, mask = s->hidden_dropout > 0 ? branches : 0, moved = 2 + branches;
+    if (s->streams > 1) {
+        ss_op_streams_out(ops, s);
+        return;
+    }
     struct ss_op *op = ss_op_kernels(ops, "residual", x * (moved * s->e + mask),
                                      x * (moved * s->e + mask * (2 * s->e + 1)), 1, 1 + branches);
     /* The norm's backward adds the gradient of the residual stream, which it reads in any case. */
@@ -38,7 +42,7 @@ void ss_op_mlp_begin(struct ss_ops *ops, const struct ss_shape *s)
         return;
     ss_op_norm(ops, s, "mlp norm");
     /* one kernel does it with the residual add before, so the sum is not read again */
-    if (s->compiled && ops->n > 1) {
+    if (s->compiled && ops->n > 1 && s->streams <= 1) {
         ops->op[ops->n - 1].forward_bytes -= s->tokens * s->h / s->sp * s->e;
         ops->op[ops->n - 1].forward_kernels = 0;
     }

@@ -34,6 +34,17 @@ static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
 #undef X
 };
 
+/* Appends a half of a layer, which is a branch of the residual unless it is empty. */
+static void branch(struct ss_ops *out, const struct ss_shape *s, ss_ops_maker *operators, int empty)
+{
+    int first = out->n;
+    if (!empty)
+        ss_op_streams_in(out, s);
+    operators(out, s);
+    if (!empty)
+        ss_op_streams_norm(out, s, first);
+}
+
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
     const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
@@ -47,8 +58,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
         const struct ss_mixer *mixer = mixers[(kind - SS_LAYER_BORDERS) / SS_MLPS].row;
         const struct ss_mlp *mlp = mlps[(kind - SS_LAYER_BORDERS) % SS_MLPS];
         out->graph = mixer == &ss_mixer_no_mixer ? mlp->graph : mixer->graph ? mixer->graph : SS_GRAPH_ATTN;
-        mixer->operators(out, s);
-        mlp->operators(out, s);
+        branch(out, s, mixer->operators, mixer == &ss_mixer_no_mixer);
+        branch(out, s, mlp->operators, mlp == &ss_mlp_none);
         if (ss_op_keeps_codes(s))
             ss_ops_codes(out, s);
         if (s->by_operator)

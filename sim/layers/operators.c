@@ -256,6 +256,7 @@ void ss_ops_sum(struct ss_ops *ops)
         sum->params += op->params;
         sum->gemm_params += op->gemm_params;
         sum->tensors += op->tensors;
+        sum->looked_up += op->looked_up;
         sum->largest = fmax(sum->largest, op->params);
         sum->working = fmax(sum->working, op->working_bytes);
         sum->coded += op->coded_bytes;

@@ -30,6 +30,7 @@ static void model_sizes(struct ss_shape *s, const struct ss_model *m, int padded
     s->model = m;
     s->tp = tp;
     s->h = m->hidden_size;
+    s->streams = m->residual_streams > 1 ? m->residual_streams : 1;
     s->moe_h = m->moe_latent_size > 0 ? m->moe_latent_size : m->hidden_size;
     s->ffn = (double)m->ffn_hidden_size / tp;
     s->vocab = (double)padded_vocab / tp;
@@ -91,6 +92,7 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->fp8_attention = job->fp8_attention && s->attention == SS_ATTENTION_FUSED;
     s->dsa_kernels = job->dsa_kernels;
     s->index_loss = job->index_loss;
+    s->streams_fused = job->fused_mhc;
     s->stack = stack;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->autocast = ss_job_autocasts(job, stack);
@@ -168,7 +170,7 @@ void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct
 
 double ss_shape_border_bytes(const struct ss_shape *s)
 {
-    return s->tokens * s->h * s->e / s->sp;
+    return s->tokens * s->streams * s->h * s->e / s->sp;
 }
 
 double ss_shape_send_bytes(const struct ss_shape *s)

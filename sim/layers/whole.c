@@ -35,8 +35,9 @@ struct count {
 static struct count count_layer(const struct ss_shape *s, int kind, struct ss_ops *ops)
 {
     ss_layer_operators(kind, s, ops);
-    double all = ops->sum.params, expert = ops->sum.expert;
-    return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
+    double all = ops->sum.params, met = all - ops->sum.looked_up,
+           expert = ops->sum.expert - ops->sum.looked_up;
+    return (struct count){all, expert > 0 ? met - expert + expert / s->experts * s->top_k : met};
 }
 
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)

@@ -290,6 +290,121 @@ static void read_msa(struct ss_config *c, struct ss_model *m)
         m->msa = (struct ss_layer_rule){0};
 }
 
+/* Tokens whose keys are one key: a number of "compress_ratios", or a word of "layer_types" that "compress_rates" may explain. */
+static int block_of(struct ss_config *c, const char *key, const json_t *value)
+{
+    static const char *const words[] = {"sliding_attention", "compressed_sparse_attention",
+                                        "heavily_compressed_attention"};
+    static const int blocks[] = {0, SS_CSA_BLOCK, SS_HCA_BLOCK};
+    const char *word = json_string_value(value);
+    const json_t *rate = word ? json_object_get(json_object_get(c->root, "compress_rates"), word) : value;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(words); i++)
+        if (word && !strcmp(word, words[i]) && (!rate || json_integer_value(rate) == blocks[i]))
+            return blocks[i];
+    for (size_t i = 0; i < SS_ARRAY_LEN(blocks) && !word; i++)
+        if (json_is_integer(value) && json_integer_value(value) == blocks[i])
+            return blocks[i];
+    ss_config_wrong(c, key, "compresses keys of other blocks than 4 and 128 tokens: not modelled");
+    return 0;
+}
+
+/* DeepSeek-V4: a list of the layers and, behind them, of the predictions; a head is key and value, its last channels turned. */
+static void read_csa(struct ss_config *c, struct ss_model *m)
+{
+    char key[64], other[64];
+    const json_t *list = ss_config_pick(c, "compress_ratios layer_types", key);
+    size_t n = json_array_size(list), layers = (size_t)m->num_layers;
+    int blocks[SS_LAYER_RULE_MAX] = {0};
+
+    ss_config_pick(c, "compress_rates num_key_value_heads layer_types", other);
+    ss_config_positive(c, "q_lora_rank", 1 << 20, &m->q_lora_rank);
+    ss_config_positive(c, "head_dim", 1 << 16, &m->v_head_dim);
+    ss_config_positive(c, "qk_rope_head_dim", 1 << 16, &m->qk_pos_emb_head_dim);
+    if (m->v_head_dim <= m->qk_pos_emb_head_dim)
+        ss_config_wrong(c, "qk_rope_head_dim", "is not below head_dim");
+    m->kv_lora_rank = m->v_head_dim - m->qk_pos_emb_head_dim; /* as Megatron has it */
+    if (n < layers || n >= SS_LAYER_RULE_MAX)
+        ss_config_wrong(c, key, "is not a list of num_hidden_layers numbers or more");
+    for (size_t i = 0; i < n && i <= layers && !c->err->code; i++)
+        blocks[i] = block_of(c, key, json_array_get(list, i));
+    if (!c->err->code)
+        ss_model_blocks(m, blocks, (int)layers + 1);
+    m->streams_head = m->residual_streams > 1;
+}
+
+/* Returns the rows of the table of n-grams: for each head the next prime number from `base` on, and padding to a multiple. */
+static int ngram_rows(int base, int heads, int multiple)
+{
+    int64_t rows = 0;
+    int prime = base - 1;
+    for (int i = 0; i < heads; i++, rows += prime) {
+        int divisor = 0;
+        while (divisor * (int64_t)divisor <= prime)
+            for (prime++, divisor = 2; divisor * (int64_t)divisor <= prime && prime % divisor; divisor++)
+                ;
+    }
+    rows = (rows + multiple - 1) / multiple * multiple;
+    return rows <= 1 << 30 ? (int)rows : 0;
+}
+
+/* Embeddings of n-grams before layers of a list, counted from 1. */
+static void read_ngrams(struct ss_config *c, struct ss_model *m)
+{
+    int size = 3, heads = 8, base = 20000000, multiple = 128;
+    char key[64];
+    const json_t *list = ss_config_pick(c, "ple_layer_ids", key);
+
+    ss_config_pick(c, "split_ngram_parts seed mtp output_gate_type",
+                   key); /* parts of a checkpoint, and what costs the same */
+    ss_config_positive(c, "ngram_size", 64, &size);
+    ss_config_positive(c, "heads_per_ngram", 1024, &heads);
+    ss_config_positive(c, "ngram_vocab_size_base", 1 << 28, &base);
+    ss_config_positive(c, "make_ngram_vocab_size_divisible_by", 1 << 20, &multiple);
+    ss_config_positive(c, "ple_conv_kernel_size", 64, &m->ngram_taps);
+    m->ngram_width = m->hidden_size;
+    ss_config_positive(c, "ple_embed_dim", 1 << 20, &m->ngram_width);
+    m->ngram_heads = (size - 1) * heads;
+    if (json_array_size(list) > 1)
+        ss_config_wrong(c, "ple_layer_ids", "names several layers: not modelled");
+    if (json_array_size(list) != 1 || c->err->code)
+        return;
+    json_int_t n = json_integer_value(json_array_get(list, 0)) - 1;
+    if (n < 0 || n >= m->gated_delta.n || !ss_layer_rule_has(&m->gated_delta, (int)n)) {
+        ss_config_wrong(c, "ple_layer_ids", "names what is no layer of linear attention: not modelled");
+        return;
+    }
+    m->ngram_delta = (struct ss_layer_rule){.n = m->num_layers};
+    m->ngram_delta.bits[n / 64] |= 1ull << n % 64;
+    m->ngram_rows = ngram_rows(base, m->ngram_heads, multiple);
+    if (!m->ngram_rows || m->ngram_width % m->ngram_heads)
+        ss_config_wrong(c, "ple_embed_dim",
+                        "is no multiple of the heads, or the table has more than 2^30 rows");
+}
+
+/* Qwen3.8: streams with gates, attention over chosen blocks where it is not linear, embeddings of n-grams. */
+static void read_qwen4(struct ss_config *c, struct ss_model *m)
+{
+    int one = 1;
+
+    if (m->gated_delta.n > 0) {
+        m->qsa = m->gated_delta;
+        for (int i = 0; i < m->qsa.n; i++)
+            m->qsa.bits[i / 64] ^= 1ull << i % 64;
+    }
+    ss_config_positive(c, "indexer_n_heads", 1 << 16, &m->index_num_heads);
+    ss_config_positive(c, "indexer_kv_heads", 1, &one);
+    ss_config_positive(c, "indexer_head_dim", 1 << 16, &m->index_head_dim);
+    ss_config_positive(c, "indexer_budget", 1 << 30, &m->index_topk);
+    ss_config_positive(c, "indexer_compress_ratio", 1 << 16, &m->index_block);
+    if (!m->index_num_heads || !m->index_head_dim || !m->index_topk || !m->index_block)
+        memset(&m->qsa, 0, sizeof m->qsa);
+    m->final_norm = 0; /* the gates of the last streams have theirs */
+    if (m->residual_streams == 1)
+        ss_config_wrong(c, "hc_count", "is one stream: not modelled");
+    read_ngrams(c, m);
+}
+
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
 {
     struct ss_layer_rule *mixer = family_mixer(c, m);
@@ -299,6 +414,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_zamba2(c, m);
     else if (mixer == &m->msa)
         read_msa(c, m);
+    else if (mixer == &m->csa)
+        read_csa(c, m);
     else if (mixer)
         read_whole(c, m, mixer);
     if (mixer == &m->mamba1)
@@ -307,6 +424,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_lfm2(c, m);
     else if (mixer == &m->parallel_mamba2)
         read_falcon(c, m);
-    else if (mixer == &m->dsa)
+    else if (mixer == &m->dsa || mixer == &m->csa)
         read_indexer(c, m);
+    if (!strcmp(c->family->type, "qwen4_exp_text"))
+        read_qwen4(c, m);
 }

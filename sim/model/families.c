@@ -140,6 +140,10 @@ static const struct ss_family families[] = {
      "linear_mixer=\"dsa\" first_k_dense_replace=3 index_n_heads=64 index_head_dim=128 index_topk=2048"},
     {"glm_moe_dsa", ROPE, DEEPSEEK | SS_ROUTER_BIAS,
      "linear_mixer=\"dsa\" first_k_dense_replace=3 index_n_heads=32 index_head_dim=128 index_topk=2048"},
+    {"deepseek_v4", ROPE, SS_GATED | SS_QK_HEAD | SS_SINKS | SS_ROUTER_BIAS, /* no layer is dense */
+     "linear_mixer=\"csa\" intermediate_size=2048 num_key_value_heads=1 head_dim=512 qk_rope_head_dim=64 "
+     "o_groups=8 o_lora_rank=1024 sliding_window=128 index_n_heads=64 index_head_dim=128 index_topk=512 "
+     "hc_mult=4 hc_sinkhorn_iters=20 n_shared_experts=1 num_experts_per_tok=6"},
     {"glm4_moe_lite", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "first_k_dense_replace=1 n_shared_experts=1"},
     {"grok-1", ROPE, SS_GATED | SS_TIED | SS_POST_NORMS, "num_experts=8 num_experts_per_tok=2"},
     {"bamba", ROPE, SS_PART_TURNED | SS_GATED,
@@ -181,6 +185,10 @@ static const struct ss_family families[] = {
      QWEN_DELTA "intermediate_size=512 num_key_value_heads=2 num_experts=256 num_experts_per_tok=8 "
                 "moe_intermediate_size=512 "
                 "shared_expert_intermediate_size=512"},
+    {"qwen4_exp_text", ROPE, QWEN_DELTA_TRAITS | SS_SHARED_GATE, /* likewise */
+     QWEN_DELTA "intermediate_size=640 num_key_value_heads=2 num_experts=512 num_experts_per_tok=10 "
+                "ngram_size=3 heads_per_ngram=8 ngram_vocab_size_base=20000000 ple_conv_kernel_size=4 "
+                "make_ngram_vocab_size_divisible_by=128 hc_count=4 hc_lowrank=320"},
     {"kimi_linear", ROPE, DEEPSEEK | SS_ROUTER_BIAS, "linear_mixer=\"kimi_delta\" mla_use_nope=true"},
     {"minimax_text_01", ROPE, MINIMAX_LIGHTNING},
     {"minimax_m1", ROPE, MINIMAX_LIGHTNING},
@@ -193,17 +201,14 @@ static const struct ss_family families[] = {
 #define DELTA_NETS "gated delta nets beside layers of another kind"
 #define MAMBA "layers of Mamba in an arrangement of its own"
 #define LIGHTNING "lightning attention, which is linear"
-#define SPARSE "sparse attention, whose indexer chooses what a token sees"
 
 /* Families known to have what no layer here does. */
 static const struct {
     const char *type, *lacks;
 } foreign[] = {
-    {"qwen4_exp", "four streams of hidden states, n-grams, and attention that chooses blocks of keys"},
     {"olmo_hybrid", DELTA_NETS},
     {"bailing_hybrid", LIGHTNING},
     {"bailing_moe_v2_5", LIGHTNING},
-    {"deepseek_v4", SPARSE},
     {"nemotron_flash", "delta nets beside layers of Mamba-2"},
     {"phi4flash", MAMBA},
     {"zamba", MAMBA},

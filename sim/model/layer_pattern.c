@@ -143,3 +143,15 @@ int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_patte
     }
     return rc;
 }
+
+void ss_model_blocks(struct ss_model *m, const int *blocks, int n)
+{
+    m->csa = m->hca = m->csa_local = (struct ss_layer_rule){.n = n};
+    m->mtp_depth_layers = 1;
+    for (int i = 0; i < n; i++) {
+        struct ss_layer_rule *rule = blocks[i] == SS_CSA_BLOCK   ? &m->csa
+                                     : blocks[i] == SS_HCA_BLOCK ? &m->hca
+                                                                 : &m->csa_local;
+        rule->bits[i / 64] |= 1ull << i % 64;
+    }
+}

@@ -82,9 +82,10 @@ static void fill_mamba(struct ss_model *m)
  * as Megatron's is_dsa_skip_topk_layer has them. */
 static void fill_sparse(struct ss_model *m)
 {
-    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim, &m->index_topk, &m->index_topk_freq,
-                          &m->index_topk_offset};
-    int has = any_layer(m, &m->dsa) || any_layer(m, &m->msa),
+    int *const sizes[] = {&m->index_num_heads, &m->index_head_dim,  &m->index_topk,
+                          &m->index_block,     &m->index_topk_freq, &m->index_topk_offset};
+    int has =
+            any_layer(m, &m->dsa) || any_layer(m, &m->msa) || any_layer(m, &m->csa) || any_layer(m, &m->qsa),
         first = m->index_topk_offset > 1 ? m->index_topk_offset : 1;
 
     for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
@@ -97,10 +98,41 @@ static void fill_sparse(struct ss_model *m)
             (uint64_t)(ss_layer_rule_has(&m->dsa, i) && (i + 1 - first) % m->index_topk_freq != 0) << i % 64;
 }
 
+/* Megatron's sizes of DeepSeek-V4's attention: the latent is the part of a key that no position turns. */
+static void fill_compressed(struct ss_model *m)
+{
+    int has = ss_model_compresses(m);
+    const struct {
+        int *size, otherwise;
+    } sizes[] = {{&m->output_groups, 8}, {&m->output_rank, 1024}, {&m->sliding_window, 128}};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
+        if (has && !*sizes[i].size)
+            *sizes[i].size = sizes[i].otherwise;
+    if (!has) {
+        m->output_groups = m->output_rank = 0;
+        return;
+    }
+    m->qk_head_dim = m->kv_lora_rank = m->v_head_dim - m->qk_pos_emb_head_dim;
+    m->kv_channels = m->v_head_dim;
+    m->num_query_groups = 1;
+    m->attention_sinks = 1;
+}
+
+/* Megatron's number of iterations; streams and their weights are nothing to a model with one residual. */
+static void fill_streams(struct ss_model *m)
+{
+    if (m->residual_streams <= 1)
+        m->residual_streams = m->sinkhorn_iterations = m->residual_rank = m->streams_head = 0;
+    else if (!m->sinkhorn_iterations)
+        m->sinkhorn_iterations = 20;
+}
+
 /* Megatron's sizes of gated delta nets, and those of Kimi delta attention, which has a key head a value head. */
 static void fill_linear(struct ss_model *m)
 {
-    int gated = any_layer(m, &m->gated_delta), kimi = any_layer(m, &m->kimi_delta);
+    int gated = any_layer(m, &m->gated_delta) || any_layer(m, &m->ngram_delta),
+        kimi = any_layer(m, &m->kimi_delta);
     int lightning = any_layer(m, &m->lightning);
     const struct {
         int *size, has, otherwise;
@@ -139,7 +171,9 @@ static void fill_defaults(struct ss_model *m)
     fill_experts(m);
     if (m->sliding_window > 0 && m->local_layers.period == 0 && m->local_layers.n == 0)
         m->local_layers.period = 1; /* attention is local in every layer where nothing else is said */
+    fill_compressed(m);
     fill_latent(m);
+    fill_streams(m);
     fill_mamba(m);
     fill_sparse(m);
     fill_linear(m);
@@ -176,6 +210,15 @@ static int check_halves(const struct ss_model *m, struct ss_error *err)
     if (m->parallel_residual > SS_RESIDUAL_SERIAL && (any_layer(m, &m->no_mixer) || any_layer(m, &m->no_mlp)))
         return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                        "attention and MLP side by side need layers that have both");
+    if (m->parallel_residual > SS_RESIDUAL_SERIAL && m->residual_streams > 1)
+        return ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                       "attention and MLP side by side have one residual stream");
+    if (m->output_groups > 0 && m->num_attention_heads % m->output_groups) {
+        ss_fail(err, SS_ERR_CONFIG, NULL, 0,
+                "%d attention heads are not divisible by %d groups of the output", m->num_attention_heads,
+                m->output_groups);
+        return ss_hint(err, SS_ERR_CONFIG, "take --o-groups that divide the heads");
+    }
     if (m->linear_num_key_heads > 0 && m->linear_num_value_heads % m->linear_num_key_heads) {
         ss_fail(err, SS_ERR_CONFIG, NULL, 0,
                 "linear_num_value_heads (%d) must be a multiple of linear_num_key_heads (%d).",

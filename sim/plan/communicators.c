@@ -173,23 +173,24 @@ int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
 }
 
 /* Attention drives a ring itself, or leaves the collective to NCCL as its flag says; experts have one
- * dispatcher. */
+ * dispatcher, beside which rows of n-grams are exchanged. */
 unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
 {
     const struct ss_job *job = plan->job;
-    const unsigned exchange = SS_COLLS_TO_ALL;
+    const unsigned exchange = SS_COLLS_TO_ALL,
+                   rows = job->model.ngram_rows > 0 ? SS_COLL_BIT(SS_COLL_ALL_TO_ALL) : 0;
     if (comm == SS_COMM_CP)
         return ss_layer_context_exchanges(job) |
                SS_COLL_BIT(ss_job_cp_in_ring(job)           ? SS_COLL_RING_STEP
                            : job->cp_comm_type == SS_CP_A2A ? SS_COLL_ALL_TO_ALL
                                                             : SS_COLL_ALL_GATHER);
     if (comm == SS_COMM_EP && job->moe.dispatcher == SS_DISPATCH_ALLGATHER)
-        return 0;
+        return rows;
     if (comm == SS_COMM_EP)
-        return job->moe.dispatcher == SS_DISPATCH_ALLTOALL ? exchange
-               : job->moe.dispatcher == SS_DISPATCH_HYBRIDEP
-                   ? (SS_COLLS_ROUTED & ~exchange) | SS_COLL_BIT(SS_COLL_ALL_GATHER)
-                   : SS_COLLS_ROUTED & ~exchange;
+        return rows | (job->moe.dispatcher == SS_DISPATCH_ALLTOALL ? exchange
+                       : job->moe.dispatcher == SS_DISPATCH_HYBRIDEP
+                           ? (SS_COLLS_ROUTED & ~exchange) | SS_COLL_BIT(SS_COLL_ALL_GATHER)
+                           : SS_COLLS_ROUTED & ~exchange);
     return ss_comm_facts(comm)->kinds;
 }
 

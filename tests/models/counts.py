@@ -14,8 +14,6 @@ import sys
 
 # Model types in the files, and what the program must say of them.
 REFUSED = {
-    "deepseek_v4": "sparse attention",
-    "qwen4_exp": "streams",
     "rwkv7": "is not known",
 }
 # Parameters that the program leaves out, which it names as not priced: of Kimi-K3 the residuals that attend to earlier layers, two rows of

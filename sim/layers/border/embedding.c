@@ -37,6 +37,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
                  looked_up * s->e);
     if (s->sp > 1)
         ss_op_border(ops, s, SS_PHASE_W, SS_COLL_ALL_GATHER, looked_up * s->e);
+    ss_op_streams_expand(ops, s);
 }
 
 const struct ss_layer_border ss_border_embedding = {

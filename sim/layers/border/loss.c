@@ -134,6 +134,7 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     double logits = rank_logits(s), copied = s->stack->loss_gathers > 0 && s->tp > 1 ? GATHERED_BYTES : 0;
     double output = 0;
     struct ss_op *op;
+    ss_op_streams_contract(ops, s);
     if (s->model->final_norm) {
         ss_op_norm(ops, s, "final norm");
         ops->op[ops->n - 1].saved_bytes = s->tokens * s->h / s->sp * s->e + ss_op_kept_input(s, s->e);

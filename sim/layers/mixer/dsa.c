@@ -19,7 +19,7 @@
 #define UP_PROJ SS_MODULE_BIT(SS_MODULE_MLA_UP_PROJ)
 #define CORE_ATTN SS_MODULE_BIT(SS_MODULE_CORE_ATTN)
 
-static double keys_seen(const struct ss_shape *s, double most)
+double ss_sparse_seen(const struct ss_shape *s, double most)
 {
     return s->packing ? ss_packing_keys(s->packing, most, 0) : ss_document_keys(s->sequence, most, 0);
 }
@@ -31,18 +31,19 @@ struct ss_sparse ss_sparse_of(const struct ss_shape *s)
                           .key = m->kv_lora_rank + m->qk_pos_emb_head_dim,
                           .value = m->kv_lora_rank,
                           .rank = m->q_lora_rank > 0 ? m->q_lora_rank : s->h,
+                          .block = 1,
+                          .keys = s->tokens * s->cp,
+                          .again = s->dsa_kernels == SS_DSA_TILELANG,
                           .top = fmin(m->index_topk, s->sequence)};
-    a.square = keys_seen(s, 0);
-    a.bounded = keys_seen(s, m->index_topk);
+    a.square = ss_sparse_seen(s, 0);
+    a.bounded = ss_sparse_seen(s, m->index_topk);
     a.pairs = s->tokens * a.square / 2;
     a.chosen = s->tokens * a.bounded / 2;
     return a;
 }
 
-/* Appends a product with a matrix a head, which PyTorch calls a batched GEMM: [tokens x k] -> [tokens x n]. Its matrices are a half of the
- * up-projection of keys and values, and stay in 16 bit. */
-static struct ss_op *by_head(struct ss_ops *ops, const char *name, const struct ss_shape *s, double heads,
-                             double n, double k)
+struct ss_op *ss_op_by_head(struct ss_ops *ops, const char *name, const struct ss_shape *s, double heads,
+                            double n, double k)
 {
     struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->storage_precision, 0);
     op->kind = SS_OP_GROUPED_GEMM;
@@ -53,7 +54,7 @@ static struct ss_op *by_head(struct ss_ops *ops, const char *name, const struct 
     op->gemm_params = 0;
     op->forward_flops *= heads;
     op->backward_flops *= heads;
-    op->model_flops = 0; /* Megatron counts the up-projection: see `project` */
+    op->model_flops *= heads;
     return op;
 }
 
@@ -90,8 +91,9 @@ static void queries(struct ss_ops *ops, const struct ss_shape *s, const struct s
     double turned = m->qk_pos_emb_head_dim, rows = s->tokens * (a->heads + 1);
     double bytes = rows * (2 * a->key + 2 * turned * s->stack->rope_passes) * s->e;
     double strided = rows * ((SS_TURNED_STRIDED + 1) * turned + a->key);
-    struct ss_op *op = by_head(ops, "q to latent", s, a->heads, a->value, m->qk_head_dim);
+    struct ss_op *op = ss_op_by_head(ops, "q to latent", s, a->heads, a->value, m->qk_head_dim);
     op->modules = UP_PROJ;
+    op->model_flops = 0; /* Megatron counts the up-projection: see `project` */
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * (m->qk_head_dim + turned) * s->e;
     op = ss_op_kernels(ops, "rope", bytes, bytes, 6 + 2 * 9 + 3, 22);
     ss_op_strided(op, strided, strided, 2 * s->e);
@@ -122,26 +124,33 @@ enum { FLASH_HEADS = 64, TILE_HEADS = 16 };
  * SparseMLA keeps neither output nor statistics. A chosen key is read once for all heads, from L2, whose rate is twice that of HBM; the
  * backward adds a gradient of 4 bytes an element to each (atomics in L2, at the rate of HBM).
  */
-static void attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+struct ss_op *ss_op_sparse_attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a,
+                                     double slots)
 {
-    int again = s->dsa_kernels == SS_DSA_TILELANG;
-    double heads = fmax(a->heads, again ? TILE_HEADS : FLASH_HEADS), one = 2 * heads * a->chosen;
+    int again = a->again, few = s->dsa_kernels == SS_DSA_TILELANG;
+    double heads = fmax(a->heads, few ? TILE_HEADS : FLASH_HEADS), one = 2 * heads * a->chosen;
     double q = s->tokens * a->heads * a->key * s->e, out = s->tokens * a->heads * a->value * s->e;
-    double keys = s->tokens * s->cp * a->key, indices = 4 * s->tokens * a->top;
+    double keys = a->keys * a->key, indices = 4 * s->tokens * slots;
     double read = a->chosen * a->key * s->e / 2 + keys * s->e + indices, forward = q + out + read;
     double backward =
         2 * q + 3 * out + read + 4 * a->chosen * a->key + (4 + 4 + s->e) * keys + again * forward;
     struct ss_op *op = ss_op_scan(ops, "sparse attention", SS_SCAN_SPARSE, forward, backward, 1, 4 + again);
     op->forward_flops = one * (a->key + a->value);
     op->backward_flops = one * (3 * a->key + 2 * a->value) + again * op->forward_flops;
+    op->saved_bytes = op->redone_bytes = indices + (again ? 0 : 4 * s->tokens * heads);
+    op->working_bytes = 2 * 4 * keys;
+    return op;
+}
+
+static void attention(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+{
+    struct ss_op *op = ss_op_sparse_attention(ops, s, a, a->top);
     /* Megatron counts the heads of latent attention, and all keys. */
     op->model_flops = 2 * s->tokens * s->sequence * a->heads *
                       (s->model->qk_head_dim + s->model->qk_pos_emb_head_dim + s->model->v_head_dim);
     op->attention.seen = a->bounded / a->square / 2;
     op->attention.bounded = fmin(s->model->index_topk, a->bounded) / a->square;
     op->modules = CORE_ATTN;
-    op->saved_bytes = op->redone_bytes = indices + (again ? 0 : 4 * s->tokens * heads);
-    op->working_bytes = 2 * 4 * keys;
 }
 
 /* Appends values from the latent, and the output's projection. Megatron's count has the up-projection of keys and values. */
@@ -149,7 +158,7 @@ static void project(struct ss_ops *ops, const struct ss_shape *s, const struct s
 {
     const struct ss_model *m = s->model;
     double out = a->heads * m->v_head_dim, up = a->heads * (m->qk_head_dim + m->v_head_dim) * a->value;
-    struct ss_op *op = by_head(ops, "v from latent", s, a->heads, m->v_head_dim, a->value);
+    struct ss_op *op = ss_op_by_head(ops, "v from latent", s, a->heads, m->v_head_dim, a->value);
     op->modules = CORE_ATTN;
     op->saved_bytes = op->redone_bytes = s->tokens * a->heads * a->value * s->e;
     op->model_flops = 2 * s->tokens * up;

@@ -43,31 +43,44 @@ static void linear(struct ss_ops *ops, const struct ss_shape *s, const char *nam
     ops->op[ops->n - 1].model_flops = 0; /* Megatron does not count it */
 }
 
-/* Appends queries, keys and weights of the heads. LayerNorm, whatever the model's norms are. Operators of PyTorch: angles 6, a rotation 9
- * and joining of queries and of keys; the Hadamard transform of both; two products of the weights. */
-static void projections(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+/* Appends the key of each token, behind a LayerNorm, whatever the model's norms are; or one of each block. */
+static void keys(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a, double d)
 {
-    const struct ss_model *m = s->model;
-    double heads = m->index_num_heads, d = m->index_head_dim, gathered = s->tokens * (s->h + a->rank) * s->e;
-    double rows = s->tokens * (heads + 1), turned = 2 * m->qk_pos_emb_head_dim * s->stack->rope_passes;
-    double bytes = (rows * (4 * d + turned) + 4 * s->tokens * heads) * s->e;
-    if (s->sp > 1)
-        ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, gathered);
-    linear(ops, s, "index q", heads * d, a->rank);
+    static const char *const names[4] = {"index k values", "index k gates", "index k blocks", "index k norm"};
+    if (a->block > 1) {
+        ss_op_compressor(ops, s, names, d, a->block, s->index_loss != SS_INDEX_LOSS_NONE);
+        return;
+    }
     linear(ops, s, "index k", d, s->h);
     struct ss_op *op = ss_op_norm_of(ops, s, "index k norm", s->tokens * d, d, s->e);
     op->params = 2 * d;
     op->tensors = 2;
-    linear(ops, s, "index weights", heads, s->h);
-    ss_op_kernels(ops, "index rope", bytes, s->index_loss ? bytes : 0, 6 + 2 * 9 + 2 + 2 + 2,
-                  s->index_loss ? 2 * 9 + 2 + 2 + 2 : 0);
-    if (!s->index_loss) {
+    if (!s->index_loss)
         ss_op_traffic(op, op->forward_bytes, 0, op->forward_kernels, 0);
-        return;
-    }
+}
+
+/* Appends queries, keys and weights of the heads. Operators of PyTorch: angles 6, a rotation 9 and joining of queries and of keys, or a
+ * fused kernel each; the
+ * Hadamard transform of both; two products of the weights. */
+static void projections(struct ss_ops *ops, const struct ss_shape *s, const struct ss_sparse *a)
+{
+    const struct ss_model *m = s->model;
+    double heads = m->index_num_heads, d = m->index_head_dim, gathered = s->tokens * (s->h + a->rank) * s->e;
+    double rows = s->tokens * (heads + 1 / a->block),
+           turned = 2 * m->qk_pos_emb_head_dim * s->stack->rope_passes;
+    double bytes = (rows * (4 * d + turned) + 4 * s->tokens * heads) * s->e;
+    if (s->sp > 1)
+        ss_op_border(ops, s, SS_PHASE_F, SS_COLL_ALL_GATHER, gathered);
+    linear(ops, s, "index q", heads * d, a->rank);
+    keys(ops, s, a, d);
+    linear(ops, s, "index weights", heads, s->h);
+    int turns = a->block > 1 && s->stack->fused_latent_rope > 0 ? 2 : 2 * 9 + 2, angles = turns > 2 ? 6 : 0;
+    struct ss_op *op = ss_op_kernels(ops, "index rope", bytes, s->index_loss ? bytes : 0,
+                                     angles + turns + 2 + 2, s->index_loss ? turns + 2 + 2 : 0);
     /* Gathered inputs, the norm's input and statistics, rotated queries and keys, weights. */
-    ops->op[ops->n - 1].saved_bytes =
-        (s->sp > 1 ? gathered : 0) + s->tokens * (d * s->e + 4) + (rows * d + s->tokens * heads) * s->e;
+    if (s->index_loss)
+        op->saved_bytes = (s->sp > 1 ? gathered : 0) + (a->block > 1 ? 0 : s->tokens * (d * s->e + 4)) +
+                          (rows * d + s->tokens * heads) * s->e;
 }
 
 /* Rows whose scores are in memory at once. The radix select of PyTorch's topk reads a row four times, 8 bits each, and once to collect;
@@ -79,10 +92,10 @@ static void choice(struct ss_ops *ops, const struct ss_shape *s, const struct ss
 {
     const struct ss_model *m = s->model;
     double d = m->index_head_dim, q = s->tokens * m->index_num_heads * d;
-    double rows = s->micro_batch * s->chunk, row = 4 * s->sequence;
+    double rows = s->micro_batch * s->chunk, row = 4 * s->sequence / a->block;
     int chunks = (int)ceil(rows / CHUNK_ROWS);
     struct ss_op *op = ss_op_scan(ops, "index scores", SS_SCAN_INDEX,
-                                  4 * a->pairs + (q + s->tokens * s->cp * d) * s->e, 0, chunks, 0);
+                                  4 * a->pairs + (q + s->tokens * s->cp / a->block * d) * s->e, 0, chunks, 0);
     op->forward_flops = 2 * m->index_num_heads * d * a->pairs;
     op->working_bytes = fmin(rows, CHUNK_ROWS) * row;
     op->backward_kernels = op->backward_launches = 0;
@@ -102,8 +115,9 @@ static void loss(struct ss_ops *ops, const struct ss_shape *s, const struct ss_s
 {
     const struct ss_model *m = s->model;
     int late = s->dsa_kernels == SS_DSA_TILELANG, whole = s->index_loss == SS_INDEX_LOSS_ALL;
-    double pairs = whole ? a->pairs : a->chosen, width = whole ? s->sequence : a->top;
-    double d = m->index_head_dim, q = s->tokens * m->index_num_heads * d, k = s->tokens * s->cp * d;
+    double pairs = whole ? a->pairs : a->chosen, width = whole ? s->sequence / a->block : a->top;
+    double d = m->index_head_dim, q = s->tokens * m->index_num_heads * d,
+           k = s->tokens * s->cp / a->block * d;
     double target = 2 * a->heads * a->key * pairs, gradient = 3 * 2 * m->index_num_heads * d * pairs;
     double moved = (4 * q + 4 * k) * s->e + 4 * pairs;
     struct ss_op *op = ss_op_scan(

@@ -426,4 +426,20 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_mlp_end(ops, s);
 }
 
+static int has_hash(const struct ss_model *m, int layer)
+{
+    return layer < m->hash_layers && has(m, layer);
+}
+
+/* The table of tokens is a buffer of integers. The router keeps its weights, whose scores weigh the experts, and needs no bias. */
+static void operators_hash(struct ss_ops *ops, const struct ss_shape *s)
+{
+    struct ss_model model = *s->model;
+    struct ss_shape own = *s;
+    own.model = &model;
+    model.router_bias = model.router_groups = 0;
+    operators(ops, &own);
+}
+
+const struct ss_mlp ss_mlp_hash = {.has = has_hash, .operators = operators_hash, .graph = SS_GRAPH_ROUTER};
 const struct ss_mlp ss_mlp_moe = {.has = has, .operators = operators, .graph = SS_GRAPH_ROUTER};

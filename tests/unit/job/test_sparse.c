@@ -32,10 +32,67 @@ static void test_refused(void)
         {OWN DSA INDEXER, "Currently only MLA supports sparse attention"},
         {OWN DSA LATENT, "needs --dsa-indexer-n-heads"},
         {OWN LATENT DSA INDEXER "--num-attention-heads 48", "to divide 64, got h_q=48"},
-        {OWN "--experimental-attention-variant gdn3", "it may be gdn, gated_delta_net or dsa"},
+        {OWN "--experimental-attention-variant gdn3", "it may be gdn, gated_delta_net, dsa or dsv4_hybrid"},
     };
 
     check_refusals(rows, SS_ARRAY_LEN(rows), 16);
+}
+
+#define V4 "--model deepseek-v4-flash --bf16 --mbs 1 --gbs 64 --seq 4096 "
+#define HYBRID "--experimental-attention-variant dsv4_hybrid "
+#define HEADS "--multi-latent-attention --q-lora-rank 256 --v-head-dim 64 --qk-pos-emb-head-dim 16 "
+
+/* DeepSeek-V4's attention, its hyper-connections and its layers of hashed routes. */
+static void test_compressed(void)
+{
+    static const struct job_refusal rows[] = {
+        {V4 "--tp 2 --sequence-parallel", "DSv4 Hybrid Attention only supports TP size 1"},
+        {V4 "--cp 2", "needs packed sequences (qkv_format thd)"},
+        {V4 "--cp 2 --stack nemo-automodel-2026 --seq 4224", "blocks of 128 tokens do not divide the 2112"},
+        {V4 "--recompute selective", "Checkpoint core attention is not supported"},
+        {V4 "--num-layers 8",
+         "csa_compress_ratios length (44) must equal num_layers + mtp_num_layers (8 + 1 = 9)"},
+        {V4 "--pp 32 --gbs 256", "embedding stage has 2 decoder layers, but moe_n_hash_layers=3"},
+        {V4 "--recompute-granularity selective --recompute-modules mhc mlp", "cannot be used together"},
+        {V4 "--csa-dense-mode", "attention to all keys of blocks of 4 is not modelled"},
+        {OWN HYBRID HEADS INDEXER, "csa_compress_ratios must be set"},
+        {OWN HYBRID INDEXER "--csa-compress-ratios [0,4]*4", "requires multi_latent_attention"},
+        {OWN HYBRID HEADS INDEXER "--csa-compress-ratios [0,4]*3", "length (6) must equal"},
+        {OWN HYBRID HEADS INDEXER "--csa-compress-ratios [0,8]*4", "must be 0, 4, or 128"},
+        {OWN HYBRID HEADS "--csa-compress-ratios [0,4]*4", "needs --dsa-indexer-n-heads"},
+        {OWN HYBRID HEADS INDEXER "--csa-compress-ratios [0,4]*4 --o-groups 7", "not divisible by 7 groups"},
+        {OWN "--recompute-granularity selective --recompute-modules mhc", "requires enable_mhc_connections"},
+    };
+
+    check_refusals(rows, SS_ARRAY_LEN(rows), 64);
+}
+
+static void test_compressed_flags(void)
+{
+    struct ss_notes notes = {0};
+    struct ss_error err = {0};
+    struct ss_job job, file;
+
+    CU_ASSERT_FATAL(!complete(&job,
+                              OWN HYBRID HEADS INDEXER
+                              "--csa-compress-ratios ([0]+[4,128]*3+[0]) --o-lora-rank 32 "
+                              "--enable-mhc-connections",
+                              8, NULL, &err));
+    const struct ss_model *m = &job.model;
+    CU_ASSERT(m->csa.bits[0] == 42 && m->hca.bits[0] == 84 && m->csa_local.bits[0] == 129);
+    CU_ASSERT(m->output_groups == 8 && m->output_rank == 32 && m->sliding_window == 128);
+    CU_ASSERT(m->kv_lora_rank == 48 && m->qk_head_dim == 48 && m->num_query_groups == 1);
+    CU_ASSERT(m->residual_streams == 4 && m->sinkhorn_iterations == 20 && m->streams_head == 0);
+    CU_ASSERT_FATAL(!complete(&job, OWN "--num-residual-streams 2", 8, &notes, &err));
+    CU_ASSERT(job.model.residual_streams == 0 && has_note(&notes, "without --enable-mhc-connections"));
+    CU_ASSERT_FATAL(!complete(&file, V4 "--pp 4", 64, &notes, &err));
+    CU_ASSERT(file.model.residual_streams == 4 && file.model.streams_head == 1 &&
+              file.model.hash_layers == 3);
+    CU_ASSERT(file.layout.n == 4 && file.layout.layers[0] == 11 && file.layout.layers[3] == 10);
+    CU_ASSERT(has_note(&notes, "10 to 11 layers a stage") &&
+              has_note(&notes, "its main branch refuses them"));
+    CU_ASSERT(has_note(&notes, "on Blackwell alone"));
+    ss_notes_free(&notes);
 }
 
 /* Mixers that no framework divides. */
@@ -102,6 +159,8 @@ static void test_accepted(void)
 SUITE(sparse)
 {
     CU_TestInfo tests[] = {{"refused", test_refused},
+                           {"compressed", test_compressed},
+                           {"compressed flags", test_compressed_flags},
                            {"accepted", test_accepted},
                            {"undivided", test_undivided},
                            CU_TEST_INFO_NULL};

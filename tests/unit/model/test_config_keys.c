@@ -307,20 +307,19 @@ static void refused(const char *family, const char *more, const char *what)
 /* Layers that no layer here is: the line names them, and no near name is offered that would count another model. */
 static void test_refused(void)
 {
-    static const char *const others[][2] = {{"olmo_hybrid", "delta nets"},
-                                            {"qwen4_exp_text", "streams"},
-                                            {"bailing_moe_v2_5", "lightning"},
-                                            {"deepseek_v4", "indexer"},
-                                            {"zamba", "Mamba"},
-                                            {"gemma3n_text", "AltUp"},
-                                            {"longcat_flash", "two attentions"},
-                                            {"step3_text", "queries"},
-                                            {"afmoe", "gates"}};
+    static const char *const others[][2] = {
+        {"olmo_hybrid", "delta nets"},     {"rwkv", "RWKV"},
+        {"bailing_moe_v2_5", "lightning"}, {"zamba", "Mamba"},
+        {"gemma3n_text", "AltUp"},         {"longcat_flash", "two attentions"},
+        {"step3_text", "queries"},         {"afmoe", "gates"}};
     for (size_t i = 0; i < SS_ARRAY_LEN(others); i++)
         refused(others[i][0], "", others[i][1]);
     refused("step3p5", "", "is not known"); /* a name that begins so is another family's */
     refused("minimax_m9", "", "is not known");
     refused("minimax_m2", "'attn_type_list': [1, 0]", "lightning attention");
+    refused("qwen4_exp_text", "'hc_count': 1", "is one stream");
+    refused("qwen4_exp_text", "'ple_layer_ids': [1, 2]", "several layers");
+    refused("qwen4_exp_text", "'ple_layer_ids': [40]", "no layer of linear attention");
     refused("hunyuan_v1_moe", "'num_experts': [8, 4]", "differs from layer to layer");
     refused("hunyuan_v1_moe", "'num_experts': 8, 'use_cla': true", "layers share");
     refused("minimax_m2", "'qk_norm_type': 'per_head'", "per_layer");

@@ -98,6 +98,11 @@ int ss_job_check_mamba(struct ss_finish *f);
 int ss_job_complete_sparse(struct ss_finish *f, struct ss_model *m);
 /* Refuses what sparse attention lacks under tensor, context and pipeline parallelism, of so many virtual stages a rank. */
 int ss_job_check_sparse(struct ss_finish *f, int virtual_stages);
+/* ---- job_streams.c ---- */
+/* Sets the streams of the residual by flags; from_file 1: those of a file are the model's own. */
+void ss_job_complete_streams(struct ss_finish *f, struct ss_model *m, int from_file);
+/* Refuses what hyper-connections, and layers that choose experts by a table, lack. */
+int ss_job_check_streams(struct ss_finish *f, int virtual_stages);
 /* ---- job_undivided.c ---- */
 /* Refuses tensor and context ranks of mixers that no framework divides. */
 int ss_job_check_undivided(struct ss_finish *f);

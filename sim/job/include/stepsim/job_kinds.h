@@ -25,7 +25,8 @@ enum ss_sharding { SS_SHARD_NONE, SS_SHARD_OPTIM, SS_SHARD_OPTIM_GRADS, SS_SHARD
     X(MOE, "moe") /* all of a mixture: router, exchange, experts */                                          \
     X(MOE_ACT, "moe_act")                                                                                    \
     X(SHARED_EXPERTS, "shared_experts")                                                                      \
-    X(GDN_NORM_OUT, "gdn_norm_out") /* the gated norm of a gated delta net */
+    X(GDN_NORM_OUT, "gdn_norm_out") /* the gated norm of a gated delta net */                                \
+    X(MHC, "mhc")                   /* hyper-connections, and the norms behind them */
 enum ss_recompute_module_index {
 #define X(sym, word) SS_MODULE_##sym,
     SS_RECOMPUTE_MODULE_LIST(X)

@@ -120,8 +120,9 @@ struct ss_op {
     double params;
     /* the part of params that fp8 keeps a copy of; 0 outside Transformer Engine's linear layers */
     double gemm_params;
-    int tensors; /* tensors that hold params */
-    int expert;  /* 1: the parameters belong to routed experts */
+    int tensors;      /* tensors that hold params */
+    int expert;       /* 1: the parameters belong to routed experts, or are divided like them */
+    double looked_up; /* the part of params in rows of a table, of which a token meets a few */
     /* ---- memory ---- */
     unsigned modules;   /* set of SS_MODULE_BIT of the recompute modules that repeat the operator */
     double saved_bytes; /* kept from the forward to the backward */
@@ -157,6 +158,7 @@ struct ss_border {
 struct ss_op_sums {
     double params, gemm_params;
     double expert, expert_gemm; /* the parts of both that belong to routed experts */
+    double looked_up;           /* the part of params in rows of tables */
     double largest;             /* params of the largest operator */
     int tensors, expert_tensors;
     double working; /* the largest working_bytes */
@@ -169,7 +171,7 @@ struct ss_op_sums {
  * not), recomputed, offloaded, and wrapped by PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
-#define SS_OPS_MAX 64
+#define SS_OPS_MAX 96
 #define SS_SAVED_MAX 20
 #define SS_BORDERS_MAX 4
 /* One layer. */
@@ -249,6 +251,21 @@ void ss_op_scattered(struct ss_ops *ops, const struct ss_shape *s);
 /* Appends the end of a branch of the residual stream: the norm behind the branch, where the model has one,
  * and the add. */
 void ss_op_branch_end(struct ss_ops *ops, const struct ss_shape *s, const char *norm);
+/* ---- streams.c: hyper-connections, where the residual has several streams; nothing where it has one ---- */
+/* Appends what makes the input of a branch of the streams, and what adds the branch's output to them. */
+void ss_op_streams_in(struct ss_ops *ops, const struct ss_shape *s);
+void ss_op_streams_out(struct ss_ops *ops, const struct ss_shape *s);
+/* Takes what the norm of a branch, an operator from `first` on, reads: the branch's input, which ss_op_streams_in keeps. */
+void ss_op_streams_norm(struct ss_ops *ops, const struct ss_shape *s, int first);
+/* ---- gates.c: the same of streams that gates of a low rank join and that each branch adds to ---- */
+void ss_op_gates_in(struct ss_ops *ops, const struct ss_shape *s);
+void ss_op_gates_out(struct ss_ops *ops, const struct ss_shape *s);
+/* Makes the norm of a branch nothing but its output, which the gates make. */
+void ss_op_gates_norm(struct ss_op *op, const struct ss_shape *s);
+/* ---- streams.c ---- */
+/* Append the copies of the embedding that the streams begin with, and the one that they end with. */
+void ss_op_streams_expand(struct ss_ops *ops, const struct ss_shape *s);
+void ss_op_streams_contract(struct ss_ops *ops, const struct ss_shape *s);
 /* Inserts at the head of a finished list the 16-bit copies of weights that PyTorch's autocast to bf16 makes
  * and keeps for a microbatch, and the casts of their gradients. */
 void ss_op_weight_casts(struct ss_ops *ops);

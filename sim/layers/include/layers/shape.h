@@ -26,6 +26,7 @@ struct ss_shape {
     /* ---- the model ---- */
     const struct ss_model *model; /* for sizes that are equal on every rank: norms, latents, residuals */
     double h, ffn;                /* hidden size, not divided; FFN columns of one rank */
+    double streams;               /* of the residual, each of h; 1: no hyper-connections */
     double vocab,
         /* padded vocabulary rows of one rank; elements of an embedding row: h, unless the model projects from
          * and to another width */
@@ -60,6 +61,7 @@ struct ss_shape {
     int fp8_attention;   /* fused attention multiplies in mxfp8 */
     int dsa_kernels;     /* enum ss_dsa_kernels: of sparse attention */
     int index_loss;      /* enum ss_index_loss: its indexer trains */
+    int streams_fused;   /* hyper-connections are fused kernels, not compiled functions */
     double norm_passes;  /* traffic of norms over the traffic that they cannot avoid */
     int tp_comm_overlap; /* user buffers carry TP collectives beside GEMMs */
     /* tensor ranks that each send a share of the tensor between two stages; 1: one rank sends all of it */

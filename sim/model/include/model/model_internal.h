@@ -65,6 +65,13 @@ struct ss_layer_pattern {
 /* Sets the number of layers of *m and which of them have which half; `out` tells what else the pattern says. *why gets the reason on
  * SS_ERR_INPUT and SS_ERR_UNSUPPORTED (layers that are not modelled). */
 int ss_model_pattern(struct ss_model *m, const char *text, struct ss_layer_pattern *out, const char **why);
+/* Says of `n` layers, the last one that of a prediction, how many tokens of keys each compresses to one: SS_CSA_BLOCK, SS_HCA_BLOCK, or 0. */
+void ss_model_blocks(struct ss_model *m, const int *blocks, int n);
+/* Returns whether layers have DeepSeek-V4's attention. */
+static inline int ss_model_compresses(const struct ss_model *m)
+{
+    return m->csa.n > 0 || m->hca.n > 0 || m->csa_local.n > 0;
+}
 /* Returns the letter of a kind of layers by the word of a config.json ("mamba"); 0: it is none. */
 char ss_model_layer_letter(const char *word);
 

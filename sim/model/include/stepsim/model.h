@@ -44,6 +44,9 @@ struct ss_layer_rule {
 /* Returns 1 when the rule names layer `layer`. */
 int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer);
 
+/* Tokens whose keys DeepSeek-V4 compresses to one, in its layers csa and hca. */
+enum { SS_CSA_BLOCK = 4, SS_HCA_BLOCK = 128 };
+
 /* The fields of model_fields.def. Sizes are in elements. */
 struct ss_model {
 #define SS_FIELD(kind, field, number, told, read) SS_MODEL_##kind(field, number)
