@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "cost/curve_sparse.h"
+#include "stepsim/platform.h"
 #include "suite.h"
 
 /* 100 SMs of 1 GHz, 1 TB/s of which a stream sustains half, 1 PFLOP/s in 16 bit. */
@@ -204,9 +206,28 @@ static void test_compressed(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa(&c, &w), 1e-3 * (1 + 2 + 2 + 0.2 + 1), 1e-12);
 }
 
+/* At the power limit no GEMM is faster than in a burst. Hopper's blocks are DeepGEMM's in training, another kernel. */
+static void test_levels(void)
+{
+    static const char *const names[] = {"h100", "h200", "b200", "gb200"};
+    const struct ss_platform_options options = {.nodes = 1};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(names); i++) {
+        struct ss_platform *p;
+        CU_ASSERT_EQUAL_FATAL(ss_platform_load(names[i], &options, &p, NULL), 0);
+        const struct ss_card *c = ss_platform_card(p);
+        CU_ASSERT(c->gemm_eff_bf16 < c->curve_gemm_bf16);
+        CU_ASSERT(c->gemm_eff_fp8 < c->curve_gemm_fp8);
+        CU_ASSERT(c->gemm_eff_mxfp8 < c->curve_gemm_blocks);
+        CU_ASSERT(c->gemm_eff_fp4 <= c->curve_gemm_fp4);
+        ss_platform_free(p);
+    }
+}
+
 SUITE(curve)
 {
     CU_TestInfo tests[] = {{"convolutions", test_convolution},
+                           {"levels", test_levels},
                            {"linear attention", test_delta},
                            {"hyper-connections", test_streams},
                            {"GEMMs", test_gemm},

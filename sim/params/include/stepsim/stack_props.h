@@ -138,6 +138,8 @@ extern "C" {
     X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1,                                                         \
       "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast " \
       "around each GEMM; weights and what is saved stay in 16 bit")                                          \
+    X(gemm_level, "ss.gemm.level", NONE, 0, 0, 2,                                                            \
+      "rate of GEMMs over the card's, where the machine of the stack's runs has its own measured; 0: equal") \
     X(fp8_forward_gain, "ss.fp8.forward_gain", NONE, 1, 1, 1.3,                                              \
       "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not "           \
       "(use_split_accumulator, use_fast_accum)")                                                             \
