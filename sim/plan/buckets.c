@@ -310,7 +310,11 @@ static int group_init(struct dp_group *d, int cls)
     d->cls = cls;
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
-    d->fp8_saving = job->fp8_param_gather ? bytes.weight - ss_job_quantized_bytes(job) : 0;
+    /* In mxfp8 the buffer of the gradients gathers 16 bit, of which each rank casts both orientations
+     * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: megatron/core/distributed/param_and_grad_buffer.py). */
+    d->fp8_saving = job->fp8_param_gather && ss_job_recipe(job) != SS_FP8_MXFP8
+                        ? bytes.weight - ss_job_quantized_bytes(job)
+                        : 0;
     d->scatter = job->dp.distributed_optimizer;
     d->reduce_early = job->dp.overlap_grad_reduce;
     d->gather_late = job->dp.overlap_param_gather;
@@ -368,16 +372,27 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
-/* Returns whether collectives begin on all stages at one time. Megatron's interleaved schedule has a function
- * for that (grad_sync_func of megatron/core/pipeline_parallel/schedules.py), because a collective slows what
- * runs beside it. */
+/* Returns whether the schedule begins collectives on all stages at one time. Megatron's interleaved one has functions for that
+ * (grad_sync_func and param_sync_func of megatron/core/pipeline_parallel/schedules.py), because a collective slows what runs beside it. */
+static int begins(const struct ss_schedule *s)
+{
+    return s->stages > 1 && (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
+}
+
 static int aligned(const struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
-    const struct ss_schedule *s = plan->schedule;
     return plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce &&
-           !ss_job_is_hybrid(job) && s->stages > 1 &&
-           (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
+           !ss_job_is_hybrid(job) && begins(plan->schedule);
+}
+
+/* Returns whether a hook before a module of the first forward begins a gather. What the forward receives is on the same stream, so that
+ * stages gather one after the other. A single stage has received nothing. */
+static int hooked(const struct ss_plan *plan)
+{
+    const struct ss_job *job = plan->job;
+    return plan->stack->ddp_hooks > 0 && !ss_job_is_hybrid(job) && plan->schedule->stages > 1 &&
+           !(job->dp.align_param_gather && plan->stack->ddp_hooks < 2 && begins(plan->schedule));
 }
 
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
@@ -385,6 +400,7 @@ int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     int status = groups_build(b, SS_COMM_DP_CP, err);
     plan->aligned = aligned(plan);
+    plan->hooked = hooked(plan);
     if (status || !ss_job_experts_apart(plan->job))
         return status;
     status = groups_build(b, SS_COMM_EDP, err);

@@ -216,6 +216,11 @@ extern "C" {
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
       "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
+    X(ddp_hooks, "ss.ddp.gather_hooks", COUNT, 0, 0, 2,                                                      \
+      "1: in a pipeline overlapped gathers begin in the first forward that needs them, unless an "           \
+      "interleaved schedule begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, "    \
+      "too "                                                                                                 \
+      "(align_param_gather is off)")                                                                         \
     X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 2,                                                           \
       "1: gradients are copied into buckets that are kept beside them, and back when they are reduced "      \
       "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP); 2: 16-bit "      \
