@@ -372,35 +372,25 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
-/* Returns whether the schedule begins collectives on all stages at one time. Megatron's interleaved one has functions for that
- * (grad_sync_func and param_sync_func of megatron/core/pipeline_parallel/schedules.py), because a collective slows what runs beside it. */
-static int begins(const struct ss_schedule *s)
-{
-    return s->stages > 1 && (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
-}
-
-static int aligned(const struct ss_plan *plan)
+/* Sets whether the schedule begins reductions on all stages at one time. Megatron's interleaved one has functions for these and for gathers
+ * (megatron/core/pipeline_parallel/schedules.py), because a collective slows what runs beside it. Else hooks before the modules of the
+ * first forward begin gathers, behind what it receives, so that stages gather one after the other. */
+static void set_begin(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
-    return plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce &&
-           !ss_job_is_hybrid(job) && begins(plan->schedule);
-}
-
-/* Returns whether a hook before a module of the first forward begins a gather. What the forward receives is on the same stream, so that
- * stages gather one after the other. A single stage has received nothing. */
-static int hooked(const struct ss_plan *plan)
-{
-    const struct ss_job *job = plan->job;
-    return plan->stack->ddp_hooks > 0 && !ss_job_is_hybrid(job) && plan->schedule->stages > 1 &&
-           !(job->dp.align_param_gather && plan->stack->ddp_hooks < 2 && begins(plan->schedule));
+    const struct ss_schedule *s = plan->schedule;
+    int pipeline = s->stages > 1 && !ss_job_is_hybrid(job), hooks = (int)plan->stack->ddp_hooks;
+    int begins = s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED;
+    plan->aligned = pipeline && begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce &&
+                    job->dp.overlap_grad_reduce;
+    plan->hooked = pipeline && hooks > 0 && !(begins && hooks < 2 && job->dp.align_param_gather);
 }
 
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     int status = groups_build(b, SS_COMM_DP_CP, err);
-    plan->aligned = aligned(plan);
-    plan->hooked = hooked(plan);
+    set_begin(plan);
     if (status || !ss_job_experts_apart(plan->job))
         return status;
     status = groups_build(b, SS_COMM_EDP, err);
