@@ -189,7 +189,9 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes = whole * ss_op_gathered_width(s, op->gemm.precision);
+    /* A gradient is gathered in both orientations where blocks have scales; Transformer Engine's user buffers gather one beside the GEMM. */
+    int twice = s->block_scaled && ss_precision_is_quantized(op->gemm.precision) && !t->column && !t->overlap;
+    t->gather_bytes = (1 + twice) * whole * ss_op_gathered_width(s, op->gemm.precision);
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
         return;

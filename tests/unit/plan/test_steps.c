@@ -188,9 +188,42 @@ static void test_gathers(void)
     }
 }
 
+/* Bytes that the backward gathers before FC2: the gradient of 4,096 tokens of 4,096, of which scales of blocks need both orientations, but
+ * beside its GEMM one. */
+static void test_both_orientations(void)
+{
+    static const struct {
+        const char *flags;
+        double bytes; /* of an element */
+    } rows[] = {{"--bf16", 2},
+                {"--bf16 --fp8-format e4m3 --fp8-recipe mxfp8", 2 * 33. / 32},
+                {"--bf16 --fp4-format e2m1", 2 * 9. / 16},
+                {"--bf16 --fp8-format e4m3 --fp8-recipe mxfp8 --tp-comm-overlap", 33. / 32},
+                {"--bf16 --fp8-format hybrid --fp8-recipe delayed", 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct scale_job s;
+        struct ss_run run;
+        char text[256];
+        snprintf(text, sizeof text,
+                 "gb200 1;--model llama3.1-8b --num-layers 2 --seq 4096 --mbs 1 --gbs 4 --tp 2 "
+                 "--sequence-parallel "
+                 "--stack megatron-bridge-26.04 %s",
+                 rows[i].flags);
+        open_run(&s, &run, text);
+        char *csv = steps_of(run.plan, 0), *at = strstr(csv, "B,0,,post,2,B,fc2,gemm,tp all-gather");
+        CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+        *strchr(at, '\n') = '\0';
+        CU_ASSERT_DOUBLE_EQUAL(atof(strrchr(at, ',') + 1), 4096. * 4096 * rows[i].bytes, 1);
+        free(csv);
+        ss_run_free(&run);
+        scale_close(&s);
+    }
+}
+
 SUITE(steps)
 {
     CU_TestInfo tests[] = {{"gathers", test_gathers},
+                           {"both orientations", test_both_orientations},
                            {"chunks of an interleaved job", test_chunks},
                            {"a pair of forward and backward", test_pair},
                            CU_TEST_INFO_NULL};
