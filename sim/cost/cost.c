@@ -189,10 +189,10 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
     double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
-    t->gather_bytes = whole * ss_op_gathered_width(s, op->gemm.precision);
+    /* Scales of blocks need a gradient in both orientations, of which user buffers gather one beside the GEMM. */
+    int twice = s->block_scaled && op->gemm.precision == s->gemm_precision && !t->column && !t->overlap;
+    t->gather_bytes = (1 + twice) * whole * ss_op_gathered_width(s, op->gemm.precision);
     t->scatter_bytes = full;
-    if (c->tp.n <= 1)
-        return;
     t->regather = !t->column || c->stack->saves_gathered <= 0;
     if (t->overlap && c->tp.nodes == 1)
         t->user_buffers = c->stack->tp_overlap_busbw / c->card->fabric_efficiency;

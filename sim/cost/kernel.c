@@ -150,8 +150,8 @@ double ss_kernel_stream_gemms(const struct ss_card *card, int precision, double 
     return gemm_seconds(card, &p);
 }
 
-double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
-                           int recipe, int phase, double k)
+static double recipe_gain(const struct ss_card *card, const struct ss_stack *stack, int precision, int recipe,
+                          int phase, double k)
 {
     const struct ss_precision_facts *p = ss_precision_at(precision);
     const struct ss_recipe_facts *r =
@@ -164,6 +164,13 @@ double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *st
     if (r->prologue != p->prologue)
         gain = gain * (k + prologue(card, precision)) / (k + ss_prop_get(r->prologue, card));
     return r->casts == SS_CASTS_BLOCKS && phase == SS_PHASE_W ? gain * card->gemm_wgrad_fp8_blocks : gain;
+}
+
+double ss_kernel_gemm_gain(const struct ss_card *card, const struct ss_stack *stack, int precision,
+                           int recipe, int phase, double k)
+{
+    double level = stack->gemm_level > 0 ? stack->gemm_level : 1;
+    return level * recipe_gain(card, stack, precision, recipe, phase, k);
 }
 
 double ss_kernel_gemm(const struct ss_card *card, int precision, double m, double n, double k, int accumulate,

@@ -66,6 +66,17 @@ static struct linear linear_of(const struct ss_shape *s, double in, double out, 
                            .again = input_of == SS_CAST_OF_KEPT && ss_op_casts_again(s)};
 }
 
+/* Adds what nvfp4 has where sequence parallelism gathers an operand (Transformer Engine's distributed.py, _all_gather_nvfp4): the
+ * largest values of shards are reduced first, and what the weight gradient reads, which lies with the tokens innermost, arrives rank by
+ * rank and is put in order, values and scales. */
+static void gathered_twice(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
+{
+    op->forward_kernels += l->gathers_in;
+    op->backward_kernels += l->gathers_out;
+    op->backward_bytes += 2 * s->quantized * s->tokens * (l->gathers_in * l->in + l->gathers_out * l->out);
+    op->backward_launches += 2 * (l->gathers_in + l->gathers_out);
+}
+
 /* Prices the casts to mxfp8 and nvfp4: both orientations at once, or one each way for an input that is cast
  * again. */
 static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct linear *l)
@@ -78,6 +89,8 @@ static void block_casts(struct ss_op *op, const struct ss_shape *s, const struct
     op->transposed_bytes = l->again ? 0 : s->tokens * l->in_cast * block_turned(s);
     op->forward_launches = block_launches(s) - apart;
     op->backward_launches = block_launches(s) + apart;
+    if (s->scaled_twice)
+        gathered_twice(op, s, l);
 }
 
 /* Returns the copies that torchao makes of operands for the products of the backward, which want the summed

@@ -310,7 +310,11 @@ static int group_init(struct dp_group *d, int cls)
     d->cls = cls;
     d->grad_bytes = bytes.grad;
     d->param_bytes = bytes.weight;
-    d->fp8_saving = job->fp8_param_gather ? bytes.weight - ss_job_quantized_bytes(job) : 0;
+    /* In mxfp8 the buffer of the gradients gathers 16 bit, of which each rank casts both orientations
+     * (reuse_grad_buf_for_mxfp8_param_ag, which mxfp8 needs: megatron/core/distributed/param_and_grad_buffer.py). */
+    d->fp8_saving = job->fp8_param_gather && ss_job_recipe(job) != SS_FP8_MXFP8
+                        ? bytes.weight - ss_job_quantized_bytes(job)
+                        : 0;
     d->scatter = job->dp.distributed_optimizer;
     d->reduce_early = job->dp.overlap_grad_reduce;
     d->gather_late = job->dp.overlap_param_gather;
@@ -368,23 +372,25 @@ static int groups_build(struct ss_plan_builder *b, int comm, struct ss_error *er
     return status;
 }
 
-/* Returns whether collectives begin on all stages at one time. Megatron's interleaved schedule has a function
- * for that (grad_sync_func of megatron/core/pipeline_parallel/schedules.py), because a collective slows what
- * runs beside it. */
-static int aligned(const struct ss_plan *plan)
+/* Sets whether the schedule begins reductions on all stages at one time. Megatron's interleaved one has functions for these and for gathers
+ * (megatron/core/pipeline_parallel/schedules.py), because a collective slows what runs beside it. Else hooks before the modules of the
+ * first forward begin gathers, behind what it receives, so that stages gather one after the other. */
+static void set_begin(struct ss_plan *plan)
 {
     const struct ss_job *job = plan->job;
     const struct ss_schedule *s = plan->schedule;
-    return plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce && job->dp.overlap_grad_reduce &&
-           !ss_job_is_hybrid(job) && s->stages > 1 &&
-           (s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED);
+    int pipeline = s->stages > 1 && !ss_job_is_hybrid(job), hooks = (int)plan->stack->ddp_hooks;
+    int begins = s->p2p == SS_P2P_OVERLAPPED || s->p2p == SS_P2P_BATCHED;
+    plan->aligned = pipeline && begins && plan->stack->ddp_aligned > 0 && job->dp.align_grad_reduce &&
+                    job->dp.overlap_grad_reduce;
+    plan->hooked = pipeline && hooks > 0 && !(begins && hooks < 2 && job->dp.align_param_gather);
 }
 
 int ss_plan_buckets_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
     int status = groups_build(b, SS_COMM_DP_CP, err);
-    plan->aligned = aligned(plan);
+    set_begin(plan);
     if (status || !ss_job_experts_apart(plan->job))
         return status;
     status = groups_build(b, SS_COMM_EDP, err);

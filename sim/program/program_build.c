@@ -2,7 +2,8 @@
 /*
  * Plan -> program. The body of a class, from global barrier to global barrier:
  *   step      optimizer, parameter all-gathers that nothing hides, host time; then the
- *             all-gathers that the first forwards hide are posted, all at once, in forward order;
+ *             all-gathers that the first forwards hide are posted, all at once, in forward order, or each
+ *             in its forward (plan.hooked);
  *   schedule  one slot a slot of the schedule; the first forward of a chunk waits for its parameters where
  *             they are needed, the last backward posts its gradient buckets where they are ready, or, where
  *             all stages begin at once, as many backwards later as its stage is behind the first;
@@ -110,7 +111,7 @@ static void step_slot(struct ss_program_builder *b)
     const struct ss_comm_rank *rank = &b->comm.ranks[c->stage];
     for (int i = 0; i < rank->nvariants; i++) {
         const struct ss_comm_variant *v = &rank->variants[i];
-        for (int k = 0; v->first && k < c->chunks[v->chunk].ngather; k++)
+        for (int k = 0; v->first && !b->plan->hooked && k < c->chunks[v->chunk].ngather; k++)
             ss_emit_post(&b->e, c->chunks[v->chunk].gather[k].collective, SS_STREAM(SS_COMM_DP_CP));
     }
     add_slot(b, ss_emit_template(&b->e, b->p->classes[b->cls].name, "step"));

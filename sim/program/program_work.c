@@ -43,13 +43,24 @@ void ss_program_reduce(struct ss_program_builder *b, int chunk)
         ss_emit_post(&b->e, k->reduce[i].collective, SS_STREAM(SS_COMM_DP_CP));
 }
 
+/* Waits for the chunk's gather i in its first forward. Hooked gathers begin there: the first one when it is asked for, each other when
+ * the one before it is there. */
+static void wait_gathered(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int i)
+{
+    if (b->plan->hooked && i == 0)
+        ss_emit_post(&b->e, chunk->gather[0].collective, SS_STREAM(SS_COMM_DP_CP));
+    ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+    if (b->plan->hooked && i + 1 < chunk->ngather)
+        ss_emit_post(&b->e, chunk->gather[i + 1].collective, SS_STREAM(SS_COMM_DP_CP));
+}
+
 static void forward_steps(struct ss_program_builder *b, const struct ss_chunk_cost *chunk, int first)
 {
     int done = 0;
     for (int i = 0; first && i < chunk->ngather; i++) {
         steps(b, chunk->steps[SS_PHASE_F], done, chunk->gather[i].step);
         done = chunk->gather[i].step;
-        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+        wait_gathered(b, chunk, i);
     }
     steps(b, chunk->steps[SS_PHASE_F], done, chunk->nsteps[SS_PHASE_F]);
 }
@@ -111,7 +122,7 @@ static void forward_work(struct ss_program_builder *b, const struct ss_comm_vari
     struct ss_work w = ss_emit_work(&b->e, work);
     for (int i = 0; v->first && i < chunk->ngather; i++) {
         work_until_mark(b, &w, &chunk->issue[SS_PHASE_F], &chunk->gather[i], chunk->gather[i].fraction);
-        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+        wait_gathered(b, chunk, i);
     }
     work_end(b, &w, &chunk->issue[SS_PHASE_F], v->first && chunk->ngather);
 }
@@ -208,7 +219,7 @@ static void paired(struct ss_program_builder *b, const struct ss_comm_variant *v
     double extra = f->forward_extra_bytes + g->backward_extra_bytes;
     int in_step = c->pairs != NULL;
     for (int i = 0; v->first && i < f->ngather; i++)
-        ss_emit_wait(&b->e, SS_STREAM(SS_COMM_DP_CP));
+        wait_gathered(b, f, i);
     if (in_step)
         pair_keeps(b, g, SS_EV_FREE);
     pair_keeps(b, f, SS_EV_ALLOC);

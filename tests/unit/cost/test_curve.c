@@ -3,7 +3,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "cost/curve_sparse.h"
+#include "cost/kernel.h"
+#include "stepsim/platform.h"
 #include "suite.h"
 
 /* 100 SMs of 1 GHz, 1 TB/s of which a stream sustains half, 1 PFLOP/s in 16 bit. */
@@ -204,9 +207,34 @@ static void test_compressed(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa(&c, &w), 1e-3 * (1 + 2 + 2 + 0.2 + 1), 1e-12);
 }
 
+/* Of each card: at the power limit no GEMM is faster than in a burst (Hopper's blocks are DeepGEMM's in training, another kernel), and the
+ * scan of Mamba-2 takes the share of an H100's time that its sisters take (docs/design/scan-cycles.py). */
+static void test_levels(void)
+{
+    static const struct {
+        const char *name;
+        double scan;
+    } cards[] = {{"h100", 1}, {"b200", 0.646}, {"gb200", 0.742}};
+    const struct ss_platform_options options = {.nodes = 1};
+    double h100 = 0;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(cards); i++) {
+        struct ss_platform *p;
+        CU_ASSERT_EQUAL_FATAL(ss_platform_load(cards[i].name, &options, &p, NULL), 0);
+        const struct ss_card *c = ss_platform_card(p);
+        CU_ASSERT(c->gemm_eff_bf16 < c->curve_gemm_bf16 && c->gemm_eff_fp8 < c->curve_gemm_fp8);
+        CU_ASSERT(c->gemm_eff_mxfp8 < c->curve_gemm_blocks && c->gemm_eff_fp4 <= c->curve_gemm_fp4);
+        double scan = ss_kernel_scan(c, SS_SCAN_SSD, 0, 1e12, 0);
+        h100 = i == 0 ? scan : h100;
+        CU_ASSERT_DOUBLE_EQUAL(scan / h100, cards[i].scan, 0.003);
+        ss_platform_free(p);
+    }
+}
+
 SUITE(curve)
 {
     CU_TestInfo tests[] = {{"convolutions", test_convolution},
+                           {"levels", test_levels},
                            {"linear attention", test_delta},
                            {"hyper-connections", test_streams},
                            {"GEMMs", test_gemm},

@@ -63,6 +63,18 @@ static void test_shards(void)
     t.job.sequence_parallel = 1;
     struct ss_ops ops = dense_layer(&t, SS_FP8);
     check_casts(&ops, 2 + 33. / 16, 2, 2);
+    /* nvfp4 reduces the largest value of shards before the cast, of QKV's input and of FC2's gradient, and puts in order what their
+     * weight gradients gather: values and scales, read and written. */
+    ops = dense_layer(&t, SS_NVFP4);
+    const struct ss_op *qkv = find(&ops, "fp8 cast"), *fc2 = find(&ops, "fc2") - 1;
+    const double q = 9. / 16, cast = 6 + 2 * q;
+    CU_ASSERT(qkv->forward_kernels == 2 && qkv->backward_kernels == 1);
+    CU_ASSERT(qkv->forward_launches == 4 && qkv->backward_launches == 6);
+    CU_ASSERT_DOUBLE_EQUAL(qkv->backward_bytes, TOKENS * (768 * cast + 1024 * 2 * q), 1);
+    CU_ASSERT_STRING_EQUAL_FATAL(fc2->name, "fp8 cast");
+    CU_ASSERT(fc2->forward_kernels == 1 && fc2->backward_kernels == 2);
+    CU_ASSERT_DOUBLE_EQUAL(fc2->forward_bytes, TOKENS * 1408 * cast, 1);
+    CU_ASSERT_DOUBLE_EQUAL(fc2->backward_bytes, TOKENS * (512 * cast + 1024 * 2 * q), 1);
 }
 
 /* 100 tiles are one wave of 100 SMs; 2 PFLOP/s of them, depth 65536 and a prologue of 464. */

@@ -99,6 +99,8 @@ static void test_gain(void)
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_MXFP8, SS_PHASE_F, 100), 1);
     card.gemm_sums_apart = 1; /* memory of their own keeps all bits */
     CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_FP8, SS_FP8_DELAYED, SS_PHASE_F, 100), 1);
+    stack.gemm_level = 0.75; /* of any precision */
+    CU_ASSERT_EQUAL(ss_kernel_gemm_gain(&card, &stack, SS_BF16, SS_NO_RECIPE, SS_PHASE_F, 100), 0.75);
 }
 
 SUITE(precision)

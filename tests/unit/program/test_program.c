@@ -570,10 +570,37 @@ static void test_aligned(void)
         }
 }
 
+/* Rank 1's gather begins behind what its first forward receives where hooks begin it, else before. */
+static void test_hooked(void)
+{
+    for (int hooked = 0; hooked < 2; hooked++) {
+        struct fixture *f = fixture_make("1f1b", 2, 1, 3, 1, FIXTURE_DP);
+        struct ss_cursor cur = {0, 0};
+        const struct ss_event *ev;
+        char text[128];
+        int posted = -1, received = -1, n = 0;
+        f->plan.hooked = hooked;
+        struct ss_program *p = lower(f);
+        CU_ASSERT_FATAL(p != NULL);
+        CU_ASSERT_EQUAL(ss_program_check(p, NULL), SS_OK);
+        for (int i = 0; (ev = ss_program_next(p, 1, &cur)); i++) {
+            describe(p, 1, ev, text, sizeof text);
+            if (strcmp(text, "post gather1.0") == 0)
+                posted = i, n++;
+            if (ev->kind == SS_EV_WAIT_RECV && received < 0)
+                received = i;
+        }
+        CU_ASSERT(n == 1 && received > 0 && (posted > received) == hooked);
+        ss_program_free(p);
+        fixture_free(f);
+    }
+}
+
 SUITE(program)
 {
     CU_TestInfo tests[] = {{"events of 1F1B", test_1f1b_events},
                            {"reductions that begin at once", test_aligned},
+                           {"gathers that hooks begin", test_hooked},
                            {"imbalance of experts", test_imbalance},
                            {"events of interleaved", test_interleaved_events},
                            {"pairs can run", test_pairs_can_run},

@@ -138,6 +138,8 @@ extern "C" {
     X(fp8_dynamic, "ss.fp8.dynamic", COUNT, 0, 0, 1,                                                         \
       "fp8 without Transformer Engine layers (torchao, or its linear layers under FSDP): operands are cast " \
       "around each GEMM; weights and what is saved stay in 16 bit")                                          \
+    X(gemm_level, "ss.gemm.level", NONE, 0, 0, 2,                                                            \
+      "rate of GEMMs over the card's, where the machine of the stack's runs has its own measured; 0: equal") \
     X(fp8_forward_gain, "ss.fp8.forward_gain", NONE, 1, 1, 1.3,                                              \
       "rate of the forward's fp8 GEMMs, which accumulate fast, over the backward's, which do not "           \
       "(use_split_accumulator, use_fast_accum)")                                                             \
@@ -214,6 +216,11 @@ extern "C" {
       "with --overlap-grad-reduce the interleaved schedule begins to reduce the gradients of a chunk on "    \
       "all "                                                                                                 \
       "stages at once (Megatron-LM since 2023; --no-align-grad-reduce)")                                     \
+    X(ddp_hooks, "ss.ddp.gather_hooks", COUNT, 0, 0, 2,                                                      \
+      "1: in a pipeline overlapped gathers begin in the first forward that needs them, unless an "           \
+      "interleaved schedule begins them (Megatron core from 0.9 on; --no-align-param-gather); 2: there, "    \
+      "too "                                                                                                 \
+      "(align_param_gather is off)")                                                                         \
     X(ddp_copies, "ss.ddp.copies", COUNT, 0, 0, 2,                                                           \
       "1: gradients are copied into buckets that are kept beside them, and back when they are reduced "      \
       "(PyTorch's DistributedDataParallel without gradient_as_bucket_view; not under FSDP); 2: 16-bit "      \
