@@ -45,7 +45,7 @@ static void scan(struct ss_ops *ops, const struct ss_shape *s, double heads, dou
     if (s->cp > 1)
         ss_op_exchange(ops, "states", SS_COMM_CP, SS_COLL_ALL_GATHER, SS_COLL_ALL_GATHER, all, all);
     struct ss_op *op =
-        ss_op_scan(ops, "lightning scan", SS_SCAN_LIGHTNING, rows * (6 * k + 2 * states) * s->e,
+        ss_op_scan(ops, "lightning scan", SS_SCAN_CHUNKED, rows * (6 * k + 2 * states) * s->e,
                    rows * (14 * k + 5 * states) * s->e, 2, 4);
     op->forward_flops = rows * (4 * k * k + 4 * c * k);
     op->backward_flops = rows * (10 * k * k + 10 * c * k);

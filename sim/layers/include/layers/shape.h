@@ -60,6 +60,7 @@ struct ss_shape {
     int fp8_attention;   /* fused attention multiplies in mxfp8 */
     int dsa_kernels;     /* enum ss_dsa_kernels: of sparse attention */
     int index_loss;      /* enum ss_index_loss: its indexer trains */
+    int mamba_apart;     /* projection, convolution and scan of Mamba-2 are calls of their own */
     double norm_passes;  /* traffic of norms over the traffic that they cannot avoid */
     int tp_comm_overlap; /* user buffers carry TP collectives beside GEMMs */
     /* tensor ranks that each send a share of the tensor between two stages; 1: one rank sends all of it */
