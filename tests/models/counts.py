@@ -16,7 +16,6 @@ import sys
 REFUSED = {
     "deepseek_v4": "sparse attention",
     "qwen4_exp": "streams",
-    "rwkv7": "is not known",
 }
 # Parameters that the program leaves out, which it names as not priced: of Kimi-K3 the residuals that attend to earlier layers, two rows of
 # h at each of two sites a layer and two behind the last one, and the norm of the latent of 92 mixtures.

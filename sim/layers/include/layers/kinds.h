@@ -23,6 +23,7 @@
 /* X(symbol, row). A layer has the first MLP whose `has` is 1. */
 #define SS_MLP_LIST(X)                                                                                       \
     X(SS_MLP_NONE, ss_mlp_none) /* the layer is a mixer alone */                                             \
+    X(SS_MLP_CHANNEL_MIX, ss_mlp_channel_mix)                                                                \
     X(SS_MLP_MOE, ss_mlp_moe)                                                                                \
     X(SS_MLP_DENSE, ss_mlp_dense)
 /* X(symbol, row) */
