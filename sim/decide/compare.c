@@ -107,7 +107,7 @@ static double speed(const struct ss_side *s)
 static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, struct ss_apart *out,
                       struct ss_error *err)
 {
-    const struct ss_band_job job = {a->card, a->family, a->experts, NULL};
+    const struct ss_band_job job = {.card = a->card, .family = a->family, .experts = a->experts};
     struct ss_pair_band pair;
     int rc = ss_bands_pair(bands, &job, &pair, err);
 

@@ -14,16 +14,18 @@ static int is_inside(const struct ss_band *band, const struct ss_band_run *r, in
     return memory ? above >= band->low_pct && above <= band->high_pct : 100 * r->size <= band->pct;
 }
 
-static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, int experts)
+static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, const struct ss_band_kind *k)
 {
     int i = 0;
 
-    while (i < c->n && (c->sources[i].experts != experts || strcmp(c->sources[i].name, name) != 0))
+    while (i < c->n && (c->sources[i].experts != k->experts || c->sources[i].hybrid != k->hybrid ||
+                        strcmp(c->sources[i].name, name) != 0))
         i++;
     if (i == c->n) {
         c->n++;
         ss_copy(c->sources[i].name, sizeof c->sources[i].name, name);
-        c->sources[i].experts = experts;
+        c->sources[i].experts = k->experts;
+        c->sources[i].hybrid = k->hybrid;
     }
     return &c->sources[i];
 }
@@ -32,8 +34,8 @@ static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, 
 static void hold_kind(const struct ss_band_table *t, int kind, int memory, struct ss_coverage *out)
 {
     const struct ss_band_kind *k = &t->kinds[kind];
-    const struct ss_band_job job = {k->card, k->family, k->experts, NULL};
-    struct ss_coverage_source *source = find(out, t->sources[k->source], k->experts);
+    const struct ss_band_job job = {k->card, k->family, k->experts, NULL, k->hybrid};
+    struct ss_coverage_source *source = find(out, t->sources[k->source], k);
     struct ss_band band;
 
     ss_band_find(t, &job, k->source, &band);
@@ -49,7 +51,9 @@ static int by_name(const void *pa, const void *pb)
 {
     const struct ss_coverage_source *a = pa, *b = pb;
 
-    return a->experts != b->experts ? a->experts - b->experts : strcmp(a->name, b->name);
+    if (a->hybrid != b->hybrid || a->experts != b->experts)
+        return a->hybrid != b->hybrid ? a->hybrid - b->hybrid : a->experts - b->experts;
+    return strcmp(a->name, b->name);
 }
 
 int ss_bands_coverage(const struct ss_bands *bands, int memory, struct ss_coverage *out, struct ss_error *err)

@@ -19,7 +19,7 @@ static void check_band(const struct ss_band *b)
 
 static void ask(const struct ss_bands *bands)
 {
-    const struct ss_band_job jobs[] = {{"H800", "megatron", 0, ""}, {"A100", "nemo", 1, NULL}};
+    const struct ss_band_job jobs[] = {{"H800", "megatron", 0, "", 0}, {"A100", "nemo", 1, NULL, 1}};
     struct ss_band time, memory;
     struct ss_pair_band pair;
     struct ss_coverage coverage;

@@ -43,7 +43,7 @@ static struct ss_bands *bands_of(const char *rows)
  * and 30 %, whose votes are 1, 1/2 and 1/2; seven tenths would be at 20 %. Runs of other models make no pair. */
 static void test_pairs(void)
 {
-    const struct ss_band_job job = {"H100", "megatron", 0, NULL};
+    const struct ss_band_job job = {.card = "H100", .family = "megatron"};
     struct ss_bands *bands =
         bands_of(RUN("H100", "0", "a", "m") RUN("H100", "10", "a", "m") RUN("H100", "90", "a", "n") OTHERS);
     struct ss_pair_band p;

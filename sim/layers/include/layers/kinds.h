@@ -95,6 +95,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
+/* Returns 1 when a layer of the model has a mixer that is neither full nor windowed attention. */
+int ss_layer_any_other(const struct ss_model *m);
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
