@@ -117,6 +117,15 @@ static void test_fla(void)
               m.sparse_window == 512);
     CU_ASSERT_EQUAL_FATAL(parse_with("", "moba", "'num_heads': 8, 'moba_topk': 2", &m), 0);
     CU_ASSERT(m.sparse_block == 256 && m.sparse_blocks == 2 && m.sparse_window == 0);
+    /* the library's own defaults, as a user writes them down */
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/retnet.json", &m, NULL), 0);
+    CU_ASSERT(m.kv_channels == 256 && m.linear_value_head_dim == 512 && m.ffn_hidden_size == 2816);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/nsa.json", &m, NULL), 0);
+    CU_ASSERT(m.num_query_groups == 4 && m.kv_channels == 32 && m.ffn_hidden_size == 5632);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/moba.json", &m, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
     CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'attn': {'layers': [3]}", &m), SS_ERR_UNSUPPORTED);
     CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'head_dim': 60", &m), SS_ERR_INPUT);
     CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'hidden_ratio': 'x'", &m), SS_ERR_INPUT);
