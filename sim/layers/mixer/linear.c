@@ -9,12 +9,17 @@
 #include "stepsim/model.h"
 #include "stepsim/precision.h"
 
-void ss_op_mixer_begin(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns)
+void ss_op_mixer_in(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns)
 {
-    ss_op_norm(ops, s, "input norm");
     ss_op_gathered(ops, s, layers);
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, s->h, columns, SS_TP_COLUMN, SS_CAST_OF_NORM);
+}
+
+void ss_op_mixer_begin(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns)
+{
+    ss_op_norm(ops, s, "input norm");
+    ss_op_mixer_in(ops, s, layers, columns);
 }
 
 struct ss_op *ss_op_mixer_linear(struct ss_ops *ops, const struct ss_shape *s, const char *name,
@@ -25,13 +30,19 @@ struct ss_op *ss_op_mixer_linear(struct ss_ops *ops, const struct ss_shape *s, c
     return op;
 }
 
-void ss_op_mixer_end(struct ss_ops *ops, const struct ss_shape *s, const char *name, double columns, int kept)
+void ss_op_mixer_out(struct ss_ops *ops, const struct ss_shape *s, const char *name, double columns, int bias,
+                     int kept)
 {
     if (ss_precision_is_quantized(s->gemm_precision))
         ss_op_fp8_cast(ops, s, columns, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
-    struct ss_op *op = ss_op_linear(ops, name, s, s->h, columns, SS_TP_ROW, s->gemm_precision, 0);
+    struct ss_op *op = ss_op_linear(ops, name, s, s->h, columns, SS_TP_ROW, s->gemm_precision, bias);
     op->saved_bytes = kept ? 0 : s->tokens * columns * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
     ss_op_scattered(ops, s);
+}
+
+void ss_op_mixer_end(struct ss_ops *ops, const struct ss_shape *s, const char *name, double columns, int kept)
+{
+    ss_op_mixer_out(ops, s, name, columns, 0, kept);
     ss_op_branch_end(ops, s, "mixer post norm");
 }
 

@@ -9,11 +9,11 @@
 #include <math.h>
 
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "layers/mamba.h"
 #include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 /* Sizes of a microbatch: of a tensor rank before the exchange of context ranks; of the scan, behind it. */
 struct sizes {
@@ -45,14 +45,6 @@ static struct sizes sizes_of(const struct ss_shape *s)
     z.scores = z.t * z.chunk * groups;
     z.gate_outside = s->mamba_apart && m->mamba_norm != 0;
     return z;
-}
-
-static void projection(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
-{
-    ss_op_gathered(ops, s, 1);
-    if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, s->h, z->width, SS_TP_COLUMN, SS_CAST_OF_NORM);
-    ss_op_linear(ops, "mamba in", s, z->width, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
 }
 
 /* Appends an exchange of context ranks for `columns` of their tokens. */
@@ -196,8 +188,8 @@ static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct size
 void ss_op_mamba2(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct sizes z = sizes_of(s);
-    int quantized = ss_precision_is_quantized(s->gemm_precision);
-    projection(ops, s, &z);
+    ss_op_mixer_in(ops, s, 1, z.width);
+    ss_op_mixer_linear(ops, s, "mamba in", z.width, 1);
     to_heads(ops, s, &z);
     turn(ops, s, "batch first", z.width);
     if (s->mamba_apart)
@@ -207,11 +199,7 @@ void ss_op_mamba2(struct ss_ops *ops, const struct ss_shape *s)
     turn(ops, s, "sequence first", z.inner);
     to_tokens(ops, s, &z);
     norm(ops, s, &z);
-    if (quantized)
-        ss_op_fp8_cast(ops, s, z.inner, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
-    struct ss_op *op = ss_op_linear(ops, "mamba out", s, s->h, z.inner, SS_TP_ROW, s->gemm_precision, 0);
-    op->saved_bytes = s->tokens * z.inner * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
-    ss_op_scattered(ops, s);
+    ss_op_mixer_out(ops, s, "mamba out", z.inner, 0, 0);
 }
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)

@@ -8,13 +8,17 @@
 /* Tokens of a chunk in the kernels of flash-linear-attention. */
 #define SS_LINEAR_CHUNK 64
 
-/* Appends the norm before a mixer, the gather of its output for `layers` linear layers, and casts for `columns` columns of all. */
+/* Append the gather of the normed hidden state for `layers` linear layers, and casts for `columns` columns of all; mixer_begin also the norm
+ * before it. */
+void ss_op_mixer_in(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns);
 void ss_op_mixer_begin(struct ss_ops *ops, const struct ss_shape *s, int layers, double columns);
 /* Appends a linear layer of the gathered hidden state; the first of them gathers it. */
 struct ss_op *ss_op_mixer_linear(struct ss_ops *ops, const struct ss_shape *s, const char *name,
                                  double columns, int first);
-/* Appends the row-parallel layer from `columns` columns to the hidden state, and the end of the branch. kept: 1 where an operator before
- * keeps its input. */
+/* Append the row-parallel layer from `columns` columns to the hidden state, with its casts; mixer_end also the end of the branch. kept: 1 where an
+ * operator before keeps its input. */
+void ss_op_mixer_out(struct ss_ops *ops, const struct ss_shape *s, const char *name, double columns, int bias,
+                     int kept);
 void ss_op_mixer_end(struct ss_ops *ops, const struct ss_shape *s, const char *name, double columns,
                      int kept);
 /* Appends a linear layer that no tensor ranks divide, with the casts that it needs. Where its cast reads SS_CAST_OF_OWN, it keeps its input. */
