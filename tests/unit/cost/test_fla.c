@@ -206,6 +206,31 @@ static void test_context(void)
     }
 }
 
+/* The longest lists have room: a layer of casts, and of blocks that layers share. */
+static void test_room(void)
+{
+    static const struct {
+        size_t rule;
+        int kind;
+    } rows[] = {{RULE(rwkv7), SS_LAYER_PAIR(SS_MIXER_rwkv7, SS_MLP_CHANNEL_MIX)},
+                {RULE(nsa), SS_LAYER_PAIR(SS_MIXER_nsa, SS_MLP_DENSE)},
+                {RULE(moba), SS_LAYER_PAIR(SS_MIXER_moba, SS_MLP_DENSE)},
+                {RULE(retention), SS_LAYER_PAIR(SS_MIXER_retention, SS_MLP_DENSE)},
+                {RULE(shared_block), SS_LAYER_PAIR(SS_MIXER_shared_block, SS_MLP_DENSE)},
+                {RULE(parallel_mamba2), SS_LAYER_PAIR(SS_MIXER_parallel_mamba2, SS_MLP_DENSE)}};
+    for (size_t r = 0; r < SS_ARRAY_LEN(rows); r++) {
+        struct setting t;
+        setting_of(&t, rows[r].rule);
+        t.job.precision = SS_FP8;
+        t.job.mamba_apart = 1;
+        t.job.model.attention_adapters = 1;
+        t.job.cp = 2;
+        t.job.deterministic = 1;
+        struct ss_ops ops = layer_of(&t, rows[r].kind);
+        CU_ASSERT(ops.n < SS_OPS_MAX && find(&ops, "fp8 cast") != NULL);
+    }
+}
+
 SUITE(fla)
 {
     CU_TestInfo tests[] = {{"RWKV-7", test_rwkv7},
@@ -214,6 +239,7 @@ SUITE(fla)
                            {"native sparse attention", test_nsa},
                            {"mixture of block attention", test_moba},
                            {"context", test_context},
+                           {"room", test_room},
                            CU_TEST_INFO_NULL};
     return suite_run("fla", NULL, NULL, tests);
 }

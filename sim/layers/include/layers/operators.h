@@ -169,7 +169,7 @@ struct ss_op_sums {
  * not), recomputed, offloaded, and wrapped by PyTorch's FSDP. */
 enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 
-#define SS_OPS_MAX 64
+#define SS_OPS_MAX 96
 #define SS_SAVED_MAX 20
 #define SS_BORDERS_MAX 4
 /* One layer. */
