@@ -18,12 +18,15 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     static const struct ss_mlp_names names = {"channel fc1", "channel fc2", "channel fc3", SS_CAST_OF_OWN};
     double pass = s->tokens * s->h * s->e;
     ss_op_mlp_begin(ops, s);
+    int first = ops->n;
     ss_op_token_shift(ops, s);
     struct ss_op *op = ss_op_kernels(ops, "mixture", 3 * pass, (2 + 3 + 1) * pass, 1, 3);
     op->params = s->h;
     op->tensors = 1;
     op->saved_bytes = pass;
     ss_op_mlp(ops, s, &names, s->ffn);
+    for (int i = first; i < ops->n; i++)
+        ops->op[i].modules |= SS_MODULE_BIT(SS_MODULE_MLP);
     ss_op_mlp_end(ops, s);
 }
 
