@@ -24,9 +24,9 @@ static void write_table(const char *name, const struct ss_band_table *t)
     printf("static const struct ss_band_kind %s_kinds[] = {\n", name);
     for (int i = 0; i < t->nkinds; i++) {
         const struct ss_band_kind *k = &t->kinds[i];
-        printf("{\"%s\",\"%s\",%d,%d,%d,%a,{%a,%a,%a},{%a,%a,%a}},\n", k->card, k->family, k->experts,
-               k->source, k->runs, k->weight, k->least[0], k->least[1], k->least[2], k->most[0], k->most[1],
-               k->most[2]);
+        printf("{\"%s\",\"%s\",%d,%d,%d,%d,%a,{%a,%a,%a},{%a,%a,%a}},\n", k->card, k->family, k->experts,
+               k->hybrid, k->source, k->runs, k->weight, k->least[0], k->least[1], k->least[2], k->most[0],
+               k->most[1], k->most[2]);
     }
     printf("};\nstatic const char %s_sources[][SS_BAND_NAME] = {\n", name);
     for (int i = 0; i < t->nsources; i++)

@@ -33,7 +33,7 @@ has the cards' values.
 
 Figures: n, mean, median, worst (all of the error without its sign), bias (with it), least and most (with it), range (both),
 right ("3 of 4" outcomes). `mean.1` has one digit. Rows: COLUMN=PATTERN,... or COLUMN!=PATTERN,... of shell patterns, `dense`,
-`mixtures`; only rows whose quality counts (ok, inferred-precision, A, B), unless `quality=` or `all` is said.
+`mixtures`, `hybrids` (each of its own); only rows whose quality counts (ok, inferred-precision, A, B), unless `quality=` or `all` is said.
 """
 import csv
 import fnmatch
@@ -65,8 +65,8 @@ def read_results():
 
 def condition(word, columns):
     """A function of a row that says whether it is meant."""
-    if word in ("dense", "mixtures"):
-        return lambda row: (int(row["experts"] or 0) > 1) == (word == "mixtures")
+    if word in ("dense", "mixtures", "hybrids"):
+        return lambda row: word == ("hybrids" if row["hybrid"] == "1" else "mixtures" if int(row["experts"] or 0) > 1 else "dense")
     column, sign, patterns = word.partition("!=" if "!=" in word else "=")
     if not sign or column not in columns:
         raise Wrong("'%s' is no condition" % word)

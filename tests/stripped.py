@@ -59,7 +59,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             told, bare = errors(program, rows, folder), errors(program, [stripped(r) for r in rows], folder)
         for row in rows:
-            kind = "mixture" if row["model"].startswith(("qwen3", "gpt-oss", "deepseek", "kimi")) else "dense"
+            kind = ("hybrid" if row["model"].startswith("nemotron-3-") else
+                    "mixture" if row["model"].startswith(("qwen3", "gpt-oss", "deepseek", "kimi")) else "dense")
             error, outcome, holds = bare[row["id"]]
             if error is None:
                 wrong.append(f"{row['id']} is refused: {outcome}")

@@ -113,11 +113,19 @@ def experts(count, c, h, width, number, chosen, shared, gate_bias=False, shared_
     count.idle += (number - chosen) * one
 
 
-def ends(count, c, h, vocab, tied):
-    count.add("embedding", vocab * h)
-    count.lookup += vocab * h
-    if not tied:
-        count.add("output", vocab * h)
+def ends(count, c, norm=1, tied=None):
+    """The final norm, as so many vectors, and both tables."""
+    table = c["vocab_size"] * c["hidden_size"]
+    count.add("norms", norm * c["hidden_size"])
+    count.add("embedding", table)
+    count.lookup += table
+    if not (c["tie_word_embeddings"] if tied is None else tied):
+        count.add("output", table)
+
+
+def predict(count, h, part, beside=0):
+    """Predicts a token more: a layer, a projection of 2h, three norms, and what is beside them."""
+    count.mtp, count.mtp_idle = part.total() + 2 * h * h + 3 * h + beside, part.idle
 
 
 def qwen(c, count):
@@ -163,14 +171,11 @@ def qwen(c, count):
             count.idle += table  # a token reads a row a head
             e = t["ple_embed_dim"]
             count.add("n-gram layer", e * wide + e * h + 3 * wide + wide * t["ple_conv_kernel_size"])
-    else:
-        count.add("norms", h)
-    ends(count, t, h, t["vocab_size"], tied)
+    ends(count, t, norm=0 if streams else 1, tied=tied)
     if t.get("mtp_num_hidden_layers") or c["model_type"] == "qwen3_next":  # one block, a projection of 2h, three norms
         part = Count()
         block(part, "full_attention")
-        count.mtp = part.total() + 2 * h * h + 3 * h
-        count.mtp_idle = part.idle
+        predict(count, h, part)
 
 
 def kimi(c, count):
@@ -191,8 +196,7 @@ def kimi(c, count):
             count.add("residuals", 4 * h)
     if "attn_res_block_size" in t:
         count.add("residuals", 2 * h)
-    count.add("norms", h)
-    ends(count, t, h, t["vocab_size"], t["tie_word_embeddings"])
+    ends(count, t)
 
 
 def deepseek_dsa(c, count):
@@ -209,11 +213,10 @@ def deepseek_dsa(c, count):
 
     for i in range(c["num_hidden_layers"]):
         block(count, i < c["first_k_dense_replace"])
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
     part = Count()
     block(part, False)
-    count.mtp, count.mtp_idle = part.total() + 2 * h * h + 3 * h, part.idle
+    predict(count, h, part)
 
 
 def deepseek_v4(c, count):
@@ -240,11 +243,10 @@ def deepseek_v4(c, count):
         block(count, c["compress_ratios"][i], i < c["num_hash_layers"])
     head = streams * streams * h + streams + 1
     count.add("streams", head)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
     part = Count()
     block(part, c["compress_ratios"][c["num_hidden_layers"]], False)
-    count.mtp, count.mtp_idle = part.total() + 2 * h * h + 3 * h + head, part.idle
+    predict(count, h, part, head)
 
 
 def nemotron_h(c, count):
@@ -266,14 +268,13 @@ def nemotron_h(c, count):
 
     for kind in pattern:
         block(count, kind)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
     ahead = c.get("mtp_hybrid_override_pattern") or "".join(letters[k] for k in c.get("mtp_layers_block_type", []))
     if ahead:
         part = Count()
         for kind in ahead:
             block(part, kind)
-        count.mtp, count.mtp_idle = part.total() + 2 * h * h + 3 * h, part.idle
+        predict(count, h, part)
 
 
 def minimax_01(c, count):
@@ -285,8 +286,7 @@ def minimax_01(c, count):
             count.add("lightning", h * 4 * heads * dim + heads * dim + heads * dim * h)
         experts(count, c, h, c["intermediate_size"], c["num_local_experts"], c["num_experts_per_tok"], c["shared_intermediate_size"])
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def minimax_m3(c, count):
@@ -304,11 +304,10 @@ def minimax_m3(c, count):
 
     for sparse, moe in zip(s["sparse_attention_freq"], c["moe_layer_freq"]):
         block(count, sparse, moe)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
     part = Count()
     block(part, 1, 1)
-    count.mtp, count.mtp_idle = part.total() + 2 * h * h + 3 * h, part.idle
+    predict(count, h, part)
 
 
 def jamba(c, count):
@@ -323,8 +322,7 @@ def jamba(c, count):
         else:
             count.add("mlp", 3 * h * c["intermediate_size"])
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def falcon_h1(c, count):
@@ -334,8 +332,7 @@ def falcon_h1(c, count):
         count.add("mamba-2", mamba2(h, c["mamba_d_ssm"], c["mamba_n_heads"], c["mamba_n_groups"], c["mamba_d_state"], c["mamba_d_conv"], norm=c["mamba_rms_norm"]))
         count.add("mlp", 3 * h * c["intermediate_size"])
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def granite_h(c, count):
@@ -350,8 +347,7 @@ def granite_h(c, count):
         else:
             count.add("mlp", 3 * h * c["shared_intermediate_size"])
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def zamba2(c, count):
@@ -364,8 +360,7 @@ def zamba2(c, count):
             count.add("adapters", h * rank + rank * 2 * f + (3 * (wide * rank + rank * wide) if c["use_shared_attention_adapter"] else 0))
     inner = c["num_attention_heads"] * c["attention_head_dim"]
     count.add("shared blocks", c["num_mem_blocks"] * (3 * wide * inner + inner * h + 3 * h * f + wide + h))
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def bamba(c, count):
@@ -377,8 +372,7 @@ def bamba(c, count):
             count.add("mamba-2", mamba2(h, c["mamba_expand"] * h, c["mamba_n_heads"], c["mamba_n_groups"], c["mamba_d_state"], c["mamba_d_conv"]))
         count.add("mlp", 3 * h * c["intermediate_size"])
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def ring_linear(c, count):
@@ -393,8 +387,7 @@ def ring_linear(c, count):
         else:
             experts(count, c, h, c["moe_intermediate_size"], c["num_experts"], c["num_experts_per_tok"], c["num_shared_experts"] * c["moe_intermediate_size"], gate_bias=True)
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 def lfm2(c, count):
@@ -414,8 +407,7 @@ def lfm2(c, count):
         else:
             count.add("mlp", 3 * h * width)
         count.add("norms", 2 * h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_embedding"])
+    ends(count, c, tied=c["tie_embedding"])
 
 
 def rwkv7(c, count):
@@ -428,8 +420,7 @@ def rwkv7(c, count):
         count.add("time mix", 6 * h + 3 * h + 2 * h)  # token shifts; k_k, k_a, r_k; group norm
         count.add("channel mix", 2 * h * c["intermediate_size"] + h)
         count.add("norms", 4 * h)  # weights and biases
-    count.add("norms", 4 * h)  # before the first layer and after the last
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c, norm=4)  # before the first layer and after the last, weights and biases
 
 
 def mamba(c, count):
@@ -440,8 +431,7 @@ def mamba(c, count):
         else:
             count.add("mamba", mamba1(h, inner, c["time_step_rank"], c["state_size"], c["conv_kernel"]))
         count.add("norms", h)
-    count.add("norms", h)
-    ends(count, c, h, c["vocab_size"], c["tie_word_embeddings"])
+    ends(count, c)
 
 
 FAMILIES = {

@@ -164,7 +164,7 @@ static int has_runs(const char *const *tables, int n)
 
 int cmd_validate(int argc, char **argv, struct ss_error *err)
 {
-    static const char *const standard[] = {"runs", "foreign", "foreign-2", "vtrain"};
+    static const char *const standard[] = {"runs", "foreign", "foreign-2", "vtrain", "hybrid"};
     const int nstandard = sizeof standard / sizeof *standard;
     int n, rc, moved = 0;
     struct ss_validate_options opt = {.engine = SS_ENGINE_NATIVE};

@@ -354,7 +354,7 @@ static const struct cli_option table[] = {
      .doc = "writes a picture: the error of each run over its measured time, a colour a card"},
     {.name = "--against", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(against),
      .beside = "--json", .doc = "compares with an earlier --csv: prints what moved and exits 4 if anything did; without "
-     "a TABLE runs, foreign, foreign-2 and vtrain are taken"},
+     "a TABLE runs, foreign, foreign-2, vtrain and hybrid are taken"},
     {.name = "--timer-rows", .value = "FILE", .verbs = V(VALIDATE), .kind = CLI_PATH, .beside = "--against", .several = CLI_ONCE, .offset = AT(timer_rows),
      .doc = "measured timers of these runs (columns run, timer, ms): prints them beside the predicted ones; of the table "
             "runs, validation/gpt2-timers.csv"},
@@ -365,7 +365,7 @@ static const struct cli_option table[] = {
      .doc = "layouts chosen: of rows that are layouts of one job (model, GPUs, batch, sequence, precision, kernels; four or more), how much "
             "slower the one predicted fastest is than the one measured fastest, pairs ranked right, errors by tensor ranks, micro batch and MFU"},
     {.name = "--update", .verbs = V(VALIDATE), .kind = CLI_SET, .offset = AT(update), .low = 1,
-     .doc = "writes validation/results.csv of runs, foreign, foreign-2 and vtrain"},
+     .doc = "writes validation/results.csv of runs, foreign, foreign-2, vtrain and hybrid"},
 
     /* ---- what is written ---- */
     {.name = "--xml", .verbs = V(PLATFORM_SHOW), .kind = CLI_SET, .beside = "--json", .offset = AT(xml), .low = 1,

@@ -268,7 +268,7 @@ static const struct cli_command commands[] = {
      "bias by "
      "model, GPU, precision, source and outcome. A TABLE is a CSV file with the columns of "
      "docs/reference/formats.md, or "
-     "a name in validation/ (runs, foreign, foreign-2, vtrain; hybrid, nanotron, alephalpha, "
+     "a name in validation/ (runs, foreign, foreign-2, vtrain, hybrid; nanotron, alephalpha, "
      "torchtitan-memory); runs if none is given. "
      "A large error is no "
      "failure "

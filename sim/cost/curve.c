@@ -72,21 +72,17 @@ double ss_curve_gemm(const struct ss_card *card, enum ss_curve_gemm what, double
 
 /* ---- convolutions, hyper-connections ---- */
 
-static double convolution(const struct ss_card *card, double elements, double cycles)
-{
-    return fmax(moved(card, elements * 4, card->curve_stream), elements * cycles / all_clocks(card));
-}
-
 double ss_curve_convolution(const struct ss_card *card, double tokens, double channels, int kernels)
 {
-    return kernels * card->curve_conv_launch + convolution(card, tokens * channels, card->curve_conv_cycles);
+    return kernels * card->curve_conv_launch +
+           ss_kernel_convolution(card, 4 * tokens * channels, card->curve_conv_cycles);
 }
 
 double ss_curve_mamba_convolution(const struct ss_card *card, double sequences, double tokens,
                                   double channels)
 {
     return card->curve_mamba_conv_launch +
-           convolution(card, sequences * tokens * channels, card->curve_mamba_conv_cycles) +
+           ss_kernel_convolution(card, 4 * sequences * tokens * channels, card->curve_mamba_conv_cycles) +
            sequences * channels * card->curve_mamba_conv_start / all_clocks(card);
 }
 

@@ -25,18 +25,23 @@ double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kerne
 /* Mamba-1's scan has an exponential a state for 9 FLOP, on special function units: 16 a clock of an SM beside 128 multiply-adds. */
 #define EXPONENTIALS (9. * 16 / 256)
 
-/* Cycles of a byte run instead of HBM's time in a convolution, which has 4 bytes an element, and beside it in chunked scans, in which products
- * wait for one another. */
+double ss_kernel_convolution(const struct ss_card *card, double bytes, double cycles)
+{
+    double hbm = bytes / (card->hbm_bandwidth * card->curve_stream);
+    return fmax(hbm, bytes / 4 * cycles / (card->sm_count * card->sm_clock));
+}
+
+/* Cycles of a byte run beside HBM's time in chunked scans, in which products wait for one another. */
 double ss_kernel_scan(const struct ss_card *card, int scan, double flops, double bytes, int kernels)
 {
-    double cycle = 1 / (card->sm_count * card->sm_clock);
-    double hbm = 1 / (card->hbm_bandwidth * card->curve_stream);
     double byte = 1 / (card->hbm_bandwidth * card->hbm_efficiency);
     double peak = (card->peak_bf16 > 0 ? card->peak_bf16 : card->peak_fp16) * card->scan_products;
     if (scan == SS_SCAN_CONV1D)
-        byte = fmax(hbm, card->curve_mamba_conv_cycles / 4 * cycle);
-    if (scan == SS_SCAN_SSD || scan == SS_SCAN_LIGHTNING) {
-        byte = hbm + card->scan_cycles * cycle;
+        return ss_kernel_convolution(card, bytes, card->curve_mamba_conv_cycles) +
+               kernels * card->kernel_latency;
+    if (scan == SS_SCAN_CHUNKED) {
+        byte = 1 / (card->hbm_bandwidth * card->curve_stream) +
+               card->scan_cycles / (card->sm_count * card->sm_clock);
         flops = 0; /* in the cycles */
     }
     if (scan == SS_SCAN_SPARSE) {

@@ -268,6 +268,7 @@ static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, 
     const struct ss_band_job like = {.card = card->name,
                                      .family = c->stack->family,
                                      .experts = job->model.num_experts,
+                                     .hybrid = ss_layer_any_other(&job->model),
                                      .unmodelled = job->unmodelled};
     struct ss_band time, memory;
     ss_bands_find_kept(shared->cache, shared->bands, &like, &time, &memory);

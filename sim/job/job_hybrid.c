@@ -143,11 +143,27 @@ static void note_sizes(const struct ss_finish *f)
 {
     const struct ss_model *given = &f->asked->job.model;
 
+    if (f->job->mamba_apart)
+        ss_note(f->notes, "--disable-mamba-mem-eff-path is not active: the model has no layer of Mamba-2");
     if (f->job->model.mamba1_inner > 0)
         return;
     if (given->mamba_num_heads || given->mamba_head_dim || given->mamba_state_dim ||
         given->mamba_num_groups || given->mamba_conv || given->mamba_chunk)
         ss_note(f->notes, "sizes of Mamba are not active: the model has no such layer");
+}
+
+/* Megatron's path without its memory-efficient one. */
+static int check_apart(struct ss_finish *f)
+{
+    const struct ss_job *job = f->job;
+
+    if (job->mamba_apart && job->packed.law != SS_PACKED_NONE)
+        REFUSE(f, "--disable-mamba-mem-eff-path --packed-lengths", "drop --disable-mamba-mem-eff-path",
+               "Training with packed sequences is not supported in the non-memory-efficient code path.");
+    if (job->mamba_apart && job->cp > 1 && job->model.mamba_norm == 0)
+        REFUSE(f, "--disable-mamba-mem-eff-path --cp", "drop --disable-mamba-mem-eff-path",
+               "Context parallel not supported for use_mem_eff_path==False and rmsnorm==False");
+    return SS_OK;
 }
 
 int ss_job_check_mamba(struct ss_finish *f)
@@ -182,5 +198,5 @@ int ss_job_check_mamba(struct ss_finish *f)
                "For FP8, the innermost dimension of the Mamba layer input projection output tensor must be a "
                "multiple "
                "of 16.");
-    return SS_OK;
+    return check_apart(f);
 }

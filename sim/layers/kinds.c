@@ -97,6 +97,16 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
     return ss_layer_kind_in(&job->model, job->seq_length, layer);
 }
 
+int ss_layer_any_other(const struct ss_model *m)
+{
+    for (int i = 0; i < m->num_layers; i++) {
+        int mixer = (ss_layer_kind_in(m, 0, i) - SS_LAYER_BORDERS) / SS_MLPS;
+        if (mixer < SS_MIXER_LOCAL && mixer != SS_MIXER_no_mixer)
+            return 1;
+    }
+    return 0;
+}
+
 unsigned ss_layer_context_exchanges(const struct ss_job *job)
 {
     int layers = job->model.num_layers + job->model.mtp_depth_layers;

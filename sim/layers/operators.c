@@ -2,6 +2,7 @@
 #include "layers/operators.h"
 #include "stepsim/precision.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 struct ss_op *ss_op_add(struct ss_ops *ops, const char *name, int kind)
 {
+    assert(ops->n < SS_OPS_MAX);
     struct ss_op *op = &ops->op[ops->n++];
     memset(op, 0, sizeof *op);
     op->name = name;
@@ -298,6 +300,7 @@ double ss_ops_saved_bytes(const struct ss_ops *ops, unsigned modules)
 struct ss_saved *ss_op_offers(struct ss_ops *ops, const struct ss_op *op, unsigned modules, double elements,
                               double width)
 {
+    assert(ops->nsaved < SS_SAVED_MAX);
     struct ss_saved *saved = &ops->saved[ops->nsaved++];
     *saved = (struct ss_saved){.op = (int)(op - ops->op),
                                .modules = modules,

@@ -93,6 +93,7 @@ static void implementation(struct ss_shape *s, const struct ss_job *job, const s
     s->dsa_kernels = job->dsa_kernels;
     s->index_loss = job->index_loss;
     s->streams_fused = job->fused_mhc;
+    s->mamba_apart = job->mamba_apart;
     s->stack = stack;
     s->te = stack->te_layers > 0 && !job->transformer_local;
     s->autocast = ss_job_autocasts(job, stack);

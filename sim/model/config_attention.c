@@ -14,9 +14,9 @@ static const struct {
     int gated; /* -1: as the family says */
 } activations[] = {{"silu", -1},     {"swish", -1},     {"gelu", -1},
                    {"gelu_new", -1}, {"gelu_fast", -1}, {"gelu_pytorch_tanh", -1},
-                   {"relu", -1},     {"relu2", -1},     {"xielu", -1},
-                   {"situ", -1},     {"swigluoai", 1},  {"swiglu", 1},
-                   {"geglu", 1}};
+                   {"relu", -1},     {"relu2", -1},     {"sqrelu", -1},
+                   {"xielu", -1},    {"situ", -1},      {"swigluoai", 1},
+                   {"swiglu", 1},    {"geglu", 1}};
 
 static void read_activation(struct ss_config *c, struct ss_model *m)
 {
@@ -116,9 +116,10 @@ void ss_config_shape(struct ss_config *c, struct ss_model *m)
     ss_config_size(c, "expansion_ratio", 0, 64, &ratio);
     if (ratio > 0)
         m->ffn_hidden_size = ratio * m->hidden_size;
+    ss_config_fla_width(c, m);
     /* Families without a gate have a rule for it: 4 h. */
-    ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size", m->gated_mlp == 1, 1 << 24,
-                   &m->ffn_hidden_size);
+    ss_config_size(c, "intermediate_size n_inner ffn_dim ffn_hidden_size",
+                   m->gated_mlp == 1 && !m->ffn_hidden_size, 1 << 24, &m->ffn_hidden_size);
 }
 
 /* Reads the kind of the norms, and where they stand. */

@@ -416,6 +416,8 @@ void ss_config_hybrid(struct ss_config *c, struct ss_model *m)
         read_msa(c, m);
     else if (mixer == &m->csa)
         read_csa(c, m);
+    else if (mixer == &m->rwkv7 || mixer == &m->retention || mixer == &m->nsa || mixer == &m->moba)
+        ss_config_fla(c, m, mixer);
     else if (mixer)
         read_whole(c, m, mixer);
     if (mixer == &m->mamba1)

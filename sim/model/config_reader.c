@@ -207,11 +207,15 @@ void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, 
 static const char harmless[] =
     "activation_situ_beta activation_situ_linear_beta alibi_bias_max alpha architectures "
     "attention_multiplier attention_softmax_in_fp32 "
-    "attn_config attn_impl attn_implementation attn_output_multiplier attn_scale auto_map "
+    "attn_config attn_impl attn_implementation attn_mode attn_output_multiplier attn_scale auto_map "
     "aux_loss_alpha bias_dropout_fusion block_dim block_use_swiglu cache_implementation "
     "chunk_size_feed_forward "
-    "cla_share_factor classifier_dropout compress_rope_theta dtype embedding_fraction ep_size expert_dropout "
-    "experts_per_token fc_type ffn_config finetuning_task floor_scale gradient_checkpointing "
+    "cla_share_factor classifier_dropout compress_rope_theta dtype elementwise_affine embedding_fraction "
+    "ep_size "
+    "expert_dropout "
+    "experts_per_token fc_type ffn_config finetuning_task floor_scale fuse_cross_entropy fuse_norm "
+    "fuse_swiglu "
+    "gradient_checkpointing "
     "expand expert_dtype head_dim mamba_norm_before_gate hidden_act id2label indexer_rope_interleave "
     "init_config "
     "init_device init_std "
@@ -231,7 +235,8 @@ static const char harmless[] =
     "summary_first_dropout summary_proj_to_labels summary_type summary_use_proj "
     "task_specific_params time_step_floor time_step_limit time_step_max time_step_min tokenizer_class "
     "tokenizer_name topk_method torch_dtype "
-    "transformers_version use_cache use_conv_bias use_gemma_norm use_grouped_topk use_mamba_kernels "
+    "transformers_version use_l2warp use_cache use_conv_bias use_gemma_norm use_grouped_topk "
+    "use_mamba_kernels "
     "use_mixed_mlp_moe "
     "verbose";
 

@@ -195,6 +195,17 @@ static const struct ss_family families[] = {
     {"minimax", ROPE, MINIMAX_LIGHTNING},
     {"bailing_moe_linear", ROPE, SS_PART_TURNED | SS_GATED | SS_QK_HEAD | SS_ROUTER_BIAS,
      "linear_mixer=\"lightning\" group_norm_size=1"},
+    {"rwkv7", SS_POSITION_NONE, SS_LAYERNORM | SS_NORM_KEPT | SS_EMBEDDING_NORM,
+     "linear_mixer=\"rwkv7\" num_attention_heads=1 head_dim=64 hidden_ratio=4 decay_low_rank_dim=64 "
+     "gate_low_rank_dim=128 a_low_rank_dim=64 v_low_rank_dim=16 vocab_size=32000"},
+    {"retnet", ROPE, SS_GATED | SS_NORM_KEPT,
+     "linear_mixer=\"retention\" num_attention_heads=8 hidden_ratio=2 vocab_size=32000"},
+    {"nsa", ROPE, SS_GATED | SS_NORM_KEPT,
+     "linear_mixer=\"nsa\" num_attention_heads=64 num_kv_heads=4 head_dim=32 hidden_ratio=4 block_size=64 "
+     "block_counts=16 window_size=512 vocab_size=32000"},
+    {"moba", ROPE, SS_GATED | SS_NORM_KEPT,
+     "linear_mixer=\"moba\" num_attention_heads=32 hidden_ratio=4 moba_chunk_size=256 moba_topk=4 "
+     "vocab_size=32000"},
     {"nemotron", ROPE, SS_PART_TURNED | SS_LAYERNORM | SS_NORM_KEPT, "partial_rotary_factor=0.5"},
 };
 

@@ -52,6 +52,17 @@ static void fill_latent(struct ss_model *m)
         m->kv_channels = m->qk_head_dim;
 }
 
+/* A size of layers that a model may have: what it is where nobody says; 0 where it has none. */
+struct default_size {
+    int *size, has, otherwise;
+};
+
+static void fill_sizes(const struct default_size *sizes, size_t n)
+{
+    for (; n-- > 0; sizes++)
+        *sizes->size = !sizes->has ? 0 : *sizes->size ? *sizes->size : sizes->otherwise;
+}
+
 /* Megatron's sizes of Mamba-2; models without such layers have none. Mamba-1 has a state of 16 a channel and no heads.
  * Heads are 0 where their width does not divide the layer's. */
 static void fill_mamba(struct ss_model *m)
@@ -59,23 +70,21 @@ static void fill_mamba(struct ss_model *m)
     int two = any_layer(m, &m->mamba2) || any_layer(m, &m->parallel_mamba2) || any_layer(m, &m->shared_block);
     int one = any_layer(m, &m->mamba1);
     int head = m->mamba_head_dim ? m->mamba_head_dim : 64;
-    const struct {
-        int *size, has, otherwise;
-    } sizes[] = {{&m->mamba_num_heads, two, 2 * m->hidden_size % head ? 0 : 2 * m->hidden_size / head},
-                 {&m->mamba_head_dim, two, 64},
-                 {&m->mamba_state_dim, two || one, one ? 16 : 128},
-                 {&m->mamba_num_groups, two, 8},
-                 {&m->mamba_conv, two || one, 4},
-                 {&m->mamba_chunk, two, 128},
-                 {&m->mamba1_inner, one, 2 * m->hidden_size},
-                 {&m->mamba1_dt_rank, one, (m->hidden_size + 15) / 16},
-                 {&m->mamba1_norms, one, SS_MAMBA_NO_NORMS},
-                 {&m->num_shared_blocks, any_layer(m, &m->shared_block), 1},
-                 {&m->adapter_rank, any_layer(m, &m->shared_block), 128},
-                 {&m->short_conv_taps, any_layer(m, &m->short_conv), 3}};
+    const struct default_size sizes[] = {
+        {&m->mamba_num_heads, two, 2 * m->hidden_size % head ? 0 : 2 * m->hidden_size / head},
+        {&m->mamba_head_dim, two, 64},
+        {&m->mamba_state_dim, two || one, one ? 16 : 128},
+        {&m->mamba_num_groups, two, 8},
+        {&m->mamba_conv, two || one, 4},
+        {&m->mamba_chunk, two, 128},
+        {&m->mamba1_inner, one, 2 * m->hidden_size},
+        {&m->mamba1_dt_rank, one, (m->hidden_size + 15) / 16},
+        {&m->mamba1_norms, one, SS_MAMBA_NO_NORMS},
+        {&m->num_shared_blocks, any_layer(m, &m->shared_block), 1},
+        {&m->adapter_rank, any_layer(m, &m->shared_block), 128},
+        {&m->short_conv_taps, any_layer(m, &m->short_conv), 3}};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        *sizes[i].size = !sizes[i].has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].otherwise;
+    fill_sizes(sizes, SS_ARRAY_LEN(sizes));
 }
 
 /* Sizes of the indexer of sparse attention are nothing to a model without; layers that share the choice of the last one with an indexer,
@@ -133,18 +142,32 @@ static void fill_linear(struct ss_model *m)
 {
     int gated = any_layer(m, &m->gated_delta) || any_layer(m, &m->ngram_delta),
         kimi = any_layer(m, &m->kimi_delta);
-    int lightning = any_layer(m, &m->lightning);
-    const struct {
-        int *size, has, otherwise;
-    } sizes[] = {{&m->linear_num_key_heads, gated, 16},
-                 {&m->linear_num_value_heads, gated || kimi, kimi ? m->num_attention_heads : 32},
-                 {&m->linear_key_head_dim, gated, 128},
-                 {&m->linear_value_head_dim, gated || kimi, 128},
-                 {&m->linear_conv, gated || kimi, 4},
-                 {&m->linear_norm_groups, lightning, 1}};
+    int lightning = any_layer(m, &m->lightning), retention = any_layer(m, &m->retention);
+    int rwkv7 = any_layer(m, &m->rwkv7);
+    const struct default_size sizes[] = {
+        {&m->linear_num_key_heads, gated, 16},
+        {&m->linear_num_value_heads, gated || kimi, kimi ? m->num_attention_heads : 32},
+        {&m->linear_key_head_dim, gated, 128},
+        {&m->linear_value_head_dim, gated || kimi || retention, retention ? 256 : 128},
+        {&m->decay_rank, rwkv7, 64},
+        {&m->rate_rank, rwkv7, 64},
+        {&m->value_rank, rwkv7, 16},
+        {&m->gate_rank, rwkv7, 128},
+        {&m->linear_conv, gated || kimi, 4},
+        {&m->linear_norm_groups, lightning, 1}};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(sizes); i++)
-        *sizes[i].size = !sizes[i].has ? 0 : *sizes[i].size ? *sizes[i].size : sizes[i].otherwise;
+    fill_sizes(sizes, SS_ARRAY_LEN(sizes));
+}
+
+/* Sizes of attention over blocks of keys, as flash-linear-attention has them. */
+static void fill_blocks(struct ss_model *m)
+{
+    int nsa = any_layer(m, &m->nsa), moba = any_layer(m, &m->moba);
+    const struct default_size sizes[] = {{&m->sparse_block, nsa || moba, nsa ? 64 : 256},
+                                         {&m->sparse_blocks, nsa || moba, nsa ? 16 : 4},
+                                         {&m->sparse_window, nsa, 512}};
+
+    fill_sizes(sizes, SS_ARRAY_LEN(sizes));
 }
 
 /* Spreads a bias on every linear layer to each kind of layer. */
@@ -176,7 +199,10 @@ static void fill_defaults(struct ss_model *m)
     fill_streams(m);
     fill_mamba(m);
     fill_sparse(m);
+    fill_blocks(m);
     fill_linear(m);
+    if (any_layer(m, &m->rwkv7))
+        m->rwkv7_first = (struct ss_layer_rule){.period = m->num_layers};
     if (!m->kv_channels && m->num_attention_heads && m->hidden_size % m->num_attention_heads == 0)
         m->kv_channels = m->hidden_size / m->num_attention_heads;
 }

@@ -34,6 +34,10 @@ static void note_guesses(struct ss_plan *plan)
     if (job->model.linear_num_value_heads > 0 || job->model.linear_norm_groups > 0)
         ss_notes_add(&plan->guessed,
                      "linear attention: no measured run has it, and no public table its backward");
+    else if (job->model.decay_rank > 0 || job->model.sparse_block > 0 || job->model.linear_value_head_dim > 0)
+        ss_notes_add(
+            &plan->guessed,
+            "layers of flash-linear-attention: no measured run has them, and no public table their kernels");
     if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
         ss_notes_add(&plan->guessed,
                      "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");

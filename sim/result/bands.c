@@ -44,6 +44,7 @@ enum {
     SOURCE,
     FAMILY,
     WEIGHT,
+    HYBRID,
     MODEL,
     GPUS,
     PRECISION,
@@ -52,22 +53,12 @@ enum {
     COLUMNS
 };
 
-static const char *const names[COLUMNS] = {"card",
-                                           "quality",
-                                           "outcome",
-                                           "predicted_outcome",
-                                           "memory_kind",
-                                           "error_pct",
-                                           "memory_error_pct",
-                                           "experts",
-                                           "source",
-                                           "family",
-                                           "weight",
-                                           "model",
-                                           "gpus",
-                                           "precision",
-                                           "seq",
-                                           "parameters"};
+static const char *const names[COLUMNS] = {
+    "card",        "quality",   "outcome",          "predicted_outcome",
+    "memory_kind", "error_pct", "memory_error_pct", "experts",
+    "source",      "family",    "weight",           "hybrid",
+    "model",       "gpus",      "precision",        "seq",
+    "parameters"};
 
 static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_error *err)
 {
@@ -83,8 +74,8 @@ static int find_columns(const struct ss_csv *csv, int at[COLUMNS], struct ss_err
 static const struct {
     int column;
     double least, missing;
-} cells[] = {{TIME, -100, -100}, {MEMORY, -100, -100}, {EXPERTS, 0, 0},   {WEIGHT, 0, 1},
-             {GPUS, 1, 0},       {SEQ, 1, 0},          {PARAMETERS, 1, 0}};
+} cells[] = {{TIME, -100, -100}, {MEMORY, -100, -100}, {EXPERTS, 0, 0}, {WEIGHT, 0, 1},
+             {HYBRID, 0, 0},     {GPUS, 1, 0},         {SEQ, 1, 0},     {PARAMETERS, 1, 0}};
 
 /* At a row of the table. */
 struct reader {
@@ -134,7 +125,8 @@ static int find_kind(struct ss_band_table *t, const struct ss_band_kind *like)
 {
     for (int i = t->nkinds - 1; i >= 0; i--)
         if (t->kinds[i].source == like->source && t->kinds[i].experts == like->experts &&
-            !strcmp(t->kinds[i].card, like->card) && !strcmp(t->kinds[i].family, like->family))
+            t->kinds[i].hybrid == like->hybrid && !strcmp(t->kinds[i].card, like->card) &&
+            !strcmp(t->kinds[i].family, like->family))
             return i;
     if (t->nkinds == SS_BAND_KINDS)
         return SS_BAND_KINDS;
@@ -166,7 +158,7 @@ void ss_band_count(struct ss_band_table *t, const struct ss_band_run *run)
 static int read_run(const struct reader *r, double error, struct ss_band_table *t)
 {
     struct ss_band_run *run = &t->by_above[t->n];
-    struct ss_band_kind kind = {.experts = r->number[EXPERTS] > 0};
+    struct ss_band_kind kind = {.experts = r->number[EXPERTS] > 0, .hybrid = r->number[HYBRID] > 0};
 
     ss_copy(kind.card, sizeof kind.card, field(r, CARD));
     ss_copy(kind.family, sizeof kind.family, field(r, FAMILY));

@@ -18,6 +18,7 @@ static struct ss_cache_key key_of(const struct ss_bands *bands, const struct ss_
     ss_cache_mix(&key, (uint64_t)(uintptr_t)bands);
     ss_cache_mix(&key, (uint64_t)job->experts);
     ss_cache_mix_bytes(&key, job->size, sizeof job->size);
+    ss_cache_mix(&key, (uint64_t)job->hybrid);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         ss_cache_mix_bytes(&key, texts[i], strlen(texts[i]));
     return key;

@@ -14,16 +14,18 @@ static int is_inside(const struct ss_band *band, const struct ss_band_run *r, in
     return memory ? above >= band->low_pct && above <= band->high_pct : 100 * r->size <= band->pct;
 }
 
-static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, int experts)
+static struct ss_coverage_source *find(struct ss_coverage *c, const char *name, const struct ss_band_kind *k)
 {
     int i = 0;
 
-    while (i < c->n && (c->sources[i].experts != experts || strcmp(c->sources[i].name, name) != 0))
+    while (i < c->n && (c->sources[i].experts != k->experts || c->sources[i].hybrid != k->hybrid ||
+                        strcmp(c->sources[i].name, name) != 0))
         i++;
     if (i == c->n) {
         c->n++;
         ss_copy(c->sources[i].name, sizeof c->sources[i].name, name);
-        c->sources[i].experts = experts;
+        c->sources[i].experts = k->experts;
+        c->sources[i].hybrid = k->hybrid;
     }
     return &c->sources[i];
 }
@@ -33,8 +35,9 @@ static void hold(const struct ss_band_table *t, const struct ss_band_table *of, 
                  int without_source, int memory, struct ss_coverage *out)
 {
     const struct ss_band_kind *k = &t->kinds[r->kind];
-    struct ss_band_job job = {.card = k->card, .family = k->family, .experts = k->experts};
-    struct ss_coverage_source *source = find(out, t->sources[k->source], k->experts);
+    struct ss_band_job job = {
+        .card = k->card, .family = k->family, .experts = k->experts, .hybrid = k->hybrid};
+    struct ss_coverage_source *source = find(out, t->sources[k->source], k);
     struct ss_band band;
 
     memcpy(job.size, r->at, sizeof job.size);
@@ -51,7 +54,9 @@ static int by_name(const void *pa, const void *pb)
 {
     const struct ss_coverage_source *a = pa, *b = pb;
 
-    return a->experts != b->experts ? a->experts - b->experts : strcmp(a->name, b->name);
+    if (a->hybrid != b->hybrid || a->experts != b->experts)
+        return a->hybrid != b->hybrid ? a->hybrid - b->hybrid : a->experts - b->experts;
+    return strcmp(a->name, b->name);
 }
 
 /* Takes the mean over sources and over runs. */

@@ -6,7 +6,9 @@
 #include "base/base.h"
 #include "result/bands.h"
 
-#define CIRCLES 3
+/* The first is that of hybrid models alone, on any card: of few runs those of one card are one job. */
+#define CIRCLES 4
+#define OF_HYBRIDS 1
 #define EXACT 1e-12 /* masses that should add up to a quantile may miss it by this */
 
 /* Nine of ten sources of validation/results.csv, one vote each: how much the errors of two runs of one source, card, stack and precision
@@ -15,23 +17,29 @@ const struct ss_band_drift ss_band_drifts[] = {{0.030, 8}, {0.019, 7}, {0.029, 9
 
 /* How the mass of a band is dealt out. */
 struct deal {
-    double share[SS_BAND_KINDS];                    /* of a run of this kind, by its weight */
-    double rest;                                    /* of a source unlike all */
-    double sigma;                                   /* of ln (measured over predicted) for such a source */
-    int runs, sources;                              /* of all circles */
-    int near_runs, near_sources;                    /* of circle 0 */
-    int narrowest;                                  /* circle that has runs */
+    double share[SS_BAND_KINDS]; /* of a run of this kind, by its weight */
+    double rest;                 /* of a source unlike all */
+    double sigma;                /* of ln (measured over predicted) for such a source */
+    int runs, sources;           /* of all circles */
+    int near_runs,
+        near_sources; /* of the narrowest circle: of hybrid models, or of the same family on the same card */
+    int hybrids;      /* 1: of hybrid models */
+    int narrowest;    /* circle that has runs */
     double least[SS_BAND_AXES], most[SS_BAND_AXES]; /* of the narrowest's runs */
 };
 
 static int is_alike(const struct ss_band_job *to, const struct ss_band_kind *k, int circle)
 {
-    int mixture = to->experts > 0;
+    int mixture = to->experts > 0, near = !strcmp(to->card, k->card) && !strcmp(to->family, k->family);
 
-    switch (circle) {
-    case 0: return mixture == k->experts && !strcmp(to->card, k->card) && !strcmp(to->family, k->family);
-    case 1: return mixture == k->experts;
-    default: return mixture; /* what a mixture's prediction misses tells nothing of a dense model's */
+    if (circle < OF_HYBRIDS)
+        return to->hybrid && k->hybrid;
+    switch (k->hybrid ? CIRCLES : circle) {
+    case OF_HYBRIDS: return mixture == k->experts && near;
+    case OF_HYBRIDS + 1: return mixture == k->experts;
+    case OF_HYBRIDS + 2:
+        return mixture; /* what a mixture's prediction misses tells nothing of a dense model's */
+    default: return 0;  /* nor that of a hybrid model of any other */
     }
 }
 
@@ -72,9 +80,10 @@ static void deal_circle(const struct ss_band_table *t, const struct ss_band_job 
     d->rest /= sources + 1;
     d->runs += runs;
     d->sources += sources;
-    if (!circle) {
+    if (circle <= OF_HYBRIDS && !d->near_runs) {
         d->near_runs = runs;
         d->near_sources = sources;
+        d->hybrids = circle < OF_HYBRIDS && runs;
     }
 }
 
@@ -168,10 +177,16 @@ static double quantile(const struct ss_band_table *t, const struct deal *d, cons
 
 static void describe(const struct ss_band_job *job, const struct deal *d, char *out, size_t size)
 {
+    char what[80];
+
+    if (d->hybrids)
+        ss_copy(what, sizeof what, "of hybrid models");
+    else
+        snprintf(what, sizeof what, "%.20s on %.40s", job->family, job->card);
     if (d->near_runs)
-        snprintf(out, size, "%d runs of %d source%s, %.20s on %.40s; %d of %d others count less",
-                 d->near_runs, d->near_sources, d->near_sources == 1 ? "" : "s", job->family, job->card,
-                 d->runs - d->near_runs, d->sources - d->near_sources);
+        snprintf(out, size, "%d runs of %d source%s, %s; %d of %d others count less", d->near_runs,
+                 d->near_sources, d->near_sources == 1 ? "" : "s", what, d->runs - d->near_runs,
+                 d->sources - d->near_sources);
     else
         snprintf(out, size, "%d runs of %d sources, none of them %.20s on %.40s", d->runs, d->sources,
                  job->family, job->card);

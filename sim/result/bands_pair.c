@@ -51,7 +51,8 @@ static int collect(const struct ss_band_table *t, const struct ss_band_job *job,
         const struct ss_band_run *a = &t->by_above[i];
         const struct ss_band_kind *kind = &t->kinds[a->kind];
         int near = !strcmp(kind->card, job->card) && !strcmp(kind->family, job->family);
-        for (int k = kind->experts == (job->experts > 0) ? i + 1 : t->n; k < t->n && !rc; k++)
+        int alike = kind->experts == (job->experts > 0) && kind->hybrid == job->hybrid;
+        for (int k = alike ? i + 1 : t->n; k < t->n && !rc; k++)
             if (t->by_above[k].kind == a->kind && t->by_above[k].job == a->job)
                 rc = add(a, &t->by_above[k], kind->source, near, out);
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "layers/kinds.h"
 #include "result/bands.h"
 #include "result/build.h"
 #include "stepsim/params.h"
@@ -76,7 +77,8 @@ static void fill_bands(const struct ss_plan *plan, const struct ss_bands *bands,
                                     plan->stack->family,
                                     plan->job->model.num_experts,
                                     {plan->world_size, plan->job->seq_length, plan->parameters},
-                                    plan->job->unmodelled};
+                                    plan->job->unmodelled,
+                                    ss_layer_any_other(&plan->job->model)};
 
     ss_bands_find_kept(cache, bands, &job, &time, &memory);
     out->band_pct = time.n ? time.pct : NAN;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "layers/kinds.h"
 #include "stepsim/bands.h"
 #include "stepsim/flags.h"
 #include "stepsim/stack.h"
@@ -114,6 +115,7 @@ static void fill_words(const struct ss_case *c, struct ss_validation_row *row)
     if (c->platform)
         ss_copy(row->card, sizeof row->card, ss_platform_card(c->platform)->name);
     row->experts = c->job.model.num_experts;
+    row->hybrid = ss_layer_any_other(&c->job.model);
     ss_copy(row->family, sizeof row->family, c->stack.family);
     take(row->precision, sizeof row->precision, c, "precision", ss_precision_name(c->job.precision));
     take(row->quality, sizeof row->quality, c, "quality", "");

@@ -8,14 +8,19 @@
 
 static const char *const names[] = {"time", "memory", "time_of_larger"};
 
+static const char *kind_of(const struct ss_coverage_source *s)
+{
+    return s->hybrid ? "hybrid" : s->experts ? "mixture" : "dense";
+}
+
 static void print(const struct ss_coverage *c, const char *name, FILE *out)
 {
     fprintf(out, "%s\n  %-24s %-8s %6s %8s %9s %8s\n", name, "source", "models", "runs", "counted",
             "inside %", "band +-%");
     for (int i = 0; i < c->n; i++) {
         const struct ss_coverage_source *s = &c->sources[i];
-        fprintf(out, "  %-24s %-8s %6d %8.0f %9.0f %8.1f\n", s->name[0] ? s->name : "-",
-                s->experts ? "mixture" : "dense", s->runs, s->weight, 100 * s->inside, s->pct);
+        fprintf(out, "  %-24s %-8s %6d %8.0f %9.0f %8.1f\n", s->name[0] ? s->name : "-", kind_of(s), s->runs,
+                s->weight, 100 * s->inside, s->pct);
     }
     fprintf(out, "  %-24s %-8s %6s %8s %9.1f\n", "mean of the sources", "", "", "", 100 * c->by_source);
     fprintf(out, "  %-24s %-8s %6s %8.0f %9.1f\n", "all runs", "", "", c->weight, 100 * c->by_run);
@@ -25,8 +30,9 @@ static json_t *source_object(const void *source)
 {
     const struct ss_coverage_source *s = source;
 
-    return SS_OBJECT(SS_KEY("source", s->name), SS_KEY("mixtures", (bool)s->experts), SS_SAME(s, runs),
-                     SS_SAME(s, weight), SS_KEY("inside_pct", 100 * s->inside), SS_KEY("band_pct", s->pct));
+    return SS_OBJECT(SS_KEY("source", s->name), SS_KEY("mixtures", (bool)s->experts),
+                     SS_KEY("hybrid", (bool)s->hybrid), SS_SAME(s, runs), SS_SAME(s, weight),
+                     SS_KEY("inside_pct", 100 * s->inside), SS_KEY("band_pct", s->pct));
 }
 
 static json_t *object(const struct ss_coverage *c)

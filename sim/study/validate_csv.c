@@ -33,7 +33,7 @@ static void fill_row(struct ss_row *to, const struct ss_validation_row *r, char 
            SS_KEY("measured_mib", digits("%.6g", ss_known(r->measured_bytes / SS_MIB), text[4])),
            SS_KEY("predicted_mib", digits("%.6g", ss_known(r->predicted_bytes / SS_MIB), text[5])),
            SS_KEY("memory_error_pct", digits("%.2f", ss_validation_memory_error(r), text[6])),
-           SS_SAME(r, experts), SS_SAME(r, source), SS_SAME(r, family),
+           SS_SAME(r, experts), SS_SAME(r, source), SS_SAME(r, family), SS_SAME(r, hybrid),
            SS_KEY("weight", digits("%.6g", r->weight, text[7])));
 }
 
@@ -63,6 +63,7 @@ int ss_validation_write_csv(const struct ss_validation *v, FILE *out, struct ss_
                                        "experts",
                                        "source",
                                        "family",
+                                       "hybrid",
                                        "weight"};
     char text[8][32];
 

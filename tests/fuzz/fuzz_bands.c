@@ -20,7 +20,7 @@ static void check_band(const struct ss_band *b)
 static void ask(const struct ss_bands *bands)
 {
     const struct ss_band_job jobs[] = {{.card = "H800", .family = "megatron", .size = {2048, 1e7, 1e9}},
-                                       {.card = "A100", .family = "nemo", .experts = 1}};
+                                       {.card = "A100", .family = "nemo", .experts = 1, .hybrid = 1}};
     struct ss_band time, memory;
     struct ss_pair_band pair;
     struct ss_coverage coverage;

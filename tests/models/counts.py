@@ -14,7 +14,6 @@ import sys
 
 # Model types in the files, and what the program must say of them.
 REFUSED = {
-    "rwkv7": "is not known",
 }
 # Parameters that the program leaves out, which it names as not priced: of Kimi-K3 the residuals that attend to earlier layers, two rows of
 # h at each of two sites a layer and two behind the last one, and the norm of the latent of 92 mixtures.

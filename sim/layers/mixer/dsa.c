@@ -11,6 +11,7 @@
 #include "layers/attention.h"
 #include "layers/indexer.h"
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
@@ -164,11 +165,7 @@ static void project(struct ss_ops *ops, const struct ss_shape *s, const struct s
     op->model_flops = 2 * s->tokens * up;
     /* Both halves of its gradient are joined, and added to that of earlier microbatches. */
     ss_op_kernels(ops, "kv up gradient", 0, up * (2 * s->e + s->e + 8), 0, 2);
-    if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, out, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
-    op = ss_op_linear(ops, "projection", s, s->h, out, SS_TP_ROW, s->gemm_precision, s->out_bias);
-    op->saved_bytes = s->tokens * out * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
-    ss_op_scattered(ops, s);
+    ss_op_mixer_out(ops, s, "projection", out, s->out_bias, 0);
     ss_op_branch_end(ops, s, "attention post norm");
 }
 

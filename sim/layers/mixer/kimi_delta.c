@@ -11,16 +11,6 @@
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
 
-/* Appends both matrices of a low rank, h -> rank -> columns. The second one keeps its input. */
-static void low_rank(struct ss_ops *ops, const struct ss_shape *s, const char *const names[2], double rank,
-                     double columns)
-{
-    ss_op_linear(ops, names[0], s, rank, s->h, SS_TP_NONE, s->gemm_precision, 0);
-    struct ss_op *op = ss_op_linear(ops, names[1], s, columns, rank, SS_TP_COLUMN, s->gemm_precision, 0);
-    op->gemm.shares_input = 1; /* every tensor rank has it whole */
-    op->saved_bytes = s->tokens * rank * s->e;
-}
-
 static void projections(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)
 {
     static const char *const decay[2] = {"decay down", "decay up"}, *const gate[2] = {"gate down", "gate up"};
@@ -29,12 +19,12 @@ static void projections(struct ss_ops *ops, const struct ss_shape *s, double hea
     ss_op_mixer_linear(ops, s, "q", x, 1);
     ss_op_mixer_linear(ops, s, "k", x, 0);
     ss_op_mixer_linear(ops, s, "v", x, 0);
-    low_rank(ops, s, decay, k, x);
+    ss_op_low_rank(ops, s, decay, k, x, SS_TP_COLUMN, 0);
     ss_op_mixer_linear(ops, s, "beta", heads, 0);
     if (s->model->linear_full_gate > 0)
         ss_op_mixer_linear(ops, s, "gate", x, 0);
     else
-        low_rank(ops, s, gate, k, x);
+        ss_op_low_rank(ops, s, gate, k, x, SS_TP_COLUMN, 0);
 }
 
 /* Kernels of the rule, with norms of q and k, sigmoid of beta, and sums of the decay: 8 forward, 13 backward. */
@@ -65,20 +55,14 @@ static void rule(struct ss_ops *ops, const struct ss_shape *s, double heads, dou
     op->working_bytes = rows * ((5 * k + 2 * states + 3 * k) * s->e + 2 * 4 * k);
 }
 
-/* Appends the exchange by which context ranks merge states: each gathers state and transition of every head from all (fla/ops/cp). */
-static void states(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)
-{
-    double all = s->cp * s->micro_batch * heads * 2 * k * k * 4;
-    if (s->cp > 1)
-        ss_op_exchange(ops, "states", SS_COMM_CP, SS_COLL_ALL_GATHER, SS_COLL_ALL_GATHER, all, all);
-}
-
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     double heads = (double)s->model->linear_num_value_heads / s->tp, k = s->model->linear_value_head_dim;
     projections(ops, s, heads, k);
+    for (int i = 0; i < 3; i++)
+        ss_op_halo(ops, s, "tokens of convolution", s->model->linear_conv - 1, heads * k);
     ss_op_short_convolution(ops, s, 3 * heads * k, 3);
-    states(ops, s, heads, k);
+    ss_op_states(ops, s, heads * 2 * k * k); /* a state and its transition */
     rule(ops, s, heads, k);
     ss_op_gated_norm(ops, s, "delta norm", heads, k);
     ss_op_mixer_end(ops, s, "delta out", heads * k, 0);

@@ -2,9 +2,10 @@
 /*
  * Lightning attention of MiniMax-Text-01 (arXiv 2501.08313) and of Ring-linear (arXiv 2510.19338): linear attention whose state decays by a
  * constant of each head. Queries, keys and values of all heads come from one layer, with silu (MiniMax) or with norms and rotary embedding
- * (Ring); the output is normed in groups, weighed by a gate of the hidden state, and projected. Kernels are those of
- * flash-linear-attention (fla/ops/lightning_attn, simple_gla). No public framework trains these layers on tensor or context ranks: heads
- * are divided as attention's are, and context ranks gather their states, as LASP-2 does (arXiv 2502.07563).
+ * (Ring); the output is normed in groups, weighed by a gate of the hidden state, and projected. RetNet's retention (arXiv 2307.08621) is a
+ * case of this decay. Kernels are those of flash-linear-attention (fla/ops/lightning_attn, retention, simple_gla). Linear-MoE (OpenSparseLLMs, on
+ * Megatron core) divides heads over tensor ranks as attention's, and gathers the states of context ranks (linear_moe/sequence_modeling/lasp2;
+ * arXiv 2502.07563).
  */
 #include "layers/kinds.h"
 #include "layers/linear.h"
@@ -34,24 +35,24 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, double heads, dou
 }
 
 /*
- * Appends the scan, K channels of a head and chunks of C. FLOP of a token and head: forward states 2 K K, output 2 K K + 4 C K; backward
- * states again, 10 K K + 10 C K in all. Traffic, each tensor once a kernel: forward 6 K and states written and read by chunks; backward
- * states again (2 K), their gradients (2 K), those of q, k and the decay (6 K), of v (4 K), and five times states. It keeps q, k and v.
+ * Appends the scan, K channels of a key and V of a value and chunks of C. FLOP of a token and head: forward states 2 K V, output 2 K V + 2 C K +
+ * 2 C V; backward states again, 10 K V + 6 C K + 4 C V in all. Traffic, each tensor once a kernel: forward 3 K, 3 V and states written and
+ * read by chunks; backward states again (K, V), their gradients (K, V), those of q, k and the decay (4 K, 2 V), of v (2 K, 2 V), and five times
+ * states. It keeps q, k and v.
  */
-static void scan(struct ss_ops *ops, const struct ss_shape *s, double heads, double k)
+static void scan(struct ss_ops *ops, const struct ss_shape *s, double heads, double k, double v)
 {
     const double c = SS_LINEAR_CHUNK;
-    double rows = s->tokens * heads, states = k * k / c, all = s->cp * s->micro_batch * heads * k * k * 4;
-    if (s->cp > 1)
-        ss_op_exchange(ops, "states", SS_COMM_CP, SS_COLL_ALL_GATHER, SS_COLL_ALL_GATHER, all, all);
+    double rows = s->tokens * heads, states = k * v / c;
+    ss_op_states(ops, s, heads * k * v);
     struct ss_op *op =
-        ss_op_scan(ops, "lightning scan", SS_SCAN_LIGHTNING, rows * (6 * k + 2 * states) * s->e,
-                   rows * (14 * k + 5 * states) * s->e, 2, 4);
-    op->forward_flops = rows * (4 * k * k + 4 * c * k);
-    op->backward_flops = rows * (10 * k * k + 10 * c * k);
-    op->model_flops = rows * 4 * k * k; /* token by token */
-    op->saved_bytes = rows * 3 * k * s->e;
-    op->working_bytes = rows * (3 * k + 2 * states) * s->e;
+        ss_op_scan(ops, "lightning scan", SS_SCAN_CHUNKED, rows * (3 * k + 3 * v + 2 * states) * s->e,
+                   rows * (8 * k + 6 * v + 5 * states) * s->e, 2, 4);
+    op->forward_flops = rows * (4 * k * v + 2 * c * k + 2 * c * v);
+    op->backward_flops = rows * (10 * k * v + 6 * c * k + 4 * c * v);
+    op->model_flops = rows * 4 * k * v; /* token by token */
+    op->saved_bytes = rows * (2 * k + v) * s->e;
+    op->working_bytes = rows * (2 * k + v + 2 * states) * s->e;
 }
 
 /* Appends the norm, whose groups lie on one tensor rank where there are as many, and the gate. */
@@ -76,10 +77,30 @@ static void operators(struct ss_ops *ops, const struct ss_shape *s)
     ss_op_mixer_linear(ops, s, "qkv", 3 * x, 1);
     ss_op_mixer_linear(ops, s, "gate", x, 0);
     turn(ops, s, heads, k);
-    scan(ops, s, heads, k);
+    scan(ops, s, heads, k, k);
     norm(ops, s, heads, k);
     ss_op_mixer_end(ops, s, "lightning out", x, 0);
 }
 
 const struct ss_mixer ss_mixer_lightning = {.operators = operators,
+                                            .exchanges = SS_COLL_BIT(SS_COLL_ALL_GATHER)};
+
+/* Retention (fla/layers/multiscale_retention.py): queries, keys, values and gate are a layer each; values are wider than keys, and a kernel norms
+ * the output by heads and weighs it. */
+static void retention(struct ss_ops *ops, const struct ss_shape *s)
+{
+    const struct ss_model *m = s->model;
+    double heads = (double)m->num_attention_heads / s->tp, k = m->kv_channels, v = m->linear_value_head_dim;
+    ss_op_mixer_begin(ops, s, 4, heads * (2 * k + 2 * v));
+    ss_op_mixer_linear(ops, s, "q", heads * k, 1);
+    ss_op_mixer_linear(ops, s, "k", heads * k, 0);
+    ss_op_mixer_linear(ops, s, "v", heads * v, 0);
+    ss_op_mixer_linear(ops, s, "gate", heads * v, 0);
+    turn(ops, s, heads, k);
+    scan(ops, s, heads, k, v);
+    ss_op_gated_norm(ops, s, "retention norm", heads, v);
+    ss_op_mixer_end(ops, s, "retention out", heads * v, 0);
+}
+
+const struct ss_mixer ss_mixer_retention = {.operators = retention,
                                             .exchanges = SS_COLL_BIT(SS_COLL_ALL_GATHER)};

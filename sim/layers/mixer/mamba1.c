@@ -8,10 +8,9 @@
 #include <math.h>
 
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "stepsim/card.h"
-#include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 struct sizes {
     double inner, rank, state; /* channels of x; of the input of dt; elements of a channel's state */
@@ -29,18 +28,6 @@ static struct sizes sizes_of(const struct ss_shape *s)
                       .apart = m->mamba1_norms > 0};
     z.x = z.t * z.inner;
     return z;
-}
-
-/* Appends a linear layer that keeps its input where `keeps` is 1. */
-static struct ss_op *linear(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n,
-                            double k, int bias, int keeps)
-{
-    int own = keeps ? SS_CAST_OF_OWN : SS_CAST_OF_NORM;
-    if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, k, n, SS_TP_NONE, own);
-    struct ss_op *op = ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->gemm_precision, bias);
-    op->saved_bytes = keeps ? s->tokens * k * (ss_op_saved_in_fp8(s) ? s->quantized : s->e) : 0;
-    return op;
 }
 
 /* Appends the convolution with silu. It keeps its input; x, for both that read it, is made again in the backward where all of this is one
@@ -95,15 +82,16 @@ static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct size
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct sizes z = sizes_of(s);
+    double narrow = z.rank + 2 * z.state;
     ss_op_norm(ops, s, "input norm");
-    linear(ops, s, "mamba in", 2 * z.inner, s->h, 0, 0);
+    ss_op_undivided(ops, s, "mamba in", 2 * z.inner, s->h, 0, SS_CAST_OF_NORM);
     convolution(ops, s, &z);
-    linear(ops, s, "x projection", z.rank + 2 * z.state, z.inner, 0, 0)->saved_bytes =
-        z.apart ? 0 : z.t * (z.rank + 2 * z.state) * s->e; /* its output; apart the norms keep that */
+    ss_op_undivided(ops, s, "x projection", narrow, z.inner, 0, SS_CAST_OF_NORM)->saved_bytes =
+        z.apart ? 0 : z.t * narrow * s->e; /* its output; apart the norms keep that */
     norms(ops, s, &z);
-    linear(ops, s, "dt projection", z.inner, z.rank, 1, 0);
+    ss_op_undivided(ops, s, "dt projection", z.inner, z.rank, 1, SS_CAST_OF_NORM);
     scan(ops, s, &z);
-    linear(ops, s, "mamba out", s->h, z.inner, 0, 1);
+    ss_op_undivided(ops, s, "mamba out", s->h, z.inner, 0, SS_CAST_OF_OWN);
     ss_op_branch_end(ops, s, "mamba post norm");
 }
 

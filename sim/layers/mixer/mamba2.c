@@ -9,11 +9,11 @@
 #include <math.h>
 
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "layers/mamba.h"
 #include "stepsim/card.h"
 #include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 /* Sizes of a microbatch: of a tensor rank before the exchange of context ranks; of the scan, behind it. */
 struct sizes {
@@ -24,6 +24,7 @@ struct sizes {
     double state, chunk;         /* elements of a state a channel of x; tokens of a chunk */
     double states;               /* elements of the states of all chunks */
     double scores;               /* elements of the products of B and C in all chunks */
+    int gate_outside;            /* 1: the norm weighs the output by z, and not the scan */
 };
 
 static struct sizes sizes_of(const struct ss_shape *s)
@@ -42,15 +43,8 @@ static struct sizes sizes_of(const struct ss_shape *s)
     z.bc = groups * z.state;
     z.states = z.t / z.chunk * z.x * z.state;
     z.scores = z.t * z.chunk * groups;
+    z.gate_outside = s->mamba_apart && m->mamba_norm != 0;
     return z;
-}
-
-static void projection(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
-{
-    ss_op_gathered(ops, s, 1);
-    if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, s->h, z->width, SS_TP_COLUMN, SS_CAST_OF_NORM);
-    ss_op_linear(ops, "mamba in", s, z->width, s->h, SS_TP_COLUMN, s->gemm_precision, 0);
 }
 
 /* Appends an exchange of context ranks for `columns` of their tokens. */
@@ -87,6 +81,8 @@ static void to_tokens(struct ss_ops *ops, const struct ss_shape *s, const struct
     ss_op_calls(ss_op_kernels(ops, "order of tokens", TO_TOKENS_COPIES * copy, TO_TOKENS_COPIES * copy, 2, 2),
                 1);
     exchange(ops, s, "y to tokens", z->inner);
+    if (z->gate_outside)
+        exchange(ops, s, "z to tokens", z->inner);
 }
 
 /* Appends copies between the order of the GEMMs, sequence first, and that of the scan, batch first: with one sequence they are one. */
@@ -97,13 +93,25 @@ static void turn(struct ss_ops *ops, const struct ss_shape *s, const char *name,
         ss_op_kernels(ops, name, copy, copy, 1, 1);
 }
 
-/* Appends the convolution of x, B and C, with silu. The backward repeats the forward, then reads input and gradient and writes one
- * gradient. A multiplication and an addition a token that a channel sees. */
+/* Appends the copies without Megatron's memory-efficient path (MambaMixer._static_prefill). Forward: x, B and C are put channels first, and
+ * back behind the convolution, and all five parts are made contiguous. Backward: gradients are joined at both splits, and put channels
+ * first and back. */
+static void parts(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
+{
+    double conv = z->x + 2 * z->bc, all = z->x + conv + z->h, copy = 2 * z->t * s->e;
+    ss_op_kernels(ops, "parts apart", copy * (2 * conv + all), copy * (all + conv + 2 * conv), 2 + 5, 2 + 2);
+}
+
+/* Appends the convolution of x, B and C, with silu. The backward reads input and gradient and writes one gradient; in the scan's call it
+ * repeats the forward first. Apart it keeps its input. A multiplication and an addition a token that a channel sees. */
 static void convolution(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
     double taps = s->model->mamba_conv, pass = z->t * (z->x + 2 * z->bc) * s->e;
-    struct ss_op *op = ss_op_scan(ops, "conv1d", SS_SCAN_CONV1D, 2 * pass, 5 * pass, 1, 3);
-    ss_op_calls(op, 0); /* of the scan's */
+    int apart = s->mamba_apart;
+    struct ss_op *op =
+        ss_op_scan(ops, "conv1d", SS_SCAN_CONV1D, 2 * pass, (apart ? 3 : 5) * pass, 1, apart ? 1 : 3);
+    ss_op_calls(op, apart);
+    op->saved_bytes = apart ? pass : 0;
     op->params = (taps + 1) * (z->inner + 2 * z->groups * z->state);
     op->tensors = 2;
 }
@@ -120,7 +128,8 @@ enum { SCAN_KERNELS = 3 + 5, SCAN_BACKWARD_KERNELS = 1 + 4 + 2 + 1 + 2 + 3 + 4 +
  *   forward   states and output by states, 2 x N each; C B, 2 Q G N; output in the chunk, 2 Q x, causal
  *   backward  states and C B again; gradients of states, of x, B and C by states, 2 x N each; of x, of the products of B and C, and of
  *             A by chunks, 2 Q x each, causal; of B and C by their products, 2 x 2 Q G N
- * Traffic: states are written in fp32, passed on in 16 bit and read; products of B and C are fp32. dt and its sums are fp32.
+ * Traffic: states are written in fp32, passed on in 16 bit and read; products of B and C are fp32. dt and its sums are fp32. Where the gate is
+ * the norm's, the scan does not read z, nor write its output twice.
  */
 static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
@@ -130,10 +139,11 @@ static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct size
     double in_chunk = 2 * z->t * z->x * z->chunk * causal, dt = 4 * z->t * z->h;
     double states = (bc + x + 2 * dt + 4 * z->states) + (4 + half) * z->states; /* of chunks, and passed on */
     double products = 2 * bc + 4 * z->scores, first = (s->e / 4 + 2) * dt + states + products;
-    double forward = first + (4 * z->scores + 2 * x + bc + 2 * dt + half * z->states) + 2 * x;
+    double gate = z->gate_outside ? 0 : x;
+    double forward = first + (4 * z->scores + 2 * x + bc + 2 * dt + half * z->states) + 2 * gate;
     double backward =
         first + (4 - half) * z->states                             /* again, states in fp32 */
-        + 6 * x                                                    /* gradients of z and of the gate */
+        + 6 * gate                                                 /* gradients of z and of the gate */
         + (bc + x + dt + 4 * z->states)                            /* of states */
         + (8 + 2 * half) * z->states                               /* passed on */
         + (3 * x + 4 * z->scores + bc + half * z->states + 4 * dt) /* of x and dt */
@@ -142,51 +152,54 @@ static void scan(struct ss_ops *ops, const struct ss_shape *s, const struct size
         + 2 * (4 * z->scores + bc + 2 * bc + bc)                   /* of B and C by them */
         + (2 * x + 4 * z->scores + 3 * dt)                         /* of A by chunks */
         + (6 * 2 + 4) * dt;
-    struct ss_op *op =
-        ss_op_scan(ops, "ssd scan", SS_SCAN_SSD, forward, backward, SCAN_KERNELS, SCAN_BACKWARD_KERNELS);
+    struct ss_op *op = ss_op_scan(ops, "ssd scan", SS_SCAN_CHUNKED, forward, backward, SCAN_KERNELS,
+                                  SCAN_BACKWARD_KERNELS - 2 * z->gate_outside);
     op->forward_flops = 2 * by_states + cb + in_chunk;
     op->backward_flops = by_states + cb + 4 * by_states + 3 * in_chunk + 2 * cb;
     op->model_flops =
         7. / 2 * by_states;    /* Megatron's count of a scan token by token, at the layer's own width */
     op->params = 3 * z->heads; /* A, D and the bias of dt */
     op->tensors = 3;
-    /* It keeps z, x, B, C and dt, and its output before the gate. */
-    op->saved_bytes = z->t * (2 * z->x + 2 * z->bc + z->h) * s->e + x;
+    /* It keeps z, x, B, C and dt, and its output before the gate; apart also the sums of dt; without a gate its output, which the norm keeps
+     * where nothing copies it. */
+    op->saved_bytes = z->t * (2 * z->x + 2 * z->bc + z->h) * s->e + x + s->mamba_apart * dt;
+    if (z->gate_outside)
+        op->saved_bytes -= s->micro_batch > 1 || s->cp > 1 ? x : 2 * x;
     /* All states of the backward, and the gradients of both forms of B and C. */
     op->working_bytes = (4 + 4 + 2 * half) * z->states + 2 * 4 * z->scores + 2 * 2 * 2 * bc;
 }
 
-/* Appends the norm of the gated output, by groups of a tensor rank. It keeps its input and a statistic a group, and its output for the
- * projection. */
+/* Appends the norm of the gated output, by groups of a tensor rank. It keeps its input and a statistic a group, with the gate inside z too;
+ * the projection keeps its output. */
 static void norm(struct ss_ops *ops, const struct ss_shape *s, const struct sizes *z)
 {
     double y = s->tokens * z->inner;
     if (s->model->mamba_norm == 0)
         return;
-    struct ss_op *op = ss_op_kernels(ops, "mamba norm", 2 * y * s->e, 3 * y * s->e, 1, 2);
+    int gated = z->gate_outside;
+    struct ss_op *op =
+        ss_op_kernels(ops, "mamba norm", (2 + gated) * y * s->e, (3 + 2 * gated) * y * s->e, 1, 2);
     ss_op_calls(op, 1);
     op->params = z->inner;
     op->tensors = 1;
-    op->saved_bytes = y * s->e + 4 * s->tokens * z->groups;
+    op->saved_bytes = (1 + gated) * y * s->e + 4 * s->tokens * z->groups;
 }
 
 void ss_op_mamba2(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct sizes z = sizes_of(s);
-    int quantized = ss_precision_is_quantized(s->gemm_precision);
-    projection(ops, s, &z);
+    ss_op_mixer_in(ops, s, 1, z.width);
+    ss_op_mixer_linear(ops, s, "mamba in", z.width, 1);
     to_heads(ops, s, &z);
     turn(ops, s, "batch first", z.width);
+    if (s->mamba_apart)
+        parts(ops, s, &z);
     convolution(ops, s, &z);
     scan(ops, s, &z);
     turn(ops, s, "sequence first", z.inner);
     to_tokens(ops, s, &z);
     norm(ops, s, &z);
-    if (quantized)
-        ss_op_fp8_cast(ops, s, z.inner, s->h, SS_TP_ROW, SS_CAST_OF_OWN);
-    struct ss_op *op = ss_op_linear(ops, "mamba out", s, s->h, z.inner, SS_TP_ROW, s->gemm_precision, 0);
-    op->saved_bytes = s->tokens * z.inner * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
-    ss_op_scattered(ops, s);
+    ss_op_mixer_out(ops, s, "mamba out", z.inner, 0, 0);
 }
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)

@@ -7,18 +7,16 @@
  */
 #include "layers/attention.h"
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "layers/mamba.h"
 #include "layers/mlp.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 #include "stepsim/stack.h"
 
 /* Appends a linear layer of a tensor that an operator before it keeps. */
 static void linear(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n, double k)
 {
-    if (ss_precision_is_quantized(s->gemm_precision))
-        ss_op_fp8_cast(ops, s, k, n, SS_TP_NONE, SS_CAST_OF_KEPT);
-    ss_op_linear(ops, name, s, n, k, SS_TP_NONE, s->gemm_precision, 0);
+    ss_op_undivided(ops, s, name, n, k, 0, SS_CAST_OF_KEPT);
 }
 
 /* Appends a low-rank adapter beside a layer, and the sum with its output. It keeps its inner tensor. */

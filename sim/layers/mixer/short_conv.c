@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The short convolution of LFM2, as transformers' Lfm2ShortConv has it: one projection makes B, C and x; B x goes through a causal
- * convolution of few tokens a channel; the product with C is projected. No public training framework divides it over tensor or context
- * ranks.
+ * convolution of few tokens a channel; the product with C is projected. No public training framework divides it over tensor ranks; context ranks
+ * hand on the last tokens, as flash-linear-attention's convolution does it (fla/modules/convolution.py).
  */
 #include "layers/kinds.h"
+#include "layers/linear.h"
 #include "stepsim/card.h"
+#include "stepsim/job_kinds.h"
 #include "stepsim/model.h"
-#include "stepsim/precision.h"
 
 /* Appends both products and the convolution, kernels of their own. The first product keeps B, C and x as the projection made them; the
  * convolution its input; the second its output. A product has two products in its backward, and the gradients of B, C and x are joined. */
@@ -26,17 +27,13 @@ static void kernels(struct ss_ops *ops, const struct ss_shape *s)
 
 static void operators(struct ss_ops *ops, const struct ss_shape *s)
 {
-    int quantized = ss_precision_is_quantized(s->gemm_precision);
     ss_op_norm(ops, s, "input norm");
-    if (quantized)
-        ss_op_fp8_cast(ops, s, s->h, 3 * s->h, SS_TP_NONE, SS_CAST_OF_NORM);
-    ss_op_linear(ops, "conv in", s, 3 * s->h, s->h, SS_TP_NONE, s->gemm_precision, 0);
+    ss_op_undivided(ops, s, "conv in", 3 * s->h, s->h, 0, SS_CAST_OF_NORM);
+    ss_op_halo(ops, s, "tokens of convolution", s->model->short_conv_taps - 1, s->h);
     kernels(ops, s);
-    if (quantized)
-        ss_op_fp8_cast(ops, s, s->h, s->h, SS_TP_NONE, SS_CAST_OF_OWN);
-    struct ss_op *op = ss_op_linear(ops, "conv out", s, s->h, s->h, SS_TP_NONE, s->gemm_precision, 0);
-    op->saved_bytes = s->tokens * s->h * (ss_op_saved_in_fp8(s) ? s->quantized : s->e);
+    ss_op_undivided(ops, s, "conv out", s->h, s->h, 0, SS_CAST_OF_OWN);
     ss_op_branch_end(ops, s, "conv post norm");
 }
 
-const struct ss_mixer ss_mixer_short_conv = {.operators = operators};
+const struct ss_mixer ss_mixer_short_conv = {.operators = operators,
+                                             .exchanges = SS_COLL_BIT(SS_COLL_ALL_GATHER)};

@@ -10,7 +10,7 @@ for name in ("time", "memory"):
     mean, runs = sum(r["inside_pct"] for r in rows) / len(rows), sum(r["inside_pct"] * r["weight"] for r in rows) / weight
     wanted = [name, "  source                   models     runs  counted  inside % band +-%"]
     for r in rows:
-        wanted.append("  %-24s %-8s %6d %8.0f %9.0f %8.1f" % (r["source"], "mixture" if r["mixtures"] else "dense", r["runs"], r["weight"],
+        wanted.append("  %-24s %-8s %6d %8.0f %9.0f %8.1f" % (r["source"], "hybrid" if r["hybrid"] else "mixture" if r["mixtures"] else "dense", r["runs"], r["weight"],
                                                               r["inside_pct"], r["band_pct"]))
     wanted += ["  %-24s %-8s %6s %8s %9.1f" % ("mean of the sources", "", "", "", mean),
                "  %-24s %-8s %6s %8.0f %9.1f" % ("all runs", "", "", weight, runs)]

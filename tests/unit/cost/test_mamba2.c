@@ -64,7 +64,7 @@ static void test_operators(void)
                        *scan = find(&ops, "ssd scan");
     CU_ASSERT_EQUAL(in->forward_flops, 2 * T * H * WIDTH);
     CU_ASSERT_EQUAL(find(&ops, "mamba out")->backward_flops, 4 * T * X * H);
-    CU_ASSERT(conv->kind == SS_OP_SCAN && conv->scan == SS_SCAN_CONV1D && scan->scan == SS_SCAN_SSD);
+    CU_ASSERT(conv->kind == SS_OP_SCAN && conv->scan == SS_SCAN_CONV1D && scan->scan == SS_SCAN_CHUNKED);
     CU_ASSERT(conv->forward_bytes == 4 * T * (X + 2 * BC) && conv->backward_bytes == 10 * T * (X + 2 * BC));
     /* states in and out, products of C and B, and three quarters of those with x in a chunk of two tiles of 64 rows */
     double by_states = 2 * T * X
@@ -89,6 +89,39 @@ static void test_operators(void)
     ops = layer_of(&t, MAMBA);
     CU_ASSERT_PTR_NULL(find(&ops, "batch first"));
     CU_ASSERT_PTR_NULL(find(&ops, "z to heads"));
+}
+
+/* Without Megatron's memory-efficient path: eleven copies, the convolution keeps its input and the scan dt's sums, the norm has the gate. */
+static void test_apart(void)
+{
+    struct setting t;
+    setting_mamba(&t);
+    t.job.micro_batch = 1;
+    struct ss_ops one = layer_of(&t, MAMBA);
+    t.job.mamba_apart = 1;
+    struct ss_ops ops = layer_of(&t, MAMBA);
+    double rows = 4096, conv = X
+    +2 * BC, x = 2 * rows * X;
+    CU_ASSERT_EQUAL(find(&ops, "parts apart")->forward_bytes, 4 * rows * (2 * conv + WIDTH));
+    CU_ASSERT_EQUAL(find(&ops, "parts apart")->backward_bytes, 4 * rows * (3 * conv + WIDTH));
+    CU_ASSERT_EQUAL(find(&ops, "conv1d")->backward_bytes, 6 * rows * conv);
+    CU_ASSERT(find(&one, "conv1d")->forward_kernels == 0 && find(&ops, "conv1d")->forward_kernels == 1);
+    CU_ASSERT_EQUAL(find(&one, "ssd scan")->forward_bytes - find(&ops, "ssd scan")->forward_bytes, 2 * x);
+    CU_ASSERT_EQUAL(find(&one, "ssd scan")->backward_bytes - find(&ops, "ssd scan")->backward_bytes, 6 * x);
+    CU_ASSERT_EQUAL(find(&ops, "mamba norm")->forward_bytes, 3 * x);
+    /* B and C twice, and four bytes a head */
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&ops, 0) - ss_ops_saved_bytes(&one, 0), rows * (2 * 2 * BC + 4 * 32));
+    CU_ASSERT_EQUAL(ops.sum.params, one.sum.params);
+    t.job.micro_batch = 2; /* the order of the batch copies the output */
+    struct ss_ops two = layer_of(&t, MAMBA);
+    CU_ASSERT_EQUAL(ss_ops_saved_bytes(&two, 0) - 2 * ss_ops_saved_bytes(&ops, 0), 2 * x);
+    t.job.cp = 2;
+    t.job.model.mamba_norm = 0; /* the scan has the gate */
+    ops = layer_of(&t, MAMBA);
+    CU_ASSERT_PTR_NULL(find(&ops, "z to tokens"));
+    t.job.model.mamba_norm = 1;
+    ops = layer_of(&t, MAMBA);
+    CU_ASSERT_EQUAL(find(&ops, "z to tokens")->exchange.forward, x);
 }
 
 /* A half of the heads and groups of a tensor rank; a context rank works on all tokens of a half of its heads. */
@@ -134,8 +167,7 @@ static void test_rates(void)
     t.card.sm_count = 100, t.card.sm_clock = 2e9, t.card.curve_stream = 0.8;
     t.card.scan_cycles = 0.15, t.card.curve_mamba_conv_cycles = 1.2;
     /* 1e9 bytes: 1.25 ms of HBM, and 1e9 0.15 cycles of 2e11 a second, 0.75 ms; products are in the cycles */
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_SSD, 1e12, 1e9, 8), 2e-3 + 8e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_LIGHTNING, 1e12, 1e9, 8), 2e-3 + 8e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_CHUNKED, 1e12, 1e9, 8), 2e-3 + 8e-6, 1e-12);
     /* a convolution has 1.5 ms of cycles, which hide HBM's time, or with fewer of them HBM's */
     CU_ASSERT_DOUBLE_EQUAL(ss_kernel_scan(&t.card, SS_SCAN_CONV1D, 1e9, 1e9, 8), 1.5e-3 + 8e-6, 1e-12);
     t.card.curve_mamba_conv_cycles = 0.4;
@@ -172,6 +204,7 @@ static void test_latent(void)
 SUITE(mamba2)
 {
     CU_TestInfo tests[] = {{"kinds", test_kinds}, {"operators", test_operators}, {"parallel", test_parallel},
-                           {"rates", test_rates}, {"latent", test_latent},       CU_TEST_INFO_NULL};
+                           {"rates", test_rates}, {"latent", test_latent},       {"apart", test_apart},
+                           CU_TEST_INFO_NULL};
     return suite_run("mamba2", NULL, NULL, tests);
 }

@@ -45,6 +45,10 @@ static void test_refused(void)
         {COMMON "--hybrid-layer-pattern M* --mamba-head-dim 4096",
          "d_inner must be evenly divisible by headdim (2048, 4096)"},
         {COMMON "--mtp-hybrid-override-pattern M- --num-layers 2", "is for Mamba/hybrid models only"},
+        {COMMON "--hybrid-layer-pattern M* --disable-mamba-mem-eff-path --packed-lengths fixed:1024",
+         "Training with packed sequences is not supported"},
+        {"--model falcon-h1-0.5b --bf16 --mbs 1 --gbs 64 --seq 8192 --cp 2 --disable-mamba-mem-eff-path",
+         "Context parallel not supported for use_mem_eff_path==False"},
     };
 
     check_refusals(rows, SS_ARRAY_LEN(rows), 16);
@@ -117,6 +121,8 @@ static void test_beside(void)
         {"--model nemotron-3-nano-30b-a3b --bf16 --mbs 1 --gbs 64 --seq 8192 --moe-layer-freq 4",
          "--moe-layer-freq is not active", 0, 2},
         {COMMON "--hybrid-layer-pattern *-*- --mamba-num-heads 64", "sizes of Mamba are not active", 0, 0},
+        {COMMON "--hybrid-layer-pattern *-*- --disable-mamba-mem-eff-path",
+         "--disable-mamba-mem-eff-path is not active", 0, 0},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {

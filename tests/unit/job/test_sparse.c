@@ -100,12 +100,17 @@ static void test_undivided(void)
 {
 #define COMMON " --bf16 --mbs 1 --gbs 64 --seq 4096 --sequence-parallel "
     static const struct job_refusal rows[] = {
-        {"--model jamba-1.5-mini" COMMON "--tp 2", "layers of Mamba-1 under tensor parallelism"},
+        {"--model jamba-1.5-mini" COMMON "--tp 2", "token mixing layers of mamba not implemented"},
         {"--model mamba-1.4b" COMMON "--cp 2", "layers of Mamba-1 under context parallelism"},
         {"--model lfm2-1.2b" COMMON "--tp 2", "layers of short convolutions under tensor parallelism"},
         {"--model zamba2-2.7b" COMMON "--cp 2", "layers of shared blocks under context parallelism"},
-        {"--model zamba2-2.7b" COMMON "--pp 2", "blocks that layers share under pipeline parallelism"},
+        {"--model zamba2-2.7b" COMMON "--pp 2", "layers of shared blocks under pipeline parallelism"},
         {"--model minimax-m3" COMMON "--tp 2", "sparse attention over blocks under tensor parallelism"},
+        {"--model rwkv7-1.5b" COMMON "--tp 2", "token mixing layers of rwkv7 not implemented"},
+        {"--model rwkv7-1.5b" COMMON "--pp 2", "layers of RWKV-7 under pipeline parallelism"},
+        {"--model rwkv7-1.5b" COMMON "--cp 2", NULL},
+        {"--model lfm2-1.2b" COMMON "--cp 2", NULL},
+        {"--model ring-mini-linear-2.0" COMMON "--cp 2 --ep 2", NULL},
         {"--model minimax-m3" COMMON "--pp 4", NULL},
         {"--model jamba-1.5-mini" COMMON "--pp 2", NULL},
         {"--model lfm2-8b-a1b" COMMON, NULL},

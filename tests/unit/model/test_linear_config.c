@@ -8,18 +8,24 @@
 #include "stepsim/model.h"
 #include "suite.h"
 
-static int parse(const char *family, const char *more, struct ss_model *m)
+#define HEADS "'num_attention_heads': 8, 'num_key_value_heads': 8, 'intermediate_size': 512, "
+
+static int parse_with(const char *heads, const char *family, const char *more, struct ss_model *m)
 {
     char json[2048];
     snprintf(json, sizeof json,
-             "{'model_type': '%s', 'hidden_size': 256, 'num_hidden_layers': 8, 'num_attention_heads': 8, "
-             "'num_key_value_heads': 8, 'intermediate_size': 512, 'vocab_size': 1000%s%s}",
-             family, *more ? ", " : "", more);
+             "{'model_type': '%s', 'hidden_size': 256, 'num_hidden_layers': 8, %s'vocab_size': 1000%s%s}",
+             family, heads, *more ? ", " : "", more);
     for (char *p = json; *p; p++)
         if (*p == '\'')
             *p = '"';
     int rc = ss_model_parse(json, strlen(json), "x.json", m, NULL);
     return rc ? rc : ss_model_finish(m, NULL);
+}
+
+static int parse(const char *family, const char *more, struct ss_model *m)
+{
+    return parse_with(HEADS, family, more, m);
 }
 
 static const char *layers_of(const struct ss_layer_rule *rule)
@@ -92,6 +98,41 @@ static void test_sizes(void)
     CU_ASSERT(m.linear_silu == 0 && m.linear_norm_groups == 4 && m.qk_norm == SS_QK_NORM_HEAD);
 }
 
+/* Models of flash-linear-attention: heads of 64, or as many as are told; widths of MLPs from a ratio. */
+static void test_fla(void)
+{
+    struct ss_model m;
+    CU_ASSERT_EQUAL_FATAL(
+        parse_with("", "rwkv7", "'hidden_ratio': 3.5, 'a_low_rank_dim': 96, 'hidden_act': 'sqrelu'", &m), 0);
+    CU_ASSERT(m.num_attention_heads == 4 && m.kv_channels == 64 && m.ffn_hidden_size == 896);
+    CU_ASSERT(m.decay_rank == 64 && m.rate_rank == 96 && m.value_rank == 16 && m.gate_rank == 128);
+    CU_ASSERT(m.embedding_norm == 1 && m.norm_vectors == 2 && m.position == SS_POSITION_NONE);
+    CU_ASSERT_STRING_EQUAL(layers_of(&m.rwkv7_first), "10000000");
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL_FATAL(parse_with("", "retnet", "'num_heads': 4", &m), 0);
+    CU_ASSERT(m.num_attention_heads == 4 && m.kv_channels == 64 && m.linear_value_head_dim == 128);
+    CU_ASSERT(m.ffn_hidden_size == 512 && m.gated_mlp == 1 && m.num_query_groups == 4); /* 341 up to 256 */
+    CU_ASSERT_EQUAL_FATAL(parse_with("", "nsa", "'num_heads': 16, 'num_kv_heads': 1, 'head_dim': 16", &m), 0);
+    CU_ASSERT(m.num_attention_heads == 16 && m.sparse_block == 64 && m.sparse_blocks == 16 &&
+              m.sparse_window == 512);
+    CU_ASSERT_EQUAL_FATAL(parse_with("", "moba", "'num_heads': 8, 'moba_topk': 2", &m), 0);
+    CU_ASSERT(m.sparse_block == 256 && m.sparse_blocks == 2 && m.sparse_window == 0);
+    /* the library's own defaults, as a user writes them down */
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/retnet.json", &m, NULL), 0);
+    CU_ASSERT(m.kv_channels == 256 && m.linear_value_head_dim == 512 && m.ffn_hidden_size == 2816);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/nsa.json", &m, NULL), 0);
+    CU_ASSERT(m.num_query_groups == 4 && m.kv_channels == 32 && m.ffn_hidden_size == 5632);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL_FATAL(ss_model_load(SS_SOURCE_DIR "/tests/models/fla/moba.json", &m, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(m.not_priced, "");
+    CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'attn': {'layers': [3]}", &m), SS_ERR_UNSUPPORTED);
+    CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'head_dim': 60", &m), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_with("", "rwkv7", "'hidden_ratio': 'x'", &m), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_with("", "retnet", "'use_short_conv': true", &m), SS_ERR_INPUT);
+    CU_ASSERT_EQUAL(parse_with("", "moba", "'num_heads': 8, 'num_kv_heads': 2", &m), SS_ERR_INPUT);
+}
+
 static void test_refused(void)
 {
     struct ss_model m;
@@ -109,7 +150,10 @@ static void test_refused(void)
 
 SUITE(linear_config)
 {
-    CU_TestInfo tests[] = {
-        {"layers", test_layers}, {"sizes", test_sizes}, {"refused", test_refused}, CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"layers", test_layers},
+                           {"sizes", test_sizes},
+                           {"fla", test_fla},
+                           {"refused", test_refused},
+                           CU_TEST_INFO_NULL};
     return suite_run("linear config", NULL, NULL, tests);
 }

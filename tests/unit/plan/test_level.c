@@ -73,6 +73,15 @@ static const char *const jobs[] = {
     "h800 2;" LINEAR "--model qwen3.5-0.8b --tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
     "h800 1;" LINEAR "--model ring-mini-linear-2.0 --cp 2 --ep 4 --pp 2 --gbs 8",
     "h800 2;" LINEAR "--model kimi-linear-48b-a3b --stack nemo-automodel-2026 --cp 2 --ep 8 --gbs 8",
+    "h800 1;" LINEAR "--model rwkv7-0.4b --cp 4 --gbs 4",
+    "h800 1;" LINEAR "--model " SS_SOURCE_DIR
+    "/tests/models/fla/retnet.json --sequence-parallel --tp 2 --cp 2 --pp 2 --gbs 8",
+    /* convolutions, whose context ranks gather the last tokens; sparse attention and Mamba-1 in a pipeline */
+    "h800 2;" LINEAR "--model lfm2-350m --cp 8 --gbs 4",
+    "h800 1;" LINEAR "--model " SS_SOURCE_DIR "/tests/models/fla/nsa.json --pp 2 --gbs 8",
+    "h800 1;" LINEAR "--model " SS_SOURCE_DIR "/tests/models/fla/moba.json --pp 2 --gbs 8",
+    "h800 1;" LINEAR "--model mamba-130m --pp 2 --gbs 8",
+    "h800 1;" HYBRID "--disable-mamba-mem-eff-path --sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
 };
 
 static const struct {

@@ -75,6 +75,37 @@ static void test_band(void)
     CU_ASSERT_EQUAL(memory.n, 0);
 }
 
+/* Hybrid models have their own circles first, and tell nothing of others. */
+static void test_hybrids(void)
+{
+    static const char text[] =
+        "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct,"
+        "experts,source,family,weight,hybrid\n"
+        "X,A,ok,ok,,10,,8,a,f,1,0\nX,A,ok,ok,,-12,,8,b,f,1,0\n";
+    static const char more[] = "X,A,ok,ok,,-30,,8,a,f,1,1\nY,A,ok,ok,,-30,,8,c,f,1,1\n";
+    const struct ss_band_job mixture = {.card = "X", .family = "f", .experts = 8},
+                             hybrid = {.card = "X", .family = "f", .experts = 8, .hybrid = 1};
+    struct ss_band before, with, memory;
+    char both[sizeof text + sizeof more];
+    struct ss_bands *bands = load_bands(text);
+
+    ss_bands_find(bands, &hybrid, &before, &memory); /* none was measured: as of other mixtures */
+    ss_bands_find(bands, &mixture, &with, &memory);
+    CU_ASSERT(before.n == 2 && before.pct == with.pct);
+    ss_bands_free(bands);
+    snprintf(both, sizeof both, "%s%s", text, more);
+    bands = load_bands(both);
+    ss_bands_find(bands, &mixture, &with, &memory);
+    CU_ASSERT(with.n == 2 && with.pct == before.pct);
+    /* a and c have a third of the mass each, both off by 30 %; b and none share the last third */
+    ss_bands_find(bands, &hybrid, &with, &memory);
+    CU_ASSERT_EQUAL(with.n, 3);
+    CU_ASSERT_DOUBLE_EQUAL(with.pct, 30, 1e-9);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(with.like, "2 runs of 2 sources, of hybrid models; 1 of 1 others count less"));
+    ss_bands_free(bands);
+}
+
 /* a's runs took a quarter more memory, but for one, which was right and predicted not to fit; c's a fifth less. a has
  * half of the mass, c and none a quarter: more than a twentieth are at either end. */
 static void test_band_of_memory(void)
@@ -364,6 +395,7 @@ SUITE(bands)
                            {"drifts", test_drifts},
                            {"coverage", test_coverage},
                            {"what ran fits", test_what_ran_fits},
+                           {"hybrids", test_hybrids},
                            CU_TEST_INFO_NULL};
     return suite_run("bands", NULL, NULL, tests);
 }

@@ -75,6 +75,8 @@ double ss_kernel_attention_fill(const struct ss_card *card, const struct ss_atte
 double ss_kernel_wide_backward(const struct ss_card *card, double d_qk);
 /* Returns the seconds of `bytes` of HBM traffic in `kernels` kernels; either may be 0. */
 double ss_kernel_elementwise(const struct ss_card *card, double bytes, int kernels);
+/* Returns the seconds of a convolution that moves `bytes`, 4 of each element, and takes `cycles` of an SM for it: by HBM or by cycles. */
+double ss_kernel_convolution(const struct ss_card *card, double bytes, double cycles);
 /* Returns the seconds of `kernels` kernels of a scan (enum ss_scan below SS_SCANS) with these products and HBM traffic in all. */
 double ss_kernel_scan(const struct ss_card *card, int scan, double flops, double bytes, int kernels);
 /* Returns the seconds beyond ss_kernel_elementwise that PyTorch's kernels take for `elements` of strided or

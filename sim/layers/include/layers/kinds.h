@@ -24,6 +24,7 @@
 #define SS_MLP_LIST(X)                                                                                       \
     X(SS_MLP_NONE, ss_mlp_none) /* the layer is a mixer alone */                                             \
     X(SS_MLP_HASH, ss_mlp_hash) /* a mixture whose router looks a token up */                                \
+    X(SS_MLP_CHANNEL_MIX, ss_mlp_channel_mix)                                                                \
     X(SS_MLP_MOE, ss_mlp_moe)                                                                                \
     X(SS_MLP_DENSE, ss_mlp_dense)
 /* X(symbol, row) */
@@ -95,6 +96,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
+/* Returns 1 when a layer of the model has a mixer that is neither full nor windowed attention. */
+int ss_layer_any_other(const struct ss_model *m);
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);

@@ -62,6 +62,7 @@ struct ss_shape {
     int dsa_kernels;     /* enum ss_dsa_kernels: of sparse attention */
     int index_loss;      /* enum ss_index_loss: its indexer trains */
     int streams_fused;   /* hyper-connections are fused kernels, not compiled functions */
+    int mamba_apart;     /* projection, convolution and scan of Mamba-2 are calls of their own */
     double norm_passes;  /* traffic of norms over the traffic that they cannot avoid */
     int tp_comm_overlap; /* user buffers carry TP collectives beside GEMMs */
     /* tensor ranks that each send a share of the tensor between two stages; 1: one rank sends all of it */

@@ -98,6 +98,10 @@ void ss_config_factor(struct ss_config *c, const char *names, double neutral, in
 void ss_config_fields(struct ss_config *c, struct ss_model *m);
 void ss_config_shape(struct ss_config *c, struct ss_model *m);
 void ss_config_hybrid(struct ss_config *c, struct ss_model *m);
+/* Read a model of flash-linear-attention: its MLP's width where the file has none, so many times h, of a gated MLP two thirds, up to a
+ * multiple; and what is its mixer's. */
+void ss_config_fla_width(struct ss_config *c, struct ss_model *m);
+void ss_config_fla(struct ss_config *c, struct ss_model *m, const struct ss_layer_rule *mixer);
 void ss_config_attention(struct ss_config *c, struct ss_model *m);
 void ss_config_experts(struct ss_config *c, struct ss_model *m);
 /* Sets the bits of a rule from a list of all layers; `is` judges each value. */

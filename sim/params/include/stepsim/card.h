@@ -157,12 +157,11 @@ extern "C" {
 
 /* Kernels of mixers without a softmax. */
 enum ss_scan {
-    SS_SCAN_CONV1D,    /* Mamba's causal convolution */
-    SS_SCAN_SSD,       /* Mamba-2 */
-    SS_SCAN_INDEX,     /* indexer of sparse attention */
+    SS_SCAN_CONV1D, /* Mamba's causal convolution */
+    SS_SCAN_CHUNKED, /* products in chunks and states between them: Mamba-2, and what no table has a curve of */
+    SS_SCAN_INDEX,   /* indexer of sparse attention */
     SS_SCAN_SPARSE,    /* sparse attention */
     SS_SCAN_SELECTIVE, /* Mamba-1 */
-    SS_SCAN_LIGHTNING,
     SS_SCANS, /* behind: kernels of flash-linear-attention whose forward has a curve of the card (cost/curve.h) */
     SS_SCAN_SHORT_CONV = SS_SCANS,
     SS_SCAN_GATED_DELTA,

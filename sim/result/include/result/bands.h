@@ -15,7 +15,8 @@
 struct ss_band_kind {
     char card[64], family[32];
     int experts; /* 1: mixtures */
-    int source;  /* index */
+    int hybrid;
+    int source; /* index */
     int runs;
     double weight;                                  /* of its runs */
     double least[SS_BAND_AXES], most[SS_BAND_AXES]; /* of its runs; 0: none tells */

@@ -8,9 +8,11 @@
  * hierarchical models", 2022; each circle stands where their method has infinity.)
  *
  * Circles, narrow to wide: runs of the same family of stacks on the same card; of the same kind of model (dense, mixture); for
- * a mixture dense models too. Errors of time drift with each doubling of GPUs, tokens or parameters beyond the largest (or below the
- * smallest) run of the narrowest circle, and the band is wider by that. Where the job is further from the runs of a circle than any two
- * runs of one source are apart, the next circle's runs stand in; beyond the last there is no band. Load the bands once, then find the band of each job; the handle is constant and may be read by
+ * a mixture dense models too. A hybrid model, with layers that are neither full nor windowed attention, has hybrid ones in a
+ * circle before these, and counts for no other. Errors of time drift with each doubling of GPUs, tokens or parameters beyond the largest (or
+ * below the smallest) run of the narrowest circle, and the band is wider by that. Where the job is further from the runs of a circle than any
+ * two runs of one source are apart, the next circle's runs stand in; beyond the last there is no band. Load the bands once, then find the
+ * band of each job; the handle is constant and may be read by
  * several threads.
  */
 #ifndef STEPSIM_BANDS_H
@@ -47,6 +49,7 @@ struct ss_band_job {
     int experts;               /* 0: a dense model */
     double size[SS_BAND_AXES]; /* in the order of enum ss_band_axis; 0: not known, so not far */
     const char *unmodelled;    /* a flag whose effect is not modelled: no band; NULL or "": none */
+    int hybrid;                /* 1: layers of another mixer than full or windowed attention */
 };
 
 struct ss_bands;
@@ -84,6 +87,7 @@ struct ss_coverage_source {
     double weight; /* weight of these runs together, in runs */
     double inside; /* share of the weight within the band */
     double pct;    /* mean size of the band: for time `pct`, for memory half the way from low to high */
+    int hybrid;    /* 1: its hybrid models, which count in neither of the others */
 };
 struct ss_coverage {
     int n;

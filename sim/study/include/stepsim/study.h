@@ -28,6 +28,7 @@ struct ss_validation_bound {
 };
 struct ss_validation_row {
     int experts; /* 0: a dense model */
+    int hybrid;  /* 1: layers of another mixer than full or windowed attention */
     char id[96], table[64], source[80], model[64], gpu[48], card[48], precision[16], platform[64], stack[64];
     char family[32]; /* of the stack */
     double
