@@ -188,7 +188,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
 {
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
-    double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
+    double whole = op->gemm.m * ss_op_whole_columns(op), full = whole * s->e;
     t->gather_bytes = whole * ss_op_gathered_width(s, op->gemm.precision);
     t->scatter_bytes = full;
     if (c->tp.n <= 1)
@@ -441,6 +441,16 @@ static void scale_reductions(const struct ss_cost_context *c, const struct ss_op
     }
 }
 
+struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c)
+{
+    struct ss_cost_context own = *c;
+    own.shape = c->tower->shape;
+    own.cp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
+    if (own.shape.tp == 1)
+        own.tp = own.cp;
+    return own;
+}
+
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                    struct ss_layer_cost *out)
 {
@@ -488,7 +498,8 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
     /* PyTorch's FSDP keeps what it does not wrap */
-    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && ops->where != SS_WHERE_TRANSFORMER, out);
+    int wrapped = ops->where == SS_WHERE_TRANSFORMER || ops->encoder;
+    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && !wrapped, out);
     if (recompute == SS_RECOMPUTE_FULL)
         forward_first(c, ops, out);
 }

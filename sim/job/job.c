@@ -72,6 +72,12 @@ void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t si
     }
 }
 
+int ss_job_patches(const struct ss_job *job)
+{
+    int side = job->model.vision.patch_size;
+    return side > 0 ? (job->vision.height / side) * (job->vision.width / side) : 0;
+}
+
 int ss_job_recipe(const struct ss_job *job)
 {
     return job->precision == SS_FP8 ? (int)job->fp8_recipe : ss_precision_at(job->precision)->recipe;

@@ -36,8 +36,11 @@ static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
 
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
-    const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
-    out->where = border ? border->where : SS_WHERE_TRANSFORMER;
+    int encoder = ss_layer_is_encoder(kind);
+    kind -= encoder ? SS_LAYER_OF_ENCODER(0) : 0;
+    const struct ss_layer_border *border = kind < SS_LAYER_BORDERS ? borders[kind] : NULL;
+    out->where = encoder ? SS_WHERE_BEFORE : border ? border->where : SS_WHERE_TRANSFORMER;
+    out->encoder = encoder;
     out->is_loss = border && border->is_loss;
     out->n = out->nsaved = out->nborders = 0;
     out->bias_columns = 0;
@@ -49,6 +52,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
         out->graph = mixer == &ss_mixer_no_mixer ? mlp->graph : mixer->graph ? mixer->graph : SS_GRAPH_ATTN;
         mixer->operators(out, s);
         mlp->operators(out, s);
+        if (encoder)
+            ss_op_layer_scales(out, s);
         if (ss_op_keeps_codes(s))
             ss_ops_codes(out, s);
         if (s->by_operator)

@@ -39,6 +39,18 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
     return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
 }
 
+/* Counts an encoder, whose layers have equal parameters; no token of text uses them. */
+static double count_encoder(const struct ss_shape *text)
+{
+    struct ss_tower t;
+    struct ss_ops ops;
+    ss_tower_init(&t, text, 1, 1);
+    return count_layer(&t.shape, SS_LAYER_OF_ENCODER(SS_LAYER_PATCHES), &ops).all +
+           t.model.num_layers *
+               count_layer(&t.shape, SS_LAYER_OF_ENCODER(ss_layer_kind_in(&t.model, 1, 0)), &ops).all +
+           count_layer(&t.shape, SS_LAYER_OF_ENCODER(SS_LAYER_PROJECTOR), &ops).all;
+}
+
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
 {
     const struct layers l = layers_of(m, 0);
@@ -53,6 +65,8 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
                                         .active = rest,
                                         .input = ops.op[0].params,
                                         .output = m->tied_embeddings ? 0 : s.vocab * s.row};
+    out->encoder = m->vision.num_layers > 0 ? count_encoder(&s) : 0;
+    out->total += out->encoder;
     for (int pair = 0; pair < PAIRS; pair++) {
         if (l.n[pair] + l.mtp[pair] <= 0)
             continue;
@@ -137,6 +151,38 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     }
 }
 
+/* FLOP of the encoder for one sequence: of its operators, and of what is recomputed. Attention counts what a patch sees. */
+struct encoder_flops {
+    double once, again;
+};
+
+static void add_encoder(struct encoder_flops *sum, const struct ss_tower *t, int kind, int passes, int again)
+{
+    struct products p = {0};
+    struct ss_ops ops;
+    ss_layer_operators(SS_LAYER_OF_ENCODER(kind), &t->shape, &ops);
+    for (int i = 0; i < ops.n; i++)
+        add_op(&p, &ops.op[i], 1);
+    sum->once += passes * (p.linear + p.bounded);
+    sum->again += again * (p.linear + p.bounded);
+}
+
+/* Counts a forward, and twice as much backward of what is trained. */
+static struct encoder_flops encoder_flops(const struct ss_job *job, const struct ss_shape *text)
+{
+    struct encoder_flops sum = {0, 0};
+    struct ss_tower t;
+    int passes = job->vision.frozen ? 1 : 3, again = !job->vision.frozen && job->vision.recompute;
+    if (job->model.vision.num_layers == 0)
+        return sum;
+    ss_tower_init(&t, text, job->vision.images, ss_job_patches(job));
+    add_encoder(&sum, &t, SS_LAYER_PATCHES, passes, 0);
+    for (int i = 0; i < t.model.num_layers; i++)
+        add_encoder(&sum, &t, ss_layer_kind_in(&t.model, (int)t.shape.sequence, i), passes, again);
+    add_encoder(&sum, &t, SS_LAYER_PROJECTOR, 3, 0);
+    return sum;
+}
+
 /* Counts the layers that stages recompute whole. Megatron's layers of multi-token prediction know only the
  * method uniform. */
 static void recomputed(const struct ss_job *job, const struct ss_schedule *s, const struct layers *l,
@@ -168,20 +214,23 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     recomputed(job, schedule, &l, redone);
     for (int pair = 0; pair < PAIRS; pair++)
         add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair] + mtp * l.mtp[pair], redone[pair]);
-    int again =
+    int redone_mtp =
         job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
-    add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
+    add_layers(&c, SS_LAYER_MTP, mtp, redone_mtp * mtp);
     add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
     add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);
     /* forward, and twice as much backward; packed rows have no padding, and each document sees itself only */
     double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
     double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
-    double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;
+    const struct encoder_flops encoder = encoder_flops(job, &c.shape);
+    double all = 3 * linear * c.once.linear + job->global_batch * encoder.once,
+           attention = 3 * square * c.once.attention;
     double bounded = 3 * square * c.once.bounded;
+    double again = linear * c.again.linear + job->global_batch * encoder.again;
     return (struct ss_model_flops){all + attention,
                                    all + attention / 2,
-                                   all + attention + linear * c.again.linear + square * c.again.attention,
+                                   all + attention + again + square * c.again.attention,
                                    all + 3 * square * c.once.seen,
                                    all + bounded,
-                                   all + bounded + linear * c.again.linear + square * c.again.bounded};
+                                   all + bounded + again + square * c.again.bounded};
 }

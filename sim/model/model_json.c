@@ -38,10 +38,12 @@ static int unknown_family(const struct ss_config *c, const char *type)
  * outside. The other parts are named, not priced. */
 static int enter_text(struct ss_config *c, struct ss_model *m)
 {
-    json_t *inner = json_object_get(c->root, "text_config"), *tied;
+    char key[64];
+    json_t *inner = ss_config_pick(c, "text_config llm_config", key), *tied;
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
-    static const char *const others[] = {"vision_config", "audio_config", "quantization_config"};
+    static const char *const others[] = {"audio_config", "quantization_config"};
 
+    ss_config_vision(c, m);
     if (!json_is_object(inner) || (type && ss_family_find(type) && json_object_get(c->root, "hidden_size")))
         return SS_OK;
     for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {

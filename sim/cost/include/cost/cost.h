@@ -21,6 +21,7 @@ struct ss_cost_context {
     const struct ss_stack *stack;
     const struct ss_job *job;
     struct ss_shape shape;
+    const struct ss_tower *tower; /* of the encoder before the language model, NULL: none */
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 in a job without experts */
@@ -48,6 +49,8 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank; causal attention counts half */
 };
 
+/* Returns the context in which layers of the encoder are priced. */
+struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c);
 /* Returns the bytes of an element of the gradients that GEMMs add weight gradients to; 0 where a separate
  * kernel adds them. */
 static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
