@@ -441,16 +441,6 @@ static void scale_reductions(const struct ss_cost_context *c, const struct ss_op
     }
 }
 
-struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c)
-{
-    struct ss_cost_context own = *c;
-    own.shape = c->tower->shape;
-    own.cp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
-    if (own.shape.tp == 1)
-        own.tp = own.cp;
-    return own;
-}
-
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                    struct ss_layer_cost *out)
 {
@@ -497,9 +487,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     ss_cost_host(c, ops, gpu, &repeated, out);
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
-    /* PyTorch's FSDP keeps what it does not wrap */
-    int wrapped = ops->where == SS_WHERE_TRANSFORMER || ops->encoder;
-    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && !wrapped, out);
+    ss_cost_fsdp(c, ops, out);
     if (recompute == SS_RECOMPUTE_FULL)
         forward_first(c, ops, out);
 }

@@ -27,7 +27,8 @@ int ss_job_complete_vision(struct ss_finish *f, struct ss_model *m)
     const struct ss_encoder *e = &m->vision;
 
     if (e->num_layers == 0 && job->vision.images > 0)
-        REFUSE(f, "--images", "take a model whose config.json has an encoder that is modelled, or drop --images",
+        REFUSE(f, "--images",
+               "take a model whose config.json has an encoder that is modelled, or drop --images",
                "%s has no encoder of pictures that is modelled", m->name);
     if (e->num_layers == 0)
         return SS_OK;
@@ -37,6 +38,8 @@ int ss_job_complete_vision(struct ss_finish *f, struct ss_model *m)
         job->vision.height = job->vision.width ? job->vision.width : e->image_size;
     if (!job->vision.width)
         job->vision.width = job->vision.height;
+    /* Megatron-Bridge's settings do not reach modules of Hugging Face */
+    job->vision.recompute |= f->stack->encoder_recompute > 0 && !e->undivided;
     job->vision.recompute &= job->recompute.granularity == SS_RECOMPUTE_FULL;
     return SS_OK;
 }

@@ -34,8 +34,14 @@ static const struct {
     {"intern_vit_6b", {INTERN}},
     {"internvl_vision", {INTERN}},
     {"llama4_vision_model",
-     {.rotary = 1, .qkv_bias = 1, .outer_norms = 2, .patch_size = 14, .patch_frames = 1, .class_tokens = 1,
-      .merge_size = 2, .norms_merged = 2}},
+     {.rotary = 1,
+      .qkv_bias = 1,
+      .outer_norms = 2,
+      .patch_size = 14,
+      .patch_frames = 1,
+      .class_tokens = 1,
+      .merge_size = 2,
+      .norms_merged = 2}},
 };
 
 static const struct ss_encoder *unsaid_of(const char *type)
@@ -122,7 +128,9 @@ void ss_config_vision(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
     json_t *own = ss_config_pick(c, "vision_config", key);
-    const struct ss_encoder *unsaid = unsaid_of(json_string_value(json_object_get(own, "model_type")));
+    const json_t *type = json_object_get(own, "model_type"); /* older files have that of the whole alone */
+    const struct ss_encoder *unsaid =
+        unsaid_of(json_string_value(type ? type : json_object_get(c->root, "model_type")));
     struct ss_config inner = *c;
     int channels = SS_IMAGE_CHANNELS;
     struct ss_encoder e;

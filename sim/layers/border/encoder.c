@@ -57,7 +57,8 @@ static void merge(struct ss_ops *ops, const struct ss_shape *s, int merged)
 }
 
 /* Appends a layer of the projector behind the first one, with the activation before it: both keep their inputs. */
-static void next_layer(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n, double k, int role)
+static void next_layer(struct ss_ops *ops, const struct ss_shape *s, const char *name, double n, double k,
+                       int role)
 {
     double in = s->tokens * k * s->e;
     ss_op_kernels(ops, "projector activation", 2 * in, 3 * in, 1, 1)->saved_bytes = in;
@@ -80,7 +81,8 @@ static void project(struct ss_ops *ops, const struct ss_shape *s, int deep)
                                     e->projector_bias);
     op->gemm.no_input_grad = s->frozen && e->norms_merged == 2;
     op->saved_bytes = e->norms_merged == 2 ? own.tokens * width * s->e : 0;
-    next_layer(ops, &own, "projector fc2", e->projector_second > 0 ? e->projector_second : s->text_h, first, SS_TP_ROW);
+    next_layer(ops, &own, "projector fc2", e->projector_second > 0 ? e->projector_second : s->text_h, first,
+               SS_TP_ROW);
     if (e->projector_second > 0)
         next_layer(ops, &own, "projector fc3", s->text_h, e->projector_second, SS_TP_NONE);
     /* put among the embeddings of the text, or added to what a layer of the language model makes */

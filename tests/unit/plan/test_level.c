@@ -73,6 +73,10 @@ static const char *const jobs[] = {
     "h800 2;" LINEAR "--model qwen3.5-0.8b --tp 2 --cp 8 --gbs 2 --cp-comm-type all_gather",
     "h800 1;" LINEAR "--model ring-mini-linear-2.0 --cp 2 --ep 4 --pp 2 --gbs 8",
     "h800 2;" LINEAR "--model kimi-linear-48b-a3b --stack nemo-automodel-2026 --cp 2 --ep 8 --gbs 8",
+    /* an encoder on the first stage, trained, and frozen and whole on every tensor rank */
+    "h800 1;" LINEAR
+    "--model qwen3-vl-2b --images 3 --img-h 512 --img-w 768 --sequence-parallel --tp 2 --pp 2 --gbs 8",
+    "h800 2;" LINEAR "--model qwen2.5-vl-7b --images 2 --img-h 448 --freeze-ViT --tp 2 --cp 2 --pp 2 --gbs 8",
 };
 
 static const struct {
