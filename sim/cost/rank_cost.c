@@ -173,12 +173,13 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
         c->on_nvme = fmax(0, 1 - in->job->offload.max_in_cpu * in->job->tp * c->fsdp.n /
                                      ss_model_parameters(&in->job->model, in->padded_vocab));
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
+    int status = experts_init(in, site, c, err);
     if (in->job->model.vision.num_layers > 0) {
         ss_tower_init(tower, &c->shape, in->job->vision.images, ss_job_patches(in->job));
         tower->shape.frozen = in->job->vision.frozen;
         c->tower = tower;
     }
-    return experts_init(in, site, c, err);
+    return status;
 }
 
 /* Returns the number of ranks that share the states of dense parameters. */

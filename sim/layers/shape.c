@@ -153,7 +153,6 @@ void ss_tower_init(struct ss_tower *t, const struct ss_shape *text, double pictu
     s->gemm_precision = s->storage_precision;
     s->attention_dropout = s->hidden_dropout = 0;
     s->tp_comm_overlap = s->fp8_attention = s->by_operator = s->weights_turned = 0;
-    s->paired = s->shared_overlap = 0;
     s->reserved_sms = 0;
 }
 
