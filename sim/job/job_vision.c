@@ -72,6 +72,8 @@ int ss_job_check_vision(struct ss_finish *f)
 
     if (e->num_layers == 0)
         return SS_OK;
+    if (!strncmp(f->stack->name, "nanotron", 8))
+        REFUSE(f, "--images", "take another --stack, or --images 0", "nanotron has no models of pictures");
     int rc = check_pictures(f);
     if (rc)
         return rc;

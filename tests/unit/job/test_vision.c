@@ -19,6 +19,7 @@ static void test_refused(void)
         {QWEN "--images 1 --img-h 448 --tp 32 --sequence-parallel", NULL},
         {INTERN "--images 1 --img-h 896", "tiles of them, of 448 x 448 pixels"},
         {"--model llama4-scout" COMMON "--images 1 --img-w 448", "tiles of them, of 336 x 336 pixels"},
+        {QWEN "--images 1 --img-h 448 --stack nanotron-2025", "nanotron has no models of pictures"},
         {QWEN "--freeze-LM", "a frozen language model is not modelled"},
     };
 
