@@ -55,7 +55,8 @@ static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
         return NULL;
     set->list[set->nlists++] = made;
     made->kind = kind;
-    ss_layer_operators(kind, ss_layer_is_encoder(kind) ? &set->c->tower->shape : &set->c->shape, &made->ops);
+    int encoder = ss_layer_encoder(kind);
+    ss_layer_operators(kind, encoder ? &set->c->tower[encoder - 1]->shape : &set->c->shape, &made->ops);
     return &made->ops;
 }
 
@@ -98,7 +99,7 @@ static void freeze(struct ss_layer_part *part)
 static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
 {
     const struct ss_ops *ops = part->ops;
-    struct ss_cost_context c = ops->encoder ? ss_cost_of_encoder(set->c) : *set->c;
+    struct ss_cost_context c = ops->encoder ? ss_cost_of_encoder(set->c, ops->encoder - 1) : *set->c;
     struct ss_recorder recorder;
     int recompute =
         part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
@@ -185,18 +186,18 @@ static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs,
     return rc;
 }
 
-/* Adds the encoder, which runs before the embedding; Megatron recomputes no projector. */
-static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs)
+/* Adds an encoder, which runs before the embedding; Megatron recomputes no projector. */
+static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int encoder)
 {
-    const struct ss_tower *t = set->c->tower;
-    const struct ss_job *job = set->c->job;
-    int frozen = job->vision.frozen ? SS_TREAT_FROZEN : SS_TREAT_KEPT;
-    int treatment = !job->vision.frozen && job->vision.recompute ? SS_TREAT_RECOMPUTED : frozen;
-    int rc = run_add(set, runs, SS_LAYER_OF_ENCODER(SS_LAYER_PATCHES), frozen);
+    const struct ss_tower *t = set->c->tower[encoder];
+    int frozen = t->shape.frozen ? SS_TREAT_FROZEN : SS_TREAT_KEPT;
+    int treatment = t->recompute ? SS_TREAT_RECOMPUTED : frozen;
+    int rc = run_add(set, runs, SS_LAYER_OF_ENCODER(encoder, SS_LAYER_PATCHES), frozen);
     for (int i = 0; i < t->model.num_layers && !rc; i++)
-        rc = run_add(set, runs, SS_LAYER_OF_ENCODER(ss_layer_kind_in(&t->model, (int)t->shape.sequence, i)),
+        rc = run_add(set, runs,
+                     SS_LAYER_OF_ENCODER(encoder, ss_layer_kind_in(&t->model, (int)t->shape.sequence, i)),
                      treatment);
-    return rc ? rc : run_add(set, runs, SS_LAYER_OF_ENCODER(SS_LAYER_PROJECTOR), SS_TREAT_KEPT);
+    return rc ? rc : run_add(set, runs, SS_LAYER_OF_ENCODER(encoder, SS_LAYER_PROJECTOR), SS_TREAT_KEPT);
 }
 
 static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
@@ -207,8 +208,8 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
     int offloaded = ss_offloaded_layers(job, chunk->nlayers + behind, chunk->has_loss);
     if (chunk->recv_bytes > 0)
         rc = run_add(set, runs, SS_LAYER_RECEIVED, SS_TREAT_KEPT);
-    if (chunk->has_embedding && set->c->tower && !rc)
-        rc = encoder_add(set, runs);
+    for (int e = 0; e < SS_ENCODERS && chunk->has_embedding && !rc; e++)
+        rc = set->c->tower[e] ? encoder_add(set, runs, e) : SS_OK;
     if (chunk->has_embedding && !rc)
         rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
     for (int i = 0; i < chunk->nlayers && !rc; i++)

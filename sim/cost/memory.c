@@ -308,7 +308,7 @@ struct layers {
     double passing; /* most that the forward of a layer makes and gives back */
 };
 
-/* Adds up the numbered layers, or those of the encoder, in its own context. */
+/* Adds up the numbered layers, or those of an encoder (1 + SS_VISION or SS_AUDIO) in its own context. */
 static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
                                 int encoder)
 {
@@ -318,7 +318,7 @@ static struct layers sum_layers(const struct ss_cost_context *c, const struct ss
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
         const struct ss_ops *ops = part->ops;
-        if (encoder ? !ops->encoder : !ss_layer_is_transformer(set, run))
+        if (encoder ? ops->encoder != encoder : !ss_layer_is_transformer(set, run))
             continue;
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ops->sum.working);
@@ -394,14 +394,12 @@ static double layers_memory(const struct ss_cost_context *c, const struct ss_lay
     return ss_memory_per_parameter(c) ? l.passing : 0;
 }
 
-/* Adds what the encoder keeps from F to B, which is over when the language model's layers are. Frozen layers pass on what they make. */
+/* Adds what an encoder keeps from F to B, which is over when the language model's layers are. Frozen layers pass on what they make. */
 static void encoder_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
-                           struct ss_chunk_cost *chunk)
+                           int encoder, struct ss_chunk_cost *chunk)
 {
-    if (!c->tower || !chunk->has_embedding)
-        return;
-    const struct ss_cost_context own = ss_cost_of_encoder(c);
-    const struct layers l = sum_layers(&own, set, k, 1);
+    const struct ss_cost_context own = ss_cost_of_encoder(c, encoder);
+    const struct layers l = sum_layers(&own, set, k, 1 + encoder);
     double border = ss_shape_border_bytes(&own.shape);
     chunk->activation_bytes += l.redone * border + l.kept;
     chunk->forward_extra_bytes = fmax(chunk->forward_extra_bytes, l.working + l.passing);
@@ -456,7 +454,9 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
         if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]) &&
             !ss_layer_part(set, &set->chunks[k].run[i])->ops->encoder)
             border_memory(c, set, &set->chunks[k].run[i], passing, chunk);
-    encoder_memory(c, set, k, chunk);
+    for (int e = 0; e < SS_ENCODERS && chunk->has_embedding; e++)
+        if (c->tower[e])
+            encoder_memory(c, set, k, e, chunk);
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
     whole_bytes(chunk);

@@ -36,8 +36,8 @@ static const struct ss_layer_border *const borders[SS_LAYER_BORDERS] = {
 
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
-    int encoder = ss_layer_is_encoder(kind);
-    kind -= encoder ? SS_LAYER_OF_ENCODER(0) : 0;
+    int encoder = ss_layer_encoder(kind);
+    kind -= encoder * SS_LAYER_PAIR(SS_MIXERS, 0);
     const struct ss_layer_border *border = kind < SS_LAYER_BORDERS ? borders[kind] : NULL;
     out->where = encoder ? SS_WHERE_BEFORE : border ? border->where : SS_WHERE_TRANSFORMER;
     out->encoder = encoder;

@@ -134,18 +134,22 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     implementation(s, job, stack);
 }
 
-void ss_tower_init(struct ss_tower *t, const struct ss_shape *text, double pictures, double patches)
+int ss_tower_init(struct ss_tower *t, const struct ss_shape *text, int encoder, const struct ss_media *media)
 {
-    const struct ss_encoder *e = &text->model->vision;
+    const struct ss_encoder *e = ss_model_encoder(text->model, encoder);
     struct ss_shape *s = &t->shape;
+    if (e->num_layers == 0)
+        return 0;
     ss_encoder_model(e, &t->model);
     *s = *text;
     model_sizes(s, &t->model, 0, e->undivided ? 1 : text->tp);
     expert_sizes(s, &t->model, 1, 1);
     s->encoder = e;
     s->text_h = text->h;
-    s->micro_batch = text->micro_batch * pictures;
-    s->sequence = s->document = s->chunk = patches + e->class_tokens;
+    s->frozen = media->frozen;
+    t->recompute = media->recompute && !media->frozen;
+    s->micro_batch = text->micro_batch * media->items;
+    s->sequence = s->document = s->chunk = media->tokens + e->class_tokens;
     s->tokens = s->micro_batch * s->sequence;
     s->packing = NULL;
     s->cp = 1;
@@ -154,6 +158,7 @@ void ss_tower_init(struct ss_tower *t, const struct ss_shape *text, double pictu
     s->attention_dropout = s->hidden_dropout = 0;
     s->tp_comm_overlap = s->fp8_attention = s->by_operator = s->weights_turned = 0;
     s->reserved_sms = 0;
+    return 1;
 }
 
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)

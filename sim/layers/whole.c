@@ -39,16 +39,21 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
     return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
 }
 
-/* Counts an encoder, whose layers have equal parameters; no token of text uses them. */
-static double count_encoder(const struct ss_shape *text)
+/* Counts the encoders, whose layers have equal parameters; no token of text uses them. */
+static double count_encoders(const struct ss_shape *text)
 {
+    static const struct ss_media one = {1, 1, 0, 0};
     struct ss_tower t;
     struct ss_ops ops;
-    ss_tower_init(&t, text, 1, 1);
-    return count_layer(&t.shape, SS_LAYER_OF_ENCODER(SS_LAYER_PATCHES), &ops).all +
-           t.model.num_layers *
-               count_layer(&t.shape, SS_LAYER_OF_ENCODER(ss_layer_kind_in(&t.model, 1, 0)), &ops).all +
-           count_layer(&t.shape, SS_LAYER_OF_ENCODER(SS_LAYER_PROJECTOR), &ops).all;
+    double sum = 0;
+    for (int e = 0; e < SS_ENCODERS; e++)
+        if (ss_tower_init(&t, text, e, &one))
+            sum += count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, SS_LAYER_PATCHES), &ops).all +
+                   t.model.num_layers *
+                       count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, ss_layer_kind_in(&t.model, 1, 0)), &ops)
+                           .all +
+                   count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, SS_LAYER_PROJECTOR), &ops).all;
+    return sum;
 }
 
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
@@ -65,7 +70,7 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
                                         .active = rest,
                                         .input = ops.op[0].params,
                                         .output = m->tied_embeddings ? 0 : s.vocab * s.row};
-    out->encoder = m->vision.num_layers > 0 ? count_encoder(&s) : 0;
+    out->encoder = count_encoders(&s);
     out->total += out->encoder;
     for (int pair = 0; pair < PAIRS; pair++) {
         if (l.n[pair] + l.mtp[pair] <= 0)
@@ -151,7 +156,7 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     }
 }
 
-/* FLOP of the encoder for one sequence: of its operators, and of what is recomputed. Attention counts what a patch sees. */
+/* FLOP of the encoders for one sequence: of their operators, and of what is recomputed. Attention counts what a patch sees. */
 struct encoder_flops {
     double once, again;
 };
@@ -160,7 +165,7 @@ static void add_encoder(struct encoder_flops *sum, const struct ss_tower *t, int
 {
     struct products p = {0};
     struct ss_ops ops;
-    ss_layer_operators(SS_LAYER_OF_ENCODER(kind), &t->shape, &ops);
+    ss_layer_operators(kind, &t->shape, &ops);
     for (int i = 0; i < ops.n; i++)
         add_op(&p, &ops.op[i], 1);
     sum->once += passes * (p.linear + p.bounded);
@@ -172,14 +177,18 @@ static struct encoder_flops encoder_flops(const struct ss_job *job, const struct
 {
     struct encoder_flops sum = {0, 0};
     struct ss_tower t;
-    int passes = job->vision.frozen ? 1 : 3, again = !job->vision.frozen && job->vision.recompute;
-    if (job->model.vision.num_layers == 0)
-        return sum;
-    ss_tower_init(&t, text, job->vision.images, ss_job_patches(job));
-    add_encoder(&sum, &t, SS_LAYER_PATCHES, passes, 0);
-    for (int i = 0; i < t.model.num_layers; i++)
-        add_encoder(&sum, &t, ss_layer_kind_in(&t.model, (int)t.shape.sequence, i), passes, again);
-    add_encoder(&sum, &t, SS_LAYER_PROJECTOR, 3, 0);
+    for (int e = 0; e < SS_ENCODERS; e++) {
+        const struct ss_media media = ss_job_media(job, e);
+        int passes = media.frozen ? 1 : 3;
+        if (!ss_tower_init(&t, text, e, &media))
+            continue;
+        add_encoder(&sum, &t, SS_LAYER_OF_ENCODER(e, SS_LAYER_PATCHES), passes, 0);
+        for (int i = 0; i < t.model.num_layers; i++)
+            add_encoder(&sum, &t,
+                        SS_LAYER_OF_ENCODER(e, ss_layer_kind_in(&t.model, (int)t.shape.sequence, i)), passes,
+                        t.recompute);
+        add_encoder(&sum, &t, SS_LAYER_OF_ENCODER(e, SS_LAYER_PROJECTOR), 3, 0);
+    }
     return sum;
 }
 

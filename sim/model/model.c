@@ -223,8 +223,6 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
 
 void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out)
 {
-    int seen = e->window_size / (e->patch_size > 0 ? e->patch_size : 1);
-
     ss_model_init(out);
     out->num_layers = e->num_layers;
     out->hidden_size = e->hidden_size;
@@ -237,8 +235,8 @@ void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out)
     out->linear_bias = 0;
     out->qkv_bias = e->qkv_bias;
     out->attention_out_bias = out->mlp_bias = 1;
-    out->attention_chunk = seen * seen;
-    for (int i = 0; i < e->num_layers && seen > 0 && i < SS_LAYER_RULE_MAX; i++) {
+    out->attention_chunk = e->window;
+    for (int i = 0; i < e->num_layers && e->window > 0 && i < SS_LAYER_RULE_MAX; i++) {
         out->local_layers.n = i + 1;
         out->local_layers.bits[i / 64] |= (uint64_t)(e->full_period <= 0 || (i + 1) % e->full_period != 0)
                                           << i % 64;

@@ -34,8 +34,8 @@ static void note_guesses(struct ss_plan *plan)
     if (job->model.linear_num_value_heads > 0 || job->model.linear_norm_groups > 0)
         ss_notes_add(&plan->guessed,
                      "linear attention: no measured run has it, and no public table its backward");
-    if (job->model.vision.num_layers > 0)
-        ss_notes_add(&plan->guessed, "an encoder of pictures: no measured run has one");
+    if (ss_job_encodes(job))
+        ss_notes_add(&plan->guessed, "an encoder of pictures or sound: no measured run has one");
     if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
         ss_notes_add(&plan->guessed,
                      "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");

@@ -286,10 +286,15 @@ static void add_integer(json_t *o, const char *key, const struct ss_model_field 
 
 static void add_encoder(json_t *o, const char *key, const struct ss_encoder *e)
 {
-#define X(field) , SS_SAME(e, field)
-    if (e->num_layers > 0)
-        SS_PUT(o, SS_KEY(key, SS_OBJECT(SS_KEY("channels", SS_IMAGE_CHANNELS) SS_ENCODER_LIST(X))));
+    json_t *sizes = json_object();
+
+#define X(field) SS_PUT(sizes, SS_SAME(e, field));
+    SS_ENCODER_LIST(X)
 #undef X
+    if (e->num_layers > 0)
+        SS_PUT(o, SS_KEY(key, sizes));
+    else
+        ss_json_free(sizes);
 }
 
 /* The fields that are told beside the flags, or the others. */

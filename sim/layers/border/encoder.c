@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What an encoder has beside its transformer layers, as Hugging Face's models of qwen3_vl, internvl and llama4: pictures are cut into
- * patches, a matrix product each; behind the layers merge x merge patches are joined, and a small MLP makes tokens of the language model of
+ * patches, a matrix product each, and sound goes through convolutions; behind the layers merge x merge patches are joined, and a small MLP makes tokens of the language model of
  * them. Every tensor rank has all patches; tensor parallelism divides the projector.
  */
+#include <math.h>
+
 #include "layers/kinds.h"
 #include "stepsim/model.h"
 
@@ -19,11 +21,50 @@ static void outer_norm(struct ss_ops *ops, const struct ss_shape *s, const char 
     ss_op_norm_of(ops, s, name, x, s->h, s->e)->saved_bytes = x * s->e + 4 * s->tokens;
 }
 
+/* Appends a convolution of 3 x 3 with stride 2 over `rows` x `frames` of its output, as a product, and its activation. The first one has
+ * one channel, which has no gradient. */
+static void convolution(struct ss_ops *ops, const struct ss_shape *s, const char *name, double in,
+                        double positions)
+{
+    double out = s->encoder->conv_channels;
+    struct ss_shape own = *s;
+    own.tokens = positions;
+    struct ss_op *op = ss_op_linear(ops, name, &own, out, 9 * in, SS_TP_NONE, s->gemm_precision, 1);
+    op->gemm_params = 0;
+    op->saved_bytes = positions * 4 * in * s->e; /* four times as many positions before it */
+    if (in <= 1) {
+        op->gemm.no_input_grad = op->backward_kernels = 1;
+        op->backward_flops = op->forward_flops;
+    }
+    ss_op_kernels(ops, "convolution activation", 2 * positions * out * s->e, 3 * positions * out * s->e, 1, 1)
+        ->saved_bytes = positions * out * s->e;
+}
+
+/* Appends what makes tokens of frames of sound: three convolutions, a layer over the channels of what is left of the rows. Qwen3-Omni pads
+ * each second, 100 frames, to 13 tokens. */
+static void sounds(struct ss_ops *ops, const struct ss_shape *s)
+{
+    static const char *const names[] = {"convolution 1", "convolution 2", "convolution 3"};
+    double channels = s->encoder->conv_channels, rows = s->encoder->mel_bins, frames = SS_AUDIO_FRAMES;
+    for (int i = 0; i < 3; i++) {
+        rows = ceil(rows / 2);
+        frames = ceil(frames / 2);
+        convolution(ops, s, names[i], i ? channels : 1, rows * frames * s->tokens / SS_AUDIO_TOKENS);
+    }
+    ss_op_linear(ops, "sound embedding", s, s->h, rows * channels, SS_TP_NONE, s->gemm_precision, 0)
+        ->saved_bytes = s->tokens * rows * channels * s->e;
+    ops->op[ops->n - 1].gemm_params = 0;
+}
+
 /* Appends the product of pixels and the sum with rows of the table. Pixels have no gradients; those of rows are added up in fp32. */
 static void patches(struct ss_ops *ops, const struct ss_shape *s)
 {
     const struct ss_encoder *e = s->encoder;
     struct ss_shape own = *s;
+    if (e->mel_bins > 0) {
+        sounds(ops, s);
+        return;
+    }
     double x = s->tokens * s->h, side = e->patch_size, rows = e->positions + e->class_tokens;
     double pixels = SS_IMAGE_CHANNELS * e->patch_frames * side * side;
     own.tokens = patches_of(s);

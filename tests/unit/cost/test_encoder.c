@@ -41,9 +41,10 @@ static struct ss_ops before_ops(struct before *b, int kind)
 {
     struct ss_ops ops;
     shape_again(&b->t);
-    ss_tower_init(&b->tower, &b->t.c.shape, b->t.job.vision.images, ss_job_patches(&b->t.job));
-    ss_layer_operators(SS_LAYER_OF_ENCODER(kind), &b->tower.shape, &ops);
-    CU_ASSERT(ops.encoder && ops.where == SS_WHERE_BEFORE);
+    const struct ss_media media = ss_job_media(&b->t.job, SS_VISION);
+    CU_ASSERT_FATAL(ss_tower_init(&b->tower, &b->t.c.shape, SS_VISION, &media));
+    ss_layer_operators(SS_LAYER_OF_ENCODER(SS_VISION, kind), &b->tower.shape, &ops);
+    CU_ASSERT(ops.encoder == 1 + SS_VISION && ops.where == SS_WHERE_BEFORE);
     return ops;
 }
 
@@ -81,7 +82,7 @@ static void test_layer(void)
 static void test_window(void)
 {
     static const struct ss_encoder windows = {
-        .rotary = 1, .window_size = 4 * 16, .full_period = 4, .gated_mlp = 1, .rms_norm = 1};
+        .rotary = 1, .window = 16, .full_period = 4, .gated_mlp = 1, .rms_norm = 1};
     struct before b;
     before_make(&b, &windows);
     struct ss_ops ops = before_ops(&b, SS_LAYER_PAIR(SS_MIXER_LOCAL, SS_MLP_DENSE));
@@ -137,6 +138,42 @@ static void test_projector(void)
     CU_ASSERT_FALSE(find(&ops, "projector fc1")->gemm.no_input_grad);
 }
 
+/* Qwen3-Omni: a second of sound, 128 rows x 100 frames, is 64 x 50, 32 x 25 and 16 x 13 positions of 480 channels, and 13 tokens; a layer
+ * sees 8 s. Here 20 s of 32 channels, of two sequences. */
+static void test_sound(void)
+{
+    const struct ss_media media = {1, 20 * 13, 0, 0};
+    const double seconds = 2 * 20, tokens = seconds * 13;
+    struct before b;
+    struct ss_ops ops;
+    setting_make(&b.t);
+    b.t.job.model.audio = (struct ss_encoder){.num_layers = 4,
+                                              .hidden_size = (int)V,
+                                              .ffn_hidden_size = (int)F,
+                                              .num_heads = (int)HEADS,
+                                              .qkv_bias = 1,
+                                              .mel_bins = 128,
+                                              .conv_channels = 32,
+                                              .window = 8 * 13,
+                                              .merge_size = 1,
+                                              .projector_size = (int)V,
+                                              .projector_bias = 1};
+    shape_again(&b.t);
+    CU_ASSERT_FALSE(ss_tower_init(&b.tower, &b.t.c.shape, SS_VISION, &media));
+    CU_ASSERT_FATAL(ss_tower_init(&b.tower, &b.t.c.shape, SS_AUDIO, &media));
+    ss_layer_operators(SS_LAYER_OF_ENCODER(SS_AUDIO, SS_LAYER_PATCHES), &b.tower.shape, &ops);
+    CU_ASSERT_EQUAL(ops.encoder, 1 + SS_AUDIO);
+    CU_ASSERT_EQUAL(find(&ops, "convolution 1")->forward_flops, 2 * seconds * 64 * 50 * 9 * 32);
+    CU_ASSERT_EQUAL(find(&ops, "convolution 2")->forward_flops, 2 * seconds * 32 * 25 * 9 * 32 * 32);
+    CU_ASSERT_EQUAL(find(&ops, "convolution 3")->backward_flops, 2 * 2 * seconds * 16 * 13 * 9 * 32 * 32);
+    CU_ASSERT_EQUAL(find(&ops, "sound embedding")->forward_flops, 2 * tokens * 16 * 32 * V);
+    CU_ASSERT_EQUAL(ops.sum.params, 9 * 32 + 32 + 2 * (9 * 32 * 32 + 32) + 16 * 32 * V);
+    ss_layer_operators(SS_LAYER_OF_ENCODER(SS_AUDIO, layer_kind(&b, 0)), &b.tower.shape, &ops);
+    CU_ASSERT_EQUAL(find(&ops, "core attention")->forward_flops, 2 * 2 * tokens * (8 * 13) * V);
+    ss_layer_operators(SS_LAYER_OF_ENCODER(SS_AUDIO, SS_LAYER_PROJECTOR), &b.tower.shape, &ops);
+    CU_ASSERT_EQUAL(ops.sum.params, 2 * V + V * V + V + V * H + H);
+}
+
 /* Tensor ranks divide heads, columns and the projector; neither sequence nor context parallelism, packing nor fp8 reaches the encoder. */
 static void test_parallel(void)
 {
@@ -164,9 +201,9 @@ static void test_parallel(void)
 static struct ss_layer_set *set_of(struct before *b, int frozen, struct ss_chunk_cost *chunk)
 {
     struct ss_layer_set *set = calloc(1, sizeof *set);
+    b->t.job.vision.frozen = frozen;
     before_ops(b, SS_LAYER_PATCHES);
-    b->t.job.vision.frozen = b->tower.shape.frozen = frozen;
-    b->t.c.tower = &b->tower;
+    b->t.c.tower[SS_VISION] = &b->tower;
     CU_ASSERT_EQUAL_FATAL(ss_layer_set_init(set, &b->t.c, 1, 1, NULL), 0);
     *chunk = (struct ss_chunk_cost){.nlayers = 1, .has_embedding = 1};
     CU_ASSERT_EQUAL_FATAL(ss_layer_set_chunk(set, 0, chunk, NULL), 0);
@@ -196,10 +233,11 @@ static void test_frozen(void)
             int trained = part->treatment != SS_TREAT_FROZEN;
             CU_ASSERT_EQUAL(part->treatment == SS_TREAT_FROZEN,
                             frozen && part->ops->encoder &&
-                                part->kind != SS_LAYER_OF_ENCODER(SS_LAYER_PROJECTOR));
+                                part->kind != SS_LAYER_OF_ENCODER(SS_VISION, SS_LAYER_PROJECTOR));
             CU_ASSERT_EQUAL(part->steps.phase[SS_PHASE_B].n > 0, trained);
             CU_ASSERT(part->steps.phase[SS_PHASE_F].n > 0);
-            if (!frozen && part->ops->encoder && part->kind != SS_LAYER_OF_ENCODER(SS_LAYER_PROJECTOR))
+            if (!frozen && part->ops->encoder &&
+                part->kind != SS_LAYER_OF_ENCODER(SS_VISION, SS_LAYER_PROJECTOR))
                 backward +=
                     set->chunks[0].run[i].count * (sum(part->cost.input_grad) + sum(part->cost.weight_grad));
         }
@@ -220,12 +258,9 @@ static void test_frozen(void)
 
 SUITE(encoder)
 {
-    CU_TestInfo tests[] = {{"one layer", test_layer},
-                           {"windows", test_window},
-                           {"class token", test_class_token},
-                           {"projectors", test_projector},
-                           {"parallelism", test_parallel},
-                           {"frozen", test_frozen},
-                           CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {
+        {"one layer", test_layer},      {"windows", test_window}, {"class token", test_class_token},
+        {"projectors", test_projector}, {"sound", test_sound},    {"parallelism", test_parallel},
+        {"frozen", test_frozen},        CU_TEST_INFO_NULL};
     return suite_run("encoder", NULL, NULL, tests);
 }

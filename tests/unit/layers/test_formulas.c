@@ -319,6 +319,7 @@ static void expect_model(const char *name)
     ss_job_init(&job);
     CU_ASSERT_EQUAL_FATAL(ss_model_load(name, &job.model, NULL), 0);
     memset(&job.model.vision, 0, sizeof job.model.vision); /* the text alone */
+    memset(&job.model.audio, 0, sizeof job.model.audio);
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
     for (int i = 0; i < job.model.num_layers; i++) /* tests/models has those of other mixers */
         if (ss_layer_kind_in(&job.model, 4096, i) < SS_LAYER_PAIR(SS_MIXER_LOCAL, 0))

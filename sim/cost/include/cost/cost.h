@@ -21,7 +21,7 @@ struct ss_cost_context {
     const struct ss_stack *stack;
     const struct ss_job *job;
     struct ss_shape shape;
-    const struct ss_tower *tower; /* of the encoder before the language model, NULL: none */
+    const struct ss_tower *tower[SS_ENCODERS]; /* of the encoders before the language model, NULL: none */
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 in a job without experts */
@@ -50,10 +50,10 @@ struct ss_layer_cost {
 };
 
 /* Returns the context in which layers of the encoder are priced: no context ranks, and no tensor ranks where none divide it. */
-static inline struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c)
+static inline struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c, int encoder)
 {
     struct ss_cost_context own = *c;
-    own.shape = c->tower->shape;
+    own.shape = c->tower[encoder]->shape;
     own.cp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
     if (own.shape.tp == 1)
         own.tp = own.cp;

@@ -59,8 +59,8 @@ enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 #undef X
 /* Number of a transformer layer's kind; smaller numbers are borders. */
 #define SS_LAYER_PAIR(mixer, mlp) (SS_LAYER_BORDERS + (mixer)*SS_MLPS + (mlp))
-/* Number of the same kind in an encoder, which has the encoder's shape. */
-#define SS_LAYER_OF_ENCODER(kind) (SS_LAYER_PAIR(SS_MIXERS, 0) + (kind))
+/* Number of the same kind in an encoder, SS_VISION or SS_AUDIO, which has that encoder's shape. */
+#define SS_LAYER_OF_ENCODER(which, kind) (((which) + 1) * SS_LAYER_PAIR(SS_MIXERS, 0) + (kind))
 
 /* Appends operators, and the collectives that belong to no operator. */
 typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
@@ -109,10 +109,10 @@ static inline int ss_layer_is_pair(int kind)
 {
     return kind >= SS_LAYER_BORDERS;
 }
-/* Returns 1 when the kind is one of an encoder. */
-static inline int ss_layer_is_encoder(int kind)
+/* Returns 0 for a kind of the language model, for one of an encoder 1 + SS_VISION or SS_AUDIO. */
+static inline int ss_layer_encoder(int kind)
 {
-    return kind >= SS_LAYER_OF_ENCODER(0);
+    return kind / SS_LAYER_PAIR(SS_MIXERS, 0);
 }
 
 #endif

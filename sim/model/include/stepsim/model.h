@@ -46,7 +46,12 @@ int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer);
 
 /* Colours of a pixel. */
 #define SS_IMAGE_CHANNELS 3
-/* An encoder of pictures before the language model, among whose tokens its output is: sizes in elements, X(field). All 0: none. */
+/* Frames of a second of sound, and the tokens that Qwen3-Omni's convolutions make of them. */
+#define SS_AUDIO_FRAMES 100
+#define SS_AUDIO_TOKENS 13
+/* Encoders before the language model: of pictures, of sound. */
+enum { SS_VISION, SS_AUDIO, SS_ENCODERS };
+/* One of them, whose output is among the tokens of the language model: sizes in elements, X(field). All 0: none. */
 #define SS_ENCODER_LIST(X)                                                                                   \
     X(num_layers)                                                                                            \
     X(hidden_size)                                                                                           \
@@ -63,10 +68,12 @@ int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer);
     X(patch_size)       /* pixels a side of a patch, which is a token of the encoder */                      \
     X(patch_frames)     /* pictures that a patch joins in a video; a picture alone counts so often */        \
     X(patch_bias)       /* 0 or 1 */                                                                         \
+    X(mel_bins)         /* of sound: rows of a frame of 10 ms ... */                                         \
+    X(conv_channels)    /* ... and channels of three convolutions that halve rows and frames */              \
     X(class_tokens)     /* tokens of a picture that are no patches */                                        \
     X(positions)        /* rows of a table of learned positions, 0: none */                                  \
-    X(window_size)      /* pixels a side of windows beyond which a layer does not see, 0: none */            \
-    X(full_period)      /* every so many-th layer sees the whole picture all the same */                     \
+    X(window)           /* tokens beyond which a layer does not see, 0: none */                              \
+    X(full_period)      /* every so many-th layer sees all of them all the same */                           \
     X(merge_size)       /* patches a side that become one token of the language model */                     \
     X(norms_merged)     /* the projector norms 0: patches, 1: what is merged, 2: nothing */                  \
     X(projector_size)   /* columns of the projector's first layer, 0: as the language model */               \
@@ -115,6 +122,11 @@ int ss_model_load(const char *name_or_path, struct ss_model *out, struct ss_erro
 /* Fills in the defaults of everything that is not given, and checks the sizes. Error: SS_ERR_CONFIG (a size
  * is missing, or heads, groups and hidden size do not divide one another). */
 int ss_model_finish(struct ss_model *m, struct ss_error *err);
+/* Returns the model's encoder of a kind. */
+static inline const struct ss_encoder *ss_model_encoder(const struct ss_model *m, int which)
+{
+    return which == SS_AUDIO ? &m->audio : &m->vision;
+}
 /* Fills *out with the transformer that an encoder is: without tokens, embedding and loss. */
 void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out);
 /* Returns the rows of the vocabulary after Megatron's padding to a multiple of divisible_by * tp. */

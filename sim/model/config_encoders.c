@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The encoder of pictures of a config.json, "vision_config": what each kind leaves unsaid, and its sizes (Hugging Face transformers,
- * models/qwen2_vl, qwen2_5_vl, qwen3_vl, internvl, llama4; modeling_intern_vit.py of OpenGVLab). */
+/* The encoders of a config.json, "vision_config" and "audio_config": what each kind leaves unsaid, and its sizes (Hugging Face
+ * transformers, models/qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_omni_moe, internvl, llama4; modeling_intern_vit.py of OpenGVLab). */
 #include <string.h>
 
 #include "base/base.h"
@@ -25,12 +25,19 @@ static const struct {
     struct ss_encoder unsaid;
 } towers[] = {
     {"qwen2_vl", {QWEN2}},
-    {"qwen2_5_vl", {QWEN2, .gated_mlp = 1, .rms_norm = 1, .window_size = 112}},
+    {"qwen2_5_vl", {QWEN2, .gated_mlp = 1, .rms_norm = 1}},
     {"qwen3_vl", {QWEN3}},
     {"qwen3_vl_moe", {QWEN3}},
     {"qwen3_omni_moe_vision_encoder", {QWEN3}},
     {"qwen3_5", {QWEN3}},
     {"qwen3_5_moe", {QWEN3}},
+    {"qwen3_omni_moe_audio_encoder",
+     {.qkv_bias = 1,
+      .mel_bins = 128,
+      .conv_channels = 480,
+      .merge_size = 1,
+      .projector_size = AS_MERGED,
+      .projector_bias = 1}},
     {"intern_vit_6b", {INTERN}},
     {"internvl_vision", {INTERN}},
     {"llama4_vision_model",
@@ -52,14 +59,20 @@ static const struct ss_encoder *unsaid_of(const char *type)
     return NULL;
 }
 
-/* Layers that see the whole picture: the last of every so many. */
-static void read_full(struct ss_config *c, struct ss_encoder *e)
+/* A window of pixels a side, and layers that see the whole picture: the last of every so many. A window of Qwen3-Omni's sound is so many
+ * frames, of which 100 become 13 tokens. */
+static void read_window(struct ss_config *c, struct ss_encoder *e)
 {
     char key[64];
+    int pixels = 0, frames = 0;
     const json_t *list = ss_config_pick(c, "fullatt_block_indexes", key);
 
-    if (e->window_size <= 0)
-        return;
+    ss_config_size(c, "window_size", 0, 1 << 16, &pixels);
+    ss_config_size(c, "n_window_infer", 0, 1 << 16, &frames);
+    if (e->mel_bins > 0)
+        e->window = frames / SS_AUDIO_FRAMES * SS_AUDIO_TOKENS;
+    else
+        e->window = (pixels / e->patch_size) * (pixels / e->patch_size);
     e->full_period = json_array_size(list) ? (int)json_integer_value(json_array_get(list, 0)) + 1 : 0;
     for (size_t i = 0; i < json_array_size(list); i++)
         if (json_integer_value(json_array_get(list, i)) != (json_int_t)(i + 1) * e->full_period - 1)
@@ -71,10 +84,10 @@ static void read_width(struct ss_config *c, struct ss_encoder *e)
 {
     int ratio = 4;
 
-    ss_config_size(c, "embed_dim hidden_size", 1, 1 << 20, &e->hidden_size);
+    ss_config_size(c, "embed_dim d_model hidden_size", 1, 1 << 20, &e->hidden_size);
     ss_config_positive(c, "mlp_ratio", 64, &ratio);
     e->ffn_hidden_size = ratio * e->hidden_size;
-    ss_config_positive(c, "intermediate_size", 1 << 24, &e->ffn_hidden_size);
+    ss_config_positive(c, "intermediate_size encoder_ffn_dim", 1 << 24, &e->ffn_hidden_size);
 }
 
 /* How many patches a side become a token: "pixel_shuffle_ratio" and "downsample_ratio" are its inverse. */
@@ -120,14 +133,19 @@ static void read_pictures(struct ss_config *c, struct ss_encoder *e)
         e->positions = side * side + e->class_tokens;
     }
     ss_config_size(c, "num_position_embeddings", 0, 1 << 24, &e->positions);
-    if (e->window_size > 0)
-        ss_config_positive(c, "window_size", 1 << 16, &e->window_size);
 }
 
-void ss_config_vision(struct ss_config *c, struct ss_model *m)
+static void read_sound(struct ss_config *c, struct ss_encoder *e)
+{
+    ss_config_positive(c, "num_mel_bins", 1 << 16, &e->mel_bins);
+    ss_config_positive(c, "downsample_hidden_size", 1 << 16, &e->conv_channels);
+}
+
+/* Reads the encoder that an object of the file is; it stays none where its kind is not known. */
+static void read_encoder(struct ss_config *c, const char *name, struct ss_encoder *out, struct ss_model *m)
 {
     char key[64];
-    json_t *own = ss_config_pick(c, "vision_config", key);
+    json_t *own = ss_config_pick(c, name, key);
     const json_t *type = json_object_get(own, "model_type"); /* older files have that of the whole alone */
     const struct ss_encoder *unsaid =
         unsaid_of(json_string_value(type ? type : json_object_get(c->root, "model_type")));
@@ -138,25 +156,31 @@ void ss_config_vision(struct ss_config *c, struct ss_model *m)
     if (!json_object_size(own))
         return;
     if (!unsaid) {
-        ss_config_not_priced(m, "vision_config");
+        ss_config_not_priced(m, name);
         return;
     }
     e = *unsaid;
     inner.root = own;
-    ss_config_size(&inner, "depth num_hidden_layers", 1, SS_LAYER_RULE_MAX, &e.num_layers);
-    ss_config_size(&inner, "num_heads num_attention_heads", 1, 1 << 16, &e.num_heads);
+    ss_config_size(&inner, "depth encoder_layers num_hidden_layers", 1, SS_LAYER_RULE_MAX, &e.num_layers);
+    ss_config_size(&inner, "num_heads encoder_attention_heads num_attention_heads", 1, 1 << 16, &e.num_heads);
     ss_config_positive(&inner, "in_channels in_chans num_channels", 64, &channels);
     ss_config_bool(&inner, "qkv_bias attention_bias", &e.qkv_bias);
     read_width(&inner, &e);
     read_merge(&inner, json_object_get(c->root, "downsample_ratio"), &e);
     read_norms(&inner, &e);
-    read_pictures(&inner, &e);
+    (e.mel_bins > 0 ? read_sound : read_pictures)(&inner, &e);
     read_projector(&inner, &e);
-    read_full(&inner, &e);
+    read_window(&inner, &e);
     c->missing = c->missing ? c->missing : inner.missing;
     if (channels != SS_IMAGE_CHANNELS)
         ss_config_wrong(&inner, "in_channels", "is not 3, which is not modelled");
     if (!c->err->code && !inner.missing && e.hidden_size % e.num_heads)
         ss_config_wrong(&inner, "num_heads", "does not divide the encoder's width");
-    m->vision = e;
+    *out = e;
+}
+
+void ss_config_encoders(struct ss_config *c, struct ss_model *m)
+{
+    read_encoder(c, "vision_config", &m->vision, m);
+    read_encoder(c, "audio_config", &m->audio, m);
 }

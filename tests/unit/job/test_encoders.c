@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs with an encoder of pictures: what is refused, and what is said where pictures are not told. */
+/* Jobs with encoders of pictures and sound: what is refused, and what is said where pictures are not told. */
 #include "base/base.h"
 #include "job/job_internal.h"
 #include "job_helper.h"
@@ -15,11 +15,16 @@ static void test_refused(void)
         {"--model qwen3-8b" COMMON "--images 1 --img-h 448", "has no encoder of pictures that is modelled"},
         {QWEN "--images 1", "takes pictures of any size: how many pixels have they?"},
         {QWEN "--images 1 --img-h 450 --img-w 448", "not made of squares of 32 pixels"},
-        {QWEN "--images 5 --img-h 1024", "5 pictures have 5120 tokens, a sequence has 4096"},
+        {QWEN "--images 5 --img-h 1024", "have 5120 tokens, a sequence has 4096"},
         {QWEN "--images 1 --img-h 448 --tp 32 --sequence-parallel", NULL},
         {INTERN "--images 1 --img-h 896", "tiles of them, of 448 x 448 pixels"},
         {"--model llama4-scout" COMMON "--images 1 --img-w 448", "tiles of them, of 336 x 336 pixels"},
         {QWEN "--images 1 --img-h 448 --stack nanotron-2025", "nanotron has no models of pictures"},
+        {QWEN "--audio-seconds 10", "has no encoder of sound that is modelled"},
+        {"--model qwen3-omni-30b-a3b" COMMON "--audio-seconds 400", "have 5200 tokens, a sequence has 4096"},
+        {"--model qwen3-omni-30b-a3b" COMMON
+         "--audio-seconds 4 --num-query-groups 8 --tp 8 --sequence-parallel",
+         "encoder's 20 attention heads"},
         {QWEN "--freeze-LM", "a frozen language model is not modelled"},
     };
 
@@ -36,7 +41,9 @@ static void test_told(void)
         int layers, height, width, patches;
     } rows[] = {
         {QWEN, "\"vision_config\" (--images is not given: text alone)", 0, 0, 0, 0},
-        {QWEN "--images 0", "\"vision_config\" (--images 0: text alone)", 0, 0, 0, 0},
+        {QWEN "--images 0", "\"vision_config\" (--images 0)", 0, 0, 0, 0},
+        {"--model qwen3-omni-30b-a3b" COMMON "--images 4 --img-h 512",
+         "\"audio_config\" (--audio-seconds is not given: text alone)", 27, 512, 512, 32 * 32},
         {QWEN "--images 4 --img-h 512", "", 27, 512, 512, 32 * 32},
         {QWEN "--images 4 --img-h 512 --img-w 768 --freeze-ViT", "", 27, 512, 768, 32 * 48},
         {INTERN "--images 12", "", 24, 448, 448, 32 * 32},
@@ -52,7 +59,7 @@ static void test_told(void)
         CU_ASSERT_EQUAL(job.model.vision.num_layers, rows[i].layers);
         CU_ASSERT_STRING_EQUAL(job.model.not_priced, rows[i].not_priced);
         CU_ASSERT(job.vision.height == rows[i].height && job.vision.width == rows[i].width);
-        CU_ASSERT_EQUAL(ss_job_patches(&job), rows[i].patches);
+        CU_ASSERT_EQUAL(ss_job_media(&job, SS_VISION).tokens, rows[i].patches);
     }
 }
 
@@ -83,9 +90,9 @@ static void test_recompute(void)
     }
 }
 
-SUITE(vision)
+SUITE(encoders)
 {
     CU_TestInfo tests[] = {
         {"refused", test_refused}, {"told", test_told}, {"recompute", test_recompute}, CU_TEST_INFO_NULL};
-    return suite_run("vision", NULL, NULL, tests);
+    return suite_run("encoders", NULL, NULL, tests);
 }
