@@ -187,17 +187,15 @@ static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs,
 }
 
 /* Adds an encoder, which runs before the embedding; Megatron recomputes no projector. */
-static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs, int encoder)
+static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_tower *t)
 {
-    const struct ss_tower *t = set->c->tower[encoder];
-    int frozen = t->shape.frozen ? SS_TREAT_FROZEN : SS_TREAT_KEPT;
-    int treatment = t->recompute ? SS_TREAT_RECOMPUTED : frozen;
-    int rc = run_add(set, runs, SS_LAYER_OF_ENCODER(encoder, SS_LAYER_PATCHES), frozen);
-    for (int i = 0; i < t->model.num_layers && !rc; i++)
-        rc = run_add(set, runs,
-                     SS_LAYER_OF_ENCODER(encoder, ss_layer_kind_in(&t->model, (int)t->shape.sequence, i)),
-                     treatment);
-    return rc ? rc : run_add(set, runs, SS_LAYER_OF_ENCODER(encoder, SS_LAYER_PROJECTOR), SS_TREAT_KEPT);
+    int frozen = t->shape.frozen ? SS_TREAT_FROZEN : SS_TREAT_KEPT, rc = SS_OK;
+    for (int i = 0, last = ss_tower_length(t) - 1; i <= last && !rc; i++)
+        rc = run_add(set, runs, ss_tower_kind(t, i),
+                     i == last               ? SS_TREAT_KEPT
+                     : i > 0 && t->recompute ? SS_TREAT_RECOMPUTED
+                                             : frozen);
+    return rc;
 }
 
 static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
@@ -209,7 +207,7 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
     if (chunk->recv_bytes > 0)
         rc = run_add(set, runs, SS_LAYER_RECEIVED, SS_TREAT_KEPT);
     for (int e = 0; e < SS_ENCODERS && chunk->has_embedding && !rc; e++)
-        rc = set->c->tower[e] ? encoder_add(set, runs, e) : SS_OK;
+        rc = set->c->tower[e] ? encoder_add(set, runs, set->c->tower[e]) : SS_OK;
     if (chunk->has_embedding && !rc)
         rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
     for (int i = 0; i < chunk->nlayers && !rc; i++)

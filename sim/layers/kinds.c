@@ -91,6 +91,14 @@ int ss_layer_kind_of(const struct ss_job *job, int layer)
     return ss_layer_kind_in(&job->model, job->seq_length, layer);
 }
 
+int ss_tower_kind(const struct ss_tower *t, int i)
+{
+    int kind = i == 0                        ? (int)SS_LAYER_PATCHES
+               : i == ss_tower_length(t) - 1 ? (int)SS_LAYER_PROJECTOR
+                                             : ss_layer_kind_in(&t->model, (int)t->shape.sequence, i - 1);
+    return SS_LAYER_OF_ENCODER(t->which, kind);
+}
+
 unsigned ss_layer_context_exchanges(const struct ss_job *job)
 {
     int layers = job->model.num_layers + job->model.mtp_depth_layers;

@@ -145,6 +145,7 @@ int ss_tower_init(struct ss_tower *t, const struct ss_shape *text, int encoder, 
     model_sizes(s, &t->model, 0, e->undivided ? 1 : text->tp);
     expert_sizes(s, &t->model, 1, 1);
     s->encoder = e;
+    t->which = encoder;
     s->text_h = text->h;
     s->frozen = media->frozen;
     t->recompute = media->recompute && !media->frozen;

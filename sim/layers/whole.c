@@ -39,7 +39,7 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
     return (struct count){all, expert > 0 ? all - expert + expert / s->experts * s->top_k : all};
 }
 
-/* Counts the encoders, whose layers have equal parameters; no token of text uses them. */
+/* Counts the encoders, of which no token of text uses a parameter. */
 static double count_encoders(const struct ss_shape *text)
 {
     static const struct ss_media one = {1, 1, 0, 0};
@@ -47,12 +47,8 @@ static double count_encoders(const struct ss_shape *text)
     struct ss_ops ops;
     double sum = 0;
     for (int e = 0; e < SS_ENCODERS; e++)
-        if (ss_tower_init(&t, text, e, &one))
-            sum += count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, SS_LAYER_PATCHES), &ops).all +
-                   t.model.num_layers *
-                       count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, ss_layer_kind_in(&t.model, 1, 0)), &ops)
-                           .all +
-                   count_layer(&t.shape, SS_LAYER_OF_ENCODER(e, SS_LAYER_PROJECTOR), &ops).all;
+        for (int i = 0; ss_tower_init(&t, text, e, &one) && i < ss_tower_length(&t); i++)
+            sum += count_layer(&t.shape, ss_tower_kind(&t, i), &ops).all;
     return sum;
 }
 
@@ -156,40 +152,18 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     }
 }
 
-/* FLOP of the encoders for one sequence: of their operators, and of what is recomputed. Attention counts what a patch sees. */
-struct encoder_flops {
-    double once, again;
-};
-
-static void add_encoder(struct encoder_flops *sum, const struct ss_tower *t, int kind, int passes, int again)
+/* Adds the FLOP of an encoder for one sequence, attention as a patch sees it: a forward, and twice as much backward of what is trained. */
+static void add_encoder(const struct ss_tower *t, double *once, double *again)
 {
-    struct products p = {0};
-    struct ss_ops ops;
-    ss_layer_operators(kind, &t->shape, &ops);
-    for (int i = 0; i < ops.n; i++)
-        add_op(&p, &ops.op[i], 1);
-    sum->once += passes * (p.linear + p.bounded);
-    sum->again += again * (p.linear + p.bounded);
-}
-
-/* Counts a forward, and twice as much backward of what is trained. */
-static struct encoder_flops encoder_flops(const struct ss_job *job, const struct ss_shape *text)
-{
-    struct encoder_flops sum = {0, 0};
-    struct ss_tower t;
-    for (int e = 0; e < SS_ENCODERS; e++) {
-        const struct ss_media media = ss_job_media(job, e);
-        int passes = media.frozen ? 1 : 3;
-        if (!ss_tower_init(&t, text, e, &media))
-            continue;
-        add_encoder(&sum, &t, SS_LAYER_OF_ENCODER(e, SS_LAYER_PATCHES), passes, 0);
-        for (int i = 0; i < t.model.num_layers; i++)
-            add_encoder(&sum, &t,
-                        SS_LAYER_OF_ENCODER(e, ss_layer_kind_in(&t.model, (int)t.shape.sequence, i)), passes,
-                        t.recompute);
-        add_encoder(&sum, &t, SS_LAYER_OF_ENCODER(e, SS_LAYER_PROJECTOR), 3, 0);
+    for (int i = 0, last = ss_tower_length(t) - 1; i <= last; i++) {
+        struct products p = {0};
+        struct ss_ops ops;
+        ss_layer_operators(ss_tower_kind(t, i), &t->shape, &ops);
+        for (int k = 0; k < ops.n; k++)
+            add_op(&p, &ops.op[k], 1);
+        *once += (t->shape.frozen && i < last ? 1 : 3) * (p.linear + p.bounded);
+        *again += t->recompute && i > 0 && i < last ? p.linear + p.bounded : 0;
     }
-    return sum;
 }
 
 /* Counts the layers that stages recompute whole. Megatron's layers of multi-token prediction know only the
@@ -231,11 +205,17 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     /* forward, and twice as much backward; packed rows have no padding, and each document sees itself only */
     double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
     double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
-    const struct encoder_flops encoder = encoder_flops(job, &c.shape);
-    double all = 3 * linear * c.once.linear + job->global_batch * encoder.once,
+    double encoders = 0, encoders_again = 0;
+    for (int e = 0; e < SS_ENCODERS; e++) {
+        const struct ss_media media = ss_job_media(job, e);
+        struct ss_tower t;
+        if (ss_tower_init(&t, &c.shape, e, &media))
+            add_encoder(&t, &encoders, &encoders_again);
+    }
+    double all = 3 * linear * c.once.linear + job->global_batch * encoders,
            attention = 3 * square * c.once.attention;
     double bounded = 3 * square * c.once.bounded;
-    double again = linear * c.again.linear + job->global_batch * encoder.again;
+    double again = linear * c.again.linear + job->global_batch * encoders_again;
     return (struct ss_model_flops){all + attention,
                                    all + attention / 2,
                                    all + attention + again + square * c.again.attention,

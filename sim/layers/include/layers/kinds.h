@@ -101,6 +101,12 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
 int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
+/* Returns the kind of the i-th of an encoder's layers and of the two borders around them, of which there are ss_tower_length. */
+int ss_tower_kind(const struct ss_tower *t, int i);
+static inline int ss_tower_length(const struct ss_tower *t)
+{
+    return t->model.num_layers + 2;
+}
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);

@@ -112,6 +112,7 @@ void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_
 struct ss_tower {
     struct ss_model model;
     struct ss_shape shape;
+    int which;     /* SS_VISION or SS_AUDIO */
     int recompute; /* 1: of its layers, whole */
 };
 /* Fills the tower of a kind of encoder of the model of a text's shape, on the same rank, and returns whether there is one. Every context
