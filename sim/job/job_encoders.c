@@ -9,10 +9,10 @@
 
 /* What the two encoders are called, in their order. */
 static const struct {
-    const char *flag, *of, *config;
+    const char *flag, *of, *config, *freeze, *recompute;
 } names[SS_ENCODERS] = {
-    [SS_VISION] = {"--images", "pictures", "vision_config"},
-    [SS_AUDIO] = {"--audio-seconds", "sound", "audio_config"},
+    [SS_VISION] = {"--images", "pictures", "vision_config", "--freeze-ViT", "--recompute-vision"},
+    [SS_AUDIO] = {"--audio-seconds", "sound", "audio_config", "--freeze-sound-model", "--recompute-sound"},
 };
 
 /* Drops an encoder of a job that gives it nothing, and says so where everyone reads it. */
@@ -26,9 +26,10 @@ static void leave_out(struct ss_model *m, int which, int told, struct ss_encoder
 }
 
 /* Completes an encoder of which a sequence has so many pictures or seconds, -1: not told. */
-static int complete(struct ss_finish *f, struct ss_model *m, int which, int many, int *recompute)
+static int complete(struct ss_finish *f, struct ss_model *m, int which, int many, int frozen, int *recompute)
 {
     struct ss_encoder *e = which == SS_AUDIO ? &m->audio : &m->vision;
+    int asked = *recompute;
 
     if (e->num_layers == 0 && many > 0)
         REFUSE(f, names[which].flag,
@@ -38,21 +39,24 @@ static int complete(struct ss_finish *f, struct ss_model *m, int which, int many
         leave_out(m, which, many == 0, e);
     /* Megatron-Bridge's settings do not reach modules of Hugging Face */
     *recompute |= f->stack->encoder_recompute > 0 && !e->undivided;
-    *recompute &= e->num_layers > 0 && f->job->recompute.granularity == SS_RECOMPUTE_FULL;
+    *recompute &= e->num_layers > 0 && !frozen && f->job->recompute.granularity == SS_RECOMPUTE_FULL;
+    if (asked && !*recompute)
+        ss_note(f->notes, "%s is not active without %s for a trained encoder and full recompute",
+                names[which].recompute, names[which].of);
+    if (e->num_layers == 0 && frozen)
+        ss_note(f->notes, "%s is not active without %s", names[which].freeze, names[which].flag);
     return SS_OK;
 }
 
 int ss_job_complete_encoders(struct ss_finish *f, struct ss_model *m)
 {
     struct ss_job *job = f->job;
-    int rc = complete(f, m, SS_VISION, job->vision.images, &job->vision.recompute);
+    int rc = complete(f, m, SS_VISION, job->vision.images, job->vision.frozen, &job->vision.recompute);
 
-    SS_THEN(rc, complete(f, m, SS_AUDIO, job->audio.seconds, &job->audio.recompute));
-    if (!rc && m->vision.num_layers == 0 && (job->vision.frozen || job->vision.height || job->vision.width))
-        ss_note(f->notes, "flags of pictures are not active without --images");
-    if (!rc && m->audio.num_layers == 0 && job->audio.frozen)
-        ss_note(f->notes, "--freeze-sound-model is not active without --audio-seconds");
-    if (!rc && !job->vision.height)
+    SS_THEN(rc, complete(f, m, SS_AUDIO, job->audio.seconds, job->audio.frozen, &job->audio.recompute));
+    if (!rc && m->vision.num_layers == 0 && (job->vision.height || job->vision.width))
+        ss_note(f->notes, "--img-h and --img-w are not active without --images");
+    if (!job->vision.height)
         job->vision.height = job->vision.width ? job->vision.width : m->vision.image_size;
     if (!job->vision.width)
         job->vision.width = job->vision.height;

@@ -69,15 +69,19 @@ static void test_recompute(void)
     static const struct {
         const char *flags;
         int recompute;
+        const char *note;
     } rows[] = {
-        {"--recompute-vision", 0},
-        {"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", 0},
+        {"--recompute-vision", 0, "--recompute-vision is not active"},
+        {"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", 0, NULL},
         {"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
          "--recompute-vision",
-         1},
+         1, NULL},
+        {"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 "
+         "--recompute-vision --freeze-ViT",
+         0, "--recompute-vision is not active"},
         {"--stack megatron-bridge-26.08 --recompute-granularity full --recompute-method uniform "
          "--recompute-num-layers 1",
-         1},
+         1, NULL},
     };
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {
@@ -85,8 +89,11 @@ static void test_recompute(void)
         struct ss_job job;
         char flags[512];
         snprintf(flags, sizeof flags, "%s--images 1 --img-h 512 %s", QWEN, rows[i].flags);
-        CU_ASSERT_EQUAL(complete(&job, flags, 16, NULL, &err), SS_OK);
+        struct ss_notes notes = {0};
+        CU_ASSERT_EQUAL(complete(&job, flags, 16, &notes, &err), SS_OK);
         CU_ASSERT_EQUAL(job.vision.recompute, rows[i].recompute);
+        CU_ASSERT(!rows[i].note || has_note(&notes, rows[i].note));
+        ss_notes_free(&notes);
     }
 }
 
