@@ -188,7 +188,7 @@ static void tp_times(const struct ss_cost_context *c, const struct ss_op *op, st
 {
     const struct ss_shape *s = &c->shape;
     struct ss_net net = c->net;
-    double whole = s->tokens * ss_op_whole_columns(op), full = whole * s->e;
+    double whole = op->gemm.m * ss_op_whole_columns(op), full = whole * s->e;
     /* Scales of blocks need a gradient in both orientations, of which user buffers gather one beside the GEMM. */
     int twice = s->block_scaled && op->gemm.precision == s->gemm_precision && !t->column && !t->overlap;
     t->gather_bytes = (1 + twice) * whole * ss_op_gathered_width(s, op->gemm.precision);
@@ -487,8 +487,7 @@ void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, in
     ss_cost_host(c, ops, gpu, &repeated, out);
     if (recompute == SS_RECOMPUTE_FULL)
         repeat_layer(c, ops, until, until < ops->n ? from : to, to, out);
-    /* PyTorch's FSDP keeps what it does not wrap */
-    ss_cost_fsdp(c, ops, c->stack->fsdp_pytorch > 0 && ops->where != SS_WHERE_TRANSFORMER, out);
+    ss_cost_fsdp(c, ops, out);
     if (recompute == SS_RECOMPUTE_FULL)
         forward_first(c, ops, out);
 }

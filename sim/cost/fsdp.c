@@ -166,9 +166,10 @@ static void host_copies(const struct ss_cost_context *c, const struct ss_ops *op
  * share of the SMs. Where only gradients and states are sharded (ZeRO-2) the forward gathers: in every
  * microbatch, or on average once an iteration. Where parameters stay gathered between microbatches, gradients
  * are scattered on average once an iteration, too. */
-void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
-                  struct ss_layer_cost *out)
+void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out)
 {
+    /* PyTorch's FSDP keeps what it does not wrap */
+    int kept = c->stack->fsdp_pytorch > 0 && ops->where != SS_WHERE_TRANSFORMER && !ops->encoder;
     struct fsdp_part parts[2];
     struct ss_layer_step gather[2], back[4];
     int n = fsdp_parts(c, ops, parts), once = ss_job_fsdp_once(c->job, c->stack);

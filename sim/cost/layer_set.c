@@ -55,7 +55,8 @@ static const struct ss_ops *kind_ops(struct ss_layer_set *set, int kind)
         return NULL;
     set->list[set->nlists++] = made;
     made->kind = kind;
-    ss_layer_operators(kind, &set->c->shape, &made->ops);
+    int encoder = ss_layer_encoder(kind);
+    ss_layer_operators(kind, encoder ? &set->c->tower[encoder - 1]->shape : &set->c->shape, &made->ops);
     return &made->ops;
 }
 
@@ -80,11 +81,26 @@ static void part_seconds(const struct ss_layer_set *set, struct ss_layer_part *p
     }
 }
 
+/* Leaves the forward alone. */
+static void freeze(struct ss_layer_part *part)
+{
+    struct ss_layer_cost forward = part->cost;
+    memset(forward.input_grad, 0, sizeof forward.input_grad);
+    memset(forward.weight_grad, 0, sizeof forward.weight_grad);
+    memset(forward.joint, 0, sizeof forward.joint);
+    memset(forward.launches[1], 0, sizeof forward.launches[1]);
+    forward.gemms[1] = forward.host[1] = forward.backward_flops = 0;
+    forward.in_step[1] = 0;
+    part->cost = forward;
+    for (int phase = SS_PHASE_B; phase < SS_PHASE_FB; phase++)
+        part->steps.phase[phase].n = 0;
+}
+
 static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
 {
-    struct ss_cost_context c = *set->c;
-    struct ss_recorder recorder;
     const struct ss_ops *ops = part->ops;
+    struct ss_cost_context c = ops->encoder ? ss_cost_of_encoder(set->c, ops->encoder - 1) : *set->c;
+    struct ss_recorder recorder;
     int recompute =
         part->treatment == SS_TREAT_RECOMPUTED ? SS_RECOMPUTE_FULL
         : ops->where == SS_WHERE_TRANSFORMER && c.job->recompute.granularity == SS_RECOMPUTE_SELECTIVE
@@ -97,10 +113,14 @@ static int part_cost(struct ss_layer_set *set, struct ss_layer_part *part)
         return SS_OK;
     }
     c.record = record ? &recorder : NULL;
+    c.without_grad = part->treatment == SS_TREAT_FROZEN;
     ss_cost_layer(&c, ops, recompute, &part->cost);
     if (part->treatment == SS_TREAT_OFFLOADED)
         ss_cost_layer_offload(&c, ops, &part->cost);
-    return record ? ss_record_end(&recorder, &part->steps) : SS_OK;
+    int status = record ? ss_record_end(&recorder, &part->steps) : SS_OK;
+    if (part->treatment == SS_TREAT_FROZEN)
+        freeze(part);
+    return status;
 }
 
 /* Returns the index of a part, which is built when it is first asked for; -1: out of memory. */
@@ -166,6 +186,18 @@ static int predictions_add(struct ss_layer_set *set, struct ss_layer_runs *runs,
     return rc;
 }
 
+/* Adds an encoder, which runs before the embedding; Megatron recomputes no projector. */
+static int encoder_add(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_tower *t)
+{
+    int frozen = t->shape.frozen ? SS_TREAT_FROZEN : SS_TREAT_KEPT, rc = SS_OK;
+    for (int i = 0, last = ss_tower_length(t) - 1; i <= last && !rc; i++)
+        rc = run_add(set, runs, ss_tower_kind(t, i),
+                     i == last               ? SS_TREAT_KEPT
+                     : i > 0 && t->recompute ? SS_TREAT_RECOMPUTED
+                                             : frozen);
+    return rc;
+}
+
 static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, const struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = set->c->job;
@@ -174,6 +206,8 @@ static int runs_build(struct ss_layer_set *set, struct ss_layer_runs *runs, cons
     int offloaded = ss_offloaded_layers(job, chunk->nlayers + behind, chunk->has_loss);
     if (chunk->recv_bytes > 0)
         rc = run_add(set, runs, SS_LAYER_RECEIVED, SS_TREAT_KEPT);
+    for (int e = 0; e < SS_ENCODERS && chunk->has_embedding && !rc; e++)
+        rc = set->c->tower[e] ? encoder_add(set, runs, set->c->tower[e]) : SS_OK;
     if (chunk->has_embedding && !rc)
         rc = run_add(set, runs, SS_LAYER_EMBEDDING, SS_TREAT_KEPT);
     for (int i = 0; i < chunk->nlayers && !rc; i++)
@@ -341,11 +375,15 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
         const struct ss_ops *ops = ss_layer_part(set, run)->ops;
         if (ops->n == 0 || run->shares)
             continue;
+        if (ss_layer_part(set, run)->treatment == SS_TREAT_FROZEN) {
+            p.frozen += run->count * ops->sum.params;
+            continue;
+        }
         p.all += run->count * ops->sum.params;
         p.gemm += run->count * ops->sum.gemm_params;
         p.tensors += run->count * ops->sum.tensors;
         expert_params(&p, set, run, flat);
-        if (ss_layer_is_transformer(set, run)) {
+        if (ss_layer_is_transformer(set, run) || ops->encoder) {
             transformer_params(&p, ops);
             predicting_params(&p, set, run);
             layers += run->count;
@@ -362,6 +400,7 @@ struct ss_param_count ss_layer_set_params(const struct ss_layer_set *set, const 
 void ss_param_count_add(struct ss_param_count *sum, const struct ss_param_count *chunk)
 {
     sum->all += chunk->all;
+    sum->frozen += chunk->frozen;
     sum->gemm += chunk->gemm;
     sum->expert += chunk->expert;
     sum->expert_gemm += chunk->expert_gemm;

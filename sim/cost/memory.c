@@ -233,6 +233,13 @@ static double kept_states(const struct ss_job *job)
                              : 1 - job->offload.optimizer;
 }
 
+/* Returns the bytes of weights that are not trained: shards where parameters are sharded. */
+static double frozen_bytes(const struct ss_cost_context *c, const struct ss_param_count *params)
+{
+    double shards = c->job->dp.sharding >= SS_SHARD_OPTIM_GRADS_PARAMS ? c->fsdp.n : 1;
+    return params->frozen * (shard_is_master(c) ? 4 : ss_parameter_bytes(c->job, c->stack).weight) / shards;
+}
+
 void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_count *params,
                       struct ss_optimizer_shards shards, double memory[SS_MEM_COUNT])
 {
@@ -262,6 +269,7 @@ void ss_memory_static(const struct ss_cost_context *c, const struct ss_param_cou
     if (c->shape.tp_comm_overlap)
         memory[SS_MEM_OTHER] += c->stack->tp_overlap_buffers * c->shape.tokens * c->shape.h * 2;
     memory[SS_MEM_OTHER] += dispatcher_buffers(c, params);
+    memory[SS_MEM_WEIGHTS] += frozen_bytes(c, params);
     if (c->stack->dummy_gradients > 0 && c->shape.wgrad_fused)
         memory[SS_MEM_OTHER] += params->shapes * c->shape.e;
     if (job->pp > 1) /* received activation and gradient; twice where sends overlap */
@@ -301,18 +309,24 @@ struct layers {
     double passing; /* most that the forward of a layer makes and gives back */
 };
 
-static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k)
+/* Adds up the numbered layers, or those of an encoder (1 + SS_VISION or SS_AUDIO) in its own context. */
+static struct layers sum_layers(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
+                                int encoder)
 {
     struct layers l = {0};
-    unsigned modules = ss_job_redone_modules(c->job);
+    unsigned modules = encoder ? 0 : ss_job_redone_modules(c->job);
     for (size_t i = 0; i < set->chunks[k].n; i++) {
         const struct ss_layer_run *run = &set->chunks[k].run[i];
         const struct ss_layer_part *part = ss_layer_part(set, run);
         const struct ss_ops *ops = part->ops;
-        if (!ss_layer_is_transformer(set, run))
+        if (encoder ? ops->encoder != encoder : !ss_layer_is_transformer(set, run))
             continue;
         double full = ss_ops_saved_bytes(ops, 0), kept = ss_ops_saved_bytes(ops, modules);
         l.working = fmax(l.working, ops->sum.working);
+        if (part->treatment == SS_TREAT_FROZEN) {
+            l.passing = fmax(l.passing, full);
+            continue;
+        }
         l.hidden = fmax(l.hidden, full - kept);
         l.streams = fmax(l.streams, full - ss_ops_saved_bytes(ops, modules & SS_MODULE_BIT(SS_MODULE_MHC)));
         double passes = full + ops->sum.coded - kept;
@@ -366,7 +380,7 @@ static double layers_memory(const struct ss_cost_context *c, const struct ss_lay
                             struct ss_chunk_cost *chunk)
 {
     const struct ss_job *job = c->job;
-    const struct layers l = sum_layers(c, set, k);
+    const struct layers l = sum_layers(c, set, k, 0);
     int group = job->recompute.method == SS_RECOMPUTE_UNIFORM && job->recompute.num_layers > 0
                     ? job->recompute.num_layers
                     : 1;
@@ -393,6 +407,19 @@ static double layers_memory(const struct ss_cost_context *c, const struct ss_lay
     chunk->backward_extra_bytes += (chunk->has_loss ? 0 : l.moving) + l.moving_group;
     chunk->weight_grad_bytes = l.weight_grad;
     return ss_memory_per_parameter(c) ? l.passing : 0;
+}
+
+/* Adds what an encoder keeps from F to B, which is over when the language model's layers are. Frozen layers pass on what they make. */
+static void encoder_memory(const struct ss_cost_context *c, const struct ss_layer_set *set, int k,
+                           int encoder, struct ss_chunk_cost *chunk)
+{
+    const struct ss_cost_context own = ss_cost_of_encoder(c, encoder);
+    const struct layers l = sum_layers(&own, set, k, 1 + encoder);
+    double border = ss_shape_border_bytes(&own.shape);
+    chunk->activation_bytes += l.redone * border + l.kept;
+    chunk->forward_extra_bytes = fmax(chunk->forward_extra_bytes, l.working + l.passing);
+    chunk->backward_extra_bytes = fmax(chunk->backward_extra_bytes, l.working + 3 * border + l.redo);
+    chunk->weight_grad_bytes += l.weight_grad;
 }
 
 /* Adds embedding, output layer, or what multi-token prediction has beside its layer. Logits are a class of
@@ -439,9 +466,13 @@ void ss_memory_chunk(const struct ss_cost_context *c, const struct ss_layer_set 
     double passing = layers_memory(c, set, k, chunk);
     chunk->logits_bytes = chunk->border_bytes = 0;
     for (size_t i = 0; i < set->chunks[k].n; i++)
-        if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]))
+        if (!ss_layer_is_transformer(set, &set->chunks[k].run[i]) &&
+            !ss_layer_part(set, &set->chunks[k].run[i])->ops->encoder)
             border_memory(c, set, &set->chunks[k].run[i], passing, chunk);
     chunk->activation_bytes += chunk->border_bytes;
+    for (int e = 0; e < SS_ENCODERS && chunk->has_embedding; e++)
+        if (c->tower[e])
+            encoder_memory(c, set, k, e, chunk);
     if (!chunk->has_loss)
         chunk->activation_bytes += kept_output(c);
     whole_bytes(chunk);

@@ -112,7 +112,9 @@ struct ss_muon ss_muon_of(const struct ss_cost_context *c, const struct ss_layer
         for (size_t r = 0; r < set->chunks[k].n; r++) {
             const struct ss_layer_run *run = &set->chunks[k].run[r];
             const struct ss_ops *ops = ss_layer_part(set, run)->ops;
-            for (int i = 0; i < ops->n && !ops->is_loss && !run->shares; i++) {
+            int steps =
+                !ops->is_loss && !run->shares && ss_layer_part(set, run)->treatment != SS_TREAT_FROZEN;
+            for (int i = 0; i < ops->n && steps; i++) {
                 const struct ss_op *op = &ops->op[i];
                 if ((op->kind == SS_OP_GEMM || op->kind == SS_OP_GROUPED_GEMM) && op->params > 0)
                     operator_add(c, op, run->count,

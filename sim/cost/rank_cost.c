@@ -149,7 +149,7 @@ static int experts_init(const struct ss_cost_input *in, const struct ss_rank_sit
 }
 
 static int context_init(const struct ss_cost_input *in, const struct ss_rank_site *site,
-                        struct ss_cost_context *c, struct ss_error *err)
+                        struct ss_cost_context *c, struct ss_tower towers[SS_ENCODERS], struct ss_error *err)
 {
     memset(c, 0, sizeof *c);
     c->card = in->card;
@@ -173,7 +173,12 @@ static int context_init(const struct ss_cost_input *in, const struct ss_rank_sit
         c->on_nvme = fmax(0, 1 - in->job->offload.max_in_cpu * in->job->tp * c->fsdp.n /
                                      ss_model_parameters(&in->job->model, in->padded_vocab));
     c->accumulated = c->fsdp.n > 1 ? 0 : 1 - c->once; /* FSDP adds up shards */
-    return experts_init(in, site, c, err);
+    int status = experts_init(in, site, c, err);
+    for (int e = 0; e < SS_ENCODERS; e++) {
+        const struct ss_media media = ss_job_media(in->job, e);
+        c->tower[e] = ss_tower_init(&towers[e], &c->shape, e, &media) ? &towers[e] : NULL;
+    }
+    return status;
 }
 
 /* Returns the number of ranks that share the states of dense parameters. */
@@ -344,6 +349,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     size_t chunks = (size_t)in->schedule->chunks;
     struct ss_param_count count = {0};
     struct ss_cost_context c;
+    struct ss_tower towers[SS_ENCODERS];
     int status;
     memset(out, 0, sizeof *out);
     out->set = ss_calloc(1, sizeof *out->set);
@@ -351,7 +357,7 @@ int ss_rank_cost_build(const struct ss_cost_input *in, const struct ss_rank_site
     out->params = malloc(chunks * sizeof *out->params);
     if (!out->set || !out->chunks || !out->params)
         return ss_nomem(err);
-    status = context_init(in, site, &c, err);
+    status = context_init(in, site, &c, towers, err);
     SS_THEN(status, ss_layer_set_init(out->set, &c, in->schedule->chunks, in->with_steps, err));
     out->set->fixed += amax_seconds(in, &c);
     out->set->ahead = out->host_ahead = runs_ahead(in);

@@ -10,6 +10,7 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_internal.h"
+#include "layers/kinds.h"
 #include "plan/bounds.h"
 #include "result/bands.h"
 #include "stepsim/cache.h"

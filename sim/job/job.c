@@ -72,6 +72,24 @@ void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t si
     }
 }
 
+struct ss_media ss_job_media(const struct ss_job *job, int encoder)
+{
+    const struct ss_encoder *e = ss_model_encoder(&job->model, encoder);
+    if (e->num_layers == 0)
+        return (struct ss_media){0};
+    if (encoder == SS_AUDIO)
+        return (struct ss_media){1, SS_AUDIO_TOKENS * (double)job->audio.seconds, job->audio.frozen,
+                                 job->audio.recompute};
+    int rows = job->vision.height / e->patch_size, columns = job->vision.width / e->patch_size;
+    return (struct ss_media){job->vision.images, (double)rows * columns, job->vision.frozen,
+                             job->vision.recompute};
+}
+
+int ss_job_encodes(const struct ss_job *job)
+{
+    return job->model.vision.num_layers > 0 || job->model.audio.num_layers > 0;
+}
+
 int ss_job_recipe(const struct ss_job *job)
 {
     return job->precision == SS_FP8 ? (int)job->fp8_recipe : ss_precision_at(job->precision)->recipe;

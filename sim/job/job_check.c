@@ -369,9 +369,9 @@ static int check_positions(struct ss_finish *f)
 int ss_job_check_features(struct ss_finish *f)
 {
     static int (*const steps[])(struct ss_finish *) = {
-        check_positions,     ss_job_check_recompute,       check_offload,
-        check_data_parallel, ss_job_check_quantized,       check_attention,
-        ss_job_check_packed, ss_job_check_expert_features, ss_job_check_optimizer,
+        check_positions,        ss_job_check_recompute, check_offload,       check_data_parallel,
+        ss_job_check_quantized, check_attention,        ss_job_check_packed, ss_job_check_expert_features,
+        ss_job_check_optimizer, ss_job_check_encoders,
     };
     int rc = SS_OK;
 

@@ -148,6 +148,7 @@ int ss_job_complete_model(struct ss_finish *f)
     }
     SS_THEN(rc, ss_job_complete_sparse(f, &m));
     SS_THEN(rc, ss_model_finish(&m, f->err));
+    SS_THEN(rc, ss_job_complete_encoders(f, &m));
     if (!rc)
         job->model = m;
     return rc;

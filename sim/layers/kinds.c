@@ -47,8 +47,11 @@ static void branch(struct ss_ops *out, const struct ss_shape *s, ss_ops_maker *o
 
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
 {
-    const struct ss_layer_border *border = ss_layer_is_pair(kind) ? NULL : borders[kind];
-    out->where = border ? border->where : SS_WHERE_TRANSFORMER;
+    int encoder = ss_layer_encoder(kind);
+    kind -= encoder * SS_LAYER_PAIR(SS_MIXERS, 0);
+    const struct ss_layer_border *border = kind < SS_LAYER_BORDERS ? borders[kind] : NULL;
+    out->where = encoder ? SS_WHERE_BEFORE : border ? border->where : SS_WHERE_TRANSFORMER;
+    out->encoder = encoder;
     out->is_loss = border && border->is_loss;
     out->n = out->nsaved = out->nborders = 0;
     out->bias_columns = 0;
@@ -60,6 +63,8 @@ void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out)
         out->graph = mixer == &ss_mixer_no_mixer ? mlp->graph : mixer->graph ? mixer->graph : SS_GRAPH_ATTN;
         branch(out, s, mixer->operators, mixer == &ss_mixer_no_mixer);
         branch(out, s, mlp->operators, mlp == &ss_mlp_none);
+        if (encoder)
+            ss_op_layer_scales(out, s);
         if (ss_op_keeps_codes(s))
             ss_ops_codes(out, s);
         if (s->by_operator)
@@ -105,6 +110,14 @@ int ss_layer_any_other(const struct ss_model *m)
             return 1;
     }
     return 0;
+}
+
+int ss_tower_kind(const struct ss_tower *t, int i)
+{
+    int kind = i == 0                        ? (int)SS_LAYER_PATCHES
+               : i == ss_tower_length(t) - 1 ? (int)SS_LAYER_PROJECTOR
+                                             : ss_layer_kind_in(&t->model, (int)t->shape.sequence, i - 1);
+    return SS_LAYER_OF_ENCODER(t->which, kind);
 }
 
 unsigned ss_layer_context_exchanges(const struct ss_job *job)

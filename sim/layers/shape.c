@@ -137,6 +137,34 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
     implementation(s, job, stack);
 }
 
+int ss_tower_init(struct ss_tower *t, const struct ss_shape *text, int encoder, const struct ss_media *media)
+{
+    const struct ss_encoder *e = ss_model_encoder(text->model, encoder);
+    struct ss_shape *s = &t->shape;
+    if (e->num_layers == 0)
+        return 0;
+    ss_encoder_model(e, &t->model);
+    *s = *text;
+    model_sizes(s, &t->model, 0, e->undivided ? 1 : text->tp);
+    expert_sizes(s, &t->model, 1, 1);
+    s->encoder = e;
+    t->which = encoder;
+    s->text_h = text->h;
+    s->frozen = media->frozen;
+    t->recompute = media->recompute && !media->frozen;
+    s->micro_batch = text->micro_batch * media->items;
+    s->sequence = s->document = s->chunk = media->tokens + e->class_tokens;
+    s->tokens = s->micro_batch * s->sequence;
+    s->packing = NULL;
+    s->cp = 1;
+    s->sp = s->pp_shares = 1;
+    s->gemm_precision = s->storage_precision;
+    s->attention_dropout = s->hidden_dropout = 0;
+    s->tp_comm_overlap = s->fp8_attention = s->by_operator = s->weights_turned = 0;
+    s->reserved_sms = 0;
+    return 1;
+}
+
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread)
 {
     const struct ss_model *m = &job->model;

@@ -40,6 +40,19 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
     return (struct count){all, expert > 0 ? met - expert + expert / s->experts * s->top_k : met};
 }
 
+/* Counts the encoders, of which no token of text uses a parameter. */
+static double count_encoders(const struct ss_shape *text)
+{
+    static const struct ss_media one = {1, 1, 0, 0};
+    struct ss_tower t;
+    struct ss_ops ops;
+    double sum = 0;
+    for (int e = 0; e < SS_ENCODERS; e++)
+        for (int i = 0; ss_tower_init(&t, text, e, &one) && i < ss_tower_length(&t); i++)
+            sum += count_layer(&t.shape, ss_tower_kind(&t, i), &ops).all;
+    return sum;
+}
+
 void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parameter_counts *out)
 {
     const struct layers l = layers_of(m, 0);
@@ -54,6 +67,8 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
                                         .active = rest,
                                         .input = ops.op[0].params,
                                         .output = m->tied_embeddings ? 0 : s.vocab * s.row};
+    out->encoder = count_encoders(&s);
+    out->total += out->encoder;
     for (int pair = 0; pair < PAIRS; pair++) {
         if (l.n[pair] + l.mtp[pair] <= 0)
             continue;
@@ -138,6 +153,20 @@ static void add_layers(struct counting *c, int kind, double layers, double redon
     }
 }
 
+/* Adds the FLOP of an encoder for one sequence, attention as a patch sees it: a forward, and twice as much backward of what is trained. */
+static void add_encoder(const struct ss_tower *t, double *once, double *again)
+{
+    for (int i = 0, last = ss_tower_length(t) - 1; i <= last; i++) {
+        struct products p = {0};
+        struct ss_ops ops;
+        ss_layer_operators(ss_tower_kind(t, i), &t->shape, &ops);
+        for (int k = 0; k < ops.n; k++)
+            add_op(&p, &ops.op[k], 1);
+        *once += (t->shape.frozen && i < last ? 1 : 3) * (p.linear + p.bounded);
+        *again += t->recompute && i > 0 && i < last ? p.linear + p.bounded : 0;
+    }
+}
+
 /* Counts the layers that stages recompute whole. Megatron's layers of multi-token prediction know only the
  * method uniform. */
 static void recomputed(const struct ss_job *job, const struct ss_schedule *s, const struct layers *l,
@@ -169,20 +198,29 @@ struct ss_model_flops ss_model_flops_of(const struct ss_job *job, const struct s
     recomputed(job, schedule, &l, redone);
     for (int pair = 0; pair < PAIRS; pair++)
         add_layers(&c, SS_LAYER_BORDERS + pair, l.n[pair] + mtp * l.mtp[pair], redone[pair]);
-    int again =
+    int redone_mtp =
         job->recompute.granularity == SS_RECOMPUTE_FULL && job->recompute.method == SS_RECOMPUTE_UNIFORM;
-    add_layers(&c, SS_LAYER_MTP, mtp, again * mtp);
+    add_layers(&c, SS_LAYER_MTP, mtp, redone_mtp * mtp);
     add_layers(&c, SS_LAYER_EMBEDDING, 1 + mtp, 0);
     add_layers(&c, SS_LAYER_LOSS, 1 + mtp, 0);
     /* forward, and twice as much backward; packed rows have no padding, and each document sees itself only */
     double linear = job->global_batch * (job->packed.rows ? job->packed.rows->tokens / s : 1);
     double square = job->global_batch * (job->packed.rows ? job->packed.rows->token_squares / (s * s) : 1);
-    double all = 3 * linear * c.once.linear, attention = 3 * square * c.once.attention;
+    double encoders = 0, encoders_again = 0;
+    for (int e = 0; e < SS_ENCODERS; e++) {
+        const struct ss_media media = ss_job_media(job, e);
+        struct ss_tower t;
+        if (ss_tower_init(&t, &c.shape, e, &media))
+            add_encoder(&t, &encoders, &encoders_again);
+    }
+    double all = 3 * linear * c.once.linear + job->global_batch * encoders,
+           attention = 3 * square * c.once.attention;
     double bounded = 3 * square * c.once.bounded;
+    double again = linear * c.again.linear + job->global_batch * encoders_again;
     return (struct ss_model_flops){all + attention,
                                    all + attention / 2,
-                                   all + attention + linear * c.again.linear + square * c.again.attention,
+                                   all + attention + again + square * c.again.attention,
                                    all + 3 * square * c.once.seen,
                                    all + bounded,
-                                   all + bounded + linear * c.again.linear + square * c.again.bounded};
+                                   all + bounded + again + square * c.again.bounded};
 }

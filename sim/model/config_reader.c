@@ -176,7 +176,8 @@ static void read_field(struct ss_config *c, const struct ss_model_field *f, stru
     case SS_MODEL_IS_RATE: ss_config_rate(c, f->keys, 0, out); break;
     case SS_MODEL_IS_MARK:
     case SS_MODEL_IS_LAYERS:
-    case SS_MODEL_IS_TEXT: break;
+    case SS_MODEL_IS_TEXT:
+    case SS_MODEL_IS_ENCODER: break;
     }
 }
 

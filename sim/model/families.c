@@ -97,6 +97,7 @@ static const struct ss_family families[] = {
     {"qwen3_vl_text", ROPE, QWEN3},
     {"qwen3_moe", ROPE, QWEN3_MOE("128", "768")},
     {"qwen3_vl_moe_text", ROPE, QWEN3_MOE("60", "1408")},
+    {"qwen3_omni_moe_text", ROPE, QWEN3_MOE("128", "768")},
     {"gemma", ROPE, SS_GATED | SS_TIED | SS_SCALED, "head_dim=256"},
     {"gemma2", ROPE, SS_GATED | SS_TIED | SS_SCALED | SS_POST_NORMS | SS_EVERY_OTHER,
      "head_dim=256 num_key_value_heads=4 sliding_window=4096 vocab_size=256000 "

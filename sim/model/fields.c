@@ -74,7 +74,8 @@ void ss_model_overlay(struct ss_model *base, const struct ss_model *given)
         case SS_MODEL_IS_LAYERS: overlay_rule(at(base, f), value); break;
         case SS_MODEL_IS_MARK:
         case SS_MODEL_IS_RATE:
-        case SS_MODEL_IS_TEXT: break;
+        case SS_MODEL_IS_TEXT:
+        case SS_MODEL_IS_ENCODER: break;
         }
     }
 }

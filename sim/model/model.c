@@ -290,6 +290,29 @@ int ss_model_finish(struct ss_model *m, struct ss_error *err)
     return SS_OK;
 }
 
+void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out)
+{
+    ss_model_init(out);
+    out->num_layers = e->num_layers;
+    out->hidden_size = e->hidden_size;
+    out->ffn_hidden_size = e->ffn_hidden_size;
+    out->num_attention_heads = e->num_heads;
+    out->gated_mlp = e->gated_mlp;
+    out->normalization = e->rms_norm ? SS_NORM_RMSNORM : SS_NORM_LAYERNORM;
+    out->position = e->rotary ? SS_POSITION_ROPE : SS_POSITION_NONE;
+    out->qk_norm = e->qk_norm ? SS_QK_NORM_WIDTH : SS_QK_NORM_NONE;
+    out->linear_bias = 0;
+    out->qkv_bias = e->qkv_bias;
+    out->attention_out_bias = out->mlp_bias = 1;
+    out->attention_chunk = e->window;
+    for (int i = 0; i < e->num_layers && e->window > 0 && i < SS_LAYER_RULE_MAX; i++) {
+        out->local_layers.n = i + 1;
+        out->local_layers.bits[i / 64] |= (uint64_t)(e->full_period <= 0 || (i + 1) % e->full_period != 0)
+                                          << i % 64;
+    }
+    fill_defaults(out);
+}
+
 int ss_model_embedding_row(const struct ss_model *m)
 {
     return m->embedding_size > 0 ? m->embedding_size : m->hidden_size;

@@ -34,20 +34,31 @@ static int unknown_family(const struct ss_config *c, const char *type)
         "workloads/README.md lists those that are; give the shape with Megatron's flags instead of --model");
 }
 
+/* Enters the part of Qwen3-Omni that understands. Its heads of speech are named, as Megatron-Bridge leaves them out. */
+static void enter_thinker(struct ss_config *c, struct ss_model *m)
+{
+    static const char *const heads[] = {"talker_config", "code2wav_config"};
+    json_t *inner = json_object_get(c->root, "thinker_config");
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(heads) && json_is_object(inner); i++)
+        if (json_object_size(json_object_get(c->root, heads[i])) > 0)
+            ss_config_not_priced(m, heads[i]);
+    c->root = json_is_object(inner) ? inner : c->root;
+}
+
 /* Enters the language model inside a model of text and pictures; whether it ties its embeddings may stand
  * outside. The other parts are named, not priced. */
 static int enter_text(struct ss_config *c, struct ss_model *m)
 {
-    json_t *inner = json_object_get(c->root, "text_config"), *tied;
+    char key[64];
+    json_t *inner = ss_config_pick(c, "text_config llm_config", key), *tied;
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
-    static const char *const others[] = {"vision_config", "audio_config", "quantization_config"};
 
+    ss_config_encoders(c, m);
     if (!json_is_object(inner) || (type && ss_family_find(type) && json_object_get(c->root, "hidden_size")))
         return SS_OK;
-    for (size_t i = 0; i < SS_ARRAY_LEN(others); i++) {
-        if (json_object_size(json_object_get(c->root, others[i])) > 0)
-            ss_config_not_priced(m, others[i]);
-    }
+    if (json_object_size(json_object_get(c->root, "quantization_config")) > 0)
+        ss_config_not_priced(m, "quantization_config");
     tied = json_object_get(c->root, "tie_word_embeddings");
     if (json_is_boolean(tied) && !json_object_get(inner, "tie_word_embeddings") &&
         json_object_set(inner, "tie_word_embeddings", tied))
@@ -126,6 +137,7 @@ static void read_own(struct ss_config *c, struct ss_model *m)
 static int read_all(struct ss_config *c, struct ss_model *m)
 {
     read_own(c, m);
+    enter_thinker(c, m);
     int rc = c->err->code ? c->err->code : enter_text(c, m);
 
     SS_THEN(rc, read_family(c));

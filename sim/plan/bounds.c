@@ -16,7 +16,7 @@ int ss_plan_bounds_is_even(const struct ss_job *job)
     int by_chunk = job->recompute.method == SS_RECOMPUTE_BLOCK || job->offload.layers > 0 ||
                    job->offload.modules || job->recompute.num_layers > 1;
     if (given || by_chunk || job->packed.rows || ss_experts_loads_by_layer(job) ||
-        job->model.mtp_num_layers > 0)
+        job->model.mtp_num_layers > 0 || ss_job_encodes(job))
         return 0;
     return ss_layers_alike(job);
 }

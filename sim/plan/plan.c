@@ -38,6 +38,8 @@ static void note_guesses(struct ss_plan *plan)
         ss_notes_add(
             &plan->guessed,
             "layers of flash-linear-attention: no measured run has them, and no public table their kernels");
+    if (ss_job_encodes(job))
+        ss_notes_add(&plan->guessed, "an encoder of pictures or sound: no measured run has one");
     if (job->cp > 1 && job->cp_comm_type == SS_CP_A2A_P2P)
         ss_notes_add(&plan->guessed,
                      "--cp-comm-type a2a+p2p is priced as p2p, whose ring has more steps: an upper bound");

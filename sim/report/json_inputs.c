@@ -284,6 +284,19 @@ static void add_integer(json_t *o, const char *key, const struct ss_model_field 
     }
 }
 
+static void add_encoder(json_t *o, const char *key, const struct ss_encoder *e)
+{
+    json_t *sizes = json_object();
+
+#define X(field) SS_PUT(sizes, SS_SAME(e, field));
+    SS_ENCODER_LIST(X)
+#undef X
+    if (e->num_layers > 0)
+        SS_PUT(o, SS_KEY(key, sizes));
+    else
+        ss_json_free(sizes);
+}
+
 /* The fields that are told beside the flags, or the others. */
 static void add_model(json_t *o, const char *prefix, const struct ss_model *m, int beside_flags)
 {
@@ -302,6 +315,7 @@ static void add_model(json_t *o, const char *prefix, const struct ss_model *m, i
         case SS_MODEL_IS_RATE: SS_PUT(o, SS_KEY(key, *(const double *)at)); break;
         case SS_MODEL_IS_LAYERS: add_rule(o, key, at); break;
         case SS_MODEL_IS_TEXT: SS_PUT(o, SS_KEY(key, (const char *)at)); break;
+        case SS_MODEL_IS_ENCODER: add_encoder(o, key, at); break;
         }
     }
 }

@@ -20,7 +20,7 @@ PROPS = {
     "ss.attention.fused.forward": ["0.6"], "ss.attention.fused.backward": ["0.5"],
     "ss.attention.half_tokens": ["900"], "ss.attention.half_dim": ["40"],
     "ss.attention.unfused.passes_forward": ["6"], "ss.attention.unfused.passes_backward": ["9"],
-    "ss.offload.windows": ["1"], "ss.default.cpu_offload_weights": ["0"],
+    "ss.offload.windows": ["1"], "ss.default.cpu_offload_weights": ["0"], "ss.encoder.recompute": ["1"],
     "ss.attention.unfused.fp32_forward": ["7"], "ss.attention.unfused.fp32_backward": ["12"],
     "ss.rope.passes": ["4"], "ss.default.dropout": ["0", "0.1"], "ss.te.layers": ["0", "1"],
     "ss.fused.inplace_activation": ["1"], "ss.fused.wgrad_accumulation": ["0"], "ss.loss.forward_bytes": ["30"],

@@ -12,9 +12,11 @@
 #define ATTN_PROJ SS_OFFLOAD_BIT(SS_OFFLOAD_ATTN_PROJ)
 
 /* Returns the length of the causal sequence in which queries see equally many keys on average. A query at
- * position i of its document sees min(i, window) keys, or those of its chunk. */
+ * position i of its document sees min(i, window) keys, or those of its chunk. In an encoder it sees the keys behind it, too. */
 static double keys_seen(const struct ss_shape *s, const struct ss_heads *a)
 {
+    if (s->encoder)
+        return 2 * (a->chunk > 0 ? a->chunk : s->sequence);
     return s->packing ? ss_packing_keys(s->packing, a->window, a->chunk)
                       : ss_document_keys(s->sequence, a->window, a->chunk);
 }
@@ -119,7 +121,7 @@ static void fused(struct ss_ops *ops, struct ss_op *op, const struct ss_shape *s
     const struct ss_heads all = {0};
     double statistics = s->tokens * a->heads; /* statistics of the softmax, in fp32 */
     at->keys = keys_seen(s, a);
-    at->most_keys = a->window > 0 ? fmin(a->window, at->keys) : at->keys;
+    at->most_keys = s->encoder ? at->keys / 2 : a->window > 0 ? fmin(a->window, at->keys) : at->keys;
     at->keys_backward = s->fp8_attention ? keys_seen(s, &all) : at->keys;
     op->forward_flops = 2 * s->tokens * at->keys * a->heads * (a->d + a->d_v) / 2; /* causal half */
     /* The backward computes the scores again, the gradients of Q and K in d, and those of the probabilities
@@ -139,7 +141,7 @@ static void count_scores(struct ss_op_attention *at, const struct ss_shape *s, c
 {
     const struct ss_heads all = {0};
     double keys = keys_seen(s, a), square = keys_seen(s, &all);
-    at->seen = keys / square / 2;
+    at->seen = keys / square / (s->encoder ? 1 : 2);
     at->bounded = (a->window > 0 ? fmin(a->window, keys) : keys) / square;
 }
 

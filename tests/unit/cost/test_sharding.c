@@ -11,9 +11,11 @@
 #define MATRICES (1024. * 1536 + 1024. * 1024 + 3 * 1024. * 2816)
 #define ALL (MATRICES + 2 * 1024)
 
+/* A layer of an encoder, beside its place. */
+#define ENCODER 16
 /* A layer on 8 ranks of a node with NVLinks of 1 GB/s, in an iteration of four microbatches: seconds of collectives, and of the
  * traffic of flat buffers at 1 TB/s, which stand alone because nothing is computed beside them. */
-static struct ss_layer_cost sharded(int sharding, int kept, int pytorch, int fp8_gather)
+static struct ss_layer_cost sharded(int sharding, int where, int pytorch, int fp8_gather)
 {
     struct setting t;
     struct ss_layer_cost out = {0};
@@ -30,7 +32,9 @@ static struct ss_layer_cost sharded(int sharding, int kept, int pytorch, int fp8
     t.c.net.fabric_busbw = 1e9;
     struct ss_ops ops = layer_of(&t, DENSE);
     CU_ASSERT_EQUAL(ops.sum.params, ALL);
-    ss_cost_fsdp(&t.c, &ops, kept, &out);
+    ops.where = where & ~ENCODER;
+    ops.encoder = (where & ENCODER) != 0;
+    ss_cost_fsdp(&t.c, &ops, &out);
     return out;
 }
 
@@ -40,29 +44,31 @@ static void expect_comm(struct ss_layer_cost got, double forward_bytes, double b
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_DP], backward_bytes * 7 / 8 / 1e9, 1e-12);
 }
 
-/* All parameters in 16 bit are gathered before each pass, and fp32 gradients scattered. What is kept from the forward on is not
- * gathered again. */
+/* All parameters in 16 bit are gathered before each pass, and fp32 gradients scattered. What PyTorch does not wrap, as
+ * it wraps the layers of an encoder, is not gathered again. */
 static void test_parameters(void)
 {
-    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 0, 0, 0);
+    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_TRANSFORMER, 0, 0);
     expect_comm(got, 2 * ALL, (4 + 2) * ALL);
     /* written and read in 16 bit; backward the same, and the gradient is cast from 16 bit, and read and written in fp32 */
     CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE], 4 * ALL / 1e12, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (4 + 2 + 8) * ALL / 1e12, 1e-15);
-    got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 1, 0, 0);
+    got = sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_BEFORE, 1, 0);
     expect_comm(got, 2 * ALL, 4 * ALL);
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (2 + 8) * ALL / 1e12, 1e-15);
+    expect_comm(sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_BEFORE | ENCODER, 1, 0), 2 * ALL,
+                (4 + 2) * ALL);
 }
 
 /* ZeRO-2: gradients are scattered in every microbatch, parameters gathered in the first of four; PyTorch's frees them after each. */
 static void test_gradients(void)
 {
-    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS, 0, 0, 0);
+    struct ss_layer_cost got = sharded(SS_SHARD_OPTIM_GRADS, SS_WHERE_TRANSFORMER, 0, 0);
     expect_comm(got, 2 * ALL / 4, 4 * ALL);
     CU_ASSERT_DOUBLE_EQUAL(got.forward[SS_LABEL_COMPUTE], 4 * ALL / 4 / 1e12, 1e-15);
     CU_ASSERT_DOUBLE_EQUAL(got.input_grad[SS_LABEL_COMPUTE], (2 + 8) * ALL / 1e12, 1e-15);
-    expect_comm(sharded(SS_SHARD_OPTIM_GRADS, 0, 1, 0), 2 * ALL, 4 * ALL);
-    expect_comm(sharded(SS_SHARD_OPTIM, 0, 0, 0), 0, 0);
+    expect_comm(sharded(SS_SHARD_OPTIM_GRADS, SS_WHERE_TRANSFORMER, 1, 0), 2 * ALL, 4 * ALL);
+    expect_comm(sharded(SS_SHARD_OPTIM, SS_WHERE_TRANSFORMER, 0, 0), 0, 0);
 }
 
 /* Parameters that stay gathered between the four microbatches of a mixture, or of a pipeline: gathered in the first, gradients added up in
@@ -89,7 +95,7 @@ static void test_once(void)
         t.job.pp = rows[i].pp;
         t.job.model.num_experts = rows[i].experts;
         CU_ASSERT_EQUAL(ss_job_fsdp_once(&t.job, &t.stack), rows[i].once);
-        ss_cost_fsdp(&t.c, &ops, 0, &got);
+        ss_cost_fsdp(&t.c, &ops, &got);
         if (rows[i].once)
             expect_comm(got, 2 * ALL / 4, 4 * ALL / 4);
         else
@@ -102,7 +108,7 @@ static void test_once(void)
 /* Matrices go in a byte an element, norms in two. */
 static void test_fp8(void)
 {
-    expect_comm(sharded(SS_SHARD_OPTIM_GRADS_PARAMS, 0, 0, 1), MATRICES + 2 * 2048,
+    expect_comm(sharded(SS_SHARD_OPTIM_GRADS_PARAMS, SS_WHERE_TRANSFORMER, 0, 1), MATRICES + 2 * 2048,
                 MATRICES + 2 * 2048 + 4 * ALL);
 }
 
@@ -128,7 +134,7 @@ static void test_slowed(void)
         got.forward[SS_LABEL_RECOMPUTE] = 0.25;
         got.forward[SS_LABEL_TP] = 0.5;
         got.forward[SS_LABEL_OTHER] = 0.5;
-        ss_cost_fsdp(&t.c, &ops, 0, &got);
+        ss_cost_fsdp(&t.c, &ops, &got);
         /* kernels take 1/0.8 of their time, the pass's 1.5 s together (2/3 / 0.8 + 1/3) of theirs, all 2 s a quarter of that less */
         double longer = 0.25 + 0.75 * (2 / 3. / 0.8 + 1 / 3.), done = fmin(2, seconds[i] / longer);
         double more = done * (longer - 1), flat = 4 * ALL / 1e12;

@@ -276,7 +276,7 @@ static void test_config_notes(void)
         int note;
     } rows[] = {{"--model gemma-2-9b --bf16 --mbs 1 --gbs 8 --seq 8192", 1},
                 {"--model gemma-2-9b --bf16 --mbs 1 --gbs 8 --seq 8192 --attention-backend unfused", 0},
-                {"--model llama4-scout --bf16 --mbs 1 --gbs 8 --seq 16384", 0},
+                {"--model llama4-scout --images 1 --bf16 --mbs 1 --gbs 8 --seq 16384", 0},
                 {"--model mistral-7b --bf16 --mbs 1 --gbs 8 --seq 8192", 0}};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(rows); i++) {

@@ -104,6 +104,7 @@ static void count(const struct ss_model *m, int padded_vocab, struct ss_paramete
 {
     double h = m->hidden_size, row = ss_model_embedding_row(m), rest;
 
+    out->encoder = 0;
     out->input = padded_vocab * row;
     if (m->position == SS_POSITION_LEARNED)
         out->input += ((double)m->max_position_embeddings + m->extra_positions) * h;
@@ -317,6 +318,8 @@ static void expect_model(const char *name)
     struct ss_job job;
     ss_job_init(&job);
     CU_ASSERT_EQUAL_FATAL(ss_model_load(name, &job.model, NULL), 0);
+    memset(&job.model.vision, 0, sizeof job.model.vision); /* the text alone */
+    memset(&job.model.audio, 0, sizeof job.model.audio);
     CU_ASSERT_EQUAL_FATAL(ss_model_finish(&job.model, NULL), 0);
     for (int i = 0; i < job.model.num_layers; i++) /* tests/models has those of other mixers */
         if (ss_layer_kind_in(&job.model, 4096, i) < SS_LAYER_PAIR(SS_MIXER_LOCAL, 0))

@@ -43,6 +43,7 @@ static struct ss_model empty(void)
 #define LAYERS(field)
 #define MIXER(field)
 #define TEXT(field)
+#define ENCODER(field)
 
 /* What is given wins: a choice also where it is 0, a size where it is not. What is of a file alone stays. */
 static void test_fields(void)

@@ -82,6 +82,14 @@ static const char *const jobs[] = {
     "h800 1;" LINEAR "--model " SS_SOURCE_DIR "/tests/models/fla/moba.json --pp 2 --gbs 8",
     "h800 1;" LINEAR "--model mamba-130m --pp 2 --gbs 8",
     "h800 1;" HYBRID "--disable-mamba-mem-eff-path --sequence-parallel --tp 2 --pp 2 --cp 2 --gbs 8",
+    /* an encoder on the first stage, trained, and frozen and whole on every tensor rank */
+    "h800 1;" LINEAR
+    "--model qwen3-vl-2b --images 3 --img-h 512 --img-w 768 --sequence-parallel --tp 2 --pp 2 --gbs 8",
+    "h800 1;" LINEAR "--model qwen3-vl-30b-a3b --images 2 --img-h 512 --ep 4 --pp 2 --vp 2 --gbs 16 --stack "
+    "megatron-bridge-26.08 --moe-token-dispatcher-type alltoall --overlap-moe-expert-parallel-comm",
+    "h800 2;" LINEAR "--model qwen3-omni-30b-a3b --images 2 --img-h 512 --audio-seconds 30 "
+    "--freeze-sound-model --ep 4 --tp 2 --sequence-parallel --gbs 16",
+    "h800 2;" LINEAR "--model qwen2.5-vl-7b --images 2 --img-h 448 --freeze-ViT --tp 2 --cp 2 --pp 2 --gbs 8",
 };
 
 static const struct {

@@ -21,6 +21,7 @@ struct ss_cost_context {
     const struct ss_stack *stack;
     const struct ss_job *job;
     struct ss_shape shape;
+    const struct ss_tower *tower[SS_ENCODERS]; /* of the encoders before the language model, NULL: none */
     struct ss_net net;
     struct ss_group_shape tp, cp, fsdp;         /* fsdp: n = 1 when parameters are not sharded */
     struct ss_group_shape ep, etp, etp_ep, edp; /* n = 1 in a job without experts */
@@ -48,6 +49,16 @@ struct ss_layer_cost {
     double forward_flops, backward_flops, recompute_flops; /* of one rank; causal attention counts half */
 };
 
+/* Returns the context in which layers of the encoder are priced: no context ranks, and no tensor ranks where none divide it. */
+static inline struct ss_cost_context ss_cost_of_encoder(const struct ss_cost_context *c, int encoder)
+{
+    struct ss_cost_context own = *c;
+    own.shape = c->tower[encoder]->shape;
+    own.cp = (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
+    if (own.shape.tp == 1)
+        own.tp = own.cp;
+    return own;
+}
 /* Returns the bytes of an element of the gradients that GEMMs add weight gradients to; 0 where a separate
  * kernel adds them. */
 static inline int ss_cost_main_gradient_bytes(const struct ss_cost_context *c)
@@ -125,10 +136,8 @@ struct ss_repeated {
  * operator's forward. *out already has the seconds of repeated modules. */
 void ss_cost_host(const struct ss_cost_context *c, const struct ss_ops *ops, const double *gpu,
                   const struct ss_repeated *repeated, struct ss_layer_cost *out);
-/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients; kept: 1
- * where the backward gathers none. */
-void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, int kept,
-                  struct ss_layer_cost *out);
+/* fsdp.c: adds the gathers of the layer's sharded parameters and the scatters of their gradients. */
+void ss_cost_fsdp(const struct ss_cost_context *c, const struct ss_ops *ops, struct ss_layer_cost *out);
 /* Prices one layer; recompute: enum ss_recompute of this layer. A layer whose operators run beside an exchange needs c->record. */
 void ss_cost_layer(const struct ss_cost_context *c, const struct ss_ops *ops, int recompute,
                    struct ss_layer_cost *out);

@@ -8,8 +8,8 @@
 #include "layers/kinds.h"
 
 /* A treatment says what happens to a layer's activations. A chunk has its recomputed layers first, then its
- * offloaded ones. */
-enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREATMENTS };
+ * offloaded ones. Frozen layers of an encoder have no backward. */
+enum ss_treatment { SS_TREAT_KEPT, SS_TREAT_RECOMPUTED, SS_TREAT_OFFLOADED, SS_TREAT_FROZEN, SS_TREATMENTS };
 
 /* The operators of one kind of layer. */
 struct ss_layer_list {

@@ -51,8 +51,9 @@ int ss_stages_alike(const struct ss_cost_input *in, int stage, int other);
 
 /* Parameters of one chunk, or of all chunks of a rank. */
 struct ss_param_count {
-    double all;  /* every parameter */
-    double gemm; /* parameters of which fp8 keeps a copy and a transposed copy */
+    double all;    /* every parameter that is trained */
+    double frozen; /* further ones, of an encoder: weights alone */
+    double gemm;   /* parameters of which fp8 keeps a copy and a transposed copy */
     /* the part of all, gemm and tensors that belongs to routed experts, where expert data parallelism reduces
      * and shards them (ss_job_experts_apart); else 0 */
     double expert, expert_gemm;

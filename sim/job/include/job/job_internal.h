@@ -106,6 +106,11 @@ int ss_job_check_streams(struct ss_finish *f, int virtual_stages);
 /* ---- job_undivided.c ---- */
 /* Refuses tensor and context ranks of mixers that no framework divides. */
 int ss_job_check_undivided(struct ss_finish *f);
+/* ---- job_encoders.c ---- */
+/* Sets the size of pictures, and drops the encoders of a job without pictures or sound. */
+int ss_job_complete_encoders(struct ss_finish *f, struct ss_model *m);
+/* Refuses pictures that the encoder does not take, and tensor sizes that do not divide an encoder. */
+int ss_job_check_encoders(struct ss_finish *f);
 /* ---- job_linear.c ---- */
 /* Sets which layers are gated delta nets by --linear-attention-freq. */
 int ss_job_complete_linear(struct ss_finish *f, struct ss_model *m);

@@ -81,6 +81,15 @@ int ss_job_node(const struct ss_job *job, int i);
 void ss_job_nodes_text(const struct ss_job *job, int nodes, char *out, size_t size);
 /* Returns the data-parallel degree of a finished job: world size / (tp pp cp). */
 int ss_job_dp(const struct ss_job *job, int world_size);
+/* What an encoder has of one sequence: pictures or clips, and patches or tokens of each; 0 where the job has no such encoder. */
+struct ss_media {
+    int items;
+    double tokens;
+    int frozen, recompute; /* as in struct ss_job */
+};
+struct ss_media ss_job_media(const struct ss_job *job, int encoder);
+/* Returns 1 when the job has any encoder. */
+int ss_job_encodes(const struct ss_job *job);
 /* Returns the recipe of the job's precision (enum ss_recipe); for fp8 it is the job's choice. */
 int ss_job_recipe(const struct ss_job *job);
 /* Returns the bytes of an element that linear layers multiply, with its share of the scale of its block: 1 in

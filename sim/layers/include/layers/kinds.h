@@ -29,7 +29,9 @@
     X(SS_MLP_DENSE, ss_mlp_dense)
 /* X(symbol, row) */
 #define SS_BORDER_LIST(X)                                                                                    \
-    X(SS_LAYER_RECEIVED, ss_border_received) /* what the previous stage has sent */                          \
+    X(SS_LAYER_PATCHES, ss_border_patches)     /* of an encoder: pictures become its tokens ... */           \
+    X(SS_LAYER_PROJECTOR, ss_border_projector) /* ... and these become tokens of the language model */       \
+    X(SS_LAYER_RECEIVED, ss_border_received)   /* what the previous stage has sent */                        \
     X(SS_LAYER_EMBEDDING, ss_border_embedding)                                                               \
     X(SS_LAYER_MTP_EMBEDDING, ss_border_mtp_embedding) /* multi-token prediction: a transformer layer */     \
     X(SS_LAYER_MTP, ss_border_mtp)                     /* comes between its projection and its loss */       \
@@ -45,6 +47,7 @@
 #define SS_MIXER_OF_RATE(name)
 #define SS_MIXER_OF_LAYERS(name)
 #define SS_MIXER_OF_TEXT(name)
+#define SS_MIXER_OF_ENCODER(name)
 #define SS_FIELD(kind, name, number, told, read) SS_MIXER_OF_##kind(name)
 #define X(sym, row) sym,
 enum ss_mixer_index {
@@ -58,6 +61,8 @@ enum ss_border_index { SS_BORDER_LIST(X) SS_LAYER_BORDERS };
 #undef X
 /* Number of a transformer layer's kind; smaller numbers are borders. */
 #define SS_LAYER_PAIR(mixer, mlp) (SS_LAYER_BORDERS + (mixer)*SS_MLPS + (mlp))
+/* Number of the same kind in an encoder, SS_VISION or SS_AUDIO, which has that encoder's shape. */
+#define SS_LAYER_OF_ENCODER(which, kind) (((which) + 1) * SS_LAYER_PAIR(SS_MIXERS, 0) + (kind))
 
 /* Appends operators, and the collectives that belong to no operator. */
 typedef void ss_ops_maker(struct ss_ops *ops, const struct ss_shape *s);
@@ -91,6 +96,8 @@ SS_MLP_LIST(X)
 SS_BORDER_LIST(X)
 #undef X
 
+/* Appends the products with learned vectors that scale the branches of an encoder's layer. */
+void ss_op_layer_scales(struct ss_ops *ops, const struct ss_shape *s);
 /* Makes the list of one layer of a kind. */
 void ss_layer_operators(int kind, const struct ss_shape *s, struct ss_ops *out);
 /* Returns the kind of the n-th transformer layer of a model, at this sequence length, or of a job. */
@@ -98,6 +105,12 @@ int ss_layer_kind_in(const struct ss_model *m, int sequence, int layer);
 int ss_layer_kind_of(const struct ss_job *job, int layer);
 /* Returns 1 when a layer of the model has a mixer that is neither full nor windowed attention. */
 int ss_layer_any_other(const struct ss_model *m);
+/* Returns the kind of the i-th of an encoder's layers and of the two borders around them, of which there are ss_tower_length. */
+int ss_tower_kind(const struct ss_tower *t, int i);
+static inline int ss_tower_length(const struct ss_tower *t)
+{
+    return t->model.num_layers + 2;
+}
 /* Returns the number of transformer layers of one depth of multi-token prediction, and the kind of the n-th. */
 int ss_layer_mtp_layers(const struct ss_model *m);
 int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
@@ -105,6 +118,11 @@ int ss_layer_mtp_kind_in(const struct ss_model *m, int sequence, int layer);
 static inline int ss_layer_is_pair(int kind)
 {
     return kind >= SS_LAYER_BORDERS;
+}
+/* Returns 0 for a kind of the language model, for one of an encoder 1 + SS_VISION or SS_AUDIO. */
+static inline int ss_layer_encoder(int kind)
+{
+    return kind / SS_LAYER_PAIR(SS_MIXERS, 0);
 }
 
 #endif

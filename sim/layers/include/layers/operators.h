@@ -178,6 +178,7 @@ enum ss_layer_where { SS_WHERE_BEFORE, SS_WHERE_TRANSFORMER, SS_WHERE_BEHIND };
 struct ss_ops {
     int where;   /* enum ss_layer_where */
     int is_loss; /* 1: output layer and loss */
+    int encoder; /* 1 + SS_VISION or SS_AUDIO: of that encoder, whose shape it has; 0: of the language model */
     int graph;   /* enum ss_graph_part: the part of a CUDA graph's scope that holds what is no module's */
     int n, nsaved, nborders;
     /* columns of biases whose gradients Transformer Engine forms in its GEMMs; kernels sum the others */

@@ -4,9 +4,10 @@
 #define SS_LAYERS_SHAPE_H
 
 #include "comm/collective.h"
+#include "stepsim/model.h"
 
 struct ss_job;
-struct ss_model;
+struct ss_media;
 struct ss_stack;
 
 /* Sizes are in elements; a flag is 1 where its sentence holds. */
@@ -36,6 +37,10 @@ struct ss_shape {
     int qkv_bias, out_bias, mlp_bias; /* biases of these linear layers */
     int norm_vectors;                 /* weight vectors of a norm, each of the norm's width */
     double attention_dropout, hidden_dropout;
+    /* ---- an encoder before the language model ---- */
+    const struct ss_encoder *encoder; /* NULL: the shape is that of the language model */
+    double text_h;                    /* hidden size of the language model that gets its output */
+    int frozen;                       /* its layers are not trained, its projector is */
     /* ---- precisions ---- */
     int gemm_precision;    /* enum ss_precision of linear layers */
     int storage_precision; /* enum ss_precision of activations, attention and logits */
@@ -105,6 +110,18 @@ void ss_shape_init(struct ss_shape *s, const struct ss_job *job, const struct ss
 /* Fills the sizes for a rank that holds the whole model and sees one sequence, in 16 bit and without a
  * framework's stack. */
 void ss_shape_of_model(struct ss_shape *s, const struct ss_model *m, int padded_vocab, double sequence);
+/* An encoder of a model as a transformer of its own, whose sequences are pictures or clips of sound. The shape borrows the model, so a
+ * tower stays where it is. */
+struct ss_tower {
+    struct ss_model model;
+    struct ss_shape shape;
+    int which;     /* SS_VISION or SS_AUDIO */
+    int recompute; /* 1: of its layers, whole */
+};
+/* Fills the tower of a kind of encoder of the model of a text's shape, on the same rank, and returns whether there is one. Every context
+ * rank has all of the pictures. Layers multiply in 16 bit, and neither sequence parallelism nor user buffers reach them
+ * (Megatron-Bridge's get_vision_model_config, Megatron-LM's examples/multimodal/model.py). */
+int ss_tower_init(struct ss_tower *t, const struct ss_shape *text, int encoder, const struct ss_media *media);
 /* Fills the sizes of experts, for the hottest rank, in a shape that is filled otherwise. */
 void ss_shape_experts(struct ss_shape *s, const struct ss_job *job, const struct ss_token_spread *spread);
 /* Returns whether both halves of a gated MLP are linear layers of their own (ss.layers.split_linear, ss.layers.split_gate). */

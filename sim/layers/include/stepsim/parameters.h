@@ -13,12 +13,13 @@ extern "C" {
  * the embeddings are fields of their own. Multi-token prediction counts only in `mtp` and `mtp_active`. */
 struct ss_parameter_counts {
     double total;
-    /* the part of `total` that one token uses: top_k experts of each mixture layer, shared experts, routers,
+    /* the part of `total` that one token of text uses: top_k experts of each mixture layer, shared experts, routers,
      * all dense layers */
     double active;
     /* the part of `total` in tables of tokens and positions; a tied output layer is not counted again */
     double input;
-    double output; /* the part of `total` in an output layer of its own */
+    double output;  /* the part of `total` in an output layer of its own */
+    double encoder; /* the part of `total` before the language model */
     double mtp,
         /* multi-token prediction, beyond `total`: its layers, norms and projections; it shares the
          * embeddings */

@@ -104,6 +104,8 @@ void ss_config_fla_width(struct ss_config *c, struct ss_model *m);
 void ss_config_fla(struct ss_config *c, struct ss_model *m, const struct ss_layer_rule *mixer);
 void ss_config_attention(struct ss_config *c, struct ss_model *m);
 void ss_config_experts(struct ss_config *c, struct ss_model *m);
+/* Reads the encoders of a file whose language model is not entered yet. */
+void ss_config_encoders(struct ss_config *c, struct ss_model *m);
 /* Sets the bits of a rule from a list of all layers; `is` judges each value. */
 void ss_config_layers(struct ss_config *c, const char *key, const json_t *list, int num_layers,
                       int (*is)(struct ss_config *c, const char *key, const json_t *value),

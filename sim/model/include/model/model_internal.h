@@ -20,7 +20,8 @@ enum ss_model_kind {
     SS_MODEL_IS_RATE,
     SS_MODEL_IS_LAYERS,
     SS_MODEL_IS_MIXER = SS_MODEL_IS_LAYERS,
-    SS_MODEL_IS_TEXT
+    SS_MODEL_IS_TEXT,
+    SS_MODEL_IS_ENCODER
 };
 enum ss_model_told { SS_TOLD_NUMBER, SS_TOLD_FLAG, SS_TOLD_WORD, SS_TOLD_CONFIG };
 struct ss_model_field {

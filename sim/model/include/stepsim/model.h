@@ -47,6 +47,49 @@ int ss_layer_rule_has(const struct ss_layer_rule *rule, int layer);
 /* Tokens whose keys DeepSeek-V4 compresses to one, in its layers csa and hca. */
 enum { SS_CSA_BLOCK = 4, SS_HCA_BLOCK = 128 };
 
+/* Colours of a pixel. */
+#define SS_IMAGE_CHANNELS 3
+/* Frames of a second of sound, and the tokens that Qwen3-Omni's convolutions make of them. */
+#define SS_AUDIO_FRAMES 100
+#define SS_AUDIO_TOKENS 13
+/* Encoders before the language model: of pictures, of sound. */
+enum { SS_VISION, SS_AUDIO, SS_ENCODERS };
+/* One of them, whose output is among the tokens of the language model: sizes in elements, X(field). All 0: none. */
+#define SS_ENCODER_LIST(X)                                                                                   \
+    X(num_layers)                                                                                            \
+    X(hidden_size)                                                                                           \
+    X(ffn_hidden_size)                                                                                       \
+    X(num_heads)                                                                                             \
+    X(gated_mlp)        /* 0 or 1, as the next three */                                                      \
+    X(rms_norm)         /* 0: LayerNorm */                                                                   \
+    X(qkv_bias)         /* other linear layers have one */                                                   \
+    X(qk_norm)          /* of all heads at once */                                                           \
+    X(rotary)           /* 0 or 1 */                                                                         \
+    X(layer_scales)     /* vectors of h in a layer, each of which scales a branch */                         \
+    X(outer_norms)      /* norms before and behind the layers */                                             \
+    X(image_size)       /* pixels a side of every picture, 0: any */                                         \
+    X(patch_size)       /* pixels a side of a patch, which is a token of the encoder */                      \
+    X(patch_frames)     /* pictures that a patch joins in a video; a picture alone counts so often */        \
+    X(patch_bias)       /* 0 or 1 */                                                                         \
+    X(mel_bins)         /* of sound: rows of a frame of 10 ms ... */                                         \
+    X(conv_channels)    /* ... and channels of three convolutions that halve rows and frames */              \
+    X(class_tokens)     /* tokens of a picture that are no patches */                                        \
+    X(positions)        /* rows of a table of learned positions, 0: none */                                  \
+    X(window)           /* tokens beyond which a layer does not see, 0: none */                              \
+    X(full_period)      /* every so many-th layer sees all of them all the same */                           \
+    X(merge_size)       /* patches a side that become one token of the language model */                     \
+    X(norms_merged)     /* the projector norms 0: patches, 1: what is merged, 2: nothing */                  \
+    X(projector_size)   /* columns of the projector's first layer, 0: as the language model */               \
+    X(projector_second) /* of a second one before the last, 0: none */                                       \
+    X(projector_bias)   /* 0 or 1 */                                                                         \
+    X(deep_projectors)  /* further ones, of what inner layers make, whose norms are merged (DeepStack) */    \
+    X(undivided)        /* 1: no framework divides it over tensor ranks */
+struct ss_encoder {
+#define X(field) int field;
+    SS_ENCODER_LIST(X)
+#undef X
+};
+
 /* The fields of model_fields.def. Sizes are in elements. */
 struct ss_model {
 #define SS_FIELD(kind, field, number, told, read) SS_MODEL_##kind(field, number)
@@ -59,6 +102,7 @@ struct ss_model {
 #define SS_MODEL_LAYERS(field, number) struct ss_layer_rule field;
 #define SS_MODEL_MIXER(field, number) struct ss_layer_rule field;
 #define SS_MODEL_TEXT(field, number) char field[number];
+#define SS_MODEL_ENCODER(field, number) struct ss_encoder field;
 #include "stepsim/model_fields.def"
 #undef SS_MODEL_NEED
 #undef SS_MODEL_SIZE
@@ -69,6 +113,7 @@ struct ss_model {
 #undef SS_MODEL_LAYERS
 #undef SS_MODEL_MIXER
 #undef SS_MODEL_TEXT
+#undef SS_MODEL_ENCODER
 };
 
 /* Makes a model in which nothing is given. It holds no memory and needs no free. */
@@ -80,6 +125,13 @@ int ss_model_load(const char *name_or_path, struct ss_model *out, struct ss_erro
 /* Fills in the defaults of everything that is not given, and checks the sizes. Error: SS_ERR_CONFIG (a size
  * is missing, or heads, groups and hidden size do not divide one another). */
 int ss_model_finish(struct ss_model *m, struct ss_error *err);
+/* Returns the model's encoder of a kind. */
+static inline const struct ss_encoder *ss_model_encoder(const struct ss_model *m, int which)
+{
+    return which == SS_AUDIO ? &m->audio : &m->vision;
+}
+/* Fills *out with the transformer that an encoder is: without tokens, embedding and loss. */
+void ss_encoder_model(const struct ss_encoder *e, struct ss_model *out);
 /* Returns the rows of the vocabulary after Megatron's padding to a multiple of divisible_by * tp. */
 int ss_model_padded_vocab(const struct ss_model *m, int divisible_by, int tp);
 

@@ -326,6 +326,8 @@ extern "C" {
       "layers, 2 when a layer of those that stay would need its memory")                                     \
     X(offload_weights, "ss.default.cpu_offload_weights", COUNT, 1, 0, 1,                                     \
       "--cpu-offloading moves weights, too, where no flag says")                                             \
+    X(encoder_recompute, "ss.encoder.recompute", COUNT, 0, 0, 1,                                             \
+      "layers of an encoder of pictures are recomputed as those of the language model are, without a flag")  \
     X(fixed_microbatch, "ss.microbatch.fixed", TIME, 0, 0, 1,                                                \
       "host work of one forward or backward slot that the GPU waits for")                                    \
     X(amax_group, "ss.fp8.amax_group", COUNT, 0, 0, 2,                                                       \
