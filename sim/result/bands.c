@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measured runs and the errors of their predictions, as the bands need them. */
+/* Measured runs and the errors of their predictions, read as the bands need them. */
 #include "result/bands.h"
 
 #include <math.h>
@@ -201,6 +201,12 @@ static int read_tables(struct reader *r, struct ss_bands *bands)
     struct ss_band_table *const tables[] = {[TIME] = &bands->time, [MEMORY] = &bands->memory};
     int rc = find_columns(r->csv, r->at, r->err), more = 1;
 
+    for (int what = TIME; what <= MEMORY; what++) {
+        tables[what]->kinds = ss_calloc(SS_BAND_KINDS, sizeof *tables[what]->kinds);
+        tables[what]->sources = ss_calloc(SS_BAND_SOURCES, sizeof *tables[what]->sources);
+        if (!tables[what]->kinds || !tables[what]->sources)
+            return ss_nomem(r->err);
+    }
     while (!rc && !(rc = ss_csv_next(r->csv, &more, r->err)) && more) {
         rc = read_numbers(r);
         for (int what = TIME; what <= MEMORY && !rc; what++)
@@ -212,30 +218,13 @@ static int read_tables(struct reader *r, struct ss_bands *bands)
     return rc;
 }
 
-int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands **out, struct ss_error *err)
+int ss_bands_read(const char *path, struct ss_bands **out, struct ss_error *err)
 {
     struct ss_bands *bands = ss_calloc(1, sizeof *bands);
     struct reader r = {.err = err};
-    char path[4096];
-    bool found = false;
-    int rc;
+    int rc = bands ? ss_csv_open(path, &r.csv, err) : ss_nomem(err);
 
-    if (!bands)
-        return ss_nomem(err);
-    if (csv_path) {
-        rc = ss_data_find("validation", csv_path, ".csv", path, sizeof path, err);
-        found = !rc;
-    } else {
-        rc = ss_data_look("validation", "results", ".csv", path, sizeof path, &found, err);
-    }
-    if (!rc && found)
-        rc = ss_csv_open(path, &r.csv, err);
-    if (!rc && r.csv)
-        rc = ss_files_add(files, path, err);
-    if (!rc && r.csv)
-        rc = read_tables(&r, bands);
-    if (!rc && csv_path && !bands->time.n && !bands->memory.n)
-        rc = ss_fail(err, SS_ERR_INPUT, path, 1, "no row of a run that ran and whose prediction is told");
+    SS_THEN(rc, read_tables(&r, bands));
     ss_csv_free(r.csv);
     if (rc)
         ss_bands_free(bands);
@@ -246,9 +235,13 @@ int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands 
 
 void ss_bands_free(struct ss_bands *bands)
 {
-    if (!bands)
+    if (!bands || bands->constant)
         return;
-    free(bands->time.by_above);
-    free(bands->memory.by_above);
+    struct ss_band_table *const tables[] = {&bands->time, &bands->memory};
+    for (size_t i = 0; i < SS_ARRAY_LEN(tables); i++) {
+        free(tables[i]->by_above);
+        free(tables[i]->kinds);
+        free(tables[i]->sources);
+    }
     free(bands);
 }

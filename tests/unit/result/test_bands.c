@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/csv.h"
-#include "stepsim/bands.h"
+#include "result/bands.h"
 #include "table_text.h"
 
 /* Three sources of the X's family of stacks and one of another, whose errors are told by hand. */
@@ -152,6 +152,36 @@ static void test_coverage(void)
     ss_bands_free(bands);
 }
 
+static void compare_tables(const struct ss_band_table *a, const struct ss_band_table *b)
+{
+    CU_ASSERT_FATAL(a->n == b->n && a->n > 100 && a->nkinds == b->nkinds && a->nsources == b->nsources);
+    for (int i = 0; i < a->nsources; i++)
+        CU_ASSERT_STRING_EQUAL(a->sources[i], b->sources[i]);
+    for (int i = 0; i < a->nkinds; i++)
+        CU_ASSERT(!memcmp(&a->kinds[i], &b->kinds[i], sizeof a->kinds[i]));
+    for (int i = 0; i < 2 * a->n; i++) {
+        const struct ss_band_run *x = i < a->n ? &a->by_above[i] : &a->by_size[i - a->n],
+                                 *y = i < a->n ? &b->by_above[i] : &b->by_size[i - a->n];
+        CU_ASSERT(x->above == y->above && x->size == y->size && x->weight == y->weight &&
+                  x->kind == y->kind && x->job == y->job);
+    }
+}
+
+/* What the build made of the table is the table, and is taken as long as the file is as it was. */
+static void test_made(void)
+{
+    struct ss_bands *made, *read;
+
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load(NULL, NULL, &made, NULL), 0);
+    CU_ASSERT_PTR_EQUAL(made, &ss_bands_made.bands);
+    CU_ASSERT_EQUAL_FATAL(ss_bands_load("results", NULL, &read, NULL), 0);
+    CU_ASSERT_PTR_NOT_EQUAL(read, made);
+    compare_tables(&made->time, &read->time);
+    compare_tables(&made->memory, &read->memory);
+    ss_bands_free(made);
+    ss_bands_free(read);
+}
+
 /* Published runs of which everything is told ran, so they fit: of the committed predictions none says otherwise. */
 static void test_what_ran_fits(void)
 {
@@ -173,8 +203,13 @@ static void test_what_ran_fits(void)
 
 SUITE(bands)
 {
-    CU_TestInfo tests[] = {
-        {"band", test_band},         {"band of memory", test_band_of_memory}, {"votes", test_band_votes},
-        {"coverage", test_coverage}, {"what ran fits", test_what_ran_fits},   CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"the table of the build", test_made},
+
+                           {"band", test_band},
+                           {"band of memory", test_band_of_memory},
+                           {"votes", test_band_votes},
+                           {"coverage", test_coverage},
+                           {"what ran fits", test_what_ran_fits},
+                           CU_TEST_INFO_NULL};
     return suite_run("bands", NULL, NULL, tests);
 }
