@@ -127,7 +127,7 @@ static void add_flow(struct ss_plan_builder *b, int index, int path, double byte
 static int rank_flows(struct ss_plan_builder *b, int rank, const struct lowered *l, int index,
                       struct ss_error *err)
 {
-    int comm = l->spec->comm, path, status, local = b->groups.local[comm][rank];
+    int comm = l->spec->comm, path, status, local = ss_groups_local(&b->groups, comm, rank);
     size_t flow = (size_t)ss_symmetry_at(&b->routes.symmetry, rank) * (size_t)b->routes.nkinds;
     struct ss_collective_flows flows =
         l->algorithm->flows(&l->net, l->spec->kind, l->spec->bytes, &l->shape, local);

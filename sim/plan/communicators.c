@@ -9,29 +9,41 @@
 #include "base/stats.h"
 #include "cost/rank_cost.h"
 #include "layers/stages.h"
+#include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
+
+/* Groups whose lowest ranks are at one place of their nodes: each is another one, so many nodes on. */
+struct pattern {
+    int n,
+        lowest; /* n: members of its first group that the tables have, 0: no group yet; that group's lowest rank */
+    const int *members;
+};
 
 /* The build, and the group at hand. */
 struct grouping {
     const struct ss_plan *plan;
     struct ss_groups *groups;
     struct ss_error *err;
-    int gpus;        /* GPUs of a node */
-    int unlike;      /* 1: links may differ from what closed forms assume */
-    int mesh;        /* 1: GPUs of a node are joined in pairs */
-    int n, nodes;    /* members, and nodes that they lie on */
-    int *members;    /* [2 * gpus of the cluster] */
-    int *node_of;    /* [member]: number of its node among the group's nodes */
-    int *place;      /* [member]: number among the members on its node */
-    int *count;      /* [group node]: number of members there */
-    int *start;      /* [group node + 1]: start of its members in by_node */
-    int *by_node;    /* members' indices, node by node */
-    int *node_stamp; /* [node]: number of the group that saw it last */
-    int *node_index; /* [node]: its number among the nodes of that group */
+    int gpus;     /* GPUs of a node */
+    int unlike;   /* 1: links may differ from what closed forms assume */
+    int in_order; /* 1: rank r is on GPU r, and members are those of the grid */
+    /* [place on a node]; NULL: not in order */
+    struct pattern *patterns;
+    int *kept, nkept; /* members of patterns */
+    int mesh;         /* 1: GPUs of a node are joined in pairs */
+    int n, nodes;     /* members, and nodes that they lie on */
+    int *members;     /* [2 * gpus of the cluster] */
+    int *node_of;     /* [member]: number of its node among the group's nodes */
+    int *place;       /* [member]: number among the members on its node */
+    int *count;       /* [group node]: number of members there */
+    int *start;       /* [group node + 1]: start of its members in by_node */
+    int *by_node;     /* members' indices, node by node */
+    int *node_stamp;  /* [node]: number of the group that saw it last */
+    int *node_index;  /* [node]: its number among the nodes of that group */
     /* shapes of the communicator at hand */
-    int nshapes, single; /* single: the number of the shape of groups with one member, or -1 */
+    int single; /* the number of the shape of groups with one member, or -1 */
     size_t cap_shapes;
 };
 
@@ -268,18 +280,51 @@ static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
     return shape;
 }
 
+/* Returns whether the tables have the rank, and do not have another one that stands for it. */
+static int has_place(const struct ss_groups *g, int rank)
+{
+    return rank % g->ranks.block < g->ranks.period;
+}
+
 static void add_group(struct grouping *b, int comm, int first, int number)
 {
     struct ss_groups *g = b->groups;
     for (int i = 0; i < b->n; i++) {
-        int rank = b->members[i];
-        g->first[comm][rank] = first;
-        g->number[comm][rank] = number;
-        g->local[comm][rank] = b->count[b->node_of[i]];
+        if (!has_place(g, b->members[i]))
+            continue;
+        size_t at = (size_t)ss_periodic_at(g->ranks, b->members[i]);
+        g->first[comm][at] = first;
+        g->number[comm][at] = number;
+        g->local[comm][at] = b->count[b->node_of[i]];
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             for (int j = 0; j < g->width[comm][hop]; j++)
-                g->target[comm][hop][(size_t)j * (size_t)b->plan->world_size + (size_t)rank] =
-                    b->members[hop_target[hop](b, i, j)];
+                g->target[comm][hop][(size_t)j * (size_t)g->n + at] = b->members[hop_target[hop](b, i, j)];
+    }
+}
+
+static void keep_pattern(struct grouping *b, struct pattern *p, int lowest)
+{
+    *p = (struct pattern){0, lowest, b->kept + b->nkept};
+    for (int i = 0; i < b->n; i++)
+        if (has_place(b->groups, b->members[i]))
+            b->kept[b->nkept + p->n++] = b->members[i];
+    b->nkept += p->n;
+}
+
+/* Adds the group of the pattern whose lowest rank is `first`. */
+static void repeat_group(const struct grouping *b, int comm, const struct pattern *p, int first, int number)
+{
+    struct ss_groups *g = b->groups;
+    int on = first - p->lowest;
+    for (int i = 0; i < p->n; i++) {
+        size_t from = (size_t)ss_periodic_at(g->ranks, p->members[i]),
+               to = (size_t)ss_periodic_at(g->ranks, p->members[i] + on), n = (size_t)g->n;
+        g->first[comm][to] = first;
+        g->number[comm][to] = number;
+        g->local[comm][to] = g->local[comm][from];
+        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+            for (size_t j = 0; j < (size_t)g->width[comm][hop]; j++)
+                g->target[comm][hop][j * n + to] = g->target[comm][hop][j * n + from] + on;
     }
 }
 
@@ -288,17 +333,17 @@ static int add_hops(struct grouping *b, int comm, unsigned hops)
 {
     struct ss_groups *g = b->groups;
     int n = ss_ranks_group_size(grid_of(b->plan, comm), comm);
-    size_t world = (size_t)b->plan->world_size;
+    size_t places = (size_t)g->n;
     for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
         int width = hops & SS_HOP_BIT(hop) ? hop_width(b, hop, n) : 0;
         if (width <= 0)
             continue;
-        int *target = g->target[comm][hop] = malloc(world * (size_t)width * sizeof *target);
+        int *target = g->target[comm][hop] = malloc(places * (size_t)width * sizeof *target);
         if (!target)
             return ss_nomem(b->err);
         for (size_t j = 0; j < (size_t)width; j++)
-            for (size_t rank = 0; rank < world; rank++)
-                target[j * world + rank] = (int)rank;
+            for (size_t at = 0; at < places; at++)
+                target[j * places + at] = ss_periodic_rank(g->ranks, (int)at);
         g->width[comm][hop] = width;
     }
     return SS_OK;
@@ -349,9 +394,9 @@ static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, 
         *number = b->single;
         return SS_OK;
     }
-    if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)b->nshapes + 1, sizeof shape))
+    if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)g->nshapes[comm] + 1, sizeof shape))
         return ss_nomem(b->err);
-    *number = b->nshapes++;
+    *number = g->nshapes[comm]++;
     g->shape[comm][*number] = shape;
     if (b->n == 1 && !is_of_experts(comm))
         b->single = *number;
@@ -361,37 +406,70 @@ static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, 
 static int make_table(struct grouping *b, int comm)
 {
     struct ss_groups *g = b->groups;
-    size_t n = (size_t)b->plan->world_size;
+    size_t n = (size_t)g->n;
     g->first[comm] = malloc(n * sizeof(int));
     g->local[comm] = malloc(n * sizeof(int));
     g->number[comm] = malloc(n * sizeof(int));
     if (!g->first[comm] || !g->local[comm] || !g->number[comm])
         return ss_nomem(b->err);
     memset(g->first[comm], -1, n * sizeof(int));
-    b->nshapes = 0;
+    b->nkept = 0;
+    if (b->patterns)
+        memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
     b->cap_shapes = 0;
     b->single = -1;
     return SS_OK;
 }
 
-/* stamp: number of the last group of all communicators so far */
+/* Adds the group whose lowest rank is r, member by member. stamp: number of the last group of all communicators. */
+static int find_group(struct grouping *b, int comm, int r, int *stamp, int *hops)
+{
+    struct ss_groups *g = b->groups;
+    int number = 0, status = SS_OK;
+    ss_comm_members(b->plan, comm, r, b->members, &b->n);
+    struct ss_group_shape shape = split_by_node(b, ++*stamp);
+    if (!*hops && wanted_hops(b, comm, b->nodes)) {
+        *hops = 1;
+        status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
+        if (b->patterns) /* groups so far have no flows */
+            memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
+        b->nkept = 0;
+    }
+    shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
+    SS_THEN(status, add_shape(b, comm, shape, &number));
+    if (status)
+        return status;
+    add_group(b, comm, r, number);
+    if (b->patterns)
+        keep_pattern(b, &b->patterns[r % b->gpus], r);
+    return SS_OK;
+}
+
+/* Adds a group like an earlier one. Groups share a shape where one of them stands for others. */
+static int find_like(struct grouping *b, int comm, int r, const struct pattern *p)
+{
+    struct ss_groups *g = b->groups;
+    int number = g->number[comm][ss_periodic_at(g->ranks, p->lowest)], status = SS_OK;
+    const struct ss_group_shape shape = g->shape[comm][number];
+    b->n = shape.n;
+    if (g->n == b->plan->world_size)
+        status = add_shape(b, comm, shape, &number);
+    if (!status)
+        repeat_group(b, comm, p, r, number);
+    return status;
+}
+
 static int add_comm(struct grouping *b, int comm, int *stamp)
 {
     struct ss_groups *g = b->groups;
-    int hops = 0, number = 0, status = make_table(b, comm);
-    for (int r = 0; r < b->plan->world_size && !status; r++) {
-        if (g->first[comm][r] >= 0)
+    int hops = !ss_comm_has_flows(b->plan, comm) && !ss_comm_in_closed_form(b->plan, comm),
+        status = make_table(b, comm);
+    for (int at = 0; at < g->n && !status; at++) {
+        if (g->first[comm][at] >= 0)
             continue;
-        ss_comm_members(b->plan, comm, r, b->members, &b->n); /* r is the lowest rank of the group */
-        struct ss_group_shape shape = split_by_node(b, ++*stamp);
-        if (!hops && wanted_hops(b, comm, b->nodes)) {
-            hops = 1;
-            status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
-        }
-        shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
-        SS_THEN(status, add_shape(b, comm, shape, &number));
-        if (!status)
-            add_group(b, comm, r, number);
+        int r = ss_periodic_rank(g->ranks, at); /* the lowest rank of its group */
+        const struct pattern *p = b->patterns ? &b->patterns[r % b->gpus] : NULL;
+        status = p && p->n ? find_like(b, comm, r, p) : find_group(b, comm, r, stamp, &hops);
     }
     return status;
 }
@@ -406,6 +484,10 @@ static int make_room(struct grouping *b)
     b->start = malloc((nodes + 2) * sizeof *b->start);
     b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
     b->node_index = ss_calloc(nodes, sizeof *b->node_index);
+    b->patterns = b->in_order ? ss_calloc((size_t)b->gpus, sizeof *b->patterns) : NULL;
+    b->kept = malloc(n * sizeof *b->kept);
+    if (!b->kept || (b->in_order && !b->patterns))
+        return ss_nomem(b->err);
     return b->start && b->node_stamp && b->node_index ? SS_OK : ss_nomem(b->err);
 }
 
@@ -419,24 +501,56 @@ static void free_room(struct grouping *b)
     free(b->start);
     free(b->node_stamp);
     free(b->node_index);
+    free(b->patterns);
+    free(b->kept);
 }
 
-int ss_groups_build(const struct ss_plan *plan, int unlike, struct ss_groups *g, struct ss_error *err)
+/* Returns whether the groups' shares of links are looked for, which takes all groups (plan/shares.h). */
+static int shares_links(const struct ss_plan *plan, const struct ss_groups *g)
+{
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        for (int i = 0; i < g->nshapes[comm] && ss_comm_facts(comm)->flows > SS_LEVEL_CHUNK; i++)
+            if (g->shape[comm][i].nodes > 1 && has_collectives(plan, comm))
+                return 1;
+    return 0;
+}
+
+static int build(struct grouping *b)
+{
+    struct ss_groups *g = b->groups;
+    int stamp = 0, status = make_room(b);
+    g->n = b->plan->world_size / (g->ranks.block / g->ranks.period);
+    for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
+        if (has_groups(b->plan, comm))
+            status = add_comm(b, comm, &stamp);
+    free_room(b);
+    return status;
+}
+
+int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, struct ss_error *err)
 {
     struct grouping b = {.plan = plan,
                          .groups = g,
                          .err = err,
                          .gpus = ss_platform_gpus_per_node(plan->platform),
-                         .unlike = unlike,
+                         .unlike = how & SS_GROUPS_UNLIKE,
+                         .in_order = how & SS_GROUPS_IN_ORDER && plan->schedule->pipelines == 1 &&
+                                     !ss_job_is_hybrid(plan->job),
                          .mesh = ss_platform_is_mesh(plan->platform)};
-    int stamp = 0, status;
+    unsigned comms = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        comms |= has_groups(plan, comm) ? 1u << comm : 0;
     memset(g, 0, sizeof *g);
-    status = make_room(&b);
-    for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
-        if (has_groups(plan, comm))
-            status = add_comm(&b, comm, &stamp);
-    free_room(&b);
-    return status;
+    g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
+    if (how & SS_GROUPS_ALIKE && b.in_order && !plan->experts && !is_narrow(&b)) {
+        g->ranks = ss_symmetry_shift(plan, comms);
+        int status = build(&b);
+        if (status || g->n == plan->world_size || !shares_links(plan, g))
+            return status;
+        ss_groups_free(g);
+        g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
+    }
+    return build(&b);
 }
 
 void ss_groups_free(struct ss_groups *g)

@@ -49,7 +49,7 @@ static uint64_t first_colour(const struct ss_partition *c, const struct ss_plan_
         for (int way = 0; way < SS_WAYS && ss_is_uneven(&s); way++)
             h = ss_mix_in(ss_mix_in(h, ss_bits_of(s.priced[way].near)), ss_bits_of(s.priced[way].far));
         if (routes->hop[g][SS_HOP_INTER_NODE] >= 0 || routes->hop[g][SS_HOP_NODE] >= 0)
-            h = ss_mix_in(h, (uint64_t)groups->local[g][r]);
+            h = ss_mix_in(h, (uint64_t)ss_groups_local(groups, g, r));
     }
     for (int k = 0; k < routes->npeers || k == routes->embedding; k++)
         h = ss_mix_in(h,
@@ -253,8 +253,8 @@ int ss_partition_init(struct ss_partition *c, const struct ss_plan_builder *b, c
             return SS_ERR_NOMEM;
         for (size_t at = 0; at < n; at++) {
             int r = ss_symmetry_rank(s, (int)at);
-            c->first[g][at] = ss_symmetry_at(s, c->groups->first[g][r]);
-            c->local[g][at] = c->groups->local[g][r];
+            c->first[g][at] = ss_symmetry_at(s, ss_groups_first(c->groups, g, r));
+            c->local[g][at] = ss_groups_local(c->groups, g, r);
         }
     }
     for (size_t r = 0; r < n; r++)

@@ -115,6 +115,12 @@ static int usual_gpu(const struct ss_plan *plan, int r)
     return r;
 }
 
+/* Returns whether rank r is on GPU r. */
+static int in_order(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !o->placement && plan->job->nfailed == 0 && !ss_job_is_placed(plan->job);
+}
+
 /* Puts each rank on its usual GPU, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -127,7 +133,9 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
         free(taken);
         return ss_nomem(err);
     }
-    for (int r = 0; r < plan->world_size && !status; r++) {
+    for (int r = 0; r < plan->world_size; r++)
+        plan->gpu_of[r] = r;
+    for (int r = 0; r < plan->world_size && !status && !in_order(plan, b->options); r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
             exists = gpu >= 0 && gpu < plan->gpus;
         if (!exists || taken[gpu]++)
@@ -211,9 +219,18 @@ static int unlike_links(const struct ss_plan_builder *b)
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
 }
 
+int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !plan->unfolded && !o->apart && !o->draw_spread && o->nstragglers == 0 && o->nslow_links == 0 &&
+           in_order(plan, o);
+}
+
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
-    int status = ss_groups_build(b->plan, unlike_links(b), &b->groups, err);
+    int how = (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
+              (in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
+              (ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0);
+    int status = ss_groups_build(b->plan, how, &b->groups, err);
     if (!status && b->plan->experts)
         status = ss_groups_spread_tokens(b->plan, &b->groups, b->members, b->options->even, err);
     return status;

@@ -82,12 +82,13 @@ static void destroy(void *thing)
 
 static size_t bytes_of(const struct ss_plan_kept *kept, size_t world)
 {
+    const size_t places = (size_t)kept->groups.n;
     const struct ss_routes *r = &kept->routes;
     size_t flows = (size_t)r->symmetry.nranks * (size_t)r->nkinds, ints = 0;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
-        ints += kept->groups.first[comm] ? 3 * world : 0;
+        ints += kept->groups.first[comm] ? 3 * places : 0;
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            ints += world * (size_t)kept->groups.width[comm][hop];
+            ints += places * (size_t)kept->groups.width[comm][hop];
     }
     ints += 2 * flows + r->cap_pool + r->cap_link + world;
     return sizeof *kept + ints * sizeof(int) + flows * (sizeof(double) + sizeof(uint64_t)) +

@@ -54,13 +54,11 @@ static int find_peers(const struct ss_schedule *s, int *peers, int *count)
 static int used_width(const struct routing *b, int comm, int hop)
 {
     const struct ss_symmetry *s = &b->r->symmetry;
-    size_t world = (size_t)b->plan->world_size;
     int most = ss_comm_has_flows(b->plan, comm) ? b->groups->width[comm][hop] : 0;
     for (int width = most; width > 0; width--) {
-        const int *target = b->groups->target[comm][hop] + (size_t)(width - 1) * world;
         for (int at = 0; at < s->nranks; at++) {
             int rank = ss_symmetry_rank(s, at);
-            if (width == 1 || target[rank] != rank)
+            if (width == 1 || ss_groups_target(b->groups, comm, hop, width - 1, rank) != rank)
                 return width;
         }
     }
@@ -106,13 +104,12 @@ static void set_to(struct ss_routes *r, int at, int kind, int to)
 static void make_hops(struct routing *b)
 {
     const struct ss_symmetry *s = &b->r->symmetry;
-    size_t world = (size_t)b->plan->world_size;
     for (int comm = 0; comm < SS_COMM_COUNT; comm++)
         for (int hop = 0; hop < SS_HOP_COUNT; hop++)
             for (int j = 0; j < b->r->width[comm][hop]; j++)
                 for (int at = 0; at < s->nranks; at++)
                     set_to(b->r, at, b->r->hop[comm][hop] + j,
-                           b->groups->target[comm][hop][(size_t)j * world + (size_t)ss_symmetry_rank(s, at)]);
+                           ss_groups_target(b->groups, comm, hop, j, ss_symmetry_rank(s, at)));
 }
 
 static void make_peers(struct routing *b)
@@ -380,11 +377,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     int status;
     b.groups = groups;
     memset(r, 0, sizeof *r);
-    r->symmetry =
-        ss_symmetry_of(plan, groups,
-                       !plan->unfolded && !options->apart && !options->placement && !options->draw_spread &&
-                           options->nstragglers == 0 && options->nslow_links == 0 &&
-                           plan->job->nfailed == 0 && !ss_job_is_placed(plan->job));
+    r->symmetry = ss_symmetry_of(plan, groups, ss_plan_is_alike(plan, options));
     if ((status = make_kinds(&b)) != 0 || (status = make_room(&b)) != 0 ||
         (status = ss_routes_make_links(plan, net, options, r, err)) != 0)
         return status;

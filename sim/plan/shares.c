@@ -299,9 +299,9 @@ static int is_shared(const struct ss_sharing *s)
     if (!g->first[s->comm] || ss_comm_facts(s->comm)->flows <= SS_LEVEL_CHUNK ||
         !(ss_comm_has_flows(s->plan, s->comm) || ss_comm_in_closed_form(s->plan, s->comm)))
         return 0;
-    for (int r = 0; r < s->plan->world_size && !(share->across && share->inside); r++) {
-        share->across |= ss_groups_at(g, s->comm, r)->nodes > 1;
-        share->inside |= ss_groups_at(g, s->comm, r)->per_node > 1;
+    for (int i = 0; i < g->nshapes[s->comm]; i++) {
+        share->across |= g->shape[s->comm][i].nodes > 1;
+        share->inside |= g->shape[s->comm][i].per_node > 1;
     }
     return share->across || s->unlike || is_uneven(s);
 }

@@ -89,9 +89,8 @@ static int visit_hop(struct ss_sharing *s, ss_pairs_visitor visit)
     int status = SS_OK;
     for (int i = 0; i < s->n * width && !status; i++) {
         int rank = s->members[i % s->n];
-        size_t flow = (size_t)(i / s->n) * (size_t)s->plan->world_size + (size_t)rank;
-        int to = g->target[s->comm][s->hop][flow];
-        double flows = ss_sharing_leaves_node(s) ? (double)shape.per_node / g->local[s->comm][rank]
+        int to = ss_groups_target(g, s->comm, s->hop, i / s->n, rank);
+        double flows = ss_sharing_leaves_node(s) ? (double)shape.per_node / ss_groups_local(g, s->comm, rank)
                                                  : ss_hop_part(s->hop, &shape, i / s->n);
         if (to != rank)
             status = ss_sharing_visit_flow(s, rank, to, flows, visit);

@@ -39,26 +39,26 @@ static int has_trees(const struct ss_groups *groups)
     return found;
 }
 
-static int groups_keep_order(const struct ss_plan *plan, const struct ss_groups *groups)
+static int groups_keep_order(const struct ss_plan *plan, unsigned comms)
 {
     for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
         int expert = ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT ||
                      ss_comm_facts(comm)->members == SS_MEMBERS_EXPERT_SHARDS;
-        if (groups->first[comm] && !keeps_order(expert ? &plan->expert_ranks : &plan->ranks, comm))
+        if (comms >> comm & 1 && !keeps_order(expert ? &plan->expert_ranks : &plan->ranks, comm))
             return 0;
     }
     return 1;
 }
 
-/* Returns the ranks of the shortest shift: whole leaf switches, and steps of the data parallelism of both
- * grids. */
-static struct ss_periodic shift_of(const struct ss_plan *plan)
+/* A shift is of whole leaf switches, and of steps of the data parallelism of both grids. */
+struct ss_periodic ss_symmetry_shift(const struct ss_plan *plan, unsigned comms)
 {
     const struct ss_ranks *dense = &plan->ranks, *experts = &plan->expert_ranks;
-    int gpus = ss_platform_gpus_per_node(plan->platform);
+    int gpus = ss_platform_gpus_per_node(plan->platform), leaf = ss_platform_leaf_nodes(plan->platform);
+    if (leaf <= 0 || !groups_keep_order(plan, comms))
+        return (struct ss_periodic){plan->world_size, plan->world_size};
     int64_t block = (int64_t)dense->stride[SS_AXIS_DP] * dense->size[SS_AXIS_DP], period;
-    period =
-        common_multiple((int64_t)gpus * ss_platform_leaf_nodes(plan->platform), dense->stride[SS_AXIS_DP]);
+    period = common_multiple((int64_t)gpus * leaf, dense->stride[SS_AXIS_DP]);
     if (plan->experts) {
         if ((int64_t)experts->stride[SS_AXIS_DP] * experts->size[SS_AXIS_DP] != block)
             period = block;
@@ -89,8 +89,11 @@ struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_gr
     int gpus = ss_platform_gpus_per_node(p), links = ss_platform_link_count(p),
         leaf = ss_platform_leaf_nodes(p);
     struct ss_symmetry s = {.rank = {plan->world_size, plan->world_size}};
-    if (alike && leaf > 0 && !has_trees(groups) && groups_keep_order(plan, groups))
-        s.rank = shift_of(plan);
+    unsigned comms = 0;
+    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
+        comms |= groups->first[comm] ? 1u << comm : 0;
+    if (alike && !has_trees(groups))
+        s.rank = ss_symmetry_shift(plan, comms);
     s.shifts = s.rank.block / s.rank.period;
     s.nranks = plan->world_size / s.shifts;
     if (s.shifts > 1) {
@@ -107,7 +110,7 @@ struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_gr
 
 int ss_symmetry_rank(const struct ss_symmetry *s, int at)
 {
-    return at / s->rank.period * s->rank.block + at % s->rank.period;
+    return ss_periodic_rank(s->rank, at);
 }
 
 static const struct ss_link_row *row_of(const struct ss_symmetry *s, int link)

@@ -10,12 +10,6 @@
 
 #include "plan/communicators.h"
 
-/* Things in rows of `block`; a shift moves each by `period`. The first `period` things of a row stand for the
- * row. */
-struct ss_periodic {
-    int block, period;
-};
-
 /* Links by owner: nodes, leaf switches, GPUs (a GPU has two ports, which stand for all its fabric links). */
 struct ss_link_row {
     int first, at; /* number of the first link: among all links, and among those that stand for all */
@@ -36,11 +30,9 @@ struct ss_symmetry {
 /* Finds the symmetry of a plan with these groups, whose ranks and gpu_of are set. `alike`: 1 without
  * placement, stragglers and slow links, folded. */
 struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_groups *groups, int alike);
+/* Finds the shortest shift of a plan that has no trees, with groups of this set of communicators. */
+struct ss_periodic ss_symmetry_shift(const struct ss_plan *plan, unsigned comms);
 
-static inline int ss_periodic_at(struct ss_periodic p, int i)
-{
-    return p.block == p.period ? i : i / p.block * p.period + i % p.block % p.period;
-}
 /* ss_symmetry_at returns the number of the rank that stands for `rank`, 0 <= result < nranks.
  * ss_symmetry_rank returns the rank of such a number, the lowest that it stands for. */
 static inline int ss_symmetry_at(const struct ss_symmetry *s, int rank)
