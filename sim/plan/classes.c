@@ -114,7 +114,7 @@ static int fold(struct ss_plan_builder *b, struct ss_error *err)
 int ss_plan_classes_build(struct ss_plan_builder *b, struct ss_error *err)
 {
     struct ss_plan *plan = b->plan;
-    plan->class_of = ss_calloc((size_t)plan->world_size, sizeof *plan->class_of);
+    plan->class_of = malloc((size_t)plan->world_size * sizeof *plan->class_of);
     if (!plan->class_of)
         return ss_nomem(err);
     return plan->unfolded ? number_classes(plan, &b->routes.symmetry, NULL, plan->world_size, err)

@@ -62,14 +62,18 @@ int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, st
                           struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    int n, sorted = 1, *of = b->members;
+    int n, runs = 0, sorted = 1, *of = b->members;
     ss_comm_members(plan, comm, plan->classes[cls].representative, of, &n);
-    for (int i = 0; i < n; i++) {
-        of[i] = plan->class_of[of[i]];
-        sorted &= i == 0 || of[i] >= of[i - 1];
+    for (int i = 0; i < n; i++) { /* usually all ranks are of one class */
+        int own = plan->class_of[of[i]];
+        if (runs && own == of[runs - 1])
+            continue;
+        sorted &= runs == 0 || own > of[runs - 1];
+        of[runs++] = own;
     }
-    if (!sorted) /* usually all ranks are of one class */
-        ss_sort_int(of, (size_t)n);
+    if (!sorted)
+        ss_sort_int(of, (size_t)runs);
+    n = runs;
     out->n = 0;
     for (int i = 0; i < n; i++)
         if (i == 0 || of[i] != of[out->n - 1])

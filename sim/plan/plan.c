@@ -127,15 +127,17 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
     struct ss_plan *plan = b->plan;
     const int *placement = b->options->placement;
     int status = SS_OK;
-    char *taken = ss_calloc((size_t)plan->gpus, 1);
     plan->gpu_of = malloc((size_t)plan->world_size * sizeof *plan->gpu_of);
-    if (!plan->gpu_of || !taken) {
-        free(taken);
+    if (!plan->gpu_of)
         return ss_nomem(err);
-    }
     for (int r = 0; r < plan->world_size; r++)
         plan->gpu_of[r] = r;
-    for (int r = 0; r < plan->world_size && !status && !in_order(plan, b->options); r++) {
+    if (in_order(plan, b->options))
+        return SS_OK;
+    char *taken = ss_calloc((size_t)plan->gpus, 1);
+    if (!taken)
+        return ss_nomem(err);
+    for (int r = 0; r < plan->world_size && !status; r++) {
         int gpu = plan->gpu_of[r] = placement ? placement[r] : usual_gpu(plan, r),
             exists = gpu >= 0 && gpu < plan->gpus;
         if (!exists || taken[gpu]++)
@@ -208,7 +210,7 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
     b->net.dispatch_kernels = job->moe.dispatcher == SS_DISPATCH_HYBRIDEP ? b->net.launch : 0;
     if (job->moe.dispatcher == SS_DISPATCH_HYBRIDEP)
         ss_net_chunks(&b->net, ss_rank_tokens(job), plan->stack);
-    b->members = ss_calloc(2 * (size_t)plan->gpus, sizeof *b->members);
+    b->members = malloc(2 * (size_t)plan->gpus * sizeof *b->members);
     return b->members ? ss_stage_places(job, plan->schedule, &plan->places, err) : ss_nomem(err);
 }
 

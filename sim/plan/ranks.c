@@ -115,7 +115,7 @@ void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int 
 {
     unsigned mask = ss_comm_axes(comm);
     int ends = ss_comm_facts(comm)->members == SS_MEMBERS_ENDS, base = rank, count = 1, order[SS_AXIS_COUNT],
-        k = 0;
+        at[SS_AXIS_COUNT] = {0}, k = 0;
     for (int a = 0; a < SS_AXIS_COUNT; a++) {
         if (!(mask & 1u << a) || r->size[a] == 1)
             continue;
@@ -130,17 +130,17 @@ void ss_ranks_group(const struct ss_ranks *r, int comm, int rank, int *out, int 
             order[j - 1] = t;
         }
     *n = 0;
-    for (int i = 0; i < count; i++) {
-        int member = base, rest = i, first = 1, last = 1;
-        for (int j = 0; j < k; j++) {
-            int c = rest % r->size[order[j]];
-            rest /= r->size[order[j]];
-            member += c * r->stride[order[j]];
-            first &= c == 0;
-            last &= c == r->size[order[j]] - 1;
+    const int inner = k ? r->size[order[0]] : 1, step = k ? r->stride[order[0]] : 0;
+    for (int i = 0; i < count; i += inner) {
+        for (int c = 0; c < inner; c++)
+            if (!ends || i + c == 0 || i + c == count - 1)
+                out[(*n)++] = base + c * step;
+        for (int j = 1; j < k; j++) { /* to the next one, carrying over */
+            base += r->stride[order[j]];
+            if (++at[j] < r->size[order[j]])
+                break;
+            base -= at[j] * r->stride[order[j]];
+            at[j] = 0;
         }
-        if (ends && !first && !last)
-            continue;
-        out[(*n)++] = member;
     }
 }

@@ -385,7 +385,7 @@ int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, 
     make_peers(&b);
     if ((status = make_routes(&b)) != 0)
         return status;
-    return ss_routes_drop_links(plan, r, options->keep_links, err);
+    return ss_routes_drop_links(r, options->keep_links, err);
 }
 
 void ss_routes_free(struct ss_routes *r)

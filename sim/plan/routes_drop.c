@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "plan/routes.h"
 
 /* A route over a link inside the fabric: the places in pool of the link and of the route's ends on both
@@ -17,7 +18,8 @@ struct crossing {
 struct crossings {
     int *first; /* [nlinks + 1] */
     struct crossing *all;
-    int *seen; /* [all links of the platform]: last link + 1 that had it as an end */
+    struct ss_map seen; /* by link of the platform: last link + 1 that had it as an end */
+    int failed;         /* 1: out of memory */
 };
 
 /* Returns whether any route has links between its first and its last. */
@@ -62,12 +64,11 @@ static void walk_crossings(const struct ss_routes *r, struct crossings *c)
 }
 
 /* Returns 0, or -1: out of memory. */
-static int find_crossings(const struct ss_plan *plan, const struct ss_routes *r, struct crossings *c)
+static int find_crossings(const struct ss_routes *r, struct crossings *c)
 {
     int n = 0;
     c->first = ss_calloc((size_t)r->nlinks + 1, sizeof *c->first);
-    c->seen = ss_calloc((size_t)ss_routes_all_links(plan, r), sizeof *c->seen);
-    if (!c->first || !c->seen)
+    if (!c->first)
         return -1;
     walk_crossings(r, c);
     for (int l = 0; l <= r->nlinks; l++) {
@@ -88,10 +89,11 @@ static int find_crossings(const struct ss_plan *plan, const struct ss_routes *r,
 /* Returns the bandwidth of the end, or 0 where this link has seen it. */
 static double new_end(const struct ss_routes *r, struct crossings *c, const struct crossing *x, int end)
 {
-    int *seen = &c->seen[end_beside(r, end, x->at)], link = r->pool[x->at];
-    if (*seen == link + 1)
+    uint64_t beside = (uint64_t)end_beside(r, end, x->at);
+    int seen = ss_map_get(&c->seen, beside), now = r->pool[x->at] + 1;
+    if (seen == now)
         return 0;
-    *seen = link + 1;
+    c->failed |= ss_map_add(&c->seen, beside, now - (seen > 0 ? seen : 0)) < 0;
     return r->bandwidth[r->pool[end]];
 }
 
@@ -109,7 +111,7 @@ static int is_wide(const struct ss_routes *r, struct crossings *c, int link)
 
 /* Leaves out a link inside the fabric whose bandwidth is at least that of all ends before it (or behind it):
  * it never holds a flow below what these ends allow. With `keep` others may use the link, so it stays. */
-int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err)
+int ss_routes_drop_links(struct ss_routes *r, int keep, struct ss_error *err)
 {
     r->kept = malloc((size_t)r->nlinks);
     if (!r->kept)
@@ -118,11 +120,11 @@ int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int ke
     if (keep || !has_inner(r))
         return SS_OK;
     struct crossings c = {0};
-    int failed = find_crossings(plan, r, &c);
-    for (int l = 0; l < r->nlinks && !failed; l++)
+    c.failed = find_crossings(r, &c);
+    for (int l = 0; l < r->nlinks && !c.failed; l++)
         r->kept[l] = !is_wide(r, &c, l);
     free(c.first);
     free(c.all);
-    free(c.seen);
-    return failed ? ss_nomem(err) : SS_OK;
+    ss_map_free(&c.seen);
+    return c.failed ? ss_nomem(err) : SS_OK;
 }

@@ -81,6 +81,38 @@ static void compare_links(const struct ss_plan *a, const struct ss_plan *b)
 }
 
 /* A placement that leaves every rank where it is takes the long way. */
+static int shape_differs(const struct ss_group_shape *a, const struct ss_group_shape *b)
+{
+    return a->n != b->n || a->nodes != b->nodes || a->per_node != b->per_node || a->few != b->few ||
+           a->trees != b->trees;
+}
+
+/* Each place of the tables has what groups built rank by rank have there. Returns the number of places. */
+static int compare_groups(const struct ss_plan *plan, int how)
+{
+    struct ss_groups fast, all;
+    CU_ASSERT_FATAL(ss_groups_build(plan, how, &fast, NULL) == 0);
+    CU_ASSERT_FATAL(ss_groups_build(plan, 0, &all, NULL) == 0);
+    for (int comm = 0, wrong = 0; comm < SS_COMM_COUNT; comm++, wrong = 0) {
+        CU_ASSERT_EQUAL_FATAL(!fast.first[comm], !all.first[comm]);
+        for (int at = 0; at < fast.n && all.first[comm]; at++) {
+            int r = ss_periodic_rank(fast.ranks, at);
+            wrong += ss_groups_first(&fast, comm, r) != ss_groups_first(&all, comm, r) ||
+                     ss_groups_local(&fast, comm, r) != ss_groups_local(&all, comm, r) ||
+                     shape_differs(ss_groups_at(&fast, comm, r), ss_groups_at(&all, comm, r));
+            for (int hop = 0; hop < SS_HOP_COUNT; hop++)
+                for (int j = 0; j < all.width[comm][hop]; j++)
+                    wrong +=
+                        ss_groups_target(&fast, comm, hop, j, r) != ss_groups_target(&all, comm, hop, j, r);
+        }
+        CU_ASSERT(!wrong && !memcmp(fast.width[comm], all.width[comm], sizeof all.width[comm]));
+    }
+    int places = fast.n;
+    ss_groups_free(&fast);
+    ss_groups_free(&all);
+    return places;
+}
+
 static void test_equal(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -97,6 +129,10 @@ static void test_equal(void)
             o.plan.placement = gpu_of;
             CU_ASSERT_FATAL(scale_run(&s, &o, &all) == 0);
             CU_ASSERT_EQUAL(shifts_of(&some), cases[i].shifts);
+            CU_ASSERT_EQUAL(compare_groups(some.plan, SS_GROUPS_IN_ORDER), 128);
+            if (!i) /* tensor groups on a node: 4 shifts of 32 ranks */
+                CU_ASSERT_EQUAL(compare_groups(some.plan, SS_GROUPS_IN_ORDER | SS_GROUPS_ALIKE), 32);
+            compare_groups(some.plan, SS_GROUPS_IN_ORDER | SS_GROUPS_ALIKE);
             compare_classes(some.plan, all.plan);
             compare_links(some.plan, all.plan);
             CU_ASSERT(some.result->iteration_s == all.result->iteration_s);

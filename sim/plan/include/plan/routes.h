@@ -47,7 +47,7 @@ int ss_routes_make_links(const struct ss_plan *plan, const struct ss_net *net,
 /* Returns the busbw of a kind of link over its bandwidth. */
 double ss_link_efficiency(const struct ss_plan *plan, int kind);
 /* routes_drop.c, the last part: fills kept[]. */
-int ss_routes_drop_links(const struct ss_plan *plan, struct ss_routes *r, int keep, struct ss_error *err);
+int ss_routes_drop_links(struct ss_routes *r, int keep, struct ss_error *err);
 void ss_routes_free(struct ss_routes *r);
 /* Returns the actual link of the platform that pool[j] stands for. */
 static inline int ss_routes_link_at(const struct ss_routes *r, int j)
