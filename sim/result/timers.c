@@ -140,11 +140,24 @@ static int collective_times(struct timers *t, int index, int again)
     return any;
 }
 
+/* Returns the slot behind s: where nothing in a loop waits, its first turn stands for all. */
+static int next_slot(const struct timers *t, const struct ss_program_class *c, int s)
+{
+    int end = c->loop.first + c->loop.length;
+
+    if (++s != end)
+        return s;
+    for (int i = c->loop.first; i < end; i++)
+        if (t->done[c->slots[i].template_index] != NOTHING_WAITED)
+            return s;
+    return s + c->loop.more * c->loop.length;
+}
+
 static void walk(struct timers *t)
 {
     const struct ss_program_class *c = &t->program->classes[t->cls];
 
-    for (int s = 0; s < c->nslots; s++) {
+    for (int s = 0; s < c->nslots; s = next_slot(t, c, s)) {
         int index = ss_program_template_at(c, s);
         if (!t->done[index])
             template_times(t, c, s);
@@ -158,7 +171,7 @@ static void count_posts(const struct timers *t, int *posts)
 {
     const struct ss_program_class *c = &t->program->classes[t->cls];
 
-    for (int s = 0; s < c->nslots; s++) {
+    for (int s = 0; s < c->nslots; s = next_slot(t, c, s)) {
         int index = ss_program_template_at(c, s);
         const struct ss_template *tpl = &t->program->templates[index];
         if (t->done[index] == NOTHING_WAITED)
