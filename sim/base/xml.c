@@ -21,6 +21,8 @@ struct builder {
     struct ss_xml *doc;
     XML_Parser parser;
     const char *text, *end;
+    const char *counted; /* lines up to here are counted */
+    int line;
     int depth, elements;
     struct ss_xml_node *open[MAX_DEPTH];     /* path from the root to the current element */
     struct ss_xml_node *last[MAX_DEPTH + 1]; /* last element at each depth, to append to */
@@ -35,9 +37,15 @@ static char *take_text(struct ss_xml *doc, const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
-static int line_of(const struct builder *b)
+/* Returns the line of the event at hand; expat itself counts byte by byte. */
+static int line_of(struct builder *b)
 {
-    return (int)XML_GetCurrentLineNumber(b->parser);
+    const char *at = b->text + XML_GetCurrentByteIndex(b->parser);
+    for (; at > b->counted && (b->counted = memchr(b->counted, '\n', (size_t)(at - b->counted)));
+         b->counted++)
+        b->line++;
+    b->counted = at;
+    return b->line;
 }
 
 /* Keeps the first failure, which is the cause; later ones are its echo. */
@@ -239,6 +247,8 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
         b->doc = doc;
         b->text = text;
         b->end = text + len;
+        b->counted = text;
+        b->line = 1;
         b->err = err;
         rc = run_parser(b);
     }

@@ -111,8 +111,8 @@ void ss_input_cache_drop(struct ss_input_cache *l)
 
 /* ---- platforms ---- */
 
-/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read;
- * allocated, or NULL. */
+/* A text that two requests share only if they mean the same cluster and stack, whose first *read characters say what is read, the
+ * platform by the first of their lines but the last; allocated, or NULL. */
 static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t *read)
 {
     size_t size = 64 + r->n + 24 * ((size_t)job->nfailed + (size_t)job->nranges + 1) + strlen(job->platform) +
@@ -123,14 +123,14 @@ static char *key_of(const struct ss_job *job, const struct ss_request *r, size_t
     char *key = malloc(size), *at = key;
     if (!key)
         return NULL;
-    at += snprintf(at, size, "%s\n%s\n%s\n%d %d", job->platform, job->stack, job->card, job->nodes,
-                   job->gpus_per_node);
+    at += snprintf(at, size, "%s\n%s\n%d %d", job->platform, job->card, job->nodes, job->gpus_per_node);
     for (int i = 0; i < job->nfailed; i++)
         at += snprintf(at, size - (size_t)(at - key), " %d:%d", job->failed[i].node, job->failed[i].gpu);
     at += snprintf(at, size - (size_t)(at - key), "\n%d", job->cluster_nodes);
     for (int i = 0; i < job->nranges; i++)
         at +=
             snprintf(at, size - (size_t)(at - key), " %d-%d", job->on_nodes[i].first, job->on_nodes[i].last);
+    at += snprintf(at, size - (size_t)(at - key), "\n%s", job->stack);
     *read = (size_t)(at - key);
     for (size_t i = 0; i < r->n; i += ss_request_span(r, i)) {
         const char *setting = ss_request_value_of(r, i, "--set"),
@@ -237,19 +237,33 @@ int ss_input_cache_stack(struct ss_input_cache *l, const char *name_or_path, con
 }
 
 /* What files say. */
-static int load(struct ss_input_cache *l, struct machine *m, const struct ss_job *job,
-                const struct ss_request *r, ss_route_asker asker, struct ss_files *files,
-                struct ss_error *err)
+/* Copies the platform of a machine whose key differs in its last line alone, the stack; there may be none. */
+static int copy_platform(const struct ss_input_cache *l, const char *key, size_t n, struct machine *m,
+                         struct ss_error *err)
+{
+    while (n && key[n - 1] != '\n')
+        n--;
+    for (const struct entry *e = l->list[MACHINE]; e; e = e->next)
+        if (!e->machine.set && !strncmp(e->key, key, n) && !strchr(e->key + n, '\n'))
+            return ss_platform_copy(e->machine.platform, &m->platform, err);
+    return SS_OK;
+}
+
+static int load(struct ss_input_cache *l, const char *key, size_t n, struct machine *m,
+                const struct ss_job *job, const struct ss_request *r, ss_route_asker asker,
+                struct ss_files *files, struct ss_error *err)
 {
     const struct ss_platform_options options = {.nodes = job->nodes,
                                                 .gpus_per_node = job->gpus_per_node,
                                                 .asker = asker,
                                                 .files = files,
                                                 .card = job->card};
-    int rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
+    int rc = copy_platform(l, key, n, m, err);
+
+    if (!rc && !m->platform)
+        rc = ss_job_is_placed(job) ? located(r, job->nranges ? "--on-nodes" : "--cluster-nodes",
                                              load_cluster(m, job, options, err), err)
                                    : load_platform(m, job, r, options, err);
-
     SS_THEN(rc, located(r, "--stack",
                         ss_input_cache_stack(l, job->stack, ss_platform_card(m->platform)->name, files,
                                              &m->stack, err),
@@ -267,7 +281,7 @@ static int find_read(struct ss_input_cache *l, const struct ss_job *job, const s
         return SS_OK;
     *out = new_entry(key, n);
     return keep(l, MACHINE, *out,
-                *out ? load(l, &(*out)->machine, job, r, asker, files, err) : ss_nomem(err));
+                *out ? load(l, key, n, &(*out)->machine, job, r, asker, files, err) : ss_nomem(err));
 }
 
 /* Adds a copy with the request's values; a platform that cannot be copied is read again. */
@@ -282,7 +296,7 @@ static int add_set(struct ss_input_cache *l, const struct ss_job *job, const str
     if (!rc && e->machine.platform)
         e->machine.stack = read->machine.stack;
     else if (!rc)
-        rc = load(l, &e->machine, job, r, asker, files, err);
+        rc = load(l, key, n, &e->machine, job, r, asker, files, err);
     SS_THEN(rc, ss_sets_apply(r, e->machine.platform, &e->machine.stack, err));
     if (!rc)
         e->machine.set = 1;

@@ -83,17 +83,16 @@ static int check_attrs(const char *file, const struct ss_xml_node *node, const c
     return SS_OK;
 }
 
-/* Refuses a prop that stands twice for one card; quadratic, but stacks are short. */
-static int check_repeated(const char *file, const struct ss_xml_node *node, struct ss_error *err)
+/* Refuses a prop that stands twice for one card; `first` is where the prop stands first. */
+static int check_repeated(const char *file, const struct ss_xml_node *first, const struct ss_xml_node *node,
+                          int prop, struct ss_error *err)
 {
     const char *id = ss_xml_attr(node, "id"), *card = ss_xml_attr(node, "card");
-    int prop = ss_prop_find(id, SS_OF_STACK);
-    const char *names[] = {prop < 0 ? id : ss_prop_at(prop)->id, prop < 0 ? id : ss_prop_key(prop)};
 
-    for (const struct ss_xml_node *p = node->parent->first_child; p != node; p = p->next) {
-        const char *other = ss_xml_attr(p, "id"), *only = ss_xml_attr(p, "card");
-        int same = !strcmp(names[0], other) || (names[1] != names[0] && !strcmp(names[1], other));
-        if (same && (card ? only && !strcmp(card, only) : !only))
+    for (const struct ss_xml_node *p = first; p != node; p = p->next) {
+        const char *only = ss_xml_attr(p, "card");
+        if (ss_prop_find(ss_xml_attr(p, "id"), SS_OF_STACK) == prop &&
+            (card ? only && !strcmp(card, only) : !only))
             return ss_fail(err, SS_ERR_INPUT, file, node->line, "%s is given twice, first in line %d", id,
                            p->line);
     }
@@ -107,10 +106,13 @@ static int card_matches(const char *only, const char *card)
     return !strncmp(only, card, n) && (card[n] == 0 || card[n] == '-');
 }
 
-/* Checks every prop, sets those for all cards (pass 0) or for this card (pass 1). */
-static int read_props(const char *file, const struct ss_xml_node *root, const char *card, int pass,
-                      struct ss_stack *s, struct ss_error *err)
+/* Checks every prop and sets those for all cards. */
+static int read_props(const char *file, const struct ss_xml_node *root, struct ss_stack *s,
+                      struct ss_error *err)
 {
+    const struct ss_xml_node *first[SS_PROP_COUNT] = {0};
+    struct ss_stack scratch; /* a prop of a card is checked there */
+
     for (const struct ss_xml_node *n = root->first_child; n; n = n->next) {
         if (strcmp(n->tag, "prop")) {
             ss_fail(err, SS_ERR_INPUT, file, n->line, "<%.60s> does not belong in a stack", n->tag);
@@ -120,20 +122,32 @@ static int read_props(const char *file, const struct ss_xml_node *root, const ch
         if (rc)
             return rc;
         const char *id = ss_xml_attr(n, "id"), *value = ss_xml_attr(n, "value");
-        const char *only = ss_xml_attr(n, "card");
         if (!id || !value)
             return ss_fail(err, SS_ERR_INPUT, file, n->line, "<prop> needs %s", id ? "a value" : "an id");
-        rc = check_repeated(file, n, err);
-        if (rc)
-            return rc;
-        /* A prop of another card is checked all the same, on a copy. */
-        struct ss_stack scratch = *s;
-        int ours = pass == 0 ? !only : only && card && card_matches(only, card);
-        rc = set_prop(ours ? s : &scratch, file, n->line, id, value, err);
+        int prop = ss_prop_find(id, SS_OF_STACK);
+        if (prop >= 0 && first[prop])
+            rc = check_repeated(file, first[prop], n, prop, err);
+        else if (prop >= 0)
+            first[prop] = n;
+        SS_THEN(rc, set_prop(ss_xml_attr(n, "card") ? &scratch : s, file, n->line, id, value, err));
         if (rc)
             return rc;
     }
     return SS_OK;
+}
+
+/* Sets the props for this card, once read_props has checked them. */
+static int read_card_props(const char *file, const struct ss_xml_node *root, const char *card,
+                           struct ss_stack *s, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (const struct ss_xml_node *n = root->first_child; n && !rc; n = n->next) {
+        const char *only = ss_xml_attr(n, "card");
+        if (only && card && card_matches(only, card))
+            rc = set_prop(s, file, n->line, ss_xml_attr(n, "id"), ss_xml_attr(n, "value"), err);
+    }
+    return rc;
 }
 
 /* Bases on the way to this file, to find a cycle. */
@@ -216,8 +230,8 @@ static int read_doc(const struct ss_xml *doc, const char *file, const char *card
     rc = read_base(file, root, card, trail, s, err);
     SS_THEN(rc, read_family(file, root, name, s, err));
     SS_THEN(rc, read_about(file, root, s, err));
-    for (int pass = 0; pass < 2 && !rc; pass++)
-        rc = read_props(file, root, card, pass, s, err);
+    SS_THEN(rc, read_props(file, root, s, err));
+    SS_THEN(rc, read_card_props(file, root, card, s, err));
     if (!rc)
         ss_copy(s->name, sizeof(s->name), name);
     return rc;
