@@ -9,7 +9,7 @@
 /* The sites of the classes, kept for later looks at kernels: at chunk level a plan has no steps. */
 struct ss_plan_sites {
     struct ss_net net;
-    int *of_class; /* [nclasses]: index of its site */
+    int *of_class; /* [nclasses]: index of its site, or of the first whose kernels are the same */
     struct ss_rank_site site[];
 };
 
@@ -22,6 +22,8 @@ int ss_plan_sites_keep(struct ss_plan_builder *b, struct ss_error *err)
     for (int i = 0; i < b->ncosts; i++)
         sites->site[i] = b->costs[i].site;
     sites->of_class = b->cost_of;
+    for (int c = 0; c < b->plan->nclasses; c++)
+        sites->of_class[c] = b->costs[b->cost_of[c]].like;
     b->cost_of = NULL;
     b->plan->sites = sites;
     return SS_OK;
@@ -32,6 +34,11 @@ void ss_plan_sites_free(struct ss_plan_sites *sites)
     if (sites)
         free(sites->of_class);
     free(sites);
+}
+
+int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b)
+{
+    return plan->level <= SS_LEVEL_CHUNK && plan->sites->of_class[a] == plan->sites->of_class[b];
 }
 
 /* Passes on steps that compute, with the phase and chunks at hand. */

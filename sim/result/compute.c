@@ -108,29 +108,20 @@ static void count_launches(const struct ss_plan_class *pc, int chunks, const dou
     launches[SS_LAUNCH_OPTIMIZER] += pc->optimizer_calls_s;
 }
 
-/* t may be NULL. */
-static int count_class(const struct ss_plan *plan, int cls, struct ss_compute_stage *out, struct table *t,
-                       struct ss_error *err)
+/* Counts how often the slots of a class run. */
+static void count_slots(const struct ss_plan *plan, int cls, double *times)
 {
     const struct ss_schedule *s = plan->schedule;
     int chunks = s->chunks, stage = plan->classes[cls].stage;
-    struct counting c = {chunks, ss_calloc(place_of(chunks, SS_PHASE_FB, chunks, 0), sizeof *c.times), out,
-                         t};
 
-    if (!c.times)
-        return ss_nomem(err);
     for (int i = 0; i < s->nslots[stage]; i++) {
         const struct ss_slot *slot = &s->slots[stage][i];
         int apart = slot->phase == SS_PHASE_FB && !plan->classes[cls].pairs; /* one after the other */
         int phase = apart ? SS_PHASE_F : slot->phase;
-        c.times[place_of(chunks, phase, slot->chunk, slot->chunk2)] += times_of(s, stage, i);
+        times[place_of(chunks, phase, slot->chunk, slot->chunk2)] += times_of(s, stage, i);
         if (apart)
-            c.times[place_of(chunks, SS_PHASE_B, slot->chunk2, 0)] += times_of(s, stage, i);
+            times[place_of(chunks, SS_PHASE_B, slot->chunk2, 0)] += times_of(s, stage, i);
     }
-    count_launches(&plan->classes[cls], chunks, c.times, out->launches);
-    int rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
-    free(c.times);
-    return rc;
 }
 
 static double sum(const double *parts)
@@ -215,12 +206,27 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
                        struct ss_error *err)
 {
     struct table t = {0};
-    int rc = SS_OK;
+    const int chunks = plan->schedule->chunks;
+    const size_t places = place_of(chunks, SS_PHASE_FB, chunks, 0);
+    double *all = ss_calloc((size_t)out->nstages * places, sizeof *all);
+    int rc = all ? SS_OK : ss_nomem(err);
 
     for (int s = 0; s < out->nstages && !rc; s++) {
         struct ss_compute_stage *stage = &out->stages[s];
-        rc = count_class(plan, plan->class_of[r->stages[s].rank], stage, s == r->critical_stage ? &t : NULL,
-                         err);
+        struct counting c = {chunks, all + (size_t)s * places, stage, s == r->critical_stage ? &t : NULL};
+        const int cls = plan->class_of[r->stages[s].rank];
+        int like = 0; /* an earlier stage with as many of the same kernels */
+        count_slots(plan, cls, c.times);
+        while (like < s &&
+               (c.kernels || !ss_plan_kernels_same(plan, plan->class_of[r->stages[like].rank], cls) ||
+                memcmp(all + (size_t)like * places, c.times, places * sizeof *all) != 0))
+            like++;
+        if (like < s)
+            *stage = out->stages[like];
+        else
+            rc = ss_plan_kernels_visit(plan, cls, count_step, &c, err);
+        memset(stage->launches, 0, sizeof stage->launches);
+        count_launches(&plan->classes[cls], chunks, c.times, stage->launches);
         stage->compute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_COMPUTE], stage->compute);
         stage->recompute_rest = rest_of(r->stages[s].breakdown[SS_LABEL_RECOMPUTE], stage->recompute);
     }
@@ -228,6 +234,7 @@ static int open_stages(const struct ss_plan *plan, const struct ss_result *r, st
         find_heaviest(plan, &t, out);
         find_longest(out, r->critical_stage);
     }
+    free(all);
     free(t.use);
     return rc;
 }

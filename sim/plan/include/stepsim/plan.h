@@ -244,6 +244,8 @@ struct ss_kernel_place {
     int phase, chunk, chunk2;
 };
 typedef int (*ss_kernel_visitor)(void *ctx, const struct ss_kernel_place *at, const struct ss_step *step);
+/* Returns whether the kernels of two classes are known to be the same. */
+int ss_plan_kernels_same(const struct ss_plan *plan, int a, int b);
 /* Visits the kernels that a class runs in each phase of each chunk, and in its pairs, step by step, at any
  * level. GPUs are equally fast except stragglers. The visit stops where `visit` does not return 0. Errors:
  * SS_ERR_NOMEM; what `visit` returns. */
