@@ -17,6 +17,7 @@ struct question {
     const struct ss_serve *page;
     const struct ss_serve_argument *arguments;
     int n;
+    struct ss_shelf *shelf; /* NULL: an address without arguments */
 };
 
 /* Writes the answer; *status begins as OK. */
@@ -46,11 +47,10 @@ static int read_job(const struct question *q, int *status, struct ss_request *r,
 
 static int build(const struct question *q, int *status, struct ss_scenario **out, struct ss_error *err)
 {
-    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
     struct ss_request r;
     int rc = read_job(q, status, &r, err);
 
-    SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
+    SS_THEN(rc, ss_shelf_build(q->shelf, &r, out, err));
     ss_request_free(&r);
     return rc;
 }
@@ -58,7 +58,8 @@ static int build(const struct question *q, int *status, struct ss_scenario **out
 /* How a page simulates: on the native engine, whatever level the answer needs. */
 static struct ss_run_options options_of(const struct question *q)
 {
-    return (struct ss_run_options){.any_engine = 1, .bands = q->page->bands};
+    return (struct ss_run_options){
+        .any_engine = 1, .bands = q->page->bands, .cache = q->shelf ? q->shelf->cache : NULL};
 }
 
 static int write_run(const struct question *q, FILE *out, int *status, struct ss_error *err)
@@ -102,7 +103,7 @@ static int check_varied(const struct question *q, const struct ss_sweep *s, stru
 static int sweep(const struct question *q, struct ss_sweep *s, const struct ss_request *base, FILE *out,
                  struct ss_error *err)
 {
-    const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
+    const struct ss_scenario_options how = ss_shelf_how(q->shelf);
     const struct ss_run_options options = options_of(q);
     int total = ss_sweep_size(s, SS_SERVE_ROWS), rc = SS_OK;
 
@@ -249,10 +250,27 @@ static int write_nothing(const struct question *q, FILE *out, int *status, struc
     return ss_fail(err, SS_ERR_USAGE, NULL, 0, "the page has no such address");
 }
 
+/* Answers a question with arguments from the shelf, or puts the answer there. */
+static int answer_from_shelf(struct question *q, const char *path, answer_fn write,
+                             struct ss_serve_reply *reply, struct ss_error *err)
+{
+    int rc = ss_shelf_take(q->page->shelves, &q->page->start, &q->shelf, err);
+
+    if (rc)
+        return rc;
+    if (!ss_shelf_recall(q->shelf, path, q->arguments, q->n, reply)) {
+        rc = answer(q, write, reply, err);
+        if (!rc && (reply->status == OK || reply->status == REFUSED))
+            ss_shelf_keep(q->shelf, path, q->arguments, q->n, reply);
+    }
+    ss_shelf_give_back(q->page->shelves, q->shelf);
+    return rc;
+}
+
 int ss_serve_answer(const struct ss_serve *page, const char *path, const struct ss_serve_argument *arguments,
                     int n, struct ss_serve_reply *reply)
 {
-    const struct question q = {page, arguments, n};
+    struct question q = {page, arguments, n, NULL};
     struct ss_error err = {0};
     answer_fn write = write_nothing;
 
@@ -265,7 +283,7 @@ int ss_serve_answer(const struct ss_serve *page, const char *path, const struct 
             reply->type = addresses[i].type;
             reply->save_as = addresses[i].save_as;
         }
-    int rc = answer(&q, write, reply, &err);
+    int rc = n ? answer_from_shelf(&q, path, write, reply, &err) : answer(&q, write, reply, &err);
     if (rc) {
         free(reply->body);
         reply->body = NULL;

@@ -24,6 +24,7 @@ int ss_serve_new(const struct ss_serve_options *options, struct ss_serve **out, 
     if (options && options->start)
         rc = ss_request_copy(options->start, &page->start, err);
     SS_THEN(rc, ss_bands_load(NULL, NULL, &page->bands, err));
+    SS_THEN(rc, ss_shelves_new(&page->shelves, err));
     SS_THEN(rc, ss_serve_choices(&page->start, &page->choices, err));
     if (rc)
         ss_serve_free(page);
@@ -37,6 +38,7 @@ void ss_serve_free(struct ss_serve *page)
     if (!page)
         return;
     ss_request_free(&page->start);
+    ss_shelves_free(page->shelves);
     ss_bands_free(page->bands);
     free(page->choices);
     free(page);

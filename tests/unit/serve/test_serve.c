@@ -86,6 +86,55 @@ static void test_run(void)
     json_decref(o);
 }
 
+/* Writes a platform that is the h800 with other NICs. */
+static void write_platform(const char *path, const char *nic)
+{
+    FILE *out = fopen(path, "w");
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    fprintf(out,
+            "<platform version=\"4.1\"><zone id=\"a\" routing=\"Full\"><prop id=\"ss.base\" value=\"h800\"/>"
+            "<prop id=\"ss.nic.bandwidth\" value=\"%s\"/></zone></platform>\n",
+            nic);
+    fclose(out);
+}
+
+/* An answer is that of before, until a file of it changes. */
+static void test_kept(void)
+{
+    char path[] = "/tmp/stepsim-serve-XXXXXX.xml", job[400];
+    int fd = mkstemps(path, 4);
+    char *words[] = {"--platform", path};
+    struct ss_serve_options options = {NULL};
+    struct ss_serve *own, *before = page;
+    struct ss_serve_reply reply[4];
+    struct ss_request start;
+
+    CU_ASSERT_FATAL(fd >= 0);
+    close(fd);
+    ss_request_init(&start);
+    options.start = &start;
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&start, 2, words, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_serve_new(&options, &own, NULL), SS_OK);
+    ss_request_free(&start);
+    page = own;
+    snprintf(job, sizeof job, JOB " --platform %s --nodes 2", path);
+    for (int i = 0; i < 4; i++) {
+        if (i != 1)
+            write_platform(path, i == 2 ? "10GBps" : "50GBps");
+        CU_ASSERT_EQUAL_FATAL(ask("/run.json", job, NULL, &reply[i]), SS_OK);
+        CU_ASSERT_EQUAL(reply[i].status, 200);
+    }
+    CU_ASSERT_STRING_EQUAL(reply[0].body, reply[1].body);
+    CU_ASSERT_STRING_NOT_EQUAL(reply[0].body, reply[2].body);
+    CU_ASSERT_STRING_EQUAL(reply[0].body, reply[3].body);
+    for (int i = 0; i < 4; i++)
+        free(reply[i].body);
+    page = before;
+    ss_serve_free(own);
+    unlink(path);
+}
+
 static void test_sweep(void)
 {
     json_t *o = json_of("/sweep.json", JOB, "gbs=16,32,33", 200), *rows = json_object_get(o, "rows");
@@ -301,7 +350,8 @@ static void test_http(void)
 
 SUITE(serve)
 {
-    CU_TestInfo tests[] = {{"run", test_run},
+    CU_TestInfo tests[] = {{"answers are kept until a file changes", test_kept},
+                           {"run", test_run},
                            {"sweep", test_sweep},
                            {"job file", test_job_file},
                            {"refusals", test_refusals},

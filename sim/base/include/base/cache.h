@@ -59,7 +59,8 @@ enum ss_cache_kind {
     SS_CACHE_LAYOUT,
     SS_CACHE_GROUPS,
     SS_CACHE_BANDS,
-    SS_CACHE_PACE
+    SS_CACHE_PACE,
+    SS_CACHE_ANSWER
 };
 
 /* Returns the thing of a key, or NULL. The cache keeps it until it is given back as often as it was taken. */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "serve/shelf.h"
 #include "stepsim/bands.h"
 #include "stepsim/request.h"
 #include "stepsim/serve.h"
@@ -13,6 +14,7 @@ struct ss_serve {
     struct ss_request start;
     struct ss_bands *bands;
     char *choices; /* JSON: what may stand in the controls */
+    struct ss_shelves *shelves;
 };
 
 /* Texts that the build makes of sim/serve/page (cmake/embed.cmake). */
