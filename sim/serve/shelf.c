@@ -11,7 +11,7 @@
 #include "stepsim/replay.h"
 
 #define MOST_IDLE 8
-#define MOST_ANSWERS 256 /* then all is read anew, so that what was read does not pile up */
+#define MOST_ANSWERS 1000 /* found, not recalled; then all is read anew, so that it does not pile up */
 
 struct ss_shelves {
     pthread_mutex_t lock;
@@ -103,7 +103,6 @@ int ss_shelf_take(struct ss_shelves *s, const struct ss_request *start, struct s
 void ss_shelf_give_back(struct ss_shelves *s, struct ss_shelf *shelf)
 {
     shelf->stamp = stamp_of(&shelf->files);
-    shelf->answers++;
     pthread_mutex_lock(&s->lock);
     int kept = s->nidle < MOST_IDLE;
     if (kept) {
@@ -178,6 +177,7 @@ void ss_shelf_keep(struct ss_shelf *shelf, const char *path, const struct ss_ser
 
     if (!kept)
         return; /* the next one asks again */
+    shelf->answers++;
     kept->reply = *reply;
     memcpy(kept->body, reply->body, reply->size + 1); /* with the zero of the stream */
     if (ss_cache_put(shelf->cache, key, kept, sizeof *kept + reply->size, free))

@@ -15,7 +15,7 @@ struct ss_shelf {
     struct ss_scenario *like; /* lends what was read; NULL: nothing was */
     struct ss_files files;    /* that were read */
     uint64_t stamp;           /* of these files */
-    int answers;              /* number of answers so far */
+    int answers;              /* number of answers that were kept */
     struct ss_shelf *next;
 };
 
