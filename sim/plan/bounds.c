@@ -68,7 +68,7 @@ static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_
 }
 
 static int find_stage(const struct ss_plan_builder *b, int stage, double pace, struct ss_stage_bounds *out,
-                      struct ss_error *err)
+                      double *states, struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
     const struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
@@ -84,6 +84,8 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
         out->step = cost.optimizer_s + cost.gradients_s + plan->stack->fixed_iteration;
         for (int m = 0; m < SS_MEM_COUNT; m++)
             out->fixed += cost.memory[m];
+        *states = fmax(*states, cost.memory[SS_MEM_WEIGHTS] + cost.memory[SS_MEM_GRADIENTS] +
+                                    cost.memory[SS_MEM_OPTIMIZER]);
         out->step_bytes = cost.step_bytes;
         out->main_gradients = cost.main_gradients;
         out->beside = ss_memory_overhead(plan->job, plan->stack, plan->world_size, cost.parameters);
@@ -119,7 +121,7 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_bounds *out, st
             out->all += out->stage[1].split;
             continue;
         }
-        rc = find_stage(b, s, pace, &stage, err);
+        rc = find_stage(b, s, pace, &stage, &out->states, err);
         out->all += stage.split;
         if (s == 0)
             out->stage[0] = stage;

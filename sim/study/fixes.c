@@ -18,12 +18,12 @@ struct search {
     size_t nfound, cap;
 };
 
-static int predict(const struct search *x, const struct ss_scenario *s, struct ss_summary *summary)
+static int predict(const struct ss_run_options *how, const struct ss_scenario *s, struct ss_summary *summary)
 {
     struct ss_run run;
     int fits;
 
-    if (ss_run_scenario(s, &x->options, &run, NULL))
+    if (ss_run_scenario(s, how, &run, NULL))
         return 0;
     *summary = run.summary;
     fits = run.result->fits && !run.result->thrash;
@@ -39,6 +39,7 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
 {
     const struct ss_scenario_options like = {.like = x->base};
     const struct ss_job *job = s->job;
+    struct ss_run_options quick = x->options; /* bytes are the same at every level */
     struct ss_scenario *few;
     struct ss_request r;
     struct ss_summary ignored;
@@ -57,7 +58,9 @@ static int fits_with_few_microbatches(const struct search *x, const struct ss_sc
     ss_request_free(&r);
     if (!fits)
         return 0;
-    fits = predict(x, few, &ignored);
+    quick.brief = 1;
+    quick.level_choice = SS_LEVEL_BLIND;
+    fits = predict(&quick, few, &ignored);
     ss_scenario_free(few);
     return fits;
 }
@@ -72,7 +75,7 @@ static int try_changed(const struct search *x, const struct ss_changed *c, struc
 
     if (ss_scenario_build(&c->request, &like, &s, NULL))
         return 0;
-    fits = fits_with_few_microbatches(x, s) && predict(x, s, summary);
+    fits = fits_with_few_microbatches(x, s) && predict(&x->options, s, summary);
     ss_scenario_free(s);
     return fits;
 }
@@ -164,8 +167,9 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     }
     x.options.engine = SS_ENGINE_NATIVE;
     x.options.unchecked = 1;
+    (void)ss_cache_open(&x.options.cache, NULL); /* without one it takes longer */
     *n = 0;
-    int fits = fits_with_few_microbatches(&x, s) && predict(&x, s, &ignored);
+    int fits = fits_with_few_microbatches(&x, s) && predict(&x.options, s, &ignored);
     for (int depth = 1; !fits && !rc && depth <= MAX_CHANGES && *n < 3; depth++) {
         x.nfound = 0;
         rc = explore(&x, &from, "", 0, depth);
@@ -177,6 +181,7 @@ int ss_fixes_find(const struct ss_scenario *s, const struct ss_run_options *opti
     if (*n > 1) /* a pair may be faster than a single change */
         qsort(fixes, (size_t)*n, sizeof *fixes, faster);
     free(x.found);
+    ss_cache_close(x.options.cache);
     ss_request_free(&from.request);
     if (rc)
         return ss_fail(err, rc, NULL, 0, "no memory for the search of fixes");

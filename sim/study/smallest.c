@@ -6,14 +6,19 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "plan/bounds.h"
 #include "stepsim/result.h"
 #include "study/study_internal.h"
 
 #define MOST_GPUS 16384
 #define MOST_TP 8
 
+#define ROUNDING 1e-9
+#define MOST_LAYOUTS 64 /* of a number of GPUs: powers of two up to MOST_TP and MOST_GPUS */
+
 struct layout {
     int nodes, per_node, tp, pp, ep;
+    double least; /* bytes of weights, gradients and states at least */
 };
 
 /* Returns the largest expert group: it divides the number of experts, and the GPUs of a stage are a
@@ -72,16 +77,22 @@ static int changed(const struct ss_scenario *s, const struct layout *l, const ch
     return rc;
 }
 
-/* Returns the bytes of weights, gradients and states of the fullest stage; infinite where the layout is
- * refused. */
-static double static_bytes(const struct ss_scenario *s, const struct layout *l, const char *words)
+/* Returns the bytes of weights, gradients and states of the fullest stage, which no time decides; infinite where the
+ * layout is refused. */
+static double static_bytes(const struct ss_scenario *s, struct ss_cache *cache, const struct layout *l,
+                           const char *words)
 {
+    const struct ss_run_options quick = {.engine = SS_ENGINE_NATIVE,
+                                         .brief = 1,
+                                         .unchecked = 1,
+                                         .level_choice = SS_LEVEL_BLIND,
+                                         .cache = cache};
     struct ss_scenario *other;
     struct ss_run run;
     double most = INFINITY;
     if (changed(s, l, words, &other))
         return most;
-    if (!ss_run_scenario(other, NULL, &run, NULL)) {
+    if (!ss_run_scenario(other, &quick, &run, NULL)) {
         most = 0;
         for (int i = 0; i < run.result->nstages; i++) {
             const double *m = run.result->stages[i].memory;
@@ -93,43 +104,91 @@ static double static_bytes(const struct ss_scenario *s, const struct layout *l, 
     return most;
 }
 
-/* Finds the layout of this number of GPUs that takes the fewest bytes on each. */
-static void try_gpus(const struct ss_scenario *s, int nodes, int per_node, struct ss_smallest *best)
+/* Returns a lower bound of these bytes; infinite where the words are refused. */
+static double least_bytes(const struct ss_scenario *s, struct ss_cache *cache, const struct layout *l)
+{
+    char words[sizeof((struct ss_smallest *)0)->flags];
+    struct ss_scenario *other;
+    struct ss_plan_bounds bounds;
+    double least = 0;
+    write_change(s->job, l, words, sizeof words);
+    if (changed(s, l, words, &other))
+        return INFINITY;
+    if (!ss_plan_bounds_find(other->job, other->stack, other->platform, cache, &bounds, NULL))
+        least = bounds.states * (1 - ROUNDING);
+    ss_scenario_free(other);
+    return least;
+}
+
+/* Lists the layouts of this number of GPUs. */
+static int list_layouts(const struct ss_scenario *s, struct ss_cache *cache, int nodes, int per_node,
+                        struct layout list[MOST_LAYOUTS])
 {
     const struct ss_job *job = s->job;
     struct layout l = {.nodes = nodes, .per_node = per_node};
-    int gpus = nodes * per_node;
-    int given = ss_job_has_stage_layers(job);
-    *best = (struct ss_smallest){.gpus = gpus, .bytes = INFINITY};
+    int gpus = nodes * per_node, given = ss_job_has_stage_layers(job), n = 0;
     for (l.pp = given ? job->pp : 1; l.pp <= gpus; l.pp *= 2) {
         for (l.tp = 1; l.tp <= MOST_TP && l.tp <= per_node && gpus % (l.tp * l.pp) == 0; l.tp *= 2) {
-            char words[sizeof best->flags];
             l.ep = most_ep(job->model.num_experts, gpus / l.pp);
-            write_change(job, &l, words, sizeof words);
-            double bytes = static_bytes(s, &l, words);
-            if (bytes < best->bytes) {
-                best->bytes = bytes;
-                ss_copy(best->flags, sizeof best->flags, words);
-            }
+            l.least = least_bytes(s, cache, &l);
+            list[n++] = l;
         }
         if (given)
             break;
     }
+    return n;
 }
 
-void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out)
+/* Finds the layout of this number of GPUs that takes the fewest bytes on each, if that is no more than `capacity`; the
+ * first of equal ones. Layouts whose bound is beyond that are not simulated. */
+static void try_gpus(const struct ss_scenario *s, struct ss_cache *cache, int nodes, int per_node,
+                     double capacity, struct ss_smallest *best)
+{
+    struct layout list[MOST_LAYOUTS];
+    int n = list_layouts(s, cache, nodes, per_node, list), first = 0;
+    *best = (struct ss_smallest){.gpus = nodes * per_node, .bytes = INFINITY};
+    for (int tried = 0; tried < n; tried++) {
+        char words[sizeof best->flags];
+        int next = -1;
+        for (int i = 0; i < n; i++)
+            if (list[i].nodes && (next < 0 || list[i].least < list[next].least))
+                next = i;
+        const struct layout *l = &list[next];
+        if (l->least > capacity || l->least > best->bytes || isinf(l->least))
+            return;
+        write_change(s->job, l, words, sizeof words);
+        double bytes = static_bytes(s, cache, l, words);
+        list[next].nodes = 0;
+        if (bytes < best->bytes || (bytes == best->bytes && next < first && !isinf(bytes))) {
+            best->bytes = bytes;
+            first = next;
+            ss_copy(best->flags, sizeof best->flags, words);
+        }
+    }
+}
+
+static void find(const struct ss_scenario *s, struct ss_cache *cache, struct ss_smallest *out)
 {
     const double capacity = ss_platform_card(s->platform)->device_memory;
     int full = ss_platform_file_gpus(s->platform);
     for (int some = 1; some < full; some *= 2) {
-        try_gpus(s, 1, some, out);
+        try_gpus(s, cache, 1, some, capacity, out);
         if (out->bytes <= capacity)
             return;
     }
     for (int nodes = 1; nodes * full <= MOST_GPUS; nodes *= 2) {
-        try_gpus(s, nodes, full, out);
+        try_gpus(s, cache, nodes, full, capacity, out);
         if (out->bytes <= capacity)
             return;
     }
     *out = (struct ss_smallest){0};
+}
+
+void ss_smallest_find(const struct ss_scenario *s, struct ss_smallest *out)
+{
+    struct ss_cache *cache = NULL;
+
+    (void)ss_cache_open(&cache, NULL); /* without one it takes longer */
+    find(s, cache, out);
+    ss_cache_close(cache);
 }

@@ -37,7 +37,8 @@ struct ss_plan_bounds {
     /* the first stage, one in the middle (else the last) and the last stage. Where not even, the one in the
      * middle has the largest times and bytes of its stages, their smallest step, and keeps nothing */
     struct ss_stage_bounds stage[3];
-    double all; /* s: `split` summed over all stages */
+    double all;    /* s: `split` summed over all stages */
+    double states; /* bytes of weights, gradients and optimizer states of the fullest of the three stages */
 };
 /* Finds the bounds of a finished job. Where its layers are equal they hold for one chunk a rank, and so for
  * any number of chunks. Errors: those of ss_plan_build. `cache`, which may be NULL, keeps groups, as that of
