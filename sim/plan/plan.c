@@ -8,6 +8,7 @@
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
+#include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/parameters.h"
@@ -115,12 +116,6 @@ static int usual_gpu(const struct ss_plan *plan, int r)
     return r;
 }
 
-/* Returns whether rank r is on GPU r. */
-static int in_order(const struct ss_plan *plan, const struct ss_plan_options *o)
-{
-    return !o->placement && plan->job->nfailed == 0 && !ss_job_is_placed(plan->job);
-}
-
 /* Puts each rank on its usual GPU, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -132,7 +127,7 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
         return ss_nomem(err);
     for (int r = 0; r < plan->world_size; r++)
         plan->gpu_of[r] = r;
-    if (in_order(plan, b->options))
+    if (ss_plan_in_order(plan, b->options))
         return SS_OK;
     char *taken = ss_calloc((size_t)plan->gpus, 1);
     if (!taken)
@@ -221,16 +216,10 @@ static int unlike_links(const struct ss_plan_builder *b)
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
 }
 
-int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o)
-{
-    return !plan->unfolded && !o->apart && !o->draw_spread && o->nstragglers == 0 && o->nslow_links == 0 &&
-           in_order(plan, o);
-}
-
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     int how = (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
-              (in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
+              (ss_plan_in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
               (ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0);
     int status = ss_groups_build(b->plan, how, &b->groups, err);
     if (!status && b->plan->experts)
