@@ -121,6 +121,14 @@ const char *ss_prop_key(int index)
     return props[index].id;
 }
 
+/* Lengths of the ids: few are as long as another. */
+static const unsigned char lengths[SS_PROP_COUNT] = {
+#define X(sym, prop_id, ...) [SS_PROP_##sym] = sizeof prop_id - 1,
+    SS_CARD_PROPS(X) SS_LINK_PROPS(X) SS_CLUSTER_PROPS(X) SS_LAYOUT_PROPS(X) SS_LAYOUT_WORDS(X)
+        SS_STACK_PROPS(X) SS_STACK_WORDS(X)
+#undef X
+};
+
 int ss_prop_find(const char *id, int owners)
 {
     if (!id || strncmp(id, "ss.", 3) != 0)
@@ -129,11 +137,11 @@ int ss_prop_find(const char *id, int owners)
         if (aliases[i].id[3] == id[3] && (props[aliases[i].prop].owner & owners) != 0 &&
             strcmp(aliases[i].id, id) == 0)
             return aliases[i].prop;
-    const char *name = id + 3;
+    const size_t length = strlen(id);
     int first = owners & SS_OF_PLATFORM ? 0 : SS_PROP_PLATFORM_COUNT;
     int end = owners & SS_OF_STACK ? SS_PROP_COUNT : SS_PROP_PLATFORM_COUNT;
-    for (int i = first; i < end; i++) /* the letter spares most of the calls */
-        if (props[i].id[3] == name[0] && (props[i].owner & owners) != 0 && strcmp(props[i].id + 3, name) == 0)
+    for (int i = first; i < end; i++)
+        if (lengths[i] == length && (props[i].owner & owners) != 0 && memcmp(props[i].id, id, length) == 0)
             return i;
     return -1;
 }

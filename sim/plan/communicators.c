@@ -1,51 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which ranks form a group, on which nodes, and where each member sends to. */
+/* Which ranks form a group, and what the job has of a communicator. */
 #include "plan/communicators.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
-#include "base/stats.h"
 #include "cost/rank_cost.h"
 #include "layers/stages.h"
 #include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"
-
-/* Groups whose lowest ranks are at one place of their nodes: each is another one, so many nodes on. */
-struct pattern {
-    int n,
-        lowest; /* n: members of its first group that the tables have, 0: no group yet; that group's lowest rank */
-    const int *members;
-};
-
-/* The build, and the group at hand. */
-struct grouping {
-    const struct ss_plan *plan;
-    struct ss_groups *groups;
-    struct ss_error *err;
-    int gpus;     /* GPUs of a node */
-    int unlike;   /* 1: links may differ from what closed forms assume */
-    int in_order; /* 1: rank r is on GPU r, and members are those of the grid */
-    /* [place on a node]; NULL: not in order */
-    struct pattern *patterns;
-    int *kept, nkept; /* members of patterns */
-    int mesh;         /* 1: GPUs of a node are joined in pairs */
-    int n, nodes;     /* members, and nodes that they lie on */
-    int *members;     /* [2 * gpus of the cluster] */
-    int *node_of;     /* [member]: number of its node among the group's nodes */
-    int *place;       /* [member]: number among the members on its node */
-    int *count;       /* [group node]: number of members there */
-    int *start;       /* [group node + 1]: start of its members in by_node */
-    int *by_node;     /* members' indices, node by node */
-    int *node_stamp;  /* [node]: number of the group that saw it last */
-    int *node_index;  /* [node]: its number among the nodes of that group */
-    /* shapes of the communicator at hand */
-    int single; /* the number of the shape of groups with one member, or -1 */
-    size_t cap_shapes;
-};
 
 /* ---- members ---- */
 
@@ -60,20 +26,20 @@ int ss_plan_stage_peer(const struct ss_plan *plan, int rank, int stage)
     return rank + (stage - ss_ranks_coordinate(r, rank, SS_AXIS_PP)) * r->stride[SS_AXIS_PP];
 }
 
-static int is_of_experts(int comm)
+int ss_comm_is_of_experts(int comm)
 {
     int members = ss_comm_facts(comm)->members;
     return members == SS_MEMBERS_EXPERT || members == SS_MEMBERS_EXPERT_SHARDS;
 }
 
 /* Returns the rank grid that gives the communicator's members. */
-static const struct ss_ranks *grid_of(const struct ss_plan *plan, int comm)
+const struct ss_ranks *ss_comm_grid(const struct ss_plan *plan, int comm)
 {
-    return is_of_experts(comm) ? &plan->expert_ranks : &plan->ranks;
+    return ss_comm_is_of_experts(comm) ? &plan->expert_ranks : &plan->ranks;
 }
 
 /* Returns whether its ranks reduce gradients and share the optimizer, of dense parameters or of experts. */
-static int is_data_parallel(int comm)
+int ss_comm_is_data_parallel(int comm)
 {
     return comm == SS_COMM_DP_CP || comm == SS_COMM_EDP;
 }
@@ -86,7 +52,7 @@ static void members_of_copies(const struct ss_plan *plan, int comm, int rank, in
     int stage = ss_ranks_coordinate(&plan->ranks, rank, SS_AXIS_PP),
         twin = plan->schedule->stages - 1 - stage, k;
     int low = stage < twin ? stage : twin, high = stage < twin ? twin : stage;
-    ss_ranks_group(grid_of(plan, comm), comm, ss_plan_stage_peer(plan, rank, low), out, n);
+    ss_ranks_group(ss_comm_grid(plan, comm), comm, ss_plan_stage_peer(plan, rank, low), out, n);
     if (low == high)
         return;
     for (int i = *n - 1; i >= 0; i--)
@@ -122,22 +88,23 @@ void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, i
 {
     int members = ss_comm_facts(comm)->members,
         shards = members == SS_MEMBERS_SHARDS || members == SS_MEMBERS_EXPERT_SHARDS;
-    if (is_data_parallel(comm) && plan->schedule->pipelines > 1) {
+    if (ss_comm_is_data_parallel(comm) && plan->schedule->pipelines > 1) {
         members_of_copies(plan, comm, rank, out, n);
         return;
     }
-    ss_ranks_group(grid_of(plan, comm), comm, rank, out, n);
-    if (ss_job_is_hybrid(plan->job) && (shards || is_data_parallel(comm)))
+    ss_ranks_group(ss_comm_grid(plan, comm), comm, rank, out, n);
+    if (ss_job_is_hybrid(plan->job) && (shards || ss_comm_is_data_parallel(comm)))
         keep_part(plan, shards, rank, out, n);
 }
 
 /* ---- what the job has of a communicator ---- */
 
-static int has_groups(const struct ss_plan *plan, int comm)
+int ss_comm_has_groups(const struct ss_plan *plan, int comm)
 {
     const struct ss_comm_facts *facts = ss_comm_facts(comm);
     int shards = facts->members == SS_MEMBERS_SHARDS || facts->members == SS_MEMBERS_EXPERT_SHARDS;
-    return facts->kinds && (!shards || shards_layers(plan->job)) && (!is_of_experts(comm) || plan->experts);
+    return facts->kinds && (!shards || shards_layers(plan->job)) &&
+           (!ss_comm_is_of_experts(comm) || plan->experts);
 }
 
 /* Returns whether the job's dispatcher, or its optimizer, uses the communicator. */
@@ -151,12 +118,12 @@ static int expert_comm_used(const struct ss_plan *plan, int comm)
 
 /* Returns whether the communicator has collectives. With FSDP the data-parallel ranks are the replicas of a
  * hybrid job; with two copies of a model they are the ranks of both. */
-static int has_collectives(const struct ss_plan *plan, int comm)
+int ss_comm_has_collectives(const struct ss_plan *plan, int comm)
 {
-    if (!has_groups(plan, comm) || (is_of_experts(comm) && !expert_comm_used(plan, comm)))
+    if (!ss_comm_has_groups(plan, comm) || (ss_comm_is_of_experts(comm) && !expert_comm_used(plan, comm)))
         return 0;
-    int several = ss_ranks_group_size(grid_of(plan, comm), comm) > 1;
-    if (is_data_parallel(comm))
+    int several = ss_ranks_group_size(ss_comm_grid(plan, comm), comm) > 1;
+    if (ss_comm_is_data_parallel(comm))
         return (several || plan->schedule->pipelines > 1) &&
                (!shards_layers(plan->job) || ss_job_is_hybrid(plan->job));
     return several;
@@ -164,12 +131,12 @@ static int has_collectives(const struct ss_plan *plan, int comm)
 
 int ss_comm_has_flows(const struct ss_plan *plan, int comm)
 {
-    return plan->level >= ss_comm_facts(comm)->flows && has_collectives(plan, comm);
+    return plan->level >= ss_comm_facts(comm)->flows && ss_comm_has_collectives(plan, comm);
 }
 
 int ss_comm_in_closed_form(const struct ss_plan *plan, int comm)
 {
-    return plan->level < ss_comm_facts(comm)->flows && has_collectives(plan, comm);
+    return plan->level < ss_comm_facts(comm)->flows && ss_comm_has_collectives(plan, comm);
 }
 
 /* Attention drives a ring itself, or leaves the collective to NCCL as its flag says; experts have one
@@ -192,388 +159,4 @@ unsigned ss_comm_kinds(const struct ss_plan *plan, int comm)
                            ? (SS_COLLS_ROUTED & ~exchange) | SS_COLL_BIT(SS_COLL_ALL_GATHER)
                            : SS_COLLS_ROUTED & ~exchange);
     return ss_comm_facts(comm)->kinds;
-}
-
-/* ---- hops: the member that the j-th flow of the i-th member goes to; the member itself for none ---- */
-
-static int on_node(const struct grouping *b, int i, int j)
-{
-    int k = b->node_of[i];
-    return j < b->count[k] - 1 ? b->by_node[b->start[k] + (b->place[i] + 1 + j) % b->count[k]] : i;
-}
-
-static int apart(const struct grouping *b, int i, int j)
-{
-    int k = b->node_of[i];
-    return j < b->n - b->count[k] ? b->by_node[(b->start[k + 1] + j) % b->n] : i;
-}
-
-/* Returns the member at the same place, or one of the fewer that are there. */
-static int on_rail(const struct grouping *b, int i, int j)
-{
-    int next = (b->node_of[i] + 1 + j) % b->nodes;
-    return j < b->nodes - 1 ? b->by_node[b->start[next] + b->place[i] % b->count[next]] : i;
-}
-
-static int in_tree(const struct grouping *b, int i, int j)
-{
-    int to[SS_TREE_NEIGHBOURS];
-    ss_tree_neighbours(b->nodes, b->node_of[i], to);
-    return to[j] < 0 ? i : b->by_node[b->start[to[j]] + b->place[i] % b->count[to[j]]];
-}
-
-static int places_on(const struct grouping *b, int i, int j)
-{
-    return 1 << j < b->n ? (i + (1 << j)) % b->n : i;
-}
-
-static int next_member(const struct grouping *b, int i, int j)
-{
-    (void)j;
-    return (i + 1) % b->n;
-}
-
-static int (*const hop_target[SS_HOP_COUNT])(const struct grouping *b, int i, int j) = {
-    [SS_HOP_INTRA_NODE] = on_node, [SS_HOP_INTER_NODE] = on_rail, [SS_HOP_NEXT] = next_member,
-    [SS_HOP_NODE] = on_node,       [SS_HOP_APART] = apart,        [SS_HOP_RAIL] = on_rail,
-    [SS_HOP_TREE] = in_tree,       [SS_HOP_PAT] = places_on};
-
-/* Returns the most flows of a hop that a member of a group of n has. */
-static int hop_width(const struct grouping *b, int hop, int n)
-{
-    switch (hop) {
-    case SS_HOP_NODE: return n < b->gpus ? n - 1 : b->gpus - 1;
-    case SS_HOP_APART: return n - 1;
-    case SS_HOP_RAIL: return ss_platform_nodes(b->plan->platform) - 1;
-    case SS_HOP_TREE: return SS_TREE_NEIGHBOURS;
-    case SS_HOP_PAT: return ss_log2_up(n);
-    default: return 1;
-    }
-}
-
-/* ---- groups ---- */
-
-/* Sorts the members by node. */
-static struct ss_group_shape split_by_node(struct grouping *b, int stamp)
-{
-    struct ss_group_shape shape = {.n = b->n};
-    for (int i = 0; i < b->n; i++) {
-        int node = b->plan->gpu_of[b->members[i]] / b->gpus;
-        if (b->node_stamp[node] != stamp) {
-            b->node_stamp[node] = stamp;
-            b->node_index[node] = shape.nodes;
-            b->count[shape.nodes++] = 0;
-        }
-        b->node_of[i] = b->node_index[node];
-        b->place[i] = b->count[b->node_of[i]]++;
-    }
-    b->nodes = shape.nodes;
-    b->start[0] = 0;
-    for (int k = 0; k < b->nodes; k++) {
-        b->start[k + 1] = b->start[k] + b->count[k];
-        if (b->count[k] > shape.per_node)
-            shape.per_node = b->count[k];
-        if (b->mesh && b->count[k] > 1 && (!shape.few || b->count[k] < shape.few))
-            shape.few = b->count[k];
-    }
-    for (int i = 0; i < b->n; i++)
-        b->by_node[b->start[b->node_of[i]] + b->place[i]] = i;
-    return shape;
-}
-
-/* Returns whether the tables have the rank, and do not have another one that stands for it. */
-static int has_place(const struct ss_groups *g, int rank)
-{
-    return rank % g->ranks.block < g->ranks.period;
-}
-
-static void add_group(struct grouping *b, int comm, int first, int number)
-{
-    struct ss_groups *g = b->groups;
-    for (int i = 0; i < b->n; i++) {
-        if (!has_place(g, b->members[i]))
-            continue;
-        size_t at = (size_t)ss_periodic_at(g->ranks, b->members[i]);
-        g->first[comm][at] = first;
-        g->number[comm][at] = number;
-        g->local[comm][at] = b->count[b->node_of[i]];
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (int j = 0; j < g->width[comm][hop]; j++)
-                g->target[comm][hop][(size_t)j * (size_t)g->n + at] = b->members[hop_target[hop](b, i, j)];
-    }
-}
-
-static void keep_pattern(struct grouping *b, struct pattern *p, int lowest)
-{
-    *p = (struct pattern){0, lowest, b->kept + b->nkept};
-    for (int i = 0; i < b->n; i++)
-        if (has_place(b->groups, b->members[i]))
-            b->kept[b->nkept + p->n++] = b->members[i];
-    b->nkept += p->n;
-}
-
-/* Adds the group of the pattern whose lowest rank is `first`. */
-static void repeat_group(const struct grouping *b, int comm, const struct pattern *p, int first, int number)
-{
-    struct ss_groups *g = b->groups;
-    int on = first - p->lowest;
-    for (int i = 0; i < p->n; i++) {
-        size_t from = (size_t)ss_periodic_at(g->ranks, p->members[i]),
-               to = (size_t)ss_periodic_at(g->ranks, p->members[i] + on), n = (size_t)g->n;
-        g->first[comm][to] = first;
-        g->number[comm][to] = number;
-        g->local[comm][to] = g->local[comm][from];
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            for (size_t j = 0; j < (size_t)g->width[comm][hop]; j++)
-                g->target[comm][hop][j * n + to] = g->target[comm][hop][j * n + from] + on;
-    }
-}
-
-/* Makes room for the flows of the communicator's hops, empty until a group has them. */
-static int add_hops(struct grouping *b, int comm, unsigned hops)
-{
-    struct ss_groups *g = b->groups;
-    int n = ss_ranks_group_size(grid_of(b->plan, comm), comm);
-    size_t places = (size_t)g->n;
-    for (int hop = 0; hop < SS_HOP_COUNT; hop++) {
-        int width = hops & SS_HOP_BIT(hop) ? hop_width(b, hop, n) : 0;
-        if (width <= 0)
-            continue;
-        int *target = g->target[comm][hop] = malloc(places * (size_t)width * sizeof *target);
-        if (!target)
-            return ss_nomem(b->err);
-        for (size_t j = 0; j < (size_t)width; j++)
-            for (size_t at = 0; at < places; at++)
-                target[j * places + at] = ss_periodic_rank(g->ranks, (int)at);
-        g->width[comm][hop] = width;
-    }
-    return SS_OK;
-}
-
-/* Returns whether links inside the fabric may be narrower than the NICs that feed them. */
-static int is_narrow(const struct grouping *b)
-{
-    const struct ss_platform *p = b->plan->platform;
-    return b->unlike || ss_platform_get(p, SS_PROP_OVERSUBSCRIPTION) > 1;
-}
-
-/* Returns whether the communicator all-reduces: tensor parallelism, and data parallelism without a shared
- * optimizer. */
-static int all_reduces(const struct ss_plan *plan, int comm)
-{
-    return comm == SS_COMM_TP || (is_data_parallel(comm) && !plan->job->dp.distributed_optimizer);
-}
-
-/* Returns where the flows of the group at hand may go. Flows of trees go to tree neighbours where it matters
- * which nodes these are, because they make unlike the ranks that are otherwise alike. */
-static unsigned group_hops(const struct grouping *b, int comm)
-{
-    unsigned hops = ss_collective_hops(ss_comm_kinds(b->plan, comm), b->mesh);
-    if (b->nodes < 2 || !is_narrow(b) || !all_reduces(b->plan, comm))
-        hops &= ~SS_HOP_BIT(SS_HOP_TREE);
-    if (!b->plan->stack->nccl_pat || b->nodes < b->n || b->n < 3)
-        hops &= ~SS_HOP_BIT(SS_HOP_PAT);
-    return hops;
-}
-
-/* Returns the hops whose flows are wanted: all where the communicator's collectives are flows. A closed form
- * wants those that tell its share of the links, where that may be less than its own. */
-static unsigned wanted_hops(const struct grouping *b, int comm, int nodes)
-{
-    unsigned hops = group_hops(b, comm);
-    if (ss_comm_has_flows(b->plan, comm))
-        return hops;
-    return ss_comm_in_closed_form(b->plan, comm) && (nodes > 1 || b->unlike) ? hops & ~SS_HOPS_OF_PAIRS : 0;
-}
-
-/* Finds a place for the shape of the group at hand. Groups of one member share a shape, except where experts
- * there are sent tokens. */
-static int add_shape(struct grouping *b, int comm, struct ss_group_shape shape, int *number)
-{
-    struct ss_groups *g = b->groups;
-    if (b->n == 1 && b->single >= 0) {
-        *number = b->single;
-        return SS_OK;
-    }
-    if (ss_grow(&g->shape[comm], &b->cap_shapes, (size_t)g->nshapes[comm] + 1, sizeof shape))
-        return ss_nomem(b->err);
-    *number = g->nshapes[comm]++;
-    g->shape[comm][*number] = shape;
-    if (b->n == 1 && !is_of_experts(comm))
-        b->single = *number;
-    return SS_OK;
-}
-
-static int make_table(struct grouping *b, int comm)
-{
-    struct ss_groups *g = b->groups;
-    size_t n = (size_t)g->n;
-    g->first[comm] = malloc(n * sizeof(int));
-    g->local[comm] = malloc(n * sizeof(int));
-    g->number[comm] = malloc(n * sizeof(int));
-    if (!g->first[comm] || !g->local[comm] || !g->number[comm])
-        return ss_nomem(b->err);
-    memset(g->first[comm], -1, n * sizeof(int));
-    b->nkept = 0;
-    if (b->patterns)
-        memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
-    b->cap_shapes = 0;
-    b->single = -1;
-    return SS_OK;
-}
-
-/* Adds the group whose lowest rank is r, member by member. stamp: number of the last group of all communicators. */
-static int find_group(struct grouping *b, int comm, int r, int *stamp, int *hops)
-{
-    struct ss_groups *g = b->groups;
-    int number = 0, status = SS_OK;
-    ss_comm_members(b->plan, comm, r, b->members, &b->n);
-    struct ss_group_shape shape = split_by_node(b, ++*stamp);
-    if (!*hops && wanted_hops(b, comm, b->nodes)) {
-        *hops = 1;
-        status = add_hops(b, comm, wanted_hops(b, comm, b->nodes));
-        if (b->patterns) /* groups so far have no flows */
-            memset(b->patterns, 0, (size_t)b->gpus * sizeof *b->patterns);
-        b->nkept = 0;
-    }
-    shape.trees = b->nodes > 1 && g->width[comm][SS_HOP_TREE] > 0;
-    SS_THEN(status, add_shape(b, comm, shape, &number));
-    if (status)
-        return status;
-    add_group(b, comm, r, number);
-    if (b->patterns)
-        keep_pattern(b, &b->patterns[r % b->gpus], r);
-    return SS_OK;
-}
-
-/* Adds a group like an earlier one. Groups share a shape where one of them stands for others. */
-static int find_like(struct grouping *b, int comm, int r, const struct pattern *p)
-{
-    struct ss_groups *g = b->groups;
-    int number = g->number[comm][ss_periodic_at(g->ranks, p->lowest)], status = SS_OK;
-    const struct ss_group_shape shape = g->shape[comm][number];
-    b->n = shape.n;
-    if (g->n == b->plan->world_size)
-        status = add_shape(b, comm, shape, &number);
-    if (!status)
-        repeat_group(b, comm, p, r, number);
-    return status;
-}
-
-static int add_comm(struct grouping *b, int comm, int *stamp)
-{
-    struct ss_groups *g = b->groups;
-    int hops = !ss_comm_has_flows(b->plan, comm) && !ss_comm_in_closed_form(b->plan, comm),
-        status = make_table(b, comm);
-    for (int at = 0; at < g->n && !status; at++) {
-        if (g->first[comm][at] >= 0)
-            continue;
-        int r = ss_periodic_rank(g->ranks, at); /* the lowest rank of its group */
-        const struct pattern *p = b->patterns ? &b->patterns[r % b->gpus] : NULL;
-        status = p && p->n ? find_like(b, comm, r, p) : find_group(b, comm, r, stamp, &hops);
-    }
-    return status;
-}
-
-static int make_room(struct grouping *b)
-{
-    size_t n = (size_t)b->plan->gpus, nodes = (size_t)ss_platform_nodes(b->plan->platform);
-    int **arrays[] = {&b->members, &b->node_of, &b->place, &b->count, &b->by_node};
-    for (size_t i = 0; i < SS_ARRAY_LEN(arrays); i++)
-        if (!(*arrays[i] = malloc((2 * n + 1) * sizeof(int))))
-            return ss_nomem(b->err);
-    b->start = malloc((nodes + 2) * sizeof *b->start);
-    b->node_stamp = ss_calloc(nodes, sizeof *b->node_stamp);
-    b->node_index = ss_calloc(nodes, sizeof *b->node_index);
-    b->patterns = b->in_order ? ss_calloc((size_t)b->gpus, sizeof *b->patterns) : NULL;
-    b->kept = malloc(n * sizeof *b->kept);
-    if (!b->kept || (b->in_order && !b->patterns))
-        return ss_nomem(b->err);
-    return b->start && b->node_stamp && b->node_index ? SS_OK : ss_nomem(b->err);
-}
-
-static void free_room(struct grouping *b)
-{
-    free(b->members);
-    free(b->node_of);
-    free(b->place);
-    free(b->count);
-    free(b->by_node);
-    free(b->start);
-    free(b->node_stamp);
-    free(b->node_index);
-    free(b->patterns);
-    free(b->kept);
-}
-
-/* Returns whether the groups' shares of links are looked for, which takes all groups (plan/shares.h). */
-static int shares_links(const struct ss_plan *plan, const struct ss_groups *g)
-{
-    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        for (int i = 0; i < g->nshapes[comm] && ss_comm_facts(comm)->flows > SS_LEVEL_CHUNK; i++)
-            if (g->shape[comm][i].nodes > 1 && has_collectives(plan, comm))
-                return 1;
-    return 0;
-}
-
-static int build(struct grouping *b)
-{
-    struct ss_groups *g = b->groups;
-    int stamp = 0, status = make_room(b);
-    g->n = b->plan->world_size / (g->ranks.block / g->ranks.period);
-    for (int comm = 0; comm < SS_COMM_COUNT && !status; comm++)
-        if (has_groups(b->plan, comm))
-            status = add_comm(b, comm, &stamp);
-    free_room(b);
-    return status;
-}
-
-int ss_groups_build(const struct ss_plan *plan, int how, struct ss_groups *g, struct ss_error *err)
-{
-    struct grouping b = {.plan = plan,
-                         .groups = g,
-                         .err = err,
-                         .gpus = ss_platform_gpus_per_node(plan->platform),
-                         .unlike = how & SS_GROUPS_UNLIKE,
-                         .in_order = how & SS_GROUPS_IN_ORDER && plan->schedule->pipelines == 1 &&
-                                     !ss_job_is_hybrid(plan->job),
-                         .mesh = ss_platform_is_mesh(plan->platform)};
-    unsigned comms = 0;
-    for (int comm = 0; comm < SS_COMM_COUNT; comm++)
-        comms |= has_groups(plan, comm) ? 1u << comm : 0;
-    memset(g, 0, sizeof *g);
-    g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
-    if (how & SS_GROUPS_ALIKE && b.in_order && !plan->experts && !is_narrow(&b)) {
-        g->ranks = ss_symmetry_shift(plan, comms);
-        int status = build(&b);
-        if (status || g->n == plan->world_size || !shares_links(plan, g))
-            return status;
-        ss_groups_free(g);
-        g->ranks = (struct ss_periodic){plan->world_size, plan->world_size};
-    }
-    return build(&b);
-}
-
-void ss_groups_free(struct ss_groups *g)
-{
-    for (int comm = 0; comm < SS_COMM_COUNT; comm++) {
-        free(g->first[comm]);
-        free(g->local[comm]);
-        free(g->number[comm]);
-        free(g->shape[comm]);
-        for (int hop = 0; hop < SS_HOP_COUNT; hop++)
-            free(g->target[comm][hop]);
-    }
-    for (int far = 0; far < 2; far++) {
-        free(g->give[far]);
-        free(g->take[far]);
-    }
-    memset(g, 0, sizeof *g);
-}
-
-struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int rank)
-{
-    if (!g->first[comm])
-        return (struct ss_group_shape){.n = 1, .nodes = 1, .per_node = 1};
-    return *ss_groups_at(g, comm, rank);
 }

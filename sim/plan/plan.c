@@ -8,6 +8,7 @@
 #include "plan/matrix.h"
 #include "plan/plan_internal.h"
 #include "plan/shares.h"
+#include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/parameters.h"
@@ -138,7 +139,7 @@ static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
         return ss_nomem(err);
     for (int r = 0; r < plan->world_size; r++)
         plan->gpu_of[r] = r;
-    if (in_order(plan, b->options))
+    if (ss_plan_in_order(plan, b->options))
         return SS_OK;
     char *taken = ss_calloc((size_t)plan->gpus, 1);
     if (!taken)
@@ -236,7 +237,7 @@ int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
     int how = (unlike_links(b) ? SS_GROUPS_UNLIKE : 0) |
-              (in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
+              (ss_plan_in_order(b->plan, b->options) ? SS_GROUPS_IN_ORDER : 0) |
               (ss_plan_is_alike(b->plan, b->options) ? SS_GROUPS_ALIKE : 0);
     int status = ss_groups_build(b->plan, how, &b->groups, err);
     if (!status && b->plan->experts)

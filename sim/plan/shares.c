@@ -59,14 +59,39 @@ static void note_factor(struct ss_sharing *s, int first, int pass, double *low, 
     }
 }
 
-/* Walks the groups of a stage, or of all stages where it is negative. */
+/* Lists the groups of the communicator by stage. */
+static void list_groups(struct ss_sharing *s)
+{
+    const struct ss_ranks *ranks = &s->plan->ranks;
+    int n = 0, *at = s->of_stage + 1;
+    memset(s->of_stage, 0, (size_t)(s->plan->schedule->stages + 2) * sizeof *at);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int r = 0; r < s->plan->world_size; r++) {
+            if (s->groups->first[s->comm][r] != r)
+                continue;
+            int *place = &at[ss_ranks_coordinate(ranks, r, SS_AXIS_PP)];
+            if (pass)
+                s->lowest[*place] = r;
+            ++*place;
+        }
+        for (int stage = 0; stage < s->plan->schedule->stages && !pass; stage++) {
+            int count = at[stage];
+            at[stage] = n;
+            n += count;
+        }
+    }
+}
+
+/* Walks the groups of a stage, or of all stages, in the order of ranks, where it is negative. */
 static int walk_groups(struct ss_sharing *s, int stage, int pass, double *low, double *high, char link[64])
 {
     int status = SS_OK;
     s->seen = pass == BOUND ? s->total : s->load;
-    for (int r = 0; r < s->plan->world_size && !status; r++) {
-        if (s->groups->first[s->comm][r] != r || is_idle(s, ss_groups_at(s->groups, s->comm, r)) ||
-            (stage >= 0 && ss_ranks_coordinate(&s->plan->ranks, r, SS_AXIS_PP) != stage))
+    int i = stage < 0 ? 0 : s->of_stage[stage],
+        end = stage < 0 ? s->plan->world_size : s->of_stage[stage + 1];
+    for (; i < end && !status; i++) {
+        int r = stage < 0 ? i : s->lowest[i];
+        if (s->groups->first[s->comm][r] != r || is_idle(s, ss_groups_at(s->groups, s->comm, r)))
             continue;
         s->worst = 0;
         status = ss_sharing_visit_group(s, r,
@@ -282,6 +307,7 @@ static int share_comm(struct ss_sharing *s)
             status = share_uneven(s);
         return status;
     }
+    list_groups(s);
     for (s->hop = 0; s->hop < SS_HOP_COUNT && !status; s->hop++) {
         int pairs = SS_HOPS_OF_PAIRS >> s->hop & 1;
         if (hops >> s->hop & 1 &&
@@ -316,6 +342,10 @@ static int make_room(struct ss_sharing *s)
         return SS_ERR_NOMEM;
     counted = s->rails.n + 2 * s->plan->gpus;
     nlinks = counted > nlinks ? counted : nlinks;
+    s->lowest = malloc((world + (size_t)s->plan->schedule->stages + 2) * sizeof *s->lowest);
+    if (!s->lowest)
+        return SS_ERR_NOMEM;
+    s->of_stage = s->lowest + world;
     s->load = ss_calloc(3 * (size_t)nlinks + (size_t)counted + 2 * world, sizeof *s->load);
     if (!s->load)
         return SS_ERR_NOMEM;
@@ -355,5 +385,6 @@ int ss_groups_share_links(struct ss_plan *plan, struct ss_routes *routes, const 
     }
     ss_rail_links_free(&s.rails);
     free(s.load);
+    free(s.lowest);
     return status;
 }

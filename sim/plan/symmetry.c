@@ -154,3 +154,14 @@ int ss_symmetry_link_beside(const struct ss_symmetry *s, int link, int other)
     in = (in + (s->shifts - shift) * r->owner.period) % r->owner.block;
     return r->first + (owner - owner % r->owner.block + in) * r->width + (link - r->first) % r->width;
 }
+
+int ss_plan_in_order(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !o->placement && plan->job->nfailed == 0 && !ss_job_is_placed(plan->job);
+}
+
+int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o)
+{
+    return !plan->unfolded && !o->apart && !o->draw_spread && o->nstragglers == 0 && o->nslow_links == 0 &&
+           ss_plan_in_order(plan, o);
+}

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = malloc(size + 1);
     struct ss_serve_argument argument = {"job", text};
     struct ss_serve_reply reply;
-    if (!text)
+    if (!text || (!page.shelves && ss_shelves_new(&page.shelves, NULL)))
         return 0;
     memcpy(text, data, size);
     text[size] = '\0';

@@ -74,6 +74,15 @@ struct ss_group_shape ss_groups_shape(const struct ss_groups *g, int comm, int r
  * replicas, and the second copy of a model. `out` has room for 2 * plan->gpus; the part behind the world's
  * ranks counts nodes. */
 void ss_comm_members(const struct ss_plan *plan, int comm, int rank, int *out, int *n);
+/* Returns the rank grid that gives the communicator's members. */
+const struct ss_ranks *ss_comm_grid(const struct ss_plan *plan, int comm);
+int ss_comm_is_of_experts(int comm);
+/* Returns whether its ranks reduce gradients and share the optimizer, of dense parameters or of experts. */
+int ss_comm_is_data_parallel(int comm);
+/* Returns whether the job may have groups of the communicator. */
+int ss_comm_has_groups(const struct ss_plan *plan, int comm);
+/* Returns whether these have collectives. */
+int ss_comm_has_collectives(const struct ss_plan *plan, int comm);
 /* Returns the set of SS_COLL_BIT that the communicator does in this job. */
 unsigned ss_comm_kinds(const struct ss_plan *plan, int comm);
 /* Returns 1 when the communicator's collectives are flows at the plan's level. */

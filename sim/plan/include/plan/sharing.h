@@ -9,6 +9,8 @@
 /* The communicator and hop at hand, and the loads of its flows on links: of the platform (routes.h), or of
  * rails. */
 struct ss_sharing {
+    /* lowest ranks of the groups of the communicator at hand, stage by stage and ascending */
+    int *lowest, *of_stage; /* of_stage[stage .. stage + 1]: those of a stage */
     struct ss_plan *plan;
     struct ss_routes *routes;
     const struct ss_net *net;

@@ -27,6 +27,11 @@ struct ss_symmetry {
     struct ss_link_row row[SS_LINK_ROWS];
 };
 
+/* Returns whether rank r is on GPU r. */
+int ss_plan_in_order(const struct ss_plan *plan, const struct ss_plan_options *options);
+/* Returns whether nothing makes a rank unlike others: no placement, stragglers, slow links or drawn GPUs, and the plan
+ * is folded. */
+int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *options);
 /* Finds the symmetry of a plan with these groups, whose ranks and gpu_of are set. `alike`: 1 without
  * placement, stragglers and slow links, folded. */
 struct ss_symmetry ss_symmetry_of(const struct ss_plan *plan, const struct ss_groups *groups, int alike);
