@@ -161,7 +161,8 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     }
 }
 
-/* Layouts that differ in microbatch and recompute alone have equal groups, routes and classes. */
+/* Layouts with equal stages and chunks may have the same schedule, whose messages are the most that is shared; groups, routes and
+ * classes are equal among them alone. */
 static uint64_t home_of(void *ctx, int item)
 {
     const struct ss_find_crew *w = ctx;
@@ -169,7 +170,8 @@ static uint64_t home_of(void *ctx, int item)
     const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
     uint64_t h = (uint64_t)leaf->cluster;
     for (int a = 0; a < c->naxes; a++)
-        if (c->axes[a].kind != SS_FIND_MBS && c->axes[a].kind != SS_FIND_RECOMPUTE)
+        if (c->axes[a].kind == SS_FIND_PP || c->axes[a].kind == SS_FIND_SCHEDULE ||
+            c->axes[a].kind == SS_FIND_VP)
             h = ss_mix64(h * 31 + leaf->at[a] + 1);
     return h;
 }

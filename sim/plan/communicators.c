@@ -8,7 +8,6 @@
 #include "base/base.h"
 #include "cost/rank_cost.h"
 #include "layers/stages.h"
-#include "plan/symmetry.h"
 #include "stepsim/job.h"
 #include "stepsim/params.h"
 #include "stepsim/platform.h"

@@ -16,15 +16,15 @@
 static int replicas_of(const struct ss_plan_builder *b, int comm)
 {
     const struct ss_plan *plan = b->plan;
-    int n = 0, replicas = 0;
+    int n = 0, replicas = 0, *seen = b->members + plan->gpus;
     if (ss_groups_shape(&b->groups, comm, 0).n <= 1)
         return 1;
     ss_comm_members(plan, comm, 0, b->members, &n);
+    memset(seen, 0, (size_t)plan->ranks.size[SS_AXIS_DP] * sizeof *seen);
     for (int i = 0; i < n; i++) {
-        int own = ss_ranks_coordinate(&plan->ranks, b->members[i], SS_AXIS_DP), known = 0;
-        for (int j = 0; j < i && !known; j++)
-            known = ss_ranks_coordinate(&plan->ranks, b->members[j], SS_AXIS_DP) == own;
-        replicas += !known;
+        int own = ss_ranks_coordinate(&plan->ranks, b->members[i], SS_AXIS_DP);
+        replicas += !seen[own];
+        seen[own] = 1;
     }
     return replicas;
 }

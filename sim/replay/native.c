@@ -6,6 +6,7 @@
 #include <limits.h>
 
 #include "replay/native.h"
+#include "replay/native_error.h"
 
 static void wake(struct ss_native *k, int cls)
 {
@@ -19,67 +20,19 @@ static void wake(struct ss_native *k, int cls)
 }
 
 /* The end of a wait of class cls. */
-static void end_wait(struct ss_native *k, int cls, int label, double busy_from)
+static void end_wait(struct ss_native *k, int cls, uint32_t *waits, const struct ss_last *last, int label,
+                     double busy_from)
 {
     struct ss_native_class *c = &k->classes[cls];
+    ++*waits;
+    ss_error_waited(k, cls, last);
     ss_tape_wait(k->tape, cls, c->slot, (int)(c->ev - c->first), c->event_s, label, c->since, busy_from,
                  k->now);
     c->ev++;
     wake(k, cls);
 }
 
-/* ---- what becomes of an error: docs/design/replay-contract.md, "Sensitivity" ---- */
-
-/* A time that is a maximum depends on those alone that an error could make the latest: errors that matter are smaller
- * than this share of the time. */
-#define NEAR 1e-9
-
-static inline int is_near(const struct ss_native *k, double time)
-{
-    return k->now - time <= NEAR * k->now;
-}
-
-static inline void raise_to(double *doublings, double least)
-{
-    if (least > *doublings)
-        *doublings = least;
-}
-
-/* A class that goes on at once depends on an error of what it would have waited for only where that has just ended. */
-static inline void pass_wait(struct ss_native *k, int cls, const struct ss_last *last)
-{
-    if (last->doublings > 0 && is_near(k, last->time))
-        raise_to(&k->classes[cls].doublings, last->doublings);
-}
-
-/* A computation takes longer by the share of SMs that are held, and so does an error of when they are. */
-static void hold_error(struct ss_native *k, int cls, double share, double doublings)
-{
-    struct ss_native_class *c = &k->classes[cls];
-    if (c->blocked != SS_EV_COMPUTE || doublings <= c->doublings)
-        return;
-    if (share != k->held) {
-        k->held = share;
-        k->held_growth = log2(2 * share);
-    }
-    raise_to(&c->doublings, doublings + k->held_growth);
-}
-
 /* ---- channels ---- */
-
-static inline void hold_ends(struct ss_native *k, const struct ss_channel *ch, double doublings, int on)
-{
-    if (!(ch->sm_share > 0))
-        return;
-    void (*change)(struct ss_native *, int, double) = on ? ss_sm_hold : ss_sm_release;
-    change(k, ch->from, ch->sm_share);
-    if (ch->to != ch->from)
-        change(k, ch->to, ch->sm_share);
-    if (doublings > 0) {
-        hold_error(k, ch->from, ch->sm_share, doublings);
-        hold_error(k, ch->to, ch->sm_share, doublings);
-    }
-}
 
 static void end_message(struct ss_native *k, int channel)
 {
@@ -88,31 +41,13 @@ static void end_message(struct ss_native *k, int channel)
     s->busy = 0;
     s->ended++;
     s->last = (struct ss_last){k->now, k->fluid.flows[channel].doublings};
-    hold_ends(k, ch, s->last.doublings, 0);
+    ss_sm_hold_ends(k, ch, s->last.doublings, 0);
     ss_tape_transfer(k->tape, channel, -1, s->begin, k->now, s->bytes);
     struct ss_native_class *from = &k->classes[ch->from], *to = &k->classes[ch->to];
-    if (from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s)) {
-        s->send_waits++;
-        pass_wait(k, ch->from, &s->last);
-        end_wait(k, ch->from, SS_LABEL_PP, s->begin);
-    }
-    if (to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s)) {
-        s->recv_waits++;
-        pass_wait(k, ch->to, &s->last);
-        end_wait(k, ch->to, SS_LABEL_PP, s->begin);
-    }
-}
-
-static inline void begin_error(struct ss_native *k, int channel)
-{
-    const struct ss_channel *ch = &k->p->channels[channel];
-    const struct ss_channel_state *s = &k->st.channels[channel];
-    double *doublings = &k->fluid.flows[channel].doublings;
-    *doublings = is_near(k, s->last.time) ? s->last.doublings : 0;
-    if (is_near(k, s->sent))
-        raise_to(doublings, k->classes[ch->from].doublings);
-    if (ch->rendezvous && is_near(k, s->received))
-        raise_to(doublings, k->classes[ch->to].doublings);
+    if (from->blocked == SS_EV_WAIT_SEND && from->target == channel && ss_state_sent(s))
+        end_wait(k, ch->from, &s->send_waits, &s->last, SS_LABEL_PP, s->begin);
+    if (to->blocked == SS_EV_WAIT_RECV && to->target == channel && ss_state_received(s))
+        end_wait(k, ch->to, &s->recv_waits, &s->last, SS_LABEL_PP, s->begin);
 }
 
 /* Begins messages until one takes time. */
@@ -122,8 +57,8 @@ static void advance_channel(struct ss_native *k, int channel)
     struct ss_channel_state *s = &k->st.channels[channel];
     while (ss_state_can_begin(s, ch->rendezvous)) {
         ss_state_begin(s, k->now);
-        begin_error(k, channel);
-        hold_ends(k, ch, k->fluid.flows[channel].doublings, 1);
+        ss_error_message(k, channel);
+        ss_sm_hold_ends(k, ch, k->fluid.flows[channel].doublings, 1);
         if (ch->latency > 0) {
             double start = k->now + ch->latency;
             if (!ss_fluid_plan(k, channel, ch->path, s->bytes, start))
@@ -155,43 +90,20 @@ static void channel_due(struct ss_native *k, int channel)
 
 /* ---- collectives ---- */
 
-static void hold_members(struct ss_native *k, const struct ss_collective *g, double doublings, int on)
-{
-    if (!(g->sm_share > 0))
-        return;
-    for (int i = 0; i < g->nmembers; i++) {
-        (on ? ss_sm_hold : ss_sm_release)(k, g->members[i], g->sm_share);
-        if (doublings > 0)
-            hold_error(k, g->members[i], g->sm_share, doublings);
-    }
-}
-
-/* When each member came to the collective is not kept, so that all count. */
-static void begin_instance_error(struct ss_native *k, struct ss_instance *in)
-{
-    const struct ss_collective *g = &k->p->collectives[in->collective];
-    in->doublings = 0;
-    for (int i = 0; i < g->nmembers && k->fluid.doublings > 0; i++)
-        raise_to(&in->doublings, k->classes[g->members[i]].doublings);
-}
-
 static void end_collective(struct ss_native *k, int instance)
 {
     struct ss_instance in = k->st.instances[instance];
     const struct ss_collective *g = &k->p->collectives[in.collective];
     const int *members = k->st.member + k->st.member0[in.collective];
-    hold_members(k, g, in.doublings, 0);
+    ss_sm_hold_members(k, g, in.doublings, 0);
     ss_tape_transfer(k->tape, -1, in.collective, in.begin, k->now, g->bytes);
     ss_state_end_instance(&k->st, instance, k->scratch);
     for (int i = 0; i < g->nmembers; i++) {
         struct ss_stream_state *s = &k->st.streams[k->scratch[i]];
         struct ss_native_class *c = &k->classes[members[i]];
         s->last = (struct ss_last){k->now, in.doublings};
-        if (c->blocked == SS_EV_WAIT && c->target == k->scratch[i] && ss_state_joined(s)) {
-            s->waited++;
-            pass_wait(k, members[i], &s->last);
-            end_wait(k, members[i], g->label, in.begin);
-        }
+        if (c->blocked == SS_EV_WAIT && c->target == k->scratch[i] && ss_state_joined(s))
+            end_wait(k, members[i], &s->waited, &s->last, g->label, in.begin);
         ss_state_next(&k->st, k->scratch[i]);
         ss_islands_untie(k, members[i]);
     }
@@ -239,8 +151,9 @@ static void begin_ready(struct ss_native *k)
     while (k->st.nready) {
         int i = k->st.ready[--k->st.nready];
         k->st.instances[i].begin = k->now;
-        begin_instance_error(k, &k->st.instances[i]);
-        hold_members(k, &k->p->collectives[k->st.instances[i].collective], k->st.instances[i].doublings, 1);
+        ss_error_collective(k, &k->st.instances[i]);
+        ss_sm_hold_members(k, &k->p->collectives[k->st.instances[i].collective], k->st.instances[i].doublings,
+                           1);
         advance_collective(k, i, 0);
     }
 }
@@ -248,7 +161,7 @@ static void begin_ready(struct ss_native *k)
 static void flow_due(struct ss_native *k, int flow)
 {
     int owner = k->fluid.flows[flow].owner;
-    raise_to(&k->st.instances[owner].doublings, k->fluid.flows[flow].doublings);
+    ss_raise(&k->st.instances[owner].doublings, k->fluid.flows[flow].doublings);
     ss_fluid_stop(k, flow);
     if (--k->st.instances[owner].flows_left)
         return;
@@ -307,6 +220,19 @@ static int post(struct ss_native *k, int cls, const struct ss_event *e)
     return 1;
 }
 
+/* Returns whether the class goes on at once. */
+static inline int wait_for(struct ss_native *k, int cls, int kind, int target, int ended, uint32_t *waits,
+                           const struct ss_last *last)
+{
+    if (!ended) {
+        block(k, &k->classes[cls], kind, target);
+        return 0;
+    }
+    ++*waits;
+    ss_error_waited(k, cls, last);
+    return 1;
+}
+
 /* Runs one class until something takes time. */
 static void run_class(struct ss_native *k, int cls)
 {
@@ -334,34 +260,27 @@ static void run_class(struct ss_native *k, int cls)
             st->channels[map[e->index]].received = k->now;
             come_to_channel(k, map[e->index]);
             break;
-        case SS_EV_WAIT_SEND:
-            if (!ss_state_sent(&st->channels[map[e->index]])) {
-                block(k, c, SS_EV_WAIT_SEND, map[e->index]);
+        case SS_EV_WAIT_SEND: {
+            struct ss_channel_state *ch = &st->channels[map[e->index]];
+            if (!wait_for(k, cls, e->kind, map[e->index], ss_state_sent(ch), &ch->send_waits, &ch->last))
                 return;
-            }
-            st->channels[map[e->index]].send_waits++;
-            pass_wait(k, cls, &st->channels[map[e->index]].last);
             break;
-        case SS_EV_WAIT_RECV:
-            if (!ss_state_received(&st->channels[map[e->index]])) {
-                block(k, c, SS_EV_WAIT_RECV, map[e->index]);
+        }
+        case SS_EV_WAIT_RECV: {
+            struct ss_channel_state *ch = &st->channels[map[e->index]];
+            if (!wait_for(k, cls, e->kind, map[e->index], ss_state_received(ch), &ch->recv_waits, &ch->last))
                 return;
-            }
-            st->channels[map[e->index]].recv_waits++;
-            pass_wait(k, cls, &st->channels[map[e->index]].last);
             break;
+        }
         case SS_EV_POST:
             if (!post(k, cls, e))
                 return;
             break;
         case SS_EV_WAIT: {
             int stream = st->stream0[cls] + e->aux;
-            if (!ss_state_joined(&st->streams[stream])) {
-                block(k, c, SS_EV_WAIT, stream);
+            struct ss_stream_state *of = &st->streams[stream];
+            if (!wait_for(k, cls, e->kind, stream, ss_state_joined(of), &of->waited, &of->last))
                 return;
-            }
-            st->streams[stream].waited++;
-            pass_wait(k, cls, &st->streams[stream].last);
             break;
         }
         case SS_EV_ALLOC:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The SM resource of a class: capacity 1, max-min between its COMPUTE and the holds on it. */
 #include "replay/native.h"
+#include "replay/native_error.h"
 
 static void changed(struct ss_native *k, int cls)
 {
@@ -33,7 +34,7 @@ int ss_sm_init(struct ss_native *k)
     return k->holds && k->sm_dirty ? 0 : -1;
 }
 
-void ss_sm_hold(struct ss_native *k, int cls, double share)
+static void hold(struct ss_native *k, int cls, double share)
 {
     struct ss_native_class *c = &k->classes[cls];
     double *h = k->holds + c->hold0;
@@ -44,7 +45,7 @@ void ss_sm_hold(struct ss_native *k, int cls, double share)
     changed(k, cls);
 }
 
-void ss_sm_release(struct ss_native *k, int cls, double share)
+static void release(struct ss_native *k, int cls, double share)
 {
     struct ss_native_class *c = &k->classes[cls];
     double *h = k->holds + c->hold0;
@@ -54,6 +55,31 @@ void ss_sm_release(struct ss_native *k, int cls, double share)
     for (c->nholds--; i < c->nholds; i++)
         h[i] = h[i + 1];
     changed(k, cls);
+}
+
+void ss_sm_hold_ends(struct ss_native *k, const struct ss_channel *ch, double doublings, int on)
+{
+    if (!(ch->sm_share > 0))
+        return;
+    void (*change)(struct ss_native *, int, double) = on ? hold : release;
+    change(k, ch->from, ch->sm_share);
+    if (ch->to != ch->from)
+        change(k, ch->to, ch->sm_share);
+    if (doublings > 0) {
+        ss_error_held(k, ch->from, ch->sm_share, doublings);
+        ss_error_held(k, ch->to, ch->sm_share, doublings);
+    }
+}
+
+void ss_sm_hold_members(struct ss_native *k, const struct ss_collective *g, double doublings, int on)
+{
+    if (!(g->sm_share > 0))
+        return;
+    for (int i = 0; i < g->nmembers; i++) {
+        (on ? hold : release)(k, g->members[i], g->sm_share);
+        if (doublings > 0)
+            ss_error_held(k, g->members[i], g->sm_share, doublings);
+    }
 }
 
 /* A hold that asks for less than an equal share gets what it asks for; the rest is divided equally. */

@@ -308,8 +308,10 @@ void ss_jump_free(struct ss_native *k);
 
 /* ---- native_sm.c ---- */
 int ss_sm_init(struct ss_native *k);
-void ss_sm_hold(struct ss_native *k, int cls, double share);
-void ss_sm_release(struct ss_native *k, int cls, double share);
+/* Hold the SMs of both ends of a message, or of all members of a collective, or release them (on 0); doublings: of an
+ * error of now. */
+void ss_sm_hold_ends(struct ss_native *k, const struct ss_channel *ch, double doublings, int on);
+void ss_sm_hold_members(struct ss_native *k, const struct ss_collective *g, double doublings, int on);
 void ss_sm_start(struct ss_native *k, int cls, double seconds);
 void ss_sm_settle(struct ss_native *k);
 
