@@ -85,7 +85,7 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
     }
     SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, out, err));
-    if (!rc && plan->chosen < 0)
+    if (!rc && !ss_capacity_is_answered(plan))
         *status = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(plan);
     return rc;

@@ -6,9 +6,9 @@
 
 #include "cli/cli.h"
 
-static void show(void *ctx, double share)
+static void show(void *ctx, int done, int all)
 {
-    cli_progress(ctx, share);
+    cli_meter_show(ctx, done, all);
 }
 
 static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *o, struct ss_error *err)
@@ -47,7 +47,7 @@ static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, str
 static int plan(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
                 struct ss_capacity **out, struct ss_error *err)
 {
-    char what[] = "planning";
+    struct cli_meter meter = {.what = "planning"};
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
     struct ss_bands *bands = NULL;
@@ -58,7 +58,7 @@ static int plan(const struct ss_request *base, const struct ss_sweep *vary, cons
                                     .run = &run,
                                     .workers = cli_workers(flags),
                                     .progress = shown ? show : NULL,
-                                    .ctx = what};
+                                    .ctx = &meter};
     int rc = read_goal(flags, &o, err);
 
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
@@ -105,7 +105,7 @@ int cmd_capacity(int argc, char **argv, struct ss_error *err)
     SS_THEN(rc, set_price(&flags, &base, err));
     SS_THEN(rc, plan(&base, vary, &flags, &c, err));
     SS_THEN(rc, write_all(c, &flags, err));
-    if (!rc && c->chosen < 0)
+    if (!rc && !ss_capacity_is_answered(c))
         status = ss_status_exit(SS_ERR_OOM);
     ss_capacity_free(c);
     ss_request_free(&base);

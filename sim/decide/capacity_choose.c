@@ -63,65 +63,80 @@ int ss_capacity_nearest(int batch, int unit)
     return (times > 0 ? times : 1) * unit;
 }
 
-int ss_capacity_search_batch(int batch, int gpus)
+int ss_capacity_is_near(int batch, int asked)
 {
-    int odd = gpus;
+    return 16 * (int64_t)abs(batch - asked) <= asked;
+}
+
+int ss_capacity_batches(int asked, int gpus, int batch[2])
+{
+    int odd = gpus, unit = gpus, n = 0;
 
     while (odd % 2 == 0)
         odd /= 2;
-    if (batch % odd == 0)
-        return batch;
-    for (int unit = gpus; unit > odd; unit /= 2)
-        if (16 * (int64_t)abs(ss_capacity_nearest(batch, unit) - batch) <= batch)
-            return ss_capacity_nearest(batch, unit);
-    return ss_capacity_nearest(batch, odd);
+    if (asked % odd == 0)
+        batch[n++] = asked;
+    while (unit > odd && !ss_capacity_is_near(ss_capacity_nearest(asked, unit), asked))
+        unit /= 2;
+    int nearest = ss_capacity_nearest(asked, unit);
+    if (!n || nearest != asked)
+        batch[n++] = nearest;
+    return n;
 }
 
 /* ---- which point ---- */
 
-static int meets(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
-{
-    if (c->deadline_s > 0)
-        return (far ? p->time_s.high : p->time_s.value) <= c->deadline_s;
-    return (far ? p->usd.high : p->usd.value) <= c->budget_usd;
-}
-
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
 {
-    return ss_capacity_holds(p) && meets(c, p, far) && (!far || p->summary.outcome == SS_OUTCOME_FITS);
+    double time = far ? p->time_s.high : p->time_s.value, usd = far ? p->usd.high : p->usd.value;
+
+    return ss_capacity_holds(p) && (!far || p->summary.outcome == SS_OUTCOME_FITS) &&
+           !(c->deadline_s > 0 && !(time <= c->deadline_s)) &&
+           !(c->budget_usd > 0 && !(usd <= c->budget_usd));
 }
 
-/* Picks the point with the fewest nodes for a deadline, the fastest point for a budget. */
-static int pick(const struct ss_capacity *c, int far)
+/* Picks the cheapest point that keeps a deadline, the fastest within a budget alone. The price of a GPU-hour is that of the platform. */
+static int pick(const struct ss_capacity *c, int cluster, int far)
 {
     int best = -1;
 
     for (int i = 0; i < c->npoints; i++) {
-        const struct ss_capacity_point *p = &c->points[i];
-        if (!ss_capacity_enough(c, p, far))
+        const struct ss_capacity_point *p = &c->points[i], *b = &c->points[best < 0 ? i : best];
+        if (p->cluster != cluster || !ss_capacity_enough(c, p, far))
             continue;
-        if (best < 0 || (!(c->deadline_s > 0) && p->time_s.value < c->points[best].time_s.value))
+        if (best < 0 ||
+            (c->deadline_s > 0 ? p->gpu_hours.value < b->gpu_hours.value : p->time_s.value < b->time_s.value))
             best = i;
     }
     return best;
 }
 
+static void choose(const struct ss_capacity *c, int cluster, struct ss_capacity_cluster *k)
+{
+    k->cheapest = k->knee = -1;
+    for (int i = 0; i < c->npoints; i++)
+        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
+            (k->cheapest < 0 || c->points[i].gpu_hours.value < c->points[k->cheapest].gpu_hours.value))
+            k->cheapest = i;
+    for (int i = 0; i < c->npoints; i++)
+        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
+            c->points[i].gpu_hours.value <= 1.1 * c->points[k->cheapest].gpu_hours.value)
+            k->knee = i;
+    int limited = c->deadline_s > 0 || c->budget_usd > 0;
+    k->chosen = limited ? pick(c, cluster, 0) : k->knee;
+    k->sure = limited ? pick(c, cluster, 1) : -1;
+}
+
 void ss_capacity_choose(struct ss_capacity *c)
 {
-    c->cheapest = c->knee = -1;
-    for (int i = 0; i < c->npoints; i++)
-        if (ss_capacity_holds(&c->points[i]) &&
-            (c->cheapest < 0 || c->points[i].gpu_hours.value < c->points[c->cheapest].gpu_hours.value))
-            c->cheapest = i;
-    for (int i = 0; i < c->npoints; i++)
-        if (ss_capacity_holds(&c->points[i]) &&
-            c->points[i].gpu_hours.value <= 1.1 * c->points[c->cheapest].gpu_hours.value)
-            c->knee = i;
-    if (c->deadline_s > 0 || c->budget_usd > 0) {
-        c->chosen = pick(c, 0);
-        c->sure = pick(c, 1);
-    } else {
-        c->chosen = c->knee;
-        c->sure = -1;
-    }
+    for (int k = 0; k < c->nclusters; k++)
+        choose(c, k, &c->clusters[k]);
+}
+
+int ss_capacity_is_answered(const struct ss_capacity *plan)
+{
+    for (int k = 0; k < plan->nclusters; k++)
+        if (plan->clusters[k].chosen >= 0)
+            return 1;
+    return 0;
 }

@@ -5,12 +5,12 @@
 #include "report/common.h"
 
 /* Fills the row of a point for JSON and CSV. A point that was not predicted has no figures. */
-static void fill_row(struct ss_row *r, const struct ss_capacity_point *p)
+static void fill_row(struct ss_row *r, const struct ss_capacity *c, const struct ss_capacity_point *p)
 {
     const double day = 86400, kwh = 3.6e6;
 
-    SS_ADD(r, SS_SAME(p, nodes), SS_SAME(p, gpus), SS_KEY("global_batch", p->batch), SS_SAME(p, flags),
-           SS_SAME(p, layout));
+    SS_ADD(r, SS_KEY("platform", c->clusters[p->cluster].platform), SS_SAME(p, nodes), SS_SAME(p, gpus),
+           SS_KEY("global_batch", p->batch), SS_SAME(p, flags), SS_SAME(p, layout));
     ss_row_verdict(r, &p->summary);
     SS_ADD(r, SS_TRUTH(p, straddles));
     if (!(p->summary.iteration_s > 0))
@@ -27,40 +27,68 @@ static void fill_row(struct ss_row *r, const struct ss_capacity_point *p)
     ss_row_metrics(r, &p->summary);
 }
 
-static json_t *point_object(const void *row)
+static json_t *points_array(const struct ss_capacity *c)
 {
-    struct ss_row r = {0};
+    json_t *list = json_array();
 
-    fill_row(&r, row);
-    return ss_json_object(r.at);
+    for (int i = 0; i < c->npoints; i++) {
+        struct ss_row r = {0};
+        fill_row(&r, c, &c->points[i]);
+        ss_json_append(list, ss_json_object(r.at));
+    }
+    return list;
 }
 
-static json_t *inputs_object(const struct ss_capacity *c)
+/* What a plan takes of a platform. */
+static json_t *inputs_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
 {
     return SS_OBJECT(
-        SS_SAME(c, model), SS_SAME(c, platform), SS_SAME(c, card), SS_KEY("global_batch", c->asked_batch),
+        SS_SAME(c, model), SS_SAME(k, platform), SS_SAME(k, card), SS_KEY("global_batch", c->asked_batch),
         SS_KEY("layout", c->layout == SS_CAPACITY_GIVEN ? "given" : "search"),
-        SS_KEY("price_usd_h", ss_known(c->price)), SS_TRUTH(c, price_is_example), SS_SAME(c, gpu_w),
-        SS_KEY("idle_share", c->idle), SS_SAME(c, node_w), SS_SAME(c, pue), SS_KEY("mtbf_gpu_h", c->mtbf_h),
-        SS_SAME(c, restart_s), SS_KEY("storage_bytes_s_node", c->storage));
+        SS_KEY("price_usd_h", ss_known(k->price)), SS_TRUTH(k, price_is_example), SS_SAME(k, gpu_w),
+        SS_KEY("idle_share", k->idle), SS_SAME(k, node_w), SS_SAME(k, pue), SS_KEY("mtbf_gpu_h", k->mtbf_h),
+        SS_SAME(k, restart_s), SS_KEY("storage_bytes_s_node", k->storage), SS_KEY("rack_nodes", k->rack));
+}
+
+static json_t *platform_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)
+{
+    static const char *const looks[] = {"listed", "every", "layouts"};
+
+    return SS_OBJECT(SS_SAME(k, platform), SS_KEY("chosen", ss_cell_index(k->chosen)),
+                     SS_KEY("sure", ss_cell_index(k->sure)), SS_KEY("cheapest", ss_cell_index(k->cheapest)),
+                     SS_KEY("knee", ss_cell_index(k->knee)), SS_KEY("look", looks[k->look]),
+                     SS_SAME(k, numbers), SS_SAME(k, hopeless), SS_SAME(k, planned),
+                     SS_KEY("least_gpu_hours", ss_known(k->least_gpu_s / 3600)),
+                     SS_KEY("inputs", inputs_object(c, k)));
+}
+
+static json_t *platforms_array(const struct ss_capacity *c)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; k < c->nclusters; k++)
+        ss_json_append(list, platform_object(c, &c->clusters[k]));
+    return list;
 }
 
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
+    const struct ss_capacity_cluster *k = &c->clusters[0];
     json_t *root = ss_json_document("capacity");
 
     SS_PUT(root, SS_SAME(c, tokens), SS_KEY("deadline_days", ss_known(c->deadline_s / 86400)),
-           SS_KEY("budget_usd", ss_known(c->budget_usd)), SS_KEY("chosen", ss_cell_index(c->chosen)),
-           SS_KEY("sure", ss_cell_index(c->sure)), SS_KEY("cheapest", ss_cell_index(c->cheapest)),
-           SS_KEY("knee", ss_cell_index(c->knee)), SS_KEY("inputs", inputs_object(c)),
-           SS_KEY("points", SS_LIST(point_object, c->points, c->npoints)),
+           SS_KEY("budget_usd", ss_known(c->budget_usd)), SS_KEY("chosen", ss_cell_index(k->chosen)),
+           SS_KEY("sure", ss_cell_index(k->sure)), SS_KEY("cheapest", ss_cell_index(k->cheapest)),
+           SS_KEY("knee", ss_cell_index(k->knee)), SS_KEY("inputs", inputs_object(c, k)),
+           SS_KEY("platforms", platforms_array(c)), SS_KEY("points", points_array(c)),
            SS_KEY("warnings", ss_json_notes(&c->warnings)));
     return ss_json_write(root, out, err);
 }
 
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
-    static const char *const keys[] = {"nodes",
+    static const char *const keys[] = {"platform",
+                                       "nodes",
                                        "global_batch",
                                        "flags",
                                        "layout",
@@ -89,7 +117,7 @@ int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err
     ss_row_csv(NULL, keys, SS_ARRAY_LEN(keys), out);
     for (int i = 0; i < c->npoints; i++) {
         struct ss_row r = {0};
-        fill_row(&r, &c->points[i]);
+        fill_row(&r, c, &c->points[i]);
         ss_row_csv(&r, keys, SS_ARRAY_LEN(keys), out);
     }
     return ss_report_done(out, err);

@@ -20,6 +20,7 @@ enum quantity { DAYS, COST, QUANTITIES };
 
 struct panel {
     const struct ss_capacity *plan;
+    int cluster;     /* whose curve is drawn */
     int what;        /* enum quantity */
     double y;        /* y of its top */
     double lo, hi;   /* log10 of its lowest and highest value */
@@ -27,9 +28,20 @@ struct panel {
     FILE *out;
 };
 
+/* Colours of platforms, told apart by all eyes; further platforms repeat them. */
+static const char *colour_of(int cluster)
+{
+    static const char *const colours[] = {"#1b6ca8", "#d95f02", "#6a4c93", "#444444"};
+    return colours[cluster % 4];
+}
+
+/* Returns 1 where all platforms have prices. */
 static int in_money(const struct ss_capacity *c)
 {
-    return c->price > 0;
+    for (int k = 0; k < c->nclusters; k++)
+        if (!(c->clusters[k].price > 0))
+            return 0;
+    return 1;
 }
 
 static struct ss_capacity_range range_at(const struct ss_capacity *c, int what, int i)
@@ -44,6 +56,11 @@ static struct ss_capacity_range range_at(const struct ss_capacity *c, int what, 
 static int is_drawn(const struct ss_capacity *c, int i)
 {
     return c->points[i].summary.iteration_s > 0;
+}
+
+static int is_on(const struct panel *p, int i)
+{
+    return is_drawn(p->plan, i) && p->plan->points[i].cluster == p->cluster;
 }
 
 static double x_of(const struct panel *p, double nodes)
@@ -116,11 +133,14 @@ static void draw_grid(const struct panel *p)
     draw_values(p);
     fprintf(p->out, "<path class=\"frame\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, p->y, p->y + HEIGHT,
             LEFT + WIDTH);
-    for (int i = 0; i < p->plan->npoints; i++) {
-        int nodes = p->plan->points[i].nodes;
-        if (!is_drawn(p->plan, i))
+    for (int i = 0; i < p->plan->npoints; i++) { /* the labels of near numbers would lie over each other */
+        double nodes = p->plan->points[i].nodes;
+        int crowded = !is_drawn(p->plan, i);
+        for (int k = 0; k < i && !crowded; k++)
+            crowded = is_drawn(p->plan, k) && fabs(x_of(p, nodes) - x_of(p, p->plan->points[k].nodes)) < 36;
+        if (crowded)
             continue;
-        snprintf(text, sizeof text, "%d", nodes);
+        snprintf(text, sizeof text, "%.0f", nodes);
         ss_svg_text(p->out, x_of(p, nodes), p->y + HEIGHT + 16, "small muted mid", text);
     }
 }
@@ -133,14 +153,17 @@ static void draw_band(const struct panel *p)
 
     for (int i = 0; i < c->npoints; i++) {
         struct ss_capacity_range r = range_at(c, p->what, i);
-        if (!is_drawn(c, i) || isnan(r.low) || isnan(r.high))
+        if (!is_on(p, i) || isnan(r.low) || isnan(r.high))
             continue;
-        fprintf(p->out, "%s%.2f %.2f", n++ ? "L" : "<path fill=\"#1b6ca8\" fill-opacity=\"0.16\" d=\"M",
-                x_of(p, c->points[i].nodes), y_of(p, r.high));
+        if (!n++)
+            fprintf(p->out, "<path fill=\"%s\" fill-opacity=\"0.16\" d=\"M", colour_of(p->cluster));
+        else
+            fputc('L', p->out);
+        fprintf(p->out, "%.2f %.2f", x_of(p, c->points[i].nodes), y_of(p, r.high));
     }
     for (int i = c->npoints - 1; n && i >= 0; i--) {
         struct ss_capacity_range r = range_at(c, p->what, i);
-        if (is_drawn(c, i) && !isnan(r.low) && !isnan(r.high))
+        if (is_on(p, i) && !isnan(r.low) && !isnan(r.high))
             fprintf(p->out, "L%.2f %.2f", x_of(p, c->points[i].nodes), y_of(p, r.low));
     }
     if (n)
@@ -151,11 +174,17 @@ static void draw_line(const struct panel *p)
 {
     int n = 0;
 
-    for (int i = 0; i < p->plan->npoints; i++)
-        if (is_drawn(p->plan, i))
-            fprintf(p->out, "%s%.2f %.2f",
-                    n++ ? "L" : "<path fill=\"none\" stroke=\"#1b6ca8\" stroke-width=\"2\" d=\"M",
-                    x_of(p, p->plan->points[i].nodes), y_of(p, range_at(p->plan, p->what, i).value));
+    for (int i = 0; i < p->plan->npoints; i++) {
+        if (!is_on(p, i))
+            continue;
+        if (!n++)
+            fprintf(p->out, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" d=\"M",
+                    colour_of(p->cluster));
+        else
+            fputc('L', p->out);
+        fprintf(p->out, "%.2f %.2f", x_of(p, p->plan->points[i].nodes),
+                y_of(p, range_at(p->plan, p->what, i).value));
+    }
     if (n)
         fputs("\"/>\n", p->out);
 }
@@ -163,37 +192,47 @@ static void draw_line(const struct panel *p)
 static void draw_points(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;
+    const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
+    char text[96];
 
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *q = &c->points[i];
-        if (!is_drawn(c, i))
+        if (!is_on(p, i))
             continue;
         fprintf(p->out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%d\" fill=\"%s\"><title>", x_of(p, q->nodes),
-                y_of(p, range_at(c, p->what, i).value), i == c->knee || i == c->chosen ? 6 : 4,
+                y_of(p, range_at(c, p->what, i).value), i == k->knee || i == k->chosen ? 6 : 4,
                 !ss_capacity_holds(q) ? "#c62828"
-                : i == c->chosen      ? "#2a9d54"
-                                      : "#1b6ca8");
+                : i == k->chosen      ? "#2a9d54"
+                                      : colour_of(p->cluster));
         fprintf(p->out, "%d nodes: %.4g days, %.4g GPU-hours, goodput %.1f %%, %s; ", q->nodes,
                 q->time_s.value / 86400, q->gpu_hours.value, 100 * q->goodput,
                 ss_outcome_word(q->summary.outcome));
         ss_xml_escape(p->out, q->layout);
         fputs("</title></circle>\n", p->out);
     }
+    if (k->chosen < 0)
+        return;
+    const struct ss_capacity_point *q = &c->points[k->chosen];
+    struct ss_capacity_range r = range_at(c, p->what, k->chosen);
+    snprintf(text, sizeof text, p->what == DAYS ? "%d nodes, %.3g days" : "%d nodes, %.3g M", q->nodes,
+             p->what == DAYS ? r.value : r.value / 1e6);
+    ss_svg_text(p->out, x_of(p, q->nodes) + 9, y_of(p, r.value) - 8, "small", text);
 }
 
-/* Draws the deadline or budget as a line, and the knee. */
+/* Draws the deadline or budget as a line, and the knee of a plan of one platform. */
 static void draw_marks(const struct panel *p)
 {
     const struct ss_capacity *c = p->plan;
     double limit = p->what == DAYS ? c->deadline_s / 86400 : in_money(c) ? c->budget_usd : 0;
+    char text[64];
 
     if (limit > 0 && log10(limit) > p->lo && log10(limit) < p->hi) {
         fprintf(p->out, "<path class=\"cap\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, limit), LEFT + WIDTH);
-        ss_svg_text(p->out, LEFT + WIDTH, y_of(p, limit) - 5, "small capt end",
-                    p->what == DAYS ? "deadline" : "budget");
+        snprintf(text, sizeof text, p->what == DAYS ? "deadline, %g days" : "budget, %g USD", limit);
+        ss_svg_text(p->out, LEFT + WIDTH, y_of(p, limit) - 5, "small capt end", text);
     }
-    if (c->knee >= 0) {
-        double x = x_of(p, c->points[c->knee].nodes);
+    if (c->nclusters == 1 && c->clusters[0].knee >= 0) {
+        double x = x_of(p, c->points[c->clusters[0].knee].nodes);
         fprintf(p->out, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M%.2f %.2fV%.2f\"/>\n", x, p->y,
                 p->y + HEIGHT);
         ss_svg_text(p->out, x - 5, p->y + HEIGHT - 8, "small muted end", "knee");
@@ -211,27 +250,44 @@ static void draw_panel(const struct ss_capacity *c, int what, double y, const ch
         return;
     }
     draw_grid(&p);
-    draw_band(&p);
     draw_marks(&p);
-    draw_line(&p);
-    draw_points(&p);
+    for (p.cluster = 0; p.cluster < c->nclusters; p.cluster++) {
+        draw_band(&p);
+        draw_line(&p);
+        draw_points(&p);
+    }
+}
+
+/* Names the platforms in their colours. */
+static void draw_legend(const struct ss_capacity *c, FILE *out)
+{
+    for (int k = 0; k < c->nclusters && c->nclusters > 1; k++) {
+        fprintf(out, "<circle cx=\"%.2f\" cy=\"42\" r=\"5\" fill=\"%s\"/>\n", LEFT + 5 + 130. * k,
+                colour_of(k));
+        ss_svg_text(out, LEFT + 14 + 130. * k, 46, "small", c->clusters[k].platform);
+    }
 }
 
 int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
     char title[256], tokens[32];
+    int examples = 0;
 
-    snprintf(title, sizeof title, "%s, %s tokens on %s", c->model,
-             ss_report_count(c->tokens, tokens, sizeof tokens), c->platform);
+    for (int k = 0; k < c->nclusters; k++)
+        examples |= c->clusters[k].price_is_example;
+    snprintf(title, sizeof title, "%s, %s tokens%s%s", c->model,
+             ss_report_count(c->tokens, tokens, sizeof tokens), c->nclusters > 1 ? "" : " on ",
+             c->nclusters > 1 ? "" : c->clusters[0].platform);
     ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + 2 * HEIGHT + GAP + 58, title,
                  "Days of training and what they cost over the number of nodes, with the range of nine of "
                  "ten such jobs.");
     ss_svg_text(out, LEFT, 28, "title", title);
+    draw_legend(c, out);
     draw_panel(c, DAYS, TOP, "days, with what fails; the band holds nine of ten such jobs", out);
     draw_panel(c, COST, TOP + HEIGHT + GAP,
-               !in_money(c)          ? "GPU-hours"
-               : c->price_is_example ? "USD, at an example price"
-                                     : "USD",
+               !in_money(c) ? "GPU-hours"
+               : examples   ? "USD, at example prices"
+                            : "USD",
                out);
     ss_svg_text(out, LEFT + WIDTH / 2, TOP + 2 * HEIGHT + GAP + 40, "small muted mid", "nodes");
     ss_svg_end(out);

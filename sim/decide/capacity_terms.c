@@ -45,7 +45,7 @@ static double busy_share(const struct ss_result *r)
 
 /* Returns the share of time in which the job trains, work that is lost later included. In the rest of
  * the time it writes checkpoints or restarts. */
-static double training_share(const struct ss_capacity *c, const struct ss_capacity_point *p)
+static double training_share(const struct ss_capacity_cluster *c, const struct ss_capacity_point *p)
 {
     double up = fmax(0, 1 - c->restart_s / p->mtbf_s);
 
@@ -53,7 +53,7 @@ static double training_share(const struct ss_capacity *c, const struct ss_capaci
 }
 
 /* Returns the power of all nodes, W, averaged over the whole time. */
-static double mean_power(const struct ss_capacity *c, const struct ss_capacity_point *p)
+static double mean_power(const struct ss_capacity_cluster *c, const struct ss_capacity_point *p)
 {
     double busy = training_share(c, p) * p->busy_share;
 
@@ -62,19 +62,20 @@ static double mean_power(const struct ss_capacity *c, const struct ss_capacity_p
 
 void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *p, double tokens_an_iteration)
 {
+    const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
     const struct ss_summary *u = &p->summary;
 
     p->iterations = ceil(c->tokens / tokens_an_iteration * (1 - 1e-12));
-    p->checkpoint_s = p->checkpoint_bytes / (c->storage * p->nodes);
-    p->mtbf_s = 3600 * c->mtbf_h / p->gpus;
+    p->checkpoint_s = p->checkpoint_bytes / (k->storage * p->nodes);
+    p->mtbf_s = 3600 * k->mtbf_h / p->gpus;
     p->interval_s = ss_checkpoint_interval(p->checkpoint_s, p->mtbf_s);
-    p->goodput = ss_checkpoint_goodput(p->interval_s, p->checkpoint_s, c->restart_s, p->mtbf_s);
+    p->goodput = ss_checkpoint_goodput(p->interval_s, p->checkpoint_s, k->restart_s, p->mtbf_s);
     double seconds = p->iterations * u->iteration_s / p->goodput, hours = seconds / 3600 * p->gpus;
-    int powered = c->gpu_w > 0 && c->node_w > 0;
+    int powered = k->gpu_w > 0 && k->node_w > 0;
     p->time_s = range_of(seconds, u);
     p->gpu_hours = range_of(hours, u);
-    p->energy_j = range_of(powered ? seconds * mean_power(c, p) : NAN, u);
-    p->usd = range_of(c->price > 0 ? hours * c->price : NAN, u);
+    p->energy_j = range_of(powered ? seconds * mean_power(k, p) : NAN, u);
+    p->usd = range_of(k->price > 0 ? hours * k->price : NAN, u);
 }
 
 void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p)

@@ -42,19 +42,20 @@ static int is_limited(const struct ss_capacity *c)
     return c->deadline_s > 0 || c->budget_usd > 0;
 }
 
-static int holds_any(const struct ss_capacity *c)
+static int holds_any(const struct ss_capacity *c, int cluster)
 {
     for (int i = 0; i < c->npoints; i++)
-        if (ss_capacity_holds(&c->points[i]))
+        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]))
             return 1;
     return 0;
 }
 
+/* Writes what a point takes, GPU-hours first: they need no price. */
 static void write_cost(const struct ss_capacity_point *p, FILE *out)
 {
-    put_range(&p->time_s, DAY, false, "days", out);
-    fputs(", ", out);
     put_range(&p->gpu_hours, 1, true, "GPU-hours", out);
+    fputs(", ", out);
+    put_range(&p->time_s, DAY, false, "days", out);
     if (!isnan(p->usd.value)) {
         fputs(", ", out);
         put_range(&p->usd, 1, true, "USD", out);
@@ -66,8 +67,18 @@ static void write_cost(const struct ss_capacity_point *p, FILE *out)
     fputc('\n', out);
 }
 
+/* Writes "40 nodes", with the racks that they are bought in: "1368 nodes in 76 racks". */
+static void write_nodes(const struct ss_capacity *c, const struct ss_capacity_point *p, FILE *out)
+{
+    int rack = c->clusters[p->cluster].rack;
+
+    fprintf(out, "%d node%s", p->nodes, p->nodes == 1 ? "" : "s");
+    if (rack > 1 && p->nodes >= rack)
+        fprintf(out, " in %d rack%s", (p->nodes + rack - 1) / rack, p->nodes > rack ? "s" : "");
+}
+
 /* Writes the point nearest to a deadline or budget that no number of nodes meets. */
-static void write_nearest(const struct ss_capacity *c, FILE *out)
+static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
 {
     const struct ss_capacity_point *best = NULL;
 
@@ -75,61 +86,117 @@ static void write_nearest(const struct ss_capacity *c, FILE *out)
         const struct ss_capacity_point *p = &c->points[i];
         double value = c->deadline_s > 0 ? p->time_s.value : p->usd.value;
         double least = !best ? INFINITY : c->deadline_s > 0 ? best->time_s.value : best->usd.value;
-        if (ss_capacity_holds(p) && value < least)
+        if (p->cluster == cluster && ss_capacity_holds(p) && value < least)
             best = p;
     }
     if (!best)
         return;
-    fprintf(out, "The %s, %d node%s: ", c->deadline_s > 0 ? "fastest" : "cheapest", best->nodes,
-            best->nodes == 1 ? "" : "s");
+    fprintf(out, "The %s, ", c->deadline_s > 0 ? "fastest" : "cheapest");
+    write_nodes(c, best, out);
+    fputs(": ", out);
     write_cost(best, out);
 }
 
-static void write_answer(const struct ss_capacity *c, FILE *out)
+/* Writes "90 days", "5.00 M USD" or "90 days and 5.00 M USD". Returns buf. */
+static const char *limits(const struct ss_capacity *c, char buf[96])
 {
-    char a[32];
+    char time[32] = "", money[32], usd[48] = "";
+
+    if (c->deadline_s >= 86400)
+        snprintf(time, sizeof time, "%g day%s", c->deadline_s / 86400, c->deadline_s > 86400 ? "s" : "");
+    else if (c->deadline_s > 0)
+        ss_text_time(c->deadline_s, time, sizeof time);
+    if (c->budget_usd > 0)
+        snprintf(usd, sizeof usd, "%s USD", digits(c->budget_usd, true, money));
+    snprintf(buf, 96, "%s%s%s", time, time[0] && usd[0] ? " and " : "", usd);
+    return buf;
+}
+
+/* Writes how the numbers of nodes of a range were looked at. */
+static void write_look(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+
+    if (k->look == SS_CAPACITY_LISTED)
+        return;
+    fprintf(out, "Of %d numbers of nodes %d %s; ", k->numbers, k->hopeless,
+            c->deadline_s > 0 ? "take longer even at the card's peak" : "cost more even at the card's peak");
+    fputs(k->look == SS_CAPACITY_EVERY && c->layout == SS_CAPACITY_GIVEN
+              ? "all others that the layout divides were predicted\n"
+          : k->look == SS_CAPACITY_EVERY ? "all others were searched, with all layouts\n"
+          : c->layout == SS_CAPACITY_GIVEN
+              ? "those about the answer were predicted\n"
+              : "those about the answer were predicted with the layouts that are best on the rows\n",
+          out);
+}
+
+static void write_answer(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    char a[96];
     int limited = is_limited(c);
 
-    if (!holds_any(c)) {
+    if (c->nclusters > 1)
+        fprintf(out, "%s: ", k->platform);
+    if (!holds_any(c, cluster)) {
         fputs("No number of nodes here holds the job.\n", out);
         return;
     }
-    if (c->deadline_s >= 86400)
-        snprintf(a, sizeof a, "%g day%s", c->deadline_s / 86400, c->deadline_s > 86400 ? "s" : "");
-    else if (c->deadline_s > 0)
-        ss_text_time(c->deadline_s, a, sizeof a);
-    else
-        digits(c->budget_usd, true, a);
-    if (c->chosen < 0) {
-        fprintf(out, "No number of nodes here is within %s%s.\n", a, c->deadline_s > 0 ? "" : " USD");
-        write_nearest(c, out);
+    if (k->chosen < 0) {
+        fprintf(out, "No number of nodes here is within %s.\n", limits(c, a));
+        write_nearest(c, cluster, out);
+        write_look(c, cluster, out);
         return;
     }
-    const struct ss_capacity_point *p = &c->points[c->chosen];
-    if (c->deadline_s > 0)
-        fprintf(out, "%d node%s is the least of these within %s: ", p->nodes, p->nodes == 1 ? "" : "s", a);
-    else if (limited)
-        fprintf(out, "%d node%s is the fastest of these within %s USD: ", p->nodes, p->nodes == 1 ? "" : "s",
-                a);
+    const struct ss_capacity_point *p = &c->points[k->chosen];
+    if (!limited)
+        fputs("Up to ", out);
+    write_nodes(c, p, out);
+    if (limited)
+        fprintf(out, " is the %s%s within %s: ", c->deadline_s > 0 ? "cheapest" : "fastest",
+                k->look == SS_CAPACITY_LISTED ? " of these" : "", limits(c, a));
     else
-        fprintf(out, "Up to %d node%s a GPU-hour trains nearly as much as on any: ", p->nodes,
-                p->nodes == 1 ? "" : "s");
+        fputs(" a GPU-hour trains nearly as much as on any: ", out);
     write_cost(p, out);
     if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
         fputs("It may not fit: the memory is near the limit.\n", out);
-    if (limited && c->sure >= 0 && c->sure != c->chosen) {
-        fprintf(out, "With the error of nine of ten such jobs it is %d node%s: ", c->points[c->sure].nodes,
-                c->points[c->sure].nodes == 1 ? "" : "s");
-        write_cost(&c->points[c->sure], out);
+    if (limited && k->sure >= 0 && k->sure != k->chosen) {
+        fputs("With the error of nine of ten such jobs it is ", out);
+        write_nodes(c, &c->points[k->sure], out);
+        fputs(": ", out);
+        write_cost(&c->points[k->sure], out);
     }
-    if (limited && c->sure < 0)
+    if (limited && k->sure < 0)
         fputs("With the error of nine of ten such jobs none of these is sure to be.\n", out);
+    write_look(c, cluster, out);
 }
 
-static void write_head(FILE *out)
+void ss_capacity_answers(const struct ss_capacity *c, FILE *out)
 {
-    fprintf(out, "%6s %6s  %-36s %6s %10s %8s %13s %9s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
-            "iteration", "days", "nine of ten", "GPU-hours", "goodput", "MWh", "USD", "verdict");
+    for (int k = 0; k < c->nclusters; k++)
+        write_answer(c, k, out);
+}
+
+static void write_head(const struct ss_capacity *c, FILE *out)
+{
+    if (c->nclusters > 1)
+        fprintf(out, "%-8s ", "platform");
+    fprintf(out, "%6s %6s  %-36s %6s %10s %9s %8s %13s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
+            "iteration", "GPU-hours", "days", "nine of ten", "goodput", "MWh", "USD", "verdict");
+}
+
+void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out)
+{
+    const struct ss_capacity_point *p = &c->points[i];
+    const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
+
+    fprintf(out, "%s%s%s%s%s", ss_outcome_word(p->summary.outcome), i == k->cheapest ? ", cheapest" : "",
+            i == k->knee ? ", knee" : "", i == k->chosen && is_limited(c) ? ", the answer" : "",
+            i == k->sure && i != k->chosen ? ", the sure answer" : "");
+    if (p->batch != c->asked_batch)
+        fprintf(out, ", batch %+.1f %%", 100. * (p->batch - c->asked_batch) / c->asked_batch);
+    if (p->straddles)
+        fprintf(out, ", groups on two %s domains", k->fabric);
 }
 
 static void write_point(const struct ss_capacity *c, int i, FILE *out)
@@ -137,6 +204,8 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
     const struct ss_capacity_point *p = &c->points[i];
     char time[32], d[32], lo[32], hi[32], hours[32], energy[32], usd[32], range[80];
 
+    if (c->nclusters > 1)
+        fprintf(out, "%-8s ", c->clusters[p->cluster].platform);
     if (!(p->summary.iteration_s > 0)) {
         fprintf(out, "%6d %6d  %s: %s\n", p->nodes, p->gpus, ss_outcome_word(p->summary.outcome),
                 p->summary.reason);
@@ -144,15 +213,13 @@ static void write_point(const struct ss_capacity *c, int i, FILE *out)
     }
     snprintf(range, sizeof range, "%s-%s", digits(p->time_s.low / DAY, false, lo),
              digits(p->time_s.high / DAY, false, hi));
-    fprintf(out, "%6d %6d  %-36s %6d %10s %8s %13s %9s %6.1f%% %8s %8s  %s%s%s%s%s%s%s\n", p->nodes, p->gpus,
-            p->layout, p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
-            digits(p->time_s.value / DAY, false, d), isnan(p->time_s.low) ? "-" : range,
-            digits(p->gpu_hours.value, true, hours), 100 * p->goodput,
-            digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd),
-            ss_outcome_word(p->summary.outcome), i == c->cheapest ? ", cheapest" : "",
-            i == c->knee ? ", knee" : "", i == c->chosen && is_limited(c) ? ", the answer" : "",
-            p->straddles ? ", groups on two " : "", p->straddles ? c->fabric : "",
-            p->straddles ? " domains" : "");
+    fprintf(out, "%6d %6d  %-36s %6d %10s %9s %8s %13s %6.1f%% %8s %8s  ", p->nodes, p->gpus, p->layout,
+            p->batch, ss_text_time(p->summary.iteration_s, time, sizeof time),
+            digits(p->gpu_hours.value, true, hours), digits(p->time_s.value / DAY, false, d),
+            isnan(p->time_s.low) ? "-" : range, 100 * p->goodput,
+            digits(p->energy_j.value / MWH, false, energy), digits(p->usd.value, true, usd));
+    ss_capacity_verdict(c, i, out);
+    fputc('\n', out);
 }
 
 static void write_batches(const struct ss_capacity *c, FILE *out)
@@ -162,15 +229,21 @@ static void write_batches(const struct ss_capacity *c, FILE *out)
     for (int i = 0; i < c->npoints; i++)
         n += c->points[i].summary.iteration_s > 0 && c->points[i].batch != c->asked_batch;
     if (n)
-        fprintf(out, "%d of them cannot divide the batch of %d: they have the nearest one that they can.\n",
-                n, c->asked_batch);
+        fprintf(out,
+                "%d of them train%s another batch than %d, which their GPUs do not divide, or not without "
+                "losing layouts.\n",
+                n, n == 1 ? "s" : "", c->asked_batch);
 }
 
-static void write_chosen(const struct ss_capacity_point *p, FILE *out)
+static void write_chosen(const struct ss_capacity *c, const struct ss_capacity_point *p, FILE *out)
 {
     char a[32], b[32], tflops[128];
 
-    fprintf(out, "\nOn %d node%s: %s\n", p->nodes, p->nodes == 1 ? "" : "s", p->flags);
+    fputs("\nOn ", out);
+    write_nodes(c, p, out);
+    if (c->nclusters > 1)
+        fprintf(out, " of %s", c->clusters[p->cluster].platform);
+    fprintf(out, ": %s\n", p->flags);
     fprintf(out, "    %.0f iterations of %s, %s, GPUs busy %.0f %% of one\n", p->iterations,
             ss_text_time(p->summary.iteration_s, a, sizeof a),
             ss_text_tflops(&p->summary, tflops, sizeof tflops), 100 * p->busy_share);
@@ -178,51 +251,72 @@ static void write_chosen(const struct ss_capacity_point *p, FILE *out)
             "    a checkpoint of %.0f GiB every %s, written in %s; a failure every %.3g h; goodput %.1f %%\n",
             p->checkpoint_bytes / SS_GIB, ss_text_time(p->interval_s, a, sizeof a),
             ss_text_time(p->checkpoint_s, b, sizeof b), p->mtbf_s / 3600, 100 * p->goodput);
-    if (!isnan(p->energy_j.value))
-        fprintf(out, "    %.4g kW in the mean, building included\n",
-                p->energy_j.value / p->time_s.value / 1000);
+    double kw = p->energy_j.value / p->time_s.value / 1000;
+    if (!isnan(kw))
+        fprintf(out, "    %.*f kW in the mean, building included\n", kw < 1000 ? 1 : 0, kw);
 }
 
-static void write_inputs(const struct ss_capacity *c, FILE *out)
+void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out)
 {
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
     char a[32];
 
-    fputs("\ntaken as\n", out);
-    if (c->price > 0)
-        fprintf(out, "    price       %g USD an hour and GPU%s\n", c->price,
-                c->price_is_example ? ", an example (ss.price.example): say yours, --price" : " (ss.price)");
+    if (k->price > 0)
+        fprintf(out, "    price       %g USD an hour and GPU%s\n", k->price,
+                k->price_is_example ? ", an example (ss.price.example): say yours, --price" : " (ss.price)");
     else
         fputs("    price       none: --price 2.5USD/h\n", out);
-    if (c->gpu_w > 0 && c->node_w > 0)
+    if (k->gpu_w > 0 && k->node_w > 0)
         fprintf(out,
                 "    energy      %g W a GPU with a kernel, %g of it without; %g W a node beside them; times "
                 "%g for the "
                 "building\n",
-                c->gpu_w, c->idle, c->node_w, c->pue);
+                k->gpu_w, k->idle, k->node_w, k->pue);
     else
         fputs("    energy      not told: the platform has no ss.power or ss.power.node\n", out);
     fprintf(out, "    failures    one in %g GPU-hours (ss.mtbf), %s until it trains again (ss.restart)\n",
-            c->mtbf_h, ss_text_time(c->restart_s, a, sizeof a));
+            k->mtbf_h, ss_text_time(k->restart_s, a, sizeof a));
     fprintf(out, "    checkpoints %g GB/s a node (ss.storage.bandwidth), at Daly's interval\n",
-            c->storage / 1e9);
+            k->storage / 1e9);
+}
+
+/* Writes the chosen point of a platform, or its only one. */
+static void write_cluster(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    int one = -1, n = 0;
+
+    for (int i = 0; i < c->npoints; i++)
+        if (c->points[i].cluster == cluster) {
+            one = i;
+            n++;
+        }
+    if (k->chosen >= 0)
+        write_chosen(c, &c->points[k->chosen], out);
+    else if (n == 1 && c->points[one].summary.iteration_s > 0)
+        write_chosen(c, &c->points[one], out);
 }
 
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
     char tokens[32];
 
-    write_answer(c, out);
-    fprintf(out, "%s, %s tokens on %s (%s)\n\n", c->model, ss_report_count(c->tokens, tokens, sizeof tokens),
-            c->platform, c->card);
-    write_head(out);
+    ss_capacity_answers(c, out);
+    fprintf(out, "%s, %s tokens on ", c->model, ss_report_count(c->tokens, tokens, sizeof tokens));
+    for (int k = 0; k < c->nclusters; k++)
+        fprintf(out, "%s%s (%s)", k ? ", " : "", c->clusters[k].platform, c->clusters[k].card);
+    fputs("\n\n", out);
+    write_head(c, out);
     for (int i = 0; i < c->npoints; i++)
         write_point(c, i, out);
     write_batches(c, out);
-    if (c->chosen >= 0)
-        write_chosen(&c->points[c->chosen], out);
-    else if (c->npoints == 1 && c->points[0].summary.iteration_s > 0)
-        write_chosen(&c->points[0], out);
-    write_inputs(c, out);
+    for (int k = 0; k < c->nclusters; k++)
+        write_cluster(c, k, out);
+    for (int k = 0; k < c->nclusters; k++) {
+        fprintf(out, "\ntaken as%s%s\n", c->nclusters > 1 ? ", of " : "",
+                c->nclusters > 1 ? c->clusters[k].platform : "");
+        ss_capacity_inputs(c, k, out);
+    }
     ss_text_notes("Warnings", &c->warnings, 20, out);
     return ss_report_done(out, err);
 }

@@ -271,7 +271,7 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     order_leaves(&x->space);
     x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
     for (int c = 0; x->within && c < x->space.nclusters; c++)
-        x->within[c] = INFINITY;
+        x->within[c] = x->options->below_s > 0 ? x->options->below_s : INFINITY;
     return x->within ? SS_OK : ss_nomem(err);
 }
 

@@ -44,19 +44,20 @@ static void test_interval_is_best(void)
 
 /* ---- figures ---- */
 
+static struct ss_capacity_cluster one;
+
 static struct ss_capacity plan_of(struct ss_capacity_point *points, int n)
 {
-    return (struct ss_capacity){.tokens = 1e6,
-                                .gpu_w = 500,
-                                .idle = 0.2,
-                                .node_w = 1000,
-                                .pue = 1.5,
-                                .price = 2,
-                                .mtbf_h = 1e12,
-                                .restart_s = 0,
-                                .storage = 1e9,
-                                .npoints = n,
-                                .points = points};
+    one = (struct ss_capacity_cluster){.gpu_w = 500,
+                                       .idle = 0.2,
+                                       .node_w = 1000,
+                                       .pue = 1.5,
+                                       .price = 2,
+                                       .mtbf_h = 1e12,
+                                       .restart_s = 0,
+                                       .storage = 1e9};
+    return (struct ss_capacity){
+        .tokens = 1e6, .nclusters = 1, .clusters = &one, .npoints = n, .points = points};
 }
 
 /* 1,000,000 tokens of 999 an iteration are 1,002 whole ones of 10 s: 10,020 s on 16 GPUs, of which half the time works. Two nodes draw
@@ -82,7 +83,7 @@ static void test_figures(void)
     ss_capacity_figures(&c, &p, 1000); /* which divide: no iteration more */
     CU_ASSERT_DOUBLE_EQUAL(p.iterations, 1000, 0);
     p.summary.time_low_pct = p.summary.time_high_pct = NAN;
-    c.price = c.node_w = 0;
+    one.price = one.node_w = 0;
     ss_capacity_figures(&c, &p, 1000);
     CU_ASSERT(isnan(p.time_s.low) && isnan(p.usd.value) && isnan(p.energy_j.value));
 }
@@ -95,8 +96,8 @@ static void test_failures(void)
         .nodes = 2, .gpus = 16, .busy_share = 0.5, .checkpoint_bytes = 1e11, .summary.iteration_s = 10};
     struct ss_capacity c = plan_of(&p, 1);
 
-    c.mtbf_h = 160000 / 3600.;
-    c.restart_s = 600;
+    one.mtbf_h = 160000 / 3600.;
+    one.restart_s = 600;
     ss_capacity_figures(&c, &p, 1000);
     CU_ASSERT_DOUBLE_EQUAL(p.checkpoint_s, 50, 1e-9);
     CU_ASSERT_DOUBLE_EQUAL(p.mtbf_s, 10000, 1e-6);
@@ -117,14 +118,25 @@ static void test_batches(void)
     CU_ASSERT_EQUAL(ss_capacity_nearest(96, 192), 192); /* half: up */
     CU_ASSERT_EQUAL(ss_capacity_nearest(10, 192), 192);
     CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 64), 1024);
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 64), 1024);
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(1000, 64),
-                    1000); /* layouts divide it that have less data parallelism */
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 32768), 1024);
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 192), 960); /* a sixteenth less */
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(1024, 384),
-                    960);                                /* 1152 is an eighth more: a half of the GPUs */
-    CU_ASSERT_EQUAL(ss_capacity_search_batch(4, 56), 7); /* the odd part, however far */
+}
+
+/* Of 64 GPUs 1,000 sequences divide over 8 replicas, 1,024 over all 64. Of 7,168, which are 7 times 1,024, the multiple of 896 nearest to
+ * 2,048 is an eighth away; 2,016 is 9 times 224. */
+static void test_search_batches(void)
+{
+    static const struct {
+        int asked, gpus, n, batch[2];
+    } of[] = {{1024, 64, 1, {1024}},   {1000, 64, 2, {1000, 1024}}, {1024, 32768, 1, {1024}},
+              {1024, 192, 1, {960}},   {1024, 384, 1, {960}},       {4, 56, 1, {7}},
+              {2048, 5632, 1, {2112}}, {2048, 7168, 1, {2016}},     {2048, 5472, 1, {2052}},
+              {2100, 5632, 1, {2112}}};
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        int batch[2] = {0}, n = ss_capacity_batches(of[i].asked, of[i].gpus, batch);
+        CU_ASSERT_EQUAL(n, of[i].n);
+        CU_ASSERT_EQUAL(batch[0], of[i].batch[0]);
+        CU_ASSERT(n < 2 || batch[1] == of[i].batch[1]);
+    }
 }
 
 /* ---- which point ---- */
@@ -147,29 +159,38 @@ static void test_choice(void)
 
     p[4].summary.outcome = SS_OUTCOME_TOO_LARGE; /* counts nowhere */
     ss_capacity_choose(&c);
-    CU_ASSERT_EQUAL(c.cheapest, 1);
-    CU_ASSERT_EQUAL(c.knee, 2); /* 1,080 is within 1,100 */
-    CU_ASSERT_EQUAL(c.chosen, 2);
-    CU_ASSERT_EQUAL(c.sure, -1);
+    CU_ASSERT_EQUAL(one.cheapest, 1);
+    CU_ASSERT_EQUAL(one.knee, 2); /* 1,080 is within 1,100 */
+    CU_ASSERT_EQUAL(one.chosen, 2);
+    CU_ASSERT_EQUAL(one.sure, -1);
     c.deadline_s = 30 * 86400.; /* 26, but not 32.5 */
     ss_capacity_choose(&c);
-    CU_ASSERT_EQUAL(c.chosen, 2);
-    CU_ASSERT_EQUAL(c.sure, 3);
+    CU_ASSERT_EQUAL(one.chosen, 2);
+    CU_ASSERT_EQUAL(one.sure, 3);
+    p[2].gpu_hours.value = 1400; /* more nodes are cheaper */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.chosen, 3);
+    p[2].gpu_hours.value = 1080;
+    c.budget_usd = 2200; /* 2,160 on 16 nodes, 2,600 on 32; nothing by the far end */
+    ss_capacity_choose(&c);
+    CU_ASSERT_EQUAL(one.chosen, 2);
+    CU_ASSERT_EQUAL(one.sure, -1);
+    c.budget_usd = 0;
     c.deadline_s = 10 * 86400.;
     ss_capacity_choose(&c);
-    CU_ASSERT_EQUAL(c.chosen, -1);
-    CU_ASSERT_EQUAL(c.sure, -1);
+    CU_ASSERT_EQUAL(one.chosen, -1);
+    CU_ASSERT_EQUAL(one.sure, -1);
     c.deadline_s = 0;
     c.budget_usd = 2600; /* 2,600 on 32 nodes; by the far end 2,500 on 8 */
     ss_capacity_choose(&c);
-    CU_ASSERT_EQUAL(c.chosen, 3);
-    CU_ASSERT_EQUAL(c.sure, 1);
+    CU_ASSERT_EQUAL(one.chosen, 3);
+    CU_ASSERT_EQUAL(one.sure, 1);
     p[2].summary.outcome = SS_OUTCOME_NEAR_LIMIT; /* may be the answer, but is not sure to be */
     c.budget_usd = 0;
     c.deadline_s = 33 * 86400.; /* 32.5 by the far end */
     ss_capacity_choose(&c);
-    CU_ASSERT_EQUAL(c.chosen, 2);
-    CU_ASSERT_EQUAL(c.sure, 3);
+    CU_ASSERT_EQUAL(one.chosen, 2);
+    CU_ASSERT_EQUAL(one.sure, 3);
 }
 
 /* ---- words ---- */
@@ -229,7 +250,7 @@ static void test_given(void)
     CU_ASSERT_STRING_EQUAL(c->points[1].flags, "--nodes 3 --global-batch-size 60");
     CU_ASSERT_DOUBLE_EQUAL(c->points[1].iterations, ceil(1e9 / (60 * 4096)), 0);
     CU_ASSERT_DOUBLE_EQUAL(c->points[0].checkpoint_bytes, 14 * c->points[0].summary.parameters, 1);
-    CU_ASSERT_EQUAL(c->price_is_example, 1);
+    CU_ASSERT_EQUAL(c->clusters[0].price_is_example, 1);
     ss_capacity_free(c);
     /* interleaved stages need microbatches in fours: of 2 x 4 sequences, 12 becomes 16 */
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--gbs 12 --pp 4 --vp 2 --nodes 2", &o, &c, &err), 0);
@@ -280,18 +301,17 @@ static void test_refined(void)
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
     CU_ASSERT_EQUAL_FATAL(c->npoints, 4);
     CU_ASSERT_EQUAL(c->points[2].nodes, 3);
-    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 3);
+    CU_ASSERT_EQUAL(c->points[c->clusters[0].chosen].nodes, 3);
     ss_capacity_free(c);
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1,2,4", &o, &c, &err), 0);
     CU_ASSERT_EQUAL(c->npoints, 3);
-    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 4);
+    CU_ASSERT_EQUAL(c->points[c->clusters[0].chosen].nodes, 4);
     ss_capacity_free(c);
     o.deadline_s = 0;
     o.budget_usd = usd;
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..4", &o, &c, &err), 0);
-    CU_ASSERT_EQUAL(c->npoints, 4);
-    CU_ASSERT(c->points[c->chosen].nodes == 2 || c->points[c->chosen].nodes == 3);
-    CU_ASSERT(c->points[c->chosen].usd.value <= usd);
+    CU_ASSERT(c->points[c->clusters[0].chosen].nodes == 2 || c->points[c->clusters[0].chosen].nodes == 3);
+    CU_ASSERT(c->points[c->clusters[0].chosen].usd.value <= usd);
     ss_capacity_free(c);
 }
 
@@ -310,10 +330,9 @@ static void test_refined_sure(void)
     o.deadline_s = 1.001 * c->points[1].time_s.value;
     ss_capacity_free(c);
     CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
-    CU_ASSERT_EQUAL(c->npoints, 5);
-    CU_ASSERT_EQUAL(c->points[c->chosen].nodes, 2);
+    CU_ASSERT_EQUAL(c->points[c->clusters[0].chosen].nodes, 2);
     CU_ASSERT_EQUAL_FATAL(c->points[2].nodes, 3);
-    CU_ASSERT_EQUAL(c->sure, 2);
+    CU_ASSERT_EQUAL(c->clusters[0].sure, 2);
     ss_capacity_free(c);
 }
 
@@ -333,9 +352,6 @@ static void test_refused(void)
     CU_ASSERT_EQUAL(plan("--platform h100 --model llama3.1-8b --seq 4096 --nodes 1", &o, &c, &err),
                     SS_ERR_USAGE);
     o.budget_usd = 5;
-    o.deadline_s = 5;
-    CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, &err), SS_ERR_USAGE);
-    o.deadline_s = 0;
     CU_ASSERT_EQUAL(plan(JOB "--set ss.price.example=0USD/h --nodes 1", &o, &c, &err), SS_ERR_USAGE);
     o = (struct ss_capacity_options){.layout = SS_CAPACITY_GIVEN};
     CU_ASSERT_EQUAL(plan(JOB "--nodes 1", &o, &c, &err), SS_ERR_USAGE);
@@ -354,7 +370,7 @@ static void test_searched(void)
                                "--mbs 1 --fsdp none --recompute none --nodes 1",
                                &o, &c, &err),
                           0);
-    CU_ASSERT_EQUAL(c->chosen, 0);
+    CU_ASSERT_EQUAL(c->clusters[0].chosen, 0);
     CU_ASSERT(ss_capacity_holds(&c->points[0]));
     CU_ASSERT_PTR_NOT_NULL(strstr(c->points[0].flags, "--nodes 1 --tp"));
     for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_SVG; form++) {
@@ -373,6 +389,230 @@ static void test_searched(void)
     ss_capacity_free(c);
 }
 
+/* ---- all numbers of nodes ---- */
+
+#define SMALL "--bf16 --seq 2048 --cp 1 --fsdp none --recompute none "
+
+/* Small spaces: their words, the layouts' `given` or a search, and the range. Numbers of layers, batches and cards let days jump: 24 layers
+ * and 36 sequences have other divisors than the nodes. */
+static const struct space {
+    const char *words, *vary;
+    int layout, low, high;
+} spaces[] = {
+    {"--platform h100 --model llama3.2-1b --gbs 36 --mbs 1 " SMALL, "tp=1,2,4", 0, 1, 9},
+    {"--platform h100 --model llama3.2-1b --gbs 40 --mbs 1 --tp 2 --sequence-parallel " SMALL, "pp=1,2,4", 0,
+     1, 10},
+    {"--platform a100 --model llama3.2-1b --gbs 48 " SMALL, "mbs=1,2,3", 0, 2, 7},
+    {"--platform h20 --model llama3.2-1b --gbs 50 --mbs 1 " SMALL, "pp=1,2", 0, 1, 8},
+    {"--platform gb200 --model llama3.2-1b --gbs 64 --mbs 1 " SMALL, "tp=1,2", 0, 1, 12},
+    {"--platform h800 --model qwen3-8b --gbs 60 --mbs 1 --tp 4 --sequence-parallel " SMALL, "pp=1,2,4", 0, 2,
+     10},
+    {"--platform h100 --model llama3.2-1b --gbs 64 --mbs 1 --use-distributed-optimizer " SMALL, NULL, 1, 1,
+     12},
+    {"--platform h100 --model llama3.1-8b --gbs 72 --mbs 1 --tp 2 --pp 4 --vp 2 "
+     "--use-distributed-optimizer " SMALL,
+     NULL, 1, 1, 12},
+    {"--platform b200 --model llama3.1-8b --gbs 56 --mbs 1 --tp 4 " SMALL, "vp=1,2,4", 0, 1, 9},
+    {"--platform h200 --model llama3.2-1b --gbs 44 --mbs 1 --tp 2 " SMALL, "sequence-parallel=on,off", 0, 1,
+     7},
+};
+
+/* Plans the range of a space, or each of its numbers as one of a list, which nothing rules out. */
+static int plan_space(const struct space *at, int range, struct ss_capacity_options *o,
+                      struct ss_capacity **out)
+{
+    struct ss_sweep *vary = calloc(1, sizeof *vary);
+    char words[512], nodes[256];
+    struct ss_error err;
+    int n = snprintf(nodes, sizeof nodes, "--nodes %d", at->low);
+
+    if (range)
+        snprintf(nodes + n, sizeof nodes - (size_t)n, "..%d", at->high);
+    for (int i = at->low + 1; i <= at->high && !range; i++)
+        n += snprintf(nodes + n, sizeof nodes - (size_t)n, ",%d", i);
+    snprintf(words, sizeof words, "%s%s", at->words, nodes);
+    int rc = at->vary ? ss_sweep_vary(vary, at->vary, &err) : 0;
+    o->vary = vary;
+    o->layout = at->layout;
+    rc = rc ? rc : plan(words, o, out, &err);
+    if (rc)
+        fprintf(stderr, "%s: %s\n", words, err.message);
+    free(vary);
+    return rc;
+}
+
+/* Returns the cheapest point that keeps the deadline, or the fastest within the budget, and holds the bound of all points. */
+static const struct ss_capacity_point *best_of(const struct ss_capacity *all)
+{
+    const struct ss_capacity_point *best = NULL;
+
+    for (int i = 0; i < all->npoints; i++) {
+        const struct ss_capacity_point *p = &all->points[i];
+        if (p->summary.iteration_s > 0)
+            CU_ASSERT(all->clusters[0].least_gpu_s < 3600 * p->gpu_hours.value);
+        if (!ss_capacity_enough(all, p, 0))
+            continue;
+        if (!best || (all->deadline_s > 0 ? p->gpu_hours.value < best->gpu_hours.value
+                                          : p->time_s.value < best->time_s.value))
+            best = p;
+    }
+    return best;
+}
+
+/* The answer for a range is the best of all its numbers, also where the deadline lies between rows. */
+static void test_all_numbers(void)
+{
+    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+        struct ss_capacity_options o = {
+            .tokens = 1e9, .workers = {.n = 1}, .run = &(struct ss_run_options){.unchecked = 1}};
+        struct ss_capacity *all = NULL, *c = NULL;
+
+        CU_ASSERT_EQUAL_FATAL(plan_space(&spaces[i], 0, &o, &all), 0);
+        double middle = 0, n = 0;
+        for (int p = 0; p < all->npoints; p++)
+            if (ss_capacity_holds(&all->points[p])) {
+                middle += log(all->points[p].time_s.value);
+                n++;
+            }
+        CU_ASSERT(n > 2);
+        for (int by = 0; by < 3; by++) {
+            all->deadline_s = o.deadline_s = by < 2 ? exp(middle / n) * (by ? 0.8 : 1.1) : 0;
+            all->budget_usd = o.budget_usd =
+                by == 2 ? 1.02 * all->points[all->clusters[0].cheapest].usd.value : 0;
+            CU_ASSERT_EQUAL_FATAL(plan_space(&spaces[i], 1, &o, &c), 0);
+            const struct ss_capacity_point *best = best_of(all);
+            CU_ASSERT_PTR_NOT_NULL_FATAL(best);
+            CU_ASSERT_FATAL(c->clusters[0].chosen >= 0);
+            CU_ASSERT_EQUAL(c->points[c->clusters[0].chosen].nodes, best->nodes);
+            CU_ASSERT_DOUBLE_EQUAL(c->points[c->clusters[0].chosen].gpu_hours.value, best->gpu_hours.value,
+                                   0);
+            ss_capacity_free(c);
+        }
+        ss_capacity_free(all);
+    }
+}
+
+/* Rows of racks: 2 to 16 nodes of an NVL72 are a part of one, 19 to 35 are none; 40 to 200 have 72 and 144. */
+static void test_racks(void)
+{
+    static const struct {
+        const char *nodes;
+        int rack, n, first, rows, last_row;
+    } of[] = {{"2..4096", 18, 17 + 226, 2, 12, 2304},
+              {"40..200", 18, 9, 54, 2, 144},
+              {"19..35", 18, 17, 19, 1, 19},
+              {"2..64", 1, 63, 2, 6, 64},
+              {"7,5", 18, 2, 7, 2, 5}};
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
+        char words[64];
+        char *argv[8];
+        struct ss_capacity_numbers x;
+        struct ss_request r;
+        struct ss_error err;
+        int rows = 0, last = 0;
+
+        snprintf(words, sizeof words, "--nodes %s", of[i].nodes);
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(words, argv), argv, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_capacity_numbers_read(&r, of[i].rack, &x, &err), 0);
+        for (int k = 0; k < x.n; k++)
+            if (x.state[k] == SS_CAPACITY_ROW) {
+                rows++;
+                last = x.nodes[k];
+            }
+        CU_ASSERT_EQUAL(x.n, of[i].n);
+        CU_ASSERT_EQUAL(x.nodes[0], of[i].first);
+        CU_ASSERT_EQUAL(rows, of[i].rows);
+        CU_ASSERT_EQUAL(last, of[i].last_row);
+        ss_capacity_numbers_free(&x);
+        ss_request_free(&r);
+    }
+}
+
+/* 8.03 billion parameters less an embedding of 128,256 x 4,096 multiply: 6 x 7.50e9 x 0.99 FLOP a token at 989.4 TFLOP/s are 4.51e-5 s. */
+static void test_hopeless(void)
+{
+    struct ss_capacity_options o = {.tokens = 1e12,
+                                    .deadline_s = 30 * 86400.,
+                                    .layout = SS_CAPACITY_GIVEN,
+                                    .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_DOUBLE_EQUAL(c->clusters[0].least_gpu_s, 4.51e7, 0.01e7);
+    CU_ASSERT_EQUAL(c->clusters[0].hopeless, 2); /* 17.4 GPUs are the least */
+    CU_ASSERT_EQUAL(c->clusters[0].numbers, 8);
+    CU_ASSERT_EQUAL(c->points[0].nodes, 4);
+    ss_capacity_free(c);
+    o.deadline_s = 86400; /* none will do: the largest row is planned all the same */
+    CU_ASSERT_EQUAL_FATAL(plan(JOB "--use-distributed-optimizer --nodes 1..8", &o, &c, &err), 0);
+    CU_ASSERT_EQUAL(c->npoints, 1);
+    CU_ASSERT_EQUAL(c->points[0].nodes, 8);
+    CU_ASSERT_EQUAL(c->clusters[0].chosen, -1);
+    ss_capacity_free(c);
+}
+
+/* An amount that is a unit away from what it must mean is refused before anything is predicted. */
+static void test_absurd(void)
+{
+    struct ss_capacity_options o = {.tokens = 15000, .layout = SS_CAPACITY_GIVEN};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.hint, "did you mean --tokens 15000B or 15T?");
+    o.tokens = 1e12;
+    o.budget_usd = 50; /* 4.51e7 GPU-seconds cost 37.6 k */
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);
+    CU_ASSERT_STRING_EQUAL(err.hint, "did you mean --budget 50k?");
+    o.budget_usd = 0;
+    o.deadline_s = 60;
+    CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "8.15 days")); /* on 64 GPUs */
+}
+
+/* Two platforms in one plan have what each has alone. */
+static void test_platforms(void)
+{
+    static const char job[] =
+        "--model llama3.1-8b --bf16 --seq 4096 --tp 2 --mbs 1 --sequence-parallel --gbs 64 "
+        "--use-distributed-optimizer --nodes 1..4 ";
+    struct ss_sweep *vary = calloc(1, sizeof *vary);
+    struct ss_capacity_options o = {.tokens = 1e11,
+                                    .deadline_s = 40 * 86400.,
+                                    .budget_usd = 1e6,
+                                    .layout = SS_CAPACITY_GIVEN,
+                                    .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *both = NULL, *one_of = NULL;
+    struct ss_error err;
+    char words[256];
+    int at = 0;
+
+    CU_ASSERT_EQUAL_FATAL(ss_sweep_vary(vary, "platform=h100,h20", &err), 0);
+    o.vary = vary;
+    CU_ASSERT_EQUAL_FATAL(plan(job, &o, &both, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(both->nclusters, 2);
+    o.vary = NULL;
+    for (int k = 0; k < 2; k++) {
+        snprintf(words, sizeof words, "%s --platform %s", job, k ? "h20" : "h100");
+        CU_ASSERT_EQUAL_FATAL(plan(words, &o, &one_of, &err), 0);
+        for (int i = 0; i < one_of->npoints; i++, at++) {
+            CU_ASSERT_FATAL(at < both->npoints);
+            CU_ASSERT_EQUAL(both->points[at].cluster, k);
+            CU_ASSERT_EQUAL(both->points[at].nodes, one_of->points[i].nodes);
+            CU_ASSERT_EQUAL(both->points[at].gpu_hours.value, one_of->points[i].gpu_hours.value);
+        }
+        CU_ASSERT_EQUAL(both->points[both->clusters[k].chosen].nodes,
+                        one_of->points[one_of->clusters[0].chosen].nodes);
+        ss_capacity_free(one_of);
+    }
+    CU_ASSERT_EQUAL(at, both->npoints);
+    ss_capacity_free(both);
+    free(vary);
+}
+
 SUITE(capacity)
 {
     CU_TestInfo tests[] = {{"interval", test_interval},
@@ -380,6 +620,7 @@ SUITE(capacity)
                            {"figures", test_figures},
                            {"failures", test_failures},
                            {"batches", test_batches},
+                           {"search batches", test_search_batches},
                            {"choice", test_choice},
                            {"words", test_words},
                            {"given", test_given},
@@ -388,6 +629,11 @@ SUITE(capacity)
                            {"refined sure", test_refined_sure},
                            {"refused", test_refused},
                            {"searched", test_searched},
+                           {"all numbers", test_all_numbers},
+                           {"racks", test_racks},
+                           {"hopeless", test_hopeless},
+                           {"absurd", test_absurd},
+                           {"platforms", test_platforms},
                            CU_TEST_INFO_NULL};
 
     return suite_run("capacity", NULL, NULL, tests);

@@ -65,7 +65,13 @@ static double number(const json_t *at, const char *path)
 static void test_capacity(void)
 {
     struct ss_capacity_point points[4] = {{.nodes = 1, .gpus = 8, .summary = {.reason = "it is too wide"}}};
-    struct ss_capacity c = {.tokens = 1e9, .asked_batch = 64, .npoints = 4, .points = points, .chosen = 1};
+    struct ss_capacity_cluster cluster = {.chosen = 1, .sure = -1, .cheapest = -1, .knee = -1};
+    struct ss_capacity c = {.tokens = 1e9,
+                            .asked_batch = 64,
+                            .nclusters = 1,
+                            .clusters = &cluster,
+                            .npoints = 4,
+                            .points = points};
     struct memory m;
 
     points[0].summary.outcome = SS_OUTCOME_REFUSED;
@@ -82,15 +88,17 @@ static void test_capacity(void)
     CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);
     char *text = finish(&m);
     HAS(text,
-        "Up to 2 nodes a GPU-hour trains nearly as much as on any: 1.00 days, 2.50 k GPU-hours, 1.50 MWh\n");
+        "Up to 2 nodes a GPU-hour trains nearly as much as on any: 2.50 k GPU-hours, 1.00 days, 1.50 MWh\n");
     HAS(text, "     1      8  refused: it is too wide\n");
-    HAS(text, "\n2 of them cannot divide the batch of 64: they have the nearest one that they can.\n");
+    HAS(text, "\n2 of them train another batch than 64, which their GPUs do not divide, or not without "
+              "losing layouts.\n");
+    HAS(text, "fits, batch -6.2 %\n");
     HAS(text, "    62.5 kW in the mean, building included\n");
     free(text);
     points[2].batch = points[3].batch = 64;
     CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);
     text = finish(&m);
-    LACKS(text, "cannot divide");
+    LACKS(text, "another batch");
     free(text);
 }
 

@@ -5,36 +5,109 @@
 
 #include "stepsim/capacity.h"
 
+struct ss_input_cache;
+
+/* ---- capacity_terms.c: from a prediction to days and money ---- */
 /* Fills in what a run tells of a point: the summary, busy_share and checkpoint_bytes. */
 void ss_capacity_measure(const struct ss_run *run, struct ss_capacity_point *p);
-/* Computes all other figures of a point from the inputs of `c` and from what ss_capacity_measure filled
- * in. */
+/* Computes all other figures of a point from the inputs of its platform and from what ss_capacity_measure filled in. */
 void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *p,
                          double tokens_an_iteration);
-/* Picks the points chosen, sure, cheapest and knee. */
+
+/* ---- capacity_choose.c: amounts, batches, answers ---- */
+/* Picks the points chosen, sure, cheapest and knee of each platform. */
 void ss_capacity_choose(struct ss_capacity *c);
-/* Returns 1 if a point was predicted and keeps the deadline or the budget. far 1: the far end of its
- * range has to keep it, too, and the point surely fits. */
+/* Returns 1 if a point was predicted and keeps deadline and budget. far 1: the far end of its range has to keep them, too, and the
+ * point surely fits. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
-
-/* The most points that ss_capacity_refine adds: four for each of two answers. */
-#define SS_CAPACITY_REFINED 8
-/* Fills in the point of one number of nodes. */
-typedef int ss_capacity_planned(void *ctx, int nodes, struct ss_capacity_point *p, struct ss_error *err);
-/* Sorts points by nodes. */
-void ss_capacity_sort(struct ss_capacity *c);
-/* Adds points to a range whose numbers of nodes double. The new points lie between the two neighbours
- * where the answer changes, once by the prediction and once by the far end of its range. `c->points` has
- * room for SS_CAPACITY_REFINED more. Errors: those of `point`. */
-int ss_capacity_refine(struct ss_capacity *c, ss_capacity_planned *point, void *ctx, struct ss_error *err);
-
 /* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
-/* Returns the batch for a search on `gpus` GPUs: the job's where it has their odd part as a factor. Otherwise
- * it is the nearest multiple of the largest of gpus, gpus / 2, gpus / 4, ... within a sixteenth of the batch,
- * or of the odd part where none is. */
-int ss_capacity_search_batch(int batch, int gpus);
+/* Returns 1 if a batch is within a sixteenth of the one that was asked for. */
+int ss_capacity_is_near(int batch, int asked);
+/* Fills in the batches of searches on `gpus` GPUs and returns how many, 1 or 2. The first is the asked one where it has the odd part of
+ * the GPUs as a factor. The last is the multiple nearest to it of the largest of gpus, gpus / 2, gpus / 4, ... that has one within a
+ * sixteenth of it, and so loses fewest layouts; where none has, of the odd part. */
+int ss_capacity_batches(int asked, int gpus, int batch[2]);
 
+/* ---- capacity_point.c: one number of nodes ---- */
+#define SS_CAPACITY_SHAPES 8 /* layouts that rows lend to the numbers between them */
+struct ss_capacity_shape {
+    int tp, cp, pp, micro_batch; /* tp 0: none */
+    double gpu_s;                /* GPU-seconds a token on its row */
+    char words[400];
+};
+/* What all points share, and is read once. */
+struct ss_capacity_planner {
+    const struct ss_capacity_options *options;
+    struct ss_capacity *plan;
+    struct ss_sweep *vary;    /* without --platform */
+    struct ss_request *bases; /* [nclusters]: words of the job with its platform and without --nodes */
+    struct ss_input_cache *loaded;
+    struct ss_bands *bands;
+    struct ss_run_options run;
+    double tokens_a_row; /* of a sequence */
+    int given_gpus;      /* GPUs of a replica by the job's own layout */
+    int limited;         /* 1: layouts that cannot be the answer are not predicted */
+    /* In memory that all workers share, written between lists of items: */
+    struct ss_capacity_board {
+        int nshapes;
+        struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
+        double gpu_hours, time_s; /* a point has to take less, h and s; 0: any */
+    } * boards;                   /* [nclusters] */
+};
+/* The plan of a number of nodes as a worker sends it. */
+struct ss_capacity_answer {
+    struct ss_capacity_point point;
+    struct ss_error why;                                /* code 0: it was not refused */
+    int64_t layouts;                                    /* combinations that the search had */
+    struct ss_capacity_shape shape[SS_CAPACITY_SHAPES]; /* best first */
+};
+/* Reads what a platform says into its cluster, and finds its least GPU-seconds. */
+int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nodes, struct ss_error *err);
+/* Plans a number of nodes by a search, or with the job's own layout. */
+int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err);
+/* Plans it with each of the layouts on the platform's board. */
+int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
+                            struct ss_error *err);
+/* Returns the most seconds that an iteration may take for a point to be worth its prediction; INFINITY: any. */
+double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch);
+
+/* ---- capacity_numbers.c: which numbers of nodes ---- */
+struct ss_capacity_numbers {
+    int n, *nodes; /* all that may be planned */
+    char *state;   /* [n]: enum ss_capacity_state */
+    int is_range;  /* 1: `nodes` ascends */
+};
+enum ss_capacity_state {
+    SS_CAPACITY_OPEN, /* may be planned */
+    SS_CAPACITY_ROW,  /* has a row in the table */
+    SS_CAPACITY_HOPELESS,
+    SS_CAPACITY_DONE /* was planned beside the rows */
+};
+/* Reads --nodes of a request, which may be a list or a range. */
+int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_capacity_numbers *out,
+                             struct ss_error *err);
+void ss_capacity_numbers_free(struct ss_capacity_numbers *n);
+/* Marks numbers of a range that take longer than the deadline even at the card's peak, or cost more than the budget; where all do,
+ * the last row stays. */
+void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_cluster *k,
+                               struct ss_capacity_numbers *n);
+/* Refuses amounts that are absurd on every number of nodes: fewer tokens than a batch has, a budget or a deadline of less than a
+ * hundredth of what the peak of all cards asks for. */
+int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens,
+                              const struct ss_capacity_numbers *numbers, struct ss_error *err);
+
+/* ---- capacity_plan.c: in which order they are planned, and by which way ---- */
+/* Plans all platforms; numbers: [nclusters]. *first gets the first refusal. */
+int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbers *numbers,
+                         struct ss_error *first, struct ss_error *err);
+
+/* Writes the answer of each platform, in lines. */
+void ss_capacity_answers(const struct ss_capacity *c, FILE *out);
+/* Writes what becomes of a point: "fits, the answer, batch +3.1 %". */
+void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out);
+/* Writes what a platform was taken to be, in lines. */
+void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out);
 int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *err);
 int ss_capacity_csv(const struct ss_capacity *c, FILE *out, struct ss_error *err);

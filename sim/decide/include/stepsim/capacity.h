@@ -5,7 +5,7 @@
  *
  *     struct ss_capacity_options o = {.tokens = 1e12, .deadline_s = 30 * 86400};
  *     ss_capacity_run(&request, &o, &plan, &err);      "--nodes 16..256" stands in the request
- *     plan->chosen                                     a point of plan->points, or -1
+ *     plan->clusters[0].chosen                         a point of plan->points, or -1
  *     ss_capacity_free(plan);
  *
  * Equations (docs/reference/model.md, section 15):
@@ -42,16 +42,18 @@ enum ss_capacity_layout {
 struct ss_capacity_options {
     double tokens;     /* tokens to train on, >= 1, finite */
     double deadline_s; /* 0: none */
-    double budget_usd; /* 0: none; a plan has a deadline or a budget, not both */
+    double budget_usd; /* 0: none */
     int layout;        /* enum ss_capacity_layout */
-    /* Values of the search for flags of the layout, as for ss_find_run; NULL: all legal values of the usual
-     * flags */
+    /* Values of the search for flags of the layout, as for ss_find_run, and platforms that are held against each other, `--platform`;
+     * NULL: all legal values of the usual flags, on the job's platform */
     const struct ss_sweep *vary;
     const struct ss_scenario_options *how; /* asker and files; `like` is ignored; may be NULL */
     const struct ss_run_options *run; /* options of every prediction; NULL: native, and the installed bands */
-    struct ss_workers workers;        /* processes of a search; their number changes no answer */
-    /* Called now and then with the share that is done, 0..1; may be NULL. */
-    void (*progress)(void *ctx, double share);
+    /* Processes that plan numbers of nodes, each a number; their number changes no answer. The journal keeps each number as soon as it
+     * is planned. */
+    struct ss_workers workers;
+    /* Called behind each number of nodes with how many are planned, of how many that are known by now; may be NULL. */
+    void (*progress)(void *ctx, int done, int all);
     void *ctx;
 };
 
@@ -61,9 +63,10 @@ struct ss_capacity_range {
     double value, low, high;
 };
 
-/* A point: one number of nodes. A refused point, and a point without a layout that fits, has only the
+/* A point: one number of nodes of a platform. A refused point, and a point without a layout that fits, has only the
  * fields up to `summary`. */
 struct ss_capacity_point {
+    int cluster; /* index of its platform in ss_capacity.clusters */
     int nodes, gpus;
     /* global batch in sequences: among the batches that the GPUs can divide, the nearest to the job's */
     int batch;
@@ -82,11 +85,18 @@ struct ss_capacity_point {
     struct ss_capacity_range usd;      /* NaN where there is no price */
 };
 
-struct ss_capacity {
-    double tokens, deadline_s, budget_usd;
-    int asked_batch; /* global batch of the job */
-    int layout;      /* enum ss_capacity_layout */
-    char model[96], platform[96], card[64], fabric[24];
+/* How numbers of nodes of a platform were looked at. */
+enum ss_capacity_look {
+    SS_CAPACITY_LISTED, /* those that were named, each alone */
+    SS_CAPACITY_EVERY,  /* every number of the range, each with all layouts */
+    SS_CAPACITY_LAYOUTS, /* every number between the rows about the answer, with the layouts that are best on the rows */
+};
+
+/* A platform of a plan: what it says of money, energy and failures, and which of its points are answers. */
+struct ss_capacity_cluster {
+    char platform[96], card[64], fabric[24];
+    int gpus_a_node;
+    int rack; /* nodes that are bought together, >= 1 */
     double gpu_w, idle, node_w,
         /* sources of energy: ss.power (W), ss.power.idle (share of it, 0..1), ss.power.node (W), ss.power.pue
          * (factor) */
@@ -96,32 +106,49 @@ struct ss_capacity {
     double mtbf_h, restart_s,
         /* h between failures of a GPU; s until it trains again; bytes/s that storage takes from each node */
         storage;
-    int npoints;
-    struct ss_capacity_point *points; /* by nodes */
-    /* Indices of points, or -1. chosen: with a deadline the fewest nodes that meet it, with a budget the
-     * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points
-     * that surely fit. */
+    /* GPU-seconds that the tokens take at least: 6 FLOP a token and parameter that multiplies it, at the card's highest peak; 0: not
+     * known */
+    double least_gpu_s;
+    int look;     /* enum ss_capacity_look */
+    int numbers;  /* of nodes that were asked for */
+    int hopeless; /* of them, those that take longer than the deadline by least_gpu_s and are not planned */
+    int planned;  /* of them, those that were planned */
+    /* Indices of points, or -1. chosen: with a deadline the cheapest point that keeps it (and the budget), with a budget alone the
+     * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points that surely fit. */
     int chosen, sure;
     int cheapest; /* the point with the fewest GPU-hours */
     int knee; /* the point with the most nodes among those that take at most a tenth more GPU-hours than the cheapest */
-    /* of the chosen point, or without one of the first point that was predicted; made as by
-     * ss_warnings_behind */
+};
+
+struct ss_capacity {
+    double tokens, deadline_s, budget_usd;
+    int asked_batch; /* global batch of the job */
+    int layout;      /* enum ss_capacity_layout */
+    char model[96];
+    int nclusters;
+    struct ss_capacity_cluster *clusters; /* in the order of the values of --platform */
+    int npoints;
+    /* by platform, then by nodes: of a range the numbers that double, answers, and the numbers near them that no other beats */
+    struct ss_capacity_point *points;
+    /* of the first chosen point, or without one of the first point that was predicted; made as by ss_warnings_behind */
     struct ss_notes warnings;
 };
 
-/* Makes a plan. `--nodes` of the request may be a number, a list or a range; without the flag the range
- * is 2..4096. In the range 16..256 each number is twice the one before. Where a deadline or a budget
- * lies between two of them, by the prediction or by the far end of its range, further numbers are tried,
- * until the two neighbours are at most a sixteenth of their nodes apart. The request has the model, its
- * sequence length and global batch. A number of nodes that is refused is a point of that outcome. The
- * caller frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length,
- * both a deadline and a budget, a negative one, no such way to choose a layout, a budget without a
- * price); where every number of nodes is refused, the error of the first, such as SS_ERR_CONFIG; those
- * of ss_find_run, ss_scenario_build and ss_run_scenario. */
+/* Makes a plan. `--nodes` of the request may be a number, a list or a range; without the flag the range is 2..4096. The rows of the
+ * range 16..256 are 16, 32, 64, 128 and 256; of a platform in racks (ss.fabric.nodes) numbers beyond a rack are whole racks. With a
+ * deadline or a budget numbers between the rows are planned, too (enum ss_capacity_look), but for those that the peak of the card
+ * rules out. The request has the model, its sequence length and global batch. Where GPUs do not divide the batch, the nearest one
+ * within a sixteenth of it is taken that loses fewest layouts. A number of nodes that is refused is a point of that outcome. The
+ * caller frees *out with ss_capacity_free. Errors: SS_ERR_USAGE (no tokens, batch or sequence length, a negative deadline or budget,
+ * amounts that are absurd, no such way to choose a layout, a budget without a price); where every number of nodes is refused, the
+ * error of the first, such as SS_ERR_CONFIG; SS_ERR_INPUT and SS_ERR_IO of the journal; those of ss_find_run, ss_scenario_build and
+ * ss_run_scenario. */
 int ss_capacity_run(const struct ss_request *base, const struct ss_capacity_options *options,
                     struct ss_capacity **out, struct ss_error *err);
 /* Frees a plan. NULL is allowed. */
 void ss_capacity_free(struct ss_capacity *plan);
+/* Returns 1 where a platform has a number of nodes that is the answer. */
+int ss_capacity_is_answered(const struct ss_capacity *plan);
 /* Returns 1 where a point has figures: it was predicted and fits the memory. */
 int ss_capacity_holds(const struct ss_capacity_point *p);
 

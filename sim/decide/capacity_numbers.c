@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which numbers of nodes a plan has, which of them the peak of the card rules out, and which amounts are absurd. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/capacity_internal.h"
+#include "report/common.h"
+
+#define ABSURD 100 /* times what the peak asks for */
+
+static int wrong_nodes(const char *value, struct ss_error *err)
+{
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "--nodes %.60s: no number, list or range of nodes", value);
+    return ss_hint(err, SS_ERR_USAGE, "write --nodes 16..256 or --nodes 16,24,32");
+}
+
+static int make_room(struct ss_capacity_numbers *x, int n, struct ss_error *err)
+{
+    x->nodes = ss_calloc((size_t)n, sizeof *x->nodes);
+    x->state = ss_calloc((size_t)n, 1);
+    return x->nodes && x->state ? SS_OK : ss_nomem(err);
+}
+
+/* ---- a range ---- */
+
+/* Marks the numbers that double, from a rack on its doubles, which most layouts divide. */
+static void mark_rows(struct ss_capacity_numbers *x, int low, int rack)
+{
+    int64_t racks = rack;
+    int first = -1, marked = 0;
+
+    while (racks < low)
+        racks *= 2;
+    int64_t row = low <= rack || rack == 1 ? low : racks;
+    for (int i = 0; i < x->n; i++) {
+        first = first < 0 ? i : first;
+        if (x->nodes[i] != row)
+            continue;
+        x->state[i] = SS_CAPACITY_ROW;
+        marked = 1;
+        row = 2 * row <= rack || rack == 1 || row >= racks ? 2 * row : racks;
+    }
+    if (!marked && first >= 0)
+        x->state[first] = SS_CAPACITY_ROW;
+}
+
+static int fill_range(struct ss_capacity_numbers *x, int low, int high, int rack, struct ss_error *err)
+{
+    int rc = make_room(x, high - low + 1, err);
+
+    if (low > rack && high / rack == (low - 1) / rack)
+        rack = 1; /* no whole number of racks is among them */
+    for (int64_t n = low; n <= high && !rc; n++)
+        if (n <= rack || n % rack == 0)
+            x->nodes[x->n++] = (int)n;
+    x->is_range = 1;
+    if (!rc)
+        mark_rows(x, low, rack);
+    return rc;
+}
+
+static int whole(const char *text, int *out)
+{
+    int64_t n;
+    int rc = ss_parse_i64(text, 1, SS_MAX_GPUS, &n);
+
+    *out = rc ? 0 : (int)n;
+    return rc;
+}
+
+static int read_range(const char *value, int *low, int *high)
+{
+    const char *dots = strstr(value, "..");
+    char first[24];
+
+    if (!dots || (size_t)(dots - value) >= sizeof first)
+        return 0;
+    snprintf(first, sizeof first, "%.*s", (int)(dots - value), value);
+    return !whole(first, low) && !whole(dots + 2, high) && *low <= *high;
+}
+
+static int fill_list(struct ss_capacity_numbers *x, const struct ss_sweep *list, const char *value,
+                     struct ss_error *err)
+{
+    const struct ss_sweep_flag *f = &list->flags[0];
+    int rc = make_room(x, f->nvalues, err);
+
+    for (int i = 0; i < f->nvalues && !rc; i++) {
+        if (whole(f->value[i], &x->nodes[i]))
+            return wrong_nodes(value, err);
+        x->state[i] = SS_CAPACITY_ROW;
+        x->n++;
+    }
+    return rc;
+}
+
+int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_capacity_numbers *out,
+                             struct ss_error *err)
+{
+    size_t at = ss_request_find(base, "--nodes");
+    const char *word = at < base->n ? base->word[at].text : "", *value = strchr(word, '=');
+    char text[256];
+    int low, high;
+
+    value = value                                           ? value + 1
+            : at < base->n && ss_request_span(base, at) > 1 ? base->word[at + 1].text
+                                                            : "2..4096";
+    memset(out, 0, sizeof *out);
+    if (read_range(value, &low, &high))
+        return fill_range(out, low, high, rack, err);
+    struct ss_sweep *list = ss_calloc(1, sizeof *list);
+    if (!list)
+        return ss_nomem(err);
+    snprintf(text, sizeof text, "nodes=%s", value);
+    int rc = ss_sweep_vary(list, text, NULL) ? wrong_nodes(value, err) : fill_list(out, list, value, err);
+    free(list);
+    return rc;
+}
+
+void ss_capacity_numbers_free(struct ss_capacity_numbers *n)
+{
+    free(n->nodes);
+    free(n->state);
+}
+
+/* ---- what the peak rules out ---- */
+
+static int is_hopeless(const struct ss_capacity *c, const struct ss_capacity_cluster *k, int nodes)
+{
+    double gpus = (double)nodes * k->gpus_a_node;
+
+    return (c->deadline_s > 0 && k->least_gpu_s / gpus > c->deadline_s) ||
+           (c->budget_usd > 0 && k->least_gpu_s / 3600 * k->price > c->budget_usd);
+}
+
+void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_cluster *k,
+                               struct ss_capacity_numbers *n)
+{
+    int last = -1;
+
+    k->numbers = n->n;
+    for (int i = 0; i < n->n && n->is_range; i++) {
+        last = n->state[i] == SS_CAPACITY_ROW ? i : last;
+        if (is_hopeless(c, k, n->nodes[i])) {
+            n->state[i] = SS_CAPACITY_HOPELESS;
+            k->hopeless++;
+        }
+    }
+    if (last >= 0 && k->hopeless == n->n) {
+        n->state[last] = SS_CAPACITY_ROW;
+        k->hopeless--;
+    }
+}
+
+/* ---- absurd amounts ---- */
+
+static int few_tokens(double tokens, double batch, struct ss_error *err)
+{
+    char a[32], b[32];
+
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s tokens are fewer than one batch has, %s",
+            ss_report_count(tokens, a, sizeof a), ss_report_count(batch, b, sizeof b));
+    return ss_hint(err, SS_ERR_USAGE, "did you mean --tokens %gB or %gT?", tokens,
+                   tokens >= 1000 ? tokens / 1000 : tokens);
+}
+
+/* Writes the amount with the smallest letter that makes it enough. */
+static const char *enough(double amount, double least, char buf[32])
+{
+    static const char letters[] = "kMB";
+    int i = 0;
+
+    for (double by = 1e3; i < 2 && amount * by < least; i++)
+        by *= 1e3;
+    snprintf(buf, 32, "%g%c", amount, letters[i]);
+    return buf;
+}
+
+int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens,
+                              const struct ss_capacity_numbers *numbers, struct ss_error *err)
+{
+    double least_usd = INFINITY, least_s = INFINITY;
+    char a[32], b[32];
+
+    if (c->tokens < batch_tokens)
+        return few_tokens(c->tokens, batch_tokens, err);
+    for (int i = 0; i < c->nclusters; i++) {
+        const struct ss_capacity_cluster *k = &c->clusters[i];
+        least_usd = fmin(least_usd, k->least_gpu_s / 3600 * k->price);
+        for (int n = 0; n < numbers[i].n; n++)
+            least_s = fmin(least_s, k->least_gpu_s / ((double)numbers[i].nodes[n] * k->gpus_a_node));
+    }
+    if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%g USD: the training costs %s USD even at the peak of the cards",
+                c->budget_usd, ss_report_count(least_usd, a, sizeof a));
+        return ss_hint(err, SS_ERR_USAGE, "did you mean --budget %s?", enough(c->budget_usd, least_usd, b));
+    }
+    if (c->deadline_s > 0 && c->deadline_s * ABSURD < least_s) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                "%g days: the training takes %.3g days even at the peak of the cards on most nodes",
+                c->deadline_s / 86400, least_s / 86400);
+        return ss_hint(err, SS_ERR_USAGE, "take more nodes, fewer tokens or a later --deadline");
+    }
+    return SS_OK;
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In which order numbers of nodes are planned. First the rows of the table. Then, with a deadline or a budget, the numbers between them,
+ * because days over nodes are not monotone: which layouts a number allows depends on its factors. Few layouts are searched on every
+ * number, and those are left out whose bound is above what the best answer so far takes. Of many layouts those that are best on the
+ * rows are predicted on the numbers about the answer; then the answer itself is searched.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/capacity_internal.h"
+#include "stepsim/params.h"
+#include "stepsim/search.h"
+#include "study/study_internal.h"
+#include "workers/pool.h"
+
+#define FEW_LAYOUTS 4000 /* that are searched on every number */
+#define MOST_NUMBERS 8192
+#define MOST_PREDICTIONS 2048 /* of layouts of the rows */
+#define WAVE                                                                                                 \
+    32 /* numbers that are planned before their results decide about others; the workers do not change it */
+#define BESIDE 3 /* numbers beside rows and answers that the table has */
+#define ROUNDS 3 /* in which an answer may move when it is searched */
+
+enum kind { FULL, LIMITED, SHAPES, KINDS };
+
+struct run {
+    struct ss_capacity_planner *x;
+    struct ss_capacity_numbers *numbers;
+    struct ss_pool pool;
+    struct ss_crew *crew;
+    struct ss_error *first;
+    int *offset;     /* [nclusters]: number of its first item */
+    int done, known; /* numbers that were planned, and those that are to be */
+    size_t cap;
+    char *by_shapes; /* [npoints]: 1: not searched */
+    size_t cap_shapes;
+    int64_t layouts;                    /* the most that a search had */
+    struct ss_capacity_answer *answers; /* [WAVE] */
+    int items[WAVE];
+};
+
+/* ---- workers ---- */
+
+static int work(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    struct run *r = ctx;
+    struct ss_capacity_answer *a = answer;
+    int kind = item % KINDS, at = item / KINDS, cluster = 0;
+
+    while (cluster + 1 < r->x->plan->nclusters && at >= r->offset[cluster + 1])
+        cluster++;
+    a->point.cluster = cluster;
+    a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
+    r->x->limited = kind == LIMITED;
+    return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
+}
+
+static void tell(void *ctx, int done)
+{
+    struct run *r = ctx;
+
+    if (r->x->options->progress)
+        r->x->options->progress(r->x->options->ctx, r->done + done,
+                                r->known > r->done + done ? r->known : r->done + done);
+}
+
+/* ---- answers ---- */
+
+/* Puts a point into the plan, in place of one of the same number of nodes. */
+static int put_point(struct run *r, const struct ss_capacity_point *p, int by_shapes, struct ss_error *err)
+{
+    struct ss_capacity *c = r->x->plan;
+    int i = 0;
+
+    while (i < c->npoints && (c->points[i].cluster != p->cluster || c->points[i].nodes != p->nodes))
+        i++;
+    if (i == c->npoints && (ss_grow(&c->points, &r->cap, (size_t)i + 1, sizeof *c->points) ||
+                            ss_grow(&r->by_shapes, &r->cap_shapes, (size_t)i + 1, 1)))
+        return ss_nomem(err);
+    if (i == c->npoints)
+        c->npoints++;
+    c->points[i] = *p;
+    r->by_shapes[i] = (char)by_shapes;
+    return SS_OK;
+}
+
+static int by_gpu_seconds(const void *left, const void *right)
+{
+    const struct ss_capacity_shape *a = left, *b = right;
+    return a->gpu_s < b->gpu_s ? -1 : a->gpu_s > b->gpu_s;
+}
+
+/* Keeps the best layouts of all rows on the board of their platform. */
+static void put_shapes(struct run *r, const struct ss_capacity_answer *a)
+{
+    struct ss_capacity_board *b = &r->x->boards[a->point.cluster];
+    struct ss_capacity_shape all[2 * SS_CAPACITY_SHAPES];
+    int n = b->nshapes;
+
+    memcpy(all, b->shape, sizeof b->shape);
+    for (int i = 0; i < SS_CAPACITY_SHAPES && a->shape[i].tp; i++) {
+        int k = 0;
+        while (k < n && strcmp(all[k].words, a->shape[i].words) != 0)
+            k++;
+        if (k == n)
+            all[n++] = a->shape[i];
+        else
+            all[k].gpu_s = fmin(all[k].gpu_s, a->shape[i].gpu_s);
+    }
+    if (n)
+        qsort(all, (size_t)n, sizeof *all, by_gpu_seconds);
+    b->nshapes = n < SS_CAPACITY_SHAPES ? n : SS_CAPACITY_SHAPES;
+    memcpy(b->shape, all, sizeof b->shape);
+}
+
+/* Sets what a number has to beat: the dearer answer of the two, or the slower one within a budget alone. */
+static void set_boards(struct run *r)
+{
+    struct ss_capacity *c = r->x->plan;
+
+    ss_capacity_choose(c);
+    for (int k = 0; k < c->nclusters; k++) {
+        int i = c->clusters[k].sure >= 0 ? c->clusters[k].sure : -1;
+        struct ss_capacity_board *b = &r->x->boards[k];
+        b->gpu_hours = i >= 0 && c->deadline_s > 0 ? c->points[i].gpu_hours.value : 0;
+        b->time_s = i >= 0 && !(c->deadline_s > 0) ? c->points[i].time_s.value : 0;
+    }
+}
+
+/* Plans the n items on r->items. */
+static int deal(struct run *r, int n, struct ss_error *err)
+{
+    int rc = n ? ss_pool_deal(r->crew, r->items, n, r->answers, err) : SS_OK;
+
+    for (int i = 0; i < n && !rc; i++) {
+        const struct ss_capacity_answer *a = &r->answers[i];
+        int kind = r->items[i] % KINDS;
+        r->x->plan->clusters[a->point.cluster].planned++;
+        r->layouts = a->layouts > r->layouts ? a->layouts : r->layouts;
+        if (a->why.code && !r->first->code)
+            *r->first = a->why;
+        if (kind == FULL)
+            put_shapes(r, a);
+        if (kind == FULL || ss_capacity_holds(&a->point))
+            rc = put_point(r, &a->point, kind == SHAPES, err);
+    }
+    r->done += n;
+    return rc;
+}
+
+static int item_of(const struct run *r, int cluster, int number, enum kind kind)
+{
+    return (r->offset[cluster] + number) * KINDS + (int)kind;
+}
+
+/* ---- rows ---- */
+
+/* Plans the rows of a platform, two at a time while nothing is known of them. Beyond the first row that surely is enough for a deadline the
+ * layouts of the rows before it will do where there are many. */
+static int plan_rows(struct run *r, int cluster, struct ss_error *err)
+{
+    struct ss_capacity *c = r->x->plan;
+    struct ss_capacity_numbers *numbers = &r->numbers[cluster];
+    int n = 0, rc = SS_OK, enough = 0, first = 2;
+
+    for (int i = 0; i < numbers->n && !rc; i++) {
+        if (numbers->state[i] != SS_CAPACITY_ROW)
+            continue;
+        r->items[n++] = item_of(r, cluster, i, enough ? SHAPES : FULL);
+        if (n < (first || (r->layouts > FEW_LAYOUTS && numbers->is_range) ? 2 : WAVE))
+            continue;
+        rc = deal(r, n, err);
+        n = first = 0;
+        for (int k = 0; k < c->npoints && c->deadline_s > 0 && !rc && numbers->is_range; k++)
+            enough |= c->points[k].cluster == cluster && r->layouts > FEW_LAYOUTS &&
+                      ss_capacity_enough(c, &c->points[k], 1);
+    }
+    return rc ? rc : deal(r, n, err);
+}
+
+/* ---- numbers between rows ---- */
+
+/* Returns 1 if a number of nodes holds a whole number of replicas of a layout that is to be tried. */
+static int divides(const struct run *r, int cluster, int nodes)
+{
+    const struct ss_capacity_board *b = &r->x->boards[cluster];
+    int64_t gpus = (int64_t)nodes * r->x->plan->clusters[cluster].gpus_a_node;
+
+    if (r->x->options->layout == SS_CAPACITY_GIVEN)
+        return gpus % r->x->given_gpus == 0;
+    for (int i = 0; i < b->nshapes; i++)
+        if (gpus % (b->shape[i].tp * b->shape[i].cp * b->shape[i].pp) == 0)
+            return 1;
+    return 0;
+}
+
+/* Finds the numbers about the answer: from the last row before it that is not enough to twice the first row that surely is, or for a budget
+ * from half of the last row that surely is to the first that is not. */
+static void find_bracket(const struct ss_capacity *c, int cluster, int *low, int *high)
+{
+    int more = c->deadline_s > 0;
+
+    *low = 0;
+    *high = SS_MAX_GPUS;
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        if (p->cluster != cluster || !ss_capacity_holds(p))
+            continue;
+        if (more && !ss_capacity_enough(c, p, 0) && p->nodes > *low && 2 * p->nodes <= *high)
+            *low = p->nodes;
+        if (more && ss_capacity_enough(c, p, 1) && 2 * p->nodes < *high)
+            *high = 2 * p->nodes;
+        if (!more && ss_capacity_enough(c, p, 1) && p->nodes / 2 > *low)
+            *low = p->nodes / 2;
+        if (!more && !ss_capacity_enough(c, p, 0) && p->nodes < *high && p->nodes > *low)
+            *high = p->nodes;
+    }
+}
+
+static int count_open(const struct run *r, int cluster, int few, int low, int high)
+{
+    const struct ss_capacity_numbers *x = &r->numbers[cluster];
+    int n = 0;
+
+    for (int i = 0; i < x->n; i++)
+        n += x->state[i] == SS_CAPACITY_OPEN && x->nodes[i] >= low && x->nodes[i] <= high &&
+             (few || divides(r, cluster, x->nodes[i]));
+    return n;
+}
+
+/* Plans the numbers of a range between its rows, those nearest to the answer first. */
+static int plan_between(struct run *r, int cluster, struct ss_error *err)
+{
+    struct ss_capacity *c = r->x->plan;
+    struct ss_capacity_numbers *x = &r->numbers[cluster];
+    struct ss_capacity_board *board = &r->x->boards[cluster];
+    int given = r->x->options->layout == SS_CAPACITY_GIVEN, low = 0, high = SS_MAX_GPUS, rc = SS_OK;
+    int few = !given && r->layouts <= FEW_LAYOUTS && x->n <= MOST_NUMBERS;
+    int n = count_open(r, cluster, few, low, high);
+
+    if (!few && (given ? 1 : board->nshapes) * n > MOST_PREDICTIONS / 4)
+        find_bracket(c, cluster, &low, &high);
+    n = count_open(r, cluster, few, low, high);
+    if (!few && !given && n && board->nshapes > MOST_PREDICTIONS / n)
+        board->nshapes = MOST_PREDICTIONS / n > 0 ? MOST_PREDICTIONS / n : 1;
+    c->clusters[cluster].look =
+        few || (given && low == 0 && high == SS_MAX_GPUS) ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
+    r->known += n;
+    set_boards(r);
+    double middle =
+        c->clusters[cluster].chosen >= 0 ? c->points[c->clusters[cluster].chosen].nodes : x->nodes[x->n - 1];
+    while (!rc) { /* takes the open numbers nearest to the middle */
+        int at[WAVE], m = 0;
+        double far[WAVE];
+        for (int i = 0; i < x->n; i++) {
+            double d = fabs(log(x->nodes[i] / middle));
+            if (x->state[i] != SS_CAPACITY_OPEN || x->nodes[i] < low || x->nodes[i] > high ||
+                (m == WAVE && d >= far[m - 1]) || (!few && !divides(r, cluster, x->nodes[i])))
+                continue;
+            int k = m < WAVE ? m++ : m - 1;
+            for (; k > 0 && far[k - 1] > d; k--) {
+                far[k] = far[k - 1];
+                at[k] = at[k - 1];
+            }
+            far[k] = d;
+            at[k] = i;
+        }
+        if (!m)
+            break;
+        for (int k = 0; k < m; k++) {
+            x->state[at[k]] = SS_CAPACITY_DONE;
+            r->items[k] = item_of(r, cluster, at[k], few ? LIMITED : given ? FULL : SHAPES);
+        }
+        rc = deal(r, m, err);
+        set_boards(r);
+    }
+    return rc;
+}
+
+/* Searches the answers that were predicted with the layouts of rows. */
+static int search_answers(struct run *r, int cluster, struct ss_error *err)
+{
+    struct ss_capacity *c = r->x->plan;
+    int rc = SS_OK;
+
+    for (int round = 0; round < ROUNDS && !rc; round++) {
+        ss_capacity_choose(c);
+        const int answers[] = {c->clusters[cluster].chosen, c->clusters[cluster].sure};
+        int n = 0;
+        for (int i = 0; i < 2; i++) {
+            int p = answers[i], at = 0;
+            if (p < 0 || !r->by_shapes[p] || (i && answers[0] == p))
+                continue;
+            while (r->numbers[cluster].nodes[at] != c->points[p].nodes)
+                at++;
+            r->items[n++] = item_of(r, cluster, at, FULL);
+            r->by_shapes[p] = 0;
+        }
+        if (!n)
+            break;
+        r->known += n;
+        rc = deal(r, n, err);
+    }
+    return rc;
+}
+
+/* ---- the table ---- */
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ss_capacity_point *a = left, *b = right;
+    int d = a->cluster - b->cluster;
+    return d ? d : a->nodes < b->nodes ? -1 : a->nodes > b->nodes;
+}
+
+static int is_row(const struct run *r, const struct ss_capacity_point *p)
+{
+    const struct ss_capacity_numbers *x = &r->numbers[p->cluster];
+
+    for (int i = 0; i < x->n; i++)
+        if (x->nodes[i] == p->nodes)
+            return x->state[i] == SS_CAPACITY_ROW;
+    return 0;
+}
+
+/* Takes points out of the plan that are neither rows nor answers, but for the cheapest few that would do as well. */
+static void leave_table(struct run *r)
+{
+    struct ss_capacity *c = r->x->plan;
+    int kept = 0;
+
+    ss_capacity_choose(c);
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *p = &c->points[i];
+        const struct ss_capacity_cluster *k = &c->clusters[p->cluster];
+        int cheaper = 0;
+        for (int o = 0; o < c->npoints; o++)
+            cheaper += o != k->chosen && c->points[o].cluster == p->cluster && !is_row(r, &c->points[o]) &&
+                       ss_capacity_enough(c, &c->points[o], 0) &&
+                       c->points[o].gpu_hours.value < p->gpu_hours.value;
+        r->by_shapes[i] = is_row(r, p) || i == k->chosen || i == k->sure ||
+                          (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
+    }
+    for (int i = 0; i < c->npoints; i++)
+        if (r->by_shapes[i])
+            c->points[kept++] = c->points[i];
+    c->npoints = kept;
+    if (kept)
+        qsort(c->points, (size_t)kept, sizeof *c->points, by_place);
+    ss_capacity_choose(c);
+}
+
+/* ---- all ---- */
+
+static int plan_cluster(struct run *r, int cluster, struct ss_error *err)
+{
+    const struct ss_capacity *c = r->x->plan;
+    int limited = c->deadline_s > 0 || c->budget_usd > 0;
+
+    r->layouts = 0;
+    int rc = plan_rows(r, cluster, err);
+    if (rc || !limited || !r->numbers[cluster].is_range)
+        return rc;
+    rc = plan_between(r, cluster, err);
+    return rc ? rc : search_answers(r, cluster, err);
+}
+
+static int open_crew(struct run *r, struct ss_error *err)
+{
+    const struct ss_capacity_options *o = r->x->options;
+    const double amounts[] = {o->tokens, o->deadline_s, o->budget_usd, o->layout};
+    int n = 0, rc = SS_OK;
+
+    for (int k = 0; k < r->x->plan->nclusters; k++) {
+        r->offset[k] = n;
+        n += r->numbers[k].n;
+        for (int i = 0; i < r->numbers[k].n; i++)
+            r->known += r->numbers[k].state[i] == SS_CAPACITY_ROW;
+    }
+    r->pool = (struct ss_pool){.workers = o->workers,
+                               .nitems = n * KINDS,
+                               .size = sizeof(struct ss_capacity_answer),
+                               .work = work,
+                               .ctx = r,
+                               .on_answer = tell,
+                               .on_answer_ctx = r,
+                               .what = "capacity"};
+    if (o->workers.journal || o->workers.team)
+        rc = ss_sweep_digest(r->x->vary, &r->x->bases[0], r->x->run.engine, o->how ? o->how->files : NULL,
+                             &r->pool.digest, err);
+    r->pool.digest = ss_hash(r->pool.digest ? r->pool.digest : SS_HASH_INIT, amounts, sizeof amounts);
+    for (int k = 0; k < r->x->plan->nclusters; k++) {
+        r->pool.digest = ss_hash(r->pool.digest, r->x->plan->clusters[k].platform,
+                                 strlen(r->x->plan->clusters[k].platform) + 1);
+        for (int i = 0; i < r->numbers[k].n; i++)
+            r->pool.digest = ss_hash(r->pool.digest, &r->numbers[k].nodes[i], sizeof *r->numbers[k].nodes);
+    }
+    return rc ? rc : ss_pool_open(&r->pool, &r->crew, err);
+}
+
+int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbers *numbers,
+                         struct ss_error *first, struct ss_error *err)
+{
+    struct run r = {.x = x, .numbers = numbers, .first = first};
+
+    r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
+    r.answers = ss_calloc(WAVE, sizeof *r.answers);
+    int rc = r.offset && r.answers ? open_crew(&r, err) : ss_nomem(err);
+    for (int k = 0; k < x->plan->nclusters && !rc; k++)
+        rc = plan_cluster(&r, k, err);
+    if (!rc)
+        leave_table(&r);
+    ss_pool_close(r.crew);
+    free(r.offset);
+    free(r.answers);
+    free(r.by_shapes);
+    return rc;
+}

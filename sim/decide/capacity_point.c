@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans one number of nodes of a platform. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cost/kernel.h"
+#include "decide/capacity_internal.h"
+#include "decide/search_internal.h"
+#include "model/model_internal.h"
+#include "stepsim/assumed.h"
+#include "stepsim/import.h"
+#include "stepsim/parameters.h"
+
+/* Another batch than the asked one has to be so much cheaper. */
+#define WORTH_A_BATCH 0.99
+
+static int set_number(struct ss_request *r, const char *flag, int value, struct ss_error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%d", value);
+    return ss_request_set(r, flag, text, err);
+}
+
+/* ---- a platform ---- */
+
+static int usage(struct ss_error *err, const char *hint, const char *what)
+{
+    return ss_hint(err, ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s", what), "%s", hint);
+}
+
+static int check_job(const struct ss_job *job, struct ss_error *err)
+{
+    if (!job->platform[0])
+        return usage(err, "add --platform NAME; \"stepsim list platforms\" shows the names",
+                     "no --platform given");
+    if (job->seq_length < 1)
+        return usage(err, "add --seq N", "the tokens of an iteration are not known: the job has no --seq");
+    if (job->global_batch < 1)
+        return usage(err, "add --gbs N", "the tokens of an iteration are not known: the job has no --gbs");
+    return SS_OK;
+}
+
+/* Makes the words of a job on so many nodes, and what they ask for before defaults are filled in. */
+static int open_site(const struct ss_capacity_planner *x, int cluster, int nodes, struct ss_request *r,
+                     struct ss_asked *asked, struct ss_error *err)
+{
+    int rc = ss_request_copy(&x->bases[cluster], r, err);
+
+    if (rc)
+        return rc;
+    ss_asked_init(asked);
+    rc = set_number(r, "--nodes", nodes, err);
+    SS_THEN(rc, ss_asked_parse(asked, r, NULL, NULL, err));
+    return rc ? rc : check_job(&asked->job, err);
+}
+
+/* Does so for the point of an answer, and counts its GPUs. */
+static int open_point(const struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_request *r,
+                      struct ss_asked *asked, struct ss_error *err)
+{
+    struct ss_capacity_point *p = &a->point;
+    int rc = open_site(x, p->cluster, p->nodes, r, asked, err);
+
+    p->batch = x->plan->asked_batch;
+    p->gpus = rc ? 0 : ss_job_world_size(&asked->job, p->nodes, x->plan->clusters[p->cluster].gpus_a_node);
+    return rc;
+}
+
+/* Returns the highest peak that products of the job may have: those of few bits only where the job asks for them. */
+static double highest_peak(const struct ss_card *card, const struct ss_asked *asked)
+{
+    int few_bits = ss_precision_is_quantized((int)asked->job.precision) || asked->precision_mxfp8;
+    double most = 0;
+
+    for (int p = 0; p < SS_PRECISION_COUNT; p++)
+        if (few_bits || !ss_precision_is_quantized(p))
+            most = fmax(most, ss_kernel_peak(card, p));
+    return most;
+}
+
+/*
+ * Returns the GPU-seconds that the tokens take at least. Each parameter of a matrix product takes 2 FLOP a token forward and 4 backward,
+ * and no product runs faster than the card's highest peak. Tables of embeddings multiply nothing; norms and biases, which do not
+ * either, are far fewer than a hundredth of the rest. Experts with a capacity may drop any token, so they do not count.
+ */
+static double least_gpu_seconds(const struct ss_capacity_planner *x, const struct ss_asked *asked,
+                                const struct ss_card *card)
+{
+    struct ss_model m = asked->job.model;
+    struct ss_parameter_counts n;
+    double peak = highest_peak(card, asked);
+
+    if (asked->job.model_ref[0]) {
+        if (ss_input_cache_model(x->loaded, asked->job.model_ref, &m, NULL))
+            return 0;
+        ss_model_overlay(&m, &asked->job.model);
+    }
+    if (ss_model_finish(&m, NULL) || !(peak > 0) || asked->job.moe.capacity_factor > 0)
+        return 0;
+    ss_model_count(&m, m.vocab_size, &n);
+    return 0.99 * 6 * (n.active - (n.output > 0 ? n.input : 0)) * x->plan->tokens / peak;
+}
+
+int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nodes, struct ss_error *err)
+{
+    struct ss_capacity_cluster *k = &x->plan->clusters[cluster];
+    const struct ss_scenario_options *how = x->options->how;
+    struct ss_platform *platform;
+    struct ss_stack *stack;
+    struct ss_request r = {0};
+    struct ss_asked asked;
+    int rc = open_site(x, cluster, nodes, &r, &asked, err);
+
+    SS_THEN(rc, ss_input_cache_find(x->loaded, &asked.job, &r, how ? how->asker : NULL,
+                                    how ? how->files : NULL, &platform, &stack, err));
+    ss_request_free(&r);
+    if (rc)
+        return rc;
+    const struct ss_card *card = ss_platform_card(platform);
+    ss_copy(k->platform, sizeof k->platform, asked.job.platform);
+    ss_copy(k->card, sizeof k->card, card->name);
+    ss_copy(k->fabric, sizeof k->fabric, ss_platform_fabric(platform));
+    ss_copy(x->plan->model, sizeof x->plan->model,
+            asked.job.model_ref[0] ? asked.job.model_ref : "the model of its flags");
+    k->gpus_a_node = ss_platform_file_gpus(platform);
+    k->rack = ss_platform_most_joined(platform) > 1 ? ss_platform_most_joined(platform) : 1;
+    k->gpu_w = card->power;
+    k->idle = card->power_idle;
+    k->node_w = card->power_node;
+    k->pue = card->pue;
+    k->price_is_example = !(card->price > 0);
+    k->price = card->price > 0 ? card->price : card->price_example;
+    k->mtbf_h = card->mtbf;
+    k->restart_s = card->restart;
+    k->storage = card->storage;
+    k->least_gpu_s = least_gpu_seconds(x, &asked, card);
+    x->given_gpus = asked.job.tp * asked.job.cp * asked.job.pp;
+    x->plan->asked_batch = asked.job.global_batch;
+    x->tokens_a_row = asked.job.seq_length;
+    return x->options->budget_usd > 0 && !(k->price > 0)
+               ? usage(err, "add --price 2.5USD/h", "a budget buys nothing where the card has no price")
+               : SS_OK;
+}
+
+/* ---- predictions ---- */
+
+static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
+{
+    const struct ss_job *job = run->plan->job;
+    char *at = p->layout;
+    const size_t size = sizeof p->layout;
+    size_t n = (size_t)snprintf(at, size, "tp %d cp %d pp %d", job->tp, job->cp, job->pp);
+    if (ss_job_chunks(job) > 1)
+        n += (size_t)snprintf(at + n, size - n, " x %d", ss_job_chunks(job));
+    if (job->ep > 1)
+        n += (size_t)snprintf(at + n, size - n, " ep %d", job->ep);
+    if (job->model.num_experts > 0 && job->etp != job->tp)
+        n += (size_t)snprintf(at + n, size - n, " etp %d", job->etp);
+    n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d%s", run->plan->dp, job->micro_batch,
+                          job->dp.fsdp ? " fsdp" : "");
+    if (job->recompute.granularity != SS_RECOMPUTE_NONE)
+        snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute.granularity));
+}
+
+static void write_flags(struct ss_capacity_point *p, int asked, const char *layout)
+{
+    int n = snprintf(p->flags, sizeof p->flags, "--nodes %d", p->nodes);
+
+    if (p->batch != asked)
+        n += snprintf(p->flags + n, sizeof p->flags - (size_t)n, " --global-batch-size %d", p->batch);
+    snprintf(p->flags + n, sizeof p->flags - (size_t)n, "%s%s", layout[0] ? " " : "", layout);
+}
+
+/* Predicts the job of a site with another batch and `words` added. */
+static int predict(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                   const char *words, struct ss_capacity_point *p, struct ss_error *err)
+{
+    struct ss_scenario *scenario = NULL;
+    struct ss_request r;
+    struct ss_run run;
+
+    int rc = ss_request_copy(site, &r, err);
+    if (rc)
+        return rc;
+    rc = set_number(&r, "--global-batch-size", batch, err);
+    if (!rc && words[0])
+        rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
+    SS_THEN(rc, ss_scenario_build(&r, x->options->how, &scenario, err));
+    SS_THEN(rc, ss_run_widened(scenario, &x->run, &run, err));
+    if (!rc) {
+        ss_capacity_measure(&run, p);
+        tell_layout(&run, p);
+        p->batch = scenario->job->global_batch;
+        write_flags(p, x->plan->asked_batch, words);
+        ss_capacity_figures(x->plan, p,
+                            (double)scenario->job->seq_length * p->batch * (1 - run.plan->packing.padding));
+        ss_run_free(&run);
+    }
+    ss_scenario_free(scenario);
+    ss_request_free(&r);
+    return rc;
+}
+
+/* Makes a refusal the outcome of an answer. Other errors end the plan. */
+static int refuse(const struct ss_error *why, struct ss_capacity_answer *a, struct ss_error *err)
+{
+    if (!ss_status_refuses(why->code)) {
+        if (err)
+            *err = *why;
+        return why->code;
+    }
+    ss_summary_refuse(why, &a->point.summary);
+    a->why = *why;
+    return SS_OK;
+}
+
+/* Returns 1 if a point is a better plan of the same number of nodes than another. */
+static int is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
+                     const struct ss_capacity_point *b)
+{
+    if (ss_capacity_holds(a) != ss_capacity_holds(b))
+        return ss_capacity_holds(a);
+    double least = a->batch != c->asked_batch && b->batch == c->asked_batch ? WORTH_A_BATCH : 1;
+    return !(b->summary.iteration_s > 0) || a->gpu_hours.value < least * b->gpu_hours.value;
+}
+
+double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int gpus, int batch)
+{
+    const struct ss_capacity *c = x->plan;
+    const struct ss_capacity_board *b = &x->boards[cluster];
+    double least = ceil(c->tokens / (x->tokens_a_row * batch) * (1 - 1e-12)), /* iterations */
+        time = c->deadline_s > 0 ? c->deadline_s : INFINITY;
+
+    if (c->budget_usd > 0)
+        time = fmin(time, c->budget_usd / c->clusters[cluster].price * 3600 / gpus);
+    if (b->gpu_hours > 0)
+        time = fmin(time, b->gpu_hours * 3600 / gpus);
+    if (b->time_s > 0)
+        time = fmin(time, b->time_s);
+    return time / least;
+}
+
+/* ---- with the job's own layout ---- */
+
+/* Where data parallelism does not divide the batch, the nearest batch is taken; with interleaved stages its
+ * microbatches are a multiple of the pipeline ranks. */
+static int plan_given(const struct ss_capacity_planner *x, const struct ss_request *site,
+                      const struct ss_asked *asked, struct ss_capacity_answer *a, struct ss_error *err)
+{
+    const struct ss_job *job = &asked->job;
+    int dp = ss_job_dp(job, a->point.gpus),
+        unit = (job->micro_batch > 0 ? job->micro_batch : 1) * (dp > 0 ? dp : 1);
+    const int batches[] = {job->global_batch, ss_capacity_nearest(job->global_batch, unit),
+                           ss_capacity_nearest(job->global_batch, unit * (job->pp > 0 ? job->pp : 1))};
+    struct ss_error why = {0}, first = {0};
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(batches); i++) {
+        int rc = predict(x, site, batches[i], "", &a->point, &why);
+        if (!rc)
+            return SS_OK;
+        if (!first.code)
+            first = why;
+        if (!ss_has_word(why.flags, "--gbs"))
+            break;
+    }
+    write_flags(&a->point, a->point.batch, "");
+    return refuse(&first, a, err);
+}
+
+int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err)
+{
+    const struct ss_capacity_board *board = &x->boards[a->point.cluster];
+    struct ss_request site = {0};
+    struct ss_asked words;
+    int rc = open_point(x, a, &site, &words, err), asked = x->plan->asked_batch, gpus = a->point.gpus;
+
+    for (int i = 0; i < board->nshapes && !rc; i++) {
+        const struct ss_capacity_shape *s = &board->shape[i];
+        int unit = gpus % (s->tp * s->cp * s->pp) ? 0 : s->micro_batch * (gpus / (s->tp * s->cp * s->pp));
+        int batches[] = {unit ? ss_capacity_nearest(asked, unit) : 0,
+                         unit ? ss_capacity_nearest(asked, unit * s->pp) : 0};
+        for (int k = 0; k < 2 && unit && !rc; k++) {
+            struct ss_capacity_point p = a->point;
+            struct ss_error why = {0};
+            if (!ss_capacity_is_near(batches[k], asked) || (k && batches[1] == batches[0]))
+                continue;
+            rc = predict(x, &site, batches[k], s->words, &p, &why);
+            if (!rc && is_better(x->plan, &p, &a->point))
+                a->point = p;
+            rc = rc && ss_status_refuses(rc) ? SS_OK : rc;
+            if (rc && err)
+                *err = why;
+        }
+    }
+    ss_request_free(&site);
+    return rc;
+}
+
+/* ---- with the best layout of a search ---- */
+
+/* Notes the layouts that are best here, for other numbers of nodes. */
+static void take_shapes(const struct ss_find_result *found, double tokens, struct ss_capacity_answer *a)
+{
+    int n = 0;
+
+    for (; n < SS_CAPACITY_SHAPES && n < found->npoints; n++) {
+        const struct ss_find_point *p = &found->points[n];
+        struct ss_capacity_shape *s = &a->shape[n];
+        if (p->summary.outcome != SS_OUTCOME_FITS && p->summary.outcome != SS_OUTCOME_NEAR_LIMIT)
+            break;
+        *s = (struct ss_capacity_shape){.tp = p->tp,
+                                        .cp = p->cp,
+                                        .pp = p->pp,
+                                        .micro_batch = p->micro_batch,
+                                        .gpu_s = p->summary.iteration_s * a->point.gpus / tokens};
+        ss_copy(s->words, sizeof s->words, p->flags);
+    }
+    if (n < SS_CAPACITY_SHAPES)
+        a->shape[n].tp = 0;
+}
+
+/* Searches with a batch, and takes the best layout into the answer where it is better. */
+static int search_batch(const struct ss_capacity_planner *x, struct ss_request *site, int batch,
+                        struct ss_capacity_answer *a, struct ss_error *why)
+{
+    const struct ss_find_options options = {
+        .vary = x->vary,
+        .how = x->options->how,
+        .run = &x->run,
+        .workers = {.n = 1},
+        .best_only = 1,
+        .brief = 1,
+        .below_s = x->limited ? ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch) : 0};
+    struct ss_find_result *found = NULL;
+    struct ss_capacity_point p = a->point;
+    int rc = set_number(site, "--global-batch-size", batch, why);
+
+    SS_THEN(rc, ss_find_run(site, &options, &found, why));
+    if (rc)
+        return rc;
+    const struct ss_find_group *g = &found->groups[0];
+    int best = g->best >= 0 ? g->best : g->near;
+    a->layouts += g->layouts;
+    p.batch = batch;
+    if (best >= 0) {
+        rc = predict(x, site, batch, found->points[best].flags, &p, why);
+    } else {
+        p.summary.outcome = SS_OUTCOME_TOO_LARGE;
+        snprintf(p.summary.reason, sizeof p.summary.reason, "none of %lld layouts fits",
+                 (long long)(g->layouts - g->refused));
+        write_flags(&p, x->plan->asked_batch, "");
+    }
+    if (!rc && (!a->point.flags[0] || is_better(x->plan, &p, &a->point))) {
+        a->point = p;
+        take_shapes(found, x->tokens_a_row * batch, a);
+    }
+    ss_find_free(found);
+    return rc;
+}
+
+static int plan_searched(const struct ss_capacity_planner *x, struct ss_request *site,
+                         struct ss_capacity_answer *a, struct ss_error *err)
+{
+    int batch[2], n = ss_capacity_batches(x->plan->asked_batch, a->point.gpus, batch);
+    struct ss_error why = {0}, first = {0};
+
+    for (int i = 0; i < n; i++) {
+        int rc = search_batch(x, site, batch[i], a, &why);
+        if (rc && !ss_status_refuses(rc))
+            return refuse(&why, a, err);
+        if (rc && !first.code)
+            first = why;
+    }
+    if (a->point.flags[0])
+        return SS_OK;
+    a->point.batch = batch[0];
+    write_flags(&a->point, x->plan->asked_batch, "");
+    return refuse(&first, a, err);
+}
+
+int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err)
+{
+    struct ss_request site = {0};
+    struct ss_asked asked;
+    struct ss_error why = {0};
+    int rc = open_point(x, a, &site, &asked, &why);
+
+    rc = rc                                        ? refuse(&why, a, err)
+         : x->options->layout == SS_CAPACITY_GIVEN ? plan_given(x, &site, &asked, a, err)
+                                                   : plan_searched(x, &site, a, err);
+    ss_request_free(&site);
+    return rc;
+}
