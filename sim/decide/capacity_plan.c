@@ -272,7 +272,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
             break;
         for (int k = 0; k < m; k++) {
             x->state[at[k]] = SS_CAPACITY_DONE;
-            r->items[k] = item_of(r, cluster, at[k], few ? LIMITED : given ? FULL : SHAPES);
+            r->items[k] = item_of(r, cluster, at[k], few || given ? LIMITED : SHAPES);
         }
         rc = deal(r, m, err);
         set_boards(r);

@@ -174,10 +174,18 @@ static void write_flags(struct ss_capacity_point *p, int asked, const char *layo
     snprintf(p->flags + n, sizeof p->flags - (size_t)n, "%s%s", layout[0] ? " " : "", layout);
 }
 
+/* How a point is predicted. */
+enum depth {
+    BLIND,  /* without flows: to compare layouts */
+    NARROW, /* its bands are those of like jobs */
+    WIDE /* and wider by what its words leave to be assumed, as `stepsim run` has them; many times the work */
+};
+
 /* Predicts the job of a site with another batch and `words` added. */
 static int predict(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
-                   const char *words, struct ss_capacity_point *p, struct ss_error *err)
+                   const char *words, enum depth depth, struct ss_capacity_point *p, struct ss_error *err)
 {
+    struct ss_run_options narrow = x->run;
     struct ss_scenario *scenario = NULL;
     struct ss_request r;
     struct ss_run run;
@@ -185,11 +193,14 @@ static int predict(const struct ss_capacity_planner *x, const struct ss_request 
     int rc = ss_request_copy(site, &r, err);
     if (rc)
         return rc;
+    narrow.narrow = narrow.brief = 1;
+    narrow.level_choice = depth == BLIND ? SS_LEVEL_BLIND : x->run.level_choice;
     rc = set_number(&r, "--global-batch-size", batch, err);
     if (!rc && words[0])
         rc = ss_request_read_text(&r, words, strlen(words), "capacity", err);
     SS_THEN(rc, ss_scenario_build(&r, x->options->how, &scenario, err));
-    SS_THEN(rc, ss_run_widened(scenario, &x->run, &run, err));
+    SS_THEN(rc, depth == WIDE ? ss_run_widened(scenario, &x->run, &run, err)
+                              : ss_run_scenario(scenario, &narrow, &run, err));
     if (!rc) {
         ss_capacity_measure(&run, p);
         tell_layout(&run, p);
@@ -217,12 +228,18 @@ static int refuse(const struct ss_error *why, struct ss_capacity_answer *a, stru
     return SS_OK;
 }
 
-/* Returns 1 if a point is a better plan of the same number of nodes than another. */
+/* Returns 0 for a point that surely fits, 1 near the limit, 2 for all others. */
+static int doubt_of(const struct ss_capacity_point *p)
+{
+    return !ss_capacity_holds(p) ? 2 : p->summary.outcome != SS_OUTCOME_FITS;
+}
+
+/* Returns 1 if a point is a better plan of the same number of nodes than another. What surely fits goes first, as in a search. */
 static int is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
                      const struct ss_capacity_point *b)
 {
-    if (ss_capacity_holds(a) != ss_capacity_holds(b))
-        return ss_capacity_holds(a);
+    if (doubt_of(a) != doubt_of(b))
+        return doubt_of(a) < doubt_of(b);
     double least = a->batch != c->asked_batch && b->batch == c->asked_batch ? WORTH_A_BATCH : 1;
     return !(b->summary.iteration_s > 0) || a->gpu_hours.value < least * b->gpu_hours.value;
 }
@@ -243,6 +260,18 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
     return time / least;
 }
 
+/* Widens the bands of a point that may be the answer. Another point is left without a prediction. */
+static int widen(const struct ss_capacity_planner *x, const struct ss_request *site, const char *words,
+                 struct ss_capacity_answer *a, struct ss_error *err)
+{
+    struct ss_capacity_point *p = &a->point;
+
+    if (p->summary.iteration_s < ss_capacity_most_s(x, p->cluster, p->gpus, p->batch))
+        return predict(x, site, p->batch, words, WIDE, p, err);
+    memset(&p->summary, 0, sizeof p->summary);
+    return SS_OK;
+}
+
 /* ---- with the job's own layout ---- */
 
 /* Where data parallelism does not divide the batch, the nearest batch is taken; with interleaved stages its
@@ -258,7 +287,9 @@ static int plan_given(const struct ss_capacity_planner *x, const struct ss_reque
     struct ss_error why = {0}, first = {0};
 
     for (size_t i = 0; i < SS_ARRAY_LEN(batches); i++) {
-        int rc = predict(x, site, batches[i], "", &a->point, &why);
+        int rc = predict(x, site, batches[i], "", x->limited ? NARROW : WIDE, &a->point, &why);
+        if (!rc && x->limited)
+            return widen(x, site, "", a, err);
         if (!rc)
             return SS_OK;
         if (!first.code)
@@ -277,6 +308,7 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
     struct ss_asked words;
     int rc = open_point(x, a, &site, &words, err), asked = x->plan->asked_batch, gpus = a->point.gpus;
 
+    int best = -1;
     for (int i = 0; i < board->nshapes && !rc; i++) {
         const struct ss_capacity_shape *s = &board->shape[i];
         int unit = gpus % (s->tp * s->cp * s->pp) ? 0 : s->micro_batch * (gpus / (s->tp * s->cp * s->pp));
@@ -287,14 +319,18 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
             struct ss_error why = {0};
             if (!ss_capacity_is_near(batches[k], asked) || (k && batches[1] == batches[0]))
                 continue;
-            rc = predict(x, &site, batches[k], s->words, &p, &why);
-            if (!rc && is_better(x->plan, &p, &a->point))
+            rc = predict(x, &site, batches[k], s->words, BLIND, &p, &why);
+            if (!rc && is_better(x->plan, &p, &a->point)) {
                 a->point = p;
+                best = i;
+            }
             rc = rc && ss_status_refuses(rc) ? SS_OK : rc;
             if (rc && err)
                 *err = why;
         }
     }
+    if (!rc && best >= 0)
+        rc = widen(x, &site, board->shape[best].words, a, err);
     ss_request_free(&site);
     return rc;
 }
@@ -309,7 +345,8 @@ static void take_shapes(const struct ss_find_result *found, double tokens, struc
     for (; n < SS_CAPACITY_SHAPES && n < found->npoints; n++) {
         const struct ss_find_point *p = &found->points[n];
         struct ss_capacity_shape *s = &a->shape[n];
-        if (p->summary.outcome != SS_OUTCOME_FITS && p->summary.outcome != SS_OUTCOME_NEAR_LIMIT)
+        if (p->summary.outcome !=
+            found->points[0].summary.outcome) /* those that surely fit, else those near the limit */
             break;
         *s = (struct ss_capacity_shape){.tp = p->tp,
                                         .cp = p->cp,
@@ -346,7 +383,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
     a->layouts += g->layouts;
     p.batch = batch;
     if (best >= 0) {
-        rc = predict(x, site, batch, found->points[best].flags, &p, why);
+        rc = predict(x, site, batch, found->points[best].flags, WIDE, &p, why);
     } else {
         p.summary.outcome = SS_OUTCOME_TOO_LARGE;
         snprintf(p.summary.reason, sizeof p.summary.reason, "none of %lld layouts fits",
