@@ -14,7 +14,7 @@ static int has_chunks(int argc, char *const *argv)
 /* Fills in --times, --memory and --cap for a search without a job. */
 static int fill_search(const struct cli_flags *f, struct ss_search *q, struct ss_error *err)
 {
-    double t[3] = {1, 1, 1}, memory[2] = {1, 0};
+    double t[3] = {1, 1, 1}, memory[2] = {1, 1};
     const char *at = f->schedule.times, *of_memory = f->schedule.memory;
     int rc = of_memory ? cli_schedule_numbers("--memory", &of_memory, 2, memory, err) : SS_OK;
     if (!rc && memory[1] > 1e15)

@@ -106,10 +106,23 @@ static int64_t count_sends(const struct ss_schedule *s)
     return 2 * edges * s->microbatches;
 }
 
+/* Names a row of a file as the file does; with the file's own name, too, where a known schedule has that name. */
+static void name_file(struct ss_compare_row *row, const struct ss_schedule *s)
+{
+    const char *known, *slash = strrchr(row->name, '/');
+    char file[sizeof row->name];
+
+    ss_copy(file, sizeof file, slash ? slash + 1 : row->name);
+    ss_copy(row->name, sizeof row->name, s->name);
+    for (int i = 0; ss_schedule_known(i, &known, NULL); i++)
+        if (!strcmp(known, s->name))
+            ss_append(row->name, sizeof row->name, " (%s)", file);
+}
+
 static int describe(struct ss_compare_row *row, const struct ss_schedule *s)
 {
     if (s->source)
-        ss_copy(row->name, sizeof row->name, s->name); /* of a file its own name */
+        name_file(row, s);
     row->chunks = s->chunks;
     row->stages = s->stages;
     row->sends = count_sends(s);

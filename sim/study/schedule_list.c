@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A list scheduler. The rank that can go on first runs the first of its actions that is ready. W fills the
- * gaps, and goes first where memory or the number of owed W is at its limit.
+ * gaps, and goes first where memory or the number of owed W is at its limit. An action changes what its own
+ * rank, and the ranks of the stages beside it, can do next; a tree of ranks has the first one at its root.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,11 @@
 #include "schedule/builder.h"
 #include "study/schedule_order.h"
 
+struct choice {
+    int phase, chunk; /* phase -1: nothing can be done yet */
+    double start;
+};
+
 struct lister {
     const struct ss_search *q;
     const struct ss_steer *steer;
@@ -19,12 +25,10 @@ struct lister {
     int *stage_of, *next_f, *next_b, *next_w; /* [rank * chunks + chunk] */
     double *free_at, *start, *busy, *memory;  /* [rank] */
     int *owed;                                /* [rank] */
+    struct choice *next;                      /* [rank]: what it can do next */
+    int *first;                               /* tree of ranks: node i has the first of nodes 2i and 2i + 1 */
+    int leaves;                               /* of the tree, a power of two */
     int over; /* 1: a cap was passed: gradients that are kept for W may need more memory than the forward */
-};
-
-struct choice {
-    int phase, chunk; /* phase -1: nothing can be done yet */
-    double start;
 };
 
 static double *cell(const struct lister *x, double *table, int stage, int mb)
@@ -174,23 +178,53 @@ static void run(struct lister *x, int rank, struct choice k)
     x->busy[rank] += seconds;
 }
 
+/* Returns the rank of two that can go on first, and of equal ones the one with the smaller number; -1: neither can. */
+static int earlier(const struct lister *x, int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return x->next[b].start < x->next[a].start ? b : a;
+}
+
+/* Finds anew what a rank can do next. */
+static void renew(struct lister *x, int rank)
+{
+    x->next[rank] = choose(x, rank);
+    int at = x->leaves + rank;
+    x->first[at] = x->next[rank].phase >= 0 ? rank : -1;
+    while (at > 1) {
+        at /= 2;
+        x->first[at] = earlier(x, x->first[2 * at], x->first[2 * at + 1]);
+    }
+}
+
+/* Finds it anew for a rank that has run an action, and for the ranks that wait for its output. */
+static void renew_behind(struct lister *x, int rank, struct choice done)
+{
+    const struct ss_search *q = x->q;
+    int stage = x->stage_of[rank * q->chunks + done.chunk], last = q->stages * q->chunks - 1;
+    renew(x, rank);
+    int next = done.phase == SS_PHASE_F && stage < last ? stage + 1 : stage - 1;
+    if (done.phase == SS_PHASE_W || next < 0 || (done.phase == SS_PHASE_F && stage == last))
+        return;
+    int other = q->v_shape && next >= q->stages ? 2 * q->stages - 1 - next : next % q->stages;
+    if (other != rank)
+        renew(x, other);
+}
+
 static void list(struct lister *x, struct ss_measure *out)
 {
     const struct ss_search *q = x->q;
     int p = q->stages, left = p * q->chunks * q->microbatches * (q->split ? 3 : 2);
-    for (; left; left--) {
-        struct choice best = {-1, 0, 0};
-        int rank = -1;
-        for (int r = 0; r < p; r++) {
-            struct choice k = choose(x, r);
-            if (k.phase >= 0 && (rank < 0 || k.start < best.start)) {
-                best = k;
-                rank = r;
-            }
-        }
-        if (rank < 0)
-            break; /* the cap is too small */
-        run(x, rank, best);
+    for (int i = 0; i < 2 * x->leaves; i++)
+        x->first[i] = -1;
+    for (int r = 0; r < p; r++)
+        renew(x, r);
+    for (; left && x->first[1] >= 0; left--) { /* some are left where the cap is too small */
+        int rank = x->first[1];
+        struct choice done = x->next[rank];
+        run(x, rank, done);
+        renew_behind(x, rank, done);
     }
     *out = (struct ss_measure){.feasible = !left && !x->over};
     for (int r = 0; r < p; r++) {
@@ -203,10 +237,14 @@ static void list(struct lister *x, struct ss_measure *out)
 int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, struct ss_schedule *s,
                    struct ss_measure *out)
 {
-    size_t p = (size_t)q->stages, n = p * (size_t)q->chunks, all = n * (size_t)q->microbatches;
+    size_t p = (size_t)q->stages, n = p * (size_t)q->chunks, all = n * (size_t)q->microbatches, leaves = 1;
+    while (leaves < p)
+        leaves *= 2;
     double *reals = malloc((2 * all + 4 * p) * sizeof *reals);
-    int *numbers = ss_calloc(4 * n + p, sizeof *numbers);
-    if (!reals || !numbers) {
+    int *numbers = ss_calloc(4 * n + p + 2 * leaves, sizeof *numbers);
+    struct choice *next = ss_calloc(p, sizeof *next);
+    if (!reals || !numbers || !next) {
+        free(next);
         free(reals);
         free(numbers);
         return SS_ERR_NOMEM;
@@ -224,6 +262,9 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
     x.next_b = numbers + 2 * n;
     x.next_w = numbers + 3 * n;
     x.owed = numbers + 4 * n;
+    x.first = x.owed + p;
+    x.leaves = (int)leaves;
+    x.next = next;
     for (int r = 0; r < q->stages; r++) {
         s->nslots[r] = 0;
         for (int c = 0; c < q->chunks; c++)
@@ -231,6 +272,7 @@ int ss_search_list(const struct ss_search *q, const struct ss_steer *steer, stru
     }
     list(&x, out);
     ss_schedule_count_warmup(s);
+    free(next);
     free(reals);
     free(numbers);
     return SS_OK;

@@ -106,13 +106,15 @@ static void note(struct sweep *x, int rank, const struct ss_slot *slot, double s
                                                                  slot->microbatch, start, end}) != 0;
 }
 
+/* Forwards go from the first rank to the last and backwards the other way, and so do the rounds in turn. */
 static void sweep_ranks(struct sweep *x, struct ss_measure *out, int *at, double *end, double *start,
                         double *busy)
 {
     int p = x->s->stages, left = 0;
-    for (int moved = 1; moved;) {
+    for (int moved = 1, round = 0; moved; round++) {
         moved = left = 0;
-        for (int r = 0; r < p; r++) {
+        for (int k = 0; k < p; k++) {
+            int r = round % 2 ? p - 1 - k : k;
             for (; at[r] < x->s->nslots[r]; at[r]++, moved = 1) {
                 double work, stop = run_slot(x, r, &x->s->slots[r][at[r]], end[r], &work);
                 if (stop < 0)

@@ -202,7 +202,7 @@ static const char *length_text(const struct ss_search *q, double length, char *b
 
 static void peaks_text(const struct ss_search *q, const struct ss_search_result *r, FILE *out)
 {
-    fprintf(out, q->growth > 0 ? "memory by rank, GiB:" : "peak of memory by rank:");
+    fprintf(out, q->growth > 0 ? "memory by rank, GiB:" : "peak by rank, in units of --memory:");
     for (int s = 0; s < r->stages; s++)
         if (q->growth > 0)
             fprintf(out, " %.1f", ss_search_device(q, s, r->peak[s]) / SS_GIB);

@@ -11,14 +11,15 @@
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
-#define SLOTS_OF_STEPS 2e7 /* of the list scheduler, a rank looked at each, that the usual tries may take */
-#define SLOTS_A_SECOND 2e8 /* that it does: 16 to 64 ranks with 500 to 8,000 microbatches, 1.8e8 to 2.2e8 */
-#define STARTS 32          /* that are listed first */
-#define FEWEST 50          /* tries behind them */
-#define EQUAL 1e-12        /* relative: lengths that only rounding tells apart */
-/* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB), and the starts and fewest tries, which moving slots doubles. */
+#define SLOTS_OF_STEPS 2e7 /* over the ranks: slots that the usual tries may list */
+#define SLOTS_OF_ALL 3e7   /* slots that all phases together may list or measure: some two seconds of them */
+#define SLOTS_OF_CACHES 2e5
+#define STARTS 32 /* that are listed first */
+#define FEWEST_STARTS 8
+#define FEWEST 50   /* tries behind them where there is time */
+#define EQUAL 1e-12 /* relative: lengths that only rounding tells apart */
+/* 200 bytes an action (64 ranks with 5,900 microbatches: 79 MB). */
 #define MOST_ACTIONS 5000000
-#define MOST_S 3600
 
 struct search {
     const struct ss_search *q;
@@ -26,7 +27,7 @@ struct search {
     struct ss_schedule *order, *best, *known; /* known: the shortest of the known schedules, NULL: none */
     struct ss_measure now_measure, best_measure;
     uint64_t random;
-    int tried;
+    int tried, starts;
 };
 
 struct ss_search *ss_search_new(int stages, int chunks, int microbatches)
@@ -156,8 +157,8 @@ static int climb(struct search *x, int steps)
     struct ss_measure m;
     int rc = SS_OK;
     x->now_measure = (struct ss_measure){.makespan = INFINITY, .span = INFINITY, .idle = INFINITY};
-    for (int n = 0; n < STARTS && !rc; n++) {
-        ss_study_tell(&x->q->progress, 0.5 * n / (STARTS + steps));
+    for (int n = 0; n < x->starts && !rc; n++) {
+        ss_study_tell(&x->q->progress, 0.5 * n / (x->starts + steps));
         start_steer(x, n, x->next);
         rc = try_steer(x, x->next, &m);
         if (rc || !better(x->q, &m, &x->now_measure, 0))
@@ -166,7 +167,7 @@ static int climb(struct search *x, int steps)
         memcpy(x->now, x->next, size);
     }
     for (int n = 0; n < steps && !rc; n++) {
-        ss_study_tell(&x->q->progress, 0.5 * (STARTS + n) / (STARTS + steps));
+        ss_study_tell(&x->q->progress, 0.5 * (x->starts + n) / (x->starts + steps));
         memcpy(x->next, x->now, size);
         change(x, x->next);
         rc = try_steer(x, x->next, &m);
@@ -254,17 +255,38 @@ static int take_greedy(void *user, struct ss_greedy *g)
     return SS_OK;
 }
 
-int ss_search_usual_steps(const struct ss_search *q)
+static double slots_of(const struct ss_search *q)
 {
-    double slots = 3.0 * q->stages * q->chunks * q->microbatches, n = SLOTS_OF_STEPS / (slots * q->stages);
-    return n > 20000 ? 20000 : n < FEWEST ? FEWEST : (int)n;
+    return 3.0 * q->stages * q->chunks * q->microbatches;
 }
 
-/* An order is measured slot by slot, listed with a look at every rank for each slot. */
+/* Returns how many orders all phases together may list or measure. A slot takes three times as long where an order does not stay in the
+ * processor's caches. */
+static double most_orders(const struct ss_search *q)
+{
+    return SLOTS_OF_ALL / slots_of(q) / (slots_of(q) > SLOTS_OF_CACHES ? 3 : 1);
+}
+
+/* A third of the orders may be starts, and a sixth are for the tries behind them; generators and known schedules take a few. */
+static int usual_starts(const struct ss_search *q)
+{
+    double n = most_orders(q) / 3;
+    return n > STARTS ? STARTS : n < FEWEST_STARTS ? FEWEST_STARTS : (int)n;
+}
+
+int ss_search_usual_steps(const struct ss_search *q)
+{
+    double n = fmax(FEWEST, SLOTS_OF_STEPS / slots_of(q) / q->stages), most = most_orders(q) / 6;
+    n = n > 20000 ? 20000 : n;
+    return (int)(n < FEWEST || n > most ? fmin(n, most) : n);
+}
+
+/* An order is measured slot by slot, faster than it is listed. */
 static int polish_steps(const struct ss_search *q)
 {
     int64_t steps = (int64_t)(q->steps > 0 ? q->steps : ss_search_usual_steps(q)) * (q->stages + 1) / 2;
-    return steps > 200000 ? 200000 : (int)steps;
+    int64_t most = q->steps > 0 ? 200000 : (int64_t)(most_orders(q) * 0.8);
+    return (int)(steps > 200000 ? 200000 : steps > most ? most : steps);
 }
 
 /* Moving slots counts only if the order gets shorter: an equally long order needs more memory as often as
@@ -292,18 +314,15 @@ static int polish(struct search *x)
     return rc;
 }
 
-/* Before memory and time are taken. */
+/* Before memory is taken. */
 static int check_size(const struct ss_search *q, struct ss_error *err)
 {
-    const double actions = (double)q->stages * q->chunks * q->microbatches,
-                 seconds = 2 * (STARTS + FEWEST) * 3 * actions * q->stages / SLOTS_A_SECOND;
-    if (actions <= MOST_ACTIONS && seconds <= MOST_S)
+    const double actions = (double)q->stages * q->chunks * q->microbatches;
+    if (actions <= MOST_ACTIONS)
         return SS_OK;
     ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
-            "search: %d stages x %d chunks x %d microbatches would take %.1f GB and some %.1f h; %.0f GB and "
-            "%d h are the most",
-            q->stages, q->chunks, q->microbatches, 200e-9 * actions, seconds / 3600,
-            200e-9 * (double)MOST_ACTIONS, MOST_S / 3600);
+            "search: %d stages x %d chunks x %d microbatches would take %.1f GB; %.0f GB are the most",
+            q->stages, q->chunks, q->microbatches, 200e-9 * actions, 200e-9 * (double)MOST_ACTIONS);
     return ss_hint(err, SS_ERR_UNSUPPORTED, "fewer microbatches show the same: what is steady repeats");
 }
 
@@ -353,7 +372,7 @@ static int finish(struct search *x, struct ss_search_result *r, struct ss_error 
 
 int ss_search_run(const struct ss_search *q, struct ss_search_result **out, struct ss_error *err)
 {
-    struct search x = {.q = q, .random = q->seed * 2 + 1};
+    struct search x = {.q = q, .random = q->seed * 2 + 1, .starts = usual_starts(q)};
     int rc = check_input(q, err);
     if (rc)
         return rc;
