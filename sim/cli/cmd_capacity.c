@@ -2,14 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
-
-static void show(void *ctx, int done, int all)
-{
-    cli_meter_show(ctx, done, all);
-}
 
 static int read_goal(const struct cli_flags *flags, struct ss_capacity_options *o, struct ss_error *err)
 {
@@ -47,25 +41,22 @@ static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, str
 static int plan(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
                 struct ss_capacity **out, struct ss_error *err)
 {
-    struct cli_meter meter = {.what = "planning"};
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
     struct ss_bands *bands = NULL;
-    int shown = cli_terminal(STDERR_FILENO);
     struct ss_capacity_options o = {.layout = flags->capacity.layout,
                                     .vary = vary,
                                     .how = &how,
                                     .run = &run,
                                     .workers = cli_workers(flags),
-                                    .progress = shown ? show : NULL,
-                                    .ctx = &meter};
+                                    .progress = cli_watch_show};
     int rc = read_goal(flags, &o, err);
 
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     run.bands = bands;
+    cli_watch_begin("planning", o.workers.journal);
     SS_THEN(rc, ss_capacity_run(base, &o, out, err));
-    if (shown)
-        cli_progress_end();
+    cli_watch_end();
     ss_bands_free(bands);
     return rc;
 }
@@ -84,6 +75,8 @@ static int write_all(const struct ss_capacity *c, const struct cli_flags *flags,
 {
     int rc = flags->csv[0] ? write_file(c, flags->csv, SS_CAPACITY_CSV, err) : SS_OK;
 
+    if (!rc && flags->sweep.report[0])
+        rc = write_file(c, flags->sweep.report, SS_CAPACITY_PAGE, err);
     if (!rc && flags->svg[0])
         rc = write_file(c, flags->svg, SS_CAPACITY_SVG, err);
     SS_THEN(rc, write_file(c, flags->output, flags->json ? SS_CAPACITY_JSON : SS_CAPACITY_TEXT, err));

@@ -171,6 +171,8 @@ static const struct cli_option table[] = {
      .doc = "writes the numbers of nodes, with every figure, as CSV"},
     {.name = "--svg", .value = "FILE", .verbs = V(CAPACITY), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_PATH, .several = CLI_ONCE, .offset = AT(svg),
      .doc = "writes a picture: days and cost over the number of nodes, with the error band"},
+    {.name = "--report", .value = "FILE.html", .verbs = V(CAPACITY), .writes = CLI_BESIDE, .starts = "<!doctype html>", .kind = CLI_NEW_FILE, .several = CLI_ONCE, .offset = AT(sweep.report),
+     .doc = "writes a page: answers, picture, table, what was taken"},
     {.name = "--sort", .value = "FIGURE", .verbs = V(SWEEP), .kind = CLI_TEXT, .several = CLI_ONCE, .offset = AT(sweep.sort),
      .doc = "puts the rows in the order of a figure, by its name in --json, the best first: iteration_ms, mfu, peak_mib, "
             "usd_per_million_tokens, ...; iteration_ms:up and :down say the way"},

@@ -45,9 +45,10 @@ static json_t *inputs_object(const struct ss_capacity *c, const struct ss_capaci
     return SS_OBJECT(
         SS_SAME(c, model), SS_SAME(k, platform), SS_SAME(k, card), SS_KEY("global_batch", c->asked_batch),
         SS_KEY("layout", c->layout == SS_CAPACITY_GIVEN ? "given" : "search"),
-        SS_KEY("price_usd_h", ss_known(k->price)), SS_TRUTH(k, price_is_example), SS_SAME(k, gpu_w),
-        SS_KEY("idle_share", k->idle), SS_SAME(k, node_w), SS_SAME(k, pue), SS_KEY("mtbf_gpu_h", k->mtbf_h),
-        SS_SAME(k, restart_s), SS_KEY("storage_bytes_s_node", k->storage), SS_KEY("rack_nodes", k->rack));
+        SS_KEY("price_usd_h", ss_known(k->price)), SS_TRUTH(k, price_is_example),
+        SS_KEY("price_basis", k->basis), SS_SAME(k, gpu_w), SS_KEY("idle_share", k->idle), SS_SAME(k, node_w),
+        SS_SAME(k, pue), SS_KEY("mtbf_gpu_h", k->mtbf_h), SS_SAME(k, restart_s),
+        SS_KEY("storage_bytes_s_node", k->storage), SS_KEY("rack_nodes", k->rack));
 }
 
 static json_t *platform_object(const struct ss_capacity *c, const struct ss_capacity_cluster *k)

@@ -16,8 +16,8 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-#define FEW_LAYOUTS 4000 /* that are searched on every number */
-#define MOST_NUMBERS 8192
+#define FEW_LAYOUTS 4000      /* of a search that takes no time */
+#define MOST_SEARCHED 32768   /* layouts that are searched on all numbers together */
 #define MOST_PREDICTIONS 2048 /* of layouts of the rows */
 #define WAVE                                                                                                 \
     32 /* numbers that are planned before their results decide about others; the workers do not change it */
@@ -238,7 +238,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     struct ss_capacity_numbers *x = &r->numbers[cluster];
     struct ss_capacity_board *board = &r->x->boards[cluster];
     int given = r->x->options->layout == SS_CAPACITY_GIVEN, low = 0, high = SS_MAX_GPUS, rc = SS_OK;
-    int few = !given && r->layouts <= FEW_LAYOUTS && x->n <= MOST_NUMBERS;
+    int few = !given && r->layouts * count_open(r, cluster, 1, low, high) <= MOST_SEARCHED;
     int n = count_open(r, cluster, few, low, high);
 
     if (!few && (given ? 1 : board->nshapes) * n > MOST_PREDICTIONS / 4)

@@ -133,6 +133,7 @@ int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nod
     k->pue = card->pue;
     k->price_is_example = !(card->price > 0);
     k->price = card->price > 0 ? card->price : card->price_example;
+    ss_copy(k->basis, sizeof k->basis, card->price > 0 ? "stated" : ss_platform_price_basis(platform));
     k->mtbf_h = card->mtbf;
     k->restart_s = card->restart;
     k->storage = card->storage;

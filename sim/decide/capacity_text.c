@@ -171,10 +171,44 @@ static void write_answer(const struct ss_capacity *c, int cluster, FILE *out)
     write_look(c, cluster, out);
 }
 
+static int is_priced(const struct ss_capacity *c, int cluster)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+
+    return k->chosen >= 0 && k->price > 0 && k->basis[0];
+}
+
+/* Names the cheapest of the platforms whose prices are of the basis of the k-th, which is the first of them. */
+static void write_cheapest(const struct ss_capacity *c, int k, FILE *out)
+{
+    const struct ss_capacity_cluster *at = c->clusters;
+    int best = k, n = 0;
+    char usd[32];
+
+    for (int o = k; o < c->nclusters; o++)
+        if (is_priced(c, o) && !strcmp(at[o].basis, at[k].basis)) {
+            n++;
+            best = c->points[at[o].chosen].usd.value < c->points[at[best].chosen].usd.value ? o : best;
+        }
+    if (n > 1)
+        fprintf(out, "Cheapest of the %d with prices of one basis (%s): %s, %s USD\n", n, at[k].basis,
+                at[best].platform, digits(c->points[at[best].chosen].usd.value, true, usd));
+    else if (at[k].basis[0])
+        fprintf(out, "The price of %s has a basis of its own (%s): only its GPU-hours can be compared\n",
+                at[k].platform, at[k].basis);
+}
+
 void ss_capacity_answers(const struct ss_capacity *c, FILE *out)
 {
     for (int k = 0; k < c->nclusters; k++)
         write_answer(c, k, out);
+    for (int k = 0; k < c->nclusters && c->nclusters > 1; k++) {
+        int is_first = is_priced(c, k);
+        for (int o = 0; o < k; o++)
+            is_first = is_first && !(is_priced(c, o) && !strcmp(c->clusters[o].basis, c->clusters[k].basis));
+        if (is_first)
+            write_cheapest(c, k, out);
+    }
 }
 
 static void write_head(const struct ss_capacity *c, FILE *out)
@@ -262,8 +296,9 @@ void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out)
     char a[32];
 
     if (k->price > 0)
-        fprintf(out, "    price       %g USD an hour and GPU%s\n", k->price,
-                k->price_is_example ? ", an example (ss.price.example): say yours, --price" : " (ss.price)");
+        fprintf(out, "    price       %g USD an hour and GPU%s%s%s\n", k->price,
+                k->price_is_example ? ", an example: say yours, --price" : " (ss.price)",
+                k->price_is_example && k->basis[0] ? "; " : "", k->price_is_example ? k->basis : "");
     else
         fputs("    price       none: --price 2.5USD/h\n", out);
     if (k->gpu_w > 0 && k->node_w > 0)

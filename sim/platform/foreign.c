@@ -63,6 +63,8 @@ static int add_host(struct ss_foreign_reader *r, const struct ss_props *props, i
             status = ss_props_assumed(props, r->p->fabric_word, &r->p->assumed, r->err);
         if (status == SS_OK && !r->have_card)
             status = ss_props_library(props, r->p, r->err);
+        if (status == SS_OK)
+            status = ss_props_basis(props, r->p, r->err);
         if (status != SS_OK)
             return status;
         if (!r->have_card) {

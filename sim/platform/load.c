@@ -133,6 +133,8 @@ static int read_difference(struct ss_platform *p, const struct ss_xml_node *zone
     if (status == SS_OK &&
         (props.value[SS_PROP_LIBRARY].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
         status = ss_props_library(&props, p, err);
+    if (status == SS_OK)
+        status = ss_props_basis(&props, p, err);
     if (status == SS_OK &&
         (props.value[SS_PROP_FABRIC_NAME].text != NULL || props.value[SS_PROP_CARD_BASE].text != NULL))
         status = ss_props_fabric(&props, p, err);

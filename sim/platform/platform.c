@@ -137,6 +137,11 @@ double ss_platform_fabric_bandwidth(const struct ss_platform *p)
     return p->bandwidth[SS_LINK_FABRIC] * (ss_platform_is_mesh(p) ? p->gpus_per_node - 1 : 1);
 }
 
+const char *ss_platform_price_basis(const struct ss_platform *p)
+{
+    return p->price_basis;
+}
+
 const char *ss_platform_assumed(const struct ss_platform *p)
 {
     return p->assumed != NULL ? p->assumed : "";

@@ -185,6 +185,16 @@ int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct
     return status;
 }
 
+int ss_props_basis(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
+{
+    const struct ss_prop_value *given = &props->value[SS_PROP_PRICE_BASIS];
+
+    if (ss_copy(p->price_basis, sizeof p->price_basis, given->text != NULL ? given->text : ""))
+        return SS_OK;
+    return ss_fail(err, SS_ERR_INPUT, given->file, given->line, "%s has more than %zu characters",
+                   ss_prop_at(SS_PROP_PRICE_BASIS)->id, sizeof p->price_basis - 1);
+}
+
 int ss_props_fabric(const struct ss_props *props, struct ss_platform *p, struct ss_error *err)
 {
     const struct ss_prop_value *named = &props->value[SS_PROP_FABRIC_NAME];

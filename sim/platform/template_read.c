@@ -277,6 +277,8 @@ int ss_template_read(struct ss_platform *p, const struct ss_xml_node *zone, cons
     if (status == SS_OK)
         status = ss_props_library(props, p, err);
     if (status == SS_OK)
+        status = ss_props_basis(props, p, err);
+    if (status == SS_OK)
         status = read_shape(p, zone, props, err);
     if (status != SS_OK)
         return status;

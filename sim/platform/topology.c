@@ -41,6 +41,8 @@ static void put_head(const struct ss_platform *p, const char *routing, const cha
         put_word(out, SS_PROP_LIBRARY, p->library_file);
     if (card == NULL && strcmp(p->fabric, "NVLink") != 0)
         put_word(out, SS_PROP_FABRIC_NAME, p->fabric);
+    if (card == NULL && p->price_basis[0] != 0)
+        put_word(out, SS_PROP_PRICE_BASIS, p->price_basis);
     if (card != NULL && p->card.price > 0)
         put_prop(out, SS_PROP_price, p->card.price);
     if (p->assumed != NULL && p->assumed[0] != 0)

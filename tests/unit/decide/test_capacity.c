@@ -373,7 +373,7 @@ static void test_searched(void)
     CU_ASSERT_EQUAL(c->clusters[0].chosen, 0);
     CU_ASSERT(ss_capacity_holds(&c->points[0]));
     CU_ASSERT_PTR_NOT_NULL(strstr(c->points[0].flags, "--nodes 1 --tp"));
-    for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_SVG; form++) {
+    for (int form = SS_CAPACITY_TEXT; form <= SS_CAPACITY_PAGE; form++) {
         FILE *out = open_memstream(&text, &size);
         CU_ASSERT_EQUAL(ss_capacity_write(c, form, out, &err), 0);
         fclose(out);
@@ -564,9 +564,9 @@ static void test_absurd(void)
     CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);
     CU_ASSERT_STRING_EQUAL(err.hint, "did you mean --tokens 15000B or 15T?");
     o.tokens = 1e12;
-    o.budget_usd = 50; /* 4.51e7 GPU-seconds cost 37.6 k */
+    o.budget_usd = 50; /* 4.51e7 GPU-seconds cost 80.4 k */
     CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);
-    CU_ASSERT_STRING_EQUAL(err.hint, "did you mean --budget 50k?");
+    CU_ASSERT_STRING_EQUAL(err.hint, "did you mean --budget 50M?");
     o.budget_usd = 0;
     o.deadline_s = 60;
     CU_ASSERT_EQUAL(plan(JOB "--nodes 1..8", &o, &c, &err), SS_ERR_USAGE);

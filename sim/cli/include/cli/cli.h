@@ -194,6 +194,12 @@ struct cli_meter {
 /* Shows "searching:  37 %, 812 a second, 12 s left", at most ten times a second. */
 void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
+/* ---- watch.c ---- */
+/* From here on the process says how far it is: each second on a terminal, a line every ten seconds elsewhere; and what is kept in the
+ * journal (NULL: there is none) when it is interrupted. Show tells how much is done, of how much that is known by now. */
+void cli_watch_begin(const char *what, const char *journal);
+void cli_watch_show(void *ctx, int done, int all);
+void cli_watch_end(void);
 
 /* Runs the command of these words (argv[0] is the program's name) on the present stdin, stdout and stderr.
  * Returns the exit status. It restores all that it changes in the process except handlers of signals, so a

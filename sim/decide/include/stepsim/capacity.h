@@ -103,6 +103,8 @@ struct ss_capacity_cluster {
         pue;
     double price;         /* USD an hour and GPU, 0: none */
     int price_is_example; /* 1: ss.price.example, no price is stated */
+    char basis
+        [160]; /* whose prices it is of: "stated", or ss.price.basis; prices of unlike bases are not held against each other */
     double mtbf_h, restart_s,
         /* h between failures of a GPU; s until it trains again; bytes/s that storage takes from each node */
         storage;
@@ -152,7 +154,13 @@ int ss_capacity_is_answered(const struct ss_capacity *plan);
 /* Returns 1 where a point has figures: it was predicted and fits the memory. */
 int ss_capacity_holds(const struct ss_capacity_point *p);
 
-enum ss_capacity_form { SS_CAPACITY_TEXT, SS_CAPACITY_JSON, SS_CAPACITY_CSV, SS_CAPACITY_SVG };
+enum ss_capacity_form {
+    SS_CAPACITY_TEXT,
+    SS_CAPACITY_JSON,
+    SS_CAPACITY_CSV,
+    SS_CAPACITY_SVG,
+    SS_CAPACITY_PAGE
+};
 /* Writes a plan. Error: SS_ERR_IO. */
 int ss_capacity_write(const struct ss_capacity *plan, enum ss_capacity_form form, FILE *out,
                       struct ss_error *err);

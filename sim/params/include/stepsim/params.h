@@ -69,6 +69,8 @@ extern "C" {
       "library of collectives that the card is used with, of workloads/libraries; none: nccl")               \
     X(FABRIC_NAME, "ss.fabric.name", SS_AT_GPU, 0, NULL,                                                     \
       "what the links inside a node are called; none: NVLink")                                               \
+    X(PRICE_BASIS, "ss.price.basis", SS_AT_GPU, 0, NULL,                                                     \
+      "whose prices ss.price.example is of: source, date and kind of cloud")                                 \
     X(TEMPLATE, "ss.template", SS_AT_ROOT, 0, "nvswitch mesh", "how the GPUs of a node are connected")       \
     X(ASSUMED, "ss.assumed", SS_AT_ROOT | SS_AT_CARD, 0, NULL, "values that are not known but assumed")      \
     X(BASE, "ss.base", SS_AT_ROOT, 0, NULL, "platform that this one changes")                                \

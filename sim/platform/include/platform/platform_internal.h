@@ -47,6 +47,7 @@ struct ss_platform {
     struct ss_library library; /* of collectives */
     char library_file[256];    /* as the card, or the file, names it; "": neither does */
     char fabric[24];           /* ss.fabric.name */
+    char price_basis[160];     /* ss.price.basis */
     const char *fabric_word;   /* with which names of its links begin: "nvlink", or "fabric" of any other */
     char *assumed;             /* words of ss.assumed, separated by one space */
     char *untaken; /* what of SimGrid's <config> is not taken, "network/model=SMPI, ..."; NULL: nothing */
@@ -107,6 +108,8 @@ int ss_props_read_own(struct ss_props *props, const struct ss_xml_node *node, in
 /* Fills the card; one error at `line` that names all required props that are missing. */
 int ss_props_card(const struct ss_props *props, const char *file, int line, struct ss_card *card,
                   struct ss_error *err);
+/* Notes whose prices the card's example is of. */
+int ss_props_basis(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Loads the library that the card, or the file, names, NCCL where neither does. The error is at that line. */
 int ss_props_library(const struct ss_props *props, struct ss_platform *p, struct ss_error *err);
 /* Returns whether a name of a fabric or library has letters, digits and -_.+ alone, and blanks behind the first. */

@@ -120,6 +120,9 @@ double ss_platform_fabric_bandwidth(const struct ss_platform *p);
  * belongs to `p`. */
 const char *ss_platform_assumed(const struct ss_platform *p);
 
+/* Returns whose prices the card's example of a price is of (ss.price.basis), "" where the file does not say it. It belongs to `p`. */
+const char *ss_platform_price_basis(const struct ss_platform *p);
+
 /* Returns how many nodes of a template share leaf switches; 0 where there are none, and of a file that is no template. In a template
  * the links of node n are numbered behind those of node n - 1, as many for each, and those of the leaves likewise behind all
  * nodes'. */
