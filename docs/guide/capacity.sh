@@ -106,7 +106,7 @@ The rows of a range double. With a deadline or a budget the numbers between them
 \`--budget\`, if there is one), the answer to a budget alone the fastest within it; without either it is the *knee*: the most nodes whose GPU-hours are within a tenth of the fewest. The line below the answer says how the numbers were looked at:
 - numbers on which the tokens take longer than the deadline even at the card's peak (6 FLOP a token and parameter that multiplies it) are not planned;
 - where few layouts are left open, every other number is searched with all of them, but for layouts that a lower bound shows to be dearer than the best answer so far;
-- where they are many, the numbers about the answer are predicted with the layouts that are best on the rows, and the answer itself is searched again.
+- where they are many, the numbers about the answer are predicted with the layouts that are best on the rows, and the answer itself is searched, over the tensor and context sizes of those layouts.
 
 \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each row gets the best layout of a search (\`stepsim search\`). Where the GPUs do not divide the batch, the nearest within a sixteenth of it is taken that loses fewest layouts; the row
 says by how much it differs, as a batch far from the asked one trains another model. On a platform in racks (\`ss.fabric.nodes\`, as of NVL72) numbers beyond a rack are whole racks.

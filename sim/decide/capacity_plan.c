@@ -24,7 +24,7 @@
 #define BESIDE 3 /* numbers beside rows and answers that the table has */
 #define ROUNDS 3 /* in which an answer may move when it is searched */
 
-enum kind { FULL, LIMITED, SHAPES, KINDS };
+enum kind { FULL, LIMITED, SHAPES, NEAR, KINDS };
 
 struct run {
     struct ss_capacity_planner *x;
@@ -54,7 +54,8 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
         cluster++;
     a->point.cluster = cluster;
     a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
-    r->x->limited = kind == LIMITED;
+    r->x->limited = kind == LIMITED || kind == NEAR;
+    r->x->near = kind == NEAR;
     return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
 }
 
@@ -298,7 +299,7 @@ static int search_answers(struct run *r, int cluster, struct ss_error *err)
                 continue;
             while (r->numbers[cluster].nodes[at] != c->points[p].nodes)
                 at++;
-            r->items[n++] = item_of(r, cluster, at, LIMITED);
+            r->items[n++] = item_of(r, cluster, at, NEAR);
             r->by_shapes[p] = 0;
             board->gpu_hours = fmax(board->gpu_hours, c->points[p].gpu_hours.value);
         }
