@@ -413,6 +413,8 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
     r.answers = ss_calloc(WAVE, sizeof *r.answers);
     int rc = r.offset && r.answers ? open_crew(&r, err) : ss_nomem(err);
+    if (!rc)
+        tell(&r, 0);
     for (int k = 0; k < x->plan->nclusters && !rc; k++)
         rc = plan_cluster(&r, k, err);
     if (!rc)
