@@ -13,7 +13,7 @@ objdump -t "$library" "$@" > "$table"
 grep -q ss_run_scenario "$table" || { echo "globals.sh: $library is not the library"; exit 1; }
 # A line is "value flags section <tab> size name".
 awk -F '\t' '
-    BEGIN { kept["common start"] = kept["outputs inputs"] = kept["outputs unfinished"] = kept["team team"] = kept["team told"] = 1 }
+    BEGIN { kept["common start"] = kept["outputs inputs"] = kept["outputs unfinished"] = kept["team team"] = kept["team told"] = kept["watch watched"] = 1 }
     /file format/ { object = $1; sub(/:.*/, "", object) }
     NF == 2 {
         n = split($1, left, / +/)

@@ -84,6 +84,9 @@ plan="--job 70b-14 --platform h800 --layout given --nodes 8..4096 --tokens 1T --
 # shellcheck disable=SC2086 # a list of words
 result text capacity $plan --svg "$dir/capacity.svg"
 cp "$dir/capacity.svg" docs/guide/pictures/capacity.svg
+which="--vary platform=h100,h800,gb200 --model llama3.1-405b --bf16 --seq 8192 --gbs 2048 --tokens 15T --deadline 90d --cp 1 --mbs 1 --vary tp=8 --vary pp=4,8,16 --vary fsdp=none"
+# shellcheck disable=SC2086 # a list of words
+result which capacity $which
 
 cat << END
 # How many nodes, days, dollars and kilowatt-hours?
@@ -99,10 +102,25 @@ $(cat "$dir/text")
 
 ![days and money over the number of nodes](pictures/capacity.svg)
 
-Each number of a range is twice the one before; where the deadline (or a \`--budget\`) lies between two, the numbers between are tried. Without either the answer is the *knee*: the most nodes whose GPU-hours are within a
-tenth of the fewest. \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each number of nodes gets the best layout of a search (\`stepsim search\`), as in the last table; on thousands of nodes that takes minutes.
-A global batch that the GPUs do not divide gets the nearest one: read the column, as a batch far from the asked one trains another model.
-The range is that of the iteration's error alone. Prices are examples unless you give yours (\`--price 2.5USD/h\`), and failures, storage and power are means of what others published.
+The rows of a range double. With a deadline or a budget the numbers between them are planned, too: days over nodes are not monotone, because the factors of a number decide which layouts divide it. The answer to a deadline is the cheapest number that keeps it (and a
+\`--budget\`, if there is one), the answer to a budget alone the fastest within it; without either it is the *knee*: the most nodes whose GPU-hours are within a tenth of the fewest. The line below the answer says how the numbers were looked at:
+- numbers on which the tokens take longer than the deadline even at the card's peak (6 FLOP a token and parameter that multiplies it) are not planned;
+- where few layouts are left open, every other number is searched with all of them, but for layouts that a lower bound shows to be dearer than the best answer so far;
+- where they are many, the numbers about the answer are predicted with the layouts that are best on the rows, and the answer itself is searched, over the tensor and context sizes of those layouts.
+
+\`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each row gets the best layout of a search (\`stepsim search\`). Where the GPUs do not divide the batch, the nearest within a sixteenth of it is taken that loses fewest layouts; the row
+says by how much it differs, as a batch far from the asked one trains another model. On a platform in racks (\`ss.fabric.nodes\`, as of NVL72) numbers beyond a rack are whole racks.
+The range is that of the iteration's error alone. Failures, storage and power are means of what others published.
+
+## Which platform
+
+\`\`\`
+\$ stepsim capacity $which
+$(cat "$dir/which")
+\`\`\`
+
+\`--report FILE.html\` has all of that on one page. GPU-hours lead, because they need no price. Prices are examples unless you give yours (\`--price 2.5USD/h\`, or \`ss.price\` in a platform's file); \`ss.price.basis\` of a card says whose list its example is of, when and of what
+clouds, and a platform is called cheapest only among those of one basis. \`--journal FILE\` keeps each number of nodes as it is planned; after an interrupt the same command with \`--resume\` goes on.
 
 ## What was published
 
@@ -139,7 +157,7 @@ $(hours "the same, everything recomputed" 70b-recompute 256 7.0)
 
 ## 8 or 16 nodes
 
-The best layout of a search on each, bf16, sequences of 8,192, batch 1,024, for a trillion tokens. Prices are the examples of platforms/cards: H800 as an H100 at 3 USD an hour, H20 as an A100 at 1.30; no list price of either was found.
+The best layout of a search on each, bf16, sequences of 8,192, batch 1,024, for a trillion tokens. Prices are the examples of platforms/cards: H800 as an H100, H20 as an A100; no list price of either was found.
 A best layout is within the error of others (\`stepsim search\` lists them), so which of these it is says less than the days do.
 
 | model | platform | nodes | best layout | iteration, s | days (nine of ten) | thousand GPU-hours | thousand USD | MWh | verdict |

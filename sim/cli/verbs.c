@@ -179,11 +179,12 @@ static const struct cli_command commands[] = {
      "before; 2..4096 without): "
      "the best layout of a search, or the job's own, the days that it takes with failures and checkpoints, "
      "GPU-hours, "
-     "money, energy, each with the range of nine of ten such jobs. With a deadline or a budget it names the "
-     "number of "
-     "nodes to take, else the most that cost within a tenth of the least. A global batch that the GPUs do "
-     "not divide becomes "
-     "the nearest one that they divide. Prices, power, failures and storage are props of the platform "
+     "money, energy, each with the range of nine of ten such jobs. With a deadline it names the cheapest of "
+     "all "
+     "numbers of nodes of the range, with a budget alone the fastest, else the most that cost within a tenth "
+     "of the "
+     "least. A global batch that the GPUs do not divide becomes a near one, which is said. Prices, power, "
+     "failures and storage are props of the platform "
      "(--set ss.mtbf=50000h); "
      "docs/guide/capacity.md tells where they are from.",
      "0 a number of nodes is within what was asked\n1 none is\n2 usage\n3 bad input, or all are refused",

@@ -11,7 +11,9 @@
 #include "decide/search_internal.h"
 #include "job/input_cache.h"
 #include "job/recipe.h"
+#include "report/text.h"
 #include "stepsim/assumed.h"
+#include "stepsim/import.h"
 
 static int usage(struct ss_error *err, const char *hint, const char *what)
 {
@@ -157,6 +159,62 @@ static int find_warnings(const struct ss_capacity_planner *x, struct ss_error *e
                                       &c->warnings, err);
 }
 
+/* Adds what would make the job of a point fit. A search has tried what a layout can do; then the fewest GPUs are left to tell. */
+static int add_fixes(const struct ss_capacity_planner *x, const struct ss_capacity_point *p,
+                     struct ss_error *err)
+{
+    const char *platform = x->plan->clusters[p->cluster].platform;
+    struct ss_scenario *s = NULL;
+    struct ss_smallest smallest = {0};
+    struct ss_fix fixes[3];
+    struct ss_request r;
+    char time[32];
+    int n = 0, rc = ss_request_copy(&x->bases[p->cluster], &r, err);
+
+    if (rc)
+        return rc;
+    rc = ss_request_read_text(&r, p->flags, strlen(p->flags), "capacity", err);
+    if (!rc && ss_scenario_build(&r, x->options->how, &s, NULL) == SS_OK) {
+        if (x->options->layout == SS_CAPACITY_GIVEN)
+            rc = ss_fixes_find(s, &x->run, fixes, &n, err);
+        for (int i = 0; i < n && !rc; i++)
+            rc = ss_notes_add(&x->plan->fixes, "%s, %d nodes: %s fits, %s an iteration", platform, p->nodes,
+                              fixes[i].change, ss_text_time(fixes[i].summary.iteration_s, time, sizeof time));
+        ss_smallest_find(s, &smallest);
+        if (!rc && smallest.gpus)
+            rc = ss_notes_add(
+                &x->plan->fixes,
+                "%s: %d GPUs are the fewest that hold weights, gradients and optimizer states: %s", platform,
+                smallest.gpus, smallest.flags);
+        if (rc == SS_ERR_NOMEM)
+            ss_nomem(err);
+    }
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    return rc;
+}
+
+/* Finds fixes for each platform of which no point holds the job, by its most nodes that are too few. */
+static int find_fixes(const struct ss_capacity_planner *x, struct ss_error *err)
+{
+    const struct ss_capacity *c = x->plan;
+    int rc = SS_OK;
+
+    for (int k = 0; k < c->nclusters && !rc; k++) {
+        const struct ss_capacity_point *most = NULL;
+        int holds = 0;
+        for (int i = 0; i < c->npoints; i++) {
+            const struct ss_capacity_point *p = &c->points[i];
+            holds |= p->cluster == k && ss_capacity_holds(p);
+            if (p->cluster == k && p->summary.outcome == SS_OUTCOME_TOO_LARGE)
+                most = p;
+        }
+        if (!holds && most)
+            rc = add_fixes(x, most, err);
+    }
+    return rc;
+}
+
 static int make_room(struct ss_capacity_planner *x, struct ss_capacity_numbers **numbers,
                      struct ss_error *err)
 {
@@ -201,6 +259,7 @@ static int run(struct ss_capacity_planner *x, const struct ss_request *base,
     }
     SS_THEN(rc, ss_capacity_plan_all(x, *numbers, &first, err));
     SS_THEN(rc, check_any(x->plan, &first, err));
+    SS_THEN(rc, find_fixes(x, err));
     return rc ? rc : find_warnings(x, err);
 }
 
@@ -237,6 +296,7 @@ void ss_capacity_free(struct ss_capacity *plan)
         free(plan->clusters);
         free(plan->points);
         ss_notes_free(&plan->warnings);
+        ss_notes_free(&plan->fixes);
     }
     free(plan);
 }

@@ -82,7 +82,7 @@ int ss_capacity_json(const struct ss_capacity *c, FILE *out, struct ss_error *er
            SS_KEY("sure", ss_cell_index(k->sure)), SS_KEY("cheapest", ss_cell_index(k->cheapest)),
            SS_KEY("knee", ss_cell_index(k->knee)), SS_KEY("inputs", inputs_object(c, k)),
            SS_KEY("platforms", platforms_array(c)), SS_KEY("points", points_array(c)),
-           SS_KEY("warnings", ss_json_notes(&c->warnings)));
+           SS_KEY("fixes", ss_json_notes(&c->fixes)), SS_KEY("warnings", ss_json_notes(&c->warnings)));
     return ss_json_write(root, out, err);
 }
 

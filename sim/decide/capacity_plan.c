@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In which order numbers of nodes are planned. First the rows of the table. Then, with a deadline or a budget, the numbers between them,
- * because days over nodes are not monotone: which layouts a number allows depends on its factors. Few layouts are searched on every
- * number, and those are left out whose bound is above what the best answer so far takes. Of many layouts those that are best on the
+ * because days over nodes are not monotone: which layouts a number allows depends on its factors. Where a search has few layouts every
+ * number is searched, but for layouts whose bound is above what the best answer so far takes. Where it has many, those that are best on the
  * rows are predicted on the numbers about the answer; then the answer itself is searched.
  */
 #include <math.h>
@@ -24,7 +24,7 @@
 #define BESIDE 3 /* numbers beside rows and answers that the table has */
 #define ROUNDS 3 /* in which an answer may move when it is searched */
 
-enum kind { FULL, LIMITED, SHAPES, KINDS };
+enum kind { FULL, LIMITED, SHAPES, NEAR, KINDS };
 
 struct run {
     struct ss_capacity_planner *x;
@@ -54,7 +54,8 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
         cluster++;
     a->point.cluster = cluster;
     a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
-    r->x->limited = kind == LIMITED;
+    r->x->limited = kind == LIMITED || kind == NEAR;
+    r->x->near = kind == NEAR;
     return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
 }
 
@@ -280,7 +281,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     return rc;
 }
 
-/* Searches the answers that were predicted with the layouts of rows. */
+/* Searches the answers that were predicted with the layouts of rows for layouts that take less. */
 static int search_answers(struct run *r, int cluster, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
@@ -289,15 +290,18 @@ static int search_answers(struct run *r, int cluster, struct ss_error *err)
     for (int round = 0; round < ROUNDS && !rc; round++) {
         ss_capacity_choose(c);
         const int answers[] = {c->clusters[cluster].chosen, c->clusters[cluster].sure};
+        struct ss_capacity_board *board = &r->x->boards[cluster];
         int n = 0;
+        board->gpu_hours = board->time_s = 0;
         for (int i = 0; i < 2; i++) {
             int p = answers[i], at = 0;
             if (p < 0 || !r->by_shapes[p] || (i && answers[0] == p))
                 continue;
             while (r->numbers[cluster].nodes[at] != c->points[p].nodes)
                 at++;
-            r->items[n++] = item_of(r, cluster, at, FULL);
+            r->items[n++] = item_of(r, cluster, at, NEAR);
             r->by_shapes[p] = 0;
+            board->gpu_hours = fmax(board->gpu_hours, c->points[p].gpu_hours.value);
         }
         if (!n)
             break;
@@ -409,6 +413,8 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
     r.answers = ss_calloc(WAVE, sizeof *r.answers);
     int rc = r.offset && r.answers ? open_crew(&r, err) : ss_nomem(err);
+    if (!rc)
+        tell(&r, 0);
     for (int k = 0; k < x->plan->nclusters && !rc; k++)
         rc = plan_cluster(&r, k, err);
     if (!rc)

@@ -360,12 +360,33 @@ static void take_shapes(const struct ss_find_result *found, double tokens, struc
         a->shape[n].tp = 0;
 }
 
+/* Adds an axis with the values that the board's layouts have of it, unless the words say more: with many factors of a number of GPUs an axis
+ * has many values, of which no row was best. */
+static void vary_near(const struct ss_capacity_board *b, const struct ss_request *site, const char *flag,
+                      int cp, struct ss_sweep *vary)
+{
+    char text[128];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s=", flag + 2);
+
+    if (ss_find_gives(site, flag))
+        return;
+    for (int i = 0; i < b->nshapes; i++) {
+        int value = cp ? b->shape[i].cp : b->shape[i].tp, k = 0;
+        while (k < i && (cp ? b->shape[k].cp : b->shape[k].tp) != value)
+            k++;
+        if (k == i)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", i ? "," : "", value);
+    }
+    ss_sweep_vary(vary, text, NULL); /* which refuses what is varied already, or one flag too many */
+}
+
 /* Searches with a batch, and takes the best layout into the answer where it is better. */
 static int search_batch(const struct ss_capacity_planner *x, struct ss_request *site, int batch,
                         struct ss_capacity_answer *a, struct ss_error *why)
 {
+    struct ss_sweep *vary = ss_calloc(1, sizeof *vary);
     const struct ss_find_options options = {
-        .vary = x->vary,
+        .vary = vary,
         .how = x->options->how,
         .run = &x->run,
         .workers = {.n = 1},
@@ -374,9 +395,16 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
         .below_s = x->limited ? ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch) : 0};
     struct ss_find_result *found = NULL;
     struct ss_capacity_point p = a->point;
-    int rc = set_number(site, "--global-batch-size", batch, why);
+    int rc = vary ? set_number(site, "--global-batch-size", batch, why) : ss_nomem(why);
 
+    if (vary)
+        *vary = *x->vary;
+    if (!rc && x->near) {
+        vary_near(&x->boards[p.cluster], site, "--tp", 0, vary);
+        vary_near(&x->boards[p.cluster], site, "--cp", 1, vary);
+    }
     SS_THEN(rc, ss_find_run(site, &options, &found, why));
+    free(vary);
     if (rc)
         return rc;
     const struct ss_find_group *g = &found->groups[0];

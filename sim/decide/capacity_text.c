@@ -119,7 +119,7 @@ static void write_look(const struct ss_capacity *c, int cluster, FILE *out)
 
     if (k->look == SS_CAPACITY_LISTED)
         return;
-    fprintf(out, "Of %d numbers of nodes %d %s; ", k->numbers, k->hopeless,
+    fprintf(out, "%d of %d numbers of nodes %s; ", k->hopeless, k->numbers,
             c->deadline_s > 0 ? "take longer even at the card's peak" : "cost more even at the card's peak");
     fputs(k->look == SS_CAPACITY_EVERY && c->layout == SS_CAPACITY_GIVEN
               ? "all others that the layout divides were predicted\n"
@@ -352,6 +352,7 @@ int ss_capacity_text(const struct ss_capacity *c, FILE *out, struct ss_error *er
                 c->nclusters > 1 ? c->clusters[k].platform : "");
         ss_capacity_inputs(c, k, out);
     }
+    ss_text_notes("What would fit", &c->fixes, 20, out);
     ss_text_notes("Warnings", &c->warnings, 20, out);
     return ss_report_done(out, err);
 }

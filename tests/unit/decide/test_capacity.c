@@ -120,7 +120,7 @@ static void test_batches(void)
     CU_ASSERT_EQUAL(ss_capacity_nearest(1024, 64), 1024);
 }
 
-/* Of 64 GPUs 1,000 sequences divide over 8 replicas, 1,024 over all 64. Of 7,168, which are 7 times 1,024, the multiple of 896 nearest to
+/* 1,000 sequences divide over 8 replicas of 64 GPUs, 1,024 over all 64. 7,168 GPUs are 7 times 1,024: the multiple of 896 nearest to
  * 2,048 is an eighth away; 2,016 is 9 times 224. */
 static void test_search_batches(void)
 {
@@ -573,6 +573,24 @@ static void test_absurd(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "8.15 days")); /* on 64 GPUs */
 }
 
+/* 70 billion parameters of 18 bytes are no 2 nodes' of 80 GB on tensor ranks alone: full recompute helps nothing, 32 GPUs do. */
+static void test_fixes(void)
+{
+    struct ss_capacity_options o = {
+        .tokens = 1e12, .layout = SS_CAPACITY_GIVEN, .run = &(struct ss_run_options){.unchecked = 1}};
+    struct ss_capacity *c = NULL;
+    struct ss_error err;
+
+    CU_ASSERT_EQUAL_FATAL(
+        plan("--platform h100 --model llama3.1-70b --bf16 --seq 4096 --tp 8 --mbs 1 --gbs 64 --nodes 1,2", &o,
+             &c, &err),
+        0);
+    CU_ASSERT_EQUAL(c->clusters[0].chosen, -1);
+    CU_ASSERT_FATAL(c->fixes.n >= 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(c->fixes.text[c->fixes.n - 1], "GPUs are the fewest"));
+    ss_capacity_free(c);
+}
+
 /* Two platforms in one plan have what each has alone. */
 static void test_platforms(void)
 {
@@ -633,6 +651,7 @@ SUITE(capacity)
                            {"racks", test_racks},
                            {"hopeless", test_hopeless},
                            {"absurd", test_absurd},
+                           {"fixes", test_fixes},
                            {"platforms", test_platforms},
                            CU_TEST_INFO_NULL};
 

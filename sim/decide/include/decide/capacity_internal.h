@@ -47,7 +47,8 @@ struct ss_capacity_planner {
     struct ss_run_options run;
     double tokens_a_row; /* of a sequence */
     int given_gpus;      /* GPUs of a replica by the job's own layout */
-    int limited;         /* 1: layouts that cannot be the answer are not predicted */
+    int near;    /* 1: tensor and context parallelism are searched with the values of the board's layouts */
+    int limited; /* 1: layouts that cannot be the answer are not predicted */
     /* In memory that all workers share, written between lists of items: */
     struct ss_capacity_board {
         int nshapes;

@@ -132,6 +132,9 @@ struct ss_capacity {
     int npoints;
     /* by platform, then by nodes: of a range the numbers that double, answers, and the numbers near them that no other beats */
     struct ss_capacity_point *points;
+    /* what would make the job fit on platforms where no number of nodes holds it, each tried: words behind the job's, and the time that they
+     * take; and the fewest GPUs that hold the model */
+    struct ss_notes fixes;
     /* of the first chosen point, or without one of the first point that was predicted; made as by ss_warnings_behind */
     struct ss_notes warnings;
 };
