@@ -122,12 +122,6 @@ static int usual_gpu(const struct ss_plan *plan, int r)
     return r;
 }
 
-/* Returns whether rank r is on GPU r. */
-static int in_order(const struct ss_plan *plan, const struct ss_plan_options *o)
-{
-    return !o->placement && plan->job->nfailed == 0 && !ss_job_is_placed(plan->job);
-}
-
 /* Puts each rank on its usual GPU, or on the GPU that the placement names. */
 static int place_ranks(struct ss_plan_builder *b, struct ss_error *err)
 {
@@ -226,12 +220,6 @@ static int size_plan(struct ss_plan_builder *b, struct ss_error *err)
 static int unlike_links(const struct ss_plan_builder *b)
 {
     return b->options->nslow_links > 0 || !(ss_platform_get(b->plan->platform, SS_PROP_NODES_PER_LEAF) > 0);
-}
-
-int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *o)
-{
-    return !plan->unfolded && !o->apart && !o->draw_spread && o->nstragglers == 0 && o->nslow_links == 0 &&
-           in_order(plan, o);
 }
 
 static int group_ranks(struct ss_plan_builder *b, struct ss_error *err)
