@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"
+#include "study/study_internal.h"
 
 /* Layouts that are predicted in one batch, before their results decide the next batch. The number does not
  * depend on the workers, so the choice is the same for any number of them. */
@@ -275,19 +276,25 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     return x->within ? SS_OK : ss_nomem(err);
 }
 
-static int find_warnings(const struct state *x, const struct ss_request *base, struct ss_error *err)
+/* Finds what is told of the job beside its layouts: of the first group that has a best one, or of any layout
+ * that was predicted. */
+static int find_notes(const struct state *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_find_result *f = x->space.found;
     char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
+    int i = -1, rc = SS_OK;
 
-    for (int g = 0; g < f->ngroups; g++) {
-        int i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
-        if (i < 0)
-            continue;
-        snprintf(words, sizeof words, "%s %s", f->groups[g].flags, f->points[i].flags);
-        return ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
-    }
-    return SS_OK;
+    for (int g = 0; g < f->ngroups && i < 0; g++)
+        i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
+    const struct ss_find_point *p = i >= 0 ? &f->points[i] : f->points;
+    if (!f->npoints)
+        return SS_OK;
+    snprintf(words, sizeof words, "%s %s", f->groups[p->group].flags, p->flags);
+    if (i >= 0)
+        rc = ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
+    return rc ? rc
+              : ss_premises_behind(base, words, x->options->how, x->options->vary, f->premises,
+                                   sizeof f->premises, err);
 }
 
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
@@ -305,7 +312,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
         return rc;
     ss_find_rank(f);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
-    SS_THEN(rc, find_warnings(x, base, err));
+    SS_THEN(rc, find_notes(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 

@@ -210,6 +210,8 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
 
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
+    if (f->premises[0])
+        fprintf(out, "%s\n", f->premises);
     write_counts(f, out);
     fputc('\n', out);
     write_points(f, top, out);
@@ -255,7 +257,8 @@ static json_t *rule_object(const void *row)
 static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
     json_t *root = ss_json_document("search");
-    SS_PUT(root, SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
+    SS_PUT(root, SS_KEY_IF(f->premises[0], "premises", f->premises),
+           SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
            SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
            SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
            SS_KEY("warnings", ss_json_notes(&f->warnings)));

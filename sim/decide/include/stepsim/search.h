@@ -101,6 +101,7 @@ struct ss_find_result {
     struct ss_find_point *points;
     /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
+    char premises[512]; /* what all layouts stand on, told above the table */
 };
 
 /* Searches. Only the request and the varied flags decide which layouts are predicted and what is found.

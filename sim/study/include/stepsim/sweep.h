@@ -42,6 +42,7 @@ struct ss_sweep {
     int left_out[SS_OUTCOME_COUNT]; /* rows that ss_sweep_arrange took out, by outcome */
     /* warnings for text and JSON, as of ss_sweep_warnings; the caller's, NULL: none */
     const struct ss_notes *warnings;
+    char premises[512]; /* what all rows stand on, told above the table; ss_sweep_warnings fills it */
 };
 
 /* Adds a flag and its values: "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or
@@ -97,10 +98,10 @@ int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
 /* Returns the fastest row near the limit where it is faster than all that fit, else -1. */
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
 /* Adds to *out the notes that the scenarios of the first and the last row that is not refused share, such as
- * flags without effect, or with an effect that is not modelled. `base` is that of the sweep; of `how`, which
+ * flags without effect, or with an effect that is not modelled; and fills s->premises. `base` is that of the sweep; of `how`, which
  * may be NULL, asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no
  * refusal. */
-int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
+int ss_sweep_warnings(struct ss_sweep *s, const struct ss_request *base,
                       const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err);
 /* Adds to *out the notes of the job `base` with the words of the text `words` behind its own. */
 int ss_warnings_behind(const struct ss_request *base, const char *words,
