@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "decide/search_internal.h"
 #include "job/recipe.h"
 #include "study/study_internal.h"
@@ -27,6 +28,7 @@ struct state {
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
     double *within;
+    struct ss_map roomy; /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;
     struct ss_find_crew *crew;
 };
@@ -48,8 +50,12 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space.found;
-    if (!(x->within[leaf->cluster] <= leaf->seconds))
-        return 0;
+    const struct ss_find_cluster *c = &x->space.clusters[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
+        return 1;
+    if (block || !(x->within[leaf->cluster] <= leaf->seconds))
+        return x->within[leaf->cluster] <= leaf->seconds;
     int beaten = x->options->best_only;
     for (int i = 0; i < x->nfit && !beaten; i++)
         beaten = beats(f, x->fit[i], leaf);
@@ -61,6 +67,10 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
     const struct ss_find_point *p = &x->space.found->points[point];
     if (p->summary.outcome != SS_OUTCOME_FITS)
         return SS_OK;
+    const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+    if (p->recompute == SS_RECOMPUTE_NONE &&
+        ss_map_put(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf), 1) < 0)
+        return ss_nomem(err);
     double band = !x->options->best_only && p->summary.band_pct > 0 ? p->summary.band_pct / 100 : 0;
     x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
@@ -166,6 +176,27 @@ static int predict_all(struct state *x, struct ss_error *err)
     return rc;
 }
 
+/* Drops the points with block recompute whose layout fits without, or that are slower than the best by more than
+ * its error: of these others were not predicted. */
+static void drop_blocks(struct state *x)
+{
+    struct ss_find_result *f = x->space.found;
+    int kept = 0;
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+        if (p->recompute_layers &&
+            (p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
+             ss_map_get(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf)) >= 0)) {
+            f->groups[p->group].predicted--;
+            f->groups[p->group].bounded++;
+        } else {
+            f->points[kept++] = *p;
+        }
+    }
+    f->npoints = kept;
+}
+
 /* Predicts the winners once more, by SimGrid. */
 static int confirm_all(struct state *x, struct ss_error *err)
 {
@@ -266,6 +297,8 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
         x->run.bands = x->bands;
     }
     SS_THEN(rc, ss_find_files(&x->space, files, err));
+    for (int c = 0; c < x->space.nclusters && !rc; c++)
+        x->space.clusters[c].room = ss_find_room(&x->space.clusters[c], x->run.bands);
     SS_THEN(rc, ss_find_bound(&x->space, &x->options->workers, x->options->exhaustive, err));
     if (rc)
         return rc;
@@ -310,6 +343,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     rc = check_any(x, base, err);
     if (rc)
         return rc;
+    drop_blocks(x);
     ss_find_rank(f);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
     SS_THEN(rc, find_notes(x, base, err));
@@ -339,6 +373,7 @@ int ss_find_run(const struct ss_request *asked, const struct ss_find_options *op
     ss_bands_free(x.bands);
     free(x.fit);
     free(x.within);
+    ss_map_free(&x.roomy);
     if (!rc) {
         *out = x.space.found;
         x.space.found = NULL;

@@ -79,12 +79,11 @@ static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
 
 static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    static const char *const words[] = {"none", "selective", "full"};
-    int rc = SS_OK;
-    (void)c;
-    for (size_t i = 0; i < SS_ARRAY_LEN(words) && !rc; i++)
-        rc = add(a, words[i]);
-    return rc;
+    int rc = add(a, "none");
+    SS_THEN(rc, add(a, "selective"));
+    if (!rc && c->stack->recompute_forms >= SS_RECOMPUTE_FORM_BLOCK)
+        rc = add(a, SS_FIND_BLOCK);
+    return rc ? rc : add(a, "full");
 }
 
 static int sharding(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -241,20 +240,25 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     return rc;
 }
 
-/* Adds an axis with the one value that the job gives, if further words have to go with the value: whole
- * experts, or a split of layers that no axis of virtual stages makes. */
+/* Adds an axis with the one value that the job gives, if further words have to go with the value, as they go with one
+ * of --vary: whole experts, sequence parallelism, the sharded optimizer, or a split of layers that no axis of virtual
+ * stages makes. */
 static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
 {
-    int value = kind == SS_FIND_TP && c->experts ? c->asked.job.tp
+    const struct ss_job *job = &c->asked.job;
+    int value = kind == SS_FIND_TP && (c->experts || c->sequence) ? job->tp
                 : kind == SS_FIND_PP && c->splits && ss_find_gives(&c->request, rows[SS_FIND_VP].fixed)
-                    ? c->asked.job.pp
+                    ? job->pp
                     : 1;
+    int none = kind == SS_FIND_FSDP && c->shards && ss_find_gives(&c->request, rows[kind].flag);
     struct ss_sweep_flag given = {.nvalues = 1};
 
-    if (value < 2)
+    if (value < 2 && !none)
         return SS_OK;
     ss_copy(given.name, sizeof given.name, rows[kind].flag);
     snprintf(given.value[0], sizeof given.value[0], "%d", value);
+    if (none)
+        ss_copy(given.value[0], sizeof given.value[0], "none");
     return add_axis(c, kind, &given, err);
 }
 
@@ -297,9 +301,9 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
     c->splits =
         !ss_find_gives(&c->request, splits) && !varies(vary, "--num-layers-per-virtual-pipeline-stage");
     c->sequence = !ss_find_gives(&c->request, "--sequence-parallel") && !varies(vary, "--sequence-parallel");
-    c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --fsdp --use-megatron-fsdp "
+    c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --use-megatron-fsdp "
                                             "--use-torch-fsdp2 --optimizer") &&
-                !varies(vary, "--use-distributed-optimizer");
+                !c->asked.job.dp.fsdp && !varies(vary, "--use-distributed-optimizer");
     c->experts = c->model.num_experts > 0 && !ss_find_gives(&c->request, "--etp") && !varies(vary, "--etp");
     for (int kind = 0; kind < SS_FIND_KINDS && !rc; kind++)
         rc = add_kind(c, kind, vary, err);
@@ -363,6 +367,12 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
 
     if (!strcmp(value, "off")) {
         words[0] = 0;
+        return;
+    }
+    if (a->kind == SS_FIND_RECOMPUTE && !strcmp(value, SS_FIND_BLOCK)) {
+        snprintf(words, size,
+                 "--recompute-granularity full --recompute-method block --recompute-num-layers %d",
+                 at[SS_FIND_BLOCK_LAYERS]);
         return;
     }
     if (a->kind == SS_FIND_TP && c->sequence && strcmp(value, "1") != 0)

@@ -55,6 +55,7 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     p->micro_batch = job->micro_batch;
     p->microbatches = ss_job_microbatches(job, c->world_size);
     p->recompute = job->recompute.granularity;
+    p->recompute_layers = job->recompute.method == SS_RECOMPUTE_BLOCK ? job->recompute.num_layers : 0;
     p->fsdp = job->dp.fsdp;
     ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
     p->least_s = leaf->seconds;
@@ -80,6 +81,24 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
                                          .request = &c->request};
     fill_point(w->space, leaf, &job, p);
     return ss_predict(&scenario, &w->run, &p->summary, err);
+}
+
+static int predict_layers(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                          struct ss_error *err)
+{
+    return predict(ctx, leaf, p, err);
+}
+
+/* Predicts a leaf with block recompute, with as few layers as fit, and sets their number in *leaf. */
+static int predict_block(struct ss_find_crew *w, struct ss_find_leaf *leaf, struct ss_find_point *p,
+                         struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
+    struct ss_job job;
+    int rc = ss_find_job(w->space, leaf, &job, err);
+    return rc ? rc
+              : ss_find_block_fewest(leaf, ss_find_block_most(c, leaf, &job), w->options->exhaustive,
+                                     predict_layers, w, p, err);
 }
 
 /* Builds the job of a leaf from its words. */
@@ -143,13 +162,18 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct ss_find_crew *w = ctx;
     struct ss_find_point *p = answer;
-    int n = (int)w->space->nleaves;
-    const struct ss_find_leaf *leaf = &w->space->leaves[item % n];
+    int n = (int)w->space->nleaves, rc = SS_OK;
+    struct ss_find_leaf leaf = w->space->leaves[item % n];
+    int block = ss_find_block_axis(&w->space->clusters[leaf.cluster], leaf.at) >= 0;
 
     p->number = item % n;
-    return item < n       ? predict(w, leaf, p, err)
-           : item < 2 * n ? confirm(w, leaf, p, err)
-                          : widen(w, leaf, p, err);
+    if (block)
+        rc = predict_block(w, &leaf, p, err);
+    if (rc || (block && item < n))
+        return rc;
+    return item < n       ? predict(w, &leaf, p, err)
+           : item < 2 * n ? confirm(w, &leaf, p, err)
+                          : widen(w, &leaf, p, err);
 }
 
 int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *base,

@@ -19,7 +19,9 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
         used += (size_t)snprintf(buf + used, size - used, " %s", p->schedule);
     if (p->fsdp)
         used += (size_t)snprintf(buf + used, size - used, " fsdp");
-    if (p->recompute != SS_RECOMPUTE_NONE)
+    if (p->recompute_layers)
+        used += (size_t)snprintf(buf + used, size - used, " recompute block %d", p->recompute_layers);
+    else if (p->recompute != SS_RECOMPUTE_NONE)
         used += (size_t)snprintf(buf + used, size - used, " recompute %s",
                                  ss_job_word("--recompute", p->recompute));
     if (p->more[0] && used < size)
@@ -100,8 +102,8 @@ static void add_point(struct ss_row *r, const struct ss_find_point *p)
 {
     SS_ADD(r, SS_SAME(p, tp), SS_SAME(p, cp), SS_SAME(p, pp), SS_SAME(p, ep), SS_SAME(p, chunks),
            SS_SAME(p, dp), SS_SAME(p, micro_batch), SS_SAME(p, microbatches),
-           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_TRUTH(p, fsdp),
-           SS_SAME(p, schedule));
+           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_SAME(p, recompute_layers),
+           SS_TRUTH(p, fsdp), SS_SAME(p, schedule));
     ss_row_verdict(r, &p->summary);
     ss_row_metrics(r, &p->summary);
     SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),

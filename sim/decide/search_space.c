@@ -203,7 +203,7 @@ static int reach_of(const struct ss_find_cluster *c, const char *flags)
 struct walk {
     struct ss_find_space *space;
     int cluster;
-    unsigned char at[SS_FIND_MOST_AXES];
+    unsigned char at[SS_FIND_NUMBERS];
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
     struct ss_error why;
@@ -266,7 +266,7 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
 static int walk_cluster(struct ss_find_space *s, int cluster, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[cluster];
-    struct walk w = {.space = s, .cluster = cluster, .cut = -1};
+    struct walk w = {.space = s, .cluster = cluster, .at = {[SS_FIND_BLOCK_LAYERS] = 1}, .cut = -1};
     w.below[c->naxes] = 1;
     for (int a = c->naxes - 1; a >= 0; a--)
         w.below[a] = w.below[a + 1] * c->axes[a].n;

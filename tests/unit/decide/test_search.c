@@ -89,7 +89,7 @@ static int check_space(const char *words, const char *varied, const char *like, 
     o.vary = &vary;
     CU_ASSERT_EQUAL_FATAL(ss_find_space_build(&r, &o, &s, &err), 0);
     for (int k = 0; k < s.nclusters; k++) {
-        unsigned char at[SS_FIND_MOST_AXES] = {0};
+        unsigned char at[SS_FIND_NUMBERS] = {[SS_FIND_BLOCK_LAYERS] = 1};
         int64_t all = 0, legal = 0;
         do {
             const struct ss_find_leaf *next = leaf < s.nleaves ? &s.leaves[leaf] : NULL;
@@ -380,7 +380,7 @@ static void check_bounds(const char *words, const char *varied, int least_front)
     for (int i = 0; i < n; i++) {
         const struct ss_find_point *p = &all->points[i];
         below += p->least_s > p->summary.iteration_s || p->least_bytes > p->summary.peak_device;
-        CU_ASSERT(p->least_s > 0.2 * p->summary.iteration_s);
+        CU_ASSERT(p->least_s > (p->recompute_layers ? 0.1 : 0.2) * p->summary.iteration_s);
         front += p->front;
     }
     CU_ASSERT_EQUAL(below, 0);
@@ -392,7 +392,7 @@ static void check_bounds(const char *words, const char *varied, int least_front)
     for (int g = 0; g < all->ngroups; g++) {
         const struct ss_find_group *a = &all->groups[g], *s = &some->groups[g];
         CU_ASSERT_EQUAL(s->layouts, s->refused + s->too_large + s->bounded + s->predicted);
-        CU_ASSERT_EQUAL(a->bounded + a->too_large, 0);
+        CU_ASSERT_EQUAL(a->too_large, 0);
         CU_ASSERT_EQUAL_FATAL(a->best < 0, s->best < 0);
         if (a->best >= 0)
             CU_ASSERT_STRING_EQUAL(all->points[a->best].flags, some->points[s->best].flags);

@@ -5,11 +5,15 @@
 
 #include "job/asked.h"
 #include "job/input_cache.h"
+#include "plan/bounds.h"
 #include "stepsim/job.h"
 #include "stepsim/search.h"
 
 #define SS_FIND_MOST_AXES 16
 #define SS_FIND_CLUSTERS 4096
+/* Numbers of a leaf: the index of each axis' value, and the layers that block recompute repeats. */
+#define SS_FIND_NUMBERS (SS_FIND_MOST_AXES + 1)
+#define SS_FIND_BLOCK_LAYERS SS_FIND_MOST_AXES
 /* The most combinations of all axes and groups that a search takes. */
 #define SS_FIND_MOST_LAYOUTS 2000000000
 
@@ -51,12 +55,13 @@ struct ss_find_cluster {
     int splits;   /* 1: the layers of the first and last stage are free */
     int sequence; /* 1: sequence parallelism goes with tensor parallelism */
     int experts;  /* 1: experts may be split or whole, because the job does not say */
+    double room;  /* bytes that a layout which surely fits needs at most */
 };
 
 /* A layout that is not refused. */
 struct ss_find_leaf {
     int cluster;
-    unsigned char at[SS_FIND_MOST_AXES];
+    unsigned char at[SS_FIND_NUMBERS];
     int place;             /* its place among the layouts of its cluster, where the best bound is first */
     double seconds, bytes; /* lower bounds of the iteration and of the memory */
 };
@@ -102,6 +107,40 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
 /* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
+
+/* ss.recompute.forms of a stack. */
+enum { SS_RECOMPUTE_FORM_BLOCK = 1, SS_RECOMPUTE_FORM_MOE, SS_RECOMPUTE_FORM_MODULES };
+
+/* ---- search_block.c: recompute of some layers ---- */
+/* The value of the recompute axis that stands for the fewest layers of each virtual stage with which a layout
+ * surely fits. */
+#define SS_FIND_BLOCK "block"
+/* Returns the axis whose value in `at` is SS_FIND_BLOCK, or -1. */
+int ss_find_block_axis(const struct ss_find_cluster *c, const unsigned char *at);
+/* Makes the jobs between which that of a leaf with block recompute lies, of the leaf's job: nothing is recomputed,
+ * and everything is. at[0] and at[1] are the leaf with these values, whether or not the axis has them. */
+void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                        const struct ss_job *job, struct ss_find_leaf at[2], struct ss_job jobs[2]);
+/* Returns the most layers worth a try: one less than the largest virtual stage has, because all of them are what
+ * full recompute repeats; all of them where the axis has no full recompute. */
+int ss_find_block_most(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_job *job);
+/* Fills *out with bounds for `layers` recomputed layers, from those of both ends. */
+void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int layers,
+                           struct ss_plan_bounds *out);
+/* Predicts a leaf whose number of layers is set. */
+typedef int ss_find_predicted(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                              struct ss_error *err);
+/* Finds the fewest layers, from those of *leaf to `most`, with which it fits as surely as with any number of them,
+ * sets them in *leaf, and fills *p with the prediction. Memory falls and time grows with each layer, so the search
+ * halves; exhaustive 1: every number is predicted, and the fastest is taken. Errors: those of `predict`. */
+int ss_find_block_fewest(struct ss_find_leaf *leaf, int most, int exhaustive, ss_find_predicted *predict,
+                         void *ctx, struct ss_find_point *p, struct ss_error *err);
+/* Returns the bytes that a layout on a cluster needs at most if it surely fits: less than the card's by the error of
+ * predicted memory, and by what the allocator needs to work. `bands` may be NULL. */
+double ss_find_room(const struct ss_find_cluster *c, const struct ss_bands *bands);
+/* Returns a key that a leaf shares with those that differ in recompute alone. */
+uint64_t ss_find_block_key(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf);
 
 /* ---- search_flight.c ---- */
 /* What a bound knows of a named schedule that is not one of Megatron's own. */

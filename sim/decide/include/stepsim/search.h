@@ -53,10 +53,11 @@ struct ss_find_point {
     int tp, cp, pp, ep, chunks, dp; /* chunks: virtual stages of a pipeline rank */
     int micro_batch, microbatches;  /* micro batch size; microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */
-    int fsdp;                       /* 1: parameters are sharded */
-    char schedule[32];              /* "auto", or its name */
-    char flags[400];                /* words that make the layout when they follow the job's */
-    char more[100];                 /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
+    int recompute_layers; /* layers of each virtual stage that block recompute repeats; 0: another form */
+    int fsdp;             /* 1: parameters are sharded */
+    char schedule[32];    /* "auto", or its name */
+    char flags[400];      /* words that make the layout when they follow the job's */
+    char more[100];       /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
     /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in
