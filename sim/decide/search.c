@@ -325,6 +325,8 @@ static int find_notes(const struct state *x, const struct ss_request *base, stru
     snprintf(words, sizeof words, "%s %s", f->groups[p->group].flags, p->flags);
     if (i >= 0)
         rc = ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
+    if (!rc && i >= 0 && !x->options->best_only)
+        rc = ss_find_advise(base, words, x->options, &f->advice, err);
     return rc ? rc
               : ss_premises_behind(base, words, x->options->how, x->options->vary, f->premises,
                                    sizeof f->premises, err);

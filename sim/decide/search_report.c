@@ -2,6 +2,7 @@
 /* Writes a search as text, JSON and CSV. */
 #include <string.h>
 
+#include "decide/advise.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/text.h"
@@ -210,6 +211,22 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
             last->summary.peak_device / SS_GIB);
 }
 
+/* Writes what helps the first best layout beside its layout. */
+static void write_advice(const struct ss_find_result *f, FILE *out)
+{
+    const struct ss_find_group *g = f->groups;
+    while (g < f->groups + f->ngroups && g->best < 0 && g->near < 0)
+        g++;
+    if (!f->advice)
+        return;
+    fputs(f->advice->nadvice ? "\nWhat helps beside the layout" : "\nNothing that was tried helps beside the layout",
+          out);
+    if (f->ngroups > 1)
+        write_name(", the best", g, out);
+    fputc('\n', out);
+    ss_advice_text(f->advice, out);
+}
+
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
     if (f->premises[0])
@@ -222,6 +239,7 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
         write_best(f, g, out);
     for (int g = 0; g < f->ngroups; g++)
         write_front(f, g, out);
+    write_advice(f, out);
     if (f->nrules)
         fputs("\nrefused by\n", out);
     for (int r = 0; r < f->nrules; r++)
@@ -263,6 +281,8 @@ static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error
            SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
            SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
            SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
+           SS_KEY_IF(f->advice, "advice", f->advice ? ss_advice_array(f->advice) : NULL),
+           SS_KEY_IF(f->advice, "together", f->advice ? ss_advice_together(f->advice) : NULL),
            SS_KEY("warnings", ss_json_notes(&f->warnings)));
     return ss_json_write(root, out, err);
 }

@@ -180,6 +180,12 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
  * buffer as large as `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
 
+/* ---- search_advice.c ---- */
+/* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
+ * frees *out with free. Errors: those of ss_scenario_build and ss_explain. */
+int ss_find_advise(const struct ss_request *base, const char *words, const struct ss_find_options *o,
+                   struct ss_explanation **out, struct ss_error *err);
+
 /* ---- search_rank.c ---- */
 /* Sorts the points, and fills in best, near, like_best and front. */
 void ss_find_rank(struct ss_find_result *f);

@@ -46,6 +46,7 @@ struct ss_find_options {
     void *ctx;
 };
 
+struct ss_explanation;
 /* A layout that was predicted. */
 struct ss_find_point {
     int group;                      /* number of its group */
@@ -103,6 +104,8 @@ struct ss_find_result {
     /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
     char premises[512]; /* what all layouts stand on, told above the table */
+    /* what helps the best layout of that group beside its layout; NULL: nobody asked */
+    struct ss_explanation *advice;
 };
 
 /* Searches. Only the request and the varied flags decide which layouts are predicted and what is found.
