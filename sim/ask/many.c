@@ -57,6 +57,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                                                 .how = &how,
                                                 .run = &run,
                                                 .workers = a->workers,
+                                                .axes = a->axes,
                                                 .exhaustive = a->exhaustive,
                                                 .confirm = !a->unconfirmed};
         rc = ss_find_run(&a->request, &options, &found, err);

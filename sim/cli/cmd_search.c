@@ -39,6 +39,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .how = &how,
                                             .run = &run,
                                             .workers = cli_workers(flags),
+                                            .axes = flags->search.axes,
                                             .exhaustive = flags->search.exhaustive,
                                             .brief = !flags->json && !flags->csv[0],
                                             .confirm = !flags->search.unconfirmed,

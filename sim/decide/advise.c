@@ -255,8 +255,8 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     return rc;
 }
 
-int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim, struct ss_explanation *out,
-              struct ss_error *err)
+int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
+              struct ss_explanation *out, struct ss_error *err)
 {
     struct advisor a = {
         .base = run->scenario, .out = out, .bands = options->bands, .aim = (enum ss_change_aim)aim};

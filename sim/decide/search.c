@@ -28,7 +28,8 @@ struct state {
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
     double *within;
-    struct ss_map roomy; /* keys of layouts that fit without recompute: ss_find_block_key */
+    struct ss_find_round *round; /* NULL: the result is kept */
+    struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;
     struct ss_find_crew *crew;
 };
@@ -305,7 +306,7 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     order_leaves(&x->space);
     x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
     for (int c = 0; x->within && c < x->space.nclusters; c++)
-        x->within[c] = INFINITY;
+        x->within[c] = x->options->below ? x->options->below[c] : INFINITY;
     return x->within ? SS_OK : ss_nomem(err);
 }
 
@@ -347,39 +348,74 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
         return rc;
     drop_blocks(x);
     ss_find_rank(f);
+    if (x->round)
+        return ss_find_try_sets(x->round, &x->space, x->crew, err);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
     SS_THEN(rc, find_notes(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
-int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
-                struct ss_find_result **out, struct ss_error *err)
+/* Makes one search. With `round` its result is not kept, and *out is NULL. */
+static int search(const struct ss_request *base, const struct ss_find_options *options,
+                  struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err)
 {
-    struct ss_request base;
-    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
-    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
-    struct ss_files files = {0}; /* files that the journal's digest covers */
-    struct state x = {.options = &with};
-    x.run = with.run ? *with.run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
-    if (!how.files)
-        how.files = &files;
-    with.how = &how;
-    with.run = &x.run;
-    int rc = ss_request_open(asked, &base, err);
-    if (rc)
-        return rc;
-    rc = run(&x, &base, err);
-    ss_request_free(&base);
+    struct ss_find_options with = *options;
+    struct state x = {.options = &with, .run = *options->run, .round = round};
+    with.run = &x.run; /* which gets the installed bands where the caller has none */
+    int rc = run(&x, base, err);
     ss_find_crew_close(x.crew);
-    ss_files_free(&files);
     ss_bands_free(x.bands);
     free(x.fit);
     free(x.within);
     ss_map_free(&x.roomy);
-    if (!rc) {
+    if (!rc && !round) {
         *out = x.space.found;
         x.space.found = NULL;
     }
     ss_find_space_free(&x.space);
+    return rc;
+}
+
+int ss_find_search_round(const struct ss_request *base, const struct ss_find_options *o,
+                         struct ss_find_round *r, struct ss_error *err)
+{
+    return search(base, o, r, NULL, err);
+}
+
+/* Finds the best switches first where they are searched, and then the layouts. */
+static int search_axes(const struct ss_request *base, struct ss_find_options *o, struct ss_find_result **out,
+                       struct ss_error *err)
+{
+    int n = ss_find_clusters(o->vary, SS_FIND_CLUSTERS), rc = SS_OK;
+    unsigned *sets = NULL;
+    if (o->axes != SS_FIND_AXES_LAYOUT && !o->switches && n) {
+        sets = ss_calloc((size_t)n, sizeof *sets);
+        rc = sets ? ss_find_sets(base, o, n, sets, err) : ss_nomem(err);
+        o->switches = sets;
+    }
+    SS_THEN(rc, search(base, o, NULL, out, err));
+    free(sets);
+    return rc;
+}
+
+int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
+                struct ss_find_result **out, struct ss_error *err)
+{
+    const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
+    struct ss_request base;
+    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
+    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
+    struct ss_files files = {0}; /* files that the journal's digest covers */
+    if (!with.run)
+        with.run = &native;
+    if (!how.files)
+        how.files = &files;
+    with.how = &how;
+    int rc = ss_request_open(asked, &base, err);
+    if (rc)
+        return rc;
+    rc = search_axes(&base, &with, out, err);
+    ss_request_free(&base);
+    ss_files_free(&files);
     return rc;
 }

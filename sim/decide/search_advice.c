@@ -9,8 +9,8 @@
 #include "study/changes.h"
 #include "study/study_internal.h"
 
-static int advise(const struct ss_scenario *s, const struct ss_run_options *options, struct ss_explanation *out,
-                  struct ss_error *err)
+static int advise(const struct ss_scenario *s, const struct ss_run_options *options,
+                  struct ss_explanation *out, struct ss_error *err)
 {
     struct ss_run run;
     int rc = ss_run_scenario(s, options, &run, err);

@@ -271,7 +271,7 @@ static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *
             rc = add_axis(c, kind, &vary->flags[f], err);
             asked = 1;
         }
-    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual)
+    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual || c->given)
         return rc;
     if (ss_find_gives(&c->request, rows[kind].fixed))
         return add_given(c, kind, err);
@@ -298,6 +298,10 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
         "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
         "--account-for-loss-in-pipeline-split --num-layers-per-virtual-pipeline-stage";
     int rc = SS_OK;
+    for (int kind = 0; kind < SS_FIND_KINDS && c->given && !rc; kind++)
+        rc = add_kind(c, kind, vary, err);
+    if (c->given)
+        return rc;
     c->splits =
         !ss_find_gives(&c->request, splits) && !varies(vary, "--num-layers-per-virtual-pipeline-stage");
     c->sequence = !ss_find_gives(&c->request, "--sequence-parallel") && !varies(vary, "--sequence-parallel");
@@ -443,13 +447,55 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
     return set_axes(c, at, axis, axis + 1, asked, err);
 }
 
+/* Makes the finished job of a leaf without its switches, and what it asks for. */
+static int plain_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_asked *asked,
+                     struct ss_job *job, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    *asked = c->asked;
+    int rc = set_axes(c, leaf->at, 0, c->naxes, asked, err);
+    return rc ? rc
+              : ss_input_cache_finish(s->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
+                                      err);
+}
+
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err)
 {
+    unsigned set = ss_find_switches_of(leaf->at);
+    struct ss_asked asked;
+    int rc = plain_job(s, leaf, &asked, job, err);
+    return rc || !set ? rc : ss_find_switch_job(s, &s->clusters[leaf->cluster], &asked, set, job, err);
+}
+
+int ss_find_leaf_switch(struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
+                        struct ss_error *err)
+{
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    struct ss_asked asked = c->asked;
-    int rc = set_axes(c, leaf->at, 0, c->naxes, &asked, err);
-    return rc ? rc
-              : ss_input_cache_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
-                                      err);
+    struct ss_asked asked;
+    struct ss_job job;
+    int rc = plain_job(s, leaf, &asked, &job, err);
+    if (!rc)
+        ss_find_switches_set(leaf->at, ss_find_switches_legal(s, c, &asked, &job, set));
+    return rc;
+}
+
+int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
+                       size_t size, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    unsigned set = ss_find_switches_of(leaf->at);
+    struct ss_asked asked;
+    struct ss_job job;
+    ss_find_flags(c, leaf->at, words, size);
+    if (!set)
+        return SS_OK;
+    int rc = plain_job(s, leaf, &asked, &job, err);
+    size_t used = strlen(words);
+    if (!rc && used + 2 < size) {
+        words[used] = ' ';
+        ss_find_switch_words(&job, ss_job_dp(&job, c->world_size), set, words + used + (used > 0),
+                             size - used - (used > 0));
+    }
+    return rc;
 }

@@ -56,6 +56,7 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
         int kind = c->axes[a].kind;
         h = mix(h, kind == SS_FIND_SCHEDULE || (kind == SS_FIND_VP && even) ? -1 : leaf->at[a]);
     }
+    h = mix(h, ss_find_switches_of(leaf->at));
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 

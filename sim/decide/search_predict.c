@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "decide/search_internal.h"
 #include "study/study_internal.h"
 #include "workers/pool.h"
@@ -41,8 +42,8 @@ static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf
     }
 }
 
-static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job, struct ss_find_point *p)
+static int fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
+                      const struct ss_job *job, struct ss_find_point *p, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     p->group = leaf->cluster;
@@ -60,8 +61,9 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
     p->least_s = leaf->seconds;
     p->least_bytes = leaf->bytes;
-    ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
+    p->switches = ss_find_switches_of(leaf->at);
     fill_more(c, leaf, p->more, sizeof p->more);
+    return ss_find_leaf_words(s, leaf, p->flags, sizeof p->flags, err);
 }
 
 static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
@@ -79,8 +81,8 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
                                          .world_size = c->world_size,
                                          .gpus_per_node = c->gpus_per_node,
                                          .request = &c->request};
-    fill_point(w->space, leaf, &job, p);
-    return ss_predict(&scenario, &w->run, &p->summary, err);
+    rc = fill_point(w->space, leaf, &job, p, err);
+    return rc ? rc : ss_predict(&scenario, &w->run, &p->summary, err);
 }
 
 static int predict_layers(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
@@ -101,6 +103,12 @@ static int predict_block(struct ss_find_crew *w, struct ss_find_leaf *leaf, stru
                                      predict_layers, w, p, err);
 }
 
+int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                         struct ss_error *err)
+{
+    return predict(w, leaf, p, err);
+}
+
 /* Builds the job of a leaf from its words. */
 static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
                  struct ss_scenario **out, struct ss_error *err)
@@ -113,8 +121,8 @@ static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, 
 
     if (rc)
         return rc;
-    ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
-    rc = ss_study_add_words(&r, p->flags);
+    rc = ss_find_leaf_words(w->space, leaf, p->flags, sizeof p->flags, err);
+    SS_THEN(rc, ss_study_add_words(&r, p->flags));
     SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
     ss_request_free(&r);
     return rc;
@@ -199,6 +207,8 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .what = "search"};
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
+    for (int c = 0; c < s->nclusters; c++)
+        w->pool.digest = ss_mix64(w->pool.digest + s->clusters[c].switches + 2u * s->clusters[c].given);
     SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache */
     w->run.plan.cache = w->run.cache; /* the cache points to platforms and stacks of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));

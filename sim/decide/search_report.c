@@ -219,7 +219,8 @@ static void write_advice(const struct ss_find_result *f, FILE *out)
         g++;
     if (!f->advice)
         return;
-    fputs(f->advice->nadvice ? "\nWhat helps beside the layout" : "\nNothing that was tried helps beside the layout",
+    fputs(f->advice->nadvice ? "\nWhat helps beside the layout"
+                             : "\nNothing that was tried helps beside the layout",
           out);
     if (f->ngroups > 1)
         write_name(", the best", g, out);

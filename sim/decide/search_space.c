@@ -130,7 +130,12 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
         return rc;
     s->nclusters++;
     rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
+    c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
+    if (!rc && o->switches)
+        c->switches = o->switches[i];
+    else if (!rc)
+        rc = ss_find_switches_of_recipe(s, c, &c->switches, err);
     if (rc)
         return rc;
     g->gpus = c->world_size;
@@ -229,8 +234,10 @@ static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_er
     memset(&w->why, 0, sizeof w->why);
     int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
                                    &job, &w->why);
-    if (!rc)
+    if (!rc) {
+        ss_find_switches_set(w->at, ss_find_switches_legal(w->space, c, asked, &job, c->switches));
         return keep_leaf(w, err);
+    }
     if (!ss_status_refuses(rc)) {
         if (err)
             *err = w->why;

@@ -156,7 +156,8 @@ static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
 #define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
 #define OFFLOAD (SS_CHANGE_FOR_MEMORY | SS_CHANGE_SWITCH)
 static const struct ss_change_row rows[] = {
-    {use_bf16, BOTH | SS_CHANGE_BESIDE, SS_CHANGE_ARITHMETIC, "fp32 is what Megatron takes without --bf16 or --fp16"},
+    {use_bf16, BOTH | SS_CHANGE_BESIDE, SS_CHANGE_ARITHMETIC,
+     "fp32 is what Megatron takes without --bf16 or --fp16"},
     {use_distributed_optimizer, BOTH, SS_CHANGE_PLAIN, NULL},
     {use_sequence_parallel, BOTH, SS_CHANGE_PLAIN, NULL},
     {use_flash, BOTH | SS_CHANGE_BESIDE | SS_CHANGE_SWITCH, SS_CHANGE_PLAIN, NULL},

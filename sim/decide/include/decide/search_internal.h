@@ -11,9 +11,11 @@
 
 #define SS_FIND_MOST_AXES 16
 #define SS_FIND_CLUSTERS 4096
-/* Numbers of a leaf: the index of each axis' value, and the layers that block recompute repeats. */
-#define SS_FIND_NUMBERS (SS_FIND_MOST_AXES + 1)
+/* Numbers of a leaf: the index of each axis' value, the layers that block recompute repeats, and the switches that are
+ * on, the low byte of their bits and the high one. */
 #define SS_FIND_BLOCK_LAYERS SS_FIND_MOST_AXES
+#define SS_FIND_SWITCHES (SS_FIND_MOST_AXES + 1)
+#define SS_FIND_NUMBERS (SS_FIND_MOST_AXES + 3)
 /* The most combinations of all axes and groups that a search takes. */
 #define SS_FIND_MOST_LAYOUTS 2000000000
 
@@ -51,11 +53,13 @@ struct ss_find_cluster {
     int world_size, gpus_per_node;
     int naxes;
     struct ss_find_axis axes[SS_FIND_MOST_AXES];
-    int shards;   /* 1: the optimizer is sharded, because the job does not say otherwise */
-    int splits;   /* 1: the layers of the first and last stage are free */
-    int sequence; /* 1: sequence parallelism goes with tensor parallelism */
-    int experts;  /* 1: experts may be split or whole, because the job does not say */
-    double room;  /* bytes that a layout which surely fits needs at most */
+    int given;         /* 1: the layout is the job's but for what is varied */
+    int shards;        /* 1: the optimizer is sharded, because the job does not say otherwise */
+    int splits;        /* 1: the layers of the first and last stage are free */
+    int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
+    int experts;       /* 1: experts may be split or whole, because the job does not say */
+    unsigned switches; /* a bit each: on where they apply and are legal */
+    double room;       /* bytes that a layout which surely fits needs at most */
 };
 
 /* A layout that is not refused. */
@@ -104,12 +108,44 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
 /* Sets the words of an axis in a job. After an error the job is of no use. */
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err);
+/* Writes the words of a leaf: those of its axes, and of its switches. */
+int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
+                       size_t size, struct ss_error *err);
+/* Turns on as many switches of a set as are legal in a leaf. */
+int ss_find_leaf_switch(struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
+                        struct ss_error *err);
 /* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
 
 /* ss.recompute.forms of a stack. */
 enum { SS_RECOMPUTE_FORM_BLOCK = 1, SS_RECOMPUTE_FORM_MOE, SS_RECOMPUTE_FORM_MODULES };
+
+/* ---- search_switches.c ---- */
+/* Switches are the changes that serve SS_CHANGE_SWITCH, a bit each in their order: grouped GEMMs, a dispatcher, what
+ * is exchanged beside compute, offload. */
+#define SS_FIND_MOST_SWITCHES 16
+/* Returns the number of switches. */
+int ss_find_switches(void);
+/* Returns the bits of all switches that make nothing slower by their nature: all but offload. */
+unsigned ss_find_switches_usual(void);
+/* Writes the words of the switches of a set that apply to a finished job with `dp` replicas, with blanks between.
+ * Returns the bits of these. */
+unsigned ss_find_switch_words(const struct ss_job *job, int dp, unsigned set, char *words, size_t size);
+/* Returns the bits of a leaf's switches. */
+unsigned ss_find_switches_of(const unsigned char *at);
+/* Sets them. */
+void ss_find_switches_set(unsigned char *at, unsigned set);
+/* Turns on, of a legal job, as many switches of a set as are legal together: all that apply, or one after the other.
+ * `asked` is what the job asks for without them. */
+unsigned ss_find_switches_legal(struct ss_find_space *s, const struct ss_find_cluster *c,
+                                const struct ss_asked *asked, const struct ss_job *job, unsigned set);
+/* Makes the job that `asked` describes with switches, of which `job` is the finished one without them. */
+int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_cluster *c,
+                       const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
+/* Returns the switches that the recipe of the stack's release nearest to a cluster has on. */
+int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
+                               struct ss_error *err);
 
 /* ---- search_block.c: recompute of some layers ---- */
 /* The value of the recompute axis that stands for the fewest layers of each virtual stage with which a layout
@@ -170,6 +206,9 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
  * at layer level, of which only the summary is used. */
 int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
+/* Predicts a leaf in this process. */
+int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                         struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
 
 /* ---- search_report.c ---- */
@@ -179,6 +218,23 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
 /* Writes the varied flags of a group except --nodes: "--precision mxfp8", or "" where there is none. A
  * buffer as large as `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
+
+/* ---- search_sets.c ---- */
+/* A round of the search for the best set of switches of each cluster. */
+struct ss_find_round {
+    unsigned *sets; /* [cluster] */
+    double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
+    int better;     /* 1: the round has found a better one */
+};
+/* Tries sets that differ from the round's in a switch on the best layout of each group, as long as one is better. */
+int ss_find_try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
+                     struct ss_error *err);
+/* Makes one search of a round; its result is not kept. */
+int ss_find_search_round(const struct ss_request *base, const struct ss_find_options *o,
+                         struct ss_find_round *r, struct ss_error *err);
+/* Finds the best set of each of n clusters. */
+int ss_find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
+                 struct ss_error *err);
 
 /* ---- search_advice.c ---- */
 /* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller

@@ -30,6 +30,20 @@
 extern "C" {
 #endif
 
+/* What is searched: the layout, the switches of a layout that is given, or both. X(symbol, word) */
+#define SS_FIND_AXES_LIST(X)                                                                                 \
+    X(LAYOUT, "layout")                                                                                      \
+    X(SWITCHES, "switches")                                                                                  \
+    X(ALL, "all")
+enum {
+#define X(symbol, word) SS_FIND_AXES_##symbol,
+    SS_FIND_AXES_LIST(X)
+#undef X
+        SS_FIND_AXES_COUNT
+};
+/* Returns the word of one of them. Never NULL. */
+const char *ss_find_axes_word(int axes);
+
 /* How a search is made. */
 struct ss_find_options {
     const struct ss_sweep *vary;           /* flags that are varied, and their values; NULL: none */
@@ -41,6 +55,11 @@ struct ss_find_options {
     int best_only;             /* 1: only the fastest layout on each cluster is wanted, not the front */
     int brief;   /* 1: the shares of bubble, imbalance and spread are not computed: they are NaN in points */
     int confirm; /* 1: SimGrid runs the best layouts at layer level, too */
+    int axes;    /* SS_FIND_AXES_... */
+    /* [cluster]: bits of the switches that are on where they apply; NULL: those of the stack's recipe, or with `axes` the
+     * best */
+    const unsigned *switches;
+    const double *below; /* [cluster]: only layouts faster than this, s, are wanted; NULL: all */
     /* Called now and then with how much is done of how many layouts are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
@@ -56,8 +75,9 @@ struct ss_find_point {
     int recompute;                  /* enum ss_recompute */
     int recompute_layers; /* layers of each virtual stage that block recompute repeats; 0: another form */
     int fsdp;             /* 1: parameters are sharded */
+    unsigned switches;    /* bits of the switches that are on */
     char schedule[32];    /* "auto", or its name */
-    char flags[400];      /* words that make the layout when they follow the job's */
+    char flags[800];      /* words that make the layout when they follow the job's */
     char more[100];       /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
