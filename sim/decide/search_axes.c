@@ -77,10 +77,41 @@ static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
     return add_divisors(a, c->asked.job.global_batch, c->asked.job.global_batch);
 }
 
+/* Adds selective recompute of modules that the model and the stack's release have: each of those that free much, and
+ * together those that cost little. */
+static int add_modules(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    const struct ss_model *m = &c->model;
+    const struct {
+        const char *name;
+        int there, cheap;
+    } modules[] = {{"layernorm", c->stack->te_layers <= 0 || m->kv_lora_rank > 0, 1}, /* else fused */
+                   {"mla_up_proj", m->q_lora_rank > 0 || m->kv_lora_rank > 0, 1},
+                   {"moe_act", m->num_experts > 0, 1},
+                   {"mlp", m->num_experts <= 0, 0},
+                   {"moe", m->num_experts > 0, 0}};
+    char value[sizeof a->value[0]], cheap[sizeof a->value[0]] = "selective --recompute-modules";
+    int rc = SS_OK, ncheap = 0;
+    if (c->stack->recompute_forms < SS_RECOMPUTE_FORM_MODULES)
+        return c->stack->recompute_forms < SS_RECOMPUTE_FORM_MOE || m->num_experts <= 0
+                   ? SS_OK
+                   : add(a, "none --moe-layer-recompute");
+    for (size_t i = 0; i < SS_ARRAY_LEN(modules) && !rc; i++) {
+        if (!modules[i].there)
+            continue;
+        snprintf(value, sizeof value, "selective --recompute-modules %s", modules[i].name);
+        rc = add(a, value);
+        if (modules[i].cheap && ++ncheap)
+            ss_append(cheap, sizeof cheap, " %s", modules[i].name);
+    }
+    return rc || ncheap < 2 ? rc : add(a, cheap);
+}
+
 static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
     int rc = add(a, "none");
     SS_THEN(rc, add(a, "selective"));
+    SS_THEN(rc, add_modules(c, a));
     if (!rc && c->stack->recompute_forms >= SS_RECOMPUTE_FORM_BLOCK)
         rc = add(a, SS_FIND_BLOCK);
     return rc ? rc : add(a, "full");

@@ -32,8 +32,8 @@ static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf
     char words[256];
     for (int a = 0; a < c->naxes; a++) {
         const char *whole = strstr(c->axes[a].value[leaf->at[a]], "--");
-        if (c->axes[a].kind == SS_FIND_TP && whole)
-            used = (size_t)snprintf(more, size, "%s", whole + 2);
+        if ((c->axes[a].kind == SS_FIND_TP || c->axes[a].kind == SS_FIND_RECOMPUTE) && whole && used < size)
+            used += (size_t)snprintf(more + used, size - used, "%s%s", used ? " " : "", whole + 2);
         if (c->axes[a].kind != SS_FIND_EXTRA)
             continue;
         ss_find_words(c, leaf->at, a, words, sizeof words);

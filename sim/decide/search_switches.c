@@ -136,8 +136,11 @@ int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_fi
                                       .gbs = job->global_batch};
     const struct ss_csv *recipes;
     *out = 0;
+    size_t none = ss_request_find(&c->request, "--recipe");
     if (ss_request_find(&c->request, "--stack") >= c->request.n)
         return SS_OK; /* the default stack has no recipes */
+    if (none < c->request.n && !c->request.place[c->request.word[none].place].whence)
+        return SS_OK; /* somebody said so */
     int rc = ss_input_cache_recipes(s->loaded, &recipes, err);
     int row = rc ? -1 : ss_recipe_nearest(recipes, &key, 0, NULL, 0);
     for (int i = 0; row >= 0 && i < ss_find_switches(); i++)
