@@ -9,7 +9,6 @@
 #include "base/base.h"
 #include "base/map.h"
 #include "decide/search_internal.h"
-#include "job/recipe.h"
 #include "study/study_internal.h"
 
 /* Layouts that are predicted in one batch, before their results decide the next batch. The number does not
@@ -349,15 +348,14 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     drop_blocks(x);
     ss_find_rank(f);
     if (x->round)
-        return ss_find_try_sets(x->round, &x->space, x->crew, err);
+        return x->round->turn(x->round, &x->space, x->crew, err);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
     SS_THEN(rc, find_notes(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
-/* Makes one search. With `round` its result is not kept, and *out is NULL. */
-static int search(const struct ss_request *base, const struct ss_find_options *options,
-                  struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err)
+int ss_find_search(const struct ss_request *base, const struct ss_find_options *options,
+                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err)
 {
     struct ss_find_options with = *options;
     struct state x = {.options = &with, .run = *options->run, .round = round};
@@ -373,49 +371,5 @@ static int search(const struct ss_request *base, const struct ss_find_options *o
         x.space.found = NULL;
     }
     ss_find_space_free(&x.space);
-    return rc;
-}
-
-int ss_find_search_round(const struct ss_request *base, const struct ss_find_options *o,
-                         struct ss_find_round *r, struct ss_error *err)
-{
-    return search(base, o, r, NULL, err);
-}
-
-/* Finds the best switches first where they are searched, and then the layouts. */
-static int search_axes(const struct ss_request *base, struct ss_find_options *o, struct ss_find_result **out,
-                       struct ss_error *err)
-{
-    int n = ss_find_clusters(o->vary, SS_FIND_CLUSTERS), rc = SS_OK;
-    unsigned *sets = NULL;
-    if (o->axes != SS_FIND_AXES_LAYOUT && !o->switches && n) {
-        sets = ss_calloc((size_t)n, sizeof *sets);
-        rc = sets ? ss_find_sets(base, o, n, sets, err) : ss_nomem(err);
-        o->switches = sets;
-    }
-    SS_THEN(rc, search(base, o, NULL, out, err));
-    free(sets);
-    return rc;
-}
-
-int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
-                struct ss_find_result **out, struct ss_error *err)
-{
-    const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
-    struct ss_request base;
-    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
-    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
-    struct ss_files files = {0}; /* files that the journal's digest covers */
-    if (!with.run)
-        with.run = &native;
-    if (!how.files)
-        how.files = &files;
-    with.how = &how;
-    int rc = ss_request_open(asked, &base, err);
-    if (rc)
-        return rc;
-    rc = search_axes(&base, &with, out, err);
-    ss_request_free(&base);
-    ss_files_free(&files);
     return rc;
 }

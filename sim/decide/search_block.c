@@ -99,8 +99,8 @@ static void stage_between(const struct ss_stage_bounds *none, const struct ss_st
 
 /*
  * A recomputed layer costs what it costs in full recompute, and keeps as little. So with equal layers both are linear
- * in the number of layers: exact for a stage whose virtual stages have as many, a bound for others. Of stages that
- * differ in layers the first and the last are known, and the mean over all of them; no stage is slower than the
+ * in the number of layers: exact for a stage whose virtual stages have as many, a bound for others. Where stages differ
+ * in their layers the first and the last are known, and the mean over all of them; no stage is slower than the
  * busiest. Where layers differ, time is bounded by that without recompute, and memory by that with all of it.
  */
 void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int layers,

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "decide/search_internal.h"
+#include "job/recipe.h"
 
 /* share of a time: a smaller gain is none */
 #define LEAST_GAIN 1e-6
@@ -64,8 +65,9 @@ static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_fi
     return SS_OK;
 }
 
-int ss_find_try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
-                     struct ss_error *err)
+/* Tries sets that differ from the round's in a switch on the best layout of each group, as long as one is better. */
+static int try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
+                    struct ss_error *err)
 {
     const struct ss_find_result *f = s->found;
     int rc = SS_OK;
@@ -98,19 +100,20 @@ static int search_from(const struct ss_request *base, const struct ss_find_optio
     r->better = 1;
     for (int i = 0; i < ROUNDS && r->better && !rc; i++) {
         r->better = 0;
-        rc = ss_find_search_round(base, &with, r, err);
+        rc = ss_find_search(base, &with, r, NULL, err);
         with.switches = r->sets;
     }
     return rc;
 }
 
-int ss_find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
-                 struct ss_error *err)
+/* Finds the best set of each of n clusters. */
+static int find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
+                     struct ss_error *err)
 {
     const unsigned usual = ss_find_switches_usual();
     unsigned *start = ss_calloc((size_t)n, sizeof *start);
     double *best = ss_calloc((size_t)n, sizeof *best);
-    struct ss_find_round r = {.sets = sets, .best = best};
+    struct ss_find_round r = {.sets = sets, .best = best, .turn = try_sets};
     int rc = start && best ? SS_OK : ss_nomem(err);
     for (int c = 0; c < n && !rc; c++) {
         start[c] = sets[c] = usual;
@@ -126,5 +129,43 @@ int ss_find_sets(const struct ss_request *base, const struct ss_find_options *o,
     }
     free(start);
     free(best);
+    return rc;
+}
+
+/* Finds the best switches first where they are searched, and then the layouts. */
+static int search_axes(const struct ss_request *base, struct ss_find_options *o, struct ss_find_result **out,
+                       struct ss_error *err)
+{
+    int n = ss_find_clusters(o->vary, SS_FIND_CLUSTERS), rc = SS_OK;
+    unsigned *sets = NULL;
+    if (o->axes != SS_FIND_AXES_LAYOUT && !o->switches && n) {
+        sets = ss_calloc((size_t)n, sizeof *sets);
+        rc = sets ? find_sets(base, o, n, sets, err) : ss_nomem(err);
+        o->switches = sets;
+    }
+    SS_THEN(rc, ss_find_search(base, o, NULL, out, err));
+    free(sets);
+    return rc;
+}
+
+int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
+                struct ss_find_result **out, struct ss_error *err)
+{
+    const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
+    struct ss_request base;
+    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
+    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
+    struct ss_files files = {0}; /* files that the journal's digest covers */
+    if (!with.run)
+        with.run = &native;
+    if (!how.files)
+        how.files = &files;
+    with.how = &how;
+    int rc = ss_request_open(asked, &base, err);
+    if (rc)
+        return rc;
+    rc = search_axes(&base, &with, out, err);
+    ss_request_free(&base);
+    ss_files_free(&files);
     return rc;
 }

@@ -105,6 +105,8 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
                    size_t size);
 /* Writes the words of all axes. */
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
+
+/* ---- search_leaf.c ---- */
 /* Sets the words of an axis in a job. After an error the job is of no use. */
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err);
@@ -219,22 +221,19 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
  * buffer as large as `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
 
-/* ---- search_sets.c ---- */
+/* ---- search.c ---- */
 /* A round of the search for the best set of switches of each cluster. */
 struct ss_find_round {
     unsigned *sets; /* [cluster] */
     double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
     int better;     /* 1: the round has found a better one */
+    /* Tries further sets on the best layout of each group, when all are predicted. */
+    int (*turn)(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
+                struct ss_error *err);
 };
-/* Tries sets that differ from the round's in a switch on the best layout of each group, as long as one is better. */
-int ss_find_try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
-                     struct ss_error *err);
-/* Makes one search of a round; its result is not kept. */
-int ss_find_search_round(const struct ss_request *base, const struct ss_find_options *o,
-                         struct ss_find_round *r, struct ss_error *err);
-/* Finds the best set of each of n clusters. */
-int ss_find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
-                 struct ss_error *err);
+/* Makes one search. With `round`, which may be NULL, its result is not kept. */
+int ss_find_search(const struct ss_request *base, const struct ss_find_options *o,
+                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err);
 
 /* ---- search_advice.c ---- */
 /* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
