@@ -50,7 +50,7 @@ JOBS = [
 ]
 DENSE = ['--overlap-grad-reduce --overlap-param-gather', '--tp-comm-overlap', '--optimizer-cpu-offload --optimizer-offload-fraction 1',
          '--fine-grained-activation-offloading --offload-modules core_attn attn_proj qkv_linear']
-MIXTURE = DENSE[:3] + ['--fine-grained-activation-offloading --offload-modules expert_fc1 moe_act', '--moe-grouped-gemm', '--moe-permute-fusion',
+MIXTURE = DENSE + ['--fine-grained-activation-offloading --offload-modules expert_fc1 moe_act', '--moe-grouped-gemm', '--moe-permute-fusion',
                        '--overlap-moe-expert-parallel-comm', '--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend deepep']
 RECOMPUTE = ['none', 'selective', 'full', '1', '2', '3', '4', '6', '8', '12', '16', '24']
 

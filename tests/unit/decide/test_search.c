@@ -426,7 +426,7 @@ static void test_busiest(void)
 {
     static const char words[] =
         "--platform h100 --nodes 1 --model llama3.1-8b --bf16 --seq 4096 --gbs 16 --mbs 1 --tp 2 --pp 4 "
-        "--cp 1 --schedule zb-h1 --recompute none --clip-grad 0";
+        "--cp 1 --sequence-parallel --schedule zb-h1 --recompute none --clip-grad 0";
     struct ss_find_result *f = search_all(words, "nodes=1", 1);
     struct ss_plan_bounds l;
     struct ss_scenario *s;
