@@ -2,6 +2,7 @@
 /* Switches of a layout are searched with it: no set of them, tried with all layouts, is better. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "decide/search_internal.h"
@@ -114,6 +115,38 @@ static void test_switches_alone(void)
     ss_find_free(f);
 }
 
+/* A degree that is given asks for what one that is varied asks for. */
+static void test_given_or_varied(void)
+{
+    static const char job[] =
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --mbs 1 --cp 1 "
+        "--vp 1 --recompute none --pp 2",
+                      *const both[][2] = {{"--tp 2", "tp=2"}, {"--tp 2 --fsdp none", "fsdp=none"}};
+    for (int i = 0; i < 2; i++) {
+        char words[512], text[512], *argv[JOB_MAX_ARGS];
+        struct ss_sweep *vary = calloc(1, sizeof *vary);
+        struct ss_find_options o = {.workers = {.n = 1}, .vary = vary, .best_only = 1, .brief = 1};
+        struct ss_find_result *given, *varied;
+        struct ss_request r;
+
+        snprintf(words, sizeof words, "%s %s", job, both[i][0]);
+        given = search(words, SS_FIND_AXES_LAYOUT, NULL, 0);
+        CU_ASSERT_EQUAL(ss_sweep_vary(vary, both[i][1], NULL), 0);
+        snprintf(text, sizeof text, "%s %s", job, i ? "--tp 2" : "");
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &varied, NULL), 0);
+        CU_ASSERT_EQUAL(best_of(given), best_of(varied));
+        CU_ASSERT_STRING_EQUAL(given->points[given->groups[0].best].flags,
+                               varied->points[varied->groups[0].best].flags);
+        CU_ASSERT_PTR_NOT_NULL(strstr(given->points[given->groups[0].best].flags, "--sequence-parallel"));
+        ss_request_free(&r);
+        ss_find_free(given);
+        ss_find_free(varied);
+        free(vary);
+    }
+}
+
 /* What the recipe of the stack's release switches on is on. */
 static void test_recipe(void)
 {
@@ -138,6 +171,7 @@ SUITE(search_axes)
                            {"words make the job", test_words},
                            {"switches alone", test_switches_alone},
                            {"the recipe's", test_recipe},
+                           {"given or varied", test_given_or_varied},
                            CU_TEST_INFO_NULL};
     stride = suite_stride(argc, argv, 3);
     return suite_run("search_axes", NULL, NULL, tests);
