@@ -133,13 +133,14 @@ def _column(flag: str, value: str) -> Tuple[str, Union[int, float, bool, str]]:
     return name_of(flag).replace('-', '_'), number_of(value)
 
 
-def search(*words: str, vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None, exhaustive: bool = False,
-           confirm: bool = False, **flags: Value) -> Document:
+def search(*words: str, vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None, axes: Optional[str] = None,
+           exhaustive: bool = False, confirm: bool = False, **flags: Value) -> Document:
     """The best layout on each number of nodes. `points` are flat rows, those that fit first, then by time; `groups` has the index of the
     best one of each number of nodes, `rules` which rule refused how many. The job gives gbs and seq. `confirm` runs the best by
-    SimGrid at layer level too; `exhaustive` predicts also what a lower bound tells cannot win."""
+    SimGrid at layer level too; `exhaustive` predicts also what a lower bound tells cannot win. `axes` "switches" or "all"
+    searches grouped GEMMs, dispatcher, overlaps and offload too."""
     return _document(['search'] + _given(words, flags) + vary_of(vary or {}) +
-                     words_of({'workers': workers, 'exhaustive': exhaustive, 'unconfirmed': not confirm}))
+                     words_of({'workers': workers, 'axes': axes, 'exhaustive': exhaustive, 'unconfirmed': not confirm}))
 
 
 def capacity(*words: str, tokens: Union[str, float], vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None,

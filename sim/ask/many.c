@@ -15,6 +15,7 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     struct ss_notes warnings = {0};
     int rc = ss_ask_read(a, n, words, err);
 
+    SS_THEN(rc, ss_sweep_open(s, &a->request, err));
     if (!rc && !s->nflags)
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to vary");
     SS_THEN(rc, ss_sweep_check(s, &a->request, err));
@@ -48,6 +49,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
     struct ss_find_result *found = NULL;
     int rc = ss_ask_read(a, n, words, err);
 
+    SS_THEN(rc, ss_sweep_open(a->vary, &a->request, err));
     if (!rc && a->vary->nflags && !ss_find_clusters(a->vary, MOST_CLUSTERS))
         rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d clusters", MOST_CLUSTERS);
     SS_THEN(rc, ss_ask_bands(a, err));
@@ -57,6 +59,7 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                                                 .how = &how,
                                                 .run = &run,
                                                 .workers = a->workers,
+                                                .axes = a->axes,
                                                 .exhaustive = a->exhaustive,
                                                 .confirm = !a->unconfirmed};
         rc = ss_find_run(&a->request, &options, &found, err);

@@ -9,6 +9,7 @@
 #include "stepsim/flags.h"
 #include "stepsim/import.h"
 #include "stepsim/replay.h"
+#include "stepsim/search.h"
 
 #define LOWER (SS_ASK_RUN | SS_ASK_COMPARE | SS_ASK_EXPLAIN | SS_ASK_CHECK)
 #define MOST_WORKERS 1024
@@ -136,6 +137,16 @@ static int read_layout(struct ss_ask *a, const char *name, const char *value, st
     return SS_OK;
 }
 
+static int read_axes(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
+{
+    for (int i = 0; i < SS_FIND_AXES_COUNT; i++)
+        if (!strcmp(value, ss_find_axes_word(i))) {
+            a->axes = i;
+            return SS_OK;
+        }
+    return no_value(name, value, err);
+}
+
 static int read_measured(struct ss_ask *a, const char *name, const char *value, struct ss_error *err)
 {
     if (strcmp(name, "--log") != 0)
@@ -171,6 +182,7 @@ static const struct option {
     {"--vary", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY, 1, 0, read_vary},
     {"--with", SS_ASK_COMPARE, 1, 0, read_with},
     {"--workers", SS_ASK_SWEEP | SS_ASK_SEARCH | SS_ASK_CAPACITY | SS_ASK_VALIDATE, 1, 0, read_workers},
+    {"--axes", SS_ASK_SEARCH, 1, 0, read_axes},
     {"--exhaustive", SS_ASK_SEARCH, 0, 0, read_switch},
     {"--unconfirmed", SS_ASK_SEARCH, 0, 0, read_switch},
     {"--tokens", SS_ASK_CAPACITY, 1, 0, read_goal},

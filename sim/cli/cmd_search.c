@@ -8,12 +8,14 @@
 #define MOST_CLUSTERS 64
 
 /* Reads what is varied, and counts the clusters. */
-static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_error *err)
+static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_request *base,
+                       struct ss_error *err)
 {
     int rc = SS_OK;
 
     for (int i = 0; i < texts->n && !rc; i++)
         rc = cli_vary_read(vary, texts->text[i], err);
+    SS_THEN(rc, ss_sweep_open(vary, base, err));
     if (!rc && vary->nflags && !ss_find_clusters(vary, MOST_CLUSTERS))
         return cli_usage(err, "vary fewer values of what is no layout", "more than %d clusters",
                          MOST_CLUSTERS);
@@ -39,6 +41,7 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .how = &how,
                                             .run = &run,
                                             .workers = cli_workers(flags),
+                                            .axes = flags->search.axes,
                                             .exhaustive = flags->search.exhaustive,
                                             .brief = !flags->json && !flags->csv[0],
                                             .confirm = !flags->search.unconfirmed,
@@ -99,7 +102,7 @@ int cmd_search(int argc, char **argv, struct ss_error *err)
     cli_flags_init(&flags, CLI_SEARCH);
     ss_request_init(&base);
     rc = vary ? cli_request_read(&base, NULL, &flags, argc, argv, err) : SS_ERR_NOMEM;
-    SS_THEN(rc, read_varied(vary, &flags.vary, err));
+    SS_THEN(rc, read_varied(vary, &flags.vary, &base, err));
     SS_THEN(rc, search(&base, vary, &flags, &found, err));
     SS_THEN(rc, report(found, &flags, err));
     if (!rc)

@@ -28,12 +28,14 @@ int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err)
     return rc ? rc : ss_sweep_vary(vary, text, err);
 }
 
-static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct ss_error *err)
+static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct ss_request *base,
+                       struct ss_error *err)
 {
     int rc = SS_OK;
 
     for (int i = 0; i < vary->n && !rc; i++)
         rc = cli_vary_read(s, vary->text[i], err);
+    SS_THEN(rc, ss_sweep_open(s, base, err));
     return rc || s->nflags ? rc : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
 }
 
@@ -113,13 +115,13 @@ static int verdict(const struct ss_sweep *s)
     return ss_status_exit(ss_sweep_count(s, SS_OUTCOME_TOO_LARGE) ? SS_ERR_OOM : SS_ERR_CONFIG);
 }
 
-static int sweep(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
+static int sweep(struct ss_sweep *s, struct ss_request *base, const struct cli_flags *flags,
                  struct ss_error *err)
 {
     struct ss_sweep_order order;
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes};
     struct ss_notes warnings = {0};
-    int rc = read_varied(s, &flags->vary, err);
+    int rc = read_varied(s, &flags->vary, base, err);
 
     SS_THEN(rc, ss_sweep_check(s, base, err));
     if (!rc && flags->sweep.sort)

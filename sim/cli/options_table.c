@@ -56,6 +56,11 @@ static const char *layout(int i)
     return i == SS_CAPACITY_SEARCH ? "search" : i == SS_CAPACITY_GIVEN ? "given" : NULL;
 }
 
+static const char *axes(int i)
+{
+    return i >= 0 && i < SS_FIND_AXES_COUNT ? ss_find_axes_word(i) : NULL;
+}
+
 const char *cli_shell(int i)
 {
     static const char *const names[] = {"bash", "zsh", "fish", NULL};
@@ -135,6 +140,9 @@ static const struct cli_option table[] = {
      .doc = "keeps each prediction there as soon as it is made: what is interrupted or killed goes on with --resume"},
     {.name = "--resume", .verbs = V(SEARCH) | V(SWEEP) | V(CAPACITY), .kind = CLI_SET, .offset = AT(workers.resume), .low = 1, .needs = "--journal",
      .doc = "goes on from the predictions of --journal, where it has any"},
+    {.name = "--axes", .value = "axes", .verbs = V(SEARCH), .kind = CLI_CHOICE, .offset = AT(search.axes), .choice = axes, .usual = "layout",
+     .doc = "switches: grouped GEMMs, dispatcher, what is exchanged beside compute, attention's kernel, offload, of the job's own layout; all: both. "
+            "Otherwise what the stack's recipe switches on is on"},
     {.name = "--exhaustive", .verbs = V(SEARCH), .kind = CLI_SET, .offset = AT(search.exhaustive), .low = 1,
      .doc = "predicts also what a lower bound tells cannot win"},
     {.name = "--unconfirmed", .verbs = V(SEARCH), .kind = CLI_SET, .offset = AT(search.unconfirmed), .low = 1,

@@ -96,7 +96,9 @@ static const struct cli_command commands[] = {
     {"search", "the best layout of a job, on each number of nodes",
      "Searches all layouts that the framework takes (tensor, context, pipeline and expert parallelism, "
      "virtual stages, "
-     "micro batch, recompute, sharding), on each number of nodes: the fastest that surely fits, those that "
+     "micro batch, recompute of nothing, of modules, of as few layers as fit, or of all, sharding), on each "
+     "number of "
+     "nodes, with --axes switches and offload, too: the fastest that surely fits, those that "
      "its error "
      "does not tell apart from it, the front of time against memory and nodes, and which rule refused how "
      "many. What "
@@ -105,7 +107,8 @@ static const struct cli_command commands[] = {
      "parallelism, with data parallelism the distributed optimizer, unless the job says otherwise, and "
      "experts "
      "are split by it or left whole (--etp 1); the first and last "
-     "stage have other layers where the stages do not divide them.",
+     "stage have other layers where the stages do not divide them. The end is what helps the best beside its "
+     "layout.",
      "0 one fits or is near the limit\n1 none does\n2 usage\n3 bad input, or all are refused",
      "stepsim search --platform h800 --vary nodes=4..16 --model llama3.1-70b --bf16 --seq 8192 --gbs 1024"},
     {"sweep", "a job under all combinations of some flags' values, side by side",

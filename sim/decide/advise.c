@@ -24,6 +24,7 @@ struct advisor {
     struct ss_run_options quick, whole;
     struct ss_explanation *out;
     const struct ss_bands *bands;
+    enum ss_change_aim aim;
     struct ss_changed from; /* the job without changes */
     struct found *found;    /* changes that make the job faster and do not make it too large */
     size_t n, cap;
@@ -94,7 +95,7 @@ static int try_change(struct advisor *a, int i, struct ss_error *err)
     struct found f;
 
     memset(&f, 0, sizeof f);
-    if (!ss_change_words(i, SS_CHANGE_FOR_TIME, &a->from.asked.job, dp, f.words, sizeof f.words))
+    if (!ss_change_words(i, a->aim, &a->from.asked.job, dp, f.words, sizeof f.words))
         return SS_OK;
     x->tried++;
     rc = run_words(a, &a->quick, &a->from, f.words, f.words, &f.advice, err);
@@ -254,10 +255,11 @@ static int find_fitting(struct advisor *a, struct ss_error *err)
     return rc;
 }
 
-int ss_advise(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
-              struct ss_error *err)
+int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
+              struct ss_explanation *out, struct ss_error *err)
 {
-    struct advisor a = {.base = run->scenario, .out = out, .bands = options->bands};
+    struct advisor a = {
+        .base = run->scenario, .out = out, .bands = options->bands, .aim = (enum ss_change_aim)aim};
     int rc = ss_change_start(a.base, &a.from, err);
 
     if (rc)

@@ -11,6 +11,7 @@
 #include "decide/check_internal.h"
 #include "stepsim/job.h"
 #include "stepsim/stack.h"
+#include "study/changes.h"
 
 SS_NAMES(ss_check_key, SS_CHECK_LIST, SS_SECOND)
 SS_NAMES(ss_check_words, SS_CHECK_LIST, SS_THIRD)
@@ -354,7 +355,9 @@ int ss_check(const struct ss_run *run, const struct ss_run_options *options, con
     judge_memory(run, out);
     if (depth == SS_CHECK_SUSPECTS && out->timed &&
         (out->verdict == SS_CHECK_SLOWER || out->verdict == SS_CHECK_FASTER)) {
-        rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE ? SS_OK : ss_advise(run, options, &out->help, err);
+        rc = run->summary.outcome == SS_OUTCOME_TOO_LARGE
+                 ? SS_OK
+                 : ss_advise(run, options, SS_CHANGE_FOR_TIME, &out->help, err);
         SS_THEN(rc, ss_check_suspects(run, options, out, err));
         out->runs += out->help.runs;
     }

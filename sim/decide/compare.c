@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "report/premises.h"
 #include "stepsim/compute.h"
 #include "stepsim/import.h"
 #include "stepsim/job.h"
@@ -42,6 +43,8 @@ void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *ou
     fill_parts(run->compute, r->critical_stage, out);
     memcpy(out->memory, peak->memory, sizeof out->memory);
     out->memory[SS_MEM_OTHER] += ss_result_beside(peak);
+    if (run->scenario)
+        ss_report_premises(run->scenario, NULL, out->premises, sizeof out->premises);
 }
 
 int ss_side_warn(const struct ss_run *run, struct ss_notes *out, struct ss_error *err)

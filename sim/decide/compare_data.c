@@ -34,7 +34,8 @@ static json_t *side_object(const struct ss_contrast *c, int i)
     if (s->summary.outcome == SS_OUTCOME_REFUSED)
         return o;
     ss_json_metrics(o, -1, &s->summary);
-    SS_PUT(o, SS_SAME(s, tokens), SS_SAME(s, critical_stage), SS_SAME(s, peak_stage));
+    SS_PUT(o, SS_KEY_IF(s->premises[0], "premises", s->premises), SS_SAME(s, tokens),
+           SS_SAME(s, critical_stage), SS_SAME(s, peak_stage));
     add_tables(o, c, i, -1);
     SS_PUT(o, SS_KEY("warnings", ss_json_notes(s->warnings)));
     return o;

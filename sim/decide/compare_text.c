@@ -13,11 +13,14 @@ static int is_refused(const struct ss_side *s)
     return s->summary.outcome == SS_OUTCOME_REFUSED;
 }
 
-static void write_side(const struct ss_side *s, char letter, FILE *out)
+/* Writes a side, and what it stands on where the side above it stands on something else. */
+static void write_side(const struct ss_side *s, const struct ss_side *above, char letter, FILE *out)
 {
     const struct ss_summary *u = &s->summary;
     char time[32], tflops[128];
 
+    if (s->premises[0] && (!above || strcmp(above->premises, s->premises) != 0))
+        fprintf(out, "%s\n", s->premises);
     fprintf(out, "%c  %s\n   ", letter, s->name);
     if (is_refused(s)) {
         fprintf(out, "%s: %s\n", ss_outcome_word(u->outcome), u->reason);
@@ -180,7 +183,7 @@ static int write_warnings(const struct ss_contrast *c, FILE *out)
 int ss_contrast_text(const struct ss_contrast *c, FILE *out, struct ss_error *err)
 {
     for (int i = 0; i < c->n; i++)
-        write_side(&c->side[i], (char)('A' + i), out);
+        write_side(&c->side[i], i ? &c->side[i - 1] : NULL, (char)('A' + i), out);
     fputc('\n', out);
     for (int i = 1; i < c->n; i++)
         write_answer(c, i, out);

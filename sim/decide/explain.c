@@ -9,6 +9,7 @@
 #include "decide/advise.h"
 #include "report/text.h"
 #include "stepsim/compute.h"
+#include "study/changes.h"
 
 SS_NAMES(ss_term_key, SS_TERM_LIST, SS_SECOND)
 SS_NAMES(ss_term_words, SS_TERM_LIST, SS_THIRD)
@@ -87,5 +88,5 @@ int ss_explain(const struct ss_run *run, const struct ss_run_options *options, s
     int rc = ss_elasticities_find(run->scenario, &quick, out->elasticity, err);
     for (int e = 0; e < SS_ELASTICITIES; e++)
         out->runs += isnan(out->elasticity[e]) ? 0 : 2;
-    return rc ? rc : ss_advise(run, options, out, err);
+    return rc ? rc : ss_advise(run, options, SS_CHANGE_FOR_TIME, out, err);
 }

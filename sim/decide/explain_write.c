@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "decide/advise.h"
 #include "decide/contrast.h"
 #include "report/common.h"
 #include "report/text.h"
@@ -166,6 +167,18 @@ static void write_change(const struct ss_explanation *x, const struct ss_advice 
             a->note[0] ? "; " : "", a->note);
 }
 
+void ss_advice_text(const struct ss_explanation *x, FILE *out)
+{
+    for (int i = 0; i < x->nadvice; i++) {
+        fprintf(out, "  %d. ", i + 1);
+        write_change(x, &x->advice[i], out);
+    }
+    if (x->together.change[0]) {
+        fputs("  Together, as far as each still helps and surely fits:\n     ", out);
+        write_change(x, &x->together, out);
+    }
+}
+
 static void write_advice(const struct ss_explanation *x, FILE *out)
 {
     int large = x->side.summary.outcome == SS_OUTCOME_TOO_LARGE;
@@ -178,14 +191,7 @@ static void write_advice(const struct ss_explanation *x, FILE *out)
         fprintf(out, "\n%s (%d changes apply: %d slower or the same, %d too large, %d refused)\n",
                 x->nadvice ? "What helps most" : "No change that was tried helps", x->tried, x->slower,
                 x->too_large, x->refused);
-    for (int i = 0; i < x->nadvice; i++) {
-        fprintf(out, "  %d. ", i + 1);
-        write_change(x, &x->advice[i], out);
-    }
-    if (x->together.change[0]) {
-        fputs("  Together, as far as each still helps and surely fits:\n     ", out);
-        write_change(x, &x->together, out);
-    }
+    ss_advice_text(x, out);
     if (large && !x->nadvice)
         ss_text_smallest(&x->smallest, out);
     fprintf(out, "%d simulations%s; \"stepsim search\" tries all layouts.\n", x->runs + 1,
@@ -233,15 +239,27 @@ static json_t *change_object(const struct ss_explanation *x, const struct ss_adv
     return a->change[0] ? advice_object(x, a) : json_null();
 }
 
+json_t *ss_advice_array(const struct ss_explanation *x)
+{
+    json_t *advice = json_array();
+
+    for (int i = 0; i < x->nadvice; i++)
+        ss_json_append(advice, advice_object(x, &x->advice[i]));
+    return advice;
+}
+
+json_t *ss_advice_together(const struct ss_explanation *x)
+{
+    return change_object(x, &x->together);
+}
+
 static int write_json(const struct ss_explanation *x, const struct ss_run *run, FILE *out,
                       struct ss_error *err)
 {
     struct ss_notes warnings = {0};
-    json_t *root = ss_json_document("explain"), *advice = json_array();
+    json_t *root = ss_json_document("explain");
     int rc = ss_side_warn(run, &warnings, err);
 
-    for (int i = 0; i < x->nadvice; i++)
-        ss_json_append(advice, advice_object(x, &x->advice[i]));
     ss_json_verdict(root, &x->side.summary);
     ss_json_metrics(root, -1, &x->side.summary);
     SS_PUT(root, SS_KEY_IF(measured_of(run) > 0, "measured_ms", 1e3 * measured_of(run)),
@@ -252,7 +270,7 @@ static int write_json(const struct ss_explanation *x, const struct ss_run *run, 
            SS_KEY_IF(run->compute, "compute", ss_json_compute(run)), SS_KEY("simulations", x->runs + 1),
            SS_KEY("changes", SS_OBJECT(SS_SAME(x, tried), SS_SAME(x, slower), SS_SAME(x, too_large),
                                        SS_SAME(x, refused))),
-           SS_KEY("advice", advice), SS_KEY("together", change_object(x, &x->together)),
+           SS_KEY("advice", ss_advice_array(x)), SS_KEY("together", ss_advice_together(x)),
            SS_KEY("split", change_object(x, &x->split)), SS_KEY("warnings", ss_json_notes(&warnings)));
     ss_notes_free(&warnings);
     if (rc)

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/map.h"
 #include "decide/search_internal.h"
-#include "job/recipe.h"
+#include "study/study_internal.h"
 
 /* Layouts that are predicted in one batch, before their results decide the next batch; of an exhaustive search
  * nothing is to be decided. The number does not depend on the workers, so the choice is the same for any number of
@@ -29,7 +30,9 @@ struct state {
     int nfit, *fit;                 /* the points that surely fit and are beaten by no other */
     size_t cap_fit;
     /* [cluster]: a layout faster than this, s, may be the best on it, or not told apart from the best */
-    double *within, *fastest; /* and the time of the fastest that surely fits */
+    double *within, *fastest;    /* and the time of the fastest that surely fits */
+    struct ss_find_round *round; /* NULL: the result is kept */
+    struct ss_map roomy;         /* keys of layouts that fit without recompute: ss_find_block_key */
     size_t cap;
     struct ss_find_crew *crew;
 };
@@ -51,21 +54,31 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
     const struct ss_find_result *f = x->space.found;
+    const struct ss_find_cluster *c = &x->space.clusters[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
+        return 1;
     if (leaf->unsure) /* told only where it is faster than what surely fits */
         return x->fastest[leaf->cluster] <= leaf->seconds;
-    if (!(x->within[leaf->cluster] <= leaf->seconds))
-        return 0;
+    if (block || !(x->within[leaf->cluster] <= leaf->seconds))
+        return x->within[leaf->cluster] <= leaf->seconds;
     int beaten = x->options->best_only;
     for (int i = 0; i < x->nfit && !beaten; i++)
         beaten = beats(f, x->fit[i], leaf);
     return beaten;
 }
 
-/* A doubted point has no time of its own yet. */
+/* A doubted point has no time of its own yet, but its memory. */
 static int note_fits(struct state *x, int point, struct ss_error *err)
 {
     const struct ss_find_point *p = &x->space.found->points[point];
-    if (p->summary.outcome != SS_OUTCOME_FITS || p->summary.doubted)
+    const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+    if (p->summary.outcome != SS_OUTCOME_FITS)
+        return SS_OK;
+    if (p->recompute == SS_RECOMPUTE_NONE &&
+        ss_map_put(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf), 1) < 0)
+        return ss_nomem(err);
+    if (p->summary.doubted)
         return SS_OK;
     double band = !x->options->best_only && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
     x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);
@@ -189,8 +202,10 @@ static int count_points(struct state *x, int first, struct ss_error *err)
  * or one of the front. They take no less than the bound, and just as much memory. */
 static int asks_flows(const struct state *x, const struct ss_find_point *p)
 {
-    const struct ss_find_leaf as = {
-        .cluster = p->group, .seconds = p->least_s, .bytes = p->summary.peak_device};
+    struct ss_find_leaf as = x->space.leaves[p->number];
+    as.seconds = p->least_s;
+    as.bytes = p->summary.peak_device;
+    as.unsure = 0;
     if (!p->summary.doubted || x->options->exhaustive)
         return p->summary.doubted;
     if (p->summary.outcome == SS_OUTCOME_FITS)
@@ -257,6 +272,27 @@ static int predict_all(struct state *x, struct ss_error *err)
     }
     free(batch);
     return rc;
+}
+
+/* Drops the points with block recompute whose layout fits without, or that are slower than the best by more than
+ * its error: of these others were not predicted. */
+static void drop_blocks(struct state *x)
+{
+    struct ss_find_result *f = x->space.found;
+    int kept = 0;
+    for (int i = 0; i < f->npoints; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+        if (p->recompute_layers &&
+            (p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
+             ss_map_get(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf)) >= 0)) {
+            f->groups[p->group].predicted--;
+            f->groups[p->group].bounded++;
+        } else {
+            f->points[kept++] = *p;
+        }
+    }
+    f->npoints = kept;
 }
 
 /* Predicts the winners once more, by SimGrid. */
@@ -366,6 +402,8 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
         x->run.bands = x->bands;
     }
     SS_THEN(rc, ss_find_files(&x->space, files, err));
+    for (int c = 0; c < x->space.nclusters && !rc; c++)
+        x->space.clusters[c].room = ss_find_room(&x->space.clusters[c], x->run.bands);
     SS_THEN(rc, ss_find_bound(&x->space, x->options, err));
     if (rc)
         return rc;
@@ -376,24 +414,34 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
         return ss_nomem(err);
     for (int c = 0; c < x->space.nclusters; c++) {
         x->fastest[c] = INFINITY;
-        x->within[c] = x->options->below_s > 0 ? x->options->below_s : INFINITY;
+        x->within[c] = x->options->below         ? x->options->below[c]
+                       : x->options->below_s > 0 ? x->options->below_s
+                                                 : INFINITY;
     }
     return SS_OK;
 }
 
-static int find_warnings(const struct state *x, const struct ss_request *base, struct ss_error *err)
+/* Finds what is told of the job beside its layouts: of the first group that has a best one, or of any layout
+ * that was predicted. */
+static int find_notes(const struct state *x, const struct ss_request *base, struct ss_error *err)
 {
     struct ss_find_result *f = x->space.found;
     char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
+    int i = -1, rc = SS_OK;
 
-    for (int g = 0; g < f->ngroups; g++) {
-        int i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
-        if (i < 0)
-            continue;
-        snprintf(words, sizeof words, "%s %s", f->groups[g].flags, f->points[i].flags);
-        return ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
-    }
-    return SS_OK;
+    for (int g = 0; g < f->ngroups && i < 0; g++)
+        i = f->groups[g].best >= 0 ? f->groups[g].best : f->groups[g].near;
+    const struct ss_find_point *p = i >= 0 ? &f->points[i] : f->points;
+    if (!f->npoints)
+        return SS_OK;
+    snprintf(words, sizeof words, "%s %s", f->groups[p->group].flags, p->flags);
+    if (i >= 0)
+        rc = ss_warnings_behind(base, words, x->options->how, &f->warnings, err);
+    if (!rc && i >= 0 && !x->options->best_only)
+        rc = ss_find_advise(base, words, x->options, &f->advice, err);
+    return rc ? rc
+              : ss_premises_behind(base, words, x->options->how, x->options->vary, f->premises,
+                                   sizeof f->premises, err);
 }
 
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
@@ -409,37 +457,29 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     rc = check_any(x, base, err);
     if (rc)
         return rc;
+    drop_blocks(x);
     ss_find_rank(f);
+    if (x->round)
+        return x->round->turn(x->round, &x->space, x->crew, err);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
-    SS_THEN(rc, find_warnings(x, base, err));
+    SS_THEN(rc, find_notes(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
-int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
-                struct ss_find_result **out, struct ss_error *err)
+int ss_find_search(const struct ss_request *base, const struct ss_find_options *options,
+                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err)
 {
-    struct ss_request base;
-    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
-    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
-    struct ss_files files = {0}; /* files that the journal's digest covers */
-    struct state x = {.options = &with};
-    x.run = with.run ? *with.run : (struct ss_run_options){.engine = SS_ENGINE_NATIVE};
-    if (!how.files)
-        how.files = &files;
-    with.how = &how;
-    with.run = &x.run;
-    int rc = ss_request_open(asked, &base, err);
-    if (rc)
-        return rc;
-    rc = run(&x, &base, err);
-    ss_request_free(&base);
+    struct ss_find_options with = *options;
+    struct state x = {.options = &with, .run = *options->run, .round = round};
+    with.run = &x.run; /* which gets the installed bands where the caller has none */
+    int rc = run(&x, base, err);
     ss_find_crew_close(x.crew);
-    ss_files_free(&files);
     ss_bands_free(x.bands);
     free(x.fit);
     free(x.within);
     free(x.fastest);
-    if (!rc) {
+    ss_map_free(&x.roomy);
+    if (!rc && !round) {
         *out = x.space.found;
         x.space.found = NULL;
     }

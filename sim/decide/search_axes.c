@@ -77,14 +77,44 @@ static int micro_batch(const struct ss_find_cluster *c, struct ss_find_axis *a)
     return add_divisors(a, c->asked.job.global_batch, c->asked.job.global_batch);
 }
 
+/* Adds selective recompute of modules that the model and the stack's release have: each of those that free much, and
+ * together those that cost little. */
+static int add_modules(const struct ss_find_cluster *c, struct ss_find_axis *a)
+{
+    const struct ss_model *m = &c->model;
+    const struct {
+        const char *name;
+        int there, cheap;
+    } modules[] = {{"layernorm", c->stack->te_layers <= 0 || m->kv_lora_rank > 0, 1}, /* else fused */
+                   {"mla_up_proj", m->q_lora_rank > 0 || m->kv_lora_rank > 0, 1},
+                   {"moe_act", m->num_experts > 0, 1},
+                   {"mlp", m->num_experts <= 0, 0},
+                   {"moe", m->num_experts > 0, 0}};
+    char value[sizeof a->value[0]], cheap[sizeof a->value[0]] = "selective --recompute-modules";
+    int rc = SS_OK, ncheap = 0;
+    if (c->stack->recompute_forms < SS_RECOMPUTE_FORM_MODULES)
+        return c->stack->recompute_forms < SS_RECOMPUTE_FORM_MOE || m->num_experts <= 0
+                   ? SS_OK
+                   : add(a, "none --moe-layer-recompute");
+    for (size_t i = 0; i < SS_ARRAY_LEN(modules) && !rc; i++) {
+        if (!modules[i].there)
+            continue;
+        snprintf(value, sizeof value, "selective --recompute-modules %s", modules[i].name);
+        rc = add(a, value);
+        if (modules[i].cheap && ++ncheap)
+            ss_append(cheap, sizeof cheap, " %s", modules[i].name);
+    }
+    return rc || ncheap < 2 ? rc : add(a, cheap);
+}
+
 static int recompute(const struct ss_find_cluster *c, struct ss_find_axis *a)
 {
-    static const char *const words[] = {"none", "selective", "full"};
-    int rc = SS_OK;
-    (void)c;
-    for (size_t i = 0; i < SS_ARRAY_LEN(words) && !rc; i++)
-        rc = add(a, words[i]);
-    return rc;
+    int rc = add(a, "none");
+    SS_THEN(rc, add(a, "selective"));
+    SS_THEN(rc, add_modules(c, a));
+    if (!rc && c->stack->recompute_forms >= SS_RECOMPUTE_FORM_BLOCK)
+        rc = add(a, SS_FIND_BLOCK);
+    return rc ? rc : add(a, "full");
 }
 
 static int sharding(const struct ss_find_cluster *c, struct ss_find_axis *a)
@@ -241,20 +271,25 @@ static int add_axis(struct ss_find_cluster *c, int kind, const struct ss_sweep_f
     return rc;
 }
 
-/* Adds an axis with the one value that the job gives, if further words have to go with the value: whole
- * experts, or a split of layers that no axis of virtual stages makes. */
+/* Adds an axis with the one value that the job gives, if further words have to go with the value, as they go with one
+ * of --vary: whole experts, sequence parallelism, the sharded optimizer, or a split of layers that no axis of virtual
+ * stages makes. */
 static int add_given(struct ss_find_cluster *c, int kind, struct ss_error *err)
 {
-    int value = kind == SS_FIND_TP && c->experts ? c->asked.job.tp
+    const struct ss_job *job = &c->asked.job;
+    int value = kind == SS_FIND_TP && (c->experts || c->sequence) ? job->tp
                 : kind == SS_FIND_PP && c->splits && ss_find_gives(&c->request, rows[SS_FIND_VP].fixed)
-                    ? c->asked.job.pp
+                    ? job->pp
                     : 1;
+    int none = kind == SS_FIND_FSDP && c->shards && ss_find_gives(&c->request, rows[kind].flag);
     struct ss_sweep_flag given = {.nvalues = 1};
 
-    if (value < 2)
+    if (value < 2 && !none)
         return SS_OK;
     ss_copy(given.name, sizeof given.name, rows[kind].flag);
     snprintf(given.value[0], sizeof given.value[0], "%d", value);
+    if (none)
+        ss_copy(given.value[0], sizeof given.value[0], "none");
     return add_axis(c, kind, &given, err);
 }
 
@@ -267,7 +302,7 @@ static int add_kind(struct ss_find_cluster *c, int kind, const struct ss_sweep *
             rc = add_axis(c, kind, &vary->flags[f], err);
             asked = 1;
         }
-    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual)
+    if (rc || asked || kind == SS_FIND_EXTRA || !rows[kind].usual || c->given)
         return rc;
     if (ss_find_gives(&c->request, rows[kind].fixed))
         return add_given(c, kind, err);
@@ -294,12 +329,16 @@ int ss_find_axes_build(struct ss_find_cluster *c, const struct ss_sweep *vary, s
         "--pipeline-model-parallel-layout --account-for-embedding-in-pipeline-split "
         "--account-for-loss-in-pipeline-split --num-layers-per-virtual-pipeline-stage";
     int rc = SS_OK;
+    for (int kind = 0; kind < SS_FIND_KINDS && c->given && !rc; kind++)
+        rc = add_kind(c, kind, vary, err);
+    if (c->given)
+        return rc;
     c->splits =
         !ss_find_gives(&c->request, splits) && !varies(vary, "--num-layers-per-virtual-pipeline-stage");
     c->sequence = !ss_find_gives(&c->request, "--sequence-parallel") && !varies(vary, "--sequence-parallel");
-    c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --fsdp --use-megatron-fsdp "
+    c->shards = !ss_find_gives(&c->request, "--use-distributed-optimizer --use-megatron-fsdp "
                                             "--use-torch-fsdp2 --optimizer") &&
-                !varies(vary, "--use-distributed-optimizer");
+                !c->asked.job.dp.fsdp && !varies(vary, "--use-distributed-optimizer");
     c->experts = c->model.num_experts > 0 && !ss_find_gives(&c->request, "--etp") && !varies(vary, "--etp");
     for (int kind = 0; kind < SS_FIND_KINDS && !rc; kind++)
         rc = add_kind(c, kind, vary, err);
@@ -365,6 +404,12 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
         words[0] = 0;
         return;
     }
+    if (a->kind == SS_FIND_RECOMPUTE && !strcmp(value, SS_FIND_BLOCK)) {
+        snprintf(words, size,
+                 "--recompute-granularity full --recompute-method block --recompute-num-layers %d",
+                 at[SS_FIND_BLOCK_LAYERS]);
+        return;
+    }
     if (a->kind == SS_FIND_TP && c->sequence && strcmp(value, "1") != 0)
         ss_copy(more, sizeof more, " --sequence-parallel");
     if (a->kind == SS_FIND_VP || (a->kind == SS_FIND_PP && !has_axis(c, SS_FIND_VP)))
@@ -396,50 +441,4 @@ void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, cha
             used = add_text(words, size, used, " ");
         used = add_text(words, size, used, one);
     }
-}
-
-/* Adds the words of an axis in a place of their own, so that they beat the job's as a later flag beats
- * an earlier one. */
-static int add_axis_words(const struct ss_find_cluster *c, const unsigned char *at, int axis,
-                          struct ss_request *r)
-{
-    char words[256];
-    ss_find_words(c, at, axis, words, sizeof words);
-    r->edited = 0;
-    return ss_study_add_words(r, words);
-}
-
-/* Sets the axes from `from` to `to` - 1. */
-static int set_axes(const struct ss_find_cluster *c, const unsigned char *at, int from, int to,
-                    struct ss_asked *asked, struct ss_error *err)
-{
-    struct ss_request r;
-    int rc = SS_OK;
-
-    ss_request_init(&r);
-    for (int a = from; a < to && !rc; a++)
-        rc = add_axis_words(c, at, a, &r);
-    if (rc)
-        ss_fail(err, rc, NULL, 0, "out of memory");
-    else
-        rc = ss_asked_add(asked, &r, NULL, NULL, err);
-    ss_request_free(&r);
-    return rc;
-}
-
-int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
-                struct ss_error *err)
-{
-    return set_axes(c, at, axis, axis + 1, asked, err);
-}
-
-int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
-                struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    struct ss_asked asked = c->asked;
-    int rc = set_axes(c, leaf->at, 0, c->naxes, &asked, err);
-    return rc ? rc
-              : ss_input_cache_finish(s->loaded, &asked, c->stack, c->world_size, c->gpus_per_node, NULL, job,
-                                      err);
 }

@@ -26,6 +26,7 @@
 struct bounds {
     double seconds, bytes, least_bytes;
     int unsure;
+    int layers; /* the fewest that block recompute repeats; 0: none is worth a try */
 };
 
 /* ---- bounds that layouts share ---- */
@@ -60,6 +61,7 @@ static uint64_t key_of(const struct ss_find_cluster *c, const struct ss_find_lea
         int kind = c->axes[a].kind;
         h = mix(h, kind == SS_FIND_SCHEDULE || (kind == SS_FIND_VP && even) ? -1 : leaf->at[a]);
     }
+    h = mix(h, ss_find_switches_of(leaf->at));
     return mix(mix(h, job->last_stage_layers), job->account_for_embedding);
 }
 
@@ -276,6 +278,55 @@ static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, 
     return memory.n && bytes * (1 + memory.high_pct / 100) > card->device_memory;
 }
 
+/* Sets the bounds `least`. */
+static void set_bounds(const struct ss_plan_bounds *least, const struct ss_find_flight *flight,
+                       const struct ss_job *job, const struct ss_stack *stack, int microbatches,
+                       struct bounds *out)
+{
+    out->seconds = seconds_of(least, flight, job, microbatches) * (1 - ROUNDING);
+    memory_of(least, flight, job, stack, microbatches, out);
+    out->bytes *= 1 - ROUNDING;
+    out->least_bytes *= 1 - ROUNDING;
+    if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* the card lacks the precision */
+        out->seconds = out->bytes = out->least_bytes = 0;
+}
+
+/* Sets the bounds of a leaf with block recompute: the time with the fewest layers with which it may surely
+ * fit, and the memory with the most. */
+static int bound_block(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_job *job, const struct ss_find_flight *flight, struct shared *shared,
+                       struct bounds *out)
+{
+    /* a flag that is not modelled leaves the error of the memory open */
+    const double room = job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
+    int e[2], microbatches = ss_job_microbatches(job, c->world_size), rc = SS_OK;
+    int most = ss_find_block_most(c, leaf, job);
+    struct ss_find_leaf at[2];
+    struct ss_job jobs[2];
+    ss_find_block_ends(c, leaf, job, at, jobs);
+    for (int end = 0; end < 2 && !rc; end++)
+        rc = find_shared(c, &at[end], &jobs[end], shared, &e[end]);
+    out->layers = most > 0;
+    if (rc || most < 1 || e[0] < 0 || e[1] < 0)
+        return rc;
+    const struct ss_plan_bounds ends[2] = {shared->entry[e[0]].least, shared->entry[e[1]].least};
+    struct ss_plan_bounds least;
+    struct bounds last = {0};
+    ss_find_block_between(ends, job, most, &least);
+    set_bounds(&least, flight, job, c->stack, microbatches, &last);
+    for (int n = 1; n <= most; n++) {
+        ss_find_block_between(ends, job, n, &least);
+        set_bounds(&least, flight, job, c->stack, microbatches, out);
+        out->layers = n;
+        if (out->bytes <= room)
+            break;
+    }
+    if (out->bytes > room)
+        out->least_bytes = INFINITY;
+    out->bytes = fmin(out->bytes, last.bytes);
+    return SS_OK;
+}
+
 /* Sets the bounds of a leaf, which are 0 where nothing is known. Error: SS_ERR_NOMEM, because without
  * memory another set of layouts would be searched. */
 static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
@@ -289,20 +340,16 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     if (rc)
         return rc == SS_ERR_NOMEM ? rc : SS_OK;
     int microbatches = ss_job_microbatches(&job, c->world_size);
-    rc = find_shared(c, leaf, &job, shared, &e);
-    if (!rc && e >= 0 && !is_megatrons(&job))
+    if (!is_megatrons(&job))
         rc = find_flight(&job, microbatches, shared, &flight);
-    if (rc || e < 0)
-        return rc;
-    const struct ss_plan_bounds *least = &shared->entry[e].least;
-    out->seconds = seconds_of(least, &flight, &job, microbatches) * (1 - ROUNDING);
-    memory_of(least, &flight, &job, c->stack, microbatches, out);
-    out->bytes *= 1 - ROUNDING;
-    out->least_bytes *= 1 - ROUNDING;
-    out->unsure = is_unsure(c, &job, shared, out->bytes);
-    if (!(out->seconds >= 0 && out->bytes >= 0 && out->least_bytes >= 0)) /* the card lacks the precision */
-        memset(out, 0, sizeof *out);
-    return SS_OK;
+    if (!rc && ss_find_block_axis(c, leaf->at) >= 0)
+        return bound_block(c, leaf, &job, &flight, shared, out);
+    SS_THEN(rc, find_shared(c, leaf, &job, shared, &e));
+    if (!rc && e >= 0) {
+        set_bounds(&shared->entry[e].least, &flight, &job, c->stack, microbatches, out);
+        out->unsure = is_unsure(c, &job, shared, out->bytes);
+    }
+    return rc;
 }
 
 static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
@@ -335,6 +382,13 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
     SS_THEN(rc, ss_pool_run(&pool, all, err));
     for (size_t i = 0; i < s->nleaves && !rc; i++) {
         struct ss_find_leaf leaf = s->leaves[i];
+        int block = ss_find_block_axis(&s->clusters[leaf.cluster], leaf.at) >= 0;
+        if (block && !all[i].layers) { /* all layers are one: full recompute */
+            s->found->groups[leaf.cluster].bounded++;
+            continue;
+        }
+        if (block && !o->exhaustive)
+            leaf.at[SS_FIND_BLOCK_LAYERS] = (unsigned char)all[i].layers;
         if (!o->exhaustive &&
             all[i].least_bytes > ss_platform_card(s->clusters[leaf.cluster].platform)->device_memory) {
             s->found->groups[leaf.cluster].too_large++;

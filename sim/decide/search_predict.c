@@ -31,8 +31,8 @@ static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf
     char words[256];
     for (int a = 0; a < c->naxes; a++) {
         const char *whole = strstr(c->axes[a].value[leaf->at[a]], "--");
-        if (c->axes[a].kind == SS_FIND_TP && whole)
-            used = (size_t)snprintf(more, size, "%s", whole + 2);
+        if ((c->axes[a].kind == SS_FIND_TP || c->axes[a].kind == SS_FIND_RECOMPUTE) && whole && used < size)
+            used += (size_t)snprintf(more + used, size - used, "%s%s", used ? " " : "", whole + 2);
         if (c->axes[a].kind != SS_FIND_EXTRA)
             continue;
         ss_find_words(c, leaf->at, a, words, sizeof words);
@@ -41,8 +41,8 @@ static void fill_more(const struct ss_find_cluster *c, const struct ss_find_leaf
     }
 }
 
-static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
-                       const struct ss_job *job, struct ss_find_point *p)
+static int fill_point(const struct ss_find_space *s, const struct ss_find_leaf *leaf,
+                      const struct ss_job *job, struct ss_find_point *p, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     p->group = leaf->cluster;
@@ -55,12 +55,14 @@ static void fill_point(const struct ss_find_space *s, const struct ss_find_leaf 
     p->micro_batch = job->micro_batch;
     p->microbatches = ss_job_microbatches(job, c->world_size);
     p->recompute = job->recompute.granularity;
+    p->recompute_layers = job->recompute.method == SS_RECOMPUTE_BLOCK ? job->recompute.num_layers : 0;
     p->fsdp = job->dp.fsdp;
     ss_copy(p->schedule, sizeof p->schedule, job->schedule[0] ? job->schedule : "auto");
     p->least_s = leaf->seconds;
     p->least_bytes = leaf->bytes;
-    ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
+    p->switches = ss_find_switches_of(leaf->at);
     fill_more(c, leaf, p->more, sizeof p->more);
+    return ss_find_leaf_words(s, leaf, p->flags, sizeof p->flags, err);
 }
 
 static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, int level_choice,
@@ -80,8 +82,40 @@ static int predict(const struct ss_find_crew *w, const struct ss_find_leaf *leaf
                                          .gpus_per_node = c->gpus_per_node,
                                          .request = &c->request};
     run.level_choice = level_choice;
-    fill_point(w->space, leaf, &job, p);
-    return ss_predict(&scenario, &run, &p->summary, err);
+    rc = fill_point(w->space, leaf, &job, p, err);
+    return rc ? rc : ss_predict(&scenario, &run, &p->summary, err);
+}
+
+/* The crew, and enum ss_level_choice. */
+struct at_level {
+    const struct ss_find_crew *crew;
+    int choice;
+};
+
+static int predict_layers(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                          struct ss_error *err)
+{
+    const struct at_level *at = ctx;
+    return predict(at->crew, leaf, at->choice, p, err);
+}
+
+/* Predicts a leaf with block recompute, with as few layers as fit, and sets their number in *leaf. */
+static int predict_block(struct ss_find_crew *w, struct ss_find_leaf *leaf, int level_choice,
+                         struct ss_find_point *p, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &w->space->clusters[leaf->cluster];
+    struct at_level at = {w, level_choice};
+    struct ss_job job;
+    int rc = ss_find_job(w->space, leaf, &job, err);
+    return rc ? rc
+              : ss_find_block_fewest(leaf, ss_find_block_most(c, leaf, &job), w->options->exhaustive,
+                                     predict_layers, &at, p, err);
+}
+
+int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                         struct ss_error *err)
+{
+    return predict(w, leaf, w->run.level_choice, p, err);
 }
 
 /* Builds the job of a leaf from its words. */
@@ -96,8 +130,8 @@ static int build(const struct ss_find_crew *w, const struct ss_find_leaf *leaf, 
 
     if (rc)
         return rc;
-    ss_find_flags(c, leaf->at, p->flags, sizeof p->flags);
-    rc = ss_study_add_words(&r, p->flags);
+    rc = ss_find_leaf_words(w->space, leaf, p->flags, sizeof p->flags, err);
+    SS_THEN(rc, ss_study_add_words(&r, p->flags));
     SS_THEN(rc, ss_scenario_build(&r, &how, out, err));
     ss_request_free(&r);
     return rc;
@@ -146,18 +180,23 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct ss_find_crew *w = ctx;
     struct ss_find_point *p = answer;
-    int n = (int)w->space->nleaves;
-    const struct ss_find_leaf *leaf = &w->space->leaves[item % n];
+    int n = (int)w->space->nleaves, way = item / n, rc = SS_OK;
+    struct ss_find_leaf leaf = w->space->leaves[item % n];
+    int block = ss_find_block_axis(&w->space->clusters[leaf.cluster], leaf.at) >= 0;
+    int choice = w->run.level_choice;
 
-    int blind = w->run.level_choice == SS_LEVEL_BLIND;
-
+    if (choice != SS_LEVEL_BLIND && (way == SS_FIND_PREDICT || way == SS_FIND_WIDEN_DOUBTED))
+        choice = SS_LEVEL_DOUBTS;
     p->number = item % n;
-    switch (item / n) {
-    case SS_FIND_PREDICT: return predict(w, leaf, blind ? w->run.level_choice : SS_LEVEL_DOUBTS, p, err);
-    case SS_FIND_FLOWS: return predict(w, leaf, w->run.level_choice, p, err);
-    case SS_FIND_CONFIRM: return confirm(w, leaf, p, err);
-    case SS_FIND_WIDEN: return widen(w, leaf, w->run.level_choice, p, err);
-    default: return widen(w, leaf, SS_LEVEL_DOUBTS, p, err);
+    if (block)
+        rc = predict_block(w, &leaf, choice, p, err);
+    if (rc)
+        return rc;
+    switch (way) {
+    case SS_FIND_PREDICT:
+    case SS_FIND_FLOWS: return block ? SS_OK : predict(w, &leaf, choice, p, err);
+    case SS_FIND_CONFIRM: return confirm(w, &leaf, p, err);
+    default: return widen(w, &leaf, choice, p, err);
     }
 }
 
@@ -202,6 +241,8 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
                                .what = "search"};
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
+    for (int c = 0; c < s->nclusters; c++)
+        w->pool.digest = ss_mix64(w->pool.digest + s->clusters[c].switches + 2u * s->clusters[c].given);
     SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache */
     w->run.plan.cache = w->run.cache; /* the cache points to platforms and stacks of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));

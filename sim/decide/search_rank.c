@@ -99,5 +99,6 @@ void ss_find_free(struct ss_find_result *found)
     free(found->rules);
     free(found->points);
     ss_notes_free(&found->warnings);
+    free(found->advice);
     free(found);
 }

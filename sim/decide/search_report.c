@@ -2,6 +2,7 @@
 /* Writes a search as text, JSON and CSV. */
 #include <string.h>
 
+#include "decide/advise.h"
 #include "decide/search_internal.h"
 #include "report/common.h"
 #include "report/text.h"
@@ -19,7 +20,9 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
         used += (size_t)snprintf(buf + used, size - used, " %s", p->schedule);
     if (p->fsdp)
         used += (size_t)snprintf(buf + used, size - used, " fsdp");
-    if (p->recompute != SS_RECOMPUTE_NONE)
+    if (p->recompute_layers)
+        used += (size_t)snprintf(buf + used, size - used, " recompute block %d", p->recompute_layers);
+    else if (p->recompute != SS_RECOMPUTE_NONE)
         used += (size_t)snprintf(buf + used, size - used, " recompute %s",
                                  ss_job_word("--recompute", p->recompute));
     if (p->more[0] && used < size)
@@ -100,8 +103,8 @@ static void add_point(struct ss_row *r, const struct ss_find_point *p)
 {
     SS_ADD(r, SS_SAME(p, tp), SS_SAME(p, cp), SS_SAME(p, pp), SS_SAME(p, ep), SS_SAME(p, chunks),
            SS_SAME(p, dp), SS_SAME(p, micro_batch), SS_SAME(p, microbatches),
-           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_TRUTH(p, fsdp),
-           SS_SAME(p, schedule));
+           SS_KEY("recompute", ss_job_word("--recompute", p->recompute)), SS_SAME(p, recompute_layers),
+           SS_TRUTH(p, fsdp), SS_SAME(p, schedule));
     ss_row_verdict(r, &p->summary);
     ss_row_metrics(r, &p->summary);
     SS_ADD(r, SS_KEY("least_ms", 1e3 * p->least_s), SS_KEY("least_mib", p->least_bytes / SS_MIB),
@@ -204,8 +207,27 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
             last->summary.peak_device / SS_GIB);
 }
 
+/* Writes what helps the first best layout beside its layout. */
+static void write_advice(const struct ss_find_result *f, FILE *out)
+{
+    const struct ss_find_group *g = f->groups;
+    while (g < f->groups + f->ngroups && g->best < 0 && g->near < 0)
+        g++;
+    if (!f->advice)
+        return;
+    fputs(f->advice->nadvice ? "\nWhat helps beside the layout"
+                             : "\nNothing that was tried helps beside the layout",
+          out);
+    if (f->ngroups > 1)
+        write_name(", the best", g, out);
+    fputc('\n', out);
+    ss_advice_text(f->advice, out);
+}
+
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
+    if (f->premises[0])
+        fprintf(out, "%s\n", f->premises);
     write_counts(f, out);
     fputc('\n', out);
     write_points(f, top, out);
@@ -214,6 +236,7 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
         write_best(f, g, out);
     for (int g = 0; g < f->ngroups; g++)
         write_front(f, g, out);
+    write_advice(f, out);
     if (f->nrules)
         fputs("\nrefused by\n", out);
     for (int r = 0; r < f->nrules; r++)
@@ -251,9 +274,12 @@ static json_t *rule_object(const void *row)
 static int write_json(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
     json_t *root = ss_json_document("search");
-    SS_PUT(root, SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
+    SS_PUT(root, SS_KEY_IF(f->premises[0], "premises", f->premises),
+           SS_KEY("groups", SS_LIST(group_object, f->groups, f->ngroups)),
            SS_KEY("rules", SS_LIST(rule_object, f->rules, f->nrules)),
            SS_KEY("points", SS_LIST(point_object, f->points, f->npoints)),
+           SS_KEY_IF(f->advice, "advice", f->advice ? ss_advice_array(f->advice) : NULL),
+           SS_KEY_IF(f->advice, "together", f->advice ? ss_advice_together(f->advice) : NULL),
            SS_KEY("warnings", ss_json_notes(&f->warnings)));
     return ss_json_write(root, out, err);
 }

@@ -130,7 +130,12 @@ static int build_cluster(struct ss_find_space *s, int i, const struct ss_request
         return rc;
     s->nclusters++;
     rc = add_words(c, o->vary, outer, n, i, g->flags, sizeof g->flags, err);
+    c->given = o->axes == SS_FIND_AXES_SWITCHES;
     SS_THEN(rc, load_cluster(s, c, o, err));
+    if (!rc && o->switches)
+        c->switches = o->switches[i];
+    else if (!rc)
+        rc = ss_find_switches_of_recipe(s, c, &c->switches, err);
     if (rc)
         return rc;
     g->gpus = c->world_size;
@@ -203,7 +208,7 @@ static int reach_of(const struct ss_find_cluster *c, const char *flags)
 struct walk {
     struct ss_find_space *space;
     int cluster;
-    unsigned char at[SS_FIND_MOST_AXES];
+    unsigned char at[SS_FIND_NUMBERS];
     int64_t below[SS_FIND_MOST_AXES + 1]; /* [n]: layouts that share the values of the first n axes */
     int cut; /* number of axes that a refusal holds for; -1: nothing was refused */
     struct ss_error why;
@@ -229,8 +234,10 @@ static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_er
     memset(&w->why, 0, sizeof w->why);
     int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
                                    &job, &w->why);
-    if (!rc)
+    if (!rc) {
+        ss_find_switches_set(w->at, ss_find_switches_legal(w->space, c, asked, &job, c->switches));
         return keep_leaf(w, err);
+    }
     if (!ss_status_refuses(rc)) {
         if (err)
             *err = w->why;
@@ -266,7 +273,7 @@ static int visit(struct walk *w, int depth, const struct ss_asked *asked, struct
 static int walk_cluster(struct ss_find_space *s, int cluster, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[cluster];
-    struct walk w = {.space = s, .cluster = cluster, .cut = -1};
+    struct walk w = {.space = s, .cluster = cluster, .at = {[SS_FIND_BLOCK_LAYERS] = 1}, .cut = -1};
     w.below[c->naxes] = 1;
     for (int a = c->naxes - 1; a >= 0; a--)
         w.below[a] = w.below[a + 1] * c->axes[a].n;

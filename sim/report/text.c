@@ -7,6 +7,7 @@
 
 #include "report/common.h"
 #include "report/json.h"
+#include "report/premises.h"
 #include "stepsim/assumed.h"
 #include "stepsim/job.h"
 
@@ -128,7 +129,7 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
 {
     const struct ss_result *r = run->result;
     const struct ss_summary *u = &run->summary;
-    char predicted[128], measured[32], mfu[64], tflops[128];
+    char predicted[128], measured[32], mfu[64], tflops[128], premises[SS_PREMISES_SIZE];
 
     fputs(ss_text_iteration(r, predicted, sizeof predicted), out);
     fprintf(out, "%s an iteration%s", ss_text_band(u, measured),
@@ -156,6 +157,8 @@ static void answer(const struct ss_run *run, const struct ss_report_options *opt
                     ss_error_pct(r->stages[like].device, opt->measured_bytes));
         fputc(')', out);
     }
+    if (opt->brief && run->scenario)
+        fprintf(out, "; %s", ss_report_premises(run->scenario, NULL, premises, sizeof premises));
     if (opt->brief && run->plan->job->model.not_priced[0])
         fprintf(out, "; not priced of the model's config: %s", run->plan->job->model.not_priced);
     fputc('\n', out);

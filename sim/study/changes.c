@@ -154,15 +154,17 @@ static int use_fsdp(const struct ss_job *job, int dp, char *words, size_t size)
 }
 
 #define BOTH (SS_CHANGE_FOR_MEMORY | SS_CHANGE_FOR_TIME)
+#define OFFLOAD (SS_CHANGE_FOR_MEMORY | SS_CHANGE_SWITCH)
 static const struct ss_change_row rows[] = {
-    {use_bf16, BOTH, SS_CHANGE_ARITHMETIC, "fp32 is what Megatron takes without --bf16 or --fp16"},
+    {use_bf16, BOTH | SS_CHANGE_BESIDE, SS_CHANGE_ARITHMETIC,
+     "fp32 is what Megatron takes without --bf16 or --fp16"},
     {use_distributed_optimizer, BOTH, SS_CHANGE_PLAIN, NULL},
     {use_sequence_parallel, BOTH, SS_CHANGE_PLAIN, NULL},
-    {use_flash, BOTH, SS_CHANGE_PLAIN, NULL},
+    {use_flash, BOTH | SS_CHANGE_BESIDE | SS_CHANGE_SWITCH, SS_CHANGE_PLAIN, NULL},
     {recompute_selective, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
     {recompute_full, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
-    {offload_attention, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
-    {offload_experts, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {offload_attention, OFFLOAD, SS_CHANGE_PLAIN, NULL},
+    {offload_experts, OFFLOAD, SS_CHANGE_PLAIN, NULL},
     {halve_micro_batch, BOTH, SS_CHANGE_PLAIN, NULL},
     {least_micro_batch, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
     {double_tp, BOTH, SS_CHANGE_PLAIN, NULL},
@@ -171,10 +173,10 @@ static const struct ss_change_row rows[] = {
     {double_cp, BOTH, SS_CHANGE_PLAIN, NULL},
     {double_ep, BOTH, SS_CHANGE_PLAIN, NULL},
     {drop_virtual_stages, BOTH, SS_CHANGE_PLAIN, NULL},
-    {fp8_parameters, BOTH, SS_CHANGE_PLAIN, NULL},
+    {fp8_parameters, BOTH | SS_CHANGE_BESIDE, SS_CHANGE_PLAIN, NULL},
     {drop_fp8, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
     {use_fsdp, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
-    {offload_optimizer, SS_CHANGE_FOR_MEMORY, SS_CHANGE_PLAIN, NULL},
+    {offload_optimizer, OFFLOAD, SS_CHANGE_PLAIN, NULL},
 };
 #define NROWS ((int)SS_ARRAY_LEN(rows))
 
@@ -192,9 +194,14 @@ int ss_change_count(void)
     return NROWS + ss_nchanges_for_time + ss_nchanges_of_layout;
 }
 
+int ss_change_serves(int i, enum ss_change_aim aim)
+{
+    return (row_at(i)->aims & (int)aim) != 0;
+}
+
 int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words, size_t size)
 {
-    return (row_at(i)->aims & (int)aim) && row_at(i)->words(job, dp, words, size);
+    return ss_change_serves(i, aim) && row_at(i)->words(job, dp, words, size);
 }
 
 const char *ss_change_note(int i)

@@ -5,6 +5,8 @@
 #include "base/base.h"
 #include "study/changes_table.h"
 
+#define BESIDE (SS_CHANGE_FOR_TIME | SS_CHANGE_BESIDE)
+#define SWITCH (BESIDE | SS_CHANGE_SWITCH)
 #define ARITHMETIC "another arithmetic: watch the loss"
 
 DEFINE(overlap_gradients)
@@ -121,19 +123,19 @@ DEFINE(use_fp8)
 }
 
 const struct ss_change_row ss_changes_for_time[] = {
-    {overlap_gradients, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {overlap_tp, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {overlap_experts, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {use_deepep, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {group_gemms, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {fuse_permutation, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
+    {overlap_gradients, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {overlap_tp, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {overlap_experts, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {use_deepep, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {group_gemms, SWITCH, SS_CHANGE_PLAIN, NULL},
+    {fuse_permutation, SWITCH, SS_CHANGE_PLAIN, NULL},
     {recompute_none, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_less, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_half, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {recompute_quarter, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
     {double_micro_batch, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {use_graphs, SS_CHANGE_FOR_TIME, SS_CHANGE_PLAIN, NULL},
-    {reduce_in_bf16, SS_CHANGE_FOR_TIME, SS_CHANGE_ARITHMETIC, ARITHMETIC},
-    {use_fp8, SS_CHANGE_FOR_TIME, SS_CHANGE_ARITHMETIC, ARITHMETIC},
+    {use_graphs, BESIDE, SS_CHANGE_PLAIN, NULL},
+    {reduce_in_bf16, BESIDE, SS_CHANGE_ARITHMETIC, ARITHMETIC},
+    {use_fp8, BESIDE, SS_CHANGE_ARITHMETIC, ARITHMETIC},
 };
 const int ss_nchanges_for_time = (int)SS_ARRAY_LEN(ss_changes_for_time);

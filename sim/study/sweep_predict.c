@@ -84,8 +84,10 @@ int ss_sweep_predict(const struct ss_sweep *s, int i, const struct ss_request *b
     return rc;
 }
 
+/* Finds the warnings of a row, and with `premises` what it stands on. */
 static int row_warnings(const struct ss_sweep *s, int row, const struct ss_request *base,
-                        const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
+                        const struct ss_scenario_options *how, struct ss_notes *out, char *premises,
+                        struct ss_error *err)
 {
     struct ss_request r;
     int rc = ss_request_copy(base, &r, err);
@@ -94,11 +96,13 @@ static int row_warnings(const struct ss_sweep *s, int row, const struct ss_reque
         return rc;
     rc = add_words(s, &s->rows[row], &r, err);
     SS_THEN(rc, ss_warnings_find(&r, how, out, err));
+    if (!rc && premises)
+        rc = ss_premises_find(&r, how, s, premises, sizeof s->premises, err);
     ss_request_free(&r);
     return rc;
 }
 
-int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
+int ss_sweep_warnings(struct ss_sweep *s, const struct ss_request *base,
                       const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
 {
     struct ss_notes one = {0}, other = {0};
@@ -110,8 +114,8 @@ int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
         last--;
     if (first > last)
         return SS_OK;
-    rc = row_warnings(s, first, base, how, &one, err);
-    SS_THEN(rc, row_warnings(s, last, base, how, &other, err));
+    rc = row_warnings(s, first, base, how, &one, s->premises, err);
+    SS_THEN(rc, row_warnings(s, last, base, how, &other, NULL, err));
     for (unsigned long i = 0; i < one.n && !rc; i++) {
         unsigned long k = 0;
         while (k < other.n && strcmp(one.text[i], other.text[k]) != 0)

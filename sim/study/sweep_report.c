@@ -130,6 +130,8 @@ static void write_rest(const struct ss_sweep *s, FILE *out)
 
 static int write_text(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
+    if (s->premises[0])
+        fprintf(out, "%s\n\n", s->premises);
     write_rows(s, out);
     write_rest(s, out);
     ss_sweep_answer(s, out);
@@ -162,7 +164,8 @@ static int write_json(const struct ss_sweep *s, FILE *out, struct ss_error *err)
             left_out = left_out ? left_out : json_object();
             SS_PUT(left_out, SS_KEY(ss_outcome_word(outcome), s->left_out[outcome]));
         }
-    SS_PUT(root, SS_KEY("rows", rows), SS_KEY_IF(left_out, "left_out", left_out),
+    SS_PUT(root, SS_KEY_IF(s->premises[0], "premises", s->premises), SS_KEY("rows", rows),
+           SS_KEY_IF(left_out, "left_out", left_out),
            SS_KEY("fastest", ss_cell_index(ss_sweep_best(s, SS_OUTCOME_FITS, 0))),
            SS_KEY("most_per_gpu", ss_cell_index(ss_sweep_best(s, SS_OUTCOME_FITS, 1))),
            SS_KEY("fastest_near_limit", ss_cell_index(ss_sweep_best_near_limit(s))),

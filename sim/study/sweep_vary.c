@@ -36,7 +36,25 @@ static int complete_set(struct ss_sweep_flag *f)
     return 1;
 }
 
-/* Adds a value of `size` characters. */
+/* Returns whether two values are one: the same text, or the same number, as 1 and 01 are. */
+static int same_value(const char *a, const char *b)
+{
+    char *end[2];
+    double x = strtod(a, &end[0]), y = strtod(b, &end[1]);
+    return !strcmp(a, b) || (*a && *b && !*end[0] && !*end[1] && x == y);
+}
+
+/* Takes the last value back where an earlier one is the same. */
+static void drop_same(struct ss_sweep_flag *f)
+{
+    for (int i = 0; i < f->nvalues - 1; i++)
+        if (same_value(f->value[i], f->value[f->nvalues - 1])) {
+            memset(f->value[--f->nvalues], 0, sizeof f->value[0]);
+            return;
+        }
+}
+
+/* Adds a value of `size` characters, unless an earlier one is the same. */
 static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const char *text,
                      struct ss_error *err)
 {
@@ -50,9 +68,10 @@ static int add_value(struct ss_sweep_flag *f, const char *at, size_t size, const
     if (why)
         return refuse(err, "values are separated by commas", f->name, why);
     memcpy(f->value[f->nvalues++], at, size);
-    return (strcmp(f->name, "--set") != 0 && strcmp(f->name, "--scale") != 0) || complete_set(f)
-               ? SS_OK
-               : refuse(err, of_props, text, "no prop");
+    if ((!strcmp(f->name, "--set") || !strcmp(f->name, "--scale")) && !complete_set(f))
+        return refuse(err, of_props, text, "no prop");
+    drop_same(f);
+    return SS_OK;
 }
 
 /* Adds the values of a range: "4..64" has 4, 8, 16, 32 and 64. */
@@ -122,6 +141,41 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
             break;
     }
     s->nflags += !rc;
+    return rc;
+}
+
+/* Notes a flag of the command line that the values of --vary beat. What a file says is there to be varied. */
+static int note_beaten(const struct ss_sweep_flag *f, struct ss_request *base, struct ss_error *err)
+{
+    size_t at = ss_request_find(base, f->name);
+    char text[256];
+
+    if (at >= base->n || base->place[base->word[at].place].file || base->place[base->word[at].place].whence)
+        return SS_OK;
+    ss_request_words(base, at, ss_request_span(base, at), text, sizeof text);
+    return ss_notes_add(&base->notes, "%s: the values of --vary %s take its place", text, f->name + 2)
+               ? ss_nomem(err)
+               : SS_OK;
+}
+
+int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *err)
+{
+    size_t at = ss_request_find(base, "--nodes"), n = at < base->n ? ss_request_span(base, at) : 0;
+    const char *joined = n ? strchr(base->word[at].text, '=') : NULL, *value = joined ? joined + 1
+                                                                               : n > 1
+                                                                                   ? base->word[at + 1].text
+                                                                                   : "";
+    char text[512];
+    int rc = SS_OK;
+
+    if (strchr(value, ',') || strstr(value, "..")) {
+        snprintf(text, sizeof text, "nodes=%s", value);
+        rc = ss_sweep_vary(s, text, err);
+        if (!rc)
+            ss_request_drop(base, "--nodes");
+    }
+    for (int f = 0; f < s->nflags && !rc; f++)
+        rc = note_beaten(&s->flags[f], base, err);
     return rc;
 }
 

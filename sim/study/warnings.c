@@ -45,16 +45,28 @@ static int add_words(struct ss_request *r, const char *words, struct ss_error *e
     return rc;
 }
 
+int ss_request_behind(const struct ss_request *base, const char *words, struct ss_request *out,
+                      struct ss_error *err)
+{
+    int rc = ss_request_copy(base, out, err);
+
+    if (rc)
+        return rc;
+    rc = add_words(out, words, err);
+    if (rc)
+        ss_request_free(out);
+    return rc;
+}
+
 int ss_warnings_behind(const struct ss_request *base, const char *words,
                        const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err)
 {
     struct ss_request r;
-    int rc = ss_request_copy(base, &r, err);
+    int rc = ss_request_behind(base, words, &r, err);
 
     if (rc)
         return rc;
-    rc = add_words(&r, words, err);
-    SS_THEN(rc, ss_warnings_find(&r, how, out, err));
+    rc = ss_warnings_find(&r, how, out, err);
     ss_request_free(&r);
     return rc;
 }

@@ -5,8 +5,8 @@ for stack in megatron-2407 megatron-bridge-26.04; do
     {
         "$STEPSIM" run $job $layout --tp 2 --sequence-parallel --stack $stack --recipe none --engine native --json | grep -m1 '"iteration_ms"'
         "$STEPSIM" sweep $job $layout --vary tp=2 --sequence-parallel --stack $stack --recipe none --json | grep -m1 '"iteration_ms"'
-        "$STEPSIM" search $job --vary tp=2 --pp 1 --cp 1 --vp 1 --recompute none --stack $stack --unconfirmed --json | grep -m1 '"iteration_ms"'
-        "$STEPSIM" capacity $job $layout --tp 2 --sequence-parallel --stack $stack --tokens 1T --layout given --json | grep -m1 '"iteration_ms"'
+        "$STEPSIM" search $job --vary tp=2 --pp 1 --cp 1 --vp 1 --recompute none --stack $stack --recipe none --unconfirmed --json | grep -m1 '"iteration_ms"'
+        "$STEPSIM" capacity $job $layout --tp 2 --sequence-parallel --stack $stack --recipe none --tokens 1T --layout given --json | grep -m1 '"iteration_ms"'
     } | tr -d ' ,' | sort | uniq -c | wc -l
 done
 "$STEPSIM" search $job --vary tp=2 --stack megatron-bridge-26.04 --recipe auto

@@ -37,6 +37,54 @@ static void test_combinations(void)
     CU_ASSERT_EQUAL(ss_sweep_size(&s, 10), 0);
 }
 
+/* Values that are one are tried once. */
+static void test_equal_values(void)
+{
+    struct ss_sweep *s = calloc(1, sizeof *s);
+
+    CU_ASSERT_EQUAL(ss_sweep_vary(s, "mbs=1,01,+1,2,1", NULL), 0);
+    CU_ASSERT_EQUAL(s->flags[0].nvalues, 2);
+    CU_ASSERT_STRING_EQUAL(s->flags[0].value[0], "1");
+    CU_ASSERT_STRING_EQUAL(s->flags[0].value[1], "2");
+    CU_ASSERT_EQUAL(ss_sweep_vary(s, "nodes=4..16,8,32", NULL), 0);
+    CU_ASSERT_EQUAL(s->flags[1].nvalues, 4); /* 4 8 16 32 */
+    CU_ASSERT_EQUAL(ss_sweep_vary(s, "set=ss.nic.bandwidth=25GBps,25GBps,50GBps", NULL), 0);
+    CU_ASSERT_EQUAL(s->flags[2].nvalues, 2);
+    CU_ASSERT_EQUAL(ss_sweep_vary(s, "model=a,b,a", NULL), 0);
+    CU_ASSERT_EQUAL(s->flags[3].nvalues, 2);
+    free(s);
+}
+
+static void opens(const char *first, const char *second, const char *vary, int flags, int nodes,
+                  unsigned long notes)
+{
+    char words[4][32] = {"--tp", "2"};
+    char *argv[] = {words[0], words[1], words[2], words[3]};
+    struct ss_sweep *s = calloc(1, sizeof *s);
+    struct ss_request r;
+
+    snprintf(words[2], sizeof words[2], "%s", first);
+    snprintf(words[3], sizeof words[3], "%s", second);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, second[0] ? 4 : 3, argv, NULL), 0);
+    CU_ASSERT(!vary[0] || !ss_sweep_vary(s, vary, NULL));
+    CU_ASSERT_EQUAL(ss_sweep_open(s, &r, NULL), 0);
+    CU_ASSERT_EQUAL(s->nflags, flags);
+    CU_ASSERT_EQUAL(flags ? s->flags[flags - 1].nvalues : 0, nodes);
+    CU_ASSERT_EQUAL(r.notes.n, notes);
+    ss_request_free(&r);
+    free(s);
+}
+
+/* A list of nodes varies, as in capacity; a flag whose place varied values take is told. */
+static void test_open(void)
+{
+    opens("--nodes", "8", "", 0, 0, 0);
+    opens("--nodes", "8,16", "", 1, 2, 0);
+    opens("--nodes=4..64", "", "mbs=1,2", 2, 5, 0);
+    opens("--nodes", "8", "tp=1,2,4", 1, 3, 1);
+}
+
 /* Refused, too large and those near the limit are no answer; of equal ones the first is. */
 static void test_best(void)
 {
@@ -227,6 +275,8 @@ static void test_bands(void)
 SUITE(sweep)
 {
     CU_TestInfo tests[] = {{"combinations", test_combinations},
+                           {"equal values", test_equal_values},
+                           {"nodes and beaten flags", test_open},
                            {"best", test_best},
                            {"predict", test_predict},
                            {"order", test_order},

@@ -46,7 +46,7 @@ struct ss_ask {
     struct ss_workers workers;
     struct ss_measurement measured;
     char log[4096]; /* of check; "": none */
-    int exhaustive, unconfirmed, coverage, regret;
+    int axes, exhaustive, unconfirmed, coverage, regret;
     double spread; /* < 0: not given */
 };
 int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);

@@ -20,7 +20,7 @@ extern "C" {
  * Answers words[0 .. n-1] as the program does under --json, with the native engine where the words name none. Commands: run, plan, explain, check,
  * compare, sweep, search, capacity, validate, list, doctor, version. They take the flags of a job and, of the options of the
  * program, those that say what is simulated and write no file: --engine, --level, --unfold, --full-replay, --placement, --straggler,
- * --slow-link, --spread-seed, --jitter, --replicas, --seed, --vary, --with, --workers, --exhaustive, --unconfirmed, --tokens, --deadline,
+ * --slow-link, --spread-seed, --jitter, --replicas, --seed, --vary, --with, --workers, --axes, --exhaustive, --unconfirmed, --tokens, --deadline,
  * --budget, --layout, --spread, --coverage, --regret, --log, --tokens-per-second, --samples-per-second, --tflops, --mfu, --memory. Any other is an error.
  *
  * Returns the exit status of the program: 0, 1 (the job does not fit, the document is whole), 5 or 6 (check: slower, faster), 2 or 3 (the document has `error`).

@@ -55,7 +55,7 @@ struct cli_flags {
     struct ss_workers workers;   /* cli_workers adds the journal to them */
     char journal[CLI_PATH_SIZE]; /* "" = none */
     struct {
-        int top, exhaustive, unconfirmed;
+        int top, exhaustive, unconfirmed, axes;
     } search;
     struct {
         char *tokens, *deadline, *budget; /* NULL = not given */

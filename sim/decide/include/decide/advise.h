@@ -3,10 +3,18 @@
 #ifndef SS_DECIDE_ADVISE_H
 #define SS_DECIDE_ADVISE_H
 
+#include <stdio.h>
+
 #include "stepsim/explain.h"
 
-/* Fills in the changes that help in *out, whose `side` is the run's already. Errors: those of ss_explain. */
-int ss_advise(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
-              struct ss_error *err);
+/* Fills in the changes that help in *out, whose `side` is the run's already. `aim` is an ss_change_aim: all changes for
+ * time, or those beside the layout. Errors: those of ss_explain. */
+int ss_advise(const struct ss_run *run, const struct ss_run_options *options, int aim,
+              struct ss_explanation *out, struct ss_error *err);
+/* Writes a number of changes, each with its time and memory. */
+void ss_advice_text(const struct ss_explanation *x, FILE *out);
+/* Returns the changes as an array, and what several of them do together. */
+struct json_t *ss_advice_array(const struct ss_explanation *x);
+struct json_t *ss_advice_together(const struct ss_explanation *x);
 
 #endif

@@ -5,11 +5,17 @@
 
 #include "job/asked.h"
 #include "job/input_cache.h"
+#include "plan/bounds.h"
 #include "stepsim/job.h"
 #include "stepsim/search.h"
 
 #define SS_FIND_MOST_AXES 16
 #define SS_FIND_CLUSTERS 4096
+/* Numbers of a leaf: the index of each axis' value, the layers that block recompute repeats, and the switches that are
+ * on, the low byte of their bits and the high one. */
+#define SS_FIND_BLOCK_LAYERS SS_FIND_MOST_AXES
+#define SS_FIND_SWITCHES (SS_FIND_MOST_AXES + 1)
+#define SS_FIND_NUMBERS (SS_FIND_MOST_AXES + 3)
 /* The most combinations of all axes and groups that a search takes. */
 #define SS_FIND_MOST_LAYOUTS 2000000000
 
@@ -47,16 +53,19 @@ struct ss_find_cluster {
     int world_size, gpus_per_node;
     int naxes;
     struct ss_find_axis axes[SS_FIND_MOST_AXES];
-    int shards;   /* 1: the optimizer is sharded, because the job does not say otherwise */
-    int splits;   /* 1: the layers of the first and last stage are free */
-    int sequence; /* 1: sequence parallelism goes with tensor parallelism */
-    int experts;  /* 1: experts may be split or whole, because the job does not say */
+    int given;         /* 1: the layout is the job's but for what is varied */
+    int shards;        /* 1: the optimizer is sharded, because the job does not say otherwise */
+    int splits;        /* 1: the layers of the first and last stage are free */
+    int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
+    int experts;       /* 1: experts may be split or whole, because the job does not say */
+    unsigned switches; /* a bit each: on where they apply and are legal */
+    double room;       /* bytes that a layout which surely fits needs at most */
 };
 
 /* A layout that is not refused. */
 struct ss_find_leaf {
     int cluster;
-    unsigned char at[SS_FIND_MOST_AXES];
+    unsigned char at[SS_FIND_NUMBERS];
     int place;             /* its place among the layouts of its cluster, where the best bound is first */
     double seconds, bytes; /* lower bounds of the iteration and of the memory */
     int unsure;            /* 1: by that bound of the memory it does not surely fit */
@@ -97,12 +106,80 @@ void ss_find_words(const struct ss_find_cluster *c, const unsigned char *at, int
                    size_t size);
 /* Writes the words of all axes. */
 void ss_find_flags(const struct ss_find_cluster *c, const unsigned char *at, char *words, size_t size);
+
+/* ---- search_leaf.c ---- */
 /* Sets the words of an axis in a job. After an error the job is of no use. */
 int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int axis, struct ss_asked *asked,
                 struct ss_error *err);
+/* Writes the words of a leaf: those of its axes, and of its switches. */
+int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
+                       size_t size, struct ss_error *err);
+/* Turns on as many switches of a set as are legal in a leaf. */
+int ss_find_leaf_switch(struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
+                        struct ss_error *err);
 /* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
+
+/* ss.recompute.forms of a stack. */
+enum { SS_RECOMPUTE_FORM_BLOCK = 1, SS_RECOMPUTE_FORM_MOE, SS_RECOMPUTE_FORM_MODULES };
+
+/* ---- search_switches.c ---- */
+/* Switches are the changes that serve SS_CHANGE_SWITCH, a bit each in their order: grouped GEMMs, a dispatcher, what
+ * is exchanged beside compute, offload. */
+#define SS_FIND_MOST_SWITCHES 16
+/* Returns the number of switches. */
+int ss_find_switches(void);
+/* Returns the bits of all switches that make nothing slower by their nature: all but offload. */
+unsigned ss_find_switches_usual(void);
+/* Writes the words of the switches of a set that apply to a finished job with `dp` replicas, with blanks between.
+ * Returns the bits of these. */
+unsigned ss_find_switch_words(const struct ss_job *job, int dp, unsigned set, char *words, size_t size);
+/* Returns the bits of a leaf's switches. */
+unsigned ss_find_switches_of(const unsigned char *at);
+/* Sets them. */
+void ss_find_switches_set(unsigned char *at, unsigned set);
+/* Turns on, of a legal job, as many switches of a set as are legal together: all that apply, or one after the other.
+ * `asked` is what the job asks for without them. */
+unsigned ss_find_switches_legal(struct ss_find_space *s, const struct ss_find_cluster *c,
+                                const struct ss_asked *asked, const struct ss_job *job, unsigned set);
+/* Makes the job that `asked` describes with switches, of which `job` is the finished one without them. */
+int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_cluster *c,
+                       const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
+/* Returns the switches that the recipe of the stack's release nearest to a cluster has on. */
+int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
+                               struct ss_error *err);
+
+/* ---- search_block.c: recompute of some layers ---- */
+/* The value of the recompute axis that stands for the fewest layers of each virtual stage with which a layout
+ * surely fits. */
+#define SS_FIND_BLOCK "block"
+/* Returns the axis whose value in `at` is SS_FIND_BLOCK, or -1. */
+int ss_find_block_axis(const struct ss_find_cluster *c, const unsigned char *at);
+/* Makes the jobs between which that of a leaf with block recompute lies, of the leaf's job: nothing is recomputed,
+ * and everything is. at[0] and at[1] are the leaf with these values, whether or not the axis has them. */
+void ss_find_block_ends(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                        const struct ss_job *job, struct ss_find_leaf at[2], struct ss_job jobs[2]);
+/* Returns the most layers worth a try: one less than the largest virtual stage has, because all of them are what
+ * full recompute repeats; all of them where the axis has no full recompute. */
+int ss_find_block_most(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
+                       const struct ss_job *job);
+/* Fills *out with bounds for `layers` recomputed layers, from those of both ends. */
+void ss_find_block_between(const struct ss_plan_bounds ends[2], const struct ss_job *job, int layers,
+                           struct ss_plan_bounds *out);
+/* Predicts a leaf whose number of layers is set. */
+typedef int ss_find_predicted(void *ctx, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                              struct ss_error *err);
+/* Finds the fewest layers, from those of *leaf to `most`, with which it fits as surely as with any number of them,
+ * sets them in *leaf, and fills *p with the prediction. Memory falls and time grows with each layer, so the search
+ * halves; exhaustive 1: every number is predicted, and the fastest is taken. Errors: those of `predict`. */
+int ss_find_block_fewest(struct ss_find_leaf *leaf, int most, int exhaustive, ss_find_predicted *predict,
+                         void *ctx, struct ss_find_point *p, struct ss_error *err);
+/* Returns the bytes that a layout on a cluster needs at most if it surely fits: less than the card's by the error of
+ * predicted memory, and by what the allocator needs to work. `bands` may be NULL. */
+double ss_find_room(const struct ss_find_cluster *c, const struct ss_bands *bands);
+/* Returns a key that a leaf shares with those that differ in recompute alone. */
+uint64_t ss_find_block_key(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf);
 
 /* ---- search_flight.c ---- */
 /* What a bound knows of a named schedule that is not one of Megatron's own. */
@@ -139,6 +216,9 @@ enum ss_find_way {
 /* Predicts n leaves: the item way * nleaves + i asks for leaf i. */
 int ss_find_predict(struct ss_find_crew *w, const int *items, int n, struct ss_find_point *out,
                     struct ss_error *err);
+/* Predicts a leaf in this process. */
+int ss_find_predict_here(struct ss_find_crew *w, const struct ss_find_leaf *leaf, struct ss_find_point *p,
+                         struct ss_error *err);
 void ss_find_crew_close(struct ss_find_crew *w);
 
 /* ---- search_report.c ---- */
@@ -148,6 +228,26 @@ const char *ss_find_layout(const struct ss_find_point *p, char *buf, size_t size
 /* Writes the varied flags of a group except --nodes: "--precision mxfp8", or "" where there is none. A
  * buffer as large as `flags` holds them. Returns buf. */
 const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t size);
+
+/* ---- search.c ---- */
+/* A round of the search for the best set of switches of each cluster. */
+struct ss_find_round {
+    unsigned *sets; /* [cluster] */
+    double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
+    int better;     /* 1: the round has found a better one */
+    /* Tries further sets on the best layout of each group, when all are predicted. */
+    int (*turn)(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
+                struct ss_error *err);
+};
+/* Makes one search. With `round`, which may be NULL, its result is not kept. */
+int ss_find_search(const struct ss_request *base, const struct ss_find_options *o,
+                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err);
+
+/* ---- search_advice.c ---- */
+/* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
+ * frees *out with free. Errors: those of ss_scenario_build and ss_explain. */
+int ss_find_advise(const struct ss_request *base, const char *words, const struct ss_find_options *o,
+                   struct ss_explanation **out, struct ss_error *err);
 
 /* ---- search_rank.c ---- */
 /* Sorts the points, and fills in best, near, like_best and front. */

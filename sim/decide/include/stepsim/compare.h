@@ -43,7 +43,8 @@ struct ss_side {
      * stage's peak */
     double memory[SS_MEM_COUNT];
     const struct ss_notes
-        *warnings; /* warnings that are written with the side; the caller owns them; NULL: none */
+        *warnings;      /* warnings that are written with the side; the caller owns them; NULL: none */
+    char premises[512]; /* what the job stands on; "": not known */
 };
 /* Fills *out from a run with a result. */
 void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *out);

@@ -30,6 +30,20 @@
 extern "C" {
 #endif
 
+/* What is searched: the layout, the switches of a layout that is given, or both. X(symbol, word) */
+#define SS_FIND_AXES_LIST(X)                                                                                 \
+    X(LAYOUT, "layout")                                                                                      \
+    X(SWITCHES, "switches")                                                                                  \
+    X(ALL, "all")
+enum {
+#define X(symbol, word) SS_FIND_AXES_##symbol,
+    SS_FIND_AXES_LIST(X)
+#undef X
+        SS_FIND_AXES_COUNT
+};
+/* Returns the word of one of them. Never NULL. */
+const char *ss_find_axes_word(int axes);
+
 /* How a search is made. */
 struct ss_find_options {
     const struct ss_sweep *vary;           /* flags that are varied, and their values; NULL: none */
@@ -42,11 +56,17 @@ struct ss_find_options {
     double below_s; /* layouts that a bound shows to take so long, s, are left out; 0: none. With best_only */
     int brief;   /* 1: the shares of bubble, imbalance and spread are not computed: they are NaN in points */
     int confirm; /* 1: SimGrid runs the best layouts at layer level, too */
+    int axes;    /* SS_FIND_AXES_... */
+    /* [cluster]: bits of the switches that are on where they apply; NULL: those of the stack's recipe, or with `axes` the
+     * best */
+    const unsigned *switches;
+    const double *below; /* [cluster]: only layouts faster than this, s, are wanted; NULL: all */
     /* Called now and then with how much is done of how many layouts are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
 };
 
+struct ss_explanation;
 /* A layout that was predicted. */
 struct ss_find_point {
     int group;                      /* number of its group */
@@ -54,10 +74,12 @@ struct ss_find_point {
     int tp, cp, pp, ep, chunks, dp; /* chunks: virtual stages of a pipeline rank */
     int micro_batch, microbatches;  /* micro batch size; microbatches of a pipeline */
     int recompute;                  /* enum ss_recompute */
-    int fsdp;                       /* 1: parameters are sharded */
-    char schedule[32];              /* "auto", or its name */
-    char flags[400];                /* words that make the layout when they follow the job's */
-    char more[100];                 /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
+    int recompute_layers; /* layers of each virtual stage that block recompute repeats; 0: another form */
+    int fsdp;             /* 1: parameters are sharded */
+    unsigned switches;    /* bits of the switches that are on */
+    char schedule[32];    /* "auto", or its name */
+    char flags[800];      /* words that make the layout when they follow the job's */
+    char more[100];       /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
     /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in
@@ -102,6 +124,9 @@ struct ss_find_result {
     struct ss_find_point *points;
     /* of the best layout in the first group that has one; made as by ss_warnings_behind */
     struct ss_notes warnings;
+    char premises[512]; /* what all layouts stand on, told above the table */
+    /* what helps the best layout of that group beside its layout; NULL: nobody asked */
+    struct ss_explanation *advice;
 };
 
 /* Searches. Only the request and the varied flags decide which layouts are predicted and what is found.

@@ -104,6 +104,9 @@ extern "C" {
     X(by_operator, "ss.recompute.by_operator", COUNT, 0, 0, 2,                                               \
       "has recompute by operator, --recompute op-selective (torchtitan); 2: which keeps what all-to-alls "   \
       "of experts give")                                                                                     \
+    X(recompute_forms, "ss.recompute.forms", COUNT, 2, 0, 3,                                                 \
+      "forms of recompute that the release has beside all layers and attention: 1 some layers of a stage "   \
+      "(block), 2 the layer of experts, too, 3 any modules (--recompute-modules)")                           \
     X(inplace_activation, "ss.fused.inplace_activation", COUNT, 0, 0, 1,                                     \
       "the backward of the MLP's activation writes into the activation's saved input, as Liger's")           \
     X(plain_activation, "ss.unfused.activation", COUNT, 0, 0, 1,                                             \

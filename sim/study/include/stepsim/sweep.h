@@ -42,12 +42,16 @@ struct ss_sweep {
     int left_out[SS_OUTCOME_COUNT]; /* rows that ss_sweep_arrange took out, by outcome */
     /* warnings for text and JSON, as of ss_sweep_warnings; the caller's, NULL: none */
     const struct ss_notes *warnings;
+    char premises[512]; /* what all rows stand on, told above the table; ss_sweep_warnings fills it */
 };
 
 /* Adds a flag and its values: "nodes=8,16", "nodes=4..64" (each twice the one before, up to the last) or
  * "set=ss.nic.bandwidth=12.5GBps,25GBps". "on" and "off" give and leave out a flag without value. Error:
  * SS_ERR_USAGE where the text is wrong, or the flag was added before or cannot be varied. */
 int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err);
+/* Makes the words of a job ready to be varied: a list or range of --nodes becomes values that vary, and a flag of the
+ * command line that is varied too is noted. Errors: those of ss_sweep_vary, SS_ERR_NOMEM. */
+int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *err);
 /* Checks "off": SS_ERR_USAGE where it stands beside a value, or is for a flag that the job gives and a sweep
  * cannot take away. */
 int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err);
@@ -97,10 +101,10 @@ int ss_sweep_best(const struct ss_sweep *s, int outcome, int by_gpu);
 /* Returns the fastest row near the limit where it is faster than all that fit, else -1. */
 int ss_sweep_best_near_limit(const struct ss_sweep *s);
 /* Adds to *out the notes that the scenarios of the first and the last row that is not refused share, such as
- * flags without effect, or with an effect that is not modelled. `base` is that of the sweep; of `how`, which
+ * flags without effect, or with an effect that is not modelled; and fills s->premises. `base` is that of the sweep; of `how`, which
  * may be NULL, asker and like count. Errors: SS_ERR_NOMEM, and those of ss_scenario_build that are no
  * refusal. */
-int ss_sweep_warnings(const struct ss_sweep *s, const struct ss_request *base,
+int ss_sweep_warnings(struct ss_sweep *s, const struct ss_request *base,
                       const struct ss_scenario_options *how, struct ss_notes *out, struct ss_error *err);
 /* Adds to *out the notes of the job `base` with the words of the text `words` behind its own. */
 int ss_warnings_behind(const struct ss_request *base, const char *words,

@@ -10,7 +10,12 @@
 #include "stepsim/request.h"
 #include "stepsim/scenario.h"
 
-enum ss_change_aim { SS_CHANGE_FOR_MEMORY = 1, SS_CHANGE_FOR_TIME = 2 };
+enum ss_change_aim {
+    SS_CHANGE_FOR_MEMORY = 1,
+    SS_CHANGE_FOR_TIME = 2,
+    SS_CHANGE_BESIDE = 4, /* for time, and it leaves the layout as it is */
+    SS_CHANGE_SWITCH = 8  /* what a search tries of these, and offload: the same results on the same ranks */
+};
 
 /* A request with changes, and what it asks for, which tells whether the next change applies. No job is
  * made of it, because two changes may run together of which each alone is refused. */
@@ -25,6 +30,8 @@ int ss_change_count(void);
  * not serve the aim or does not apply to the job. */
 int ss_change_words(int i, enum ss_change_aim aim, const struct ss_job *job, int dp, char *words,
                     size_t size);
+/* Returns whether change i serves an aim. */
+int ss_change_serves(int i, enum ss_change_aim aim);
 /* Returns what a change alters or needs beside time and memory: "another arithmetic"; NULL: nothing. */
 const char *ss_change_note(int i);
 enum ss_change_kind {

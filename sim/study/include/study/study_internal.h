@@ -33,6 +33,23 @@ int ss_sweep_digest(const struct ss_sweep *vary, const struct ss_request *base, 
 int ss_warnings_find(struct ss_request *r, const struct ss_scenario_options *how, struct ss_notes *out,
                      struct ss_error *err);
 
+/* Makes *out, which must not be initialised, the request `base` with the words of the text `words` in a place
+ * behind its own. The caller frees *out with ss_request_free, unless the call fails. Errors: SS_ERR_NOMEM, those
+ * of ss_request_read_text. */
+int ss_request_behind(const struct ss_request *base, const char *words, struct ss_request *out,
+                      struct ss_error *err);
+
+/* ---- premises.c ---- */
+/* Writes the premises of a job without what `vary` (NULL: nothing) varies: the first line above a table. The
+ * line is "" where the words are refused. A buffer of SS_PREMISES_SIZE holds it. Errors: SS_ERR_NOMEM, and those
+ * of ss_scenario_build that are no refusal. */
+int ss_premises_find(const struct ss_request *r, const struct ss_scenario_options *how,
+                     const struct ss_sweep *vary, char *buf, size_t size, struct ss_error *err);
+/* Does so for the job `base` with the words of the text `words` behind its own. */
+int ss_premises_behind(const struct ss_request *base, const char *words,
+                       const struct ss_scenario_options *how, const struct ss_sweep *vary, char *buf,
+                       size_t size, struct ss_error *err);
+
 /* ---- sweep_report.c ---- */
 /* Writes an empty line, and then a line for each way in which a row is best. */
 void ss_sweep_answer(const struct ss_sweep *s, FILE *out);

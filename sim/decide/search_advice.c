@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What helps the best layout beside its layout: the changes of explain that leave it as it is. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "decide/advise.h"
+#include "decide/search_internal.h"
+#include "stepsim/compare.h"
+#include "study/changes.h"
+#include "study/study_internal.h"
+
+static int advise(const struct ss_scenario *s, const struct ss_run_options *options,
+                  struct ss_explanation *out, struct ss_error *err)
+{
+    struct ss_run run;
+    int rc = ss_run_scenario(s, options, &run, err);
+
+    if (rc)
+        return rc;
+    ss_side_fill(&run, "the best", &out->side);
+    rc = ss_advise(&run, options, SS_CHANGE_BESIDE, out, err);
+    ss_run_free(&run);
+    return rc;
+}
+
+int ss_find_advise(const struct ss_request *base, const char *words, const struct ss_find_options *o,
+                   struct ss_explanation **out, struct ss_error *err)
+{
+    const struct ss_scenario_options how = {.asker = o->how->asker};
+    const struct ss_run_options options = {
+        .engine = SS_ENGINE_NATIVE, .unchecked = 1, .narrow = 1, .bands = o->run->bands};
+    struct ss_explanation *x = ss_calloc(1, sizeof *x);
+    struct ss_scenario *s = NULL;
+    struct ss_request r;
+    int rc = x ? ss_request_behind(base, words, &r, err) : ss_nomem(err);
+
+    if (rc) {
+        free(x);
+        return rc;
+    }
+    rc = ss_scenario_build(&r, &how, &s, err);
+    SS_THEN(rc, advise(s, &options, x, err));
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    if (rc)
+        free(x);
+    else
+        *out = x;
+    return rc;
+}

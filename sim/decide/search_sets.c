@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which switches are on. For one set of them the search over layouts is exact; sets are tried from all that are fast by
+ * their nature: the best layout with a set tells which switch to turn, and the search is made again with that set, until
+ * no switch of the best layout and no layout under its set is better. Offload makes room for faster layouts that it
+ * slows down, so each kind of it is searched with once.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/search_internal.h"
+#include "job/recipe.h"
+
+/* share of a time: a smaller gain is none */
+#define LEAST_GAIN 1e-6
+/* rounds from one start; each is better than the one before */
+#define ROUNDS 6
+
+SS_NAMES(ss_find_axes_word, SS_FIND_AXES_LIST, SS_SECOND)
+
+/* Predicts a leaf with another set. Returns its time where it surely fits, else infinity; a negative status is an
+ * error. */
+static int try_set(struct ss_find_space *s, struct ss_find_crew *crew, const struct ss_find_leaf *leaf,
+                   unsigned set, double *seconds, struct ss_error *err)
+{
+    struct ss_find_leaf with = *leaf;
+    struct ss_find_point p = {0};
+    *seconds = INFINITY;
+    int rc = ss_find_leaf_switch(s, &with, set, err);
+    if (rc || ss_find_switches_of(with.at) == ss_find_switches_of(leaf->at))
+        return rc;
+    rc = ss_find_predict_here(crew, &with, &p, err);
+    if (!rc && p.summary.outcome == SS_OUTCOME_FITS)
+        *seconds = p.summary.iteration_s;
+    return rc;
+}
+
+/* Turns the switches of one layout, each time the one that helps most. */
+static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_find_leaf *leaf, unsigned *set,
+                double *best, struct ss_error *err)
+{
+    for (int rc = SS_OK, at = 0; at >= 0;) {
+        double least = *best * (1 - LEAST_GAIN);
+        at = -1;
+        for (int i = 0; i < ss_find_switches() && !rc; i++) {
+            double seconds;
+            rc = try_set(s, crew, leaf, *set ^ 1u << i, &seconds, err);
+            if (rc || seconds >= least)
+                continue;
+            least = seconds;
+            at = i;
+        }
+        if (rc)
+            return rc;
+        if (at < 0)
+            break;
+        *set ^= 1u << at;
+        *best = least;
+        rc = ss_find_leaf_switch(s, leaf, *set, err);
+        if (rc)
+            return rc;
+    }
+    return SS_OK;
+}
+
+/* Tries sets that differ from the round's in a switch on the best layout of each group, as long as one is better. */
+static int try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
+                    struct ss_error *err)
+{
+    const struct ss_find_result *f = s->found;
+    int rc = SS_OK;
+    for (int g = 0; g < f->ngroups && !rc; g++) {
+        const struct ss_find_point *p = f->groups[g].best >= 0 ? &f->points[f->groups[g].best] : NULL;
+        if (!p || !(p->summary.iteration_s < r->best[g] * (1 - LEAST_GAIN)))
+            continue;
+        struct ss_find_leaf leaf = s->leaves[p->number];
+        leaf.at[SS_FIND_BLOCK_LAYERS] = (unsigned char)p->recompute_layers;
+        r->best[g] = p->summary.iteration_s;
+        r->sets[g] = s->clusters[g].switches;
+        r->better = 1;
+        rc = turn(s, crew, &leaf, &r->sets[g], &r->best[g], err);
+    }
+    return rc;
+}
+
+/* Searches from the sets of a start until nothing is better. */
+static int search_from(const struct ss_request *base, const struct ss_find_options *o, const unsigned *start,
+                       struct ss_find_round *r, struct ss_error *err)
+{
+    struct ss_find_options with = *o;
+    int rc = SS_OK;
+    with.best_only = with.brief = 1;
+    with.exhaustive = with.confirm = 0;
+    with.workers.journal = NULL;
+    with.workers.resume = 0;
+    with.switches = start;
+    with.below = r->best;
+    r->better = 1;
+    for (int i = 0; i < ROUNDS && r->better && !rc; i++) {
+        r->better = 0;
+        rc = ss_find_search(base, &with, r, NULL, err);
+        with.switches = r->sets;
+    }
+    return rc;
+}
+
+/* Finds the best set of each of n clusters. */
+static int find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
+                     struct ss_error *err)
+{
+    const unsigned usual = ss_find_switches_usual();
+    unsigned *start = ss_calloc((size_t)n, sizeof *start);
+    double *best = ss_calloc((size_t)n, sizeof *best);
+    struct ss_find_round r = {.sets = sets, .best = best, .turn = try_sets};
+    int rc = start && best ? SS_OK : ss_nomem(err);
+    for (int c = 0; c < n && !rc; c++) {
+        start[c] = sets[c] = usual;
+        best[c] = INFINITY;
+    }
+    SS_THEN(rc, search_from(base, o, start, &r, err));
+    for (int i = 0; i < ss_find_switches() && !rc; i++) {
+        if (usual >> i & 1)
+            continue;
+        for (int c = 0; c < n; c++)
+            start[c] = sets[c] | 1u << i;
+        rc = search_from(base, o, start, &r, err);
+    }
+    free(start);
+    free(best);
+    return rc;
+}
+
+/* Finds the best switches first where they are searched, and then the layouts. */
+static int search_axes(const struct ss_request *base, struct ss_find_options *o, struct ss_find_result **out,
+                       struct ss_error *err)
+{
+    int n = ss_find_clusters(o->vary, SS_FIND_CLUSTERS), rc = SS_OK;
+    unsigned *sets = NULL;
+    if (o->axes != SS_FIND_AXES_LAYOUT && !o->switches && n) {
+        sets = ss_calloc((size_t)n, sizeof *sets);
+        rc = sets ? find_sets(base, o, n, sets, err) : ss_nomem(err);
+        o->switches = sets;
+    }
+    SS_THEN(rc, ss_find_search(base, o, NULL, out, err));
+    free(sets);
+    return rc;
+}
+
+int ss_find_run(const struct ss_request *asked, const struct ss_find_options *options,
+                struct ss_find_result **out, struct ss_error *err)
+{
+    const struct ss_run_options native = {.engine = SS_ENGINE_NATIVE};
+    struct ss_request base;
+    struct ss_find_options with = options ? *options : (struct ss_find_options){0};
+    struct ss_scenario_options how = with.how ? *with.how : (struct ss_scenario_options){0};
+    struct ss_files files = {0}; /* files that the journal's digest covers */
+    if (!with.run)
+        with.run = &native;
+    if (!how.files)
+        how.files = &files;
+    with.how = &how;
+    int rc = ss_request_open(asked, &base, err);
+    if (rc)
+        return rc;
+    rc = search_axes(&base, &with, out, err);
+    ss_request_free(&base);
+    ss_files_free(&files);
+    return rc;
+}

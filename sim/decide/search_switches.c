@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Switches: flags that leave a layout as it is and train the same. A set of them is on in all layouts of a cluster, as far
+ * as each applies and is legal there, so a set is searched as exactly as none; which set is best is found by trying
+ * sets (search_sets.c).
+ */
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/search_internal.h"
+#include "job/recipe.h"
+#include "study/changes.h"
+#include "study/study_internal.h"
+
+/* Returns the number of the change behind switch `bit`, or -1. */
+static int change_of(int bit)
+{
+    for (int i = 0; i < ss_change_count(); i++)
+        if (ss_change_serves(i, SS_CHANGE_SWITCH) && bit-- == 0)
+            return i;
+    return -1;
+}
+
+int ss_find_switches(void)
+{
+    int n = 0;
+    while (n < SS_FIND_MOST_SWITCHES && change_of(n) >= 0)
+        n++;
+    return n;
+}
+
+unsigned ss_find_switches_usual(void)
+{
+    unsigned set = 0;
+    for (int i = 0; i < ss_find_switches(); i++)
+        if (ss_change_serves(change_of(i), SS_CHANGE_FOR_TIME))
+            set |= 1u << i;
+    return set;
+}
+
+/* Returns whether the first flag of a switch is among the words of others, which it would beat. */
+static int begins_alike(const char *words, const char *one)
+{
+    char flag[64];
+    snprintf(flag, sizeof flag, "%.*s", (int)strcspn(one, " "), one);
+    return strstr(words, flag) != NULL;
+}
+
+unsigned ss_find_switch_words(const struct ss_job *job, int dp, unsigned set, char *words, size_t size)
+{
+    unsigned on = 0;
+    words[0] = '\0';
+    for (int i = 0; set >> i; i++) {
+        char one[200];
+        if (!(set >> i & 1) || !ss_change_words(change_of(i), SS_CHANGE_SWITCH, job, dp, one, sizeof one) ||
+            begins_alike(words, one))
+            continue;
+        ss_append(words, size, "%s%s", words[0] ? " " : "", one);
+        on |= 1u << i;
+    }
+    return on;
+}
+
+unsigned ss_find_switches_of(const unsigned char *at)
+{
+    return at[SS_FIND_SWITCHES] | (unsigned)at[SS_FIND_SWITCHES + 1] << 8;
+}
+
+void ss_find_switches_set(unsigned char *at, unsigned set)
+{
+    at[SS_FIND_SWITCHES] = (unsigned char)(set & 255);
+    at[SS_FIND_SWITCHES + 1] = (unsigned char)(set >> 8);
+}
+
+int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_cluster *c,
+                       const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err)
+{
+    struct ss_asked with = *asked;
+    struct ss_request r;
+    char words[1024];
+    ss_find_switch_words(job, ss_job_dp(job, c->world_size), set, words, sizeof words);
+    ss_request_init(&r);
+    int rc = ss_study_add_words(&r, words);
+    if (rc)
+        ss_nomem(err);
+    SS_THEN(rc, ss_asked_parse(&with, &r, NULL, NULL, err));
+    ss_request_free(&r);
+    return rc ? rc
+              : ss_input_cache_finish(s->loaded, &with, c->stack, c->world_size, c->gpus_per_node, NULL, job,
+                                      err);
+}
+
+unsigned ss_find_switches_legal(struct ss_find_space *s, const struct ss_find_cluster *c,
+                                const struct ss_asked *asked, const struct ss_job *job, unsigned set)
+{
+    char words[1024];
+    struct ss_job with = *job;
+    unsigned all = ss_find_switch_words(job, ss_job_dp(job, c->world_size), set, words, sizeof words), on = 0;
+    if (!all || !ss_find_switch_job(s, c, asked, all, &with, NULL))
+        return all;
+    for (int i = 0; all >> i; i++) {
+        with = *job;
+        if (all >> i & 1 && !ss_find_switch_job(s, c, asked, on | 1u << i, &with, NULL))
+            on |= 1u << i;
+    }
+    return on;
+}
+
+/* Returns whether a recipe has all words that begin a switch: its first flag, with the value where it has one. */
+static int has_switch(const char *recipe, int bit)
+{
+    static const struct {
+        const char *flag, *words; /* a switch by its first flag, and what the recipe says of it */
+    } said[] = {{"--moe-token-dispatcher-type", "--moe-flex-dispatcher-backend deepep"},
+                {"--attention-backend", "--attention-backend flash"}};
+    struct ss_job job;
+    char words[200] = "", flag[64];
+    ss_job_init(&job); /* that of no flags: a switch applies to nearly none, but its words are written */
+    ss_change_words(change_of(bit), SS_CHANGE_SWITCH, &job, 1, words, sizeof words);
+    snprintf(flag, sizeof flag, "%.*s", (int)strcspn(words, " "), words);
+    for (size_t i = 0; i < SS_ARRAY_LEN(said); i++)
+        if (!strcmp(flag, said[i].flag))
+            ss_copy(flag, sizeof flag, said[i].words);
+    return flag[0] && strstr(recipe, flag) != NULL;
+}
+
+int ss_find_switches_of_recipe(const struct ss_find_space *s, const struct ss_find_cluster *c, unsigned *out,
+                               struct ss_error *err)
+{
+    const struct ss_job *job = &c->asked.job;
+    const struct ss_recipe_key key = {.stack = job->stack,
+                                      .model = job->model_ref,
+                                      .card = ss_platform_card(c->platform)->name,
+                                      .precision = ss_precision_name(job->precision),
+                                      .gpus = c->world_size,
+                                      .gbs = job->global_batch};
+    const struct ss_csv *recipes;
+    *out = 0;
+    size_t none = ss_request_find(&c->request, "--recipe");
+    if (ss_request_find(&c->request, "--stack") >= c->request.n)
+        return SS_OK; /* the default stack has no recipes */
+    if (none < c->request.n && !c->request.place[c->request.word[none].place].whence)
+        return SS_OK; /* somebody said so */
+    int rc = ss_input_cache_recipes(s->loaded, &recipes, err);
+    int row = rc ? -1 : ss_recipe_nearest(recipes, &key, 0, NULL, 0);
+    for (int i = 0; row >= 0 && i < ss_find_switches(); i++)
+        if (ss_find_switches_usual() >> i & 1 &&
+            has_switch(ss_csv_field(recipes, (size_t)row, ss_csv_column(recipes, "words")), i))
+            *out |= 1u << i;
+    return rc;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Switches of a layout are searched with it: no set of them, tried with all layouts, is better. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decide/search_internal.h"
+#include "job_helper.h"
+#include "stepsim/search.h"
+#include "suite.h"
+
+static struct ss_find_result *search(const char *words, int axes, const unsigned *set, int exhaustive)
+{
+    struct ss_find_options o = {.workers = {.n = 1},
+                                .axes = axes,
+                                .switches = set,
+                                .best_only = 1,
+                                .brief = 1,
+                                .exhaustive = exhaustive};
+    struct ss_find_result *f = NULL;
+    struct ss_request r;
+    struct ss_error err = {0};
+    char text[2048], *argv[JOB_MAX_ARGS];
+
+    snprintf(text, sizeof text, "%s", words);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    int rc = ss_find_run(&r, &o, &f, &err);
+    if (rc)
+        printf("%s\n", err.message);
+    CU_ASSERT_EQUAL_FATAL(rc, 0);
+    ss_request_free(&r);
+    return f;
+}
+
+static double best_of(const struct ss_find_result *f)
+{
+    return f->groups[0].best >= 0 ? f->points[f->groups[0].best].summary.iteration_s : INFINITY;
+}
+
+static size_t stride = 1;
+
+/* All sets of switches with all layouts, each predicted, against the search. Returns how much the best set gains. */
+static double against_all(const char *words)
+{
+    struct ss_find_result *found = search(words, SS_FIND_AXES_ALL, NULL, 0);
+    unsigned all = 1u << ss_find_switches(), none = 0;
+    struct ss_find_result *plain = search(words, SS_FIND_AXES_LAYOUT, &none, 0);
+    double least = INFINITY, best = best_of(found), gain = 1 - best / best_of(plain);
+
+    for (unsigned set = 0; set<all; set += stride> 1 && set ? 7 : 1) {
+        struct ss_find_result *f = search(words, SS_FIND_AXES_LAYOUT, &set, 1);
+        least = fmin(least, best_of(f));
+        ss_find_free(f);
+    }
+    printf("\n  %.4f s by the search, %.4f s by all sets, %.4f s without\n", best, least, best_of(plain));
+    CU_ASSERT(best <= least * (1 + 1e-9));
+    ss_find_free(found);
+    ss_find_free(plain);
+    return gain;
+}
+
+static void test_sets(void)
+{
+    CU_ASSERT(
+        against_all("--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 8192 --gbs 16 --mbs 1 --cp 1 "
+                    "--pp 2 --recompute none") > 0);
+    CU_ASSERT(against_all(
+                  "--platform h100 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 --cp 1 "
+                  "--tp 1 --pp 2 --vp 1 --fsdp none --num-layers 8") > 0.05);
+}
+
+/* The words of a point make its job: run alone it takes as long. */
+static void test_words(void)
+{
+    static const char job[] =
+        "--platform h100 --nodes 2 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 32 --mbs 1 "
+        "--cp 1 --tp 1 --pp 2 --fsdp none --num-layers 8";
+    struct ss_find_result *f = search(job, SS_FIND_AXES_ALL, NULL, 0);
+    const struct ss_find_point *p = &f->points[f->groups[0].best];
+    const struct ss_run_options alone = {.engine = SS_ENGINE_NATIVE, .unchecked = 1};
+    char text[2048], *argv[JOB_MAX_ARGS];
+    struct ss_scenario *s = NULL;
+    struct ss_summary u;
+    struct ss_request r;
+    struct ss_error err;
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(p->flags, "--moe-grouped-gemm"));
+    snprintf(text, sizeof text, "%s %s", job, p->flags);
+    ss_request_init(&r);
+    CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_scenario_build(&r, NULL, &s, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_predict(s, &alone, &u, &err), 0);
+    CU_ASSERT_EQUAL(u.iteration_s, p->summary.iteration_s);
+    CU_ASSERT_EQUAL(u.peak_device, p->summary.peak_device);
+    ss_scenario_free(s);
+    ss_request_free(&r);
+    ss_find_free(f);
+}
+
+/* --axes switches leaves the job's layout. */
+static void test_switches_alone(void)
+{
+    struct ss_find_result *f =
+        search("--platform h100 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 32 --mbs 1 "
+               "--tp 4 --pp 2",
+               SS_FIND_AXES_SWITCHES, NULL, 0);
+    const struct ss_find_point *p = &f->points[f->groups[0].best];
+
+    CU_ASSERT_EQUAL(f->groups[0].layouts, 1);
+    CU_ASSERT(p->tp == 4 && p->pp == 2 && p->cp == 1 && p->chunks == 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(p->flags, "--tp-comm-overlap"));
+    CU_ASSERT_PTR_NULL(strstr(p->flags, "--use-distributed-optimizer"));
+    ss_find_free(f);
+}
+
+/* A degree that is given asks for what one that is varied asks for. */
+static void test_given_or_varied(void)
+{
+    static const char job[] =
+        "--platform h800 --nodes 2 --model llama3.1-8b --bf16 --seq 4096 --gbs 64 --mbs 1 --cp 1 "
+        "--vp 1 --recompute none --pp 2",
+                      *const both[][2] = {{"--tp 2", "tp=2"}, {"--tp 2 --fsdp none", "fsdp=none"}};
+    for (int i = 0; i < 2; i++) {
+        char words[512], text[512], *argv[JOB_MAX_ARGS];
+        struct ss_sweep *vary = calloc(1, sizeof *vary);
+        struct ss_find_options o = {.workers = {.n = 1}, .vary = vary, .best_only = 1, .brief = 1};
+        struct ss_find_result *given, *varied;
+        struct ss_request r;
+
+        snprintf(words, sizeof words, "%s %s", job, both[i][0]);
+        given = search(words, SS_FIND_AXES_LAYOUT, NULL, 0);
+        CU_ASSERT_EQUAL(ss_sweep_vary(vary, both[i][1], NULL), 0);
+        snprintf(text, sizeof text, "%s %s", job, i ? "--tp 2" : "");
+        ss_request_init(&r);
+        CU_ASSERT_EQUAL_FATAL(ss_request_read(&r, split(text, argv), argv, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(ss_find_run(&r, &o, &varied, NULL), 0);
+        CU_ASSERT_EQUAL(best_of(given), best_of(varied));
+        CU_ASSERT_STRING_EQUAL(given->points[given->groups[0].best].flags,
+                               varied->points[varied->groups[0].best].flags);
+        CU_ASSERT_PTR_NOT_NULL(strstr(given->points[given->groups[0].best].flags, "--sequence-parallel"));
+        ss_request_free(&r);
+        ss_find_free(given);
+        ss_find_free(varied);
+        free(vary);
+    }
+}
+
+/* What the recipe of the stack's release switches on is on. */
+static void test_recipe(void)
+{
+    static const char job[] =
+        "--platform h100 --nodes 2 --model qwen3-30b-a3b --seq 4096 --gbs 32 --mbs 1 --cp 1 --tp 1 "
+        "--pp 2 --num-layers 8";
+    char words[512];
+    snprintf(words, sizeof words, "%s --stack megatron-bridge-26.02", job);
+    struct ss_find_result *with = search(words, SS_FIND_AXES_LAYOUT, NULL, 0),
+                          *without = search(job, SS_FIND_AXES_LAYOUT, NULL, 0);
+
+    CU_ASSERT(with->points[with->groups[0].best].switches != 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(with->points[with->groups[0].best].flags, "--moe-token-dispatcher-type"));
+    CU_ASSERT_EQUAL(without->points[without->groups[0].best].switches, 0);
+    ss_find_free(with);
+    ss_find_free(without);
+}
+
+SUITE(search_axes)
+{
+    CU_TestInfo tests[] = {{"all sets", test_sets},
+                           {"words make the job", test_words},
+                           {"switches alone", test_switches_alone},
+                           {"the recipe's", test_recipe},
+                           {"given or varied", test_given_or_varied},
+                           CU_TEST_INFO_NULL};
+    stride = suite_stride(argc, argv, 3);
+    return suite_run("search_axes", NULL, NULL, tests);
+}
