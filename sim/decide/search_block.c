@@ -94,7 +94,9 @@ static void stage_between(const struct ss_stage_bounds *none, const struct ss_st
     out->backward = between(none->backward, full->backward, time);
     out->split = between(none->split, full->split, time);
     out->activations = between(none->activations, full->activations, memory);
+    out->layers = between(none->layers, full->layers, memory);
     out->chunk = between(none->chunk, full->chunk, memory);
+    out->largest = fmax(none->largest, full->largest);
     out->extra = fmin(none->extra, full->extra);
 }
 
