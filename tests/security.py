@@ -49,7 +49,7 @@ LIMITS = [
     ("schedule/read.c", "FILE_MAX", "a schedule", "bytes"),
     ("schedule/registry.c", "SLOTS_MAX", "slots of a schedule as a list", ""),
     ("study/schedule_search.c", "MOST_ACTIONS", "chunks and microbatches of all ranks of an order to search for", ""),
-    ("study/schedule_search.c", "MOST_S", "seconds that the fewest tries of such a search may take", ""),
+    ("study/schedule_search.c", "SLOTS_OF_STEPS", "slots that the tries of such a search list, but for the fewest", ""),
     ("program/program_read.c", "TEXT_MAX", "a program", "bytes"),
     ("base/csv.c", "MAX_BYTES", "a table (CSV) of measured runs, timers or kernels", "bytes"),
     ("base/csv.c", "MAX_COLUMNS", "columns of a table", ""),

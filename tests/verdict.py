@@ -150,7 +150,7 @@ def check_bubble():
         "HTML": re.search(r"<dt>Pipeline bubble</dt><dd>([\d.]+) %", page).group(1),
         "schedule compare": re.search(r"^  1f1b .* % +([\d.]+) % +[\d.]+ % .* ms", run(*compare), re.M).group(1),
         "schedule compare --json": 100 * json.loads(run(*compare, "--json"))["schedules"][0]["bubble_fraction"],
-        "sweep": run(*sweep).split("\n")[1].split()[6],
+        "sweep": re.search(r"^4 .*", run(*sweep), re.M).group().split()[6],
         "sweep --json": 100 * json.loads(run(*sweep, "--json"))["rows"][0]["bubble_fraction"],
     }
     wrong = {where: value for where, value in found.items() if abs(float(value) - 100 * share) > 0.0501}

@@ -11,8 +11,8 @@
 #include "study/schedule_greedy.h"
 #include "study/schedule_order.h"
 
-#define SLOTS_OF_STEPS 2e7 /* over the ranks: slots that the usual tries may list */
-#define SLOTS_OF_ALL 3e7   /* slots that all phases together may list or measure: some two seconds of them */
+#define SLOTS_OF_STEPS 20000000 /* over the ranks: slots that the usual tries may list */
+#define SLOTS_OF_ALL 3e7 /* slots that all phases together may list or measure: some two seconds of them */
 #define SLOTS_OF_CACHES 2e5
 #define STARTS 32 /* that are listed first */
 #define FEWEST_STARTS 8
@@ -276,7 +276,7 @@ static int usual_starts(const struct ss_search *q)
 
 int ss_search_usual_steps(const struct ss_search *q)
 {
-    double n = fmax(FEWEST, SLOTS_OF_STEPS / slots_of(q) / q->stages), most = most_orders(q) / 6;
+    double n = fmax(FEWEST, (double)SLOTS_OF_STEPS / slots_of(q) / q->stages), most = most_orders(q) / 6;
     n = n > 20000 ? 20000 : n;
     return (int)(n < FEWEST || n > most ? fmin(n, most) : n);
 }

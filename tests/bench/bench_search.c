@@ -82,21 +82,27 @@ static void add_numbers(char *words, size_t size, int n, const char *flag, const
     }
 }
 
-/* The rows of a sweep: lines between its head and the empty one behind them. */
+/* The rows of a sweep: lines between its head, behind the premises, and the empty one behind them. */
 static void count_rows(const char *text, struct figures *f)
 {
-    const char *end = strstr(text, "\n\n");
-    for (const char *at = strchr(text, '\n'); at && at != end; at = strchr(at + 1, '\n')) {
+    const char *head = strstr(text, "\n\n"), *end;
+    if (!head)
+        return;
+    head += 2;
+    end = strstr(head, "\n\n");
+    for (const char *at = strchr(head, '\n'); at && at != end; at = strchr(at + 1, '\n')) {
         f->layouts++;
         f->refused += strncmp(at + 1 + strcspn(at + 1, "\n") - 7, "refused", 7) == 0;
     }
     f->predicted = f->layouts - f->refused;
 }
 
-/* A search says what became of the layouts in its first line. */
+/* A search says what became of the layouts in one line, behind its premises. */
 static void read_counts(char *text, struct figures *f)
 {
-    text[strcspn(text, "\n")] = '\0';
+    char *line = strstr(text, " layouts: ");
+    if (line)
+        line[strcspn(line, "\n")] = '\0';
     f->layouts = before(text, " layouts");
     f->refused = before(text, " refused");
     f->predicted = before(text, " predicted");

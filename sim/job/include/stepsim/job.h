@@ -87,6 +87,7 @@ struct ss_media {
     double tokens;
     int frozen, recompute; /* as in struct ss_job */
 };
+/* Returns what the i-th encoder (SS_VISION, SS_AUDIO) has of one sequence of a finished job. */
 struct ss_media ss_job_media(const struct ss_job *job, int encoder);
 /* Returns 1 when the job has any encoder. */
 int ss_job_encodes(const struct ss_job *job);
