@@ -32,7 +32,7 @@ DOCUMENTS = ("README.md", "docs/*/*.md", "*/README.md", "CONTRIBUTING.md")
 HISTORY = ("docs/design/calibration-log.md",)
 # Files that a reader has and a test has not
 STAND_INS = {"20B.yml": "tests/import/neox/configs/model.yml", "llama2_13b.yaml": "tests/launch/nemo/megatron_llama_config-13b.yaml", "pretrain.sh": "tests/launch/nemo/pretrain.sh",
-             "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "my-runs.csv": "validation/foreign.csv",
+             "node.xml": "tests/unit/data/lstopo-h100-8.xml", "run.sh": "tests/launch/slurm.sh", "probe.csv": "validation/microbench.csv", "nccl.txt": "tests/unit/data/nccl-tests.txt", "my-runs.csv": "validation/foreign.csv",
              "own-h200.csv": "validation/reread.csv", "own-h200-kernels.csv": "validation/microbench.csv"}
 # Left out by --few: what they begin with
 LONG = ("stepsim sweep --nodes 32 --model qwen3-235b-a22b", "stepsim share 8b.args@0,2,4,6 ", "stepsim calibrate --platform h100.xml --rows my-runs.csv")
