@@ -12,7 +12,7 @@
 set -eu
 cd "$(dirname "$0")"
 
-packages="build-essential cmake ninja-build pkg-config libsimgrid-dev libhwloc-dev libexpat1-dev"
+packages="build-essential cmake ninja-build pkg-config libsimgrid-dev libhwloc-dev libxml2-dev"
 packages="$packages libcunit1-dev libjansson-dev libcminpack-dev libmicrohttpd-dev zlib1g-dev libyaml-dev"
 browser_packages="chromium chromium-driver python3-selenium fonts-dejavu-core"
 demo="build/stepsim run --platform h800 --nodes 4 --job workloads/jobs/8b-16.args"

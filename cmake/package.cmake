@@ -27,7 +27,7 @@ set(CPACK_COMPONENT_PROGRAM_DESCRIPTION "${PROJECT_DESCRIPTION}
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libstepsim-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${same}, pkg-config, libexpat1-dev, libhwloc-dev, libjansson-dev, libcminpack-dev, zlib1g-dev, libyaml-dev")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "${same}, pkg-config, libxml2-dev, libhwloc-dev, libjansson-dev, libcminpack-dev, zlib1g-dev, libyaml-dev")
 set(CPACK_COMPONENT_DEV_DESCRIPTION "Library and headers of stepsim
  Headers, the static library, a CMake package and a pkg-config file.")
 

@@ -37,7 +37,7 @@ fresh; expect "" clean
 fresh; echo '#include "stepsim/platform.h"' >> "$dir/sim/base/xml.c"; expect "higher room platform" upward
 fresh; echo '#include "base/base.h"' >> "$dir/sim/cli/main.c"; expect "public headers only" "cli private"
 fresh; echo '#include "base/base.h"' >> "$dir/sim/platform/include/stepsim/platform.h"; expect "private" "public private"
-fresh; echo '# include <expat.h>' >> "$dir/sim/platform/platform.c"; expect "expat" expat
+fresh; echo '# include <libxml/tree.h>' >> "$dir/sim/platform/platform.c"; expect "libxml2" libxml2
 fresh; echo '#include <hwloc.h>' >> "$dir/sim/platform/platform.c"; expect "hwloc" hwloc
 fresh; echo '#include <simgrid/host.h>' >> "$dir/sim/platform/platform.c"; expect "SimGrid" simgrid
 fresh; echo '#include <zlib.h>' >> "$dir/sim/platform/platform.c"; expect "zlib" zlib

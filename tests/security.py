@@ -16,6 +16,7 @@ LIMITS = [
     ("base/xml.c", "MAX_ELEMENTS", "tags of an XML file", ""),
     ("base/xml.c", "MAX_DEPTH", "levels of an XML file", ""),
     ("base/xml.c", "MAX_ATTRIBUTES", "attributes of a tag", ""),
+    ("base/xml.c", "MAX_OTHER_BYTES", "an XML file in UTF-16 and other codes without ASCII", "bytes"),
     ("platform/include/platform/platform_internal.h", "SS_MAX_HOSTS", "hosts of a SimGrid platform", ""),
     ("platform/import.c", "MAX_BYTES", "an lstopo file to import", "bytes"),
     ("platform/node_import.c", "MAX_BYTES", "topo -m and NCCL's XML to import", "bytes"),

@@ -190,23 +190,23 @@ static void append(char *text, size_t size, const char *name, const char *versio
 
 static void check_libraries(struct ss_doctor *d)
 {
-    static const char *const functions[][2] = {{"expat", "XML_ExpatVersion"},
-                                               {"jansson", "jansson_version_str"},
-                                               {"libyaml", "yaml_get_version_string"},
-                                               {"zlib", "zlibVersion"}};
+    static const char *const functions[][2] = {
+        {"jansson", "jansson_version_str"}, {"libyaml", "yaml_get_version_string"}, {"zlib", "zlibVersion"}};
     struct ss_check *c = add(d, "libraries", 1);
-    const char *(*get)(void);
+    const char *const *xml = dlsym(RTLD_DEFAULT, "xmlParserVersion"), *(*get)(void);
     unsigned (*api)(void);
     char version[32];
+    long number = xml ? strtol(*xml, NULL, 10) : 0;
 
     c->ok = 1;
+    snprintf(version, sizeof version, "%ld.%ld.%ld", number / 10000, number / 100 % 100, number % 100);
+    append(c->text, sizeof c->text, "libxml2", xml ? version : NULL);
     find(RTLD_DEFAULT, "hwloc_get_api_version", &api);
     snprintf(version, sizeof version, "%u.%u", api ? api() >> 16 : 0, api ? api() >> 8 & 255 : 0);
     append(c->text, sizeof c->text, "hwloc API", api ? version : NULL);
     for (size_t i = 0; i < SS_ARRAY_LEN(functions); i++) {
         find(RTLD_DEFAULT, functions[i][1], &get);
-        const char *said = get ? get() : NULL; /* expat says "expat_2.5.0" */
-        append(c->text, sizeof c->text, functions[i][0], said ? strpbrk(said, "0123456789") : NULL);
+        append(c->text, sizeof c->text, functions[i][0], get ? get() : NULL);
     }
 }
 

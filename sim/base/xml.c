@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <expat.h>
+#include <libxml/parser.h>
+#include <libxml/parserInternals.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/base.h"
@@ -10,6 +12,7 @@
 #define MAX_DEPTH 256
 #define MAX_ELEMENTS (4 << 20)
 #define MAX_ATTRIBUTES 256
+#define MAX_OTHER_BYTES (64u << 10) /* limit in an encoding whose attributes cannot be counted as bytes */
 
 struct ss_xml {
     char *file;
@@ -19,103 +22,100 @@ struct ss_xml {
 
 struct builder {
     struct ss_xml *doc;
-    XML_Parser parser;
-    const char *text, *end;
-    const char *counted; /* lines up to here are counted */
-    int line;
+    xmlParserCtxtPtr parser;
     int depth, elements;
     struct ss_xml_node *open[MAX_DEPTH];     /* path from the root to the current element */
     struct ss_xml_node *last[MAX_DEPTH + 1]; /* last element at each depth, to append to */
+    bool failed;
     struct ss_error *err;
-    int code; /* 0 until something is wrong */
+    int code;
 };
 
-static char *take_text(struct ss_xml *doc, const char *text)
+/* Copies the text [begin, end) and puts "ns:" before it where there is a prefix. */
+static char *take_text(struct ss_xml *doc, const xmlChar *prefix, const xmlChar *begin, size_t len)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = ss_arena_take(&doc->arena, size, 1);
-    return copy ? memcpy(copy, text, size) : NULL;
-}
-
-/* Returns the line of the event at hand; expat itself counts byte by byte. */
-static int line_of(struct builder *b)
-{
-    const char *at = b->text + XML_GetCurrentByteIndex(b->parser);
-    for (; at > b->counted && (b->counted = memchr(b->counted, '\n', (size_t)(at - b->counted)));
-         b->counted++)
-        b->line++;
-    b->counted = at;
-    return b->line;
+    size_t plen = prefix ? strlen((const char *)prefix) + 1 : 0;
+    char *text = ss_arena_take(&doc->arena, plen + len + 1, 1);
+    if (!text)
+        return NULL;
+    if (prefix) {
+        memcpy(text, prefix, plen - 1);
+        text[plen - 1] = ':';
+    }
+    memcpy(text + plen, begin, len);
+    text[plen + len] = '\0';
+    return text;
 }
 
 /* Keeps the first failure, which is the cause; later ones are its echo. */
-static void stop(struct builder *b, int code, const char *message, const char *hint)
+static void stop(struct builder *b, int code, int line, const char *message, const char *hint)
 {
-    if (b->code)
+    if (b->failed)
         return;
-    b->code = ss_fail(b->err, code, b->doc->file, line_of(b), "%s", message);
+    b->failed = true;
+    b->code = ss_fail(b->err, code, b->doc->file, line, "%s", message);
     ss_hint(b->err, code, "%s", hint);
-    XML_StopParser(b->parser, XML_FALSE);
+    xmlStopParser(b->parser);
 }
 
-static void refuse_reference(void *ctx, const char *name, int is_parameter)
+/* Returns the line where the start tag that ends here begins: libxml2 itself knows only the line of its
+ * end. */
+static int tag_line(const xmlParserInput *input)
 {
-    (void)name, (void)is_parameter;
-    stop(ctx, SS_ERR_INPUT, "undefined entity", "write the text itself in place of it");
+    int line = input->line;
+    for (const xmlChar *c = input->cur; c > input->base && *c != '<'; c--)
+        if (*c == '\n')
+            line--;
+    return line > 0 ? line : 1;
 }
 
-/* expat drops what an undefined entity stands for in an attribute of a file that names a DTD, for the DTD might
- * define it. */
-static void check_references(struct builder *b, const char *at, const char *end)
-{
-    static const char *const known[] = {"&#", "&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
-    while ((at = memchr(at, '&', (size_t)(end - at)))) {
-        size_t i = 0;
-        while (i < SS_ARRAY_LEN(known) && strncmp(at, known[i], strlen(known[i])) != 0)
-            i++;
-        if (i == SS_ARRAY_LEN(known))
-            refuse_reference(b, NULL, 0);
-        at++;
-    }
-}
-
-/* A default of an attribute in the file's own DTD; the event begins with its literal. */
-static void check_default(void *ctx, const char *element, const char *name, const char *type,
-                          const char *value, int is_required)
-{
-    const struct builder *b = ctx;
-    const char *at = b->text + XML_GetCurrentByteIndex(b->parser);
-    (void)element, (void)name, (void)type, (void)is_required;
-    if (value) /* it ends with the quote that it begins with */
-        check_references(ctx, at, memchr(at + 1, *at, (size_t)(b->end - at - 1)));
-}
-
-/* attrs: names and values in turn, then NULL. Namespaces are left out: nothing here has one. */
-static struct ss_xml_node *take_node(struct ss_xml *doc, const char *name, int nattrs, const char **attrs)
+static struct ss_xml_node *take_node(struct ss_xml *doc, const xmlChar *name, const xmlChar *prefix,
+                                     int nattrs, const xmlChar **attrs)
 {
     struct ss_xml_node *node = ss_arena_take(&doc->arena, sizeof *node, _Alignof(struct ss_xml_node));
     if (!node)
         return NULL;
     memset(node, 0, sizeof *node);
-    node->tag = take_text(doc, name);
+    node->nattrs = nattrs;
+    node->tag = take_text(doc, prefix, name, strlen((const char *)name));
     node->attrs =
         ss_arena_take(&doc->arena, ((size_t)nattrs + 1) * sizeof *node->attrs, _Alignof(struct ss_xml_attr));
     if (!node->tag || !node->attrs)
         return NULL;
     for (int i = 0; i < nattrs; i++) {
-        struct ss_xml_attr *a = &node->attrs[node->nattrs];
-        if (!strncmp(attrs[2 * i], "xmlns", 5) && strchr(":", attrs[2 * i][5]))
-            continue;
-        if (!(a->name = take_text(doc, attrs[2 * i])) || !(a->value = take_text(doc, attrs[2 * i + 1])))
+        const xmlChar **a = attrs + 5 * i; /* local name, prefix, URI, value begin, value end */
+        node->attrs[i].name = take_text(doc, a[1], a[0], strlen((const char *)a[0]));
+        node->attrs[i].value = take_text(doc, NULL, a[3], (size_t)(a[4] - a[3]));
+        if (!node->attrs[i].name || !node->attrs[i].value)
             return NULL;
-        node->nattrs++;
     }
     return node;
 }
 
-static void append(struct builder *b, struct ss_xml_node *node)
+static void start_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri,
+                          int nspaces, const xmlChar **spaces, int nattrs, int ndefaulted,
+                          const xmlChar **attrs)
 {
-    node->line = line_of(b);
+    xmlParserCtxtPtr parser = ctx;
+    struct builder *b = parser->_private;
+    (void)uri, (void)nspaces, (void)spaces, (void)ndefaulted;
+    int line = tag_line(parser->input);
+    if (b->failed)
+        return;
+    if (b->depth == MAX_DEPTH) {
+        stop(b, SS_ERR_INPUT, line, "elements are nested deeper than 256", "is a tag left unclosed?");
+        return;
+    }
+    if (++b->elements > MAX_ELEMENTS) {
+        stop(b, SS_ERR_INPUT, line, "more than 4194304 elements", "is this the right file?");
+        return;
+    }
+    struct ss_xml_node *node = take_node(b->doc, name, prefix, nattrs, attrs);
+    if (!node) {
+        stop(b, SS_ERR_NOMEM, line, "out of memory", "");
+        return;
+    }
+    node->line = line;
     if (b->depth)
         node->parent = b->open[b->depth - 1];
     else
@@ -129,88 +129,95 @@ static void append(struct builder *b, struct ss_xml_node *node)
     b->last[b->depth] = NULL;
 }
 
-static void start_element(void *ctx, const char *name, const char **attrs)
+static void end_element(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
 {
-    struct builder *b = ctx;
-    const char *tag = b->text + XML_GetCurrentByteIndex(b->parser);
-    int nattrs = 0;
-    while (attrs[2 * nattrs])
-        nattrs++;
-    if (b->depth == MAX_DEPTH)
-        stop(b, SS_ERR_INPUT, "elements are nested deeper than 256", "is a tag left unclosed?");
-    else if (++b->elements > MAX_ELEMENTS)
-        stop(b, SS_ERR_INPUT, "more than 4194304 elements", "is this the right file?");
-    else if (nattrs > MAX_ATTRIBUTES)
-        stop(b, SS_ERR_INPUT, "a tag with more than 256 attributes", "is this the right file?");
-    check_references(b, tag, tag + XML_GetCurrentByteCount(b->parser));
-    if (b->code)
-        return;
-    struct ss_xml_node *node = take_node(b->doc, name, nattrs, attrs);
-    if (node)
-        append(b, node);
-    else
-        stop(b, SS_ERR_NOMEM, "out of memory", "");
-}
-
-static void end_element(void *ctx, const char *name)
-{
-    struct builder *b = ctx;
-    (void)name;
-    if (!b->code)
+    struct builder *b = ((xmlParserCtxtPtr)ctx)->_private;
+    (void)name, (void)prefix, (void)uri;
+    if (!b->failed)
         b->depth--;
 }
 
 /* Entities could make a small file large, or read other files; no platform needs them. */
-static void refuse_entity(void *ctx, const char *name, int is_parameter, const char *value, int length,
-                          const char *base, const char *system_id, const char *public_id,
-                          const char *notation)
+static void refuse_entity(void *ctx, const xmlChar *name, int type, const xmlChar *public_id,
+                          const xmlChar *system_id, xmlChar *content)
 {
-    (void)name, (void)is_parameter, (void)value, (void)length, (void)base, (void)system_id, (void)public_id,
-        (void)notation;
-    stop(ctx, SS_ERR_INPUT, "declares an entity", "write the text itself instead of <!ENTITY>");
+    xmlParserCtxtPtr parser = ctx;
+    (void)name, (void)type, (void)public_id, (void)system_id, (void)content;
+    stop(parser->_private, SS_ERR_INPUT, parser->input->line, "declares an entity",
+         "write the text itself instead of <!ENTITY>");
 }
 
-/* Says what expat found wrong, and which tag is open where that is it. */
-static void say_error(struct builder *b)
+static void refuse_unparsed(void *ctx, const xmlChar *name, const xmlChar *public_id,
+                            const xmlChar *system_id, const xmlChar *notation)
 {
-    enum XML_Error error = XML_GetErrorCode(b->parser);
-    char message[200];
+    (void)notation;
+    refuse_entity(ctx, name, 0, public_id, system_id, NULL);
+}
 
-    if (error == XML_ERROR_NO_MEMORY) {
-        stop(b, SS_ERR_NOMEM, "out of memory", "");
+static void on_error(void *ctx, xmlErrorPtr error)
+{
+    xmlParserCtxtPtr parser = ctx;
+    char message[400];
+    if (error->level < XML_ERR_ERROR && error->code != XML_WAR_UNDECLARED_ENTITY)
         return;
-    }
-    const struct ss_xml_node *open = b->depth ? b->open[b->depth - 1] : NULL;
-    if (open && error == XML_ERROR_NO_ELEMENTS)
-        snprintf(message, sizeof message, "the file ends inside <%.80s> of line %d", open->tag, open->line);
-    else
-        snprintf(message, sizeof message, "%s", XML_ErrorString(error));
-    if (open && error == XML_ERROR_TAG_MISMATCH)
-        ss_append(message, sizeof message, ": <%.80s> of line %d is open", open->tag, open->line);
-    stop(b, SS_ERR_INPUT, message,
-         error == XML_ERROR_UNKNOWN_ENCODING || error == XML_ERROR_INCORRECT_ENCODING
-             ? "iconv makes UTF-8 of it"
-             : "the file must be well-formed XML; look at this line and the one before");
+    ss_copy(message, sizeof message, error->message ? error->message : "not well-formed XML");
+    size_t len = strlen(message);
+    while (len && (message[len - 1] == '\n' || message[len - 1] == ' '))
+        message[--len] = '\0';
+    bool memory = error->code == XML_ERR_NO_MEMORY;
+    stop(parser->_private, memory ? SS_ERR_NOMEM : SS_ERR_INPUT, error->line, message,
+         memory ? "" : "the file must be well-formed XML; look at this line and the one before");
 }
 
-static int run_parser(struct builder *b)
+/* libxml2 reports failed conversions of an encoding without a parser, and to standard error where nobody else
+ * takes them. */
+static void drop_error(void *ctx, xmlErrorPtr error)
 {
-    b->parser = XML_ParserCreate(NULL);
-    if (!b->parser)
-        return ss_nomem(b->err);
-    /* Nothing loads the external DTD that platform files name, or any other file. */
-    XML_SetUserData(b->parser, b);
-    XML_SetElementHandler(b->parser, start_element, end_element);
-    XML_SetAttlistDeclHandler(b->parser, check_default);
-    XML_SetEntityDeclHandler(b->parser, refuse_entity);
-    XML_SetSkippedEntityHandler(b->parser, refuse_reference);
-    if (XML_Parse(b->parser, b->text, (int)(b->end - b->text), 1) != XML_STATUS_OK)
-        say_error(b);
-    XML_ParserFree(b->parser);
-    return b->code;
+    (void)ctx, (void)error;
 }
 
-/* expat calls this "no element found". */
+/* libxml2 sets itself up at its first use, and two threads must not do that at once. Before main there is one
+ * thread. */
+__attribute__((constructor)) static void set_up(void)
+{
+    xmlInitParser();
+}
+
+static int run_parser(struct builder *b, const char *text, size_t len, struct ss_error *err)
+{
+    /* Only these callbacks: nothing loads the external DTD that platform files name, or any other file. */
+    xmlSAXHandler callbacks = {
+        .initialized = XML_SAX2_MAGIC,
+        .startElementNs = start_element,
+        .endElementNs = end_element,
+        .entityDecl = refuse_entity,
+        .unparsedEntityDecl = refuse_unparsed,
+        .serror = on_error,
+    };
+    b->parser = xmlCreateMemoryParserCtxt(text, (int)len);
+    if (!b->parser)
+        return ss_nomem(err);
+    /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
+    xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
+    *b->parser->sax = callbacks;
+    b->parser->_private = b;
+    xmlStructuredErrorFunc before = xmlStructuredError;
+    void *context = xmlStructuredErrorContext;
+    xmlSetStructuredErrorFunc(NULL, drop_error);
+    int rc = xmlParseDocument(b->parser);
+    xmlSetStructuredErrorFunc(context, before);
+    bool good = !rc && b->parser->wellFormed && b->doc->root;
+    if (b->parser->myDoc) /* libxml2 makes a document for an internal DTD, whatever the callbacks */
+        xmlFreeDoc(b->parser->myDoc);
+    xmlFreeParserCtxt(b->parser);
+    if (b->failed)
+        return b->code;
+    if (!good)
+        return ss_fail(err, SS_ERR_INPUT, b->doc->file, 1, "not well-formed XML");
+    return SS_OK;
+}
+
+/* libxml2 calls this "Document is empty", at line 1 or 0 as it happens. */
 static bool is_blank(const char *text, size_t len)
 {
     while (len && strchr(" \t\r\n", text[len - 1]) && text[len - 1])
@@ -218,10 +225,56 @@ static bool is_blank(const char *text, size_t len)
     return !len;
 }
 
-/* Codes of two bytes have zero bytes beside '<', and a mark may be before. */
-static bool is_wide(const char *text, size_t len)
+/* Returns whether '<', '=' and quotes are the bytes of ASCII, as far as the start of the document tells. */
+static bool is_ascii_superset(const char *text, size_t len)
 {
-    return len > 1 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2) || !text[0] || !text[1]);
+    static const char *const known[] = {"utf-8", "us-ascii", "ascii", "iso-8859-", "windows-125"};
+    size_t mark = ss_byte_order_mark(text, len), n = len - mark < 200 ? len - mark : 200;
+    char start[201];
+
+    memcpy(start, text + mark, n);
+    start[n] = '\0';
+    if (strlen(start) < n || !strchr("< \t\r\n", start[0]))
+        return false;
+    char *end = strstr(start, "?>"), *at = strstr(start, "encoding");
+    if (strncmp(start, "<?xml", 5) != 0 || (end && (!at || at > end)))
+        return true; /* XML without a declaration is UTF-8 */
+    at = at ? strpbrk(at, "\"'") : NULL;
+    for (size_t i = 0; at && i < SS_ARRAY_LEN(known); i++)
+        if (!strncasecmp(at + 1, known[i], strlen(known[i])))
+            return true;
+    return false;
+}
+
+/* Counts the attributes of each tag before libxml2 sees them. libxml2 compares each attribute of a tag with
+ * all others before it calls back, so a file of 1 MiB could take minutes. A quoted value may hold '=', but no
+ * '<'. */
+static int check_tags(const char *text, size_t len, const char *name, struct ss_error *err)
+{
+    int line = 1, attributes = 0, begin = 1;
+
+    if (len > MAX_OTHER_BYTES && !is_ascii_superset(text, len)) {
+        ss_fail(err, SS_ERR_INPUT, name, 1, "larger than 64 KiB, and not in UTF-8");
+        return ss_hint(err, SS_ERR_INPUT, "is this the right file? iconv makes UTF-8 of it");
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\n')
+            line++;
+        if (text[i] == '<') {
+            attributes = 0;
+            begin = line;
+        }
+        if (text[i] != '=')
+            continue;
+        size_t next = i + 1;
+        while (next < len && text[next] && strchr(" \t\r\n", text[next]))
+            next++;
+        if (next < len && (text[next] == '"' || text[next] == '\'') && ++attributes > MAX_ATTRIBUTES) {
+            ss_fail(err, SS_ERR_INPUT, name, begin, "a tag with more than 256 attributes");
+            return ss_hint(err, SS_ERR_INPUT, "is this the right file?");
+        }
+    }
+    return SS_OK;
 }
 
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
@@ -234,23 +287,17 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
         ss_fail(err, SS_ERR_INPUT, name, 1, "the file is empty");
         return ss_hint(err, SS_ERR_INPUT, "an XML document was expected");
     }
-    if (is_wide(text, len)) {
-        ss_fail(err, SS_ERR_INPUT, name, 1, "not in UTF-8");
-        return ss_hint(err, SS_ERR_INPUT, "is this the right file? iconv makes UTF-8 of it");
-    }
-    int rc;
+    int rc = check_tags(text, len, name, err);
+    if (rc)
+        return rc;
     struct ss_xml *doc = ss_calloc(1, sizeof *doc);
     struct builder *b = ss_calloc(1, sizeof *b);
     if (!doc || !b || !(doc->file = strdup(name)))
         rc = ss_nomem(err);
     else {
         b->doc = doc;
-        b->text = text;
-        b->end = text + len;
-        b->counted = text;
-        b->line = 1;
         b->err = err;
-        rc = run_parser(b);
+        rc = run_parser(b, text, len, err);
     }
     free(b);
     if (rc)

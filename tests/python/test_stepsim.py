@@ -102,7 +102,7 @@ class Documents(unittest.TestCase):
     def test_doctor(self):
         checks = {check['name']: check for check in stepsim.doctor()['checks']}
         self.assertTrue(checks['self-test']['ok'], checks)
-        self.assertIn('expat 2.', checks['libraries']['text'])
+        self.assertIn('libxml2 2.', checks['libraries']['text'])
 
     def test_a_job_that_does_not_fit_is_an_answer(self):
         answer = stepsim.run(**{**SMALL, 'tp': 1})

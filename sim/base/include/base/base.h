@@ -159,9 +159,10 @@ size_t ss_utf8_length(const char *c);
 /* Returns how many bytes, at most `most`, hold whole characters of text. */
 int ss_utf8_cut(const char *text, int most);
 
-/* ---- xml.c: the only user of expat ---- */
-/* A parsed document as a plain tree. No other file is read, and no entity may be declared. Codes: UTF-8, ASCII,
- * ISO-8859-1. Limits: 256 MiB, depth 256, 4,194,304 elements, 256 attributes a tag. */
+/* ---- xml.c: the only user of libxml2 ---- */
+/* A parsed document as a plain tree. It is read with XML_PARSE_NONET | XML_PARSE_BIG_LINES and without entity
+ * expansion. Limits: 256 MiB (64 KiB in an encoding that is no superset of ASCII), depth 256, 4,194,304
+ * elements, 256 attributes a tag. */
 struct ss_xml_attr {
     const char *name, *value;
 };
