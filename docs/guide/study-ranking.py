@@ -96,7 +96,8 @@ def name(p):
     words += [f"CP{p['cp']}"] if p["cp"] > 1 else []
     words += [f"{p['chunks']} chunks"] if p["chunks"] > 1 else []
     words += [f"micro batch {p['micro_batch']}"]
-    words += [f"recompute {p['recompute']}"] if p["recompute"] != "none" else []
+    block = f"block {p['recompute_layers']}" if p.get("recompute_layers") else p["recompute"]
+    words += [f"recompute {block}"] if p["recompute"] != "none" else []
     return " ".join(words) + (" FSDP" if p["fsdp"] else "")
 
 

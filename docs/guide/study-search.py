@@ -29,7 +29,8 @@ def layout(p):
     words += [f"DP{p['dp']}"]
     words += [f"{p['chunks']} chunks"] if p["chunks"] > 1 else []
     words += [f"micro batch {p['micro_batch']}"]
-    words += [f"recompute {p['recompute']}"] if p["recompute"] != "none" else []
+    block = f"block {p['recompute_layers']}" if p.get("recompute_layers") else p["recompute"]
+    words += [f"recompute {block}"] if p["recompute"] != "none" else []
     words += ["FSDP"] if p["fsdp"] else []
     words += ["TP overlap"] if "--tp-comm-overlap" in p["flags"] else []
     return ", ".join(words)

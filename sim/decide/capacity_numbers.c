@@ -193,14 +193,16 @@ int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens,
             least_s = fmin(least_s, k->least_gpu_s / ((double)numbers[i].nodes[n] * k->gpus_a_node));
     }
     if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "%g USD: the training costs %s USD even at the peak of the cards",
+        ss_fail(err, SS_ERR_USAGE, NULL, 0,
+                "--budget %g USD is too little: the training costs %s USD even at the peak of the cards",
                 c->budget_usd, ss_report_count(least_usd, a, sizeof a));
         return ss_hint(err, SS_ERR_USAGE, "did you mean --budget %s?", enough(c->budget_usd, least_usd, b));
     }
     if (c->deadline_s > 0 && c->deadline_s * ABSURD < least_s) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                "%g days: the training takes %.3g days even at the peak of the cards on most nodes",
-                c->deadline_s / 86400, least_s / 86400);
+                "--deadline is too early: the training takes %.3g days even at the peak of the cards on most "
+                "nodes",
+                least_s / 86400);
         return ss_hint(err, SS_ERR_USAGE, "take more nodes, fewer tokens or a later --deadline");
     }
     return SS_OK;

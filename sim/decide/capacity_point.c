@@ -162,7 +162,9 @@ static void tell_layout(const struct ss_run *run, struct ss_capacity_point *p)
         n += (size_t)snprintf(at + n, size - n, " etp %d", job->etp);
     n += (size_t)snprintf(at + n, size - n, " dp %d mbs %d%s", run->plan->dp, job->micro_batch,
                           job->dp.fsdp ? " fsdp" : "");
-    if (job->recompute.granularity != SS_RECOMPUTE_NONE)
+    if (job->recompute.method == SS_RECOMPUTE_BLOCK)
+        snprintf(at + n, size - n, " recompute block %d", job->recompute.num_layers);
+    else if (job->recompute.granularity != SS_RECOMPUTE_NONE)
         snprintf(at + n, size - n, " recompute %s", ss_job_word("--recompute", job->recompute.granularity));
 }
 

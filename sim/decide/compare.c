@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "layers/kinds.h"
 #include "report/premises.h"
 #include "stepsim/compute.h"
 #include "stepsim/import.h"
@@ -36,6 +37,7 @@ void ss_side_fill(const struct ss_run *run, const char *name, struct ss_side *ou
     ss_copy(out->card, sizeof out->card, ss_platform_card(run->plan->platform)->name);
     ss_copy(out->family, sizeof out->family, run->plan->stack->family);
     out->experts = job->model.num_experts;
+    out->hybrid = ss_layer_any_other(&job->model);
     out->tokens = (double)job->global_batch * job->seq_length;
     out->critical_stage = r->critical_stage;
     out->peak_stage = r->peak_stage;
@@ -110,7 +112,8 @@ static double speed(const struct ss_side *s)
 static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, struct ss_apart *out,
                       struct ss_error *err)
 {
-    const struct ss_band_job job = {.card = a->card, .family = a->family, .experts = a->experts};
+    const struct ss_band_job job = {
+        .card = a->card, .family = a->family, .experts = a->experts, .hybrid = a->hybrid};
     struct ss_pair_band pair;
     int rc = ss_bands_pair(bands, &job, &pair, err);
 
@@ -156,10 +159,12 @@ int ss_sides_judge(const struct ss_side *a, const struct ss_side *b, const struc
         return SS_OK;
     }
     out->faster_pct = 100 * (speed(b) / speed(a) - 1);
-    if (!isfinite(a->summary.band_pct) || !isfinite(b->summary.band_pct))
+    int alike = !strcmp(a->card, b->card) && !strcmp(a->family, b->family) && !a->experts == !b->experts &&
+                a->hybrid == b->hybrid;
+    if (alike && isfinite(a->summary.apart_pct) && isfinite(b->summary.apart_pct))
+        rc = judge_pair(a, bands, out, err); /* how far both are from measured runs they have in common */
+    else if (!isfinite(a->summary.band_pct) || !isfinite(b->summary.band_pct))
         snprintf(out->why, sizeof out->why, "no error band is known for one of them");
-    else if (!strcmp(a->card, b->card) && !strcmp(a->family, b->family) && !a->experts == !b->experts)
-        rc = judge_pair(a, bands, out, err);
     else
         judge_apart(a, b, out);
     if (isfinite(out->least_pct)) /* compared as logarithms, so that the order of the sides does not matter */

@@ -413,10 +413,9 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     if (!x->within || !x->fastest)
         return ss_nomem(err);
     for (int c = 0; c < x->space.nclusters; c++) {
-        x->fastest[c] = INFINITY;
-        x->within[c] = x->options->below         ? x->options->below[c]
-                       : x->options->below_s > 0 ? x->options->below_s
-                                                 : INFINITY;
+        double below = x->options->below_s > 0 ? x->options->below_s : INFINITY;
+        x->within[c] = x->options->below ? fmin(below, x->options->below[c]) : below;
+        x->fastest[c] = x->within[c];
     }
     return SS_OK;
 }

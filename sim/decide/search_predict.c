@@ -242,7 +242,7 @@ int ss_find_crew_open(const struct ss_find_space *s, const struct ss_request *ba
     if (o->workers.journal || o->workers.team)
         rc = ss_sweep_digest(o->vary, base, w->run.engine, o->how->files, &w->pool.digest, err);
     for (int c = 0; c < s->nclusters; c++)
-        w->pool.digest = ss_mix64(w->pool.digest + s->clusters[c].switches + 2u * s->clusters[c].given);
+        w->pool.digest = ss_mix64(ss_mix64(w->pool.digest + s->clusters[c].switches) + s->clusters[c].given);
     SS_THEN(rc, ss_cache_open(&w->run.cache, err)); /* each worker has its own copy of this cache */
     w->run.plan.cache = w->run.cache; /* the cache points to platforms and stacks of the space */
     SS_THEN(rc, ss_pool_open(&w->pool, &w->crew, err));

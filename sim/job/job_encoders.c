@@ -73,7 +73,7 @@ static int check_pictures(struct ss_finish *f)
     if (e->num_layers == 0)
         return SS_OK;
     if (!height)
-        REFUSE(f, "--images", "give --img-h and --img-w",
+        REFUSE(f, "--img-h --img-w", "add --img-h N --img-w N",
                "the encoder of %s takes pictures of any size: how many pixels have they?", job->model.name);
     if (e->image_size > 0 && (height != e->image_size || width != e->image_size))
         REFUSE(f, "--img-h --img-w", "count tiles of a larger picture as pictures",

@@ -21,16 +21,17 @@ static int check(struct ss_finish *f, const struct undivided *u)
     const struct ss_job *job = f->job;
 
     if (u->tp && job->tp > 1 && u->fla)
-        REFUSE(f, "--tp", "shard the model by --fsdp full",
+        REFUSE(f, "--tp", "take --tp 1; --fsdp full shards the model",
                "TP plans for token mixing layers of %s not implemented, says flame; no other public "
                "framework divides %s",
                u->fla, u->name);
     if ((u->tp && job->tp > 1) || (u->cp && job->cp > 1))
-        REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full",
+        REFUSE(f, job->tp > 1 ? "--tp" : "--cp",
+               job->tp > 1 ? "take --tp 1; --fsdp full shards the model" : "take --cp 1",
                "no public training framework has layers of %s under %s parallelism", u->name,
                job->tp > 1 ? "tensor" : "context");
     if (u->pp && job->pp > 1)
-        REFUSE(f, "--pp", "shard the model by --fsdp full",
+        REFUSE(f, "--pp", "take --pp 1; --fsdp full shards the model",
                "no public training framework has layers of %s under pipeline parallelism: a stage would need "
                "more than the "
                "hidden state",
@@ -66,7 +67,8 @@ int ss_job_check_undivided(struct ss_finish *f)
         if (mixers[i].has)
             rc = check(f, &mixers[i]);
     if (!rc && (has(&m->msa) || has(&m->qsa)) && (job->tp > 1 || job->cp > 1))
-        REFUSE(f, job->tp > 1 ? "--tp" : "--cp", "shard the model by --fsdp full",
+        REFUSE(f, job->tp > 1 ? "--tp" : "--cp",
+               job->tp > 1 ? "take --tp 1; --fsdp full shards the model" : "take --cp 1",
                "sparse attention over blocks under %s parallelism is not modelled",
                job->tp > 1 ? "tensor" : "context");
     return rc;

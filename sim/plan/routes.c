@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/routes.h"
+#include "plan/symmetry.h"
 
 #include <limits.h>
 #include <math.h>

@@ -24,6 +24,7 @@ struct deal {
     int near_runs,
         near_sources; /* of the narrowest circle: of hybrid models, or of the same family on the same card */
     int hybrids;      /* 1: of hybrid models */
+    int late;         /* 1: runs of narrower circles are too far */
     int narrowest;    /* circle that has runs */
     double least[SS_BAND_AXES], most[SS_BAND_AXES]; /* of the narrowest's runs */
 };
@@ -187,6 +188,9 @@ static void describe(const struct ss_band_job *job, const struct deal *d, char *
         snprintf(out, size, "%d runs of %d source%s, %s; %d of %d others count less", d->near_runs,
                  d->near_sources, d->near_sources == 1 ? "" : "s", what, d->runs - d->near_runs,
                  d->sources - d->near_sources);
+    else if (d->late)
+        snprintf(out, size, "%d runs of %d sources; of like jobs alone there is none near", d->runs,
+                 d->sources);
     else
         snprintf(out, size, "%d runs of %d sources, none of them %.20s on %.40s", d->runs, d->sources,
                  job->family, job->card);
@@ -245,7 +249,7 @@ static void fill(const struct ss_band_table *t, const struct ss_band_job *job, c
     out->high_pct = 100 * expm1(quantile(t, d, &up, side) + a->log);
     out->low_pct = 100 * expm1(-quantile(t, d, &down, side) - a->log);
     describe(job, d, out->like, sizeof out->like);
-    if (a->log > 0) {
+    if (a->log > 0.005) { /* told where it moves the band by a digit */
         ss_append(out->like, sizeof out->like, "; wider: ");
         tell_away(job, d, a, out->like, sizeof out->like);
     }
@@ -262,6 +266,7 @@ void ss_band_find(const struct ss_band_table *t, const struct ss_band_job *job, 
         deal(t, job, without, first, &d);
         if (!d.runs)
             return;
+        d.late = first > 0;
         const struct away a = away_from(t, job, &d);
         first = d.narrowest;
         double pct = 100 * quantile(t, &d, &size, SS_BAND_SHARE);

@@ -34,7 +34,7 @@ int ss_capacity_batches(int asked, int gpus, int batch[2]);
 struct ss_capacity_shape {
     int tp, cp, pp, micro_batch; /* tp 0: none */
     double gpu_s;                /* GPU-seconds a token on its row */
-    char words[400];
+    char words[SS_FIND_FLAGS];
 };
 /* What all points share, and is read once. */
 struct ss_capacity_planner {

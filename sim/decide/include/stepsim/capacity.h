@@ -25,6 +25,7 @@
 #include "stepsim/request.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
+#include "stepsim/search.h"
 #include "stepsim/summary.h"
 #include "stepsim/sweep.h"
 #include "stepsim/workers.h"
@@ -70,9 +71,9 @@ struct ss_capacity_point {
     int nodes, gpus;
     /* global batch in sequences: among the batches that the GPUs can divide, the nearest to the job's */
     int batch;
-    char flags[640];  /* words behind those of the job that make the point */
-    char layout[120]; /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
-    int straddles;    /* 1: a tensor or expert group lies on two fabric domains; they are taken to be equal */
+    char flags[SS_FIND_FLAGS + 64]; /* words behind those of the job that make the point */
+    char layout[120];               /* "tp 4 cp 1 pp 8 x 2 dp 16 mbs 1" */
+    int straddles; /* 1: a tensor or expert group lies on two fabric domains; they are taken to be equal */
     struct ss_summary summary;
     double iterations; /* a whole number; the last iteration may pass the tokens */
     double busy_share; /* share of an iteration in which a GPU runs kernels, mean over the stages, 0..1 */

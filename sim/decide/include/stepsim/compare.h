@@ -32,6 +32,7 @@ struct ss_side {
     struct ss_summary summary;
     char card[64], family[32]; /* struct ss_card's name, struct ss_stack's family */
     int experts;               /* 0: a dense model */
+    int hybrid;                /* 1: layers of another mixer than full or windowed attention */
     double tokens;             /* tokens of an iteration */
     int critical_stage, peak_stage;
     double label[SS_LABEL_COUNT]; /* of the critical stage; the sum is the iteration */

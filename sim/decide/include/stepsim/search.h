@@ -68,6 +68,9 @@ struct ss_find_options {
 
 struct ss_explanation;
 /* A layout that was predicted. */
+/* Bytes of the words that make a layout. */
+#define SS_FIND_FLAGS 800
+
 struct ss_find_point {
     int group;                      /* number of its group */
     int number;                     /* number of the layout in the order of the walk */
@@ -78,8 +81,8 @@ struct ss_find_point {
     int fsdp;             /* 1: parameters are sharded */
     unsigned switches;    /* bits of the switches that are on */
     char schedule[32];    /* "auto", or its name */
-    char flags[800];      /* words that make the layout when they follow the job's */
-    char more[100];       /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
+    char flags[SS_FIND_FLAGS]; /* words that make the layout when they follow the job's */
+    char more[100];            /* the part of `flags` that no field above holds: "overlap-grad-reduce" */
     struct ss_summary summary;
     double least_s, least_bytes; /* lower bounds: of the iteration, and of the memory that nvidia-smi shows */
     /* 1: no other fitting layout of the same work is at least as good in GPUs, time and memory, and better in

@@ -34,9 +34,6 @@ struct ss_routes {
     char *kept;        /* [nlinks]: 1 if it can limit */
 };
 
-/* Returns whether nothing makes a rank unlike others: no placement, stragglers, slow links or drawn GPUs, and the plan
- * is folded. */
-int ss_plan_is_alike(const struct ss_plan *plan, const struct ss_plan_options *options);
 /* Builds the routes of a plan whose ranks, schedule, level and gpu_of are set. *r is safe to free after a
  * failure. */
 int ss_routes_build(const struct ss_plan *plan, const struct ss_groups *groups, const struct ss_net *net,
