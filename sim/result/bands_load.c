@@ -20,25 +20,23 @@ static int is_made(const char *path)
 int ss_bands_load(const char *csv_path, struct ss_files *files, struct ss_bands **out, struct ss_error *err)
 {
     static const struct ss_bands none = {.constant = 1};
+    struct ss_bands *bands = (struct ss_bands *)&none;
     char path[4096];
     bool found = true;
     int rc = csv_path ? ss_data_find("validation", csv_path, ".csv", path, sizeof path, err)
                       : ss_data_look("validation", "results", ".csv", path, sizeof path, &found, err);
 
-    if (!rc && !found)
-        *out = (struct ss_bands *)&none;
-    if (rc || !found)
-        return rc;
-    if (!csv_path && is_made(path))
-        *out = (struct ss_bands *)&ss_bands_made.bands;
-    else
-        rc = ss_bands_read(path, out, err);
-    if (!rc && csv_path && !(*out)->time.n && !(*out)->memory.n)
+    if (!rc && found && !csv_path && is_made(path))
+        bands = (struct ss_bands *)&ss_bands_made.bands;
+    else if (!rc && found)
+        rc = ss_bands_read(path, &bands, err);
+    if (!rc && csv_path && !bands->time.n && !bands->memory.n)
         rc = ss_fail(err, SS_ERR_INPUT, path, 1, "no row of a run that ran and whose prediction is told");
-    else if (rc)
-        return rc;
-    SS_THEN(rc, ss_files_add(files, path, err));
+    if (!rc && found)
+        rc = ss_files_add(files, path, err);
     if (rc)
-        ss_bands_free(*out);
+        ss_bands_free(bands);
+    else
+        *out = bands;
     return rc;
 }

@@ -70,7 +70,14 @@ static void test_band(void)
     CU_ASSERT_EQUAL(memory.n, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(band.like, "--no-such-model"));
     ss_bands_free(bands);
+    bands = NULL;
     CU_ASSERT_EQUAL(ss_bands_load("/no/such/file.csv", NULL, &bands, NULL), SS_ERR_IO);
+    CU_ASSERT_PTR_NULL(bands);
+    char empty[] = "/tmp/stepsim-band-XXXXXX";
+    table_file(empty, "card,quality,outcome,predicted_outcome,memory_kind,error_pct,memory_error_pct\n");
+    CU_ASSERT_EQUAL(ss_bands_load(empty, NULL, &bands, NULL), SS_ERR_INPUT);
+    CU_ASSERT_PTR_NULL(bands); /* there is nothing to free */
+    unlink(empty);
     ss_bands_find(NULL, &job, &band, &memory);
     CU_ASSERT_EQUAL(memory.n, 0);
 }
