@@ -10,7 +10,7 @@ mkdir "$dir/bin"
 for name in sh dirname mkdir tail sed; do ln -s "$(command -v $name)" "$dir/bin/$name"; done
 printf '#!/bin/sh\necho 1000\n' > "$dir/bin/id"
 printf '#!/bin/sh\nexit 1\n' > "$dir/bin/apt-get"
-# Of the last word, the package: libxml2-dev alone is installed.
+# The last word is the package: libxml2-dev alone is installed.
 printf '#!/bin/sh\nfor last; do :; done\n[ "$last" != libxml2-dev ] || echo installed\n' > "$dir/bin/dpkg-query"
 chmod 755 "$dir/bin"/*
 cp "$1/setup.sh" "$dir/setup.sh"

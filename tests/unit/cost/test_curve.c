@@ -207,7 +207,7 @@ static void test_compressed(void)
     CU_ASSERT_DOUBLE_EQUAL(ss_curve_msa(&c, &w), 1e-3 * (1 + 2 + 2 + 0.2 + 1), 1e-12);
 }
 
-/* Of each card: at the power limit no GEMM is faster than in a burst (Hopper's blocks are DeepGEMM's in training, another kernel), and the
+/* Each card: at the power limit no GEMM is faster than in a burst (Hopper's blocks are DeepGEMM's in training, another kernel), and the
  * scan of Mamba-2 takes the share of an H100's time that its sisters take (docs/design/scan-cycles.py). */
 static void test_levels(void)
 {

@@ -2,7 +2,7 @@
 /*
  * The error to expect of a prediction: a band that is to hold what nine of ten jobs of a source that was never seen take. It
  * comes from the measured runs. A source (a publication, a team) is one opinion, however many runs it has: within a source
- * runs lie alike. Of S sources that are like the job a further one is unlike all with the chance 1 / (S + 1), and then it is
+ * runs lie alike. Beside S sources that are like the job a further one is unlike all with the chance 1 / (S + 1), and then it is
  * like those of the next wider circle; beyond the widest its error is drawn as wide as that of the worst
  * run. (Conformal prediction over groups: Dunn, Wasserman and Ramdas, "Distribution-free prediction sets for two-layer
  * hierarchical models", 2022; each circle stands where their method has infinity.)
