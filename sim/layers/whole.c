@@ -41,15 +41,14 @@ static struct count count_layer(const struct ss_shape *s, int kind, struct ss_op
 }
 
 /* Counts the encoders, of which no token of text uses a parameter. */
-static double count_encoders(const struct ss_shape *text)
+static double count_encoders(const struct ss_shape *text, struct ss_ops *ops)
 {
     static const struct ss_media one = {1, 1, 0, 0};
     struct ss_tower t;
-    struct ss_ops ops;
     double sum = 0;
     for (int e = 0; e < SS_ENCODERS; e++)
         for (int i = 0; ss_tower_init(&t, text, e, &one) && i < ss_tower_length(&t); i++)
-            sum += count_layer(&t.shape, ss_tower_kind(&t, i), &ops).all;
+            sum += count_layer(&t.shape, ss_tower_kind(&t, i), ops).all;
     return sum;
 }
 
@@ -67,7 +66,7 @@ void ss_model_count(const struct ss_model *m, int padded_vocab, struct ss_parame
                                         .active = rest,
                                         .input = ops.op[0].params,
                                         .output = m->tied_embeddings ? 0 : s.vocab * s.row};
-    out->encoder = count_encoders(&s);
+    out->encoder = count_encoders(&s, &ops);
     out->total += out->encoder;
     for (int pair = 0; pair < PAIRS; pair++) {
         if (l.n[pair] + l.mtp[pair] <= 0)
