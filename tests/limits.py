@@ -145,6 +145,8 @@ def address_space(place):
             clean = got[0] == 3 and (got[2] or "error" in got[1]) and not got[3]
             expect("%s in %d MiB" % (name, mib), full or loader or clean, got)
     expect("any in 192 MiB", enough, (0, "", "none", []))
+    got = place.run(["--version"], limits={resource.RLIMIT_AS: (192 << 20, 192 << 20), resource.RLIMIT_STACK: (256 << 10, 256 << 10)})
+    expect("a small stack", got[0] == 0, got)
     # each rank is an actor, and so are two flows of a tree; with 64 MiB beside them 3,076 stacks of 136 KiB are 0.5 GB, told before they are taken
     words = ["run", *JOB, "--nodes", "128", "--gbs", "1024", "--unfold", "--engine", "simgrid"]
     got = place.run(words, limits={resource.RLIMIT_AS: (256 << 20, 256 << 20)})

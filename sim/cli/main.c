@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 
-/* bytes of stack that commands use, and half as much again */
+/* bytes: the stack of `search`, which uses the most, 224 to 256 KiB (ulimit -s), and half as much again */
 #define STACK (384 << 10)
 
 static void touch_stack(void)
@@ -22,8 +22,10 @@ static void touch_stack(void)
  * Returns whether there is room for it. */
 static int grow_stack(void)
 {
-    struct rlimit limit;
+    struct rlimit limit, stack;
     if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return 1;
+    if (getrlimit(RLIMIT_STACK, &stack) || stack.rlim_cur < STACK + 65536) /* it may not grow so far */
         return 1;
     void *room = mmap(NULL, STACK + 65536, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (room == MAP_FAILED)
