@@ -387,14 +387,14 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
                         struct ss_capacity_answer *a, struct ss_error *why)
 {
     struct ss_sweep *vary = ss_calloc(1, sizeof *vary);
-    const struct ss_find_options options = {
-        .vary = vary,
-        .how = x->options->how,
-        .run = &x->run,
-        .workers = {.n = 1},
-        .best_only = 1,
-        .brief = 1,
-        .below_s = x->limited ? ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch) : 0};
+    const double most_s = ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch);
+    const struct ss_find_options options = {.vary = vary,
+                                            .how = x->options->how,
+                                            .run = &x->run,
+                                            .workers = {.n = 1},
+                                            .best_only = 1,
+                                            .brief = 1,
+                                            .below = x->limited ? &most_s : NULL};
     struct ss_find_result *found = NULL;
     struct ss_capacity_point p = a->point;
     int rc = vary ? set_number(site, "--global-batch-size", batch, why) : ss_nomem(why);

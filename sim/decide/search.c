@@ -413,8 +413,7 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
     if (!x->within || !x->fastest)
         return ss_nomem(err);
     for (int c = 0; c < x->space.nclusters; c++) {
-        double below = x->options->below_s > 0 ? x->options->below_s : INFINITY;
-        x->within[c] = x->options->below ? fmin(below, x->options->below[c]) : below;
+        x->within[c] = x->options->below ? x->options->below[c] : INFINITY;
         x->fastest[c] = x->within[c];
     }
     return SS_OK;

@@ -53,14 +53,14 @@ struct ss_find_options {
     struct ss_workers workers; /* processes that predict layouts */
     int exhaustive;            /* 1: no layout is left out because of a bound */
     int best_only;             /* 1: only the fastest layout on each cluster is wanted, not the front */
-    double below_s; /* layouts that a bound shows to take so long, s, are left out; 0: none. With best_only */
     int brief;   /* 1: the shares of bubble, imbalance and spread are not computed: they are NaN in points */
     int confirm; /* 1: SimGrid runs the best layouts at layer level, too */
     int axes;    /* SS_FIND_AXES_... */
     /* [cluster]: bits of the switches that are on where they apply; NULL: those of the stack's recipe, or with `axes` the
      * best */
     const unsigned *switches;
-    const double *below; /* [cluster]: only layouts faster than this, s, are wanted; NULL: all */
+    const double
+        *below; /* [cluster]: only layouts faster than this, s, are wanted, with best_only; NULL: all */
     /* Called now and then with how much is done of how many layouts are left; may be NULL. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
