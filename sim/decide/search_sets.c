@@ -2,8 +2,10 @@
 /*
  * Which switches are on. For one set of them the search over layouts is exact; sets are tried from all that are fast by
  * their nature: the best layout with a set tells which switch to turn, and the search is made again with that set, until
- * no switch of the best layout and no layout under its set is better. Offload makes room for faster layouts that it
- * slows down, so each kind of it is searched with once.
+ * no switch of the best layout and no layout under its set is better. A switch may need other layouts before it helps
+ * (offload makes room for faster ones, the overlap of tensor ranks slows layouts that have many), so each switch is
+ * turned once in the best set, before the layouts are searched again, until a whole pass over the switches finds
+ * nothing better.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +81,7 @@ static int try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_
         leaf.at[SS_FIND_BLOCK_LAYERS] = (unsigned char)p->recompute_layers;
         r->best[g] = p->summary.iteration_s;
         r->sets[g] = s->clusters[g].switches;
-        r->better = 1;
+        r->better = r->found = 1;
         rc = turn(s, crew, &leaf, &r->sets[g], &r->best[g], err);
     }
     return rc;
@@ -120,12 +122,12 @@ static int find_sets(const struct ss_request *base, const struct ss_find_options
         best[c] = INFINITY;
     }
     SS_THEN(rc, search_from(base, o, start, &r, err));
-    for (int i = 0; i < ss_find_switches() && !rc; i++) {
-        if (usual >> i & 1)
-            continue;
+    for (int i = 0, last = 0; i - last < ss_find_switches() && !rc; i++) {
         for (int c = 0; c < n; c++)
-            start[c] = sets[c] | 1u << i;
+            start[c] = sets[c] ^ 1u << i % ss_find_switches();
+        r.found = 0;
         rc = search_from(base, o, start, &r, err);
+        last = r.found ? i + 1 : last;
     }
     free(start);
     free(best);

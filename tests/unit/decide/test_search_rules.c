@@ -56,7 +56,9 @@ static void test_8b(void)
         int product = best->tp * best->pp * best->cp;
         CU_ASSERT(product >= 2 && product <= 8);
         CU_ASSERT(best->tp <= 2);
-        CU_ASSERT_EQUAL(best->recompute, SS_RECOMPUTE_NONE);
+        /* one layer of 32 makes room for the larger micro batch */
+        CU_ASSERT(best->recompute == SS_RECOMPUTE_NONE ||
+                  (best->recompute_layers == 1 && best->micro_batch > 1));
         ss_find_free(f);
     }
 }

@@ -235,6 +235,7 @@ struct ss_find_round {
     unsigned *sets; /* [cluster] */
     double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
     int better;     /* 1: the round has found a better one */
+    int found;      /* 1: one was found since the caller set 0 */
     /* Tries further sets on the best layout of each group, when all are predicted. */
     int (*turn)(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
                 struct ss_error *err);
