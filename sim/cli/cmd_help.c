@@ -69,8 +69,9 @@ int cli_unknown_verb(const char *command, const char *name, struct ss_error *err
 static int print_help(int n, char *const *words, struct ss_error *err)
 {
     const struct cli_command *c = n > 0 ? cli_command_find(words[0]) : NULL;
-    int verb = -1;
+    int verb = -1, all = n > 0 && !strcmp(words[n - 1], "all");
 
+    n -= all;
     if (n > 0 && !c)
         return cli_unknown_command(words[0], err);
     if (n > 2 || (n == 2 && !*cli_verb_name(cli_verb_find(c->name, NULL))))
@@ -78,7 +79,7 @@ static int print_help(int n, char *const *words, struct ss_error *err)
                          words[n - 1]);
     if (n == 2 && (verb = cli_verb_find(words[0], words[1])) < 0)
         return cli_unknown_verb(words[0], words[1], err);
-    cli_help_write(c, verb, stdout);
+    cli_help_write(c, verb, all, stdout);
     return SS_OK;
 }
 

@@ -99,9 +99,15 @@ static const char *command_name(const char *word)
     return word;
 }
 
+/* Returns 0: no help is asked for; 1: it is; 2: all of it, by the word "all" behind --help. */
 static int asks_help(int argc, char *const *argv)
 {
-    return cli_has_word(argc, argv, "--help") || cli_has_word(argc, argv, "-h");
+    int asks = 0;
+
+    for (int i = 0; i < argc; i++)
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+            asks = i + 1 < argc && !strcmp(argv[i + 1], "all") ? 2 : asks ? asks : 1;
+    return asks;
 }
 
 /* Runs the words behind "stepsim": a command, its verb if it has verbs, and their options. */
@@ -120,7 +126,7 @@ static int dispatch(int argc, char **argv, FILE **plain, struct ss_error *err)
             return cli_unknown_verb(c->name, argc > 1 ? argv[1] : NULL, err);
     }
     if (verb != CLI_HELP && asks_help(argc, argv)) {
-        cli_help_write(c, verb, stdout);
+        cli_help_write(c, verb, asks_help(argc, argv) > 1, stdout);
         return SS_OK;
     }
     int rc = cli_team_join(verb, err);
@@ -136,7 +142,7 @@ int cli_main(int argc, char **argv)
 
     cli_wall_start();
     if (argc < 2) {
-        cli_help_write(NULL, -1, stderr);
+        cli_help_write(NULL, -1, 0, stderr);
         return ss_status_exit(SS_ERR_USAGE);
     }
     int json = cli_has_word(argc, argv, "--json"), rc = dispatch(argc - 1, argv + 1, &plain, &err);

@@ -215,6 +215,11 @@ void cli_man_write(const struct cli_command *command, FILE *out)
         synopsis(out, v);
     fputs(".SH DESCRIPTION\n", out);
     paragraphs(out, command->text);
+    if (command->takes) {
+        fputs(".PP\nTakes ", out);
+        put(out, command->takes, (int)strlen(command->takes));
+        fputs(".\n", out);
+    }
     if (!has_verbs)
         fputs(".SH OPTIONS\n", out);
     for (int v = first; v < CLI_VERB_COUNT && !strcmp(cli_verb_command(v), command->name); v++)

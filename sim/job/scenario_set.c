@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --set: one value of the card, a link, the cluster or the stack. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -42,18 +43,31 @@ static int split(const char *text, struct setting *out, struct ss_error *err)
     return SS_OK;
 }
 
+/* Splits the text and finds its prop, which may be told without "ss.". of_stack: props of stacks are settable, too. */
+static int find(const char *text, int of_stack, struct setting *out, int *prop, struct ss_error *err)
+{
+    int rc = split(text, out, err);
+    char full[sizeof out->id + 3];
+
+    if (rc)
+        return rc;
+    snprintf(full, sizeof full, "ss.%s", out->id);
+    if (strlen(full) < sizeof out->id && ss_prop_find(out->id, SS_OF_ANY) < 0 &&
+        ss_prop_find(full, SS_OF_ANY) >= 0)
+        ss_copy(out->id, sizeof out->id, full);
+    *prop = ss_prop_find(out->id, SS_OF_ANY);
+    if (*prop < 0 || !ss_prop_is_settable(*prop) || (ss_prop_at(*prop)->owner == SS_OF_STACK && !of_stack))
+        return unknown_prop(out->id, err);
+    return ss_set_refuses(*prop, "--set", err);
+}
+
 int ss_set_check(const char *text, struct ss_error *err)
 {
     struct ss_stack scratch;
     struct setting s;
-    int rc = split(text, &s, err), prop;
+    int prop, rc = find(text, 1, &s, &prop, err);
 
     if (rc)
-        return rc;
-    prop = ss_prop_find(s.id, SS_OF_ANY);
-    if (prop < 0 || !ss_prop_is_settable(prop))
-        return unknown_prop(s.id, err);
-    if ((rc = ss_set_refuses(prop, "--set", err)) != SS_OK)
         return rc;
     memset(&scratch, 0, sizeof scratch);
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(&scratch, s.id, s.value, err) : SS_OK;
@@ -62,14 +76,9 @@ int ss_set_check(const char *text, struct ss_error *err)
 int ss_set_apply(const char *text, struct ss_platform *platform, struct ss_stack *stack, struct ss_error *err)
 {
     struct setting s;
-    int rc = split(text, &s, err), prop;
+    int prop, rc = find(text, stack != NULL, &s, &prop, err);
 
     if (rc)
-        return rc;
-    prop = ss_prop_find(s.id, SS_OF_ANY);
-    if (prop < 0 || !ss_prop_is_settable(prop) || (ss_prop_at(prop)->owner == SS_OF_STACK && !stack))
-        return unknown_prop(s.id, err);
-    if ((rc = ss_set_refuses(prop, "--set", err)) != SS_OK)
         return rc;
     return ss_prop_at(prop)->owner == SS_OF_STACK ? ss_stack_set(stack, s.id, s.value, err)
                                                   : ss_platform_set(platform, s.id, s.value, err);

@@ -60,6 +60,8 @@ static void test_scale(void)
         {"--scale=nic.bandwidth=2x", SS_PROP_NIC_BANDWIDTH, 100e9},
         {"--scale nic.bandwidth=2x --scale nic.bandwidth=3x", SS_PROP_NIC_BANDWIDTH, 300e9},
         {"--scale nic.bandwidth=2x --set ss.nic.bandwidth=10GBps", SS_PROP_NIC_BANDWIDTH, 20e9},
+        {"--scale nic.bandwidth=2x --set nic.bandwidth=10GBps", SS_PROP_NIC_BANDWIDTH, 20e9},
+        {"--set kernel_latency=3us --scale launch=2x", SS_PROP_kernel_latency, 6e-6},
         {"--set ss.kernel_latency=3us --scale launch=2x", SS_PROP_kernel_latency, 6e-6},
         {"--set ss.host.operator=5us --scale launch=2x", SS_PROP_host_operator, 10e-6},
         {"--set ss.nic.latency=2us --scale latency=3x", SS_PROP_NIC_LATENCY, 6e-6},

@@ -83,6 +83,7 @@ struct cli_option {
     int several;              /* enum cli_several */
     int how;                  /* 1: the option says how a job is simulated, so a result keeps it */
     int writes;               /* enum cli_writes */
+    int rare;                 /* 1: "--help all" has it, the short help does not */
     /* first characters of the file that it writes, NULL: any text; a file that begins otherwise is not
      * overwritten */
     const char *starts;

@@ -20,6 +20,7 @@ struct cli_verb_row {
 /* A command, with or without verbs. A line feed ends a paragraph of its texts. */
 struct cli_command {
     const char *name, *summary, *text;
+    const char *takes;    /* how long it takes; NULL: no time worth a word */
     const char *exits;    /* "0 it fits\n1 ..."; NULL: the command has the statuses 0, 2 and 3 */
     const char *examples; /* lines; a line that begins with a space continues the line before */
 };
@@ -38,8 +39,8 @@ int cli_verb_sibling(int verb);
 
 /* ---- texts made from the rows ---- */
 /* Writes the help for a terminal: for all commands (command NULL), for one command, or for one of its
- * verbs (verb >= 0). */
-void cli_help_write(const struct cli_command *command, int verb, FILE *out);
+ * verbs (verb >= 0); all: with the rare options, and with every flag of a job. */
+void cli_help_write(const struct cli_command *command, int verb, int all, FILE *out);
 /* Writes the manual page of a command, or of the program (NULL). */
 void cli_man_write(const struct cli_command *command, FILE *out);
 /* Writes a line for each option. Its fields, separated by tabs, are: command, verb, "job" or "-",

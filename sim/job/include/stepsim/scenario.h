@@ -49,8 +49,8 @@ int ss_scenario_build(const struct ss_request *r, const struct ss_scenario_optio
 /* Frees a scenario and all that it points to. NULL is allowed. */
 void ss_scenario_free(struct ss_scenario *s);
 
-/* Checks a text of --set, "ss.nic.efficiency=0.8", as far as possible without a platform: it has the form
- * ID=VALUE, names a prop, and has a value of the stack's prop. Errors: SS_ERR_USAGE, or that of the value. */
+/* Checks a text of --set, "ss.nic.efficiency=0.8" ("ss." may be left out), as far as possible without a platform: it has the form
+ * PROP=VALUE, names a prop, and has a value of the stack's prop. Errors: SS_ERR_USAGE, or that of the value. */
 int ss_set_check(const char *text, struct ss_error *err);
 /* Sets the prop that such a text names. Without `stack` the props of stacks are unknown. Errors: SS_ERR_USAGE
  * (no such prop), SS_ERR_INPUT (no value of the prop). */
