@@ -14,8 +14,11 @@
 
 #include "ask/ask.h"
 #include "base/base.h"
+#include "base/gzip.h"
 #include "base/leave.h"
 #include "import/sandbox.h"
+#include "import/tree.h"
+#include "platform/node_facts.h"
 #include "report/common.h"
 #include "stepsim/import.h"
 #include "workers/pool.h"
@@ -67,8 +70,9 @@ static void check_data(struct ss_doctor *d)
         tell_error(c, &err);
         return;
     }
+    const char *where = ss_inside(place) ? "inside the program" : place;
     *strrchr(place, '/') = '\0';
-    tell(c, platforms && models, "%s: %zu platforms, %zu models%s", place, platforms, models,
+    tell(c, platforms && models, "%s: %zu platforms, %zu models%s", where, platforms, models,
          platforms && models ? "" : " (STEPSIM_DATA must name a folder that has them, or be unset)");
 }
 
@@ -169,13 +173,18 @@ static int open_in_child(const struct module *m, const char *path, char *text, s
 
 static void check_module(struct ss_doctor *d, const struct module *m)
 {
-    struct ss_check *c = add(d, m->name, m->needed);
+    int simgrid = !m->version, built = !simgrid || ss_engine_is_built(SS_ENGINE_SIMGRID);
+    struct ss_check *c = add(d, m->name, m->needed && built);
     const char *chosen = getenv("STEPSIM_MODULE_DIR");
     char home[4096], path[4200], text[400];
 
+    if (!built) {
+        tell(c, 0, "this stepsim is built without it: both engines have the same times");
+        return;
+    }
     ss_home_find(&ss_home.modules, home, sizeof home);
     snprintf(path, sizeof path, "%s/%s", chosen && *chosen ? chosen : home, m->file);
-    if (access(path, R_OK) && !strcmp(m->name, "simgrid")) /* which is looked for in both */
+    if (access(path, R_OK) && simgrid) /* which is looked for in both */
         snprintf(path, sizeof path, "%s/%s", home, m->file);
     if (open_in_child(m, path, text, sizeof text))
         tell(c, 1, "%s%s%s", text, text[0] ? ", " : "", path);
@@ -183,31 +192,14 @@ static void check_module(struct ss_doctor *d, const struct module *m)
         tell(c, 0, "%.300s (without it no %s)", text, m->without);
 }
 
-static void append(char *text, size_t size, const char *name, const char *version)
-{
-    ss_append(text, size, "%s%s %s", text[0] ? ", " : "", name, version ? version : "(of unknown version)");
-}
-
 static void check_libraries(struct ss_doctor *d)
 {
-    static const char *const functions[][2] = {
-        {"jansson", "jansson_version_str"}, {"libyaml", "yaml_get_version_string"}, {"zlib", "zlibVersion"}};
-    struct ss_check *c = add(d, "libraries", 1);
-    const char *const *xml = dlsym(RTLD_DEFAULT, "xmlParserVersion"), *(*get)(void);
-    unsigned (*api)(void);
-    char version[32];
-    long number = xml ? strtol(*xml, NULL, 10) : 0;
+    long xml = ss_xml_version();
+    unsigned hwloc = ss_node_facts_hwloc();
 
-    c->ok = 1;
-    snprintf(version, sizeof version, "%ld.%ld.%ld", number / 10000, number / 100 % 100, number % 100);
-    append(c->text, sizeof c->text, "libxml2", xml ? version : NULL);
-    find(RTLD_DEFAULT, "hwloc_get_api_version", &api);
-    snprintf(version, sizeof version, "%u.%u", api ? api() >> 16 : 0, api ? api() >> 8 & 255 : 0);
-    append(c->text, sizeof c->text, "hwloc API", api ? version : NULL);
-    for (size_t i = 0; i < SS_ARRAY_LEN(functions); i++) {
-        find(RTLD_DEFAULT, functions[i][1], &get);
-        append(c->text, sizeof c->text, functions[i][0], get ? get() : NULL);
-    }
+    tell(add(d, "libraries", 1), 1, "libxml2 %ld.%ld.%ld, hwloc API %u.%u, jansson %s, libyaml %s, zlib %s",
+         xml / 10000, xml / 100 % 100, xml % 100, hwloc >> 16, hwloc >> 8 & 255, jansson_version_str(),
+         ss_yaml_version(), ss_gzip_version());
 }
 
 /* ---- what the kernel gives ---- */
@@ -250,12 +242,13 @@ static void check_engines(struct ss_doctor *d)
     struct ss_scenario *s = NULL;
     struct ss_request r;
     double native = 0, simgrid = 0;
+    int both = ss_engine_is_built(SS_ENGINE_SIMGRID);
 
     ss_request_init(&r);
     int rc = ss_request_read_text(&r, job, strlen(job), "self-test", &err);
     SS_THEN(rc, ss_scenario_build(&r, NULL, &s, &err));
     SS_THEN(rc, iteration(s, SS_ENGINE_NATIVE, &native, &err));
-    SS_THEN(rc, iteration(s, SS_ENGINE_SIMGRID, &simgrid, &err));
+    SS_THEN(rc, iteration(s, both ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE, &simgrid, &err));
     ss_scenario_free(s);
     ss_request_free(&r);
     if (rc)
@@ -263,7 +256,8 @@ static void check_engines(struct ss_doctor *d)
     else if (!(native > 0) || !(fabs(native - simgrid) <= SS_ENGINES_AGREE * native))
         tell(c, 0, "the engines differ: native %.12g s, simgrid %.12g s", native, simgrid);
     else
-        tell(c, 1, "an 8B model on 16 H800: %.4g s an iteration by both engines", native);
+        tell(c, 1, "an 8B model on 16 H800: %.4g s an iteration by %s", native,
+             both ? "both engines" : "the native engine");
 }
 
 void ss_doctor_run(struct ss_doctor *d)

@@ -28,6 +28,10 @@ static bool means_none(int why)
 static int look_at(const char *path, bool *found, struct ss_error *err)
 {
     struct stat st;
+    if (ss_inside(path)) {
+        *found = ss_inside_find(path) != NULL;
+        return SS_OK;
+    }
     bool there = stat(path, &st) == 0;
     *found = there && !S_ISDIR(st.st_mode);
     if (there || means_none(errno))
@@ -80,25 +84,34 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Adds a name of a folder's file, without the suffix, where it has the suffix. */
+static int add_name(const char *name, const char *suffix, char ***names, size_t *n, size_t *cap)
+{
+    size_t len = strlen(name), cut = strlen(suffix);
+    if (name[0] == '.' || len <= cut || !ends_with(name, suffix))
+        return SS_OK;
+    if (ss_grow(names, cap, *n + 1, sizeof **names) || !((*names)[*n] = strndup(name, len - cut)))
+        return SS_ERR_NOMEM;
+    ++*n;
+    return SS_OK;
+}
+
 /* Lists a folder. A missing folder counts as empty; a folder that cannot be read is an error. */
 static int list_folder(const char *folder, const char *suffix, char ***names, size_t *n, size_t *cap,
                        struct ss_error *err)
 {
-    DIR *dir = opendir(folder);
     struct dirent *entry;
+    size_t at = 0;
     int rc = SS_OK;
+    for (const char *name; !rc && (name = ss_inside_next(folder, &at)) != NULL;)
+        rc = add_name(name, suffix, names, n, cap);
+    if (rc || ss_inside(folder))
+        return rc ? ss_nomem(err) : SS_OK;
+    DIR *dir = opendir(folder);
     if (!dir && means_none(errno))
         return SS_OK;
-    while (dir && !rc && (errno = 0, entry = readdir(dir)) != NULL) {
-        size_t len = strlen(entry->d_name), cut = strlen(suffix);
-        if (entry->d_name[0] == '.' || len <= cut || !ends_with(entry->d_name, suffix))
-            continue;
-        rc = ss_grow(names, cap, *n + 1, sizeof **names);
-        if (!rc && !((*names)[*n] = strndup(entry->d_name, len - cut)))
-            rc = SS_ERR_NOMEM;
-        if (!rc)
-            ++*n;
-    }
+    while (dir && !rc && (errno = 0, entry = readdir(dir)) != NULL)
+        rc = add_name(entry->d_name, suffix, names, n, cap);
     int why = errno;
     if (dir)
         closedir(dir);
@@ -458,7 +471,10 @@ int ss_data_place(const char *rest, char *path, size_t size, struct ss_error *er
 
     for (size_t i = 0; i < roots.n && !rc; i++) {
         int n = snprintf(path, size, "%s/%s", roots.path[i], rest);
-        if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)
+        size_t at = 0;
+        if (n <= 0 || (size_t)n >= size)
+            continue;
+        if (ss_inside(path) ? ss_inside_find(path) || ss_inside_next(path, &at) : access(path, R_OK) == 0)
             return SS_OK;
     }
     return rc ? rc : ss_fail(err, SS_ERR_IO, NULL, 0, "there is no %.200s among the data", rest);

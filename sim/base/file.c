@@ -105,6 +105,8 @@ static int look(const char *path, const char *hint, struct ss_error *err)
 {
     struct stat st;
 
+    if (ss_inside(path))
+        return ss_inside_find(path) ? SS_OK : ss_file_fail(err, path, "read", ENOENT);
     if (stat(path, &st))
         return ss_file_fail(err, path, "read", errno);
     if (S_ISDIR(st.st_mode))
@@ -118,7 +120,8 @@ static int open_file(const char *path, const char *hint, FILE **out, struct ss_e
     int rc = look(path, hint, err);
     if (rc)
         return rc;
-    *out = fopen(path, "rbe");
+    const struct ss_inside_file *inside = ss_inside_find(path);
+    *out = inside ? fmemopen((char *)inside->bytes, inside->size, "rb") : fopen(path, "rbe");
     return *out ? SS_OK : ss_file_fail(err, path, "read", errno);
 }
 

@@ -26,6 +26,9 @@ int ss_files_add(struct ss_files *files, const char *path, struct ss_error *err)
 int ss_files_have(const struct ss_files *files, const char *path)
 {
     struct stat st, other;
+    for (size_t i = 0; ss_inside(path) && i < files->n; i++)
+        if (!strcmp(files->path[i], path))
+            return 1;
     if (stat(path, &st))
         return 0;
     for (size_t i = 0; i < files->n; i++)

@@ -161,3 +161,8 @@ FILE *ss_gunzip_open(FILE *under)
     setvbuf(f, NULL, _IOFBF, PACKED);
     return f;
 }
+
+const char *ss_gzip_version(void)
+{
+    return zlibVersion();
+}

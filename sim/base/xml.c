@@ -363,3 +363,8 @@ void ss_xml_escape(FILE *out, const char *text)
         }
     }
 }
+
+long ss_xml_version(void)
+{
+    return strtol(xmlParserVersion, NULL, 10);
+}

@@ -72,11 +72,12 @@ static int check_one(const char *path, const struct cli_flags *flags, struct ss_
 
     if (rc)
         return rc;
-    rc = ss_simgrid_probe(ss_platform_file(p), err);
+    int simgrid = ss_engine_is_built(SS_ENGINE_SIMGRID);
+    rc = simgrid ? ss_simgrid_probe(ss_platform_file(p), err) : SS_OK;
     if (!rc && !flags->json)
-        printf("%s: ok: %d node%s x %d x %s\n", path, ss_platform_file_nodes(p),
-               ss_platform_file_nodes(p) == 1 ? "" : "s", ss_platform_file_gpus(p),
-               ss_platform_card(p)->name);
+        printf("%s: ok: %d node%s x %d x %s%s\n", path, ss_platform_file_nodes(p),
+               ss_platform_file_nodes(p) == 1 ? "" : "s", ss_platform_file_gpus(p), ss_platform_card(p)->name,
+               simgrid ? "" : " (not loaded by SimGrid, which this stepsim has not)");
     ss_platform_free(p);
     return rc;
 }

@@ -44,7 +44,8 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .axes = flags->search.axes,
                                             .exhaustive = flags->search.exhaustive,
                                             .brief = !flags->json && !flags->csv[0],
-                                            .confirm = !flags->search.unconfirmed,
+                                            .confirm = !flags->search.unconfirmed &&
+                                                       ss_engine_is_built(SS_ENGINE_SIMGRID),
                                             .progress = shown ? show : NULL,
                                             .ctx = &meter};
     SS_THEN(rc, ss_find_run(base, &options, out, err));

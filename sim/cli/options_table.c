@@ -72,7 +72,7 @@ const char *cli_shell(int i)
 static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine,
-     .usual = "simgrid", .doc = "which kernel replays it"},
+     .usual = SS_ENGINE_OF_RUN, .doc = "which kernel replays it"},
     {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(how.options.plan.level),

@@ -283,3 +283,8 @@ int ss_tree_parse(const char *text, size_t len, const char *file, struct ss_tree
     free(r);
     return rc;
 }
+
+const char *ss_yaml_version(void)
+{
+    return yaml_get_version_string();
+}

@@ -349,3 +349,8 @@ int ss_node_facts_read(const char *text, size_t len, const char *file, struct ss
         *out = answer.facts;
     return answer.status;
 }
+
+unsigned ss_node_facts_hwloc(void)
+{
+    return hwloc_get_api_version();
+}

@@ -93,6 +93,11 @@ static int not_loaded(const char *why, struct ss_error *err)
                    ", or use --engine native");
 }
 
+int ss_engine_is_built(int engine)
+{
+    return engine == SS_ENGINE_NATIVE || engine == SS_ENGINE_SIMGRID;
+}
+
 int ss_simgrid_load(struct ss_error *err)
 {
     char why[512];

@@ -137,12 +137,28 @@ struct ss_home_place {
         below_library; /* path from the shared library's folder, taken where it exists and the code is in a library */
     const char *folder; /* absolute path, taken where neither exists */
 };
+/* A file that is inside the program. */
+struct ss_inside_file {
+    const char *path, *bytes; /* path: below the data folder; bytes: with a NUL behind them */
+    size_t size;
+};
 extern const struct ss_home {
-    struct ss_home_place data;    /* holds platforms/, workloads/ and validation/ */
-    struct ss_home_place modules; /* holds stepsim-simgrid and the modules */
+    struct ss_home_place data;           /* holds platforms/, workloads/ and validation/ */
+    struct ss_home_place modules;        /* holds stepsim-simgrid and the modules */
+    const struct ss_inside_file *inside; /* sorted by path; NULL: the data are files */
+    size_t ninside;
 } ss_home;
 /* Writes the path of the place; the folder may be missing. */
 void ss_home_find(const struct ss_home_place *place, char *path, size_t size);
+
+/* ---- inside.c: files inside the program have paths, too, "inside:/platforms/h800.xml" ---- */
+#define SS_INSIDE "inside:" /* their data folder */
+/* Returns true for a path of this kind, where the program has data inside. */
+bool ss_inside(const char *path);
+/* Returns the file of that path; NULL: there is none. */
+const struct ss_inside_file *ss_inside_find(const char *path);
+/* Returns the name of the next file in the folder of that path, NULL after the last; *at is 0 at first. */
+const char *ss_inside_next(const char *folder, size_t *at);
 
 /* ---- clock.c ---- */
 /* Returns the seconds of a clock that never goes back. */
@@ -177,6 +193,8 @@ struct ss_xml;
 int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
 /* Parses a text; `name` stands for the file in messages. */
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
+/* Returns libxml2's version, 20914 of 2.9.14. */
+long ss_xml_version(void);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
 /* Returns the value of an attribute, or NULL. */
 const char *ss_xml_attr(const struct ss_xml_node *node, const char *name);

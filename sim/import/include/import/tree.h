@@ -109,4 +109,6 @@ int ss_tree_fail(const struct ss_tree_node *node, int code, struct ss_error *err
  * node below them was read. `last` is the node returned before, NULL at first. NULL: no more. */
 struct ss_tree_node *ss_tree_unread(const struct ss_tree *tree, const struct ss_tree_node *last);
 
+const char *ss_yaml_version(void); /* of libyaml */
+
 #endif

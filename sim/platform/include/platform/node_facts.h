@@ -34,6 +34,8 @@ struct ss_node_facts {
 /* Reads an hwloc XML in a child process; one error for what cannot be read or has no GPU. */
 int ss_node_facts_read(const char *text, size_t len, const char *file, struct ss_node_facts *out,
                        struct ss_error *err);
+/* Returns hwloc's API version, two numbers of 8 bits from bit 8 on; 0: this build has no hwloc. */
+unsigned ss_node_facts_hwloc(void);
 /* ---- nccl_import.c: NCCL's topology XML ---- */
 int ss_node_facts_nccl(const struct ss_xml_node *root, const char *file, struct ss_node_facts *out,
                        struct ss_error *err);

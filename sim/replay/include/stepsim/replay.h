@@ -29,6 +29,8 @@ struct ss_observer {
 enum ss_engine { SS_ENGINE_NATIVE, SS_ENGINE_SIMGRID };
 /* Returns the name of an engine (enum ss_engine): "native" or "simgrid". */
 const char *ss_engine_name(int engine);
+/* Returns 1 where this build of stepsim has the engine; all have the native one. */
+int ss_engine_is_built(int engine);
 
 /* The longest time that a replay may take; a longer replay is refused with SS_ERR_UNSUPPORTED. */
 #define SS_LONGEST_S 1e12

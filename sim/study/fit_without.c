@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* In place of fit.c where the build has no cminpack (SS_CMINPACK=OFF). */
+#include "base/base.h"
+#include "study/fit.h"
+
+int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer *answer,
+                 struct ss_error *err)
+{
+    (void)p, (void)x, (void)answer;
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "this stepsim is built without cminpack, which fits numbers");
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "build one with it");
+}
