@@ -197,6 +197,10 @@ static void check_libraries(struct ss_doctor *d)
     long xml = ss_xml_version();
     unsigned hwloc = ss_node_facts_hwloc();
 
+    if (!xml) {
+        tell(add(d, "libraries", 1), 0, "libxml2 is not installed: no XML can be read but the shipped files");
+        return;
+    }
     tell(add(d, "libraries", 1), 1, "libxml2 %ld.%ld.%ld, hwloc API %u.%u, jansson %s, libyaml %s, zlib %s",
          xml / 10000, xml / 100 % 100, xml % 100, hwloc >> 16, hwloc >> 8 & 255, jansson_version_str(),
          ss_yaml_version(), ss_gzip_version());

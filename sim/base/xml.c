@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/arena.h"
 #include "base/base.h"
+#include "base/xml.h"
 
 #define MAX_BYTES (256u << 20)
 #define MAX_DEPTH 256
@@ -14,14 +15,35 @@
 #define MAX_ATTRIBUTES 256
 #define MAX_OTHER_BYTES (64u << 10) /* limit in an encoding whose attributes cannot be counted as bytes */
 
+/* libxml2 is opened when a text comes that the build has not read (base/xml.h): with ICU behind it, to load it at every start
+ * costs as much as a prediction. */
+#define SS_XML_FUNCTIONS(X)                                                                                  \
+    X(xmlInitParser)                                                                                         \
+    X(xmlCreateMemoryParserCtxt)                                                                             \
+    X(xmlCtxtUseOptions)                                                                                     \
+    X(xmlParseDocument)                                                                                      \
+    X(xmlStopParser)                                                                                         \
+    X(xmlFreeDoc)                                                                                            \
+    X(xmlFreeParserCtxt)                                                                                     \
+    X(xmlSetStructuredErrorFunc)                                                                             \
+    X(__xmlStructuredError)                                                                                  \
+    X(__xmlStructuredErrorContext)
+
+struct libxml2 {
+#define SS_XML_FUNCTION(name) __typeof__(&name) name;
+    SS_XML_FUNCTIONS(SS_XML_FUNCTION)
+#undef SS_XML_FUNCTION
+};
+
 struct ss_xml {
-    char *file;
+    char *file; /* NULL: nothing can be said of it any more */
     struct ss_arena arena;
     struct ss_xml_node *root;
 };
 
 struct builder {
     struct ss_xml *doc;
+    const struct libxml2 *library;
     xmlParserCtxtPtr parser;
     int depth, elements;
     struct ss_xml_node *open[MAX_DEPTH];     /* path from the root to the current element */
@@ -55,7 +77,7 @@ static void stop(struct builder *b, int code, int line, const char *message, con
     b->failed = true;
     b->code = ss_fail(b->err, code, b->doc->file, line, "%s", message);
     ss_hint(b->err, code, "%s", hint);
-    xmlStopParser(b->parser);
+    b->library->xmlStopParser(b->parser);
 }
 
 /* Returns the line where the start tag that ends here begins: libxml2 itself knows only the line of its
@@ -176,12 +198,59 @@ static void drop_error(void *ctx, xmlErrorPtr error)
     (void)ctx, (void)error;
 }
 
-/* libxml2 sets itself up at its first use, and two threads must not do that at once. Before main there is one
- * thread. */
-__attribute__((constructor)) static void set_up(void)
+#ifdef SS_XML_LINKED
+static int open_library(struct libxml2 *out, const char *file, struct ss_error *err)
 {
-    xmlInitParser();
+    (void)file, (void)err;
+    *out = (struct libxml2){
+#define SS_XML_FUNCTION(name) .name = name,
+        SS_XML_FUNCTIONS(SS_XML_FUNCTION)
+#undef SS_XML_FUNCTION
+    };
+    out->xmlInitParser();
+    return SS_OK;
 }
+
+long ss_xml_version(void)
+{
+    return strtol(xmlParserVersion, NULL, 10);
+}
+#else
+/* Newer releases lay their structs out differently, under another name. */
+#if LIBXML_VERSION < 21400
+#define LIBRARY "libxml2.so.2"
+#else
+#define LIBRARY "libxml2.so.16"
+#endif
+
+static int open_library(struct libxml2 *out, const char *file, struct ss_error *err)
+{
+    static const char *const names[] = {
+#define SS_XML_FUNCTION(name) #name,
+        SS_XML_FUNCTIONS(SS_XML_FUNCTION)
+#undef SS_XML_FUNCTION
+    };
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE), *symbol = handle;
+
+    for (size_t i = 0; symbol && i < SS_ARRAY_LEN(names); i++) {
+        symbol = dlsym(handle, names[i]);
+        memcpy((char *)out + i * sizeof symbol, &symbol, sizeof symbol);
+    }
+    if (!symbol) {
+        ss_fail(err, SS_ERR_UNSUPPORTED, file, 0, "cannot be read: %s", dlerror());
+        return ss_hint(err, SS_ERR_UNSUPPORTED, "install libxml2, which reads all XML but the shipped files");
+    }
+    out->xmlInitParser(); /* takes a lock of its own */
+    return SS_OK;
+}
+
+long ss_xml_version(void)
+{
+    void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *const *version = handle ? dlsym(handle, "xmlParserVersion") : NULL;
+    return version ? strtol(*version, NULL, 10) : 0;
+}
+#endif
 
 static int run_parser(struct builder *b, const char *text, size_t len, struct ss_error *err)
 {
@@ -194,22 +263,27 @@ static int run_parser(struct builder *b, const char *text, size_t len, struct ss
         .unparsedEntityDecl = refuse_unparsed,
         .serror = on_error,
     };
-    b->parser = xmlCreateMemoryParserCtxt(text, (int)len);
+    struct libxml2 library, *xml = &library;
+    int rc = open_library(xml, b->doc->file, err);
+    if (rc)
+        return rc;
+    b->library = xml;
+    b->parser = xml->xmlCreateMemoryParserCtxt(text, (int)len);
     if (!b->parser)
         return ss_nomem(err);
     /* NOENT: no entity can be declared, so it only makes &amp; and its kind plain characters. */
-    xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
+    xml->xmlCtxtUseOptions(b->parser, XML_PARSE_NONET | XML_PARSE_BIG_LINES | XML_PARSE_NOENT);
     *b->parser->sax = callbacks;
     b->parser->_private = b;
-    xmlStructuredErrorFunc before = xmlStructuredError;
-    void *context = xmlStructuredErrorContext;
-    xmlSetStructuredErrorFunc(NULL, drop_error);
-    int rc = xmlParseDocument(b->parser);
-    xmlSetStructuredErrorFunc(context, before);
+    xmlStructuredErrorFunc before = *xml->__xmlStructuredError();
+    void *context = *xml->__xmlStructuredErrorContext();
+    xml->xmlSetStructuredErrorFunc(NULL, drop_error);
+    rc = xml->xmlParseDocument(b->parser);
+    xml->xmlSetStructuredErrorFunc(context, before);
     bool good = !rc && b->parser->wellFormed && b->doc->root;
     if (b->parser->myDoc) /* libxml2 makes a document for an internal DTD, whatever the callbacks */
-        xmlFreeDoc(b->parser->myDoc);
-    xmlFreeParserCtxt(b->parser);
+        xml->xmlFreeDoc(b->parser->myDoc);
+    xml->xmlFreeParserCtxt(b->parser);
     if (b->failed)
         return b->code;
     if (!good)
@@ -277,7 +351,7 @@ static int check_tags(const char *text, size_t len, const char *name, struct ss_
     return SS_OK;
 }
 
-int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
+int ss_xml_read(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
 {
     if (len > MAX_BYTES) {
         ss_fail(err, SS_ERR_INPUT, name, 0, "larger than 256 MiB");
@@ -305,6 +379,23 @@ int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml *
     else
         *out = doc;
     return rc;
+}
+
+int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err)
+{
+    struct ss_arena arena = {0};
+    struct ss_xml_node *root = NULL;
+    int rc = ss_xml_look(text, len, &arena, &root);
+    if (!rc && !root)
+        return ss_xml_read(text, len, name, out, err);
+    struct ss_xml *doc = rc ? NULL : ss_calloc(1, sizeof *doc);
+    if (!doc) {
+        ss_arena_free(&arena);
+        return ss_nomem(err);
+    }
+    *doc = (struct ss_xml){.arena = arena, .root = root};
+    *out = doc;
+    return SS_OK;
 }
 
 int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err)
@@ -362,9 +453,4 @@ void ss_xml_escape(FILE *out, const char *text)
             putc((unsigned char)*c < ' ' ? '?' : *c, out);
         }
     }
-}
-
-long ss_xml_version(void)
-{
-    return strtol(xmlParserVersion, NULL, 10);
 }

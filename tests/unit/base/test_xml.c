@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
+#include "base/xml.h"
 #include "suite.h"
 
 static struct ss_xml *parse(const char *text)
@@ -273,6 +273,73 @@ static void test_escape(void)
     free(out);
 }
 
+/* ---- shipped documents, which the build has read ---- */
+
+static int same_attrs(const struct ss_xml_node *a, const struct ss_xml_node *b)
+{
+    for (int i = 0; i < a->nattrs && i < b->nattrs; i++)
+        if (strcmp(a->attrs[i].name, b->attrs[i].name) != 0 ||
+            strcmp(a->attrs[i].value, b->attrs[i].value) != 0)
+            return 0;
+    return a->nattrs == b->nattrs;
+}
+
+/* Whether two trees are equal; *n counts their tags. */
+static int same_trees(const struct ss_xml_node *a, const struct ss_xml_node *b, int *n)
+{
+    for (; a && b; a = a->next, b = b->next, ++*n)
+        if (strcmp(a->tag, b->tag) != 0 || a->line != b->line || !same_attrs(a, b) ||
+            !a->parent != !b->parent || (a->first_child && a->first_child->parent != a) ||
+            !same_trees(a->first_child, b->first_child, n))
+            return 0;
+    return !a && !b;
+}
+
+/* A text of the build gives the tree of libxml2; with one byte more it is libxml2's. */
+static int check_made(const char *path)
+{
+    struct ss_xml_node *made = NULL, *other = NULL;
+    struct ss_arena arena = {0};
+    struct ss_xml *read = NULL;
+    char *text, *longer;
+    size_t len;
+    int n = 0;
+    CU_ASSERT_EQUAL_FATAL(ss_file_read(path, 1 << 20, &text, &len, NULL), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_xml_look(text, len, &arena, &made), SS_OK);
+    CU_ASSERT_EQUAL_FATAL(ss_xml_read(text, len, path, &read, NULL), SS_OK);
+    CU_ASSERT(made && same_trees(made, ss_xml_root(read), &n));
+    longer = malloc(len + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(longer);
+    memcpy(longer, text, len);
+    longer[len] = '\n';
+    CU_ASSERT(!ss_xml_look(longer, len + 1, &arena, &other) && !other);
+    longer[len / 2] ^= 1;
+    CU_ASSERT(!ss_xml_look(longer, len, &arena, &other) && !other);
+    ss_arena_free(&arena);
+    ss_xml_free(read);
+    free(text);
+    free(longer);
+    return n;
+}
+
+static void test_shipped(void)
+{
+    static const char *const kinds[] = {"platforms", "platforms/cards", "workloads/stacks",
+                                        "workloads/libraries"};
+    for (size_t k = 0; k < SS_ARRAY_LEN(kinds); k++) {
+        char **names, path[4096];
+        size_t n;
+        int tags = 0;
+        CU_ASSERT_EQUAL_FATAL(ss_data_list(kinds[k], ".xml", &names, &n, NULL), SS_OK);
+        for (size_t i = 0; i < n; i++) {
+            CU_ASSERT_EQUAL_FATAL(ss_data_find(kinds[k], names[i], ".xml", path, sizeof path, NULL), SS_OK);
+            tags += check_made(path);
+        }
+        CU_ASSERT(n > 1 && tags > (int)n);
+        ss_names_free(names, n);
+    }
+}
+
 SUITE(xml)
 {
     CU_TestInfo tests[] = {{"tree, lines, attributes", test_tree},
@@ -284,6 +351,7 @@ SUITE(xml)
                            {"many lines, long values", test_large},
                            {"from a file", test_load},
                            {"escape", test_escape},
+                           {"shipped documents, as the build has read them", test_shipped},
                            CU_TEST_INFO_NULL};
     return suite_run("xml", NULL, NULL, tests);
 }

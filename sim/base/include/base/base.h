@@ -193,7 +193,7 @@ struct ss_xml;
 int ss_xml_load(const char *path, struct ss_xml **out, struct ss_error *err);
 /* Parses a text; `name` stands for the file in messages. */
 int ss_xml_parse(const char *text, size_t len, const char *name, struct ss_xml **out, struct ss_error *err);
-/* Returns libxml2's version, 20914 of 2.9.14. */
+/* Returns libxml2's version, 20914 of 2.9.14; 0: it is not there. */
 long ss_xml_version(void);
 const struct ss_xml_node *ss_xml_root(const struct ss_xml *doc);
 /* Returns the value of an attribute, or NULL. */

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usage: instructions.py PROGRAM SOURCE_ROOT [--all]
+
+Instructions of whole commands, counted by callgrind, against the most that each may take: what stands below is measured, plus a tenth for
+other compilers and C libraries. The dear ones run with --all. Skips by a message where valgrind is not installed.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+LIMITS = (  # name, words, million instructions, whether it is dear
+    ("version", "--version", 0.9, False),
+    ("70b-14", "run --job ROOT/workloads/jobs/70b-14.args", 25.8, False),
+)
+
+
+def count(program, words):
+    done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program, *words], capture_output=True, text=True,
+                          check=False, env={**os.environ, "LC_ALL": "C", "STEPSIM_DATA": ""})
+    found = re.search(r"refs: +([\d,]+)", done.stderr)
+    if done.returncode not in (0, 1) or not found:
+        sys.exit("instructions.py: %s: exit status %d\n%s" % (" ".join(words), done.returncode, done.stderr[-2000:]))
+    return int(found[1].replace(",", "")) / 1e6
+
+
+def main():
+    program, root, every = sys.argv[1], sys.argv[2], "--all" in sys.argv[3:]
+    if not shutil.which("valgrind"):
+        print("instructions.py: skipped, valgrind is not installed")
+        return 0
+    bad = 0
+    for name, words, most, dear in LIMITS:
+        if dear and not every:
+            continue
+        took = count(program, words.replace("ROOT", root).split())
+        print("%-24s %8.2f M, at most %.1f%s" % (name, took, most, "" if took <= most else ": TOO MANY"))
+        bad |= took > most
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
