@@ -22,7 +22,7 @@ ROWS = ("id,iteration_ms,outcome,platform,stack,nodes,model,tp,pp,micro_batch,gl
         "a,900,ok,h800,megatron-2407,1,llama3.1-8b,4,1,1,32,4096,bf16,\n")
 NATIVE = ["run", *JOB, "--engine", "native"]
 TELL = {  # what answers on stdout
-    "run": NATIVE, "run --json": [*NATIVE, "--json"], "simgrid": ["run", *JOB], "plan": ["plan", *JOB], "list": ["list"],
+    "run": NATIVE, "run --json": [*NATIVE, "--json"], "simgrid": ["run", *JOB, "--engine", "simgrid"], "plan": ["plan", *JOB], "list": ["list"],
     "list --json": ["list", "--json"], "sweep": ["sweep", *JOB, "--vary", "tp=1,2"], "validate": ["validate", "rows.csv"],
     "compare": ["compare", *JOB, "--with", "--tp 4"], "program": ["program", "write", *JOB], "help": ["help"], "version": ["--version"],
     "schedule": ["schedule", "write", "1f1b", "--pp", "4", "-m", "8"], "platform": ["platform", "show", "h800"],
@@ -126,7 +126,7 @@ def processor(place):
     words = [*NATIVE, "--gbs", "3200000", "--full-replay", "--trace", "out.json"]
     got = place.run(words, limits={resource.RLIMIT_CPU: (1, 2)})
     expect("a second of processor time", got[0] == -signal.SIGXCPU and not got[3], got)
-    words = ["run", *JOB, "--gbs", "3200000", "--full-replay"]
+    words = [*TELL["simgrid"], "--gbs", "3200000", "--full-replay"]
     got = place.run(words, limits={resource.RLIMIT_CPU: (1, 2)})
     expect("a second of processor time in SimGrid", got[0] in (3, -signal.SIGXCPU) and not got[3], got)
 

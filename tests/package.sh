@@ -25,8 +25,7 @@ cp "$packages"/*.deb "$root/packages/"
 echo "== apt install ./stepsim_*.deb"
 install_deb stepsim
 inside stepsim run --job 8b-16 --measured 23570.5ms --brief
-inside stepsim run --job 8b-16 --engine native --brief
-[ "$(inside stepsim run --job 8b-16 --json | grep -c '"engine": "simgrid"')" = 1 ] || fail "the SimGrid engine does not run"
+[ "$(inside stepsim run --job 8b-16 --engine simgrid --json | grep -c '"engine": "simgrid"')" = 1 ] || fail "the SimGrid engine does not run"
 inside stepsim doctor || fail "stepsim doctor finds something wrong"
 
 echo "== man stepsim-run, completion"

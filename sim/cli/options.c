@@ -63,8 +63,7 @@ void cli_flags_init(struct cli_flags *flags, int verb)
 {
     memset(flags, 0, sizeof *flags);
     flags->verb = verb;
-    int simgrid = verb == CLI_RUN && ss_engine_is_built(SS_ENGINE_SIMGRID);
-    ss_run_words_init(&flags->how, simgrid ? SS_ENGINE_SIMGRID : SS_ENGINE_NATIVE);
+    ss_run_words_init(&flags->how, SS_ENGINE_NATIVE);
     flags->tolerance = flags->spread = -1;
     flags->schedule.cap = INFINITY;
     flags->schedule.seed = 1;

@@ -71,9 +71,7 @@ const char *cli_shell(int i)
 /* clang-format off */
 static const struct cli_option table[] = {
     /* ---- how a job is simulated ---- */
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN), .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine,
-     .usual = SS_ENGINE_OF_RUN, .doc = "which kernel replays it"},
-    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
+    {.name = "--engine", .how = 1, .value = "engine", .verbs = V(RUN) | V(SWEEP) | V(COMPARE) | V(EXPLAIN) | V(CHECK) | V(SHARE) | V(PROGRAM_READ) | V(SCHEDULE_COMPARE_JOB) | V(VALIDATE),
      .kind = CLI_CHOICE, .offset = AT(how.options.engine), .choice = engine, .usual = "native", .doc = "which kernel replays"},
     {.name = "--level", .how = 1, .value = "level", .verbs = LOWER, .kind = CLI_CHOICE, .offset = AT(how.options.plan.level),
      .choice = level, .usual = "chunk, or flow where links make it more than 3 % off", .doc = "chunk: one event a slot; layer: every operator; flow: an alias of layer"},

@@ -21,7 +21,7 @@ GIVEN = {"rows.csv": ROWS, "train.log": "elapsed time per iteration (ms): 1100.0
 COMMANDS = {
     "run": ["run", *JOB, "--engine", "native"],
     "json": ["run", *JOB, "--engine", "native", "--json"],
-    "simgrid": ["run", *JOB],
+    "simgrid": ["run", *JOB, "--engine", "simgrid"],
     "report": ["run", *JOB, "--engine", "native", "--report", "out.html"],
     "trace": ["run", *JOB, "--engine", "native", "--trace", "out.json"],
     "plan": ["plan", *JOB, "--json"],
