@@ -47,6 +47,7 @@ _VERSION = "Version 0.2.0; a changelog of what a user sees"
 _MESH = "A part of a mesh has the links of its own pairs alone"
 _FABRIC = "A link inside a node is one of a fabric, by its name"
 _ENGLISH = "Messages are understood at first reading: doctor and others"
+_NATIVE = "run replays on the native engine by default"
 _FOLDS = "Parameters and FLOP of a model are sums over its operators"
 
 # Props of this tree's registry that the old binary does not know: prop -> subject of the commit that added it.
@@ -70,6 +71,7 @@ def _but_mi300x(old, new, _):
 
 
 RULES = [
+    {"commit": _NATIVE, "why": "the default engine", "of": ("run",), "without": ("--engine",), "op": "value", "path": "engine", "map": {"simgrid": "native"}},
     {"commit": _VERSION, "why": "a version", "op": "ignore", "path": "version", "check": lambda old, new, _: (old, new) == ("0.1.0", "0.2.0")},
     {"commit": _VERSION, "why": "which a trace tells", "of": ("pictures",), "op": "ignore", "path": "[trace.json]"},
     {"commit": _MI300X, "why": "a platform", "of": ("list",), "op": "ignore", "path": "platforms", "check": _but_mi300x},
