@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh setup.sh demo|test|test-build|coverage|build|install|package
+# usage: sh setup.sh demo|test|test-build|coverage|build|install|package|static|wheel
 #   demo     build the program, then predict one training job beside its measured run
 #   test     build and run every test; test-build: all but run them
 #   coverage run them in a build that counts, build-coverage/, and print what they ran of sim/
 #   build    build/stepsim
 #   install  build and install (PREFIX=/usr/local)
 #   package  build Debian packages: build-package/*.deb
+#   static   build one program that needs nothing beside itself: build-static/stepsim
+#   wheel    build a wheel for Python with that program in it: build-static/*.whl
 # Debian packages that are missing are installed with apt, by sudo when not root. What apt, cmake and ninja say of all
 # but the tests is in build/setup.log.
 set -eu
@@ -69,6 +71,20 @@ build() {
     logged cmake --build --preset release ${1:+--target "$1"}
 }
 
+# build_static TARGET...: in build-static/, of fewer packages: no SimGrid, no web server
+build_static() {
+    packages="build-essential cmake ninja-build pkg-config libhwloc-dev libxml2-dev libicu-dev"
+    packages="$packages libjansson-dev zlib1g-dev libyaml-dev"
+    mkdir -p build
+    : > "$log"
+    install_packages
+    echo "setup.sh: building in build-static/, which is told in $log"
+    logged cmake --preset static
+    logged cmake --build --preset static --target "$@"
+    cp build-static/installed/stepsim build-static/stepsim.new
+    mv build-static/stepsim.new build-static/stepsim
+}
+
 case ${1:-} in
 demo)
     build stepsim-cli
@@ -127,8 +143,16 @@ package)
     (cd build-package && cpack) >> "$log" 2>&1 || logged false
     ls build-package/*.deb
     ;;
+static)
+    build_static stepsim-installed
+    ls -l build-static/stepsim
+    ;;
+wheel)
+    build_static stepsim-installed stepsim-shared
+    python3 packaging/wheel.py build-static build-static/stepsim build-static
+    ;;
 *)
-    sed -n '3,11s/^# \{0,1\}//p' "$0"
+    sed -n '3,13s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

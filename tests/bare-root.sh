@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# To be sourced: a bare Debian 12 in $root, by debootstrap, with this machine's apt sources and apt configuration; it is removed at the end,
+# To be sourced: a bare Debian 12, or SUITE, with the packages of INCLUDE, in $root, by debootstrap, with this machine's apt sources and apt configuration; it is removed at the end,
 # but for KEEP=1. Needs root and debootstrap. `inside COMMAND...` runs in it. Sets -eu.
 # bare_root NAME "$@": NAME is for messages; "$@" are the script's own arguments.
 set -eu
@@ -19,9 +19,11 @@ bare_root() {
     # The mirror that this machine itself uses.
     mirror=${MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 'Codename: bookworm' |
         grep -v security | head -n 1)}
-    debootstrap --variant=minbase bookworm "$root" ${mirror:+"$mirror"} > "$root.log" 2>&1 ||
+    debootstrap --variant=minbase ${INCLUDE:+"--include=$INCLUDE"} "${SUITE:-bookworm}" "$root" ${mirror:+"$mirror"} > "$root.log" 2>&1 ||
         { tail -20 "$root.log"; exit 1; }
     rm -f "$root.log"
+    mount -t proc proc "$root/proc" || echo "$name: warning: no /proc in the chroot" >&2
+    [ "${SUITE:-bookworm}" = bookworm ] || return 0 # the sources below are those of Debian 12
     rm -rf "$root/etc/apt"
     cp -a /etc/apt "$root/etc/apt"
     # Certificates and keys that those sources name.
@@ -32,7 +34,6 @@ bare_root() {
     done
     cp -L /etc/resolv.conf "$root/etc/resolv.conf" 2> /dev/null || true
     cp -L /etc/hosts "$root/etc/hosts" 2> /dev/null || true
-    mount -t proc proc "$root/proc" || echo "$name: warning: no /proc in the chroot" >&2
     inside apt-get -q update > /dev/null
 }
 

@@ -17,52 +17,41 @@ Documents are those of `stepsim COMMAND --json`; docs/reference/formats.md says 
 have the same times.
 
 A job that does not fit is an answer (`verdict` "too large"); what is wrong or refused raises stepsim.Error. Several threads may ask at the
-same time. The library prints nothing; Ctrl-C waits for the answer.
+same time. The library prints nothing but how far sweep, search, capacity and validate are, on a terminal or in a notebook; Ctrl-C ends
+them.
+
+Answers are dicts, and rows lists of flat dicts, that also draw themselves: answer.svg(), answer.report(), and the keywords that the program
+has for files, gantt="x.svg", report="x.html", picture="x.svg". The program `stepsim`, which comes with the library, draws them.
 """
 import os
+import tempfile
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
+from . import _program
+from ._answer import Answer, Page, Row, Rows, Svg
+from ._error import Error, checked, usage
 from ._library import ask as _ask
-from ._words import Value, flat_of, name_of, number_of, vary_of, words_of
+from ._progress import Progress, Watch
+from ._words import Value, files_of, flat_of, name_of, number_of, one_value_each, several_of, text_of, words_of
 
-__all__ = ['Error', 'run', 'plan', 'explain', 'check', 'compare', 'sweep', 'search', 'capacity', 'validate', 'names', 'doctor', 'version', 'flat']
+__all__ = ['Answer', 'Error', 'Page', 'Rows', 'Svg', 'run', 'plan', 'explain', 'check', 'compare', 'sweep', 'search', 'capacity', 'schedule',
+           'validate', 'names', 'doctor', 'version', 'flat']
 
-Document = Dict[str, Any]
-Row = Dict[str, Any]
 Path = Union[str, 'os.PathLike[str]']
+Vary = Optional[Mapping[str, Any]]
 
 
-class Error(Exception):
-    """What is wrong with a job, or why it is refused.
-
-    code     "usage", "bad-input", "config-error" (the framework refuses it), "unsupported" (not modelled), "io", ...
-    message  one sentence
-    hint     what to do, "" where there is nothing to say
-    file     the file at fault, or None
-    line     of that file, or None
-    status   the exit status of the program: 2 usage, 3 bad input or refused
-    """
-
-    def __init__(self, status: int, error: Mapping[str, Any]) -> None:
-        self.status = status
-        self.code: str = error['code']
-        self.message: str = error['message']
-        self.hint: str = error.get('hint', '')
-        self.file: Optional[str] = error.get('file')
-        self.line: Optional[int] = error.get('line')
-        where = '' if self.file is None else self.file + (f':{self.line}' if self.line else '') + ': '
-        super().__init__(where + self.message + (f' ({self.hint})' if self.hint else ''))
-        self._raw = status, dict(error)
-
-    def __reduce__(self) -> Any:  # processes hand it to each other
-        return Error, self._raw
+def __dir__() -> List[str]:
+    return sorted(__all__ + ['__all__', '__doc__', '__file__', '__name__', '__path__', '__version__'])
 
 
-def _document(words: Sequence[str]) -> Document:
-    status, document = _ask(words)
-    if 'error' in document:
-        raise Error(status, document['error'])
-    return document
+def _document(words: Sequence[str], files: Sequence[str] = (), watch: Optional[Watch] = None) -> Answer:
+    """The answer to words; files are words of the program alone, which writes them."""
+    document = checked(*_ask(words, watch))
+    engine = ['--engine', 'native'] if words[0] == 'run' and not any(word.split('=')[0] == '--engine' for word in words) else []
+    answer = Answer(document, [*words, *engine])
+    _program.save([*words, *engine], [*files])
+    return answer
 
 
 def _given(words: Sequence[str], flags: Mapping[str, Value]) -> List[str]:
@@ -72,58 +61,104 @@ def _given(words: Sequence[str], flags: Mapping[str, Value]) -> List[str]:
     return list(words) + words_of(flags)
 
 
-def run(*words: str, **flags: Value) -> Document:
+def _one(command: str, words: Sequence[str], flags: Dict[str, Value]) -> Answer:
+    """A command that predicts one job."""
+    files = files_of(command, flags)
+    one_value_each(flags)
+    return _document([command, *_given(words, flags)], files)
+
+
+def _many(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Vary, options: Mapping[str, Value], progress: Progress) -> Answer:
+    """A command that predicts many jobs: several values of a keyword are values that it varies."""
+    files = files_of(command, flags)
+    varied = several_of(command, flags, vary)
+    return _document([command, *_given(words, flags), *varied, *words_of(options)], files, Watch(command, progress))
+
+
+def run(*words: str, **flags: Value) -> Answer:
     """Predicts a job: `iteration_ms`, `mfu`, `verdict`, where the time goes (`breakdown_ms` of the busiest stage, `stage_breakdown`),
     `memory`, `links`. Where it is too large `fixes` has changes that make it fit."""
-    return _document(['run'] + _given(words, flags))
+    return _one('run', words, flags)
 
 
-def plan(*words: str, **flags: Value) -> Document:
+def plan(*words: str, **flags: Value) -> Answer:
     """Groups, layers of every stage and chunk, microbatches and memory of a job."""
-    return _document(['plan'] + _given(words, flags))
+    return _one('plan', words, flags)
 
 
-def explain(*words: str, **flags: Value) -> Document:
+def explain(*words: str, **flags: Value) -> Answer:
     """Why a job is slow: `terms_ms` against an ideal, `elasticity_pct` (per cent of time for a per cent of a rate), and in `advice` the changes
     that help most, each run."""
-    return _document(['explain'] + _given(words, flags))
+    return _one('explain', words, flags)
 
 
-def check(*words: str, **flags: Value) -> Document:
+def check(*words: str, **flags: Value) -> Answer:
     """Is a run as fast as such a job is? log="run.log", measured="13.2s", tokens_per_second="7123/gpu", tflops="411:causal", mfu="41%",
     memory="71GiB:reserved" say what was measured; `verdict` is as-predicted, slower, faster or unclear, `suspects` are ranked."""
-    return _document(['check'] + _given(words, flags))
+    return _one('check', words, flags)
 
 
-Side = Union[str, Mapping[str, Value]]
+Side = Union[str, Mapping[str, Any]]
 
 
-def compare(*files: Path, others: Union[Side, Iterable[Side]] = (), **flags: Value) -> Document:
-    """Jobs beside each other, which term of time and memory moves by how much; at most eight. A side is a file, of flags or of what
-    `stepsim run --json` wrote, or, of `others`, the first side with more flags: others=[{"tp": 4}, "--scale nic.bandwidth=2x"]. The keywords
-    belong to all sides."""
-    words = [os.fspath(file) for file in files]
-    sides: Iterable[Side] = [others] if isinstance(others, (str, Mapping)) else others
-    for other in sides:
-        text = other if isinstance(other, str) else ' '.join(_quoted(word) for word in words_of(other))
-        words += ['--with', text]
-    return _document(['compare'] + words + words_of(flags))
+def compare(*sides: Union[Path, Mapping[str, Any]], others: Union[Side, Iterable[Side]] = (), **flags: Value) -> Answer:
+    """Jobs beside each other, which term of time and memory moves by how much; at most eight. A side is a dict of keywords, an answer of
+    run, or a file, of flags or of what `stepsim run --json` wrote; others are the first side with more flags: others=[{"tp": 4}, "--scale
+    nic.bandwidth=2x"]. The keywords belong to all sides."""
+    files = files_of('compare', flags)
+    one_value_each(flags)
+    more: Iterable[Side] = [others] if isinstance(others, (str, Mapping)) else others
+    behind: List[str] = []
+    for other in more:
+        behind += ['--with', other if isinstance(other, str) else ' '.join(_quoted(word) for word in words_of(other))]
+    if not any(isinstance(side, Mapping) for side in sides):
+        return _document(['compare', *(_path(side) for side in sides), *behind, *words_of(flags)], files)
+    with tempfile.TemporaryDirectory(prefix='stepsim-') as folder:
+        paths = [_side(folder, i, side) if isinstance(side, Mapping) else _path(side) for i, side in enumerate(sides)]
+        words = ['compare', *paths, *behind, *words_of(flags)]
+        document = checked(*_ask(words))
+        _program.save(words, files)
+    for i, side in enumerate(sides):
+        if isinstance(side, Mapping):
+            document['sides'][i]['name'] = f'job {i + 1}'
+    return Answer(document)
+
+
+def _path(side: Any) -> str:
+    try:
+        return str(os.fspath(side))
+    except TypeError:
+        raise TypeError(f'stepsim: compare: {side!r} is no side: give a dict, an answer of run, or the path of a file') from None
+
+
+def _side(folder: str, number: int, side: Mapping[str, Any]) -> str:
+    """A file with the flags of a dict, or of the run whose answer it is."""
+    if isinstance(side, Answer):
+        words = list(side._words[1:])  # pylint: disable=protected-access
+    else:
+        one_value_each(side)
+        words = words_of(side)
+    path = os.path.join(folder, f'job-{number + 1}.args')
+    with open(path, 'w', encoding='utf-8', errors='surrogateescape') as file:
+        file.write(' '.join(_quoted(word) for word in words) + '\n')
+    return path
 
 
 def _quoted(word: str) -> str:
-    return "'" + word + "'" if any(c.isspace() for c in word) else word
+    return "'" + word + "'" if not word or any(c.isspace() or c in '#"' for c in word) else word
 
 
-def sweep(*words: str, vary: Mapping[str, Any], workers: Optional[int] = None, **flags: Value) -> List[Row]:
-    """Predicts a job under all combinations of some flags' values, vary={"nodes": [8, 16], "ss.nic.bandwidth": ["25GBps", "50GBps"]}:
-    a flat row each, the last one's values changing fastest, with the varied flags as columns. What is refused has its `reason`.
-    `workers`: processes, one a core by default; no figure depends on it."""
-    document = _document(['sweep'] + _given(words, flags) + vary_of(vary) + words_of({'workers': workers}))
+def sweep(*words: str, vary: Vary = None, workers: Optional[int] = None, progress: Progress = None, **flags: Value) -> Rows:
+    """Predicts a job under all combinations of some flags' values, vary={"nodes": [8, 16], "ss.nic.bandwidth": ["25GBps", "50GBps"]} or
+    nodes=[8, 16]: a flat row each, the last one's values changing fastest, with the varied flags as columns. What is refused has its
+    `reason`. `workers`: processes, one a core by default; no figure depends on it. `progress`: False says nothing, a function is told
+    the share that is done."""
+    document = _many('sweep', words, flags, vary, {'workers': workers}, progress)
     rows = []
     for row in document['rows']:
         varied = (_column(key, value) for key, value in row['flags'].items())
         rows.append({**dict(varied), **{key: value for key, value in row.items() if key != 'flags'}})
-    return rows
+    return Rows(rows, document._words)  # pylint: disable=protected-access
 
 
 def _column(flag: str, value: str) -> Tuple[str, Union[int, float, bool, str]]:
@@ -133,28 +168,41 @@ def _column(flag: str, value: str) -> Tuple[str, Union[int, float, bool, str]]:
     return name_of(flag).replace('-', '_'), number_of(value)
 
 
-def search(*words: str, vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None, axes: Optional[str] = None,
-           exhaustive: bool = False, confirm: bool = False, **flags: Value) -> Document:
-    """The best layout on each number of nodes. `points` are flat rows, those that fit first, then by time; `groups` has the index of the
-    best one of each number of nodes, `rules` which rule refused how many. The job gives gbs and seq. `confirm` runs the best by
+def search(*words: str, vary: Vary = None, workers: Optional[int] = None, axes: Optional[str] = None,
+           exhaustive: bool = False, confirm: bool = False, progress: Progress = None, **flags: Value) -> Answer:
+    """The best layout on each number of nodes, nodes=[8, 16]. `points` are flat rows, those that fit first, then by time; `groups` has the index
+    of the best one of each number of nodes, `rules` which rule refused how many. The job gives gbs and seq. `confirm` runs the best by
     SimGrid at layer level too; `exhaustive` predicts also what a lower bound tells cannot win. `axes` "switches" or "all"
-    searches grouped GEMMs, dispatcher, overlaps and offload too."""
-    return _document(['search'] + _given(words, flags) + vary_of(vary or {}) +
-                     words_of({'workers': workers, 'axes': axes, 'exhaustive': exhaustive, 'unconfirmed': not confirm}))
+    searches grouped GEMMs, dispatcher, overlaps and offload too. `progress`: as of sweep."""
+    options: Dict[str, Value] = {'workers': workers, 'axes': axes, 'exhaustive': exhaustive, 'unconfirmed': not confirm}
+    return _many('search', words, flags, vary, options, progress)
 
 
-def capacity(*words: str, tokens: Union[str, float], vary: Optional[Mapping[str, Any]] = None, workers: Optional[int] = None,
-             **flags: Value) -> Document:
-    """How many nodes, days, GPU-hours, money and energy a training takes: tokens="1T", nodes="16..256", deadline="30d" or budget="5e6".
-    The search of each number of nodes has all legal layouts, or those of vary={"tp": [1, 2, 4]}."""
-    return _document(['capacity'] + _given(words, flags) + vary_of(vary or {}) + words_of({'tokens': tokens, 'workers': workers}))
+def capacity(*words: str, tokens: Union[str, float], vary: Vary = None, workers: Optional[int] = None, progress: Progress = None,
+             **flags: Value) -> Answer:
+    """How many nodes, days, GPU-hours, money and energy a training takes: tokens="1T", nodes="16..256" or [16, 32], deadline="30d" or
+    budget="5e6". The search of each number of nodes has all legal layouts, or those of vary={"tp": [1, 2, 4]}. `progress`: as of sweep."""
+    return _many('capacity', words, flags, vary, {'tokens': tokens, 'workers': workers}, progress)
 
 
-def validate(*tables: Path, **options: Value) -> List[Row]:
+def schedule(verb: str, *words: str, **flags: Value) -> Answer:
+    """Pipeline schedules, by the program: verb "list", "show", "check", "compare" or "search". schedule("show", "zb-h1", pp=4, microbatches=8);
+    schedule("check", "mine.csv"); schedule("compare", pp=8, microbatches=32, schedules=["1f1b", "zb-h1", "mine.csv"]).svg()."""
+    listed: Dict[str, Value] = {keyword: ','.join(map(text_of, value)) if isinstance(value, (list, tuple)) else value
+                                for keyword, value in flags.items()}
+    said = ['schedule', verb, *_given(words, listed)]
+    return Answer(_program.ask(said), said)
+
+
+def validate(*tables: Path, progress: Progress = None, **options: Value) -> Rows:
     """Predicts every measured run of some tables, by name ("runs", "foreign") or path, and holds it against the measurement: a flat row each,
     `error_pct` of the time, `memory_error_pct`. Without a table "runs". With regret=True what layouts chosen by prediction cost: an object each table."""
-    document = _document(['validate'] + [os.fspath(table) for table in tables] + words_of(options))
-    return document['regret'] if 'regret' in document else [flat_of({**row, **row.pop('figures', {})}) for row in document['rows']]
+    files = files_of('validate', options)
+    words = ['validate'] + [os.fspath(table) for table in tables] + words_of(options)
+    document = _document(words, files, Watch('validate', progress))
+    if 'regret' in document:
+        return Rows(document['regret'])
+    return Rows((flat_of({**row, **row.pop('figures', {})}) for row in document['rows']), words)
 
 
 def names(what: str) -> List[str]:
@@ -162,7 +210,7 @@ def names(what: str) -> List[str]:
     return [row['name'] for row in _document(['list', what])[what]]
 
 
-def doctor() -> Document:
+def doctor() -> Answer:
     """What this installation can do: `healthy`, and in `checks` data, engines, modules, versions of libraries, each with `ok` and `text`."""
     return _document(['doctor'])
 

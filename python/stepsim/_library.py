@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared library: where it is, and its two functions (stepsim/ask.h)."""
+"""The shared library: where it is, and its functions (stepsim/ask.h)."""
 import ctypes
 import glob
 import json
 import os
 import threading
 from typing import Any, Dict, Iterator, Optional, Sequence, Tuple
+
+from ._progress import Watch
 
 NAME = 'libstepsim.so.0.2'
 
@@ -24,6 +26,7 @@ def _places(package: str) -> Iterator[str]:
     root = _checkout(package)
     if root:
         yield os.path.join(root, 'build', NAME)
+    yield os.path.join(package, NAME)  # of a wheel
     folder = package  # PREFIX/lib/python3/dist-packages/stepsim
     for _ in range(4):
         folder = os.path.dirname(folder)
@@ -51,9 +54,10 @@ def _load() -> ctypes.CDLL:
 
 
 _library = _load()
-_library.ss_ask.restype = ctypes.c_int
-_library.ss_ask.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), ctypes.POINTER(ctypes.c_void_p),
-                            ctypes.POINTER(ctypes.c_size_t)]
+_WATCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
+_library.ss_ask_watched.restype = ctypes.c_int
+_library.ss_ask_watched.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p), _WATCH, ctypes.c_void_p,
+                                    ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)]
 _library.ss_ask_free.restype = None
 _library.ss_ask_free.argtypes = [ctypes.c_void_p]
 
@@ -91,7 +95,16 @@ def _starts_processes(words: Sequence[str]) -> bool:
     return bool(many) or any(word.split('=')[0] == '--launch' or 'simgrid' in word for word in words)
 
 
-def ask(words: Sequence[str]) -> Tuple[int, Dict[str, Any]]:
+def _end(watch: Watch, document: ctypes.c_void_p) -> None:
+    """What was raised while the command worked is raised now; its document is then one that nobody wants."""
+    try:
+        watch.end()
+    except BaseException:
+        _library.ss_ask_free(document)
+        raise
+
+
+def ask(words: Sequence[str], watch: Optional[Watch] = None) -> Tuple[int, Dict[str, Any]]:
     """The exit status and the document of a command. ctypes lets other threads run meanwhile."""
     encoded = [os.fsencode(word) for word in words]
     if any(b'\0' in word for word in encoded):
@@ -99,10 +112,12 @@ def ask(words: Sequence[str]) -> Tuple[int, Dict[str, Any]]:
     document, size = ctypes.c_void_p(), ctypes.c_size_t()
     _gate.enter(_starts_processes(words))
     try:
-        status = _library.ss_ask(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), ctypes.byref(document),
-                                 ctypes.byref(size))
+        status = _library.ss_ask_watched(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), _WATCH(watch) if watch else _WATCH(0),
+                                         None, ctypes.byref(document), ctypes.byref(size))
     finally:
         _gate.leave()
+    if watch:
+        _end(watch, document)
     if not document.value:
         raise MemoryError('stepsim: out of memory')
     try:
@@ -110,3 +125,9 @@ def ask(words: Sequence[str]) -> Tuple[int, Dict[str, Any]]:
     finally:
         _library.ss_ask_free(document)
     return status, json.loads(text.decode('utf-8', 'surrogateescape'))
+
+
+def folder_of_library() -> Optional[str]:
+    """The folder that has the library, where it is known: not the loader's choice."""
+    name = _library._name  # pylint: disable=protected-access
+    return os.path.dirname(os.path.abspath(name)) if os.sep in name else None

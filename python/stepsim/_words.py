@@ -1,12 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyword arguments as flags."""
 import os
-from typing import Any, Dict, Iterable, List, Mapping, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+
+from ._error import usage
 
 Value = Union[None, bool, int, float, str, 'os.PathLike[str]', Iterable[Any], Mapping[str, Any]]
 
 # Flags that are given once for each value; a list of any other one stands behind it, as Megatron-LM reads lists.
 REPEATED = ('set', 'scale', 'without', 'env', 'failed-gpu', 'straggler', 'slow-link', 'vary', 'with')
+# Megatron's own that take several values behind one flag (`+` and `*` in docs/reference/flags.md).
+LISTS = set('''add-eos-token compress-ratios cp-comm-type cuda-graph-modules cuda-graph-scope data-path dataset-additional-keys datasets
+ddp-param-name-patterns-for-fp32-local-accumulation finetune-data-files gtp-remat-opt-in-modules hierarchical-context-parallel-sizes
+high-priority-stream-groups iterations-to-skip json-keys lazy-mpu-init lora-modules-to-save lora-register-forward-hook lora-target-modules
+merge-group-keys moe-aux-loss-coeff moe-router-load-balancing-type mrope-section mtp-spec offload-modules profile-ranks rampup-batch-size
+recompute-modules retriever-report-topk-accuracies reward-tokens rl-inference-parsers spec special-tokens step-batch-size-schedule
+task-data-path task test-data-path tiktoken-special-tokens tokenizer-name-or-path tokenizer-special-tokens train-data-path train-data
+valid-data-path valid-data validation-set-names virtual-optimizer'''.split())
+# Flags of the program that write files, by command; `picture` is the first.
+FILES = {
+    'run': ('gantt', 'memory', 'report', 'trace', 'kineto-trace', 'ranks-csv', 'window', 'color-by'),
+    'compare': ('svg', 'report', 'csv'), 'sweep': ('svg', 'report', 'csv'), 'search': ('svg', 'csv'),
+    'capacity': ('svg', 'report', 'csv'), 'validate': ('svg', 'csv'),
+}
 # Those of them whose values are NAME=VALUE.
 MAPPED = ('set', 'scale', 'env')
 
@@ -54,6 +70,58 @@ def words_of(flags: Mapping[str, Value]) -> List[str]:
         else:
             words += [flag] + [text_of(item) for item in value]
     return words
+
+
+def _is_several(value: Value) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, os.PathLike, Mapping))
+
+
+def _several(flags: Mapping[str, Value]) -> Dict[str, List[Any]]:
+    """Flags that are given several values and take one."""
+    found = {keyword: list(value) for keyword, value in flags.items()  # type: ignore[arg-type]
+             if _is_several(value) and name_of(keyword) not in REPEATED and name_of(keyword) not in LISTS}
+    return {keyword: values for keyword, values in found.items() if len(values) > 1}
+
+
+def one_value_each(flags: Mapping[str, Value]) -> None:
+    """Refuses nodes=[8, 16] where one job is predicted."""
+    for keyword, values in _several(flags).items():
+        told = ', '.join(text_of(value) for value in values)
+        raise usage(f'{keyword} takes one value here, and has {len(values)}: {told}',
+                    f'sweep({keyword}=[{told}]) predicts each; search and capacity take several numbers of nodes')
+
+
+def several_of(command: str, flags: Dict[str, Value], vary: Optional[Mapping[str, Any]]) -> List[str]:
+    """The words that vary flags: `vary`, and keywords of several values, which are taken out of flags."""
+    if vary is not None and not isinstance(vary, Mapping):
+        raise usage(f'vary={vary!r} is no dict', 'give vary={"nodes": [8, 16]}, or nodes=[8, 16]')
+    varied: Dict[str, Any] = {}
+    for keyword, values in _several(flags).items():
+        if command != 'sweep' and name_of(keyword) == 'nodes':
+            flags[keyword] = ','.join(text_of(value) for value in values)
+        else:
+            del flags[keyword]
+            varied[keyword] = values
+    twice = {name_of(keyword) for keyword in varied} & {name_of(keyword) for keyword in vary or {}}
+    if twice:
+        raise usage(f'{sorted(twice)[0]} has several values, and is in vary, too', 'leave one out')
+    return vary_of({**varied, **(vary or {})})
+
+
+def files_of(command: str, flags: Dict[str, Value]) -> List[str]:
+    """The words of the program that write files, which are taken out of flags. `picture` is the usual one of a command."""
+    known = FILES.get(command, ())
+    taken: Dict[str, Value] = {}
+    if flags.get('picture') is not None:
+        if not known:
+            raise usage(f'{command} draws no picture', ', '.join(FILES) + ' do')
+        taken[known[0]] = flags.pop('picture')
+    for keyword in list(flags):
+        if name_of(keyword) in known:
+            taken[keyword] = flags.pop(keyword)
+        elif name_of(keyword) in ('report', 'gantt', 'svg', 'trace', 'csv'):
+            raise usage(f'{command} writes no {keyword}', 'its files are ' + ', '.join(known) if known else 'it writes no files')
+    return words_of(taken)
 
 
 def vary_of(vary: Mapping[str, Any]) -> List[str]:

@@ -40,8 +40,29 @@ static int unknown(const char *name, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, near ? "did you mean %s?" : "stepsim/ask.h lists the commands", near);
 }
 
+#define EVERY_S 0.1 /* the watcher is asked */
+
+void ss_ask_tell(void *ctx, int done, int all)
+{
+    struct ss_ask_watcher *w = ctx;
+
+    w->share = all > 0 ? (double)done / all : 0;
+}
+
+int ss_ask_stop(void *ctx)
+{
+    struct ss_ask_watcher *w = ctx;
+    double now = ss_clock();
+
+    if (now < w->asked + EVERY_S)
+        return 0;
+    w->asked = now;
+    return w->watch(w->ctx, w->share);
+}
+
 /* Runs the command with words that it may move. */
-static int answer(int n, const char *const *words, FILE *out, int *status, struct ss_error *err)
+static int answer(int n, const char *const *words, const struct ss_ask_watcher *watcher, FILE *out,
+                  int *status, struct ss_error *err)
 {
     size_t i = 0;
     struct ss_ask a;
@@ -60,6 +81,11 @@ static int answer(int n, const char *const *words, FILE *out, int *status, struc
         return ss_nomem(err);
     memcpy(moved, words + 1, (size_t)(n - 1) * sizeof *moved);
     int rc = ss_ask_init(&a, commands[i].command, err);
+    if (watcher->watch) {
+        a.watcher = *watcher;
+        a.workers.stop = ss_ask_stop;
+        a.workers.stop_ctx = &a.watcher;
+    }
     SS_THEN(rc, commands[i].answer(&a, n - 1, moved, out, status, err));
     /* what the reader of a launch script noted tells why its words make no job */
     if (rc && !err->hint[0] && a.request.notes.n)
@@ -79,6 +105,13 @@ static int write_error(const struct ss_error *e, char **json, size_t *size)
 
 int ss_ask(int n, const char *const *words, char **json, size_t *size)
 {
+    return ss_ask_watched(n, words, NULL, NULL, json, size);
+}
+
+int ss_ask_watched(int n, const char *const *words, int (*watch)(void *ctx, double share), void *ctx,
+                   char **json, size_t *size)
+{
+    const struct ss_ask_watcher watcher = {.watch = watch, .ctx = ctx};
     struct ss_error err = {0};
     size_t length;
     int status = 0;
@@ -87,7 +120,7 @@ int ss_ask(int n, const char *const *words, char **json, size_t *size)
     size = size ? size : &length;
     *size = 0;
     FILE *out = open_memstream(json, size);
-    int rc = out ? answer(n, words, out, &status, &err) : SS_ERR_NOMEM;
+    int rc = out ? answer(n, words, &watcher, out, &status, &err) : SS_ERR_NOMEM;
     if (out && fclose(out))
         rc = SS_ERR_NOMEM;
     if (!rc)

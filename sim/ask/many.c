@@ -21,7 +21,8 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     SS_THEN(rc, ss_sweep_check(s, &a->request, err));
     if (!rc) {
         const struct ss_run_options run = {.engine = a->how.options.engine};
-        const struct ss_sweep_options options = {.how = &how, .run = &run, .workers = a->workers};
+        const struct ss_sweep_options options = {
+            .how = &how, .run = &run, .workers = a->workers, .progress = ss_ask_tell, .ctx = &a->watcher};
         rc = ss_sweep_run(s, &a->request, &options, SS_SWEEP_MOST, err);
     }
     SS_THEN(rc, ss_sweep_warnings(s, &a->request, &how, &warnings, err));
@@ -43,6 +44,11 @@ static int verdict(const struct ss_find_result *found)
     return ss_status_exit(SS_ERR_OOM);
 }
 
+static void tell(void *ctx, int64_t done, int64_t all)
+{
+    ss_ask_tell(ctx, (int)(1000 * (double)done / (double)(all > 0 ? all : 1)), 1000);
+}
+
 int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = &a->files};
@@ -61,7 +67,9 @@ int ss_ask_search(struct ss_ask *a, int n, char **words, FILE *out, int *status,
                                                 .workers = a->workers,
                                                 .axes = a->axes,
                                                 .exhaustive = a->exhaustive,
-                                                .confirm = !a->unconfirmed};
+                                                .confirm = !a->unconfirmed,
+                                                .progress = tell,
+                                                .ctx = &a->watcher};
         rc = ss_find_run(&a->request, &options, &found, err);
     }
     SS_THEN(rc, ss_find_write(found, 1, 0, out, err));
@@ -85,6 +93,8 @@ int ss_ask_capacity(struct ss_ask *a, int n, char **words, FILE *out, int *statu
         a->capacity.run = &run;
         a->capacity.workers = a->workers;
         a->capacity.vary = a->vary;
+        a->capacity.progress = ss_ask_tell;
+        a->capacity.ctx = &a->watcher;
         rc = ss_capacity_run(&a->request, &a->capacity, &plan, err);
     }
     SS_THEN(rc, ss_capacity_write(plan, SS_CAPACITY_JSON, out, err));

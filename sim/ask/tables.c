@@ -19,6 +19,12 @@ static int write_coverage(const char *table, FILE *out, struct ss_error *err)
     return rc;
 }
 
+static void tell(void *ctx, int done, int all, const char *id)
+{
+    (void)id;
+    ss_ask_tell(ctx, done, all);
+}
+
 int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *status, struct ss_error *err)
 {
     struct ss_validate_options options = {.engine = SS_ENGINE_NATIVE};
@@ -44,6 +50,8 @@ int ss_ask_validate(struct ss_ask *a, int n, char **words, FILE *out, int *statu
     options.engine = a->how.options.engine;
     options.spread = a->spread >= 0 ? &a->spread : NULL;
     options.workers = a->workers;
+    options.progress = tell;
+    options.ctx = &a->watcher;
     rc = ss_validate(tables, ntables, &options, &v, err);
     SS_THEN(rc, (a->regret ? ss_regret_write_json : ss_validation_write_json)(v, out, err));
     ss_validation_free(v);

@@ -338,7 +338,9 @@ static int predict_all(const struct ss_cases *cases, const struct ss_validate_op
 
     SS_THEN(rc, ss_bands_load(NULL, opt->files, &bands, err));
     struct work w = {cases, opt, v, {.engine = opt->engine, .bands = bands}};
-    const struct ss_pool pool = {.workers = {.n = cases->n < FEW ? 1 : opt->workers.n},
+    const struct ss_pool pool = {.workers = {.n = cases->n < FEW ? 1 : opt->workers.n,
+                                             .stop = opt->workers.stop,
+                                             .stop_ctx = opt->workers.stop_ctx},
                                  .nitems = cases->n,
                                  .size = sizeof *answers,
                                  .work = predict_row,

@@ -11,6 +11,8 @@
 
 /* Milliseconds between two looks for messages of the team. */
 #define NAP_MS 1
+/* Milliseconds between two questions whether to stop. */
+#define STOP_MS 100
 
 int ss_pool_cores(void)
 {
@@ -105,17 +107,29 @@ static int give_all(struct ss_deal *d, struct ss_error *err)
     return ss_fail(err, SS_ERR_ENGINE, NULL, 0, "cannot start a worker process: %s", strerror(why));
 }
 
+static bool goes_on(struct ss_deal *d)
+{
+    const struct ss_workers *w = &d->crew->pool->workers;
+    if (!d->broken && w->stop && w->stop(w->stop_ctx))
+        d->broken = ss_fail(&d->error, SS_ERR_STOPPED, NULL, 0, "stopped before the end");
+    return !d->broken;
+}
+
 static int run_workers(struct ss_deal *d, struct ss_error *err)
 {
     struct ss_crew *c = d->crew;
     int rc = SS_OK;
-    while (!rc && !d->broken) {
+    while (!rc && goes_on(d)) {
         if (c->team)
             ss_deal_hear(d);
         rc = d->broken ? SS_OK : give_all(d, err);
         if (rc || d->broken || d->in_flight == 0)
             break;
-        ss_relay_poll(c->workers, c->ready, c->nhere, c->team ? NAP_MS : -1, take_reply, d);
+        ss_relay_poll(c->workers, c->ready, c->nhere,
+                      c->team                 ? NAP_MS
+                      : c->pool->workers.stop ? STOP_MS
+                                              : -1,
+                      take_reply, d);
     }
     return rc;
 }
@@ -123,7 +137,7 @@ static int run_workers(struct ss_deal *d, struct ss_error *err)
 static int run_here(struct ss_deal *d)
 {
     const struct ss_pool *pool = d->crew->pool;
-    for (; d->next < d->ntodo && d->failed == d->n && !d->broken; d->next++) {
+    for (; d->next < d->ntodo && d->failed == d->n && goes_on(d); d->next++) {
         int at = d->todo[d->next];
         struct ss_error error = {0};
         memset(ss_deal_answer(d, at), 0, pool->size);

@@ -150,6 +150,133 @@ class Errors(unittest.TestCase):
         self.assertRaises(ValueError, stepsim.run, '--model', 'a\0b')
 
 
+    def usage(self, call, *texts):
+        with self.assertRaises(stepsim.Error) as caught:
+            call()
+        self.assertEqual((caught.exception.code, caught.exception.status), ('usage', 2))
+        for text in texts:
+            self.assertIn(text, str(caught.exception))
+
+    def test_several_values(self):
+        """Where one job is predicted the error names what takes several."""
+        for command in (stepsim.run, stepsim.plan, stepsim.explain, stepsim.check):
+            self.usage(lambda: command(**{**SMALL, 'nodes': [8, 16]}), 'nodes takes one value here, and has 2: 8, 16', 'sweep(nodes=[8, 16])')  # pylint: disable=cell-var-from-loop
+        self.usage(lambda: stepsim.compare({**SMALL, 'tp': [2, 4]}, SMALL), 'tp takes one value')
+        self.usage(lambda: stepsim.sweep(vary='nodes=8,16', **SMALL), "vary='nodes=8,16' is no dict")
+        self.usage(lambda: stepsim.search(vary=['tp'], **SMALL), 'is no dict')
+        self.usage(lambda: stepsim.sweep(vary={'tp': [2]}, **{**SMALL, 'tp': [2, 4]}), 'tp has several values, and is in vary')
+        self.assertEqual(stepsim.run(**{**SMALL, 'nodes': [1]}), stepsim.run(**SMALL))
+
+    def test_files_that_a_command_has_not(self):
+        self.usage(lambda: stepsim.run(csv='x.csv', **SMALL), 'run writes no csv')
+        self.usage(lambda: stepsim.plan(picture='x.svg', **SMALL), 'plan draws no picture')
+        self.usage(lambda: stepsim.plan(**SMALL).svg(), 'this answer has no picture')
+        self.usage(lambda: stepsim.run(**SMALL).svg('gant'), 'no picture "gant"', 'gantt, memory')
+        self.usage(lambda: stepsim.explain(**SMALL).report(), 'this answer has no page')
+        with self.assertRaisesRegex(TypeError, 'compare: 4 is no side'):
+            stepsim.compare(4)
+
+
+class Drawn(unittest.TestCase):
+    def file(self, name):
+        path = os.path.join(os.environ.get('TMPDIR', '/tmp'), f'stepsim-{os.getpid()}-{name}')
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        return path
+
+    def test_pictures_and_pages(self):
+        gantt, memory, page = (self.file(name) for name in ('g.svg', 'm.svg', 'p.html'))
+        answer = stepsim.run(picture=gantt, memory=memory, report=page, **SMALL)
+        self.assertEqual(answer, stepsim.run(**SMALL))
+        for path, text in ((gantt, answer.svg()), (memory, answer.svg('memory')), (page, answer.report())):
+            with open(path, encoding='utf-8') as f:
+                self.assertEqual(f.read(), text)
+        self.assertIn('<svg', answer.svg()._repr_svg_())
+        self.assertIn('srcdoc="&lt;', answer.report()._repr_html_())
+        self.assertIn('<svg', stepsim.compare(others={'tp': 2}, **SMALL).svg())
+        self.assertIn('<svg', stepsim.sweep(**{**SMALL, 'tp': [2, 4]}).svg())
+
+    def test_what_a_notebook_shows(self):
+        answer = stepsim.run(**SMALL)
+        shown = answer._repr_html_()
+        self.assertIn(f'<b>{answer["iteration_ms"] / 1e3:.4g} s an iteration', shown)
+        self.assertIn(f'fits: {answer["memory"]["device_mib"] / 1024:.1f} of ', shown)
+        self.assertIn(f'{100 * answer["breakdown_ms"]["tp"] / answer["iteration_ms"]:.1f} %', shown)
+        self.assertIn('<td style="text-align:right">1&lt;2</td>', stepsim.Rows([{'a': '1<2'}])._repr_html_())
+        self.assertIn('and 1 more rows', stepsim.Rows([{'a': 1}] * 31)._repr_html_())
+        copy = pickle.loads(pickle.dumps(answer))
+        self.assertEqual((copy, type(copy), copy.svg()), (answer, stepsim.Answer, answer.svg()))
+        self.assertEqual(json.loads(json.dumps(answer)), answer)
+
+    def test_schedules(self):
+        shape = ['--pp', '2', '--microbatches', '4']
+        self.assertEqual(stepsim.schedule('show', 'zb-h1', pp=2, microbatches=4), program('schedule', 'show', 'zb-h1', *shape))
+        both = stepsim.schedule('compare', pp=2, microbatches=4, schedules=['1f1b', 'zb-h1'])
+        self.assertEqual(both, program('schedule', 'compare', *shape, '--schedules', '1f1b,zb-h1'))
+        self.assertIn('<svg', both.svg())
+        with self.assertRaises(stepsim.Error) as caught:
+            stepsim.schedule('show', 'zb-h9', pp=2, microbatches=4)
+        self.assertIn('zb-h9', caught.exception.message)
+
+    def test_dicts_are_sides(self):
+        """Either side may have what the other has not; an answer is a side, too."""
+        first, second = dict(SMALL, sequence_parallel=True), dict(SMALL, tp=8)
+        both = stepsim.compare(first, second, stepsim.run(**first))
+        self.assertEqual([side['name'] for side in both['sides']], ['job 1', 'job 2', 'job 3'])
+        times = [stepsim.run(**job)['iteration_ms'] for job in (first, second, first)]
+        self.assertEqual([side['iteration_ms'] for side in both['sides']], times)
+
+    def test_no_program(self):
+        code = "import stepsim, sys; from stepsim import _program; _program._places = lambda: ['/none']; stepsim.schedule('list')"
+        done = subprocess.run([sys.executable, '-c', code], stderr=subprocess.PIPE, text=True, check=False,
+                              env={**os.environ, 'PYTHONPATH': os.path.join(ROOT, 'python')})
+        self.assertIn('no program stepsim', done.stderr)
+        self.assertIn('STEPSIM_PROGRAM', done.stderr)
+
+
+class LongCalls(unittest.TestCase):
+    """Each call of a watcher is one of a tenth of a second: what it raises ends the call, whatever the time."""
+
+    BIG = dict(platform='h800', model='llama3.1-70b', bf16=True, seq=4096, gbs=512)
+
+    def test_interrupted(self):
+        def interrupt(share):
+            told.append(share)
+            raise KeyboardInterrupt
+        for call in (lambda: stepsim.search(nodes=[8, 16], progress=interrupt, **self.BIG),
+                     lambda: stepsim.sweep(nodes=[8, 16], tp=[4, 8], pp=[1, 2, 4], mbs=1, workers=1, progress=interrupt, **self.BIG),
+                     lambda: stepsim.capacity(tokens='1T', nodes='8..64', progress=interrupt, **self.BIG),
+                     lambda: stepsim.validate(progress=interrupt)):
+            told = []
+            self.assertRaises(KeyboardInterrupt, call)
+            self.assertEqual(len(told), 1)
+        self.assertEqual(stepsim.run(**SMALL)['verdict'], 'fits')  # and the gate is open
+
+    def test_signal(self):
+        """SIGINT, as of Ctrl-C, while workers work: they are gone, and the call says so."""
+        code = f"""if True:
+            import os, signal, stepsim
+            def strike(share):
+                os.kill(os.getpid(), signal.SIGINT)
+            try:
+                stepsim.search(nodes=[8, 16], workers=2, progress=strike, **{self.BIG!r})
+            except KeyboardInterrupt:
+                try:
+                    os.waitpid(-1, os.WNOHANG)
+                    print('workers are left')
+                except ChildProcessError:
+                    print('interrupted')"""
+        done = subprocess.run([sys.executable, '-c', code], stdout=subprocess.PIPE, text=True, check=False,
+                              env={**os.environ, 'PYTHONPATH': os.path.join(ROOT, 'python')})
+        self.assertEqual(done.stdout, 'interrupted\n')
+
+    def test_progress(self):
+        told = []
+        rows = stepsim.sweep(**{**SMALL, 'tp': [1, 2, 4, 8]}, workers=1, progress=told.append)
+        self.assertEqual(len(rows), 4)
+        self.assertTrue(told and all(0 <= share <= 1 for share in told), told)
+        self.assertEqual(told, sorted(told))
+
+
 class Keywords(unittest.TestCase):
     def test_words(self):
         self.assertEqual(_words.words_of({'tp': 4, 'bf16': True, 'fp16': False, 'vp': None, 'lr': 1e-4, 'gbs': 1024.0}),
@@ -161,6 +288,26 @@ class Keywords(unittest.TestCase):
         self.assertEqual(_words.vary_of({'nodes': [8, 16], 'sequence_parallel': [True, False], 'ss.price': '1USD/h'}),
                          ['--vary', 'nodes=8,16', '--vary', 'sequence-parallel=on,off', '--vary', 'set=ss.price=1USD/h'])
         self.assertEqual([_words.number_of(t) for t in ('8', '0.5', 'on', 'full')], [8, 0.5, True, 'full'])
+
+    def test_lists_of_the_table(self):
+        """Flags of several values are those of docs/reference/flags.md."""
+        with open(os.path.join(ROOT, 'docs/reference/flags.md'), encoding='utf-8') as f:
+            several = {m[1] for m in re.finditer(r'^\| `--([^`]+)` \| [+*] ', f.read(), re.M)}
+        self.assertEqual(_words.LISTS, several)
+
+    def test_several_values_vary(self):
+        flags = {**{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp')}, 'recompute_modules': ['core_attn', 'mlp']}
+        self.assertEqual(_words.several_of('sweep', {**flags, 'nodes': [1, 2], 'tp': (2, 4)}, {'pp': [1, 2]}),
+                         ['--vary', 'nodes=1,2', '--vary', 'tp=2,4', '--vary', 'pp=1,2'])
+        given = {**flags, 'nodes': [1, 2]}
+        self.assertEqual((_words.several_of('search', given, None), given['nodes']), ([], '1,2'))
+        rows = stepsim.sweep(**{**SMALL, 'nodes': [1, 2], 'tp': [2, 4]})
+        self.assertEqual([(r['nodes'], r['tp']) for r in rows], [(1, 2), (1, 4), (2, 2), (2, 4)])
+        self.assertEqual(rows, stepsim.sweep(vary={'nodes': [1, 2], 'tp': [2, 4]}, **{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp')}))
+        self.assertEqual([g['nodes'] for g in stepsim.search(nodes=[1, 2], vary={'tp': [4]}, **{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp')})['groups']],
+                         [1, 2])
+        self.assertEqual(stepsim.capacity(tokens='1B', layout='given', **{**SMALL, 'nodes': [1, 2]}),
+                         stepsim.capacity(tokens='1B', layout='given', **{**SMALL, 'nodes': '1,2'}))
 
     def test_flat(self):
         self.assertEqual(stepsim.flat({'a': 1, 'b': {'c': 2, 'd': [3]}, 'e': [4]}), {'a': 1, 'b.c': 2})
@@ -193,13 +340,26 @@ class Package(unittest.TestCase):
         from stepsim import _library
         self.assertEqual(_library.NAME, 'libstepsim.so.' + '.'.join(version.split('.')[:2]))
 
+    def test_names(self):
+        """dir() has what is meant for users."""
+        self.assertEqual([name for name in dir(stepsim) if not name.startswith('__')], sorted(stepsim.__all__))
+
+    def test_types(self):
+        """mypy --strict finds nothing in the package, where it is there."""
+        done = subprocess.run([sys.executable, '-m', 'mypy', '--version'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+        if done.returncode:
+            self.skipTest('no mypy')
+        done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '--cache-dir=/dev/null', '--python-version=3.9', 'python/stepsim'],
+                              stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
+        self.assertEqual(done.returncode, 0, done.stdout)
+
     def test_is_documented_and_typed(self):
         import inspect
         self.assertTrue(os.path.exists(os.path.join(ROOT, 'python/stepsim/py.typed')))
         for name in stepsim.__all__:
             what = getattr(stepsim, name)
             self.assertTrue(what.__doc__, name)
-            if name != 'Error':
+            if not isinstance(what, type):
                 signature = inspect.signature(what)
                 self.assertNotIn(inspect.Signature.empty, [signature.return_annotation] + [p.annotation for p in signature.parameters.values()], name)
 

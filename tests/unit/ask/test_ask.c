@@ -304,13 +304,48 @@ static void test_threads(void)
     ss_ask_free(alone[1]);
 }
 
+static int count(void *ctx, double share)
+{
+    int *asked = ctx;
+
+    CU_ASSERT(share >= 0 && share <= 1);
+    return ++*asked == 1;
+}
+
+/* A study ends where who watches it says so, and is told as it is where he does not. A command that is no study asks nobody. */
+static void test_watched(void)
+{
+    static const char *const sweep[] = {"sweep", JOB, "--vary", "tp=1,2,4,8", "--workers", "1"},
+                             *const run[] = {"run", JOB};
+    int asked = 0;
+    char *json = NULL;
+
+    CU_ASSERT_EQUAL(ss_ask_watched(sizeof sweep / sizeof *sweep, sweep, count, &asked, &json, NULL), 3);
+    CU_ASSERT(is_error(json_loads(json, 0, NULL), "stopped", "stopped before the end"));
+    CU_ASSERT_EQUAL(asked, 1);
+    ss_ask_free(json);
+    CU_ASSERT_EQUAL(ss_ask_watched(sizeof sweep / sizeof *sweep, sweep, count, &asked, &json, NULL), 0);
+    CU_ASSERT(asked >= 2);
+    ss_ask_free(json);
+    asked = 0;
+    CU_ASSERT_EQUAL(ss_ask_watched(sizeof run / sizeof *run, run, count, &asked, &json, NULL), 0);
+    CU_ASSERT_EQUAL(asked, 0);
+    ss_ask_free(json);
+}
+
 SUITE(ask)
 {
-    CU_TestInfo tests[] = {
-        {"run", test_run},       {"refusals", test_refusals}, {"refused words", test_refused_words},
-        {"tables", test_tables}, {"unfolded", test_unfolded}, {"many", test_many},
-        {"others", test_others}, {"doctor", test_doctor},     {"threads", test_threads},
-        CU_TEST_INFO_NULL};
+    CU_TestInfo tests[] = {{"run", test_run},
+                           {"refusals", test_refusals},
+                           {"refused words", test_refused_words},
+                           {"tables", test_tables},
+                           {"unfolded", test_unfolded},
+                           {"many", test_many},
+                           {"others", test_others},
+                           {"doctor", test_doctor},
+                           {"threads", test_threads},
+                           {"watched", test_watched},
+                           CU_TEST_INFO_NULL};
 
     return suite_run("ask", NULL, NULL, tests);
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/base.h"
 #include "suite.h"
@@ -244,6 +245,41 @@ static void test_threads(void)
     }
 }
 
+static int stop_behind(void *ctx)
+{
+    const struct trial *t = ctx;
+    return t->told >= 10;
+}
+
+/* Who wants no more is asked between two answers, and while nobody answers: item 17 sleeps until it is ended. */
+static int sleep_at_17(void *ctx, int item, void *answer, struct ss_error *err)
+{
+    if (item == 17 && ctx)
+        for (;;)
+            pause();
+    return work(&(struct trial){.fails = {-1, -1}, .kills = -1}, item, answer, err);
+}
+
+static void test_stop(void)
+{
+    struct trial t = {0};
+    long answers[ITEMS];
+    for (int workers = 1; workers <= 3; workers++) {
+        struct ss_error err = {0};
+        struct ss_pool pool = {.workers = {.n = workers, .stop = stop_behind, .stop_ctx = &t},
+                               .nitems = ITEMS,
+                               .size = sizeof *answers,
+                               .work = sleep_at_17,
+                               .ctx = workers == 1 ? NULL : &t,
+                               .on_answer = tell,
+                               .on_answer_ctx = &t};
+        t.told = 0;
+        CU_ASSERT_EQUAL(ss_pool_run(&pool, answers, &err), SS_ERR_STOPPED);
+        CU_ASSERT(t.told >= 10 && t.told < ITEMS);
+        CU_ASSERT_STRING_EQUAL(err.message, "stopped before the end");
+    }
+}
+
 SUITE(pool)
 {
     CU_TestInfo tests[] = {{"the same answers for any number of workers", test_answers},
@@ -253,6 +289,7 @@ SUITE(pool)
                            {"many that die", test_deaths_in_a_row},
                            {"several lists", test_crew},
                            {"several threads", test_threads},
+                           {"who stops it", test_stop},
                            CU_TEST_INFO_NULL};
     return suite_run("pool", NULL, NULL, tests);
 }

@@ -48,7 +48,15 @@ struct ss_ask {
     char log[4096]; /* of check; "": none */
     int axes, exhaustive, unconfirmed, coverage, regret;
     double spread; /* < 0: not given */
+    struct ss_ask_watcher {
+        int (*watch)(void *ctx, double share); /* NULL: nobody */
+        void *ctx;
+        double share, asked; /* of the work; when it was asked last, s */
+    } watcher;
 };
+/* Listeners for options of studies; ctx is the watcher. */
+void ss_ask_tell(void *ctx, int done, int all);
+int ss_ask_stop(void *ctx);
 int ss_ask_init(struct ss_ask *a, int command, struct ss_error *err);
 void ss_ask_end(struct ss_ask *a);
 /* Reads the words of a job, and takes the options out of them. */

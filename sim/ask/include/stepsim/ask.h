@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The door for other languages: the words of a command in, one JSON document out. No structure crosses it, so that its two functions stay
+ * The door for other languages: the words of a command in, one JSON document out. No structure crosses it, so that its functions stay
  * the same as long as the name of the shared library, libstepsim.so.0.2, does; docs/reference/formats.md says what documents have.
  *
  *     const char *words[] = {"run", "--job", "8b-16", "--tp", "2"};
@@ -29,6 +29,10 @@ extern "C" {
  * doctor, SimGrid) while no other thread is in a library that takes locks. Nothing is printed; "--job -" reads stdin.
  */
 int ss_ask(int n, const char *const *words, char **json, size_t *size);
+/* Does ss_ask, and calls `watch` in this process some ten times a second while sweep, search, capacity or validate work, with the share of the work
+ * that is done, 0..1. Where it returns 1 the command ends soon, with the error "stopped". */
+int ss_ask_watched(int n, const char *const *words, int (*watch)(void *ctx, double share), void *ctx,
+                   char **json, size_t *size);
 /* Frees a document. NULL is allowed. */
 void ss_ask_free(char *json);
 

@@ -24,7 +24,8 @@ extern "C" {
     X(SS_ERR_DEADLOCK, -7, 1, "deadlock")       /* the simulated job blocks for ever */                      \
     X(SS_ERR_OOM, -8, 1, "oom")                 /* the simulated job does not fit its card */                \
     X(SS_ERR_TOLERANCE, -9, 4, "tolerance")     /* prediction further from --measured than allowed */        \
-    X(SS_ERR_ENGINE, -10, 3, "engine")          /* the simulation kernel failed */
+    X(SS_ERR_ENGINE, -10, 3, "engine")          /* the simulation kernel failed */                           \
+    X(SS_ERR_STOPPED, -11, 3, "stopped")        /* who asked wants no answer any more (ss_workers.stop) */
 
 enum ss_status {
     SS_OK = 0,

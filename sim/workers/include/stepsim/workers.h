@@ -20,6 +20,10 @@ struct ss_workers {
     struct ss_team *team; /* processes of other machines; NULL: none */
     const char *journal;  /* path of a file that keeps each answer as soon as it is known; NULL: none */
     int resume;           /* 1: the journal may hold answers already, which are not computed again */
+    /* Asked in this process between two pieces of work, and each tenth of a second while others work: 1 ends the
+     * study with SS_ERR_STOPPED. NULL: nobody stops it. */
+    int (*stop)(void *ctx);
+    void *stop_ctx;
 };
 
 /*

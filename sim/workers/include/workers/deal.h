@@ -35,7 +35,7 @@ struct ss_deal {
     int done, in_flight;
     int failed, status; /* first place that failed, or n; and its status */
     struct ss_error error;
-    int broken; /* 1: the journal cannot be written, so no more is dealt */
+    int broken; /* not 0: the journal cannot be written, or the study is stopped, so no more is dealt */
 };
 
 /* ---- deal.c: functions on one list ---- */
