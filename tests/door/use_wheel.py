@@ -11,7 +11,7 @@ import sys
 
 import stepsim
 
-JOB = dict(platform='h800', model='llama3.1-8b', bf16=True, seq=4096, mbs=1, gbs=64)
+JOB = dict(platform='h800', model='llama3.1-8b', bf16=True, use_distributed_optimizer=True, seq=4096, mbs=1, gbs=64)
 
 
 def check(right, what):
@@ -39,7 +39,7 @@ def main():
     check(stepsim.compare(dict(nodes=1, **JOB), dict(nodes=2, **JOB))['sides'][1]['name'] == 'job 2', 'compare')
     check(stepsim.doctor()['healthy'], 'doctor')
     said = subprocess.run(['stepsim', 'run', '--job', '8b-16', '--json'], stdout=subprocess.PIPE, check=True).stdout.decode()
-    check(said == '' or '"engine": "native"' in said, 'the command')
+    check('"engine": "native"' in said, 'the command')
     line = subprocess.run(['stepsim', 'run', '--job', '8b-16', '--brief'], stdout=subprocess.PIPE, check=True).stdout.decode()
     print(f'stepsim {stepsim.__version__}, Python {sys.version.split()[0]}: {line.split(",")[0]}')
 

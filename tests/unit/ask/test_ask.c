@@ -316,7 +316,7 @@ static int count(void *ctx, double share)
 static void test_watched(void)
 {
     static const char *const sweep[] = {"sweep", JOB, "--vary", "tp=1,2,4,8", "--workers", "1"},
-                             *const run[] = {"run", JOB};
+                             *const run[] = {"run", JOB, "--tp", "4"};
     int asked = 0;
     char *json = NULL;
 
