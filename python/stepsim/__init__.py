@@ -24,7 +24,6 @@ Answers are dicts, and rows lists of flat dicts, that also draw themselves: answ
 has for files, gantt="x.svg", report="x.html", picture="x.svg". The program `stepsim`, which comes with the library, draws them.
 """
 import os
-import tempfile
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _program
@@ -71,7 +70,7 @@ def _one(command: str, words: Sequence[str], flags: Dict[str, Value]) -> Answer:
 def _many(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Vary, options: Mapping[str, Value], progress: Progress) -> Answer:
     """A command that predicts many jobs: several values of a keyword are values that it varies."""
     files = files_of(command, flags)
-    varied = several_of(command, flags, vary)
+    varied = several_of(command, words, flags, vary)
     return _document([command, *_given(words, flags), *varied, *words_of(options)], files, Watch(command, progress))
 
 
@@ -101,27 +100,28 @@ def check(*words: str, **flags: Value) -> Answer:
 Side = Union[str, Mapping[str, Any]]
 
 
-def compare(*sides: Union[Path, Mapping[str, Any]], others: Union[Side, Iterable[Side]] = (), **flags: Value) -> Answer:
+def compare(*sides: Any, others: Union[Side, Iterable[Side]] = (), **flags: Value) -> Answer:
     """Jobs beside each other, which term of time and memory moves by how much; at most eight. A side is a dict of keywords, an answer of
     run, or a file, of flags or of what `stepsim run --json` wrote; others are the first side with more flags: others=[{"tp": 4}, "--scale
     nic.bandwidth=2x"]. The keywords belong to all sides."""
+    sides = tuple(one for side in sides for one in (side if isinstance(side, (list, tuple)) else [side]))
     files = files_of('compare', flags)
     one_value_each(flags)
     more: Iterable[Side] = [others] if isinstance(others, (str, Mapping)) else others
     behind: List[str] = []
     for other in more:
         behind += ['--with', other if isinstance(other, str) else ' '.join(_quoted(word) for word in words_of(other))]
-    if not any(isinstance(side, Mapping) for side in sides):
-        return _document(['compare', *(_path(side) for side in sides), *behind, *words_of(flags)], files)
-    with tempfile.TemporaryDirectory(prefix='stepsim-') as folder:
-        paths = [_side(folder, i, side) if isinstance(side, Mapping) else _path(side) for i, side in enumerate(sides)]
-        words = ['compare', *paths, *behind, *words_of(flags)]
-        document = checked(*_ask(words))
-        _program.save(words, files)
-    for i, side in enumerate(sides):
-        if isinstance(side, Mapping):
-            document['sides'][i]['name'] = f'job {i + 1}'
-    return Answer(document)
+    texts = {f'job {i + 1}': _text(side) for i, side in enumerate(sides) if isinstance(side, Mapping)}
+    words = ['compare', *(f'job {i + 1}' if isinstance(side, Mapping) else _path(side) for i, side in enumerate(sides)), *behind, *words_of(flags)]
+    with _program.placed(words, texts) as (placed, folder):
+        try:
+            document = checked(*_ask(placed))
+        except Error as error:
+            raise error.renamed(folder) from None
+        _program.save(placed, files)
+    for side in document['sides']:
+        side['name'] = side['name'].replace(folder, '')
+    return Answer(document, words, texts)
 
 
 def _path(side: Any) -> str:
@@ -131,17 +131,12 @@ def _path(side: Any) -> str:
         raise TypeError(f'stepsim: compare: {side!r} is no side: give a dict, an answer of run, or the path of a file') from None
 
 
-def _side(folder: str, number: int, side: Mapping[str, Any]) -> str:
-    """A file with the flags of a dict, or of the run whose answer it is."""
-    if isinstance(side, Answer):
-        words = list(side._words[1:])  # pylint: disable=protected-access
-    else:
+def _text(side: Mapping[str, Any]) -> str:
+    """The flags of a dict, or of the run whose answer it is, as a file has them."""
+    if not isinstance(side, Answer):
         one_value_each(side)
-        words = words_of(side)
-    path = os.path.join(folder, f'job-{number + 1}.args')
-    with open(path, 'w', encoding='utf-8', errors='surrogateescape') as file:
-        file.write(' '.join(_quoted(word) for word in words) + '\n')
-    return path
+    words = side._words[1:] if isinstance(side, Answer) else words_of(side)  # pylint: disable=protected-access
+    return ' '.join(_quoted(word) for word in words) + '\n'
 
 
 def _quoted(word: str) -> str:

@@ -25,6 +25,12 @@ class Error(Exception):
         super().__init__(where + self.message + (f' ({self.hint})' if self.hint else ''))
         self._raw = status, dict(error)
 
+    def renamed(self, folder: str) -> 'Error':
+        """Without the folder in front of the file's name, where the file is of the folder: such a one was made for the call."""
+        if self.file is None or not self.file.startswith(folder):
+            return self
+        return Error(self.status, {**self._raw[1], 'file': self.file[len(folder):], 'line': None})
+
     def __reduce__(self) -> Any:  # processes hand it to each other
         return Error, self._raw
 

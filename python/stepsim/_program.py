@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program `stepsim`, which draws pictures, writes pages and studies schedules."""
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from typing import Any, Dict, Iterator, List, Sequence
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from ._error import Error, checked
 from ._library import folder_of_library
@@ -46,13 +47,23 @@ def ask(words: Sequence[str]) -> Dict[str, Any]:
     return checked(done.returncode, document)
 
 
-def drawn(words: Sequence[str], option: str, ending: str) -> str:
-    """The text of a file that the program writes: drawn(['run', ...], '--gantt', '.svg')."""
+@contextlib.contextmanager
+def placed(words: Sequence[str], texts: Mapping[str, str]) -> Iterator[Tuple[List[str], str]]:
+    """The words with the path of a file in place of each name of `texts`, which are files for so long; and their folder, with its '/'."""
     with tempfile.TemporaryDirectory(prefix='stepsim-') as folder:
-        path = os.path.join(folder, 'drawn' + ending)
-        ask([*words, option, path])
+        for name, text in texts.items():
+            with open(os.path.join(folder, name), 'w', encoding='utf-8', errors='surrogateescape') as file:
+                file.write(text)
+        yield [os.path.join(folder, word) if word in texts else word for word in words], folder + os.sep
+
+
+def drawn(words: Sequence[str], texts: Mapping[str, str], option: str, ending: str) -> str:
+    """The text of a file that the program writes: drawn(['run', ...], {}, '--gantt', '.svg')."""
+    with placed(words, texts) as (said, folder):
+        path = folder + 'drawn' + ending
+        ask([*said, option, path])
         with open(path, encoding='utf-8') as file:
-            return file.read()
+            return file.read().replace(folder, '')
 
 
 def save(words: Sequence[str], files: List[str]) -> None:

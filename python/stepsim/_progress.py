@@ -42,6 +42,8 @@ class Watch:
     """Called by the library some ten times a second. What is raised meanwhile, KeyboardInterrupt too, ends the call and is raised of it."""
 
     def __init__(self, what: str, progress: Progress) -> None:
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f'stepsim: progress={progress!r}: give True, False or a function')
         self.raised: Optional[BaseException] = None
         self.line = _Line(what) if progress is True or (progress is None and _is_watched()) else None
         self.tell: Callable[[float], Any] = progress if callable(progress) else self.line or (lambda share: None)

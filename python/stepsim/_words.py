@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keyword arguments as flags."""
 import os
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
 
 from ._error import usage
 
@@ -91,7 +91,7 @@ def one_value_each(flags: Mapping[str, Value]) -> None:
                     f'sweep({keyword}=[{told}]) predicts each; search and capacity take several numbers of nodes')
 
 
-def several_of(command: str, flags: Dict[str, Value], vary: Optional[Mapping[str, Any]]) -> List[str]:
+def several_of(command: str, words: Sequence[str], flags: Dict[str, Value], vary: Optional[Mapping[str, Any]]) -> List[str]:
     """The words that vary flags: `vary`, and keywords of several values, which are taken out of flags."""
     if vary is not None and not isinstance(vary, Mapping):
         raise usage(f'vary={vary!r} is no dict', 'give vary={"nodes": [8, 16]}, or nodes=[8, 16]')
@@ -105,6 +105,8 @@ def several_of(command: str, flags: Dict[str, Value], vary: Optional[Mapping[str
     twice = {name_of(keyword) for keyword in varied} & {name_of(keyword) for keyword in vary or {}}
     if twice:
         raise usage(f'{sorted(twice)[0]} has several values, and is in vary, too', 'leave one out')
+    if command == 'sweep' and not varied and not vary and not any(word.split('=')[0] == '--vary' for word in words):
+        raise usage('nothing to vary', 'give a flag several values: nodes=[8, 16], or vary={"nodes": [8, 16]}')
     return vary_of({**varied, **(vary or {})})
 
 

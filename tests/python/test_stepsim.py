@@ -164,6 +164,9 @@ class Errors(unittest.TestCase):
         self.usage(lambda: stepsim.compare({**SMALL, 'tp': [2, 4]}, SMALL), 'tp takes one value')
         self.usage(lambda: stepsim.sweep(vary='nodes=8,16', **SMALL), "vary='nodes=8,16' is no dict")
         self.usage(lambda: stepsim.search(vary=['tp'], **SMALL), 'is no dict')
+        self.usage(lambda: stepsim.sweep(**SMALL), 'nothing to vary', 'nodes=[8, 16]')
+        with self.assertRaisesRegex(TypeError, "progress='yes'"):
+            stepsim.sweep(progress='yes', **{**SMALL, 'tp': [2, 4]})
         self.usage(lambda: stepsim.sweep(vary={'tp': [2]}, **{**SMALL, 'tp': [2, 4]}), 'tp has several values, and is in vary')
         self.assertEqual(stepsim.run(**{**SMALL, 'nodes': [1]}), stepsim.run(**SMALL))
 
@@ -203,6 +206,11 @@ class Drawn(unittest.TestCase):
         self.assertIn(f'{100 * answer["breakdown_ms"]["tp"] / answer["iteration_ms"]:.1f} %', shown)
         self.assertIn('<td style="text-align:right">1&lt;2</td>', stepsim.Rows([{'a': '1<2'}])._repr_html_())
         self.assertIn('and 1 more rows', stepsim.Rows([{'a': 1}] * 31)._repr_html_())
+        searched = stepsim.search(nodes=[1, 2], **{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp', 'mbs')})
+        self.assertIn('llama3.1-8b, bf16', searched._repr_html_())
+        planned = stepsim.capacity(tokens='1B', **{**SMALL, 'nodes': [1, 2]}, layout='given')
+        self.assertRegex(planned._repr_html_(), r'<b>[12] nodes of h800: [0-9.]+ \([0-9.]+ to [0-9.]+\) days, ')
+        self.assertRegex(stepsim.check(measured='3s', **SMALL)._repr_html_(), r'<b>slower: 3 s measured, [0-9.]+ m?s predicted')
         copy = pickle.loads(pickle.dumps(answer))
         self.assertEqual((copy, type(copy), copy.svg()), (answer, stepsim.Answer, answer.svg()))
         self.assertEqual(json.loads(json.dumps(answer)), answer)
@@ -224,6 +232,12 @@ class Drawn(unittest.TestCase):
         self.assertEqual([side['name'] for side in both['sides']], ['job 1', 'job 2', 'job 3'])
         times = [stepsim.run(**job)['iteration_ms'] for job in (first, second, first)]
         self.assertEqual([side['iteration_ms'] for side in both['sides']], times)
+        self.assertEqual(stepsim.compare([first, second])['sides'], both['sides'][:2])
+        picture = both.svg()
+        self.assertIn('job 2', picture)
+        self.assertNotIn('stepsim-', picture)
+        with self.assertRaisesRegex(stepsim.Error, '^job 2: unknown flag --tpp'):
+            stepsim.compare(first, dict(SMALL, tpp=4))
 
     def test_no_program(self):
         code = "import stepsim, sys; from stepsim import _program; _program._places = lambda: ['/none']; stepsim.schedule('list')"
@@ -297,10 +311,10 @@ class Keywords(unittest.TestCase):
 
     def test_several_values_vary(self):
         flags = {**{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp')}, 'recompute_modules': ['core_attn', 'mlp']}
-        self.assertEqual(_words.several_of('sweep', {**flags, 'nodes': [1, 2], 'tp': (2, 4)}, {'pp': [1, 2]}),
+        self.assertEqual(_words.several_of('sweep', (), {**flags, 'nodes': [1, 2], 'tp': (2, 4)}, {'pp': [1, 2]}),
                          ['--vary', 'nodes=1,2', '--vary', 'tp=2,4', '--vary', 'pp=1,2'])
         given = {**flags, 'nodes': [1, 2]}
-        self.assertEqual((_words.several_of('search', given, None), given['nodes']), ([], '1,2'))
+        self.assertEqual((_words.several_of('search', (), given, None), given['nodes']), ([], '1,2'))
         rows = stepsim.sweep(**{**SMALL, 'nodes': [1, 2], 'tp': [2, 4]})
         self.assertEqual([(r['nodes'], r['tp']) for r in rows], [(1, 2), (1, 4), (2, 2), (2, 4)])
         self.assertEqual(rows, stepsim.sweep(vary={'nodes': [1, 2], 'tp': [2, 4]}, **{k: v for k, v in SMALL.items() if k not in ('nodes', 'tp')}))
