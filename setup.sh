@@ -74,7 +74,7 @@ build() {
 # build_static TARGET...: in build-static/, of fewer packages: no SimGrid, no web server
 build_static() {
     packages="build-essential cmake ninja-build pkg-config libhwloc-dev libxml2-dev libicu-dev"
-    packages="$packages libjansson-dev zlib1g-dev libyaml-dev"
+    packages="$packages libjansson-dev zlib1g-dev libyaml-dev ${packages_of_door:-}"
     mkdir -p build
     : > "$log"
     install_packages
@@ -148,6 +148,7 @@ static)
     ls -l build-static/stepsim
     ;;
 wheel)
+    packages_of_door=python3
     build_static stepsim-installed stepsim-shared
     python3 packaging/wheel.py build-static build-static/stepsim build-static
     ;;
