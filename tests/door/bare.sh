@@ -5,11 +5,11 @@
 # and no compiler (tests/bare-root.sh: who may, KEEP=1).
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
-folder=$(cd "${1:-$source/build-static}" && pwd)
+built=$(cd "${1:-$source/build-static}" && pwd)
 INCLUDE=python3,python3-venv
 . "$source/tests/bare-root.sh"
 bare_root bare.sh "$@"
-cp "$folder"/*.whl "$folder/stepsim" "$source/tests/door/use_wheel.py" "$root/root/"
+cp "$built"/*.whl "$built/stepsim" "$source/tests/door/use_wheel.py" "$root/root/"
 echo "== $(inside sh -c '. /etc/os-release; echo "$PRETTY_NAME"'), $(inside /lib/x86_64-linux-gnu/libc.so.6 | head -n 1)"
 inside /root/stepsim run --job 8b-16 --brief
 inside python3 -m venv /root/venv

@@ -358,15 +358,6 @@ class Package(unittest.TestCase):
         """dir() has what is meant for users."""
         self.assertEqual([name for name in dir(stepsim) if not name.startswith('__')], sorted(stepsim.__all__))
 
-    def test_types(self):
-        """mypy --strict finds nothing in the package, where it is there."""
-        done = subprocess.run([sys.executable, '-m', 'mypy', '--version'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-        if done.returncode:
-            self.skipTest('no mypy')
-        done = subprocess.run([sys.executable, '-m', 'mypy', '--strict', '--cache-dir=/dev/null', '--python-version=3.9', 'python/stepsim'],
-                              stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
-        self.assertEqual(done.returncode, 0, done.stdout)
-
     def test_is_documented_and_typed(self):
         import inspect
         self.assertTrue(os.path.exists(os.path.join(ROOT, 'python/stepsim/py.typed')))
