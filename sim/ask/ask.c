@@ -40,26 +40,6 @@ static int unknown(const char *name, struct ss_error *err)
     return ss_hint(err, SS_ERR_USAGE, near ? "did you mean %s?" : "stepsim/ask.h lists the commands", near);
 }
 
-#define EVERY_S 0.1 /* the watcher is asked */
-
-void ss_ask_tell(void *ctx, int done, int all)
-{
-    struct ss_ask_watcher *w = ctx;
-
-    w->share = all > 0 ? (double)done / all : 0;
-}
-
-int ss_ask_stop(void *ctx)
-{
-    struct ss_ask_watcher *w = ctx;
-    double now = ss_clock();
-
-    if (now < w->asked + EVERY_S)
-        return 0;
-    w->asked = now;
-    return w->watch(w->ctx, w->share);
-}
-
 /* Runs the command with words that it may move. */
 static int answer(int n, const char *const *words, const struct ss_ask_watcher *watcher, FILE *out,
                   int *status, struct ss_error *err)
