@@ -47,10 +47,8 @@ def __dir__() -> List[str]:
 def _document(words: Sequence[str], files: Sequence[str] = (), watch: Optional[Watch] = None) -> Answer:
     """The answer to words; files are words of the program alone, which writes them."""
     document = checked(*_ask(words, watch))
-    engine = ['--engine', 'native'] if words[0] == 'run' and not any(word.split('=')[0] == '--engine' for word in words) else []
-    answer = Answer(document, [*words, *engine])
-    _program.save([*words, *engine], [*files])
-    return answer
+    _program.save(words, files)
+    return Answer(document, words)
 
 
 def _given(words: Sequence[str], flags: Mapping[str, Value]) -> List[str]:

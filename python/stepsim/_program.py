@@ -66,7 +66,7 @@ def drawn(words: Sequence[str], texts: Mapping[str, str], option: str, ending: s
             return file.read().replace(folder, '')
 
 
-def save(words: Sequence[str], files: List[str]) -> None:
+def save(words: Sequence[str], files: Sequence[str]) -> None:
     """Has the program write files of its own: save(['run', ...], ['--gantt', 'x.svg'])."""
     if files:
         ask([*words, *files])
