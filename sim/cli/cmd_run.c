@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/options.h"
 
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
                   const struct ss_fix *fixes, int nfixes, const struct ss_smallest *smallest,
@@ -89,6 +92,26 @@ static int replay(const struct cli_inputs *in, struct ss_run_options *options, d
     return rc;
 }
 
+/* Writes the link alone. Options of the simulation and of other outputs are not in a link. */
+static int write_link(const struct cli_inputs *in, const struct cli_flags *flags, struct ss_error *err)
+{
+    const struct cli_option *o;
+    struct ss_output *output;
+    FILE *stream;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        if (flags->given[i] && strcmp(o->name, "--link") != 0 && strcmp(o->name, "--output") != 0)
+            return cli_usage(err, "leave it out: a link has the words of the job alone",
+                             "both --link and %s given", o->name);
+    int rc = cli_output_begin(flags->output, &output, &stream, err);
+    if (rc)
+        return rc;
+    rc = ss_serve_link(in->scenario->request, getenv("STEPSIM_PAGE"), stream, err);
+    if (!rc)
+        fputc('\n', stream);
+    return cli_output_end(output, rc, err);
+}
+
 int cmd_run(int argc, char **argv, struct ss_error *err)
 {
     int status, nfixes = 0, rc;
@@ -104,6 +127,12 @@ int cmd_run(int argc, char **argv, struct ss_error *err)
     rc = cli_inputs_load(&in, &flags, argc, argv, err);
     if (rc)
         return rc;
+    if (flags.link) {
+        rc = write_link(&in, &flags, err);
+        cli_flags_free(&flags);
+        cli_inputs_free(&in);
+        return rc;
+    }
     rc = flags.tolerance >= 0 && !(in.scenario->measured_s > 0) && !(in.scenario->measured_bytes > 0)
              ? cli_usage(err, "add --measured or --measured-memory", "--tolerance without a measurement")
              : ss_run_words_finish(&flags.how, in.scenario, cli_files(), err);

@@ -179,6 +179,8 @@ static void program_page(FILE *out)
           "Folder with platforms, workloads and validation that is searched first for names. One that does "
           "not exist or "
           "holds none of them is an error (status 3).");
+    entry(out, "STEPSIM_PAGE",
+          "Address of a page of stepsim, which \"stepsim run --link\" writes before the job.");
     entry(out, "NO_COLOR", "When set and not empty, no colours on a terminal.");
     entry(out, "TERM", "When \"dumb\", neither colours nor lines that tell how far long work is.");
     examples(out, cli_command_find("run")->examples);

@@ -382,6 +382,8 @@ static const struct cli_option table[] = {
      .several = CLI_ONCE, .offset = AT(ranks_csv), .doc = "time by label and memory of every rank, a row each (of a program: of every class)"},
     {.name = "--brief", .verbs = V(RUN) | V(CHECK), .kind = CLI_SET, .beside = "--json --report", .offset = AT(brief), .low = 1,
      .doc = "writes the answer alone, a line"},
+    {.name = "--link", .verbs = V(RUN), .kind = CLI_SET, .offset = AT(link), .low = 1,
+     .doc = "writes a link that opens the page of \"stepsim serve\" with this job"},
     {.name = "--timing", .rare = 1, .verbs = V(RUN) | V(PROGRAM_READ) | V(VALIDATE) | V(CALIBRATE), .kind = CLI_SET,
      .offset = AT(timing), .low = 1, .doc = "adds the wall-clock time of the prediction"},
     {.name = "--output", .alias = "-o", .value = "FILE", .verbs = OUTPUT, .writes = CLI_ANSWER, .kind = CLI_PATH, .several = CLI_ONCE,

@@ -92,6 +92,10 @@ int ss_request_flatten(const struct ss_request *r, struct ss_request *out, struc
         return rc;
     rc = ss_request_resolve(out, &out->notes, err);
     SS_THEN(rc, parse(out, 0, &asked, err));
+    if (!rc && !(asked.measured_ms > 0)) /* a later place asks for another job than was measured */
+        ss_request_drop(out, "--measured");
+    if (!rc && !(asked.measured_mib > 0))
+        ss_request_drop(out, "--measured-memory");
     SS_THEN(rc, remove_from(out, 1, &asked, err));
     if (!rc && !makes(out, 1, &asked))
         rc = remove_from(out, 0, &asked, err);

@@ -132,10 +132,19 @@ class Page(unittest.TestCase):
         self.open(link)
         self.wait_for(lambda: "against A" in self.headline("b"))
         self.assertEqual(self.headline("b"), b)
+        self.assertIn("#job=", link)
         self.assertTrue(self.find("#overlap-grad-reduce-1").is_selected())
         self.assertFalse(self.find("#overlap-grad-reduce-0").is_selected())
         self.find("#second").click()
         self.wait_for(lambda: not self.web.find_elements(By.ID, "answer-b"))
+
+    def test_a_link_of_the_command_line(self):
+        words = JOB.replace("--gbs 64", "--gbs 128").split()
+        link = subprocess.run([PROGRAM, "run", *words, "--link"], capture_output=True, text=True, check=True).stdout.strip()
+        self.open(self.url + link)
+        run = self.run_json(" ".join(words))
+        self.assertIn(f"{run['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
+        self.assertEqual(self.web.execute_script("return textsOf(hashOf(textsOf(location.hash)))"), [" ".join(words)])
 
     def test_one_flag_at_all_its_values(self):
         self.find("[data-part=sweep] summary").click()

@@ -5,9 +5,20 @@
 const panels = [];
 let choices = null;
 
+// Who answers: the server that sent this page, or what a page without one set before this script (alone/ask.js). `ask` gives
+// {ok, status, json, text()} of an address, `url` an address that a browser can show or save.
+const query = (path, parameters) => path + "?" + new URLSearchParams(parameters);
+const server = globalThis.stepsimAnswers || {
+  ask: async (path, parameters, signal) => {
+    const r = await fetch(query(path, parameters), {signal});
+    return {ok: r.ok, status: r.status, json: r.headers.get("Content-Type").startsWith("application/json"), text: () => r.text()};
+  },
+  url: async (path, parameters) => query(path, parameters),
+};
+
 const ask = async (path, parameters, signal) => {
-  const reply = await fetch(path + "?" + new URLSearchParams(parameters), {signal});
-  const data = reply.headers.get("Content-Type").startsWith("application/json") ? await reply.json() : {error: {message: await reply.text()}};
+  const reply = await server.ask(path, parameters, signal), text = await reply.text();
+  const data = reply.json ? JSON.parse(text) : {error: {message: text}};
   if (!reply.ok) throw data.error || {message: "status " + reply.status};
   return data;
 };
@@ -92,7 +103,7 @@ class Panel {
     const error = this.root.querySelector(".error");
     const late = setTimeout(() => this.root.classList.add("old"), 150);
     this.root.querySelector(".command").textContent = "stepsim run " + text;
-    this.part("file").href = "/job.args?" + new URLSearchParams({job: text});
+    this.show("file", "href", "/job.args", text);
     try {
       this.run = await ask("/run.json", {job: text}, asking.signal);
       error.hidden = true;
@@ -118,11 +129,18 @@ class Panel {
       document.title = seconds(this.run.iteration_ms) + ", " + this.run.verdict + " \u2013 stepsim";
   }
 
+  // Sets an attribute of a part to an address's answer for the job, unless the job has changed when the address is there.
+  async show(part, attribute, path, text) {
+    const url = await server.url(path, {job: text});
+    if (this.part(part) && this.text() === text) this.part(part)[attribute] = url;
+  }
+
   drawParts() {
     const text = this.text();
     if (this.part("timeline").open) {
-      const img = make("img", {alt: "Timeline of job " + this.name + ": stages by time", src: "/timeline.svg?" + new URLSearchParams({job: text})});
+      const img = make("img", {alt: "Timeline of job " + this.name + ": stages by time", "data-part": "picture"});
       this.part("timeline").querySelector("div").replaceChildren(img);
+      this.show("picture", "src", "/timeline.svg", text);
     }
     if (this.part("sweep").open) this.sweep(text);
   }

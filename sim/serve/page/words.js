@@ -79,9 +79,10 @@ function setControl(job, c, value) {
     job.more = unitsOf(job.more).filter((u) => !c.also.includes(u[0])).map((u) => u.join(" ")).join(" ");
 }
 
-// "#a=...&b=..." of texts; blanks are "+" so that a link can be read.
-const hashOf = (texts) => "#" + texts.map((t, i) => "ab"[i] + "=" + encodeURIComponent(t).replace(/%20/g, "+")).join("&");
+// "#job=...&b=..." of texts; blanks are "+" so that a link can be read. A link of before has "a" for "job". `stepsim run --link` writes
+// the same (serve/link.c).
+const hashOf = (texts) => "#" + texts.map((t, i) => ["job", "b"][i] + "=" + encodeURIComponent(t).replace(/%20/g, "+")).join("&");
 function textsOf(hash) {
   const found = new URLSearchParams(hash.replace(/^#/, ""));
-  return ["a", "b"].map((k) => found.get(k)).filter((t) => t !== null);
+  return [found.get("job") ?? found.get("a"), found.get("b")].filter((t) => t !== null);
 }

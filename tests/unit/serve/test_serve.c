@@ -348,6 +348,59 @@ static void test_http(void)
 }
 #endif
 
+/* Writes the link of words of a command line; returns the status. */
+static int link_of(const char *job, const char *at, char **out, struct ss_error *err)
+{
+    struct ss_request r;
+    char copy[512], *words[64], *rest = NULL;
+    size_t size;
+    int n = 0;
+
+    snprintf(copy, sizeof copy, "%s", job);
+    for (char *word = strtok_r(copy, " ", &rest); word && n < 64; word = strtok_r(NULL, " ", &rest))
+        words[n++] = word;
+    ss_request_init(&r);
+    FILE *stream = open_memstream(out, &size);
+    int rc = ss_request_read(&r, n, words, err);
+    rc = rc ? rc : ss_serve_link(&r, at, stream, err);
+    fclose(stream);
+    ss_request_free(&r);
+    return rc;
+}
+
+static void test_link(void)
+{
+    static const struct {
+        const char *job, *why;
+    } refused[] = {{"--platform platforms/h800.xml --nodes 1", "no name that this page knows"},
+                   {"--platform h800 --model ./config.json", "no name that this page knows"},
+                   {"--moe-load loads.csv", "no name that this page knows"}};
+    struct ss_error err;
+    char *text;
+
+    /* What was measured is of another job when a later place says so; a later place of the same flag beats an earlier one. */
+    CU_ASSERT_EQUAL(link_of("--job workloads/jobs/gpt2-01.args --tp 2 --pp 8", "http://x/", &text, &err),
+                    SS_OK);
+    CU_ASSERT_STRING_EQUAL(
+        text, "http://x/"
+              "#job=--platform+v100+--nodes+4+--model+gpt2-7.5b+--stack+megatron-2021+--micro-batch-size+1+"
+              "--global-batch-size+4+--seq-length+512+--max-position-embeddings+512+--fp16+--checkpoint-"
+              "activations+"
+              "--tp+2+--pp+8");
+    free(text);
+    CU_ASSERT_EQUAL(link_of("--pipeline-model-parallel-layout Et|(t|)*2L", NULL, &text, &err), SS_OK);
+    CU_ASSERT_STRING_EQUAL(text, "#job=--pipeline-model-parallel-layout+Et%7C(t%7C)*2L");
+    free(text);
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        memset(&err, 0, sizeof err);
+        CU_ASSERT_EQUAL(link_of(refused[i].job, NULL, &text, &err), SS_ERR_USAGE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, refused[i].why));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "a link carries words, no file"));
+        CU_ASSERT_STRING_EQUAL(text, "");
+        free(text);
+    }
+}
+
 SUITE(serve)
 {
     CU_TestInfo tests[] = {{"answers are kept until a file changes", test_kept},
@@ -359,6 +412,7 @@ SUITE(serve)
                            {"controls", test_controls},
                            {"workloads", test_workloads},
                            {"limits", test_limits},
+                           {"link", test_link},
 #ifdef HAVE_HTTP
                            {"HTTP", test_http},
 #endif

@@ -34,7 +34,7 @@ enum cli_form { CLI_FORM_BY_NAME, CLI_FORM_CSV, CLI_FORM_TEXT };
 struct cli_flags {
     int verb;                 /* enum cli_verb_id */
     unsigned char given[160]; /* [row of the table]: 1 when the option was given */
-    int help, json, brief, timing, expanded, xml, update, coverage, regret;
+    int help, json, brief, link, timing, expanded, xml, update, coverage, regret;
     int man, list_options, shell; /* shell: of cli_shell */
     char *line;                   /* never read: --complete takes all words behind it */
     int nodes, gpus_per_node;     /* 0 = not given */

@@ -13,6 +13,7 @@
 #define STEPSIM_SERVE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "stepsim/error.h"
 #include "stepsim/request.h"
@@ -51,6 +52,10 @@ struct ss_serve_reply {
 /* Answers one address, "/run.json". An error of the job is an answer. Error: SS_ERR_NOMEM, without a body. */
 int ss_serve_answer(const struct ss_serve *page, const char *path, const struct ss_serve_argument *arguments,
                     int n, struct ss_serve_reply *reply);
+
+/* Writes the link that opens a page with this job, "PAGE#job=--tp+4...", without a line end; `page` NULL: the part from # on alone. Errors:
+ * SS_ERR_USAGE, a link cannot carry the job; those of ss_request_flatten. */
+int ss_serve_link(const struct ss_request *r, const char *page, FILE *out, struct ss_error *err);
 
 struct ss_serve_place {
     int port;    /* port of 127.0.0.1; 0: any free port */

@@ -1,0 +1,1 @@
+"$STEPSIM" run --job "$SRC"/workloads/jobs/8b-16.args --tp 2 --link && STEPSIM_PAGE=https://example.org/ "$STEPSIM" run --platform h800 --nodes 1 --model llama3.1-8b --tp 2 --mbs 1 --gbs 8 --seq 4096 --bf16 --link
