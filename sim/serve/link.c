@@ -17,7 +17,28 @@ static void put_word(const char *word, FILE *out)
             fprintf(out, "%%%02X", (unsigned char)*p);
 }
 
-/* Makes *out the words that somebody gave; what is assumed without being said is assumed by the page, too. */
+static int gives(const struct ss_request *r, const char *flag)
+{
+    return ss_request_find(r, flag) < r->n;
+}
+
+/* Adds what a file means by silence. The page assumes of words what the command line does (job/assume.c). */
+static int speak(struct ss_request *r, struct ss_error *err)
+{
+    int from_file = 0, rc = SS_OK;
+
+    for (int i = 0; i < r->nplaces; i++)
+        from_file |= r->place[i].file != NULL;
+    if (!from_file)
+        return SS_OK;
+    if (gives(r, "--stack") && !gives(r, "--recipe"))
+        rc = ss_request_set(r, "--recipe", "none", err);
+    if (!rc && !gives(r, "--precision") && !gives(r, "--bf16") && !gives(r, "--fp16"))
+        rc = ss_request_set(r, "--precision", "fp32", err);
+    return rc;
+}
+
+/* Makes *out the words that somebody gave. */
 static int said(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
     struct ss_request copy;
@@ -32,7 +53,8 @@ static int said(const struct ss_request *r, struct ss_request *out, struct ss_er
         else
             i += span;
     }
-    rc = ss_request_flatten(&copy, out, err);
+    rc = speak(&copy, err);
+    SS_THEN(rc, ss_request_flatten(&copy, out, err));
     ss_request_free(&copy);
     return rc;
 }

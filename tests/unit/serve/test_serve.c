@@ -386,7 +386,11 @@ static void test_link(void)
               "#job=--platform+v100+--nodes+4+--model+gpt2-7.5b+--stack+megatron-2021+--micro-batch-size+1+"
               "--global-batch-size+4+--seq-length+512+--max-position-embeddings+512+--fp16+--checkpoint-"
               "activations+"
-              "--tp+2+--pp+8");
+              "--tp+2+--pp+8+--recipe+none");
+    free(text);
+    /* A file that says no precision means fp32, typed words mean bf16. */
+    CU_ASSERT_EQUAL(link_of("--job tests/unit/serve/silent.args", NULL, &text, &err), SS_OK);
+    CU_ASSERT_STRING_EQUAL(text, "#job=--tp+2+--precision+fp32");
     free(text);
     CU_ASSERT_EQUAL(link_of("--pipeline-model-parallel-layout Et|(t|)*2L", NULL, &text, &err), SS_OK);
     CU_ASSERT_STRING_EQUAL(text, "#job=--pipeline-model-parallel-layout+Et%7C(t%7C)*2L");
