@@ -348,20 +348,27 @@ static void test_http(void)
 }
 #endif
 
-/* Writes the link of words of a command line; returns the status. */
-static int link_of(const char *job, const char *at, char **out, struct ss_error *err)
+static int add_words(struct ss_request *r, const char *file, const char *words)
+{
+    char copy[512], *rest = NULL;
+    int rc = words ? ss_request_add_place(r, file, NULL) : SS_OK;
+
+    snprintf(copy, sizeof copy, "%s", words ? words : "");
+    for (char *word = strtok_r(copy, " ", &rest); word && !rc; word = strtok_r(NULL, " ", &rest))
+        rc = ss_request_add(r, word, 0, NULL);
+    return rc;
+}
+
+/* Writes the link of words of a file and of a command line; each may be NULL. */
+static int link_of(const char *file, const char *typed, const char *at, char **out, struct ss_error *err)
 {
     struct ss_request r;
-    char copy[512], *words[64], *rest = NULL;
     size_t size;
-    int n = 0;
-
-    snprintf(copy, sizeof copy, "%s", job);
-    for (char *word = strtok_r(copy, " ", &rest); word && n < 64; word = strtok_r(NULL, " ", &rest))
-        words[n++] = word;
-    ss_request_init(&r);
     FILE *stream = open_memstream(out, &size);
-    int rc = ss_request_read(&r, n, words, err);
+
+    ss_request_init(&r);
+    int rc = add_words(&r, "a.args", file);
+    rc = rc ? rc : add_words(&r, NULL, typed);
     rc = rc ? rc : ss_serve_link(&r, at, stream, err);
     fclose(stream);
     ss_request_free(&r);
@@ -371,34 +378,33 @@ static int link_of(const char *job, const char *at, char **out, struct ss_error 
 static void test_link(void)
 {
     static const struct {
-        const char *job, *why;
-    } refused[] = {{"--platform platforms/h800.xml --nodes 1", "no name that this page knows"},
-                   {"--platform h800 --model ./config.json", "no name that this page knows"},
-                   {"--moe-load loads.csv", "no name that this page knows"}};
+        const char *file, *typed, *page, *link;
+    } links[] = {
+        {NULL, "--pipeline-model-parallel-layout Et|(t|)*2L --bf16", NULL,
+         "#job=--pipeline-model-parallel-layout+Et%7C(t%7C)*2L+--bf16"},
+        /* a later place beats an earlier one, and asks for another job than was measured */
+        {"--bf16 --tp 4 --measured 3s --measured-memory 4GiB", "--tensor-model-parallel-size 2", "http://x/",
+         "http://x/#job=--bf16+--tensor-model-parallel-size+2"},
+        {"--bf16 --tp 4 --measured 3s", NULL, NULL, "#job=--bf16+--tp+4+--measured+3s"},
+        /* a file's silence means fp32 and no recipe, that of typed words bf16 and the stack's */
+        {"--tp 2", "--pp 2", NULL, "#job=--tp+2+--pp+2+--precision+fp32"},
+        {"--fp16 --stack megatron-2407", NULL, NULL, "#job=--fp16+--stack+megatron-2407+--recipe+none"},
+        {NULL, "--fp16 --stack megatron-2407", NULL, "#job=--fp16+--stack+megatron-2407"},
+    };
+    static const char *const refused[] = {"--platform platforms/h800.xml", "--model ./config.json",
+                                          "--moe-load loads.csv"};
     struct ss_error err;
     char *text;
 
-    /* What was measured is of another job when a later place says so; a later place of the same flag beats an earlier one. */
-    CU_ASSERT_EQUAL(link_of("--job workloads/jobs/gpt2-01.args --tp 2 --pp 8", "http://x/", &text, &err),
-                    SS_OK);
-    CU_ASSERT_STRING_EQUAL(
-        text, "http://x/"
-              "#job=--platform+v100+--nodes+4+--model+gpt2-7.5b+--stack+megatron-2021+--micro-batch-size+1+"
-              "--global-batch-size+4+--seq-length+512+--max-position-embeddings+512+--fp16+--checkpoint-"
-              "activations+"
-              "--tp+2+--pp+8+--recipe+none");
-    free(text);
-    /* A file that says no precision means fp32, typed words mean bf16. */
-    CU_ASSERT_EQUAL(link_of("--job tests/unit/serve/silent.args", NULL, &text, &err), SS_OK);
-    CU_ASSERT_STRING_EQUAL(text, "#job=--tp+2+--precision+fp32");
-    free(text);
-    CU_ASSERT_EQUAL(link_of("--pipeline-model-parallel-layout Et|(t|)*2L", NULL, &text, &err), SS_OK);
-    CU_ASSERT_STRING_EQUAL(text, "#job=--pipeline-model-parallel-layout+Et%7C(t%7C)*2L");
-    free(text);
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+        CU_ASSERT_EQUAL(link_of(links[i].file, links[i].typed, links[i].page, &text, NULL), SS_OK);
+        CU_ASSERT_STRING_EQUAL(text, links[i].link);
+        free(text);
+    }
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         memset(&err, 0, sizeof err);
-        CU_ASSERT_EQUAL(link_of(refused[i].job, NULL, &text, &err), SS_ERR_USAGE);
-        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, refused[i].why));
+        CU_ASSERT_EQUAL(link_of(NULL, refused[i], NULL, &text, &err), SS_ERR_USAGE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.message, "no name that this page knows"));
         CU_ASSERT_PTR_NOT_NULL(strstr(err.hint, "a link carries words, no file"));
         CU_ASSERT_STRING_EQUAL(text, "");
         free(text);
