@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shared library: where it is, and its functions (stepsim/ask.h)."""
+import contextlib
 import ctypes
 import glob
 import json
@@ -112,8 +113,9 @@ def ask(words: Sequence[str], watch: Optional[Watch] = None) -> Tuple[int, Dict[
     document, size = ctypes.c_void_p(), ctypes.c_size_t()
     _gate.enter(_starts_processes(words))
     try:
-        status = _library.ss_ask_watched(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), _WATCH(watch) if watch else _WATCH(0),
-                                         None, ctypes.byref(document), ctypes.byref(size))
+        with watch or contextlib.nullcontext():
+            status = _library.ss_ask_watched(len(encoded), (ctypes.c_char_p * (len(encoded) + 1))(*encoded), _WATCH(watch) if watch else _WATCH(0),
+                                             None, ctypes.byref(document), ctypes.byref(size))
     finally:
         _gate.leave()
     if watch:

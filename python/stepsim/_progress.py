@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far a long call is: on a terminal's or a notebook's stderr, or told to a function."""
+import signal
 import sys
+import threading
 import time
 from typing import Any, Callable, Optional, Union
 
@@ -39,7 +41,8 @@ class _Line:
 
 
 class Watch:
-    """Called by the library some ten times a second. What is raised meanwhile, KeyboardInterrupt too, ends the call and is raised of it."""
+    """Called by the library some ten times a second. What is raised meanwhile ends the call and is raised of it. Raised in the first step
+    of a callback a KeyboardInterrupt would be lost, so in the main thread the handler of SIGINT is one that keeps what the usual one raises."""
 
     def __init__(self, what: str, progress: Progress) -> None:
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -47,6 +50,23 @@ class Watch:
         self.raised: Optional[BaseException] = None
         self.line = _Line(what) if progress is True or (progress is None and _is_watched()) else None
         self.tell: Callable[[float], Any] = progress if callable(progress) else self.line or (lambda share: None)
+
+    def __enter__(self) -> None:
+        self.usual: Any = signal.getsignal(signal.SIGINT)
+        self.is_handled = callable(self.usual) and threading.current_thread() is threading.main_thread()
+        if self.is_handled:
+            signal.signal(signal.SIGINT, self.strike)
+
+    def __exit__(self, *_: Any) -> None:
+        if self.is_handled:
+            signal.signal(signal.SIGINT, self.usual)
+
+    def strike(self, number: int, frame: Any) -> None:
+        """A signal: the usual handler says what becomes of the call."""
+        try:
+            self.usual(number, frame)
+        except BaseException as raised:  # pylint: disable=broad-except
+            self.raised = raised
 
     def __call__(self, _context: Any, share: float) -> int:
         try:

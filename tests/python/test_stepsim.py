@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -268,20 +269,33 @@ class LongCalls(unittest.TestCase):
     def test_signal(self):
         """SIGINT, as of Ctrl-C, while workers work: they are gone, and the call says so."""
         code = f"""if True:
-            import os, signal, stepsim
-            def strike(share):
-                os.kill(os.getpid(), signal.SIGINT)
+            import os, signal, stepsim, threading
+            begun = threading.Event()
+            threading.Thread(target=lambda: begun.wait() and os.kill(os.getpid(), signal.SIGINT), daemon=True).start()
             try:
-                stepsim.search(nodes=[8, 16], workers=2, progress=strike, **{self.BIG!r})
+                stepsim.search(nodes=[8, 16, 32, 64], axes='all', workers=2, progress=lambda share: begun.set(), **{self.BIG!r})
+                print('not interrupted')
             except KeyboardInterrupt:
                 try:
                     os.waitpid(-1, os.WNOHANG)
                     print('workers are left')
                 except ChildProcessError:
                     print('interrupted')"""
-        done = subprocess.run([sys.executable, '-c', code], stdout=subprocess.PIPE, text=True, check=False,
-                              env={**os.environ, 'PYTHONPATH': os.path.join(ROOT, 'python')})
-        self.assertEqual(done.stdout, 'interrupted\n')
+        done = subprocess.run(['env', '--default-signal=INT', sys.executable, '-c', code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              check=False, env={**os.environ, 'PYTHONPATH': os.path.join(ROOT, 'python')})
+        self.assertEqual((done.stdout, done.stderr), ('interrupted\n', ''))
+
+    def test_handler_that_raises_nothing(self):
+        """Who handles SIGINT otherwise is asked, and the call goes on."""
+        struck = []
+        usual = signal.signal(signal.SIGINT, lambda number, frame: struck.append(number))
+        try:
+            rows = stepsim.sweep(**{**SMALL, 'tp': [2, 4]}, workers=1, progress=lambda share: struck or os.kill(os.getpid(), signal.SIGINT))
+            handler = signal.getsignal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, usual)
+        self.assertEqual((len(rows), struck), (2, [signal.SIGINT]))
+        self.assertTrue(callable(handler) and handler is not usual)
 
     def test_progress(self):
         told = []
