@@ -47,9 +47,12 @@ static int read_all(FILE *f, const char *name, size_t max_bytes, char **out, siz
                     struct ss_error *err)
 {
     char *data = NULL;
-    size_t n = 0, cap = 0;
+    struct stat st;
+    size_t n = 0, cap = 0, known = 0; /* bytes of a file that says how many there are */
+    if (!fstat(fileno(f), &st) && S_ISREG(st.st_mode) && (size_t)st.st_size <= max_bytes)
+        known = (size_t)st.st_size;
     for (;;) {
-        if (ss_grow(&data, &cap, n + 4096 + 1, 1)) {
+        if (ss_grow(&data, &cap, (n > known ? n : known) + 4096 + 1, 1)) {
             free(data);
             return ss_nomem(err);
         }

@@ -85,8 +85,8 @@ int ss_flag_find(const char *name, struct ss_flag *out)
     if (strncmp(name, "--", 2))
         return 0;
     for (const struct ss_flag_setter *s = ss_flag_setters; s->name;
-         s++) /* the letter spares most of the calls */
-        if (s->name[2] == name[2] && !strcmp(s->name, name)) {
+         s++) /* the letters spare most of the calls */
+        if (s->name[2] == name[2] && s->name[3] == name[3] && !strcmp(s->name, name)) {
             from_setter(s, out);
             return 1;
         }

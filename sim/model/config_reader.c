@@ -46,7 +46,8 @@ static void next_word(const char **at, char *word)
 
     *at += strspn(*at, " ");
     n = strcspn(*at, " ");
-    snprintf(word, 64, "%.*s", (int)n, *at);
+    memcpy(word, *at, n < 64 ? n : 63);
+    word[n < 64 ? n : 63] = '\0';
     *at += n;
 }
 

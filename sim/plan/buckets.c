@@ -182,16 +182,17 @@ static double gathered(const struct dp_group *d, double params, double gemm)
 static int bucket_add(const struct dp_group *d, int chunk, int bucket, struct params params, int layers_ready,
                       int layers_needed)
 {
-    char name[48];
+    char name[80], place[64];
     const char *of = d->comm == SS_COMM_EDP ? "expert " : "";
     int index, status = SS_OK;
+    snprintf(place, sizeof place, " class%d chunk%d bucket%d", d->cls, chunk, bucket);
     if (d->reduce_early) {
-        snprintf(name, sizeof name, "%sgrads class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
+        strcpy(stpcpy(stpcpy(name, of), "grads"), place);
         status = collective_add(d, name, SS_ROLE_GRADS, d->reduce, params.all * d->grad_bytes, &index);
         SS_THEN(status, marks_add(d, chunk, 0, layers_ready, index));
     }
     if (!status && d->gather_late && d->scatter) {
-        snprintf(name, sizeof name, "%sparams class%d chunk%d bucket%d", of, d->cls, chunk, bucket);
+        strcpy(stpcpy(stpcpy(name, of), "params"), place);
         status = collective_add(d, name, SS_ROLE_PARAMS, SS_COLL_ALL_GATHER,
                                 gathered(d, params.all, params.gemm), &index);
         SS_THEN(status, marks_add(d, chunk, 1, layers_needed, index));

@@ -145,7 +145,7 @@ static const char *const routings[] = {"Full", "Floyd", "Dijkstra", "DijkstraCac
 static const char *tag_of(const struct ss_xml_node *node)
 {
     for (size_t i = 0; i < SS_ARRAY_LEN(older); i++)
-        if (strcmp(older[i][0], node->tag) == 0)
+        if (older[i][0][0] == node->tag[0] && strcmp(older[i][0], node->tag) == 0)
             return older[i][1];
     return node->tag;
 }
@@ -166,9 +166,12 @@ const struct ss_xml_node *ss_zone_of(const struct ss_xml_node *root)
 
 bool ss_tag_in(const struct ss_xml_node *node, const char *tags_spaced)
 {
-    char word[40];
+    const char *tag = tag_of(node);
+    size_t n = strnlen(tag, 30);
+    char word[40] = " ";
 
-    snprintf(word, sizeof(word), " %.30s ", tag_of(node));
+    memcpy(word + 1, tag, n);
+    word[n + 1] = ' ';
     return strstr(tags_spaced, word) != NULL;
 }
 

@@ -12,14 +12,6 @@
 #include "program/program_internal.h"
 #include "stepsim/schedule.h"
 
-int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch)
-{
-    int paired = slot->phase == SS_PHASE_FB;
-    *chunk = paired ? slot->chunk2 : slot->chunk;
-    *microbatch = paired ? slot->microbatch2 : slot->microbatch;
-    return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
-}
-
 int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out)
 {
     const int total = s->chunks * s->microbatches;

@@ -74,6 +74,7 @@ struct lowering {
     int neighbours;          /* SS_COMM_NEIGHBOURS is asked for */
     int *chain;              /* [phase * chunks + chunk]: first variant, or -1 */
     size_t variant_cap;
+    struct ss_comm_variant variant; /* of the slot at hand, without its operations */
 };
 
 static inline void emit(struct op_list *list, int kind, int backward, int peer, int chunk)
@@ -315,32 +316,37 @@ static int same_neighbour(const struct ss_comm_neighbour *a, const struct ss_com
     return a->phase == b->phase && a->chunk == b->chunk && a->marked == b->marked;
 }
 
+static const struct ss_comm_neighbour nobody = {-1, -1, 0};
+
 /* Returns what slot i of the rank at hand is to a neighbour. */
 static struct ss_comm_neighbour neighbour(const struct lowering *l, int i)
 {
-    if (!l->neighbours || i < 0 || i >= l->s->nslots[l->rank])
-        return (struct ss_comm_neighbour){-1, -1, 0};
+    if (i < 0 || i >= l->s->nslots[l->rank])
+        return nobody;
     const struct ss_slot *slot = &l->s->slots[l->rank][i];
     int marked =
         slot->phase == SS_PHASE_F ? l->first_of[slot->chunk] == i : !l->align && l->last_of[slot->chunk] == i;
     return (struct ss_comm_neighbour){slot->phase, slot->chunk, marked};
 }
 
-static int same(const struct lowering *l, const struct ss_comm_variant *a, const struct ss_comm_variant *b)
+/* Whether a variant is that of the slot at hand. */
+static int same(const struct lowering *l, const struct ss_comm_variant *a)
 {
+    const struct ss_comm_variant *b = &l->variant;
     return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last && a->aligned == b->aligned &&
-           same_neighbour(&a->before, &b->before) && same_neighbour(&a->behind, &b->behind) &&
+           (!l->neighbours ||
+            (same_neighbour(&a->before, &b->before) && same_neighbour(&a->behind, &b->behind))) &&
            (size_t)a->nbefore == l->before.n && (size_t)a->nafter == l->after.n &&
            (!a->nbefore || !memcmp(a->op, l->before.op, l->before.n * sizeof *a->op)) &&
            (!a->nafter || !memcmp(a->op + a->nbefore, l->after.op, l->after.n * sizeof *a->op));
 }
 
-/* The variant of a slot, shared with an equal one. */
-static int intern(struct lowering *l, struct ss_comm_rank *out, struct ss_comm_variant v)
+/* The number of the variant of the slot at hand, shared with an equal one. */
+static int intern(struct lowering *l, struct ss_comm_rank *out)
 {
-    int *head = &l->chain[v.phase * l->s->chunks + v.chunk];
-    for (int i = *head, before = -1; i >= 0; before = i, i = out->variants[i].next, v.nth++)
-        if (same(l, &out->variants[i], &v)) {
+    int *head = &l->chain[l->variant.phase * l->s->chunks + l->variant.chunk], nth = 0;
+    for (int i = *head, before = -1; i >= 0; before = i, i = out->variants[i].next, nth++)
+        if (same(l, &out->variants[i])) {
             if (before >= 0) { /* to the front: the next one is mostly like it */
                 out->variants[before].next = out->variants[i].next;
                 out->variants[i].next = *head;
@@ -348,7 +354,9 @@ static int intern(struct lowering *l, struct ss_comm_rank *out, struct ss_comm_v
             }
             return i;
         }
+    struct ss_comm_variant v = l->variant;
     size_t n = l->before.n + l->after.n;
+    v.nth = nth;
     v.op = ss_calloc(n, sizeof *v.op);
     if (!v.op || ss_grow(&out->variants, &l->variant_cap, (size_t)out->nvariants + 1, sizeof v)) {
         free(v.op);
@@ -375,17 +383,22 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
         l->before.n = l->after.n = 0;
         if (forward_part(slot))
             around(l, FWD, count[FWD]++);
-        struct ss_comm_variant v = {
-            .phase = slot->phase, .chunk = slot->chunk, .chunk2 = slot->chunk2, .aligned = -1};
+        struct ss_comm_variant *v = &l->variant;
+        v->phase = slot->phase;
+        v->chunk = slot->chunk;
+        v->chunk2 = slot->chunk2;
+        v->aligned = -1;
         if (ss_slot_backward(slot, &chunk, &mb)) {
-            v.aligned = l->align ? l->aligned[count[BWD]] : -1;
+            v->aligned = l->align ? l->aligned[count[BWD]] : -1;
             around(l, BWD, count[BWD]++);
         }
-        v.before = neighbour(l, i - 1);
-        v.behind = neighbour(l, i + 1);
-        v.first = forward_part(slot) && l->first_of[slot->chunk] == i;
-        v.last = !l->align && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
-        int n = intern(l, out, v);
+        if (l->neighbours) {
+            v->before = neighbour(l, i - 1);
+            v->behind = neighbour(l, i + 1);
+        }
+        v->first = forward_part(slot) && l->first_of[slot->chunk] == i;
+        v->last = !l->align && slot->phase != SS_PHASE_F && l->last_of[chunk] == i;
+        int n = intern(l, out);
         out->slots[i] = (struct ss_program_slot){n, slot->phase, slot->chunk, slot->microbatch};
         if (n < 0 || l->before.failed || l->after.failed || l->held.failed)
             return SS_ERR_NOMEM;
@@ -410,6 +423,7 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     l->total = s->chunks * s->microbatches;
     l->warmup = ss_schedule_warmup(s, rank);
     l->variant_cap = 0;
+    l->variant.before = l->variant.behind = nobody;
     for (int d = 0; d < 2; d++) {
         l->posted[d] = l->waited[d] = 0;
         memset(l->taken[d], 0, (size_t)s->stages * sizeof *l->taken[d]);

@@ -18,10 +18,9 @@
 
 static int same(const struct ss_slot *a, const struct ss_slot *b, int microbatches)
 {
-    struct ss_slot moved = *a;
-    ss_slot_shift(&moved, microbatches);
-    return moved.phase == b->phase && moved.chunk == b->chunk && moved.microbatch == b->microbatch &&
-           moved.chunk2 == b->chunk2 && moved.microbatch2 == b->microbatch2;
+    return a->phase == b->phase && a->chunk == b->chunk && a->microbatch + microbatches == b->microbatch &&
+           a->chunk2 == b->chunk2 &&
+           a->microbatch2 + (a->phase == SS_PHASE_FB ? microbatches : 0) == b->microbatch2;
 }
 
 /* Where a rank's slots repeat: `more` has one turn more than `s`. -1: they do not. */

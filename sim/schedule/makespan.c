@@ -2,6 +2,7 @@
 /* Times of a schedule with free communication: slots, makespan, bubble. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "schedule/builder.h"
@@ -35,15 +36,15 @@ static double work_of(const struct timing *t, const struct ss_schedule *s, int r
     return sum;
 }
 
-/* Checks and runs; *end is the caller's, one entry a rank. */
-static int run(const struct timing *t, const struct ss_schedule *s, double *end, double *const *starts,
+/* Checks and runs; *work is the caller's, zero for each rank, and may be NULL. */
+static int run(const struct timing *t, const struct ss_schedule *s, double *work, double *const *starts,
                double *const *ends)
 {
     int rc = s->sound ? SS_OK : ss_schedule_check(s, t->err);
     if (rc)
         return rc;
     int *at = ss_calloc((size_t)s->stages, sizeof *at);
-    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, end, starts, ends, t->err) : ss_nomem(t->err);
+    rc = at ? ss_schedule_relax(s, t->timer, t->ctx, at, work, starts, ends, t->err) : ss_nomem(t->err);
     free(at);
     return rc;
 }
@@ -69,7 +70,7 @@ static int make_rows(const struct timing *t, const struct ss_schedule *s, double
     size_t p = (size_t)s->stages, n = 0;
     for (size_t r = 0; r < p; r++)
         n += (size_t)s->nslots[r];
-    double *times = ss_calloc(2 * n, sizeof *times), **rows = ss_calloc(2 * p, sizeof *rows);
+    double *times = malloc((2 * n + 1) * sizeof *times), **rows = ss_calloc(2 * p, sizeof *rows);
     if (!times || !rows) {
         free(times);
         free(rows);
@@ -118,14 +119,12 @@ static int is_settled(const struct ss_schedule *s, double *const *end, int turns
     return 1;
 }
 
-static void fill_spans(const struct timing *t, const struct ss_schedule *s, double *const *start,
-                       double *const *end, struct spans *x)
+static void fill_spans(const struct ss_schedule *s, double *const *start, double *const *end, struct spans *x)
 {
     for (int r = 0; r < s->stages; r++) {
         int n = s->nslots[r];
         x->first[r] = n ? start[r][0] : 0;
         x->end[r] = n ? end[r][n - 1] : 0;
-        x->work[r] = work_of(t, s, r, 0, n);
     }
 }
 
@@ -138,11 +137,12 @@ static int try_turns(const struct timing *t, int more, struct spans *x)
     int lag = s->loop_more ? lag_of(s) : 0, rest = s->loop_more - more;
     int rc = s->loop_more ? ss_schedule_turns(s, more, &few, t->err) : SS_OK, settled = 1;
     SS_THEN(rc, make_rows(t, few ? few : s, &start, &end));
-    SS_THEN(rc, run(t, few ? few : s, NULL, start, end));
+    memset(x->work, 0, (size_t)s->stages * sizeof *x->work);
+    SS_THEN(rc, run(t, few ? few : s, x->work, start, end));
     if (!rc && rest)
         settled = is_settled(s, end, more + 1, lag, &step);
     if (!rc && settled)
-        fill_spans(t, few ? few : s, start, end, x);
+        fill_spans(few ? few : s, start, end, x);
     for (int r = 0; r < s->stages && !rc && settled && rest; r++) {
         x->end[r] += rest * step;
         x->work[r] += rest * work_of(t, s, r, s->loop_first[r], s->loop_first[r] + s->loop_length);

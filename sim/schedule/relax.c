@@ -5,12 +5,18 @@
 #include "base/base.h"
 #include "schedule/builder.h"
 
+/* A chunk of a rank: where the microbatches of its virtual stage, of the one before and of the one behind begin in forward[] and
+ * backward[], and the ranks of these two. -1: there is none. */
+struct place {
+    int64_t own, before, after;
+    int before_rank, after_rank;
+};
+
 struct relaxation {
     const struct ss_schedule *s;
     ss_slot_timer timer; /* NULL: no slot takes time */
     void *ctx;
-    int *stage_of;           /* [rank * chunks + chunk] */
-    int *before, *after;     /* of each virtual stage, -1: none */
+    struct place *place;     /* [rank * chunks + chunk] */
     double *forward;         /* end of F by (virtual stage, microbatch), < 0: not yet */
     double *backward;        /* end of B or I */
     int *queue, head, count; /* ranks that may have become able to run, a ring of `stages` */
@@ -26,65 +32,75 @@ static void wake(struct relaxation *x, int rank)
 }
 
 /* Earliest time at which the inputs of a forward are there, or < 0. */
-static double forward_ready(const struct relaxation *x, int stage, int microbatch)
+static double forward_ready(const struct relaxation *x, const struct place *p, int microbatch)
 {
-    int before = x->before[stage];
-    return before < 0 ? 0 : x->forward[ss_schedule_index(x->s, before, microbatch)];
+    return p->before < 0 ? 0 : x->forward[p->before + microbatch];
 }
 
-static double backward_ready(const struct relaxation *x, int stage, int microbatch)
+static double backward_ready(const struct relaxation *x, const struct place *p, int microbatch)
 {
-    double own = x->forward[ss_schedule_index(x->s, stage, microbatch)];
-    int after = x->after[stage];
-    if (own < 0 || after < 0)
+    double own = x->forward[p->own + microbatch];
+    if (own < 0 || p->after < 0)
         return own;
-    double next = x->backward[ss_schedule_index(x->s, after, microbatch)];
+    double next = x->backward[p->after + microbatch];
     return next < 0 || next > own ? next : own;
 }
 
-static double slot_ready(const struct relaxation *x, int rank, const struct ss_slot *slot)
+/* `places`: of the chunks of the slot's rank. */
+static double slot_ready(const struct relaxation *x, const struct place *places, const struct ss_slot *slot)
 {
-    int stage = x->stage_of[rank * x->s->chunks + slot->chunk];
+    const struct place *p = &places[slot->chunk];
     switch (slot->phase) {
-    case SS_PHASE_F: return forward_ready(x, stage, slot->microbatch);
-    case SS_PHASE_W: return x->backward[ss_schedule_index(x->s, stage, slot->microbatch)];
+    case SS_PHASE_F: return forward_ready(x, p, slot->microbatch);
+    case SS_PHASE_W: return x->backward[p->own + slot->microbatch];
     case SS_PHASE_FB: {
-        double f = forward_ready(x, stage, slot->microbatch);
-        double b = backward_ready(x, x->stage_of[rank * x->s->chunks + slot->chunk2], slot->microbatch2);
+        double f = forward_ready(x, p, slot->microbatch);
+        double b = backward_ready(x, &places[slot->chunk2], slot->microbatch2);
         return f < 0 || b < 0 ? -1 : f > b ? f : b;
     }
-    default: return backward_ready(x, stage, slot->microbatch);
+    default: return backward_ready(x, p, slot->microbatch);
     }
 }
 
-static void forward_done(struct relaxation *x, int stage, int microbatch, double end)
+static void forward_done(struct relaxation *x, const struct place *p, int microbatch, double end)
 {
-    x->forward[ss_schedule_index(x->s, stage, microbatch)] = end;
-    int after = x->after[stage];
-    if (after >= 0)
-        wake(x, x->s->virtual_rank[after]);
+    x->forward[p->own + microbatch] = end;
+    if (p->after >= 0)
+        wake(x, p->after_rank);
 }
 
-static void backward_done(struct relaxation *x, int stage, int microbatch, double end)
+static void backward_done(struct relaxation *x, const struct place *p, int microbatch, double end)
 {
-    x->backward[ss_schedule_index(x->s, stage, microbatch)] = end;
-    int before = x->before[stage];
-    if (before >= 0)
-        wake(x, x->s->virtual_rank[before]);
+    x->backward[p->own + microbatch] = end;
+    if (p->before >= 0)
+        wake(x, p->before_rank);
 }
 
-static void slot_done(struct relaxation *x, int rank, const struct ss_slot *slot, double end)
+static void slot_done(struct relaxation *x, const struct place *places, const struct ss_slot *slot,
+                      double end)
 {
-    int stage = x->stage_of[rank * x->s->chunks + slot->chunk];
     if (slot->phase == SS_PHASE_F || slot->phase == SS_PHASE_FB)
-        forward_done(x, stage, slot->microbatch, end);
+        forward_done(x, &places[slot->chunk], slot->microbatch, end);
     if (slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I)
-        backward_done(x, stage, slot->microbatch, end);
+        backward_done(x, &places[slot->chunk], slot->microbatch, end);
     if (slot->phase == SS_PHASE_FB)
-        backward_done(x, x->stage_of[rank * x->s->chunks + slot->chunk2], slot->microbatch2, end);
+        backward_done(x, &places[slot->chunk2], slot->microbatch2, end);
 }
 
-static void run(struct relaxation *x, int *at, double *end, double *const *starts, double *const *ends)
+static void fill_places(struct relaxation *x)
+{
+    const struct ss_schedule *s = x->s;
+    for (int v = 0; v < s->stages * s->chunks; v++) {
+        int before = ss_schedule_before(s, v), after = ss_schedule_after(s, v);
+        x->place[s->virtual_rank[v] * s->chunks + s->virtual_chunk[v]] = (struct place){
+            ss_schedule_index(s, v, 0), before < 0 ? -1 : ss_schedule_index(s, before, 0),
+            after < 0 ? -1 : ss_schedule_index(s, after, 0), before < 0 ? -1 : s->virtual_rank[before],
+            after < 0 ? -1 : s->virtual_rank[after]};
+    }
+}
+
+static void run(struct relaxation *x, int *at, double *end, double *work, double *const *starts,
+                double *const *ends)
 {
     for (int r = 0; r < x->s->stages; r++) {
         at[r] = 0;
@@ -96,14 +112,18 @@ static void run(struct relaxation *x, int *at, double *end, double *const *start
         x->head = (x->head + 1) % x->s->stages;
         x->count--;
         x->queued[rank] = 0;
+        const struct place *places = x->place + (size_t)rank * (size_t)x->s->chunks;
         for (; at[rank] < x->s->nslots[rank]; at[rank]++) {
             const struct ss_slot *slot = &x->s->slots[rank][at[rank]];
-            double ready = slot_ready(x, rank, slot);
+            double ready = slot_ready(x, places, slot);
             if (ready < 0)
                 break;
             double start = ready > end[rank] ? ready : end[rank];
-            end[rank] = start + (x->timer ? x->timer(x->ctx, rank, slot) : 0);
-            slot_done(x, rank, slot, end[rank]);
+            double seconds = x->timer ? x->timer(x->ctx, rank, slot) : 0;
+            end[rank] = start + seconds;
+            if (work)
+                work[rank] += seconds;
+            slot_done(x, places, slot, end[rank]);
             if (starts)
                 starts[rank][at[rank]] = start;
             if (ends)
@@ -112,36 +132,28 @@ static void run(struct relaxation *x, int *at, double *end, double *const *start
     }
 }
 
-int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *end,
+int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *work,
                       double *const *starts, double *const *ends, struct ss_error *err)
 {
     size_t n = (size_t)s->stages * (size_t)s->chunks * (size_t)s->microbatches, p = (size_t)s->stages;
     struct relaxation x = {.s = s, .timer = timer, .ctx = ctx};
-    double *own_end = end ? NULL : ss_calloc(p, sizeof *own_end);
-    size_t stages = p * (size_t)s->chunks;
-    x.stage_of = ss_schedule_stage_map(s);
-    x.before = ss_calloc(2 * stages, sizeof *x.before);
-    x.after = x.before ? x.before + stages : NULL;
-    x.forward = ss_calloc(n, sizeof *x.forward);
-    x.backward = ss_calloc(n, sizeof *x.backward);
+    double *end = ss_calloc(p, sizeof *end);
+    x.place = ss_calloc(p * (size_t)s->chunks, sizeof *x.place);
+    x.forward = malloc(n * sizeof *x.forward);
+    x.backward = malloc(n * sizeof *x.backward);
     x.queue = ss_calloc(p, sizeof *x.queue);
     x.queued = ss_calloc(p, 1);
     int rc = SS_OK;
-    if (!x.stage_of || !x.before || !x.forward || !x.backward || !x.queue || !x.queued ||
-        (!end && !own_end)) {
+    if (!x.place || !x.forward || !x.backward || !x.queue || !x.queued || !end) {
         rc = ss_nomem(err);
     } else {
-        for (int v = 0; v < (int)stages; v++) {
-            x.before[v] = ss_schedule_before(s, v);
-            x.after[v] = ss_schedule_after(s, v);
-        }
+        fill_places(&x);
         for (size_t i = 0; i < n; i++)
             x.forward[i] = x.backward[i] = -1;
-        run(&x, at, end ? end : own_end, starts, ends);
+        run(&x, at, end, work, starts, ends);
     }
-    free(own_end);
-    free(x.stage_of);
-    free(x.before);
+    free(end);
+    free(x.place);
     free(x.forward);
     free(x.backward);
     free(x.queue);

@@ -8,9 +8,8 @@
 
 #include "base/cache.h"
 #include "stepsim/program.h"
+#include "stepsim/schedule.h"
 
-struct ss_schedule;
-struct ss_slot;
 
 /* Lines of a program that was read from a text; 0 where there is none. */
 struct ss_program_source {
@@ -95,9 +94,15 @@ enum { SS_COMM_ALIGN = 1, SS_COMM_NEIGHBOURS = 2 };
 int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, struct ss_error *err);
 void ss_comm_free(struct ss_comm *comm);
 
-/* program_align.c. The part of a slot that makes the gradient of the input: whether it has one, and of what. */
-int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch);
-/* Where ranks begin at once to reduce the gradients of each chunk: aligned[backward] of the rank, and out->late. Error: SS_ERR_NOMEM. */
+/* The part of a slot that makes the gradient of the input: whether it has one, and of what. */
+static inline int ss_slot_backward(const struct ss_slot *slot, int *chunk, int *microbatch)
+{
+    int paired = slot->phase == SS_PHASE_FB;
+    *chunk = paired ? slot->chunk2 : slot->chunk;
+    *microbatch = paired ? slot->microbatch2 : slot->microbatch;
+    return paired || slot->phase == SS_PHASE_B || slot->phase == SS_PHASE_I;
+}
+/* program_align.c. Where ranks begin at once to reduce the gradients of each chunk: aligned[backward] of the rank, and out->late. Error: SS_ERR_NOMEM. */
 int ss_comm_align(const struct ss_schedule *s, int rank, int *aligned, struct ss_comm_rank *out);
 
 /* program_cache.c: the same, of a schedule that the cache has or gets; without a cache, NULL, the table is the caller's. Either

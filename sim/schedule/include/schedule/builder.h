@@ -141,9 +141,9 @@ static inline double ss_schedule_slot_seconds(const double *const *duration, con
 
 /* Runs the slots of a sound schedule (indices in range) as early as their order and their inputs allow. A slot takes what
  * `timer` says; NULL: no slot takes time. at[rank] is the first slot that
- * cannot run (nslots when all ran), end[rank] the time of the last that did (may be NULL). Start and end of
- * slot i of rank r go to starts[r][i] and ends[r][i]; both may be NULL. */
-int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *end,
+ * cannot run (nslots when all ran); what its slots take is added to work[rank]. Start and end of slot i of rank r go to starts[r][i]
+ * and ends[r][i]; all three may be NULL. */
+int ss_schedule_relax(const struct ss_schedule *s, ss_slot_timer timer, void *ctx, int *at, double *work,
                       double *const *starts, double *const *ends, struct ss_error *err);
 
 #endif
