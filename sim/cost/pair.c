@@ -106,7 +106,7 @@ static void cut_layer(struct cut *c, const struct ss_step_list *list, int side)
 static void append(struct pairing *p, const struct ss_layer_step *s)
 {
     struct ss_step_list *l = p->out;
-    if (l->failed || ss_grow(&l->step, &l->cap, l->n + 1, sizeof *s)) {
+    if (l->failed || (l->n == l->cap && ss_grow(&l->step, &l->cap, l->n + 128, sizeof *s))) {
         l->failed = 1;
         return;
     }

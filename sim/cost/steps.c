@@ -29,19 +29,6 @@ static void add(struct ss_step_list *l, struct ss_layer_step s)
     push(l, s);
 }
 
-/* Returns an empty list whose steps get the phase and operator of those of `l`. */
-static struct ss_step_list empty(const struct ss_step_list *l)
-{
-    return (struct ss_step_list){.phase = l->phase, .of = l->of};
-}
-
-static void add_all(struct ss_step_list *l, const struct ss_step_list *from)
-{
-    for (size_t i = 0; i < from->n; i++)
-        push(l, from->step[i]);
-    l->failed |= from->failed;
-}
-
 static void compute(struct ss_step_list *l, int label, double seconds)
 {
     double share = l->work.seconds > 0 ? seconds / l->work.seconds : 0;
@@ -113,18 +100,20 @@ void ss_record_operators_end(struct ss_recorder *r)
             r, &(struct ss_step_of){.mlp = r->out.phase[SS_PHASE_F].of.mlp, .part = SS_PART_OTHER});
 }
 
-/* Puts `first` before the rest of the list. */
+/* Puts the steps of `first` before the list, and takes them away there. */
 static void put_first(struct ss_step_list *l, struct ss_step_list *first)
 {
-    if (first->n == 0 && !first->failed)
+    if (!first->n && !first->failed)
         return;
-    add_all(first, l);
-    free(l->step);
-    first->of = l->of;
-    first->work = l->work;
-    first->phase = l->phase;
-    *l = *first;
-    *first = empty(l);
+    l->failed |= first->failed;
+    if (!l->failed && !ss_grow(&l->step, &l->cap, l->n + first->n, sizeof *l->step)) {
+        memmove(l->step + first->n, l->step, l->n * sizeof *l->step);
+        memcpy(l->step, first->step, first->n * sizeof *l->step);
+        l->n += first->n;
+    } else {
+        l->failed = 1;
+    }
+    *first = (struct ss_step_list){.phase = l->phase, .of = l->of, .step = first->step, .cap = first->cap};
 }
 
 /* Ends an operator: its backward steps go before those of earlier operators. */
@@ -353,6 +342,7 @@ void ss_record_again(struct ss_recorder *r, size_t from, size_t to)
                 again.step[i].label = SS_LABEL_RECOMPUTE;
         }
         put_first(&r->out.phase[phase], &again);
+        free(again.step);
     }
 }
 
@@ -380,6 +370,7 @@ void ss_record_beside(struct ss_recorder *r, int phase, const struct ss_layer_st
     for (int i = 0; i < n; i++)
         add(&first, posts[i]);
     put_first(l, &first);
+    free(first.step);
     for (int i = 0; i < n; i++)
         wait(l, posts[i].comm);
     compute(l, SS_LABEL_COMPUTE, after);

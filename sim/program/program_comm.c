@@ -1,33 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends and receives around the slots of every pipeline rank, as Megatron core's schedules issue
- * them. "Posting" is what the framework does when it launches the operation behind the work that is
- * already queued on the GPU; a wait holds back the work that follows.
+ * Sends and receives around the slots of every pipeline rank, as Megatron core's schedules issue them. "Posting" is what the
+ * framework does when it launches the operation behind the work that is queued on the GPU; a wait holds back what follows.
  *
- * Blocking (1F1B): every operation is waited for before the next slot. In the steady part a forward's
- * send and the next backward's receive are one batch, as are a backward's send and the next
- * forward's receive; in warm-up and cool-down sends and receives follow each other.
+ * Blocking (1F1B): every operation is waited for before the next slot. In the steady part a forward's send and the next backward's
+ * receive are one batch, as are a backward's send and the next forward's receive; in warm-up and cool-down sends and receives
+ * follow each other.
  *
- * Overlapped (interleaved): behind a forward its send and the receive that is due are posted; both
- * are waited for before the next forward, so that they run beside the backward between them.
- * Backwards alike. Cool-down blocks, as in Megatron, which has nothing to overlap there.
+ * Overlapped (interleaved): behind a forward its send and the receive that is due are posted; both are waited for before the next
+ * forward, so that they run beside the backward between them. Backwards alike. Cool-down blocks, as in Megatron, which has nothing
+ * to overlap there.
  *
- * Batched (interleaved without overlap): one batch of up to four operations behind each backward of the
- * steady part, behind each slot of warm-up and cool-down; waited for at once.
+ * Batched (interleaved without overlap): one batch of up to four operations behind each backward of the steady part, behind each
+ * slot of warm-up and cool-down; waited for at once.
  *
- * Asynchronous (all other schedules): a send is posted behind its slot and nobody waits for it; its channel
- * is not a rendezvous, so it begins at once. A slot waits for the message that it needs and, as messages
- * of a channel come in order, for those before it.
+ * Asynchronous (all other schedules): a send is posted behind its slot and nobody waits for it; its channel is not a rendezvous, so
+ * it begins at once. A slot waits for the message that it needs and, as messages of a channel come in order, for those before it.
  *
- * A receive is due when the sender, which runs the same order of forwards (or backwards), sends:
- * ranks work aligned, each later rank one slot later in a forward, so rank r posts behind its own
- * forward number i = s + (q - r) to get what rank q made in its forward number s. For a neighbour that
- * is one slot ahead of use; where the output of the last rank comes back to the first one it is too,
- * unless groups are larger than p: then it comes earlier and is kept.
+ * A receive is due when the sender, which runs the same order of forwards (or backwards), sends: ranks work aligned, each later
+ * rank one slot later in a forward, so rank r posts behind its own forward number i = s + (q - r) to get what rank q made in its
+ * forward number s. For a neighbour that is one slot ahead of use; where the output of the last rank comes back to the first one it
+ * is too, unless groups are larger than p: then it comes earlier and is kept.
  *
- * NCCL's sends need the receiver to be there, so all channels are rendezvous. That does not
- * deadlock: receives are posted no later than the sender can be blocked by its wait (the checker and
- * the tests prove it for every (p, v, m) of the test range).
+ * NCCL's sends need the receiver to be there, so all channels are rendezvous. That does not deadlock: receives are posted no later
+ * than the sender can be blocked by its wait (the checker and the tests prove it for every (p, v, m) of the test range).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -311,11 +307,6 @@ static int fill_steps(struct lowering *l)
 
 /* ---- variants ---- */
 
-static int same_neighbour(const struct ss_comm_neighbour *a, const struct ss_comm_neighbour *b)
-{
-    return a->phase == b->phase && a->chunk == b->chunk && a->marked == b->marked;
-}
-
 static const struct ss_comm_neighbour nobody = {-1, -1, 0};
 
 /* Returns what slot i of the rank at hand is to a neighbour. */
@@ -334,8 +325,8 @@ static int same(const struct lowering *l, const struct ss_comm_variant *a)
 {
     const struct ss_comm_variant *b = &l->variant;
     return a->chunk2 == b->chunk2 && a->first == b->first && a->last == b->last && a->aligned == b->aligned &&
-           (!l->neighbours ||
-            (same_neighbour(&a->before, &b->before) && same_neighbour(&a->behind, &b->behind))) &&
+           (!l->neighbours || (!memcmp(&a->before, &b->before, sizeof a->before) &&
+                               !memcmp(&a->behind, &b->behind, sizeof a->behind))) &&
            (size_t)a->nbefore == l->before.n && (size_t)a->nafter == l->after.n &&
            (!a->nbefore || !memcmp(a->op, l->before.op, l->before.n * sizeof *a->op)) &&
            (!a->nafter || !memcmp(a->op + a->nbefore, l->after.op, l->after.n * sizeof *a->op));
@@ -384,10 +375,7 @@ static int lower_slots(struct lowering *l, struct ss_comm_rank *out)
         if (forward_part(slot))
             around(l, FWD, count[FWD]++);
         struct ss_comm_variant *v = &l->variant;
-        v->phase = slot->phase;
-        v->chunk = slot->chunk;
-        v->chunk2 = slot->chunk2;
-        v->aligned = -1;
+        *v = (struct ss_comm_variant){nobody, nobody, slot->phase, slot->chunk, slot->chunk2, .aligned = -1};
         if (ss_slot_backward(slot, &chunk, &mb)) {
             v->aligned = l->align ? l->aligned[count[BWD]] : -1;
             around(l, BWD, count[BWD]++);
@@ -423,7 +411,6 @@ static int lower_rank(struct lowering *l, int rank, struct ss_comm_rank *out)
     l->total = s->chunks * s->microbatches;
     l->warmup = ss_schedule_warmup(s, rank);
     l->variant_cap = 0;
-    l->variant.before = l->variant.behind = nobody;
     for (int d = 0; d < 2; d++) {
         l->posted[d] = l->waited[d] = 0;
         memset(l->taken[d], 0, (size_t)s->stages * sizeof *l->taken[d]);
@@ -447,11 +434,11 @@ static int make_room(struct lowering *l, struct ss_comm *comm)
     comm->stages = s->stages;
     comm->ranks = ss_calloc((size_t)s->stages, sizeof *comm->ranks);
     l->stage_of = malloc((size_t)s->stages * chunks * sizeof *l->stage_of);
-    l->first_of = ss_calloc(chunks, sizeof *l->first_of);
-    l->last_of = ss_calloc(chunks, sizeof *l->last_of);
+    l->first_of = ss_calloc(2 * chunks, sizeof *l->first_of);
+    l->last_of = l->first_of ? l->first_of + chunks : NULL;
     l->chain = ss_calloc(SS_PHASE_COUNT * chunks, sizeof *l->chain);
     l->aligned = malloc(n * sizeof *l->aligned);
-    bool ok = comm->ranks && l->stage_of && l->first_of && l->last_of && l->chain && l->aligned;
+    bool ok = comm->ranks && l->stage_of && l->first_of && l->chain && l->aligned;
     for (int d = 0; d < 2; d++) {
         l->from[d] = ss_calloc(2 * (size_t)s->stages * chunks, sizeof *l->from[d]);
         l->peer[d] = l->from[d] ? l->from[d] + (size_t)s->stages * chunks : NULL;
@@ -495,7 +482,6 @@ int ss_comm_build(const struct ss_schedule *s, int asked, struct ss_comm *comm, 
     }
     free(l.stage_of);
     free(l.first_of);
-    free(l.last_of);
     free(l.aligned);
     free(l.chain);
     free(l.before.op);

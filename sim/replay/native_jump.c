@@ -279,10 +279,37 @@ static void write_instance(const struct ss_native *k, int i, struct state_text *
         real(t, k->now - in->begin);
 }
 
-static void write_state(const struct ss_native *k, struct state_text *t)
+/* Where a state is compared while it is written: most differ from the base in their first classes. */
+struct comparison {
+    const struct state_text *base; /* NULL: with nothing */
+    double rounding;
+    size_t nexact, nreal; /* compared */
+};
+
+/* Whether what was written since the last call is the same in the base. */
+static int agrees(struct comparison *with, const struct state_text *t)
+{
+    const struct state_text *base = with->base;
+    if (!base)
+        return 1;
+    if (t->nexact > base->nexact || t->nreal > base->nreal)
+        return 0;
+    for (; with->nexact < t->nexact; with->nexact++)
+        if (base->exact[with->nexact] != t->exact[with->nexact])
+            return 0;
+    for (; with->nreal < t->nreal; with->nreal++)
+        if (!(fabs(base->real[with->nreal] - t->real[with->nreal]) <= with->rounding))
+            return 0;
+    return 1;
+}
+
+/* Returns 0 as soon as the state differs. */
+static int write_state(const struct ss_native *k, struct state_text *t, struct comparison with)
 {
     t->nexact = t->nreal = 0;
     for (int c = 0; c < k->p->nclasses; c++) {
+        if (!agrees(&with, t))
+            return 0;
         write_class(k, c, t);
         for (int s = k->st.stream0[c]; s < k->st.stream0[c + 1]; s++)
             write_stream(k, c, s, t);
@@ -290,23 +317,17 @@ static void write_state(const struct ss_native *k, struct state_text *t)
             for (int m = 0; m < SS_MEM_COUNT; m++)
                 exact(t, llround(k->board->accounts[c].now[m]));
     }
-    for (int i = 0; i < k->p->nchannels; i++)
+    for (int i = 0; i < k->p->nchannels; i++) {
+        if (!agrees(&with, t))
+            return 0;
         write_channel(k, i, t);
+    }
     for (int i = k->p->nchannels; i < k->fluid.nflows; i++)
         write_flow(k, i, t);
     for (int i = 0; i <= k->st.nstreams; i++)
         write_instance(k, i, t);
-}
-
-static int same(const struct state_text *a, const struct state_text *b, double rounding)
-{
-    if (a->nexact != b->nexact || a->nreal != b->nreal ||
-        memcmp(a->exact, b->exact, a->nexact * sizeof *a->exact) != 0)
-        return 0;
-    for (size_t i = 0; i < a->nreal; i++)
-        if (!(fabs(a->real[i] - b->real[i]) <= rounding))
-            return 0;
-    return 1;
+    return agrees(&with, t) &&
+           (!with.base || (t->nexact == with.base->nexact && t->nreal == with.base->nreal));
 }
 
 /* ---- jump ---- */
@@ -432,19 +453,16 @@ static void jump(struct ss_native *k)
 void ss_jump_look(struct ss_native *k)
 {
     struct ss_jump *j = k->jump;
-    write_state(k, &j->now);
-    if (j->now.failed) {
-        k->failed = 1;
-        return;
-    }
     j->count++;
-    if (j->have_base && same(&j->base, &j->now, ROUNDING * k->now)) {
+    if (j->have_base && write_state(k, &j->now, (struct comparison){&j->base, ROUNDING * k->now, 0, 0})) {
         jump(k);
     } else if (!j->have_base || j->count == j->power) {
         if (j->have_base)
             j->power *= 2;
+        write_state(k, &j->now, (struct comparison){0});
         set_base(k);
     }
+    k->failed |= j->now.failed;
     int next = k->classes[j->anchor].slot + j->period;
     k->anchor_slot =
         next + j->period <= k->p->classes[j->anchor].nslots ? next : INT_MAX; /* none is left to jump over */

@@ -10,7 +10,6 @@
 #include "stepsim/program.h"
 #include "stepsim/schedule.h"
 
-
 /* Lines of a program that was read from a text; 0 where there is none. */
 struct ss_program_source {
     char file[256];
