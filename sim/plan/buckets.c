@@ -91,7 +91,7 @@ static int collective_add(const struct dp_group *d, const char *name, int role, 
                                             .sm_share = sm_share(d),
                                             .part = 1,
                                             .seconds = -1};
-    return ss_plan_group_collective_add(d->b, d->cls, &spec, index, d->err);
+    return ss_plan_group_collective_add(d->b, d->cls, &spec, &d->classes, index, d->err);
 }
 
 static const struct ss_param_count *params_of(const struct dp_group *d, int chunk)

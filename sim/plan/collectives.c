@@ -176,15 +176,16 @@ static int add_flows(struct ss_plan_builder *b, const struct lowered *l, const s
 }
 
 int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
-                                 int *index, struct ss_error *err)
+                                 const struct ss_class_list *classes, int *index, struct ss_error *err)
 {
     struct lowered l = {.spec = spec, .net = b->net};
-    struct ss_class_list classes;
-    int status = ss_plan_group_classes(b, cls, spec->comm, &classes, err);
+    struct ss_class_list found = {0};
+    int status = classes ? SS_OK : ss_plan_group_classes(b, cls, spec->comm, &found, err);
     if (status)
         return status;
+    classes = classes ? classes : &found;
     if (spec->seconds >= 0) {
-        status = ss_plan_collective_add(b, spec, classes.cls, classes.n, 0, index, err);
+        status = ss_plan_collective_add(b, spec, classes->cls, classes->n, 0, index, err);
     } else {
         l.shape = ss_groups_shape(&b->groups, spec->comm, b->plan->classes[cls].representative);
         ss_net_user_buffers(&l.net, spec->user_buffers);
@@ -192,8 +193,8 @@ int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struc
         l.algorithm = ss_collective_choose(&l.net, spec->kind, spec->bytes, &l.shape);
         /* otherwise it would have no hops */
         assert(ss_comm_kinds(b->plan, spec->comm) & SS_COLL_BIT(spec->kind));
-        status = add_flows(b, &l, &classes, index, err);
+        status = add_flows(b, &l, classes, index, err);
     }
-    free(classes.cls);
+    free(found.cls);
     return status;
 }

@@ -51,7 +51,7 @@ static int make_collective(struct lowering *l, const struct ss_layer_step *s, in
     snprintf(name, sizeof name, "%s %s class%d #%d", ss_label_name(facts->label),
              copy ? "copy" : ss_collective_kind_name(s->coll), l->first[s->comm], b->plan->ncollectives);
     return copy ? ss_plan_collective_add(b, &spec, &l->cls, 1, 0, index, l->err)
-                : ss_plan_group_collective_add(b, l->cls, &spec, index, l->err);
+                : ss_plan_group_collective_add(b, l->cls, &spec, NULL, index, l->err);
 }
 
 /* Returns the lowest class of the class's group. */

@@ -311,6 +311,10 @@ static int write_state(const struct ss_native *k, struct state_text *t, struct c
         if (!agrees(&with, t))
             return 0;
         write_class(k, c, t);
+    }
+    for (int c = 0; c < k->p->nclasses; c++) {
+        if (!agrees(&with, t))
+            return 0;
         for (int s = k->st.stream0[c]; s < k->st.stream0[c + 1]; s++)
             write_stream(k, c, s, t);
         if (k->board->accounts)

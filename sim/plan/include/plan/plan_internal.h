@@ -132,14 +132,15 @@ struct ss_collective_spec {
 int ss_plan_collective_add(struct ss_plan_builder *b, const struct ss_collective_spec *spec,
                            const int *members, int nmembers, int nflows, int *index, struct ss_error *err);
 void ss_plan_flow_add(struct ss_plan_builder *b, int collective, int path, double bytes);
-/* Adds a collective of the group that holds the class's ranks, by the algorithm that is fastest there. */
-int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
-                                 int *index, struct ss_error *err);
 /* The classes of a group. */
 struct ss_class_list {
     int n;
     int *cls; /* ascending */
 };
+/* Adds a collective of the group that holds the class's ranks, by the algorithm that is fastest there. `classes` are the group's; NULL:
+ * they are listed here. */
+int ss_plan_group_collective_add(struct ss_plan_builder *b, int cls, const struct ss_collective_spec *spec,
+                                 const struct ss_class_list *classes, int *index, struct ss_error *err);
 /* Lists the classes of the group that holds the class's ranks; the caller frees out->cls with free(). */
 int ss_plan_group_classes(const struct ss_plan_builder *b, int cls, int comm, struct ss_class_list *out,
                           struct ss_error *err);
