@@ -26,11 +26,23 @@ JOB = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --vp 5 --mbs
 
 
 class Page(unittest.TestCase):
+    start = ""  # behind the address
+
+    @classmethod
+    def begin_server(cls):
+        cls.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *JOB.split()], stdout=subprocess.PIPE, text=True)
+        cls.url = cls.process.stdout.readline().split()[0]
+
+    @classmethod
+    def end_server(cls):
+        cls.process.terminate()
+        cls.process.wait()
+        cls.process.stdout.close()
+
     @classmethod
     def setUpClass(cls):
         cls.dir = tempfile.mkdtemp(prefix="stepsim-serve-")
-        cls.process = subprocess.Popen([PROGRAM, "serve", "--port", "0", *JOB.split()], stdout=subprocess.PIPE, text=True)
-        cls.url = cls.process.stdout.readline().split()[0]
+        cls.begin_server()
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or sys.exit("chromium is missing")
         for flag in FLAGS + ["--user-data-dir=" + os.path.join(cls.dir, "profile")]:
@@ -43,20 +55,18 @@ class Page(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.web.quit()
-        cls.process.terminate()
-        cls.process.wait()
-        cls.process.stdout.close()
+        cls.end_server()
         shutil.rmtree(cls.dir, ignore_errors=True)
 
     def setUp(self):
         self.web.set_window_size(1400, 1100)
         self.web.get("about:blank")
-        self.open(self.url)
+        self.open(self.url + self.start)
 
     def tearDown(self):
         self.assertEqual([e["message"] for e in self.web.get_log("browser") if "422" not in e["message"]], [])
         names = self.web.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
-        self.assertEqual([n for n in names if not n.startswith((self.url, "data:"))], [])
+        self.assertEqual([n for n in names if not n.startswith((self.url, "data:", "blob:"))], [])
 
     def open(self, url):
         self.web.get(url)

@@ -103,7 +103,6 @@ class Panel {
     const error = this.root.querySelector(".error");
     const late = setTimeout(() => this.root.classList.add("old"), 150);
     this.root.querySelector(".command").textContent = "stepsim run " + text;
-    this.show("file", "href", "/job.args", text);
     try {
       this.run = await ask("/run.json", {job: text}, asking.signal);
       error.hidden = true;
@@ -119,6 +118,7 @@ class Panel {
     } finally {
       clearTimeout(late);
     }
+    this.show("file", "href", "/job.args", text);
     document.documentElement.dataset.ready = String(Number(document.documentElement.dataset.ready || 0) + 1);
     this.drawParts();
   }
