@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# usage: sh setup.sh demo|test|test-build|coverage|build|install|package|static|wheel
+# usage: sh setup.sh demo|test|test-build|coverage|build|install|package|static|wheel|page
 #   demo     build the program, then predict one training job beside its measured run
 #   test     build and run every test; test-build: all but run them
 #   coverage run them in a build that counts, build-coverage/, and print what they ran of sim/
@@ -9,6 +9,7 @@
 #   package  build Debian packages: build-package/*.deb
 #   static   build one program that needs nothing beside itself: build-static/stepsim
 #   wheel    build a wheel for Python with that program in it: build-static/*.whl
+#   page     build the page of stepsim serve for browsers alone: build-alone/page/, a folder of static files
 # Debian packages that are missing are installed with apt, by sudo when not root. What apt, cmake and ninja say of all
 # but the tests is in build/setup.log.
 set -eu
@@ -152,8 +153,20 @@ wheel)
     build_static stepsim-installed stepsim-shared
     python3 packaging/wheel.py build-static build-static/stepsim build-static
     ;;
+page)
+    packages="$packages emscripten dpkg-dev"
+    build ss_bands
+    logged cmake --build --preset release --target ss_inside ss_xml
+    echo "setup.sh: building the page in build-alone/, which is told in $log"
+    # Of another Node.js than Debian's, too, emscripten wants Debian's modules.
+    export NODE_PATH=/usr/share/nodejs PKG_CONFIG_LIBDIR="$PWD/build-alone/libraries/prefix/lib/pkgconfig"
+    logged sh cmake/alone/libraries.sh build-alone/libraries
+    logged emcmake cmake --preset alone
+    logged cmake --build --preset alone --target page
+    ls -l build-alone/page
+    ;;
 *)
-    sed -n '3,13s/^# \{0,1\}//p' "$0"
+    sed -n '3,14s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac

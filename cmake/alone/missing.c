@@ -77,14 +77,3 @@ void quick_exit(int status)
 {
     _Exit(status);
 }
-
-void *dlopen(const char *file, int flags)
-{
-    (void)file, (void)flags;
-    return NULL;
-}
-
-char *dlerror(void)
-{
-    return "there are no libraries in a browser";
-}
