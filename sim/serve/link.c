@@ -25,16 +25,16 @@ static int gives(const struct ss_request *r, const char *flag)
 /* Adds what a file means by silence. The page assumes of words what the command line does (job/assume.c). */
 static int speak(struct ss_request *r, struct ss_error *err)
 {
-    int from_file = 0, rc = SS_OK;
+    int rc = SS_OK;
 
-    for (int i = 0; i < r->nplaces; i++)
-        from_file |= r->place[i].file != NULL;
-    if (!from_file)
-        return SS_OK;
-    if (gives(r, "--stack") && !gives(r, "--recipe"))
-        rc = ss_request_set(r, "--recipe", "none", err);
-    if (!rc && !gives(r, "--precision") && !gives(r, "--bf16") && !gives(r, "--fp16"))
-        rc = ss_request_set(r, "--precision", "fp32", err);
+    if (gives(r, "--stack") && !gives(r, "--recipe")) {
+        rc = ss_request_add(r, "--recipe", 0, err);
+        SS_THEN(rc, ss_request_add(r, "none", 0, err));
+    }
+    if (!rc && !gives(r, "--precision") && !gives(r, "--bf16") && !gives(r, "--fp16")) {
+        rc = ss_request_add(r, "--precision", 0, err);
+        SS_THEN(rc, ss_request_add(r, "fp32", 0, err));
+    }
     return rc;
 }
 
@@ -42,7 +42,7 @@ static int speak(struct ss_request *r, struct ss_error *err)
 static int said(const struct ss_request *r, struct ss_request *out, struct ss_error *err)
 {
     struct ss_request copy;
-    int rc = ss_request_copy(r, &copy, err);
+    int from_file = 0, rc = ss_request_copy(r, &copy, err);
 
     if (rc)
         return rc;
@@ -53,9 +53,15 @@ static int said(const struct ss_request *r, struct ss_request *out, struct ss_er
         else
             i += span;
     }
-    rc = speak(&copy, err);
-    SS_THEN(rc, ss_request_flatten(&copy, out, err));
+    for (int i = 0; i < r->nplaces; i++)
+        from_file |= r->place[i].file != NULL;
+    rc = ss_request_flatten(&copy, out, err);
     ss_request_free(&copy);
+    if (rc || !from_file)
+        return rc;
+    rc = speak(out, err);
+    if (rc)
+        ss_request_free(out);
     return rc;
 }
 

@@ -385,7 +385,8 @@ static void test_link(void)
         /* a later place beats an earlier one, and asks for another job than was measured */
         {"--bf16 --tp 4 --measured 3s --measured-memory 4GiB", "--tensor-model-parallel-size 2", "http://x/",
          "http://x/#job=--bf16+--tensor-model-parallel-size+2"},
-        {"--bf16 --tp 4 --measured 3s", NULL, NULL, "#job=--bf16+--tp+4+--measured+3s"},
+        {"--bf16 --stack megatron-2407 --measured 3s", NULL, NULL,
+         "#job=--bf16+--stack+megatron-2407+--measured+3s+--recipe+none"},
         /* a file's silence means fp32 and no recipe, that of typed words bf16 and the stack's */
         {"--tp 2", "--pp 2", NULL, "#job=--tp+2+--pp+2+--precision+fp32"},
         {"--fp16 --stack megatron-2407", NULL, NULL, "#job=--fp16+--stack+megatron-2407+--recipe+none"},
