@@ -53,7 +53,8 @@ class Alone(test_serve.Page):
         cls.server.server_close()
 
     def tearDown(self):
-        super().tearDown()
+        if self.web.current_url.startswith("http"):
+            super().tearDown()
         self.assertLessEqual({p.split("?")[0].lstrip("/") for p in Files.asked}, {"", *os.listdir(FOLDER)})
 
     def link_of(self, job):
@@ -79,6 +80,11 @@ class Alone(test_serve.Page):
                         stage.pop(key, None)
             self.assertEqual(mine, its, job)
             print(f"{os.path.basename(job)}: the same digits, answered in {self.web.execute_script('return document.documentElement.dataset.answeredIn')} ms")
+
+    def test_opened_as_a_file(self):
+        self.web.get("file://" + os.path.abspath(os.path.join(FOLDER, "index.html")))
+        self.wait_for(lambda: self.web.find_elements(test_serve.By.CSS_SELECTOR, "#jobs .error"))
+        self.assertIn("give this folder to a web server", self.find("#jobs .error").text)
 
     def test_a_browser_loads_little(self):
         size = 0

@@ -5,6 +5,8 @@
 globalThis.stepsimAnswers = (() => {
   const MOST = Math.max(1, Math.min(3, (navigator.hardwareConcurrency || 2) - 1)), PATIENCE_MS = 1000;
   const code = (async () => {
+    if (location.protocol === "file:")
+      throw new Error("A browser runs no workers of a file: give this folder to a web server, as by python3 -m http.server, and open its address.");
     const reply = await fetch("stepsim.wasm");
     if (!reply.ok) throw new Error("stepsim.wasm is not beside this page: status " + reply.status);
     return WebAssembly.compile(await reply.arrayBuffer());

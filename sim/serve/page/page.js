@@ -192,4 +192,5 @@ async function begin() {
   });
   addEventListener("hashchange", () => { const t = textsOf(location.hash); if (t.length) show(t); });
 }
-begin();
+begin().catch((e) => document.getElementById("jobs").replaceChildren(
+  make("p", {class: "error", role: "alert"}, e.message || "no answer: is stepsim serve still running?")));
