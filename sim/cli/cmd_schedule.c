@@ -44,6 +44,8 @@ void cli_schedule_init(struct cli_flags *f, int verb)
 
 int cli_schedule_numbers(const char *option, const char **at, int n, double *out, struct ss_error *err)
 {
+    double sum = 0;
+
     for (int k = 0; k < n; k++) {
         char *end;
         out[k] = strtod(*at, &end);
@@ -52,7 +54,11 @@ int cli_schedule_numbers(const char *option, const char **at, int n, double *out
             return cli_usage(err, n == 3 ? "write it as --times 1,1,1" : "write it as --memory 1,0.5",
                              "%s: not %d numbers", option, n);
         *at = end + (k + 1 < n || *end == ';');
+        sum += out[k];
     }
+    if (n == 3 && !(sum > 0))
+        return cli_usage(err, "write it as --times 1,1,1", "%s: forward, backward and weights take no time",
+                         option);
     return SS_OK;
 }
 

@@ -163,8 +163,8 @@ static const struct cli_command commands[] = {
      "With --deadline it names the cheapest number of nodes of the whole range, with --budget alone the fastest; without both, the "
      "most nodes at which cost stays within 10 % of the cheapest. A global batch that the GPUs do not divide becomes a near one, which "
      "is said. Prices, power, failures and storage are props of the platform (--set ss.mtbf=50000h): docs/guide/capacity.md.",
-     "milliseconds with --layout given; a search for each number of nodes takes seconds to minutes; --journal keeps what is done",
-     "0 a number of nodes is within what was asked\n1 none is\n2 usage\n3 bad input, or all are refused",
+     "milliseconds with --layout given; a search takes seconds to a minute a platform; --journal keeps what is done",
+     "0 a number of nodes is within what was asked\n1 none is\n2 usage, or an amount that is a unit off\n3 bad input, or all are refused",
      "stepsim capacity --platform h100 --model llama3.1-70b --bf16 --seq 8192 \\\n"
      "    --gbs 1024 --tokens 1T --deadline 30d --nodes 16..256 --svg curve.svg\n"
      "stepsim capacity --job 70b-14 --platform h800 --nodes 8,16,24 --layout given \\\n"

@@ -14,6 +14,7 @@
 #include "report/text.h"
 #include "stepsim/assumed.h"
 #include "stepsim/import.h"
+#include "study/study_internal.h"
 
 static int usage(struct ss_error *err, const char *hint, const char *what)
 {
@@ -30,8 +31,11 @@ static int check_varied(const struct ss_capacity_options *o, struct ss_error *er
         const char *name = o->vary->flags[f].name;
         if (!strcmp(name, "--platform"))
             continue;
-        if (o->layout == SS_CAPACITY_GIVEN)
-            return usage(err, "leave one of them out", "flags are varied, but the layout is the job's own");
+        if (o->layout == SS_CAPACITY_GIVEN) {
+            ss_fail(err, SS_ERR_USAGE, NULL, 0, "--vary %.40s and --layout given exclude each other",
+                    name + 2);
+            return ss_hint(err, SS_ERR_USAGE, "leave one of them out");
+        }
         if (ss_has_word("--nodes", name))
             return usage(err, "write --nodes 16..256 or --nodes 16,24", "nodes are no part of a layout");
         if (!ss_find_is_axis(name)) {
@@ -46,7 +50,7 @@ static int check_varied(const struct ss_capacity_options *o, struct ss_error *er
 static int check_options(const struct ss_capacity_options *o, struct ss_error *err)
 {
     if (!o || !(o->tokens >= 1) || isinf(o->tokens))
-        return usage(err, "add --tokens 1T", "how much is to be trained is not known: no tokens");
+        return usage(err, "add --tokens 1T", "--tokens is missing");
     if (o->layout != SS_CAPACITY_SEARCH && o->layout != SS_CAPACITY_GIVEN)
         return usage(err, "0 searches, 1 takes the job's own", "unknown way to choose a layout");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
@@ -86,7 +90,9 @@ static int open_base(struct ss_capacity_planner *x, const struct ss_request *bas
     if (rc)
         return rc;
     ss_request_drop(&one, "--nodes");
-    if (platforms)
+    if (x->options->vary)
+        rc = ss_sweep_note_beaten(x->options->vary, &one, err);
+    if (platforms && !rc)
         rc = ss_request_set(&one, "--platform", platforms->value[cluster], err);
     SS_THEN(rc, ss_request_open(&one, &x->bases[cluster], err));
     ss_request_free(&one);
@@ -126,7 +132,7 @@ static int open_all(struct ss_capacity_planner *x, const struct ss_request *base
 
     for (int k = 0; k < c->nclusters && !rc; k++)
         rc = open_cluster(x, base, k, &numbers[k], err);
-    SS_THEN(rc, ss_capacity_check_amounts(c, x->tokens_a_row * c->asked_batch, numbers, err));
+    SS_THEN(rc, ss_capacity_check_amounts(c, x->tokens_a_row * c->asked_batch, err));
     for (int k = 0; k < c->nclusters && !rc; k++)
         ss_capacity_mark_hopeless(c, &c->clusters[k], &numbers[k]);
     return rc;

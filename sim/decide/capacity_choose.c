@@ -86,13 +86,34 @@ int ss_capacity_batches(int asked, int gpus, int batch[2])
 
 /* ---- which point ---- */
 
-int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
+int ss_capacity_keeps(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
 {
     double time = far ? p->time_s.high : p->time_s.value, usd = far ? p->usd.high : p->usd.value;
 
-    return ss_capacity_holds(p) && (!far || p->summary.outcome == SS_OUTCOME_FITS) &&
-           !(c->deadline_s > 0 && !(time <= c->deadline_s)) &&
+    return ss_capacity_holds(p) && !(c->deadline_s > 0 && !(time <= c->deadline_s)) &&
            !(c->budget_usd > 0 && !(usd <= c->budget_usd));
+}
+
+int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far)
+{
+    return ss_capacity_keeps(c, p, far) && (!far || p->summary.outcome == SS_OUTCOME_FITS);
+}
+
+int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p)
+{
+    const struct ss_capacity_point *half = NULL;
+    int rack = c->clusters[p->cluster].rack;
+
+    for (int i = 0; i < c->npoints; i++) {
+        const struct ss_capacity_point *q = &c->points[i];
+        if (q->cluster == p->cluster && ss_capacity_holds(q) && 2 * q->nodes <= p->nodes)
+            half = q;
+    }
+    if (!half)
+        return 0;
+    double slope = log(half->time_s.value / p->time_s.value) / log((double)p->nodes / half->nodes);
+    double times = slope > 0 ? pow(p->time_s.value / c->deadline_s, 1 / slope) : INFINITY;
+    return times > 16 ? 0 : (int)ceil(times * p->nodes / rack) * rack;
 }
 
 /* Picks the cheapest point that keeps a deadline, the fastest within a budget alone. The price of a GPU-hour is that of the platform. */

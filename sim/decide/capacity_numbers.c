@@ -8,7 +8,9 @@
 #include "decide/capacity_internal.h"
 #include "report/common.h"
 
-#define ABSURD 100 /* times what the peak asks for */
+#define ABSURD 100       /* times what the peak asks for */
+#define MOST_TOKENS 1e15 /* of a training; all text there is holds fewer */
+#define LIKELY_TOKENS 1e14
 
 static int wrong_nodes(const char *value, struct ss_error *err)
 {
@@ -141,6 +143,8 @@ void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_c
     int last = -1;
 
     k->numbers = n->n;
+    for (int i = 0; i < n->n; i++)
+        k->most_nodes = n->nodes[i] > k->most_nodes ? n->nodes[i] : k->most_nodes;
     for (int i = 0; i < n->n && n->is_range; i++) {
         last = n->state[i] == SS_CAPACITY_ROW ? i : last;
         if (is_hopeless(c, k, n->nodes[i])) {
@@ -166,6 +170,16 @@ static int few_tokens(double tokens, double batch, struct ss_error *err)
                    tokens >= 1000 ? tokens / 1000 : tokens);
 }
 
+static int many_tokens(double tokens, struct ss_error *err)
+{
+    double meant = tokens;
+
+    while (meant > LIKELY_TOKENS)
+        meant /= 1000;
+    ss_fail(err, SS_ERR_USAGE, NULL, 0, "%g tokens are more than there are", tokens);
+    return ss_hint(err, SS_ERR_USAGE, "did you mean --tokens %gT?", meant / 1e12);
+}
+
 /* Writes the amount with the smallest letter that makes it enough. */
 static const char *enough(double amount, double least, char buf[32])
 {
@@ -178,32 +192,26 @@ static const char *enough(double amount, double least, char buf[32])
     return buf;
 }
 
-int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens,
-                              const struct ss_capacity_numbers *numbers, struct ss_error *err)
+int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, struct ss_error *err)
 {
-    double least_usd = INFINITY, least_s = INFINITY;
+    double least_usd = INFINITY;
     char a[32], b[32];
 
     if (c->tokens < batch_tokens)
         return few_tokens(c->tokens, batch_tokens, err);
-    for (int i = 0; i < c->nclusters; i++) {
-        const struct ss_capacity_cluster *k = &c->clusters[i];
-        least_usd = fmin(least_usd, k->least_gpu_s / 3600 * k->price);
-        for (int n = 0; n < numbers[i].n; n++)
-            least_s = fmin(least_s, k->least_gpu_s / ((double)numbers[i].nodes[n] * k->gpus_a_node));
-    }
+    if (c->tokens > MOST_TOKENS)
+        return many_tokens(c->tokens, err);
+    for (int i = 0; i < c->nclusters; i++)
+        least_usd = fmin(least_usd, c->clusters[i].least_gpu_s / 3600 * c->clusters[i].price);
     if (c->budget_usd > 0 && c->budget_usd * ABSURD < least_usd) {
         ss_fail(err, SS_ERR_USAGE, NULL, 0,
                 "--budget %g USD is too little: the training costs %s USD even at the peak of the cards",
                 c->budget_usd, ss_report_count(least_usd, a, sizeof a));
         return ss_hint(err, SS_ERR_USAGE, "did you mean --budget %s?", enough(c->budget_usd, least_usd, b));
     }
-    if (c->deadline_s > 0 && c->deadline_s * ABSURD < least_s) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0,
-                "--deadline is too early: the training takes %.3g days even at the peak of the cards on most "
-                "nodes",
-                least_s / 86400);
-        return ss_hint(err, SS_ERR_USAGE, "take more nodes, fewer tokens or a later --deadline");
+    if (c->deadline_s > 0 && c->deadline_s <= 60) {
+        ss_fail(err, SS_ERR_USAGE, NULL, 0, "--deadline %gs is too early for any training", c->deadline_s);
+        return ss_hint(err, SS_ERR_USAGE, "did you mean --deadline %gd?", c->deadline_s);
     }
     return SS_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In which order numbers of nodes are planned. First the rows of the table. Then, with a deadline or a budget, the numbers between them,
- * because days over nodes are not monotone: which layouts a number allows depends on its factors. Where a search has few layouts every
- * number is searched, but for layouts whose bound is above what the best answer so far takes. Where it has many, those that are best on the
- * rows are predicted on the numbers about the answer; then the answer itself is searched.
+ * because days over nodes are not monotone: which layouts a number allows depends on its factors. Where all numbers together have few
+ * layouts every number is searched, but for layouts whose bound is above what the best answer so far takes. Where they have many, those that
+ * are best on the rows are predicted on the numbers about the answer; then the answer and the numbers nearest to it are searched.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,13 +16,14 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-#define FEW_LAYOUTS 4000      /* of a search that takes no time */
-#define MOST_SEARCHED 32768   /* layouts that are searched on all numbers together */
+#define FEW_LAYOUTS 1000      /* legal ones of a search that takes no time */
+#define MOST_SEARCHED 250000  /* layouts that are searched on all numbers together */
+#define MOST_NEAR 20000       /* layouts that are searched about the answer where those are too many */
 #define MOST_PREDICTIONS 2048 /* of layouts of the rows */
+#define NEARS 4               /* numbers that are searched before their results decide about others */
 #define WAVE                                                                                                 \
     32 /* numbers that are planned before their results decide about others; the workers do not change it */
 #define BESIDE 3 /* numbers beside rows and answers that the table has */
-#define ROUNDS 3 /* in which an answer may move when it is searched */
 
 enum kind { FULL, LIMITED, SHAPES, NEAR, KINDS };
 
@@ -35,9 +36,8 @@ struct run {
     int *offset;     /* [nclusters]: number of its first item */
     int done, known; /* numbers that were planned, and those that are to be */
     size_t cap;
-    char *by_shapes; /* [npoints]: 1: not searched */
-    size_t cap_shapes;
-    int64_t layouts;                    /* the most that a search had */
+    int64_t layouts;                    /* that searches had, */
+    int searches;                       /* and how many searches */
     struct ss_capacity_answer *answers; /* [WAVE] */
     int items[WAVE];
 };
@@ -70,21 +70,19 @@ static void tell(void *ctx, int done)
 
 /* ---- answers ---- */
 
-/* Puts a point into the plan, in place of one of the same number of nodes. */
-static int put_point(struct run *r, const struct ss_capacity_point *p, int by_shapes, struct ss_error *err)
+/* Puts a point into the plan, in place of a worse one of the same number of nodes. */
+static int put_point(struct run *r, const struct ss_capacity_point *p, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
     int i = 0;
 
     while (i < c->npoints && (c->points[i].cluster != p->cluster || c->points[i].nodes != p->nodes))
         i++;
-    if (i == c->npoints && (ss_grow(&c->points, &r->cap, (size_t)i + 1, sizeof *c->points) ||
-                            ss_grow(&r->by_shapes, &r->cap_shapes, (size_t)i + 1, 1)))
+    if (i == c->npoints && ss_grow(&c->points, &r->cap, (size_t)i + 1, sizeof *c->points))
         return ss_nomem(err);
-    if (i == c->npoints)
-        c->npoints++;
-    c->points[i] = *p;
-    r->by_shapes[i] = (char)by_shapes;
+    if (i == c->npoints || ss_capacity_is_better(c, p, &c->points[i]))
+        c->points[i] = *p;
+    c->npoints += i == c->npoints;
     return SS_OK;
 }
 
@@ -140,16 +138,22 @@ static int deal(struct run *r, int n, struct ss_error *err)
         const struct ss_capacity_answer *a = &r->answers[i];
         int kind = r->items[i] % KINDS;
         r->x->plan->clusters[a->point.cluster].planned++;
-        r->layouts = a->layouts > r->layouts ? a->layouts : r->layouts;
+        r->layouts += a->layouts;
+        r->searches += a->layouts > 0;
         if (a->why.code && !r->first->code)
             *r->first = a->why;
         if (kind == FULL)
             put_shapes(r, a);
         if (kind == FULL || ss_capacity_holds(&a->point))
-            rc = put_point(r, &a->point, kind == SHAPES, err);
+            rc = put_point(r, &a->point, err);
     }
     r->done += n;
     return rc;
+}
+
+static int64_t mean_layouts(const struct run *r)
+{
+    return r->searches ? r->layouts / r->searches : 0;
 }
 
 static int item_of(const struct run *r, int cluster, int number, enum kind kind)
@@ -171,12 +175,12 @@ static int plan_rows(struct run *r, int cluster, struct ss_error *err)
         if (numbers->state[i] != SS_CAPACITY_ROW)
             continue;
         r->items[n++] = item_of(r, cluster, i, enough ? SHAPES : FULL);
-        if (n < (first || (r->layouts > FEW_LAYOUTS && numbers->is_range) ? 2 : WAVE))
+        if (n < (first || (mean_layouts(r) > FEW_LAYOUTS && numbers->is_range) ? 2 : WAVE))
             continue;
         rc = deal(r, n, err);
         n = first = 0;
         for (int k = 0; k < c->npoints && c->deadline_s > 0 && !rc && numbers->is_range; k++)
-            enough |= c->points[k].cluster == cluster && r->layouts > FEW_LAYOUTS &&
+            enough |= c->points[k].cluster == cluster && mean_layouts(r) > FEW_LAYOUTS &&
                       ss_capacity_enough(c, &c->points[k], 1);
     }
     return rc ? rc : deal(r, n, err);
@@ -221,94 +225,101 @@ static void find_bracket(const struct ss_capacity *c, int cluster, int *low, int
     }
 }
 
-static int count_open(const struct run *r, int cluster, int few, int low, int high)
+/* Numbers of a platform that are planned by one way. */
+struct choice {
+    int cluster, low, high;
+    enum kind kind;
+};
+
+/* Returns 1 if a number is open to a way. */
+static int is_open(const struct run *r, const struct choice *of, int i)
 {
-    const struct ss_capacity_numbers *x = &r->numbers[cluster];
+    const struct ss_capacity_numbers *x = &r->numbers[of->cluster];
+    int state = x->state[i];
+
+    if (x->nodes[i] < of->low || x->nodes[i] > of->high)
+        return 0;
+    if (of->kind == NEAR)
+        return state == SS_CAPACITY_OPEN || state == SS_CAPACITY_DONE;
+    int all = of->kind == LIMITED && r->x->options->layout != SS_CAPACITY_GIVEN;
+    return state == SS_CAPACITY_OPEN && (all || divides(r, of->cluster, x->nodes[i]));
+}
+
+static int count_open(const struct run *r, const struct choice *of)
+{
     int n = 0;
 
-    for (int i = 0; i < x->n; i++)
-        n += x->state[i] == SS_CAPACITY_OPEN && x->nodes[i] >= low && x->nodes[i] <= high &&
-             (few || divides(r, cluster, x->nodes[i]));
+    for (int i = 0; i < r->numbers[of->cluster].n; i++)
+        n += is_open(r, of, i);
     return n;
 }
 
-/* Plans the numbers of a range between its rows, those nearest to the answer first. */
-static int plan_between(struct run *r, int cluster, struct ss_error *err)
+/* Puts the open numbers nearest to the answer on r->items, up to `most`, and returns how many. */
+static int take_nearest(struct run *r, const struct choice *of, int most)
 {
-    struct ss_capacity *c = r->x->plan;
-    struct ss_capacity_numbers *x = &r->numbers[cluster];
-    struct ss_capacity_board *board = &r->x->boards[cluster];
-    int given = r->x->options->layout == SS_CAPACITY_GIVEN, low = 0, high = SS_MAX_GPUS, rc = SS_OK;
-    int few = !given && r->layouts * count_open(r, cluster, 1, low, high) <= MOST_SEARCHED;
-    int n = count_open(r, cluster, few, low, high);
+    const struct ss_capacity *c = r->x->plan;
+    const struct ss_capacity_cluster *cluster = &c->clusters[of->cluster];
+    struct ss_capacity_numbers *x = &r->numbers[of->cluster];
+    double far[WAVE], middle = cluster->chosen >= 0 ? c->points[cluster->chosen].nodes : cluster->most_nodes;
+    int at[WAVE], m = 0;
 
-    if (!few && (given ? 1 : board->nshapes) * n > MOST_PREDICTIONS / 4)
-        find_bracket(c, cluster, &low, &high);
-    n = count_open(r, cluster, few, low, high);
-    if (!few && !given && n && board->nshapes > MOST_PREDICTIONS / n)
-        board->nshapes = MOST_PREDICTIONS / n > 0 ? MOST_PREDICTIONS / n : 1;
-    c->clusters[cluster].look =
-        few || (given && low == 0 && high == SS_MAX_GPUS) ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
-    r->known += n;
-    set_boards(r);
-    double middle =
-        c->clusters[cluster].chosen >= 0 ? c->points[c->clusters[cluster].chosen].nodes : x->nodes[x->n - 1];
-    while (!rc) { /* takes the open numbers nearest to the middle */
-        int at[WAVE], m = 0;
-        double far[WAVE];
-        for (int i = 0; i < x->n; i++) {
-            double d = fabs(log(x->nodes[i] / middle));
-            if (x->state[i] != SS_CAPACITY_OPEN || x->nodes[i] < low || x->nodes[i] > high ||
-                (m == WAVE && d >= far[m - 1]) || (!few && !divides(r, cluster, x->nodes[i])))
-                continue;
-            int k = m < WAVE ? m++ : m - 1;
-            for (; k > 0 && far[k - 1] > d; k--) {
-                far[k] = far[k - 1];
-                at[k] = at[k - 1];
-            }
-            far[k] = d;
-            at[k] = i;
+    for (int i = 0; i < x->n; i++) {
+        double d = fabs(log(x->nodes[i] / middle));
+        if (!is_open(r, of, i) || (m == most && d >= far[m - 1]))
+            continue;
+        int k = m < most ? m++ : m - 1;
+        for (; k > 0 && far[k - 1] > d; k--) {
+            far[k] = far[k - 1];
+            at[k] = at[k - 1];
         }
-        if (!m)
-            break;
-        for (int k = 0; k < m; k++) {
-            x->state[at[k]] = SS_CAPACITY_DONE;
-            r->items[k] = item_of(r, cluster, at[k], few || given ? LIMITED : SHAPES);
-        }
-        rc = deal(r, m, err);
-        set_boards(r);
+        far[k] = d;
+        at[k] = i;
     }
+    for (int k = 0; k < m; k++) {
+        x->state[at[k]] = of->kind == NEAR ? SS_CAPACITY_SEARCHED : SS_CAPACITY_DONE;
+        r->items[k] = item_of(r, of->cluster, at[k], of->kind);
+    }
+    return m;
+}
+
+/* Plans the open numbers, those nearest to the answer first, until searches have had `most` layouts. */
+static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_t most, struct ss_error *err)
+{
+    int64_t before = r->layouts;
+    int rc = SS_OK;
+
+    for (int m = 1; !rc && m && r->layouts - before < most;) {
+        set_boards(r);
+        m = take_nearest(r, of, wave);
+        rc = deal(r, m, err);
+        r->x->plan->clusters[of->cluster].near += of->kind == NEAR ? m : 0;
+    }
+    set_boards(r);
     return rc;
 }
 
-/* Searches the answers that were predicted with the layouts of rows for layouts that take less. */
-static int search_answers(struct run *r, int cluster, struct ss_error *err)
+/* Plans the numbers of a range between its rows. */
+static int plan_between(struct run *r, int cluster, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
-    int rc = SS_OK;
+    struct ss_capacity_board *board = &r->x->boards[cluster];
+    int given = r->x->options->layout == SS_CAPACITY_GIVEN;
+    struct choice of = {cluster, 0, SS_MAX_GPUS, LIMITED};
+    int n = count_open(r, &of), few = given || mean_layouts(r) * n <= MOST_SEARCHED;
 
-    for (int round = 0; round < ROUNDS && !rc; round++) {
-        ss_capacity_choose(c);
-        const int answers[] = {c->clusters[cluster].chosen, c->clusters[cluster].sure};
-        struct ss_capacity_board *board = &r->x->boards[cluster];
-        int n = 0;
-        board->gpu_hours = board->time_s = 0;
-        for (int i = 0; i < 2; i++) {
-            int p = answers[i], at = 0;
-            if (p < 0 || !r->by_shapes[p] || (i && answers[0] == p))
-                continue;
-            while (r->numbers[cluster].nodes[at] != c->points[p].nodes)
-                at++;
-            r->items[n++] = item_of(r, cluster, at, NEAR);
-            r->by_shapes[p] = 0;
-            board->gpu_hours = fmax(board->gpu_hours, c->points[p].gpu_hours.value);
-        }
-        if (!n)
-            break;
-        r->known += n;
-        rc = deal(r, n, err);
-    }
-    return rc;
+    of.kind = few ? LIMITED : SHAPES;
+    if (given ? n > MOST_PREDICTIONS / 4 : !few)
+        find_bracket(c, cluster, &of.low, &of.high);
+    n = count_open(r, &of);
+    if (!few && n && board->nshapes > MOST_PREDICTIONS / n)
+        board->nshapes = MOST_PREDICTIONS / n > 0 ? MOST_PREDICTIONS / n : 1;
+    c->clusters[cluster].look =
+        of.kind == LIMITED && of.low == 0 && of.high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
+    r->known += n;
+    int rc = plan_nearest(r, &of, WAVE, INT64_MAX, err);
+    of.kind = NEAR;
+    r->known += few ? 0 : NEARS;
+    return rc || few ? rc : plan_nearest(r, &of, NEARS, MOST_NEAR, err);
 }
 
 /* ---- the table ---- */
@@ -331,11 +342,14 @@ static int is_row(const struct run *r, const struct ss_capacity_point *p)
 }
 
 /* Takes points out of the plan that are neither rows nor answers, but for the cheapest few that would do as well. */
-static void leave_table(struct run *r)
+static int leave_table(struct run *r, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
+    char *keep = ss_calloc((size_t)c->npoints + 1, 1);
     int kept = 0;
 
+    if (!keep)
+        return ss_nomem(err);
     ss_capacity_choose(c);
     for (int i = 0; i < c->npoints; i++) {
         const struct ss_capacity_point *p = &c->points[i];
@@ -345,16 +359,18 @@ static void leave_table(struct run *r)
             cheaper += o != k->chosen && c->points[o].cluster == p->cluster && !is_row(r, &c->points[o]) &&
                        ss_capacity_enough(c, &c->points[o], 0) &&
                        c->points[o].gpu_hours.value < p->gpu_hours.value;
-        r->by_shapes[i] = is_row(r, p) || i == k->chosen || i == k->sure ||
-                          (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
+        keep[i] = is_row(r, p) || i == k->chosen || i == k->sure ||
+                  (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
     }
     for (int i = 0; i < c->npoints; i++)
-        if (r->by_shapes[i])
+        if (keep[i])
             c->points[kept++] = c->points[i];
+    free(keep);
     c->npoints = kept;
     if (kept)
         qsort(c->points, (size_t)kept, sizeof *c->points, by_place);
     ss_capacity_choose(c);
+    return SS_OK;
 }
 
 /* ---- all ---- */
@@ -364,12 +380,11 @@ static int plan_cluster(struct run *r, int cluster, struct ss_error *err)
     const struct ss_capacity *c = r->x->plan;
     int limited = c->deadline_s > 0 || c->budget_usd > 0;
 
-    r->layouts = 0;
+    r->layouts = r->searches = 0;
     int rc = plan_rows(r, cluster, err);
     if (rc || !limited || !r->numbers[cluster].is_range)
         return rc;
-    rc = plan_between(r, cluster, err);
-    return rc ? rc : search_answers(r, cluster, err);
+    return plan_between(r, cluster, err);
 }
 
 static int open_crew(struct run *r, struct ss_error *err)
@@ -417,11 +432,9 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
         tell(&r, 0);
     for (int k = 0; k < x->plan->nclusters && !rc; k++)
         rc = plan_cluster(&r, k, err);
-    if (!rc)
-        leave_table(&r);
+    SS_THEN(rc, leave_table(&r, err));
     ss_pool_close(r.crew);
     free(r.offset);
     free(r.answers);
-    free(r.by_shapes);
     return rc;
 }

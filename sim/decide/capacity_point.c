@@ -15,6 +15,9 @@
 
 /* Another batch than the asked one has to be so much cheaper. */
 #define WORTH_A_BATCH 0.99
+#define MOST_FLOWS 8 /* layouts of a search whose flows are asked beside the first one's */
+#define WORTH_A_SHAPE                                                                                        \
+    1.05 /* A layout that was so much dearer on its row than another is not tried beside it. */
 
 static int set_number(struct ss_request *r, const char *flag, int value, struct ss_error *err)
 {
@@ -237,9 +240,8 @@ static int doubt_of(const struct ss_capacity_point *p)
     return !ss_capacity_holds(p) ? 2 : p->summary.outcome != SS_OUTCOME_FITS;
 }
 
-/* Returns 1 if a point is a better plan of the same number of nodes than another. What surely fits goes first, as in a search. */
-static int is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
-                     const struct ss_capacity_point *b)
+int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
+                          const struct ss_capacity_point *b)
 {
     if (doubt_of(a) != doubt_of(b))
         return doubt_of(a) < doubt_of(b);
@@ -312,7 +314,8 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
     int rc = open_point(x, a, &site, &words, err), asked = x->plan->asked_batch, gpus = a->point.gpus;
 
     int best = -1;
-    for (int i = 0; i < board->nshapes && !rc; i++) {
+    double most = INFINITY;
+    for (int i = 0; i < board->nshapes && board->shape[i].gpu_s <= most && !rc; i++) {
         const struct ss_capacity_shape *s = &board->shape[i];
         int unit = gpus % (s->tp * s->cp * s->pp) ? 0 : s->micro_batch * (gpus / (s->tp * s->cp * s->pp));
         int batches[] = {unit ? ss_capacity_nearest(asked, unit) : 0,
@@ -322,8 +325,9 @@ int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_an
             struct ss_error why = {0};
             if (!ss_capacity_is_near(batches[k], asked) || (k && batches[1] == batches[0]))
                 continue;
+            most = fmin(most, WORTH_A_SHAPE * s->gpu_s);
             rc = predict(x, &site, batches[k], s->words, BLIND, &p, &why);
-            if (!rc && is_better(x->plan, &p, &a->point)) {
+            if (!rc && ss_capacity_is_better(x->plan, &p, &a->point)) {
                 a->point = p;
                 best = i;
             }
@@ -382,15 +386,38 @@ static void vary_near(const struct ss_capacity_board *b, const struct ss_request
     ss_sweep_vary(vary, text, NULL); /* which refuses what is varied already, or one flag too many */
 }
 
-/* Searches with a batch, and takes the best layout into the answer where it is better. */
+/* Predicts the layouts of a search from the `first` on, the fastest by closed forms first, until none can be faster where flows are asked. */
+static int predict_best(const struct ss_capacity_planner *x, const struct ss_request *site, int batch,
+                        const struct ss_find_result *found, int first, struct ss_capacity_point *p,
+                        struct ss_error *why)
+{
+    struct ss_capacity_point next = *p;
+    int best = first, rc = predict(x, site, batch, found->points[first].flags, NARROW, p, why);
+
+    for (int i = first + 1; i < found->npoints && i <= first + MOST_FLOWS && !rc; i++) {
+        const struct ss_find_point *f = &found->points[i];
+        if (f->summary.outcome != found->points[first].summary.outcome ||
+            p->summary.iteration_s <= f->summary.iteration_s)
+            break;
+        rc = predict(x, site, batch, f->flags, NARROW, &next, why);
+        if (!rc && ss_capacity_is_better(x->plan, &next, p)) {
+            *p = next;
+            best = i;
+        }
+    }
+    return rc ? rc : predict(x, site, batch, found->points[best].flags, WIDE, p, why);
+}
+
+/* Searches with a batch by closed forms, and takes the best layout into the answer where it is better. */
 static int search_batch(const struct ss_capacity_planner *x, struct ss_request *site, int batch,
                         struct ss_capacity_answer *a, struct ss_error *why)
 {
     struct ss_sweep *vary = ss_calloc(1, sizeof *vary);
     const double most_s = ss_capacity_most_s(x, a->point.cluster, a->point.gpus, batch);
+    struct ss_run_options blind = x->run;
     const struct ss_find_options options = {.vary = vary,
                                             .how = x->options->how,
-                                            .run = &x->run,
+                                            .run = &blind,
                                             .workers = {.n = 1},
                                             .best_only = 1,
                                             .brief = 1,
@@ -399,6 +426,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
     struct ss_capacity_point p = a->point;
     int rc = vary ? set_number(site, "--global-batch-size", batch, why) : ss_nomem(why);
 
+    blind.level_choice = SS_LEVEL_BLIND;
     if (vary)
         *vary = *x->vary;
     if (!rc && x->near) {
@@ -411,17 +439,17 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
         return rc;
     const struct ss_find_group *g = &found->groups[0];
     int best = g->best >= 0 ? g->best : g->near;
-    a->layouts += g->layouts;
+    a->layouts += g->layouts - g->refused;
     p.batch = batch;
     if (best >= 0) {
-        rc = predict(x, site, batch, found->points[best].flags, WIDE, &p, why);
+        rc = predict_best(x, site, batch, found, best, &p, why);
     } else {
         p.summary.outcome = SS_OUTCOME_TOO_LARGE;
         snprintf(p.summary.reason, sizeof p.summary.reason, "none of %lld layouts fits",
                  (long long)(g->layouts - g->refused));
         write_flags(&p, x->plan->asked_batch, "");
     }
-    if (!rc && (!a->point.flags[0] || is_better(x->plan, &p, &a->point))) {
+    if (!rc && (!a->point.flags[0] || ss_capacity_is_better(x->plan, &p, &a->point))) {
         a->point = p;
         take_shapes(found, x->tokens_a_row * batch, a);
     }

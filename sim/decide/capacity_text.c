@@ -95,6 +95,9 @@ static void write_nearest(const struct ss_capacity *c, int cluster, FILE *out)
     write_nodes(c, best, out);
     fputs(": ", out);
     write_cost(best, out);
+    int nodes = c->deadline_s > 0 ? ss_capacity_trend(c, best) : 0;
+    if (nodes > c->clusters[cluster].most_nodes)
+        fprintf(out, "By the trend of the rows at least %d nodes would.\n", nodes);
 }
 
 /* Writes "90 days", "5.00 M USD" or "90 days and 5.00 M USD". Returns buf. */
@@ -125,49 +128,70 @@ static void write_look(const struct ss_capacity *c, int cluster, FILE *out)
               ? "all others that the layout divides were predicted\n"
           : k->look == SS_CAPACITY_EVERY ? "all others were searched, with all layouts\n"
           : c->layout == SS_CAPACITY_GIVEN
-              ? "those about the answer were predicted\n"
-              : "those about the answer were predicted with the layouts that are best on the rows\n",
+              ? "those about the answer were predicted"
+              : "those about the answer were predicted with the layouts that are best on the rows",
+          out);
+    if (k->near)
+        fprintf(out, ", the nearest %d were searched", k->near);
+    if (k->look != SS_CAPACITY_EVERY)
+        fputc('\n', out);
+}
+
+/* Writes the answer that 90 % of such jobs keep, or which of time and memory no number of nodes is sure of. */
+static void write_sure(const struct ss_capacity *c, int cluster, FILE *out)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    int in_time = 0;
+
+    if (k->sure >= 0 && k->sure != k->chosen) {
+        fputs("To be sure (90 % of such jobs), take ", out);
+        write_nodes(c, &c->points[k->sure], out);
+        fputs(": ", out);
+        write_cost(&c->points[k->sure], out);
+    }
+    if (k->sure >= 0)
+        return;
+    for (int i = 0; i < c->npoints; i++)
+        in_time |= c->points[i].cluster == cluster && ss_capacity_keeps(c, &c->points[i], 1);
+    fputs(in_time ? "None of these is sure (90 % of such jobs) to fit the memory; the time is.\n"
+                  : "None of these is sure (90 % of such jobs) to keep that.\n",
           out);
 }
 
 static void write_answer(const struct ss_capacity *c, int cluster, FILE *out)
 {
     const struct ss_capacity_cluster *k = &c->clusters[cluster];
-    char a[96];
+    char a[96], most[48] = " here";
     int limited = is_limited(c);
 
     if (c->nclusters > 1)
         fprintf(out, "%s: ", k->platform);
+    if (k->look != SS_CAPACITY_LISTED)
+        snprintf(most, sizeof most, " up to %d", k->most_nodes);
     if (!holds_any(c, cluster)) {
-        fputs("No number of nodes here holds the job.\n", out);
+        fprintf(out, "No number of nodes%s holds the job.\n", most);
         return;
     }
     if (k->chosen < 0) {
-        fprintf(out, "No number of nodes here is within %s.\n", limits(c, a));
+        fprintf(out, "No number of nodes%s is within %s.\n", most, limits(c, a));
         write_nearest(c, cluster, out);
         write_look(c, cluster, out);
         return;
     }
     const struct ss_capacity_point *p = &c->points[k->chosen];
-    if (!limited)
-        fputs("Up to ", out);
     write_nodes(c, p, out);
     if (limited)
-        fprintf(out, " is the %s%s within %s: ", c->deadline_s > 0 ? "cheapest" : "fastest",
+        fprintf(out, " should do it, the %s%s within %s: ", c->deadline_s > 0 ? "cheapest" : "fastest",
                 k->look == SS_CAPACITY_LISTED ? " of these" : "", limits(c, a));
     else
-        fputs(" a GPU-hour trains nearly as much as on any: ", out);
+        fputs(" is the most at which the cost stays within 10 % of the cheapest: ", out);
     write_cost(p, out);
     if (p->summary.outcome == SS_OUTCOME_NEAR_LIMIT)
         fputs("It may not fit: the memory is near the limit.\n", out);
-    if (limited && k->sure >= 0 && k->sure != k->chosen) {
-        fputs("With the error of nine of ten such jobs it is ", out);
-        write_nodes(c, &c->points[k->sure], out);
-        fputs(": ", out);
-        write_cost(&c->points[k->sure], out);
-    }
-    if (limited && k->sure < 0)
-        fputs("With the error of nine of ten such jobs none of these is sure to be.\n", out);
+    if (limited)
+        write_sure(c, cluster, out);
+    else if (p->time_s.value > 10 * 365 * DAY)
+        fputs("That is more than ten years: ask for more --nodes, or for a --deadline.\n", out);
     write_look(c, cluster, out);
 }
 
@@ -216,7 +240,7 @@ static void write_head(const struct ss_capacity *c, FILE *out)
     if (c->nclusters > 1)
         fprintf(out, "%-8s ", "platform");
     fprintf(out, "%6s %6s  %-36s %6s %10s %9s %8s %13s %7s %8s %8s  %s\n", "nodes", "GPUs", "layout", "batch",
-            "iteration", "GPU-hours", "days", "nine of ten", "goodput", "MWh", "USD", "verdict");
+            "iteration", "GPU-hours", "days", "90 % of jobs", "goodput", "MWh", "USD", "verdict");
 }
 
 void ss_capacity_verdict(const struct ss_capacity *c, int i, FILE *out)
@@ -278,7 +302,7 @@ static void write_chosen(const struct ss_capacity *c, const struct ss_capacity_p
     if (c->nclusters > 1)
         fprintf(out, " of %s", c->clusters[p->cluster].platform);
     fprintf(out, ": %s\n", p->flags);
-    fprintf(out, "    %.0f iterations of %s, %s, GPUs busy %.0f %% of one\n", p->iterations,
+    fprintf(out, "    %.0f iterations of %s, %s, GPUs compute %.0f %% of the time\n", p->iterations,
             ss_text_time(p->summary.iteration_s, a, sizeof a),
             ss_text_tflops(&p->summary, tflops, sizeof tflops), 100 * p->busy_share);
     fprintf(out,
@@ -287,7 +311,7 @@ static void write_chosen(const struct ss_capacity *c, const struct ss_capacity_p
             ss_text_time(p->checkpoint_s, b, sizeof b), p->mtbf_s / 3600, 100 * p->goodput);
     double kw = p->energy_j.value / p->time_s.value / 1000;
     if (!isnan(kw))
-        fprintf(out, "    %.*f kW in the mean, building included\n", kw < 1000 ? 1 : 0, kw);
+        fprintf(out, "    %.*f kW in the mean, cooling included\n", kw < 1000 ? 1 : 0, kw);
 }
 
 void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out)
@@ -302,11 +326,11 @@ void ss_capacity_inputs(const struct ss_capacity *c, int cluster, FILE *out)
     else
         fputs("    price       none: --price 2.5USD/h\n", out);
     if (k->gpu_w > 0 && k->node_w > 0)
-        fprintf(out,
-                "    energy      %g W a GPU with a kernel, %g of it without; %g W a node beside them; times "
-                "%g for the "
-                "building\n",
-                k->gpu_w, k->idle, k->node_w, k->pue);
+        fprintf(
+            out,
+            "    energy      %g W a busy GPU, %g W an idle one; %g W for the rest of a node; %g %% more for "
+            "cooling\n",
+            k->gpu_w, k->gpu_w * k->idle, k->node_w, 100 * (k->pue - 1));
     else
         fputs("    energy      not told: the platform has no ss.power or ss.power.node\n", out);
     fprintf(out, "    failures    one in %g GPU-hours (ss.mtbf), %s until it trains again (ss.restart)\n",

@@ -121,12 +121,11 @@ static int judge_pair(const struct ss_side *a, const struct ss_bands *bands, str
         return rc;
     out->least_pct = pair.pairs ? pair.pct : NAN;
     if (pair.pairs)
-        snprintf(out->why, sizeof out->why,
-                 "so well were the ratios of nine in ten of %d pairs of measured runs predicted, each pair "
-                 "of one job (%d "
-                 "sources, %d "
-                 "of them with this card and software)",
-                 pair.pairs, pair.sources, pair.near_sources);
+        snprintf(
+            out->why, sizeof out->why,
+            "the ratios of 90 %% of %d pairs of measured runs were predicted so well, each pair of one job "
+            "(%d sources, %d of them with this card and software)",
+            pair.pairs, pair.sources, pair.near_sources);
     else
         snprintf(out->why, sizeof out->why, "there are no pairs of measured runs to tell");
     return SS_OK;

@@ -55,8 +55,8 @@ static void write_answer(const struct ss_contrast *c, int i, FILE *out)
         fprintf(out, "%c is %.2f %% %s than A: %s.\n", letter, fabs(a->faster_pct),
                 a->faster_pct > 0 ? "faster" : "slower",
                 isnan(a->least_pct) ? "whether that can be told is not known"
-                : a->apart          ? "told apart"
-                                    : "not told apart");
+                : a->apart          ? "a clear difference"
+                                    : "too close to call");
 }
 
 /* Writes each reason once, because mostly all sides have the same. */
@@ -69,7 +69,7 @@ static void write_reasons(const struct ss_contrast *c, FILE *out)
         if (!told && isnan(c->apart[i].least_pct))
             fprintf(out, "Not known: %s.\n", c->apart[i].why);
         else if (!told)
-            fprintf(out, "Differences from %.1f %% on are told apart: %s.\n", c->apart[i].least_pct,
+            fprintf(out, "Differences below %.1f %% are too close to call: %s.\n", c->apart[i].least_pct,
                     c->apart[i].why);
     }
 }

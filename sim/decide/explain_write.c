@@ -33,7 +33,7 @@ static double measured_of(const struct ss_run *run)
     return run->scenario ? run->scenario->measured_s : 0;
 }
 
-/* Returns 1 where nine of ten such jobs take times on both sides of this one, with what was assumed. */
+/* Returns 1 where 90 % of such jobs take times on both sides of this one, with what was assumed. */
 static int is_within(const struct ss_summary *u, double seconds)
 {
     return seconds >= u->iteration_s * (1 + u->time_low_pct / 100) &&
@@ -160,7 +160,7 @@ static void write_change(const struct ss_explanation *x, const struct ss_advice 
     fprintf(out, "\n     %s an iteration (%+.1f %%%s), %.1f GiB (%+.1f), %s%s%s\n",
             ss_text_time(a->summary.iteration_s, time, sizeof time),
             100 * (a->summary.iteration_s / x->side.summary.iteration_s - 1),
-            a->apart.apart ? "" : ", not told apart", a->summary.peak_device / SS_GIB,
+            a->apart.apart ? "" : ", too close to call", a->summary.peak_device / SS_GIB,
             (a->summary.peak_device - x->side.summary.peak_device) / SS_GIB,
             a->summary.outcome == SS_OUTCOME_NEAR_LIMIT ? "near limit: it may not fit"
                                                         : ss_outcome_word(a->summary.outcome),

@@ -8,6 +8,7 @@
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "stepsim/sweep.h"
+#include "study/study_internal.h"
 
 static const char by_hand[] = "write --vary nodes=8,16",
                   of_props[] = "write --vary set=ss.nic.bandwidth=12.5GBps,25GBps";
@@ -145,7 +146,7 @@ int ss_sweep_vary(struct ss_sweep *s, const char *text, struct ss_error *err)
 }
 
 /* Notes a flag of the command line that the values of --vary beat. What a file says is there to be varied. */
-static int note_beaten(const struct ss_sweep_flag *f, struct ss_request *base, struct ss_error *err)
+static int note_one(const struct ss_sweep_flag *f, struct ss_request *base, struct ss_error *err)
 {
     size_t at = ss_request_find(base, f->name);
     char text[256];
@@ -156,6 +157,15 @@ static int note_beaten(const struct ss_sweep_flag *f, struct ss_request *base, s
     return ss_notes_add(&base->notes, "%s: the values of --vary %s take its place", text, f->name + 2)
                ? ss_nomem(err)
                : SS_OK;
+}
+
+int ss_sweep_note_beaten(const struct ss_sweep *s, struct ss_request *base, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (int f = 0; f < s->nflags && !rc; f++)
+        rc = note_one(&s->flags[f], base, err);
+    return rc;
 }
 
 int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *err)
@@ -174,9 +184,7 @@ int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *
         if (!rc)
             ss_request_drop(base, "--nodes");
     }
-    for (int f = 0; f < s->nflags && !rc; f++)
-        rc = note_beaten(&s->flags[f], base, err);
-    return rc;
+    return rc ? rc : ss_sweep_note_beaten(s, base, err);
 }
 
 int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err)

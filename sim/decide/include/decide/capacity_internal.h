@@ -17,9 +17,13 @@ void ss_capacity_figures(const struct ss_capacity *c, struct ss_capacity_point *
 /* ---- capacity_choose.c: amounts, batches, answers ---- */
 /* Picks the points chosen, sure, cheapest and knee of each platform. */
 void ss_capacity_choose(struct ss_capacity *c);
-/* Returns 1 if a point was predicted and keeps deadline and budget. far 1: the far end of its range has to keep them, too, and the
- * point surely fits. */
+/* Returns 1 if a point was predicted and keeps deadline and budget. far 1: the far end of its range has to keep them, too. */
+int ss_capacity_keeps(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
+/* Does so; far 1: the point has to fit surely, too. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
+/* Returns the nodes that would keep the deadline if time went on to fall as it does from the point with half of p's nodes to p; 0: it
+ * falls too slowly, or no such point is known. */
+int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p);
 /* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
 /* Returns 1 if a batch is within a sixteenth of the one that was asked for. */
@@ -60,13 +64,16 @@ struct ss_capacity_planner {
 struct ss_capacity_answer {
     struct ss_capacity_point point;
     struct ss_error why;                                /* code 0: it was not refused */
-    int64_t layouts;                                    /* combinations that the search had */
+    int64_t layouts;                                    /* legal ones that the search had */
     struct ss_capacity_shape shape[SS_CAPACITY_SHAPES]; /* best first */
 };
 /* Reads what a platform says into its cluster, and finds its least GPU-seconds. */
 int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nodes, struct ss_error *err);
 /* Plans a number of nodes by a search, or with the job's own layout. */
 int ss_capacity_plan_full(struct ss_capacity_planner *x, struct ss_capacity_answer *a, struct ss_error *err);
+/* Returns 1 if a point is a better plan of the same number of nodes than another. What surely fits goes first, as in a search. */
+int ss_capacity_is_better(const struct ss_capacity *c, const struct ss_capacity_point *a,
+                          const struct ss_capacity_point *b);
 /* Plans it with each of the layouts on the platform's board. */
 int ss_capacity_plan_shapes(struct ss_capacity_planner *x, struct ss_capacity_answer *a,
                             struct ss_error *err);
@@ -83,7 +90,8 @@ enum ss_capacity_state {
     SS_CAPACITY_OPEN, /* may be planned */
     SS_CAPACITY_ROW,  /* has a row in the table */
     SS_CAPACITY_HOPELESS,
-    SS_CAPACITY_DONE /* was planned beside the rows */
+    SS_CAPACITY_DONE,    /* was planned beside the rows */
+    SS_CAPACITY_SEARCHED /* and searched with what the board's layouts have of tensor and context parallelism */
 };
 /* Reads --nodes of a request, which may be a list or a range. */
 int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_capacity_numbers *out,
@@ -93,10 +101,9 @@ void ss_capacity_numbers_free(struct ss_capacity_numbers *n);
  * the last row stays. */
 void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_cluster *k,
                                struct ss_capacity_numbers *n);
-/* Refuses amounts that are absurd on every number of nodes: fewer tokens than a batch has, a budget or a deadline of less than a
- * hundredth of what the peak of all cards asks for. */
-int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens,
-                              const struct ss_capacity_numbers *numbers, struct ss_error *err);
+/* Refuses amounts that are a unit away from what they must mean: fewer tokens than a batch has or more than there are, a deadline of a
+ * minute, a budget of less than a hundredth of what the peak of the cheapest cards costs. */
+int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, struct ss_error *err);
 
 /* ---- capacity_plan.c: in which order they are planned, and by which way ---- */
 /* Plans all platforms; numbers: [nclusters]. *first gets the first refusal. */

@@ -58,7 +58,7 @@ struct ss_capacity_options {
     void *ctx;
 };
 
-/* A predicted value, and the range that holds nine of ten such jobs by the band of the time
+/* A predicted value, and the range that holds 90 % of such jobs by the band of the time
  * (ss_summary.band_pct); NaN: not known. */
 struct ss_capacity_range {
     double value, low, high;
@@ -112,10 +112,12 @@ struct ss_capacity_cluster {
     /* GPU-seconds that the tokens take at least: 6 FLOP a token and parameter that multiplies it, at the card's highest peak; 0: not
      * known */
     double least_gpu_s;
-    int look;     /* enum ss_capacity_look */
-    int numbers;  /* of nodes that were asked for */
-    int hopeless; /* of them, those that take longer than the deadline by least_gpu_s and are not planned */
-    int planned;  /* of them, those that were planned */
+    int look;       /* enum ss_capacity_look */
+    int numbers;    /* of nodes that were asked for */
+    int most_nodes; /* the largest of them */
+    int hopeless;   /* of them, those that take longer than the deadline by least_gpu_s and are not planned */
+    int planned;    /* of them, those that were planned */
+    int near; /* of them, those that were searched with the tensor and context sizes of the layouts that are best on the rows */
     /* Indices of points, or -1. chosen: with a deadline the cheapest point that keeps it (and the budget), with a budget alone the
      * fastest point within it, else the knee. sure: the same choice by the far end of the range, among points that surely fit. */
     int chosen, sure;
