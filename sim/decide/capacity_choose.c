@@ -109,11 +109,9 @@ int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_poin
         if (q->cluster == p->cluster && ss_capacity_holds(q) && 2 * q->nodes <= p->nodes)
             half = q;
     }
-    if (!half)
-        return 0;
-    double slope = log(half->time_s.value / p->time_s.value) / log((double)p->nodes / half->nodes);
-    double times = slope > 0 ? pow(p->time_s.value / c->deadline_s, 1 / slope) : INFINITY;
-    return times > 16 ? 0 : (int)ceil(times * p->nodes / rack) * rack;
+    double slope = half ? log(half->time_s.value / p->time_s.value) / log((double)p->nodes / half->nodes) : 1;
+    double times = slope > 0 ? pow(p->time_s.value / c->deadline_s, 1 / fmin(slope, 1)) : INFINITY;
+    return times > 16 ? 0 : (int)ceil(times * p->nodes / rack * (1 - 1e-9)) * rack;
 }
 
 /* Picks the cheapest point that keeps a deadline, the fastest within a budget alone. The price of a GPU-hour is that of the platform. */

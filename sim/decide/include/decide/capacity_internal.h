@@ -21,8 +21,8 @@ void ss_capacity_choose(struct ss_capacity *c);
 int ss_capacity_keeps(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
 /* Does so; far 1: the point has to fit surely, too. */
 int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_point *p, int far);
-/* Returns the nodes that would keep the deadline if time went on to fall as it does from the point with half of p's nodes to p; 0: it
- * falls too slowly, or no such point is known. */
+/* Returns the fewest nodes that may keep the deadline if time goes on to fall as it does from the point with half of p's nodes to p, or in
+ * proportion where no such point is known; 0: it falls too slowly. */
 int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p);
 /* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
