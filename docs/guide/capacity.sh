@@ -92,7 +92,7 @@ cat << END
 # How many nodes, days, dollars and kilowatt-hours?
 
 \`stepsim capacity\` plans a training: for each number of nodes the days, GPU-hours, money and energy that so many tokens take, with failures and checkpoints, each with
-the range of nine of ten such jobs. Made by \`sh docs/guide/capacity.sh\`; every figure is the program's. The equations and the sources of what they take are in
+the range of 90 % of such jobs. Made by \`sh docs/guide/capacity.sh\`; every figure is the program's. The equations and the sources of what they take are in
 [model.md, section 15](../reference/model.md#15-days-money-and-energy); the props, which \`--set\` changes, in [formats-platform.md](../reference/formats-platform.md).
 
 \`\`\`
@@ -105,8 +105,11 @@ $(cat "$dir/text")
 The rows of a range double. With a deadline or a budget the numbers between them are planned, too: days over nodes are not monotone, because the factors of a number decide which layouts divide it. The answer to a deadline is the cheapest number that keeps it (and a
 \`--budget\`, if there is one), the answer to a budget alone the fastest within it; without either it is the *knee*: the most nodes whose GPU-hours are within a tenth of the fewest. The line below the answer says how the numbers were looked at:
 - numbers on which the tokens take longer than the deadline even at the card's peak (6 FLOP a token and parameter that multiplies it) are not planned;
-- where few layouts are left open, every other number is searched with all of them, but for layouts that a lower bound shows to be dearer than the best answer so far;
-- where they are many, the numbers about the answer are predicted with the layouts that are best on the rows, and the answer itself is searched, over the tensor and context sizes of those layouts.
+- where few layouts are left open on all numbers together, every number is searched with all of them, but for layouts that a lower bound shows to be dearer than the best answer so far. That answer is the cheapest of all numbers;
+- where they are many, one row is searched, and the layouts that are best there are predicted on the other rows and on the numbers about the answer. Then the numbers nearest to the answer are searched over the tensor and context sizes of those layouts; the line says how many. A list, \`--nodes 40,44,48\`, searches each of its numbers in full.
+
+Layouts are compared by closed forms; where these are doubted, the best of them are compared by flows (\`stepsim help run\`, \`--level\`). Amounts that must be a unit off are refused with what was probably meant. Where no number of nodes meets a deadline, the exit status is 1,
+and the answer names the fastest number and the nodes that would do by the trend of the rows.
 
 \`--layout given\` keeps the job's layout, and data parallelism takes the nodes; without it each row gets the best layout of a search (\`stepsim search\`). Where the GPUs do not divide the batch, the nearest within a sixteenth of it is taken that loses fewest layouts; the row
 says by how much it differs, as a batch far from the asked one trains another model. On a platform in racks (\`ss.fabric.nodes\`, as of NVL72) numbers beyond a rack are whole racks.
@@ -138,7 +141,7 @@ TFLOP/s count the whole square of attention. With half of it, as causal attentio
 Memory disagrees: the report says that the first two fit in 80 GB without recompute, by freeing tensors as early as they can be and by a schedule with fewer microbatches in flight; neither of these stacks does that. So \`capacity\` tells these points
 in full and calls them too large; with the words of the report alone it would not have recommended them.
 
-| training | published, M GPU-hours | predicted (nine of ten) | error | goodput |
+| training | published, M GPU-hours | predicted (90 % of such jobs) | error | goodput |
 |---|---|---|---|---|
 $(hours "Llama 3.1 405B, 15.6 T tokens, all on 16,384 H100; a failure in $observed of a GPU, as seen" torch-seen 2048 30.84)
 $(hours "the same, the usual failures (\`ss.mtbf\`)" torch-16k 2048 30.84)
@@ -160,7 +163,7 @@ $(hours "the same, everything recomputed" 70b-recompute 256 7.0)
 The best layout of a search on each, bf16, sequences of 8,192, batch 1,024, for a trillion tokens. Prices are the examples of platforms/cards: H800 as an H100, H20 as an A100; no list price of either was found.
 A best layout is within the error of others (\`stepsim search\` lists them), so which of these it is says less than the days do.
 
-| model | platform | nodes | best layout | iteration, s | days (nine of ten) | thousand GPU-hours | thousand USD | MWh | verdict |
+| model | platform | nodes | best layout | iteration, s | days (90 % of such jobs) | thousand GPU-hours | thousand USD | MWh | verdict |
 |---|---|---|---|---|---|---|---|---|---|
 $(choice h800 llama3.1-8b)
 $(choice h20 llama3.1-8b)

@@ -22,7 +22,8 @@ static int make_room(struct ss_capacity_numbers *x, int n, struct ss_error *err)
 {
     x->nodes = ss_calloc((size_t)n, sizeof *x->nodes);
     x->state = ss_calloc((size_t)n, 1);
-    return x->nodes && x->state ? SS_OK : ss_nomem(err);
+    x->by_shapes = ss_calloc((size_t)n, 1);
+    return x->nodes && x->state && x->by_shapes ? SS_OK : ss_nomem(err);
 }
 
 /* ---- a range ---- */
@@ -125,6 +126,7 @@ void ss_capacity_numbers_free(struct ss_capacity_numbers *n)
 {
     free(n->nodes);
     free(n->state);
+    free(n->by_shapes);
 }
 
 /* ---- what the peak rules out ---- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In which order numbers of nodes are planned. First the rows of the table. Then, with a deadline or a budget, the numbers between them,
+ * In which order numbers of nodes are planned. First the rows of the table; where a search has many layouts, one row is searched, and the
+ * layouts that are best there are predicted on the others. Then, with a deadline or a budget, the numbers between the rows,
  * because days over nodes are not monotone: which layouts a number allows depends on its factors. Where all numbers together have few
  * layouts every number is searched, but for layouts whose bound is above what the best answer so far takes. Where they have many, those that
  * are best on the rows are predicted on the numbers about the answer; then the answer and the numbers nearest to it are searched.
@@ -16,9 +17,8 @@
 #include "study/study_internal.h"
 #include "workers/pool.h"
 
-#define FEW_LAYOUTS 1000      /* legal ones of a search that takes no time */
-#define MOST_SEARCHED 250000  /* layouts that are searched on all numbers together */
-#define MOST_NEAR 20000       /* layouts that are searched about the answer where those are too many */
+#define MOST_SEARCHED 600000  /* legal layouts that are searched on all numbers together */
+#define MOST_NEAR 16000       /* layouts that are searched about the answer where those are too many */
 #define MOST_PREDICTIONS 2048 /* of layouts of the rows */
 #define NEARS 4               /* numbers that are searched before their results decide about others */
 #define WAVE                                                                                                 \
@@ -36,8 +36,10 @@ struct run {
     int *offset;     /* [nclusters]: number of its first item */
     int done, known; /* numbers that were planned, and those that are to be */
     size_t cap;
-    int64_t layouts;                    /* that searches had, */
-    int searches;                       /* and how many searches */
+    struct tally {
+        int64_t layouts;                /* that searches had, */
+        int searches;                   /* and how many searches */
+    } * tally;                          /* [nclusters] */
     struct ss_capacity_answer *answers; /* [WAVE] */
     int items[WAVE];
 };
@@ -138,8 +140,8 @@ static int deal(struct run *r, int n, struct ss_error *err)
         const struct ss_capacity_answer *a = &r->answers[i];
         int kind = r->items[i] % KINDS;
         r->x->plan->clusters[a->point.cluster].planned++;
-        r->layouts += a->layouts;
-        r->searches += a->layouts > 0;
+        r->tally[a->point.cluster].layouts += a->layouts;
+        r->tally[a->point.cluster].searches += a->layouts > 0;
         if (a->why.code && !r->first->code)
             *r->first = a->why;
         if (kind == FULL)
@@ -151,9 +153,19 @@ static int deal(struct run *r, int n, struct ss_error *err)
     return rc;
 }
 
-static int64_t mean_layouts(const struct run *r)
+static int64_t mean_layouts(const struct run *r, int cluster)
 {
-    return r->searches ? r->layouts / r->searches : 0;
+    const struct tally *t = &r->tally[cluster];
+
+    return t->searches ? t->layouts / t->searches : 0;
+}
+
+/* Returns 1 where the numbers between the rows of a platform may be the answer. */
+static int is_refined(const struct run *r, int cluster)
+{
+    const struct ss_capacity *c = r->x->plan;
+
+    return (c->deadline_s > 0 || c->budget_usd > 0) && r->numbers[cluster].is_range;
 }
 
 static int item_of(const struct run *r, int cluster, int number, enum kind kind)
@@ -163,25 +175,57 @@ static int item_of(const struct run *r, int cluster, int number, enum kind kind)
 
 /* ---- rows ---- */
 
-/* Plans the rows of a platform, two at a time while nothing is known of them. Beyond the first row that surely is enough for a deadline the
- * layouts of the rows before it will do where there are many. */
+/* Returns the row of a platform that is searched first: the last one that misses the deadline at half of the card's peak, else the first. */
+static int first_row(const struct run *r, int cluster)
+{
+    const struct ss_capacity *c = r->x->plan;
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    const struct ss_capacity_numbers *x = &r->numbers[cluster];
+    int row = -1;
+
+    for (int i = 0; i < x->n; i++)
+        if (x->state[i] == SS_CAPACITY_ROW &&
+            (row < 0 || 2 * k->least_gpu_s / ((double)x->nodes[i] * k->gpus_a_node) > c->deadline_s))
+            row = i;
+    return row;
+}
+
+/* Plans the first row of each platform that has a limit and a range, all of them at once. */
+static int plan_first(struct run *r, struct ss_error *err)
+{
+    int n = 0, rc = SS_OK;
+
+    for (int k = 0; k < r->x->plan->nclusters && !rc; k++) {
+        r->numbers[k].first = is_refined(r, k) ? first_row(r, k) : -1;
+        if (r->numbers[k].first >= 0)
+            r->items[n++] = item_of(r, k, r->numbers[k].first, FULL);
+        if (n == WAVE) {
+            rc = deal(r, n, err);
+            n = 0;
+        }
+    }
+    return rc ? rc : deal(r, n, err);
+}
+
+/* Plans the other rows of a platform. Where all numbers are too many to be searched, the layouts that are best on the first row will do. */
 static int plan_rows(struct run *r, int cluster, struct ss_error *err)
 {
-    struct ss_capacity *c = r->x->plan;
-    struct ss_capacity_numbers *numbers = &r->numbers[cluster];
-    int n = 0, rc = SS_OK, enough = 0, first = 2;
+    struct ss_capacity_numbers *x = &r->numbers[cluster];
+    int open = 0, n = 0, rc = SS_OK;
 
-    for (int i = 0; i < numbers->n && !rc; i++) {
-        if (numbers->state[i] != SS_CAPACITY_ROW)
+    for (int i = 0; i < x->n; i++)
+        open += x->state[i] != SS_CAPACITY_HOPELESS;
+    x->every = r->x->options->layout == SS_CAPACITY_GIVEN || mean_layouts(r, cluster) * open <= MOST_SEARCHED;
+    int shapes = x->first >= 0 && !x->every && r->x->boards[cluster].nshapes;
+    for (int i = 0; i < x->n && !rc; i++) {
+        if (x->state[i] != SS_CAPACITY_ROW || i == x->first)
             continue;
-        r->items[n++] = item_of(r, cluster, i, enough ? SHAPES : FULL);
-        if (n < (first || (mean_layouts(r) > FEW_LAYOUTS && numbers->is_range) ? 2 : WAVE))
+        x->by_shapes[i] = (char)shapes;
+        r->items[n++] = item_of(r, cluster, i, shapes ? SHAPES : FULL);
+        if (n < WAVE)
             continue;
         rc = deal(r, n, err);
-        n = first = 0;
-        for (int k = 0; k < c->npoints && c->deadline_s > 0 && !rc && numbers->is_range; k++)
-            enough |= c->points[k].cluster == cluster && mean_layouts(r) > FEW_LAYOUTS &&
-                      ss_capacity_enough(c, &c->points[k], 1);
+        n = 0;
     }
     return rc ? rc : deal(r, n, err);
 }
@@ -240,7 +284,7 @@ static int is_open(const struct run *r, const struct choice *of, int i)
     if (x->nodes[i] < of->low || x->nodes[i] > of->high)
         return 0;
     if (of->kind == NEAR)
-        return state == SS_CAPACITY_OPEN || state == SS_CAPACITY_DONE;
+        return state == SS_CAPACITY_OPEN || x->by_shapes[i];
     int all = of->kind == LIMITED && r->x->options->layout != SS_CAPACITY_GIVEN;
     return state == SS_CAPACITY_OPEN && (all || divides(r, of->cluster, x->nodes[i]));
 }
@@ -276,7 +320,9 @@ static int take_nearest(struct run *r, const struct choice *of, int most)
         at[k] = i;
     }
     for (int k = 0; k < m; k++) {
-        x->state[at[k]] = of->kind == NEAR ? SS_CAPACITY_SEARCHED : SS_CAPACITY_DONE;
+        x->by_shapes[at[k]] = of->kind == SHAPES;
+        if (x->state[at[k]] == SS_CAPACITY_OPEN)
+            x->state[at[k]] = SS_CAPACITY_DONE;
         r->items[k] = item_of(r, of->cluster, at[k], of->kind);
     }
     return m;
@@ -285,10 +331,11 @@ static int take_nearest(struct run *r, const struct choice *of, int most)
 /* Plans the open numbers, those nearest to the answer first, until searches have had `most` layouts. */
 static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_t most, struct ss_error *err)
 {
-    int64_t before = r->layouts;
+    const struct tally *t = &r->tally[of->cluster];
+    const int64_t before = t->layouts;
     int rc = SS_OK;
 
-    for (int m = 1; !rc && m && r->layouts - before < most;) {
+    for (int m = 1; !rc && m && t->layouts - before < most;) {
         set_boards(r);
         m = take_nearest(r, of, wave);
         rc = deal(r, m, err);
@@ -305,7 +352,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     struct ss_capacity_board *board = &r->x->boards[cluster];
     int given = r->x->options->layout == SS_CAPACITY_GIVEN;
     struct choice of = {cluster, 0, SS_MAX_GPUS, LIMITED};
-    int n = count_open(r, &of), few = given || mean_layouts(r) * n <= MOST_SEARCHED;
+    int n = count_open(r, &of), few = r->numbers[cluster].every;
 
     of.kind = few ? LIMITED : SHAPES;
     if (given ? n > MOST_PREDICTIONS / 4 : !few)
@@ -377,14 +424,8 @@ static int leave_table(struct run *r, struct ss_error *err)
 
 static int plan_cluster(struct run *r, int cluster, struct ss_error *err)
 {
-    const struct ss_capacity *c = r->x->plan;
-    int limited = c->deadline_s > 0 || c->budget_usd > 0;
-
-    r->layouts = r->searches = 0;
     int rc = plan_rows(r, cluster, err);
-    if (rc || !limited || !r->numbers[cluster].is_range)
-        return rc;
-    return plan_between(r, cluster, err);
+    return rc || !is_refined(r, cluster) ? rc : plan_between(r, cluster, err);
 }
 
 static int open_crew(struct run *r, struct ss_error *err)
@@ -426,15 +467,18 @@ int ss_capacity_plan_all(struct ss_capacity_planner *x, struct ss_capacity_numbe
     struct run r = {.x = x, .numbers = numbers, .first = first};
 
     r.offset = ss_calloc((size_t)x->plan->nclusters, sizeof *r.offset);
+    r.tally = ss_calloc((size_t)x->plan->nclusters, sizeof *r.tally);
     r.answers = ss_calloc(WAVE, sizeof *r.answers);
-    int rc = r.offset && r.answers ? open_crew(&r, err) : ss_nomem(err);
+    int rc = r.offset && r.tally && r.answers ? open_crew(&r, err) : ss_nomem(err);
     if (!rc)
         tell(&r, 0);
+    SS_THEN(rc, plan_first(&r, err));
     for (int k = 0; k < x->plan->nclusters && !rc; k++)
         rc = plan_cluster(&r, k, err);
     SS_THEN(rc, leave_table(&r, err));
     ss_pool_close(r.crew);
     free(r.offset);
+    free(r.tally);
     free(r.answers);
     return rc;
 }

@@ -15,7 +15,9 @@
 
 /* Another batch than the asked one has to be so much cheaper. */
 #define WORTH_A_BATCH 0.99
-#define MOST_FLOWS 8 /* layouts of a search whose flows are asked beside the first one's */
+#define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
+#define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
+#define MOST_FLOWS 8    /* layouts of a search whose flows are asked beside the first one's */
 #define WORTH_A_SHAPE                                                                                        \
     1.05 /* A layout that was so much dearer on its row than another is not tried beside it. */
 
@@ -349,18 +351,24 @@ static void take_shapes(const struct ss_find_result *found, double tokens, struc
 {
     int n = 0;
 
-    for (; n < SS_CAPACITY_SHAPES && n < found->npoints; n++) {
-        const struct ss_find_point *p = &found->points[n];
+    for (int i = 0; n < SS_CAPACITY_SHAPES && i < found->npoints; i++) {
+        const struct ss_find_point *p = &found->points[i];
         struct ss_capacity_shape *s = &a->shape[n];
+        int alike = 0;
         if (p->summary.outcome !=
             found->points[0].summary.outcome) /* those that surely fit, else those near the limit */
             break;
+        for (int k = 0; k < n; k++)
+            alike += a->shape[k].tp == p->tp && a->shape[k].cp == p->cp && a->shape[k].pp == p->pp;
+        if (alike == ALIKE)
+            continue;
         *s = (struct ss_capacity_shape){.tp = p->tp,
                                         .cp = p->cp,
                                         .pp = p->pp,
                                         .micro_batch = p->micro_batch,
                                         .gpu_s = p->summary.iteration_s * a->point.gpus / tokens};
         ss_copy(s->words, sizeof s->words, p->flags);
+        n++;
     }
     if (n < SS_CAPACITY_SHAPES)
         a->shape[n].tp = 0;
@@ -439,7 +447,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
         return rc;
     const struct ss_find_group *g = &found->groups[0];
     int best = g->best >= 0 ? g->best : g->near;
-    a->layouts += g->layouts - g->refused;
+    a->layouts += g->layouts - g->refused + A_PREDICTION * g->predicted;
     p.batch = batch;
     if (best >= 0) {
         rc = predict_best(x, site, batch, found, best, &p, why);

@@ -63,8 +63,8 @@ struct ss_capacity_planner {
 /* The plan of a number of nodes as a worker sends it. */
 struct ss_capacity_answer {
     struct ss_capacity_point point;
-    struct ss_error why;                                /* code 0: it was not refused */
-    int64_t layouts;                                    /* legal ones that the search had */
+    struct ss_error why; /* code 0: it was not refused */
+    int64_t layouts;     /* legal ones that the search had, and more for those that it predicted */
     struct ss_capacity_shape shape[SS_CAPACITY_SHAPES]; /* best first */
 };
 /* Reads what a platform says into its cluster, and finds its least GPU-seconds. */
@@ -82,16 +82,18 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
 
 /* ---- capacity_numbers.c: which numbers of nodes ---- */
 struct ss_capacity_numbers {
-    int n, *nodes; /* all that may be planned */
-    char *state;   /* [n]: enum ss_capacity_state */
-    int is_range;  /* 1: `nodes` ascends */
+    int n, *nodes;   /* all that may be planned */
+    char *state;     /* [n]: enum ss_capacity_state */
+    char *by_shapes; /* [n]: 1: planned with the layouts of the board alone */
+    int is_range;    /* 1: `nodes` ascends */
+    int first;       /* index of the row that is searched first; -1: none */
+    int every;       /* 1: all numbers are searched */
 };
 enum ss_capacity_state {
     SS_CAPACITY_OPEN, /* may be planned */
     SS_CAPACITY_ROW,  /* has a row in the table */
     SS_CAPACITY_HOPELESS,
-    SS_CAPACITY_DONE,    /* was planned beside the rows */
-    SS_CAPACITY_SEARCHED /* and searched with what the board's layouts have of tensor and context parallelism */
+    SS_CAPACITY_DONE /* was planned beside the rows */
 };
 /* Reads --nodes of a request, which may be a list or a range. */
 int ss_capacity_numbers_read(const struct ss_request *base, int rack, struct ss_capacity_numbers *out,
