@@ -195,14 +195,14 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     return SS_ERR_USAGE;
 }
 
-/* Names up to three commands that have the option: "stepsim capacity has it". */
+/* Names the commands that have the option: "stepsim capacity has it". */
 static void who_has(const char *word, char *hint, size_t size)
 {
     const char *before = NULL;
     int found = 0;
 
     hint[0] = 0;
-    for (int v = 0; v < CLI_VERB_COUNT && found < 3; v++) {
+    for (int v = 0; v < CLI_VERB_COUNT; v++) {
         const char *command = cli_verb_command(v);
         if (!cli_option_find(v, word) || (before && !strcmp(before, command)))
             continue;
@@ -223,7 +223,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
     const struct cli_option *o;
     int known = 0, other = cli_verb_sibling(f->verb);
     size_t n = 0;
-    char hint[160];
+    char hint[320];
 
     for (int i = 0; (o = cli_option_at(i)) != NULL && n < 128; i++) {
         known |= is_named(o, word);
