@@ -298,13 +298,26 @@ static int count_open(const struct run *r, const struct choice *of)
     return n;
 }
 
+/* Returns the nodes of the answer, or of the fastest point where there is none. */
+static double middle_of(const struct ss_capacity *c, int cluster)
+{
+    const struct ss_capacity_point *best = NULL;
+
+    if (c->clusters[cluster].chosen >= 0)
+        return c->points[c->clusters[cluster].chosen].nodes;
+    for (int i = 0; i < c->npoints; i++)
+        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
+            (!best || c->points[i].time_s.value < best->time_s.value))
+            best = &c->points[i];
+    return best ? best->nodes : c->clusters[cluster].most_nodes;
+}
+
 /* Puts the open numbers nearest to the answer on r->items, up to `most`, and returns how many. */
 static int take_nearest(struct run *r, const struct choice *of, int most)
 {
     const struct ss_capacity *c = r->x->plan;
-    const struct ss_capacity_cluster *cluster = &c->clusters[of->cluster];
     struct ss_capacity_numbers *x = &r->numbers[of->cluster];
-    double far[WAVE], middle = cluster->chosen >= 0 ? c->points[cluster->chosen].nodes : cluster->most_nodes;
+    double far[WAVE], middle = middle_of(c, of->cluster);
     int at[WAVE], m = 0;
 
     for (int i = 0; i < x->n; i++) {
@@ -328,18 +341,20 @@ static int take_nearest(struct run *r, const struct choice *of, int most)
     return m;
 }
 
-/* Plans the open numbers, those nearest to the answer first, until searches have had `most` layouts. */
+/* Plans the open numbers, those nearest to the answer first, until `most` layouts were looked at. */
 static int plan_nearest(struct run *r, const struct choice *of, int wave, int64_t most, struct ss_error *err)
 {
     const struct tally *t = &r->tally[of->cluster];
     const int64_t before = t->layouts;
+    int64_t tried = 0;
     int rc = SS_OK;
 
-    for (int m = 1; !rc && m && t->layouts - before < most;) {
+    for (int m = 1; !rc && m && t->layouts - before + tried < most;) {
         set_boards(r);
         m = take_nearest(r, of, wave);
         rc = deal(r, m, err);
         r->x->plan->clusters[of->cluster].near += of->kind == NEAR ? m : 0;
+        tried += of->kind == SHAPES ? (int64_t)m * r->x->boards[of->cluster].nshapes : 0;
     }
     set_boards(r);
     return rc;
@@ -363,7 +378,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     c->clusters[cluster].look =
         of.kind == LIMITED && of.low == 0 && of.high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
     r->known += n;
-    int rc = plan_nearest(r, &of, WAVE, INT64_MAX, err);
+    int rc = plan_nearest(r, &of, WAVE, few ? INT64_MAX : MOST_PREDICTIONS / 2, err);
     of.kind = NEAR;
     r->known += few ? 0 : NEARS;
     return rc || few ? rc : plan_nearest(r, &of, NEARS, MOST_NEAR, err);
