@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "cost/kernel.h"
 #include "decide/capacity_internal.h"
+#include "decide/search_internal.h"
+#include "model/model_internal.h"
 #include "report/common.h"
+#include "stepsim/parameters.h"
 
 #define ABSURD 100       /* times what the peak asks for */
 #define MOST_TOKENS 1e15 /* of a training; all text there is holds fewer */
@@ -131,6 +135,41 @@ void ss_capacity_numbers_free(struct ss_capacity_numbers *n)
 
 /* ---- what the peak rules out ---- */
 
+/* Returns the highest peak that products of the job may have: those of few bits only where the job asks for them. */
+static double highest_peak(const struct ss_card *card, const struct ss_asked *asked)
+{
+    int few_bits = ss_precision_is_quantized((int)asked->job.precision) || asked->precision_mxfp8;
+    double most = 0;
+
+    for (int p = 0; p < SS_PRECISION_COUNT; p++)
+        if (few_bits || !ss_precision_is_quantized(p))
+            most = fmax(most, ss_kernel_peak(card, p));
+    return most;
+}
+
+/*
+ * Returns the GPU-seconds that the tokens take at least. Each parameter of a matrix product takes 2 FLOP a token forward and 4 backward,
+ * and no product runs faster than the card's highest peak. Tables of embeddings multiply nothing; norms and biases, which do not
+ * either, are far fewer than a hundredth of the rest. Experts with a capacity may drop any token, so they do not count.
+ */
+double ss_capacity_least_gpu_s(const struct ss_capacity_planner *x, const struct ss_asked *asked,
+                               const struct ss_card *card)
+{
+    struct ss_model m = asked->job.model;
+    struct ss_parameter_counts n;
+    double peak = highest_peak(card, asked);
+
+    if (asked->job.model_ref[0]) {
+        if (ss_input_cache_model(x->loaded, asked->job.model_ref, &m, NULL))
+            return 0;
+        ss_model_overlay(&m, &asked->job.model);
+    }
+    if (ss_model_finish(&m, NULL) || !(peak > 0) || asked->job.moe.capacity_factor > 0)
+        return 0;
+    ss_model_count(&m, m.vocab_size, &n);
+    return 0.99 * 6 * (n.active - (n.output > 0 ? n.input : 0)) * x->plan->tokens / peak;
+}
+
 static int is_hopeless(const struct ss_capacity *c, const struct ss_capacity_cluster *k, int nodes)
 {
     double gpus = (double)nodes * k->gpus_a_node;
@@ -158,6 +197,18 @@ void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_c
         n->state[last] = SS_CAPACITY_ROW;
         k->hopeless--;
     }
+}
+
+int ss_capacity_first_row(const struct ss_capacity *c, int cluster, const struct ss_capacity_numbers *n)
+{
+    const struct ss_capacity_cluster *k = &c->clusters[cluster];
+    int row = -1;
+
+    for (int i = 0; i < n->n; i++)
+        if (n->state[i] == SS_CAPACITY_ROW &&
+            (row < 0 || 2 * k->least_gpu_s / ((double)n->nodes[i] * k->gpus_a_node) > c->deadline_s))
+            row = i;
+    return row;
 }
 
 /* ---- absurd amounts ---- */

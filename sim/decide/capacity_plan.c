@@ -175,28 +175,13 @@ static int item_of(const struct run *r, int cluster, int number, enum kind kind)
 
 /* ---- rows ---- */
 
-/* Returns the row of a platform that is searched first: the last one that misses the deadline at half of the card's peak, else the first. */
-static int first_row(const struct run *r, int cluster)
-{
-    const struct ss_capacity *c = r->x->plan;
-    const struct ss_capacity_cluster *k = &c->clusters[cluster];
-    const struct ss_capacity_numbers *x = &r->numbers[cluster];
-    int row = -1;
-
-    for (int i = 0; i < x->n; i++)
-        if (x->state[i] == SS_CAPACITY_ROW &&
-            (row < 0 || 2 * k->least_gpu_s / ((double)x->nodes[i] * k->gpus_a_node) > c->deadline_s))
-            row = i;
-    return row;
-}
-
 /* Plans the first row of each platform that has a limit and a range, all of them at once. */
 static int plan_first(struct run *r, struct ss_error *err)
 {
     int n = 0, rc = SS_OK;
 
     for (int k = 0; k < r->x->plan->nclusters && !rc; k++) {
-        r->numbers[k].first = is_refined(r, k) ? first_row(r, k) : -1;
+        r->numbers[k].first = is_refined(r, k) ? ss_capacity_first_row(r->x->plan, k, &r->numbers[k]) : -1;
         if (r->numbers[k].first >= 0)
             r->items[n++] = item_of(r, k, r->numbers[k].first, FULL);
         if (n == WAVE) {

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "cost/kernel.h"
 #include "decide/capacity_internal.h"
 #include "decide/search_internal.h"
 #include "model/model_internal.h"
 #include "stepsim/assumed.h"
 #include "stepsim/import.h"
-#include "stepsim/parameters.h"
 
 /* Another batch than the asked one has to be so much cheaper. */
 #define WORTH_A_BATCH 0.99
@@ -74,41 +72,6 @@ static int open_point(const struct ss_capacity_planner *x, struct ss_capacity_an
     return rc;
 }
 
-/* Returns the highest peak that products of the job may have: those of few bits only where the job asks for them. */
-static double highest_peak(const struct ss_card *card, const struct ss_asked *asked)
-{
-    int few_bits = ss_precision_is_quantized((int)asked->job.precision) || asked->precision_mxfp8;
-    double most = 0;
-
-    for (int p = 0; p < SS_PRECISION_COUNT; p++)
-        if (few_bits || !ss_precision_is_quantized(p))
-            most = fmax(most, ss_kernel_peak(card, p));
-    return most;
-}
-
-/*
- * Returns the GPU-seconds that the tokens take at least. Each parameter of a matrix product takes 2 FLOP a token forward and 4 backward,
- * and no product runs faster than the card's highest peak. Tables of embeddings multiply nothing; norms and biases, which do not
- * either, are far fewer than a hundredth of the rest. Experts with a capacity may drop any token, so they do not count.
- */
-static double least_gpu_seconds(const struct ss_capacity_planner *x, const struct ss_asked *asked,
-                                const struct ss_card *card)
-{
-    struct ss_model m = asked->job.model;
-    struct ss_parameter_counts n;
-    double peak = highest_peak(card, asked);
-
-    if (asked->job.model_ref[0]) {
-        if (ss_input_cache_model(x->loaded, asked->job.model_ref, &m, NULL))
-            return 0;
-        ss_model_overlay(&m, &asked->job.model);
-    }
-    if (ss_model_finish(&m, NULL) || !(peak > 0) || asked->job.moe.capacity_factor > 0)
-        return 0;
-    ss_model_count(&m, m.vocab_size, &n);
-    return 0.99 * 6 * (n.active - (n.output > 0 ? n.input : 0)) * x->plan->tokens / peak;
-}
-
 int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nodes, struct ss_error *err)
 {
     struct ss_capacity_cluster *k = &x->plan->clusters[cluster];
@@ -142,7 +105,7 @@ int ss_capacity_open_cluster(struct ss_capacity_planner *x, int cluster, int nod
     k->mtbf_h = card->mtbf;
     k->restart_s = card->restart;
     k->storage = card->storage;
-    k->least_gpu_s = least_gpu_seconds(x, &asked, card);
+    k->least_gpu_s = ss_capacity_least_gpu_s(x, &asked, card);
     x->given_gpus = asked.job.tp * asked.job.cp * asked.job.pp;
     x->plan->asked_batch = asked.job.global_batch;
     x->tokens_a_row = asked.job.seq_length;

@@ -80,13 +80,12 @@ static void write_first(const struct ss_checked *c, FILE *out)
         return;
     }
     if (c->timed)
-        fprintf(
-            out,
-            "%s: %s an iteration measured, %s predicted (%+.1f %%); 90 %% of such jobs take %s to %s%s\n",
-            ss_check_words(c->verdict), ss_text_time(c->measured_s, a, sizeof a),
-            ss_text_time(predicted, b, sizeof b), 100 * (c->measured_s / predicted - 1),
-            ss_text_time(c->low_s, low, sizeof low), ss_text_time(c->high_s, high, sizeof high),
-            c->band_known ? "" : ", as nothing like it was measured");
+        fprintf(out,
+                "%s: %s an iteration measured, %s predicted (%+.1f %%); 90 %% of such jobs take %s to %s%s\n",
+                ss_check_words(c->verdict), ss_text_time(c->measured_s, a, sizeof a),
+                ss_text_time(predicted, b, sizeof b), 100 * (c->measured_s / predicted - 1),
+                ss_text_time(c->low_s, low, sizeof low), ss_text_time(c->high_s, high, sizeof high),
+                c->band_known ? "" : ", as nothing like it was measured");
     for (int i = 0; i < c->nfigures && c->stored; i++) {
         const struct ss_check_figure *f = &c->figure[i];
         if (f->told < SS_TOLD_RATES)

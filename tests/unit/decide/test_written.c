@@ -87,13 +87,13 @@ static void test_capacity(void)
                                                .usd = {NAN, NAN, NAN}};
     CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);
     char *text = finish(&m);
-    HAS(text,
-        "Up to 2 nodes a GPU-hour trains nearly as much as on any: 2.50 k GPU-hours, 1.00 days, 1.50 MWh\n");
+    HAS(text, "2 nodes is the most at which the cost stays within 10 % of the cheapest: 2.50 k GPU-hours, "
+              "1.00 days, 1.50 MWh\n");
     HAS(text, "     1      8  refused: it is too wide\n");
     HAS(text, "\n2 of them train another batch than 64, which their GPUs do not divide, or not without "
               "losing layouts.\n");
     HAS(text, "fits, batch -6.2 %\n");
-    HAS(text, "    62.5 kW in the mean, building included\n");
+    HAS(text, "    62.5 kW in the mean, cooling included\n");
     free(text);
     points[2].batch = points[3].batch = 64;
     CU_ASSERT_EQUAL(ss_capacity_write(&c, SS_CAPACITY_TEXT, begin(&m), NULL), 0);

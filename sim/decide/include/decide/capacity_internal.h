@@ -103,6 +103,13 @@ void ss_capacity_numbers_free(struct ss_capacity_numbers *n);
  * the last row stays. */
 void ss_capacity_mark_hopeless(const struct ss_capacity *c, struct ss_capacity_cluster *k,
                                struct ss_capacity_numbers *n);
+/* Returns the row of a range that is searched first: the last one that misses the deadline at half of the card's peak, else the first. */
+int ss_capacity_first_row(const struct ss_capacity *c, int cluster, const struct ss_capacity_numbers *n);
+struct ss_asked;
+struct ss_card;
+/* Returns the GPU-seconds that the tokens take at least on a card; 0: not known. */
+double ss_capacity_least_gpu_s(const struct ss_capacity_planner *x, const struct ss_asked *asked,
+                               const struct ss_card *card);
 /* Refuses amounts that are a unit away from what they must mean: fewer tokens than a batch has or more than there are, a deadline of a
  * minute, a budget of less than a hundredth of what the peak of the cheapest cards costs. */
 int ss_capacity_check_amounts(const struct ss_capacity *c, double batch_tokens, struct ss_error *err);
