@@ -152,6 +152,17 @@ void ss_capacity_choose(struct ss_capacity *c)
         choose(c, k, &c->clusters[k]);
 }
 
+const struct ss_capacity_point *ss_capacity_fastest(const struct ss_capacity *c, int cluster)
+{
+    const struct ss_capacity_point *best = NULL;
+
+    for (int i = 0; i < c->npoints; i++)
+        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
+            (!best || c->points[i].time_s.value < best->time_s.value))
+            best = &c->points[i];
+    return best;
+}
+
 int ss_capacity_is_answered(const struct ss_capacity *plan)
 {
     for (int k = 0; k < plan->nclusters; k++)

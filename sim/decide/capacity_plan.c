@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * In which order numbers of nodes are planned. First the rows of the table; where a search has many layouts, one row is searched, and the
- * layouts that are best there are predicted on the others. Then, with a deadline or a budget, the numbers between the rows,
+ * others are searched with its best tensor and context sizes. Then, with a deadline or a budget, the numbers between the rows,
  * because days over nodes are not monotone: which layouts a number allows depends on its factors. Where all numbers together have few
  * layouts every number is searched, but for layouts whose bound is above what the best answer so far takes. Where they have many, those that
  * are best on the rows are predicted on the numbers about the answer; then the answer and the numbers nearest to it are searched.
@@ -25,7 +25,7 @@
     32 /* numbers that are planned before their results decide about others; the workers do not change it */
 #define BESIDE 3 /* numbers beside rows and answers that the table has */
 
-enum kind { FULL, LIMITED, SHAPES, NEAR, KINDS };
+enum kind { FULL, LIMITED, SHAPES, NEAR, ROW_NEAR, KINDS };
 
 struct run {
     struct ss_capacity_planner *x;
@@ -57,7 +57,7 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     a->point.cluster = cluster;
     a->point.nodes = r->numbers[cluster].nodes[at - r->offset[cluster]];
     r->x->limited = kind == LIMITED || kind == NEAR;
-    r->x->near = kind == NEAR;
+    r->x->near = kind == NEAR || kind == ROW_NEAR;
     return kind == SHAPES ? ss_capacity_plan_shapes(r->x, a, err) : ss_capacity_plan_full(r->x, a, err);
 }
 
@@ -128,6 +128,9 @@ static void set_boards(struct run *r)
         struct ss_capacity_board *b = &r->x->boards[k];
         b->gpu_hours = i >= 0 && c->deadline_s > 0 ? c->points[i].gpu_hours.value : 0;
         b->time_s = i >= 0 && !(c->deadline_s > 0) ? c->points[i].time_s.value : 0;
+        b->missed = c->deadline_s > 0 && c->clusters[k].chosen < 0 && ss_capacity_fastest(c, k);
+        if (b->missed) /* no number keeps the deadline: which is the fastest? */
+            b->time_s = ss_capacity_fastest(c, k)->time_s.value;
     }
 }
 
@@ -144,9 +147,9 @@ static int deal(struct run *r, int n, struct ss_error *err)
         r->tally[a->point.cluster].searches += a->layouts > 0;
         if (a->why.code && !r->first->code)
             *r->first = a->why;
-        if (kind == FULL)
+        if (kind == FULL || kind == ROW_NEAR)
             put_shapes(r, a);
-        if (kind == FULL || ss_capacity_holds(&a->point))
+        if (kind == FULL || kind == ROW_NEAR || ss_capacity_holds(&a->point))
             rc = put_point(r, &a->point, err);
     }
     r->done += n;
@@ -192,7 +195,7 @@ static int plan_first(struct run *r, struct ss_error *err)
     return rc ? rc : deal(r, n, err);
 }
 
-/* Plans the other rows of a platform. Where all numbers are too many to be searched, the layouts that are best on the first row will do. */
+/* Plans the other rows of a platform. Where all numbers are too many to be searched, the tensor and context sizes that are best on the first row will do. */
 static int plan_rows(struct run *r, int cluster, struct ss_error *err)
 {
     struct ss_capacity_numbers *x = &r->numbers[cluster];
@@ -201,12 +204,11 @@ static int plan_rows(struct run *r, int cluster, struct ss_error *err)
     for (int i = 0; i < x->n; i++)
         open += x->state[i] != SS_CAPACITY_HOPELESS;
     x->every = r->x->options->layout == SS_CAPACITY_GIVEN || mean_layouts(r, cluster) * open <= MOST_SEARCHED;
-    int shapes = x->first >= 0 && !x->every && r->x->boards[cluster].nshapes;
+    int near = x->first >= 0 && !x->every && r->x->boards[cluster].nshapes;
     for (int i = 0; i < x->n && !rc; i++) {
         if (x->state[i] != SS_CAPACITY_ROW || i == x->first)
             continue;
-        x->by_shapes[i] = (char)shapes;
-        r->items[n++] = item_of(r, cluster, i, shapes ? SHAPES : FULL);
+        r->items[n++] = item_of(r, cluster, i, near ? ROW_NEAR : FULL);
         if (n < WAVE)
             continue;
         rc = deal(r, n, err);
@@ -232,14 +234,15 @@ static int divides(const struct run *r, int cluster, int nodes)
 }
 
 /* Finds the numbers about the answer: from the last row before it that is not enough to twice the first row that surely is, or for a budget
- * from half of the last row that surely is to the first that is not. */
+ * from half of the last row that surely is to the first that is not. Where no row keeps a deadline they are about the fastest. */
 static void find_bracket(const struct ss_capacity *c, int cluster, int *low, int *high)
 {
-    int more = c->deadline_s > 0;
+    const struct ss_capacity_point *best = ss_capacity_fastest(c, cluster);
+    int more = c->deadline_s > 0, missed = more && best && c->clusters[cluster].chosen < 0;
 
-    *low = 0;
-    *high = SS_MAX_GPUS;
-    for (int i = 0; i < c->npoints; i++) {
+    *low = missed ? best->nodes / 2 : 0;
+    *high = missed ? 2 * best->nodes : SS_MAX_GPUS;
+    for (int i = 0; i < c->npoints && !missed; i++) {
         const struct ss_capacity_point *p = &c->points[i];
         if (p->cluster != cluster || !ss_capacity_holds(p))
             continue;
@@ -286,14 +289,10 @@ static int count_open(const struct run *r, const struct choice *of)
 /* Returns the nodes of the answer, or of the fastest point where there is none. */
 static double middle_of(const struct ss_capacity *c, int cluster)
 {
-    const struct ss_capacity_point *best = NULL;
+    const struct ss_capacity_point *best = ss_capacity_fastest(c, cluster);
 
     if (c->clusters[cluster].chosen >= 0)
         return c->points[c->clusters[cluster].chosen].nodes;
-    for (int i = 0; i < c->npoints; i++)
-        if (c->points[i].cluster == cluster && ss_capacity_holds(&c->points[i]) &&
-            (!best || c->points[i].time_s.value < best->time_s.value))
-            best = &c->points[i];
     return best ? best->nodes : c->clusters[cluster].most_nodes;
 }
 
@@ -355,6 +354,7 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
     int n = count_open(r, &of), few = r->numbers[cluster].every;
 
     of.kind = few ? LIMITED : SHAPES;
+    set_boards(r);
     if (given ? n > MOST_PREDICTIONS / 4 : !few)
         find_bracket(c, cluster, &of.low, &of.high);
     n = count_open(r, &of);
@@ -362,10 +362,9 @@ static int plan_between(struct run *r, int cluster, struct ss_error *err)
         board->nshapes = MOST_PREDICTIONS / n > 0 ? MOST_PREDICTIONS / n : 1;
     c->clusters[cluster].look =
         of.kind == LIMITED && of.low == 0 && of.high == SS_MAX_GPUS ? SS_CAPACITY_EVERY : SS_CAPACITY_LAYOUTS;
-    r->known += n;
+    r->known += n + (few ? 0 : NEARS);
     int rc = plan_nearest(r, &of, WAVE, few ? INT64_MAX : MOST_PREDICTIONS / 2, err);
     of.kind = NEAR;
-    r->known += few ? 0 : NEARS;
     return rc || few ? rc : plan_nearest(r, &of, NEARS, MOST_NEAR, err);
 }
 
@@ -388,7 +387,7 @@ static int is_row(const struct run *r, const struct ss_capacity_point *p)
     return 0;
 }
 
-/* Takes points out of the plan that are neither rows nor answers, but for the cheapest few that would do as well. */
+/* Takes points out of the plan that are neither rows nor answers, nor the fastest where there is no answer, but for the cheapest few that would do as well. */
 static int leave_table(struct run *r, struct ss_error *err)
 {
     struct ss_capacity *c = r->x->plan;
@@ -407,6 +406,7 @@ static int leave_table(struct run *r, struct ss_error *err)
                        ss_capacity_enough(c, &c->points[o], 0) &&
                        c->points[o].gpu_hours.value < p->gpu_hours.value;
         keep[i] = is_row(r, p) || i == k->chosen || i == k->sure ||
+                  (k->chosen < 0 && p == ss_capacity_fastest(c, p->cluster)) ||
                   (ss_capacity_enough(c, p, 0) && cheaper < BESIDE);
     }
     for (int i = 0; i < c->npoints; i++)

@@ -13,6 +13,7 @@
 
 /* Another batch than the asked one has to be so much cheaper. */
 #define WORTH_A_BATCH 0.99
+#define A_SEARCH 500    /* layouts that are bounded in the time that any search takes, */
 #define A_PREDICTION 16 /* layouts that are bounded in the time of a prediction */
 #define ALIKE 2         /* layouts of the same tensor, context and pipeline sizes that a row lends at most */
 #define MOST_FLOWS 8    /* layouts of a search whose flows are asked beside the first one's */
@@ -219,7 +220,7 @@ double ss_capacity_most_s(const struct ss_capacity_planner *x, int cluster, int 
     const struct ss_capacity *c = x->plan;
     const struct ss_capacity_board *b = &x->boards[cluster];
     double least = ceil(c->tokens / (x->tokens_a_row * batch) * (1 - 1e-12)), /* iterations */
-        time = c->deadline_s > 0 ? c->deadline_s : INFINITY;
+        time = c->deadline_s > 0 && !b->missed ? c->deadline_s : INFINITY;
 
     if (c->budget_usd > 0)
         time = fmin(time, c->budget_usd / c->clusters[cluster].price * 3600 / gpus);
@@ -410,7 +411,7 @@ static int search_batch(const struct ss_capacity_planner *x, struct ss_request *
         return rc;
     const struct ss_find_group *g = &found->groups[0];
     int best = g->best >= 0 ? g->best : g->near;
-    a->layouts += g->layouts - g->refused + A_PREDICTION * g->predicted;
+    a->layouts += g->layouts - g->refused + A_PREDICTION * g->predicted + A_SEARCH;
     p.batch = batch;
     if (best >= 0) {
         rc = predict_best(x, site, batch, found, best, &p, why);

@@ -479,6 +479,16 @@ static const struct ss_capacity_point *best_of(const struct ss_capacity *all)
     return best;
 }
 
+static double fastest_s(const struct ss_capacity *c)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < c->npoints; i++)
+        if (ss_capacity_holds(&c->points[i]))
+            least = fmin(least, c->points[i].time_s.value);
+    return least;
+}
+
 /* The answer for a range is the best of all its numbers, also where the deadline lies between rows. */
 static void test_all_numbers(void)
 {
@@ -508,6 +518,12 @@ static void test_all_numbers(void)
                                    0);
             ss_capacity_free(c);
         }
+        o.budget_usd = 0;
+        o.deadline_s = 0.9 * fastest_s(all); /* which none keeps: the fastest is told */
+        CU_ASSERT_EQUAL_FATAL(plan_space(&spaces[i], 1, &o, &c), 0);
+        CU_ASSERT_EQUAL(c->clusters[0].chosen, -1);
+        CU_ASSERT_EQUAL(fastest_s(c), fastest_s(all));
+        ss_capacity_free(c);
         ss_capacity_free(all);
     }
 }

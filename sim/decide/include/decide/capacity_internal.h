@@ -24,6 +24,8 @@ int ss_capacity_enough(const struct ss_capacity *c, const struct ss_capacity_poi
 /* Returns the fewest nodes that may keep the deadline if time goes on to fall as it does from the point with half of p's nodes to p, or in
  * proportion where no such point is known; 0: it falls too slowly. */
 int ss_capacity_trend(const struct ss_capacity *c, const struct ss_capacity_point *p);
+/* Returns the fastest point of a platform; NULL: no point holds the job. */
+const struct ss_capacity_point *ss_capacity_fastest(const struct ss_capacity *c, int cluster);
 /* Returns the multiple of `unit` that is nearest to a batch, and not 0. */
 int ss_capacity_nearest(int batch, int unit);
 /* Returns 1 if a batch is within a sixteenth of the one that was asked for. */
@@ -58,6 +60,7 @@ struct ss_capacity_planner {
         int nshapes;
         struct ss_capacity_shape shape[SS_CAPACITY_SHAPES];
         double gpu_hours, time_s; /* a point has to take less, h and s; 0: any */
+        int missed;               /* 1: no point keeps the deadline, and any faster one is wanted */
     } * boards;                   /* [nclusters] */
 };
 /* The plan of a number of nodes as a worker sends it. */
