@@ -141,12 +141,32 @@ static int tells_apart(const struct ss_plan *plan, const struct ss_timeline *t)
     return 0;
 }
 
+/* Slots of all ranks that a run takes, each rank by itself: some minutes. */
+#define MOST_UNFOLDED 8e6
+
+static int check_unfolded(const struct ss_scenario *s, const struct ss_schedule *schedule,
+                          struct ss_error *err)
+{
+    double slots = 0;
+
+    for (int r = 0; r < schedule->stages; r++)
+        slots += (double)schedule->nslots[r] * s->world_size / schedule->stages;
+    if (slots <= MOST_UNFOLDED)
+        return SS_OK;
+    ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0,
+            "%d ranks by themselves have %.1f million slots of the pipeline, more than %.0f million",
+            s->world_size, slots / 1e6, MOST_UNFOLDED / 1e6);
+    return ss_hint(err, SS_ERR_UNSUPPORTED, "leave --unfold out: ranks that are alike are then one");
+}
+
 /* Plan, program and timeline. */
 static int simulate(const struct ss_scenario *s, const struct ss_run_options *options,
                     const struct ss_plan_options *plan, struct ss_run *out, struct ss_spread *spread,
                     struct ss_error *err)
 {
-    int rc = ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err);
+    int rc = plan->unfold ? check_unfolded(s, out->schedule, err) : SS_OK;
+
+    SS_THEN(rc, ss_plan_build(s->job, s->stack, s->platform, out->schedule, plan, &out->plan, err));
     if (rc)
         return rc;
     rc = replay(out, options, spread, err);

@@ -200,14 +200,21 @@ static const char *length_text(const struct ss_search *q, double length, char *b
     return buf;
 }
 
+/* Writes the peak of each rank, in lines of 80 columns. */
 static void peaks_text(const struct ss_search *q, const struct ss_search_result *r, FILE *out)
 {
-    fprintf(out, q->growth > 0 ? "memory by rank, GiB:" : "peak by rank, in units of --memory:");
-    for (int s = 0; s < r->stages; s++)
-        if (q->growth > 0)
-            fprintf(out, " %.1f", ss_search_device(q, s, r->peak[s]) / SS_GIB);
-        else
-            fprintf(out, " %.4g", r->peak[s]);
+    int column = fprintf(out, q->growth > 0 ? "memory by rank, GiB:" : "peak by rank, in units of --memory:");
+    char text[48];
+
+    for (int s = 0; s < r->stages; s++) {
+        int n = q->growth > 0
+                    ? snprintf(text, sizeof text, " %.1f", ss_search_device(q, s, r->peak[s]) / SS_GIB)
+                    : snprintf(text, sizeof text, " %.4g", r->peak[s]);
+        if (column + n > 80)
+            column = fprintf(out, "\n   ") - 1;
+        fputs(text, out);
+        column += n;
+    }
     if (q->growth > 0)
         fprintf(out, ", of %.1f", q->limit / SS_GIB);
     fputc('\n', out);

@@ -324,6 +324,34 @@ static void expect_heard(struct told *t, int least)
 }
 
 /* Each of 32 starts and 10 tries is told, each placement of a layout, each schedule of a comparison; never back. */
+/* The peaks of 100 ranks stand in lines of 80 columns. */
+static void test_lines(void)
+{
+    struct ss_search *q = problem(100, 1, 4, 1, 1, 1, 1, 100);
+    struct ss_search_result *r = found(q);
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int lines = 0, peaks = 0;
+
+    CU_ASSERT_EQUAL(ss_search_write(q, r, 0, out, NULL), SS_OK);
+    fclose(out);
+    for (char *at = strstr(text, "peak by rank"), *end; at && (end = strchr(at, '\n')) != NULL;
+         at = end + 1) {
+        if (lines && strncmp(at, "   ", 3) != 0)
+            break;
+        lines++;
+        CU_ASSERT(end - at <= 80);
+        for (const char *c = at; c < end; c++)
+            peaks += *c == ' ' && c[1] >= '0' && c[1] <= '9';
+    }
+    CU_ASSERT_EQUAL(peaks, 100);
+    CU_ASSERT_EQUAL(lines, 4); /* 22 numbers, and 38 in each further line */
+    free(text);
+    ss_search_result_free(r);
+    ss_search_free(q);
+}
+
 static void test_progress(void)
 {
     static const double times[] = {1, 1, 1};
@@ -443,6 +471,7 @@ static void test_above_bound(void)
 SUITE(schedule_search)
 {
     CU_TestInfo tests[] = {{"above the bound", test_above_bound},
+                           {"lines", test_lines},
                            {"of a job", test_of_job},
                            {"reaches the bound", test_reaches_the_bound},
                            {"objectives", test_objectives},
