@@ -203,7 +203,7 @@ int ss_variant_read(const struct ss_xml_node *root, const char *file,
     ss_template_derive(p);
     if (status == SS_OK)
         status = ss_template_check_size(
-            p, nodes > 0 && (long)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err);
+            p, nodes > 0 && (int64_t)nodes * p->gpus_per_node > SS_MAX_GPUS ? 0 : zone->line, err);
     if (status != SS_OK) {
         ss_platform_free(p);
         return status;

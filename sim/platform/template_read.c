@@ -213,7 +213,7 @@ int ss_template_check_size(const struct ss_platform *p, int line, struct ss_erro
                        ss_fail(err, SS_ERR_INPUT, p->file, line,
                                "%d nodes without a NIC cannot reach each other", p->nodes),
                        "set ss.nics_per_node, or use one node");
-    if ((long)p->nodes * p->gpus_per_node > SS_MAX_GPUS)
+    if ((int64_t)p->nodes * p->gpus_per_node > SS_MAX_GPUS)
         return ss_hint(err,
                        ss_fail(err, SS_ERR_INPUT, p->file, line, "%d nodes of %d GPUs are more than %d GPUs",
                                p->nodes, p->gpus_per_node, SS_MAX_GPUS),
