@@ -6,6 +6,7 @@
 #include "ask/ask.h"
 #include "base/base.h"
 #include "serve/page.h"
+#include "stepsim/nearest.h"
 #include "stepsim/pictures.h"
 #include "stepsim/report.h"
 #include "stepsim/scenario.h"
@@ -70,6 +71,22 @@ static int write_run(const struct question *q, FILE *out, int *status, struct ss
 
     SS_THEN(rc, ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err));
     ss_scenario_free(s);
+    return rc;
+}
+
+static int write_nearest(const struct question *q, FILE *out, int *status, struct ss_error *err)
+{
+    const struct ss_scenario_options how = ss_shelf_how(q->shelf);
+    const struct ss_run_options options = options_of(q);
+    const struct ss_nearest_options near = {.how = &how, .run = &options};
+    struct ss_nearest found = {0};
+    struct ss_request r;
+    int rc = read_job(q, status, &r, err);
+
+    SS_THEN(rc, ss_nearest_find(&r, &near, &found, err));
+    SS_THEN(rc, ss_nearest_write(&found, out, err));
+    ss_nearest_free(&found);
+    ss_request_free(&r);
     return rc;
 }
 
@@ -203,6 +220,7 @@ static const struct {
     {"/choices.json", "application/json", NULL, write_choices},
     {"/run.json", "application/json", NULL, write_run},
     {"/sweep.json", "application/json", NULL, write_sweep},
+    {"/nearest.json", "application/json", NULL, write_nearest},
     {"/timeline.svg", "image/svg+xml", NULL, write_timeline},
     {"/job.args", "text/plain; charset=utf-8", "job.args", write_job},
 };

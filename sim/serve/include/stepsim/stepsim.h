@@ -29,6 +29,7 @@
 #include "stepsim/load.h"
 #include "stepsim/measured.h"
 #include "stepsim/model.h"
+#include "stepsim/nearest.h"
 #include "stepsim/network.h"
 #include "stepsim/notes.h"
 #include "stepsim/parameters.h"

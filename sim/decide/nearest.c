@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The legal layout that is nearest to a job's own: where it is looked for, and what gives way. */
+#include "stepsim/nearest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "decide/capacity_internal.h"
+#include "decide/nearest_internal.h"
+#include "report/common.h"
+
+#define MOST_LEFT_OUT 32 /* flags */
+
+/* Flags that say a layout, with what belongs to it. */
+static const char *const layout_flags[] = {"--tp",
+                                           "--pp",
+                                           "--cp",
+                                           "--ep",
+                                           "--etp",
+                                           "--vp",
+                                           "--num-layers-per-virtual-pipeline-stage",
+                                           "--mbs",
+                                           "--decoder-first-pipeline-num-layers",
+                                           "--decoder-last-pipeline-num-layers",
+                                           "--account-for-embedding-in-pipeline-split",
+                                           "--account-for-loss-in-pipeline-split",
+                                           "--pipeline-model-parallel-layout"};
+static const char *const recompute_flags[] = {
+    "--recompute",         "--recompute-granularity",    "--recompute-method",       "--recompute-num-layers",
+    "--recompute-modules", "--recompute-activations",    "--checkpoint-activations", "--moe-layer-recompute",
+    "--cpu-offloading",    "--cpu-offloading-num-layers"};
+/* Flags that say what is trained and on what, which no repair leaves out. */
+static const char kept_flags[] =
+    "--model --platform --card --nodes --gpus --gpus-per-node --seq --gbs --set --scale";
+
+/* ---- what gives way where all layouts are refused ---- */
+
+static int put(struct ss_near *x, const char *flag, int value, struct ss_error *err)
+{
+    char text[16];
+
+    snprintf(text, sizeof text, "%d", value);
+    ss_request_drop(&x->base, flag);
+    return ss_request_set(&x->base, flag, text, err);
+}
+
+/* Leaves a flag of the job out. A job without bf16 trains in fp16, not in fp32. */
+static int leave_out(struct ss_near *x, const char *flag, struct ss_error *err)
+{
+    ss_request_drop(&x->base, flag);
+    ss_note(&x->out->left_out, "%s", flag);
+    return strcmp(flag, "--bf16") ? SS_OK : ss_request_set(&x->base, "--fp16", NULL, err);
+}
+
+/* Finds the first flag of a refusal that the job gives and can do without. */
+static int find_blamed(const struct ss_near *x, const char *flags, char *name, size_t size)
+{
+    for (const char *p = flags; *p; p += strcspn(p, " "), p += strspn(p, " ")) {
+        snprintf(name, size, "%.*s", (int)strcspn(p, " "), p);
+        if (!ss_has_word(kept_flags, name) && ss_request_find(&x->base, name) < x->base.n)
+            return 1;
+    }
+    return 0;
+}
+
+/* What the refusals of a space blame. */
+struct blame {
+    char flag[64]; /* that the job can do without; "": none */
+    int sequence, batch;
+};
+
+static void read_blame(struct ss_near *x, const struct ss_error *why, struct blame *out)
+{
+    const struct ss_find_result *f = x->space.found;
+    int64_t most = 0, told = 0;
+    char name[64];
+
+    *out = (struct blame){.flag = ""};
+    if (why->code && find_blamed(x, why->flags, name, sizeof name))
+        ss_copy(out->flag, sizeof out->flag, name);
+    for (int i = 0; f && i < f->nrules; i++) {
+        const struct ss_find_rule *rule = &f->rules[i];
+        out->batch |= strstr(rule->flags, "--gbs") != NULL;
+        out->sequence |= strstr(rule->flags, "--seq") != NULL;
+        if (rule->n > most && find_blamed(x, rule->flags, name, sizeof name)) {
+            most = rule->n;
+            ss_copy(out->flag, sizeof out->flag, name);
+        }
+        if (rule->n > told) {
+            told = rule->n;
+            ss_fail(&x->out->why, rule->code, NULL, 0, "%s", rule->example);
+        }
+    }
+}
+
+/* Takes what every layout is refused for out of the job: a flag, a sequence longer than the model's, or a batch that no layout
+ * divides. *changed 0: there is no such thing. */
+static int repair(struct ss_near *x, const struct ss_error *why, int *changed, struct ss_error *err)
+{
+    int positions = x->space.nclusters ? x->space.clusters[0].model.max_position_embeddings : 0, batch[2];
+    struct ss_job *own = &x->own.job;
+    struct blame blame;
+
+    read_blame(x, why, &blame);
+    *changed = 1;
+    if (blame.flag[0] && x->out->left_out.n < MOST_LEFT_OUT)
+        return leave_out(x, blame.flag, err);
+    if (blame.sequence && positions > 0 && positions < own->seq_length) {
+        own->seq_length = positions;
+        return put(x, "--seq", positions, err);
+    }
+    *changed = blame.batch && !x->rebatched && own->global_batch > 0;
+    if (!*changed)
+        return SS_OK;
+    x->rebatched = 1;
+    int n = ss_capacity_batches(own->global_batch, x->space.found->groups[0].gpus, batch);
+    return put(x, "--gbs", batch[n - 1], err);
+}
+
+/* Finds the legal layouts, with as little changed beside them as need be. */
+static int open_space(struct ss_near *x, struct ss_error *err)
+{
+    int changed, rc;
+
+    do {
+        struct ss_error why = {0};
+        changed = 0;
+        ss_find_space_free(&x->space);
+        rc = ss_find_space_build(&x->base, &x->find, &x->space, &why);
+        if (rc && !ss_status_refuses(rc)) {
+            if (err)
+                *err = why;
+            return rc;
+        }
+        if (rc)
+            x->out->why = why;
+        rc = x->space.nleaves ? SS_OK : repair(x, &why, &changed, err);
+    } while (!rc && changed);
+    x->refused = !x->space.nleaves;
+    return rc;
+}
+
+/* ---- where it is looked for ---- */
+
+/* Varies a flag over the job's value and the powers of two from 1 to `most`. */
+static int vary(struct ss_near *x, const char *flag, int own, int most, struct ss_error *err)
+{
+    char text[128];
+
+    snprintf(text, sizeof text, "%s=%d", flag, own > 0 ? own : 1);
+    for (int size = 1; size <= most; size *= 2)
+        if (size != (own > 0 ? own : 1))
+            ss_append(text, sizeof text, ",%d", size);
+    return ss_sweep_vary(&x->vary, text, err);
+}
+
+/* Searches with the recompute that the words say, or with full recompute. */
+static int search_with(struct ss_near *x, int full, struct ss_error *err)
+{
+    const struct ss_job *own = &x->own.job;
+    int rc;
+
+    memset(&x->vary, 0, sizeof x->vary);
+    rc = vary(x, "cp", own->cp, 16, err);
+    SS_THEN(rc, vary(x, "mbs", own->micro_batch, 2, err));
+    SS_THEN(rc, vary(x, "vp", x->chunks, 2, err));
+    SS_THEN(rc, ss_sweep_vary(&x->vary, own->dp.fsdp ? "fsdp=full" : "fsdp=none", err));
+    SS_THEN(rc, full ? ss_sweep_vary(&x->vary, "recompute=full", err) : SS_OK);
+    SS_THEN(rc, open_space(x, err));
+    return rc || x->refused ? rc : ss_near_walk(x, err);
+}
+
+/* Searches with full recompute; the words are then as before. */
+static int search_full(struct ss_near *x, struct ss_error *err)
+{
+    struct ss_request before;
+    int rc = ss_request_copy(&x->base, &before, err);
+
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < SS_ARRAY_LEN(recompute_flags); i++)
+        ss_request_drop(&x->base, recompute_flags[i]);
+    rc = search_with(x, 1, err);
+    ss_request_free(&x->base);
+    x->base = before;
+    for (unsigned long i = 0; i < x->out->left_out.n; i++)
+        ss_request_drop(&x->base, x->out->left_out.text[i]);
+    return rc;
+}
+
+/* Takes the nearest layout near the limit where none surely fits. */
+static void settle(struct ss_near *x)
+{
+    if (x->out->found || !x->close.n)
+        return;
+    ss_request_free(&x->out->request);
+    x->out->found = 1;
+    x->out->request = x->close;
+    x->out->summary = x->close_summary;
+    ss_request_init(&x->close);
+}
+
+/* Searches the job's own number of nodes. */
+static int search_own(struct ss_near *x, struct ss_error *err)
+{
+    int rc = search_with(x, 0, err);
+
+    if (!rc && !x->out->found && !x->close.n && !x->refused && !ss_near_is_too_small(x))
+        rc = search_full(x, err);
+    settle(x);
+    return rc;
+}
+
+/* Searches another number: what full recompute does not fit on nothing fits on. */
+static int search_nodes(struct ss_near *x, int nodes, struct ss_error *err)
+{
+    int rc = put(x, "--nodes", nodes, err);
+
+    x->out->nodes = nodes;
+    SS_THEN(rc, search_full(x, err));
+    settle(x);
+    if (rc || !x->out->found)
+        return rc;
+    x->out->found = 0;
+    rc = search_with(x, 0, err);
+    x->out->found = 1; /* by the words of this walk, or of the one before */
+    return rc;
+}
+
+/* Searches the job's number of nodes, then twice as many, and so on. */
+static int search(struct ss_near *x, struct ss_error *err)
+{
+    int rc = search_own(x, err), gpus = 0, nodes;
+
+    if (!x->space.found || !x->space.found->ngroups)
+        return rc;
+    x->out->nodes = x->out->asked_nodes = nodes = x->space.found->groups[0].nodes;
+    gpus = x->space.found->groups[0].gpus;
+    if (!rc && !x->out->found)
+        ss_request_drop(&x->base, "--gpus");
+    while (!rc && !x->out->found && !x->refused && gpus <= SS_NEAREST_GPUS / 2) {
+        nodes *= 2;
+        gpus *= 2;
+        if (gpus >= x->least)
+            rc = search_nodes(x, nodes, err);
+    }
+    return rc;
+}
+
+/* Leaves out what asks for formats of 8 and 4 bits. */
+static int without_small_formats(struct ss_near *x, struct ss_error *err)
+{
+    static const char *const flags[] = {
+        "--fp8-format", "--fp8-recipe", "--fp8-dispatch", "--fp8-param-gather",
+        "--fp4-format", "--fp4-recipe", "--precision",    "--moe-router-padding-for-fp8"};
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(flags) && !rc; i++)
+        if (ss_request_find(&x->base, flags[i]) < x->base.n)
+            rc = leave_out(x, flags[i], err);
+    return rc;
+}
+
+static int without_stack(struct ss_near *x, struct ss_error *err)
+{
+    return ss_request_find(&x->base, "--stack") < x->base.n ? leave_out(x, "--stack", err) : SS_OK;
+}
+
+/* Lets each GPU of 64 nodes have a sequence of its own. */
+static int with_batch(struct ss_near *x, struct ss_error *err)
+{
+    int enough = 64 * (x->space.clusters ? x->space.clusters[0].gpus_per_node : 8);
+
+    if (x->own.job.global_batch >= enough)
+        return SS_OK;
+    x->own.job.global_batch = enough;
+    return put(x, "--gbs", enough, err);
+}
+
+/* Searches; where nothing is found, with one more thing given up each time. */
+static int search_all(struct ss_near *x, struct ss_error *err)
+{
+    static int (*const give_up[])(struct ss_near *, struct ss_error *) = {without_small_formats,
+                                                                          without_stack, with_batch};
+    int rc = search(x, err);
+
+    for (size_t i = 0; i < SS_ARRAY_LEN(give_up) && !rc && !x->out->found; i++) {
+        unsigned long before = x->out->left_out.n;
+        int batch = x->own.job.global_batch;
+        rc = give_up[i](x, err);
+        if (rc || (before == x->out->left_out.n && batch == x->own.job.global_batch))
+            continue;
+        x->least = 0;
+        x->rebatched = 0;
+        SS_THEN(rc, x->out->asked_nodes ? put(x, "--nodes", x->out->asked_nodes, err) : SS_OK);
+        SS_THEN(rc, search(x, err));
+    }
+    return rc;
+}
+
+/* ---- the door ---- */
+
+static int begin(struct ss_near *x, const struct ss_request *base, struct ss_error *err)
+{
+    int rc = ss_request_copy(base, &x->base, err);
+
+    ss_asked_init(&x->own);
+    if (rc)
+        return rc;
+    (void)ss_asked_parse(&x->own, base, NULL, NULL, NULL); /* as far as it can be said */
+    x->chunks = x->own.job.virtual_stages             ? x->own.job.virtual_stages
+                : x->own.job.layers_per_virtual_stage ? 2
+                                                      : 1;
+    for (size_t i = 0; i < SS_ARRAY_LEN(layout_flags); i++)
+        ss_request_drop(&x->base, layout_flags[i]);
+    return SS_OK;
+}
+
+/* Finds it for a job whose bands are loaded. */
+static int find(struct ss_near *x, const struct ss_request *base, struct ss_error *err)
+{
+    struct ss_nearest *out = x->out;
+    int rc = ss_near_predict(x, base, &out->summary, err);
+
+    if (rc)
+        return rc;
+    if (out->summary.outcome <= SS_OUTCOME_NEAR_LIMIT) {
+        struct ss_request own;
+        rc = ss_request_copy(base, &own, err);
+        if (rc)
+            return rc;
+        out->request = own;
+        out->found = 1;
+        return SS_OK;
+    }
+    rc = begin(x, base, err);
+    return rc ? rc : search_all(x, err);
+}
+
+int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_options *options,
+                    struct ss_nearest *out, struct ss_error *err)
+{
+    static const unsigned no_switches = 0;
+    struct ss_near *x = ss_calloc(1, sizeof *x);
+    struct ss_bands *bands = NULL;
+
+    memset(out, 0, sizeof *out);
+    ss_request_init(&out->request);
+    if (!x)
+        return ss_nomem(err);
+    x->options = options;
+    x->out = out;
+    x->run = options->run ? *options->run : (struct ss_run_options){.any_engine = 1};
+    x->find = (struct ss_find_options){
+        .vary = &x->vary, .how = options->how, .run = &x->run, .workers = {.n = 1}, .switches = &no_switches};
+    ss_request_init(&x->base);
+    ss_request_init(&x->close);
+    int rc = x->run.bands ? SS_OK : ss_bands_load(NULL, NULL, &bands, err);
+    if (bands)
+        x->run.bands = bands;
+    SS_THEN(rc, find(x, base, err));
+    ss_find_space_free(&x->space);
+    ss_request_free(&x->base);
+    ss_request_free(&x->close);
+    ss_bands_free(bands);
+    free(x);
+    if (rc)
+        ss_nearest_free(out);
+    return rc;
+}
+
+void ss_nearest_free(struct ss_nearest *n)
+{
+    ss_request_free(&n->request);
+    ss_notes_free(&n->left_out);
+}
+
+int ss_nearest_write(const struct ss_nearest *n, FILE *out, struct ss_error *err)
+{
+    json_t *o = ss_json_document("nearest"), *words = json_array();
+
+    for (size_t i = 0; i < n->request.n; i++)
+        ss_json_append(words, ss_json_string(n->request.word[i].text));
+    SS_PUT(o, SS_TRUTH(n, found), SS_SAME(n, asked_nodes), SS_SAME(n, nodes), SS_SAME(n, tried),
+           SS_KEY("left_out", ss_json_notes(&n->left_out)),
+           SS_KEY_IF(n->why.code, "why", (const char *)n->why.message));
+    if (n->found) {
+        ss_json_verdict(o, &n->summary);
+        ss_json_metrics(o, -1, &n->summary);
+        ss_json_set(o, "words", words);
+    } else {
+        json_decref(words);
+    }
+    return ss_json_write(o, out, err);
+}
