@@ -9,8 +9,8 @@
 #include "decide/capacity_internal.h"
 #include "decide/nearest_internal.h"
 #include "report/common.h"
-
-#define MOST_LEFT_OUT 32 /* flags */
+#include "stepsim/flags.h"
+#include "study/study_internal.h"
 
 /* Flags that say a layout, with what belongs to it. */
 static const char *const layout_flags[] = {"--tp",
@@ -36,6 +36,24 @@ static const char kept_flags[] =
 
 /* ---- what gives way where all layouts are refused ---- */
 
+/* Whether a word gives one of these flags, by any of its names. */
+static int is_among(const char *word, const char *const *flags, size_t n)
+{
+    char name[96];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(name, flags[i]) || ss_flag_same(name, flags[i]))
+            return 1;
+    return 0;
+}
+
+static void drop(struct ss_request *r, const char *const *flags, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ss_request_drop(r, flags[i]);
+}
+
 static int put(struct ss_near *x, const char *flag, int value, struct ss_error *err)
 {
     char text[16];
@@ -49,7 +67,6 @@ static int put(struct ss_near *x, const char *flag, int value, struct ss_error *
 static int leave_out(struct ss_near *x, const char *flag, struct ss_error *err)
 {
     ss_request_drop(&x->base, flag);
-    ss_note(&x->out->left_out, "%s", flag);
     return strcmp(flag, "--bf16") ? SS_OK : ss_request_set(&x->base, "--fp16", NULL, err);
 }
 
@@ -104,18 +121,17 @@ static int repair(struct ss_near *x, const struct ss_error *why, int *changed, s
 
     read_blame(x, why, &blame);
     *changed = 1;
-    if (blame.flag[0] && x->out->left_out.n < MOST_LEFT_OUT)
+    if (blame.flag[0])
         return leave_out(x, blame.flag, err);
     if (blame.sequence && positions > 0 && positions < own->seq_length) {
         own->seq_length = positions;
         return put(x, "--seq", positions, err);
     }
-    *changed = blame.batch && !x->rebatched && own->global_batch > 0;
+    *changed = blame.batch && x->rebatched < 2 && own->global_batch > 0;
     if (!*changed)
         return SS_OK;
-    x->rebatched = 1;
-    int n = ss_capacity_batches(own->global_batch, x->space.found->groups[0].gpus, batch);
-    return put(x, "--gbs", batch[n - 1], err);
+    int gpus = x->space.found->groups[0].gpus, n = ss_capacity_batches(own->global_batch, gpus, batch);
+    return put(x, "--gbs", x->rebatched++ ? ss_capacity_nearest(own->global_batch, gpus) : batch[n - 1], err);
 }
 
 /* Finds the legal layouts, with as little changed beside them as need be. */
@@ -171,21 +187,34 @@ static int search_with(struct ss_near *x, int full, struct ss_error *err)
     return rc || x->refused ? rc : ss_near_walk(x, err);
 }
 
-/* Searches with full recompute; the words are then as before. */
+/* Moves the flags that say a recompute from one request to another. */
+static int move_recompute(struct ss_request *from, struct ss_request *to, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < from->n && !rc;) {
+        size_t n = ss_request_span(from, i);
+        if (!is_among(from->word[i].text, recompute_flags, SS_ARRAY_LEN(recompute_flags))) {
+            i += n;
+            continue;
+        }
+        for (size_t k = 0; k < n && !rc; k++)
+            rc = ss_request_set(to, from->word[i + k].text, NULL, err);
+        ss_request_remove(from, i, n);
+    }
+    return rc;
+}
+
+/* Searches with full recompute; the words have their own again behind it. */
 static int search_full(struct ss_near *x, struct ss_error *err)
 {
-    struct ss_request before;
-    int rc = ss_request_copy(&x->base, &before, err);
+    struct ss_request own;
 
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < SS_ARRAY_LEN(recompute_flags); i++)
-        ss_request_drop(&x->base, recompute_flags[i]);
-    rc = search_with(x, 1, err);
-    ss_request_free(&x->base);
-    x->base = before;
-    for (unsigned long i = 0; i < x->out->left_out.n; i++)
-        ss_request_drop(&x->base, x->out->left_out.text[i]);
+    ss_request_init(&own);
+    int rc = move_recompute(&x->base, &own, err);
+    SS_THEN(rc, search_with(x, 1, err));
+    SS_THEN(rc, move_recompute(&own, &x->base, err));
+    ss_request_free(&own);
     return rc;
 }
 
@@ -248,55 +277,83 @@ static int search(struct ss_near *x, struct ss_error *err)
     return rc;
 }
 
-/* Leaves out what asks for formats of 8 and 4 bits. */
-static int without_small_formats(struct ss_near *x, struct ss_error *err)
-{
-    static const char *const flags[] = {
-        "--fp8-format", "--fp8-recipe", "--fp8-dispatch", "--fp8-param-gather",
-        "--fp4-format", "--fp4-recipe", "--precision",    "--moe-router-padding-for-fp8"};
-    int rc = SS_OK;
+/* What is given up where nothing else helps, one thing alone, then one after the other: a schedule, formats of 8 and 4 bits, bf16, the
+ * stack, and a batch of fewer sequences than 64 nodes have GPUs. */
+static const char *const give_up[][9] = {
+    {"--schedule"},
+    {"--fp8-format", "--fp8-recipe", "--fp8-dispatch", "--fp8-param-gather", "--fp4-format", "--fp4-recipe",
+     "--precision", "--moe-router-padding-for-fp8"},
+    {"--bf16"},
+    {"--stack"},
+    {"--gbs"},
+};
 
-    for (size_t i = 0; i < SS_ARRAY_LEN(flags) && !rc; i++)
-        if (ss_request_find(&x->base, flags[i]) < x->base.n)
-            rc = leave_out(x, flags[i], err);
-    return rc;
+/* Gives up a thing. Returns 1 where the job has it, 0 where there is nothing to give up, or an error. */
+static int give_up_one(struct ss_near *x, const char *const *flags, struct ss_error *err)
+{
+    int enough = 64 * (x->space.clusters ? x->space.clusters[0].gpus_per_node : 8), some = 0, rc = SS_OK;
+
+    if (!strcmp(flags[0], "--gbs")) {
+        some = x->own.job.global_batch > 0 && x->own.job.global_batch < enough;
+        x->own.job.global_batch = some ? enough : x->own.job.global_batch;
+        rc = some ? put(x, "--gbs", enough, err) : SS_OK;
+        return rc ? rc : some;
+    }
+    for (; *flags && !rc; flags++)
+        if (ss_request_find(&x->base, *flags) < x->base.n) {
+            some = 1;
+            rc = leave_out(x, *flags, err);
+        }
+    return rc ? rc : some;
 }
 
-static int without_stack(struct ss_near *x, struct ss_error *err)
+/* Searches without a thing; alone 1: the words have it again behind that. */
+static int search_without(struct ss_near *x, const char *const *flags, int alone, struct ss_error *err)
 {
-    return ss_request_find(&x->base, "--stack") < x->base.n ? leave_out(x, "--stack", err) : SS_OK;
-}
+    const int batch = x->own.job.global_batch;
+    struct ss_request before;
+    int rc = ss_request_copy(&x->base, &before, err), some;
 
-/* Lets each GPU of 64 nodes have a sequence of its own. */
-static int with_batch(struct ss_near *x, struct ss_error *err)
-{
-    int enough = 64 * (x->space.clusters ? x->space.clusters[0].gpus_per_node : 8);
-
-    if (x->own.job.global_batch >= enough)
-        return SS_OK;
-    x->own.job.global_batch = enough;
-    return put(x, "--gbs", enough, err);
-}
-
-/* Searches; where nothing is found, with one more thing given up each time. */
-static int search_all(struct ss_near *x, struct ss_error *err)
-{
-    static int (*const give_up[])(struct ss_near *, struct ss_error *) = {without_small_formats,
-                                                                          without_stack, with_batch};
-    int rc = search(x, err);
-
-    for (size_t i = 0; i < SS_ARRAY_LEN(give_up) && !rc && !x->out->found; i++) {
-        unsigned long before = x->out->left_out.n;
-        int batch = x->own.job.global_batch;
-        rc = give_up[i](x, err);
-        if (rc || (before == x->out->left_out.n && batch == x->own.job.global_batch))
-            continue;
-        x->least = 0;
-        x->rebatched = 0;
-        SS_THEN(rc, x->out->asked_nodes ? put(x, "--nodes", x->out->asked_nodes, err) : SS_OK);
+    if (rc)
+        return rc;
+    some = give_up_one(x, flags, err);
+    rc = some < 0 ? some : SS_OK;
+    x->least = x->rebatched = 0;
+    if (some > 0 && x->out->asked_nodes)
+        rc = put(x, "--nodes", x->out->asked_nodes, err);
+    if (some > 0)
         SS_THEN(rc, search(x, err));
+    if (alone && !x->out->found) {
+        ss_request_free(&x->base);
+        x->base = before;
+        x->own.job.global_batch = batch;
+    } else {
+        ss_request_free(&before);
     }
     return rc;
+}
+
+/* Searches; where nothing is found, with something given up. */
+static int search_all(struct ss_near *x, struct ss_error *err)
+{
+    int rc = search(x, err);
+
+    for (int alone = 1; alone >= 0; alone--)
+        for (size_t i = 0; i < SS_ARRAY_LEN(give_up) && !rc && !x->out->found; i++)
+            rc = search_without(x, give_up[i], alone, err);
+    return rc;
+}
+
+/* Notes the flags of the job that its layout lacks. */
+static void tell_left_out(const struct ss_request *base, struct ss_nearest *out)
+{
+    for (size_t i = 0; i < base->n; i += ss_request_span(base, i)) {
+        const char *word = base->word[i].text;
+        if (word[0] == '-' && !is_among(word, layout_flags, SS_ARRAY_LEN(layout_flags)) &&
+            !is_among(word, recompute_flags, SS_ARRAY_LEN(recompute_flags)) &&
+            ss_request_find(&out->request, word) == out->request.n)
+            ss_note(&out->left_out, "%s", word);
+    }
 }
 
 /* ---- the door ---- */
@@ -312,8 +369,7 @@ static int begin(struct ss_near *x, const struct ss_request *base, struct ss_err
     x->chunks = x->own.job.virtual_stages             ? x->own.job.virtual_stages
                 : x->own.job.layers_per_virtual_stage ? 2
                                                       : 1;
-    for (size_t i = 0; i < SS_ARRAY_LEN(layout_flags); i++)
-        ss_request_drop(&x->base, layout_flags[i]);
+    drop(&x->base, layout_flags, SS_ARRAY_LEN(layout_flags));
     return SS_OK;
 }
 
@@ -335,13 +391,53 @@ static int find(struct ss_near *x, const struct ss_request *base, struct ss_erro
         return SS_OK;
     }
     rc = begin(x, base, err);
-    return rc ? rc : search_all(x, err);
+    SS_THEN(rc, search_all(x, err));
+    if (!rc && out->found)
+        tell_left_out(base, out);
+    return rc;
 }
 
-int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_options *options,
-                    struct ss_nearest *out, struct ss_error *err)
+/* Searches the layouts on the nodes of the nearest one, whose words x->out has. */
+static int find_fastest(struct ss_near *x, struct ss_error *err)
+{
+    struct ss_nearest *out = x->out;
+    struct ss_find_result *found = NULL;
+    struct ss_request own;
+    int rc = ss_request_copy(&out->request, &own, err);
+
+    if (rc)
+        return rc;
+    ss_request_free(&x->base);
+    x->base = own;
+    ss_asked_init(&x->own);
+    (void)ss_asked_parse(&x->own, &x->base, NULL, NULL, NULL);
+    drop(&x->base, layout_flags, SS_ARRAY_LEN(layout_flags));
+    drop(&x->base, recompute_flags, SS_ARRAY_LEN(recompute_flags));
+    memset(&x->vary, 0, sizeof x->vary);
+    rc = vary(x, "cp", x->own.job.cp, 16, err);
+    SS_THEN(rc, vary(x, "mbs", x->own.job.micro_batch, 4, err));
+    SS_THEN(rc, ss_sweep_vary(&x->vary, x->own.job.dp.fsdp ? "fsdp=full" : "fsdp=none", err));
+    x->find.best_only = x->find.brief = 1;
+    SS_THEN(rc, ss_find_run(&x->base, &x->find, &found, err));
+    const struct ss_find_point *best =
+        !rc && found->groups[0].best >= 0 ? &found->points[found->groups[0].best] : NULL;
+    if (best)
+        rc = ss_study_add_words(&x->base, best->flags) ? ss_nomem(err) : SS_OK;
+    if (best && !rc) {
+        ss_request_free(&out->request);
+        out->request = x->base;
+        out->summary = best->summary;
+        ss_request_init(&x->base);
+    }
+    ss_find_free(found);
+    return rc;
+}
+
+static int open_and_find(const struct ss_request *base, const struct ss_nearest_options *options, int fastest,
+                         struct ss_nearest *out, struct ss_error *err)
 {
     static const unsigned no_switches = 0;
+    static const struct ss_scenario_options no_how = {0};
     struct ss_near *x = ss_calloc(1, sizeof *x);
     struct ss_bands *bands = NULL;
 
@@ -352,14 +448,19 @@ int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_optio
     x->options = options;
     x->out = out;
     x->run = options->run ? *options->run : (struct ss_run_options){.any_engine = 1};
-    x->find = (struct ss_find_options){
-        .vary = &x->vary, .how = options->how, .run = &x->run, .workers = {.n = 1}, .switches = &no_switches};
+    x->find = (struct ss_find_options){.vary = &x->vary,
+                                       .how = options->how ? options->how : &no_how,
+                                       .run = &x->run,
+                                       .workers = {.n = 1},
+                                       .switches = &no_switches};
     ss_request_init(&x->base);
     ss_request_init(&x->close);
     int rc = x->run.bands ? SS_OK : ss_bands_load(NULL, NULL, &bands, err);
     if (bands)
         x->run.bands = bands;
     SS_THEN(rc, find(x, base, err));
+    if (!rc && fastest && out->found)
+        rc = find_fastest(x, err);
     ss_find_space_free(&x->space);
     ss_request_free(&x->base);
     ss_request_free(&x->close);
@@ -368,6 +469,18 @@ int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_optio
     if (rc)
         ss_nearest_free(out);
     return rc;
+}
+
+int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_options *options,
+                    struct ss_nearest *out, struct ss_error *err)
+{
+    return open_and_find(base, options, 0, out, err);
+}
+
+int ss_nearest_fastest(const struct ss_request *base, const struct ss_nearest_options *options,
+                       struct ss_nearest *out, struct ss_error *err)
+{
+    return open_and_find(base, options, 1, out, err);
 }
 
 void ss_nearest_free(struct ss_nearest *n)

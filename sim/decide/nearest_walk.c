@@ -33,10 +33,12 @@ int ss_near_predict(struct ss_near *x, const struct ss_request *r, struct ss_sum
             *err = why;
         return rc;
     }
-    if (rc) {
+    if (!rc && out->outcome == SS_OUTCOME_REFUSED)
+        ss_fail(&why, out->code, NULL, 0, "%s", out->reason);
+    if (rc)
         out->outcome = SS_OUTCOME_REFUSED;
+    if (out->outcome == SS_OUTCOME_REFUSED)
         x->out->why = why;
-    }
     return SS_OK;
 }
 

@@ -3,28 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ask/ask.h"
 #include "base/base.h"
-#include "serve/page.h"
-#include "stepsim/nearest.h"
-#include "stepsim/pictures.h"
+#include "serve/answer.h"
 #include "stepsim/report.h"
-#include "stepsim/scenario.h"
-#include "stepsim/sweep.h"
 
-enum { OK = 200, WRONG_ARGUMENT = 400, NOT_FOUND = 404, REFUSED = 422, FAILED = 500 };
-
-struct question {
-    const struct ss_serve *page;
-    const struct ss_serve_argument *arguments;
-    int n;
-    struct ss_shelf *shelf; /* NULL: an address without arguments */
-};
-
-/* Writes the answer; *status begins as OK. */
-typedef int (*answer_fn)(const struct question *q, FILE *out, int *status, struct ss_error *err);
-
-static const char *argument(const struct question *q, const char *name)
+const char *ss_question_argument(const struct ss_question *q, const char *name)
 {
     for (int i = 0; i < q->n; i++)
         if (!strcmp(q->arguments[i].name, name))
@@ -32,154 +15,27 @@ static const char *argument(const struct question *q, const char *name)
     return NULL;
 }
 
-static int missing(int *status, const char *name, struct ss_error *err)
+int ss_question_lacks(int *status, const char *name, struct ss_error *err)
 {
     *status = WRONG_ARGUMENT;
     return ss_fail(err, SS_ERR_USAGE, NULL, 0, "the address lacks %s=", name);
 }
 
-static int read_job(const struct question *q, int *status, struct ss_request *r, struct ss_error *err)
+int ss_question_job(const struct ss_question *q, int *status, struct ss_request *r, struct ss_error *err)
 {
-    const char *text = argument(q, "job");
+    const char *text = ss_question_argument(q, "job");
 
     ss_request_init(r);
-    return text ? ss_serve_read(q->page, text, r, err) : missing(status, "job", err);
+    return text ? ss_serve_read(q->page, text, r, err) : ss_question_lacks(status, "job", err);
 }
 
-static int build(const struct question *q, int *status, struct ss_scenario **out, struct ss_error *err)
-{
-    struct ss_request r;
-    int rc = read_job(q, status, &r, err);
-
-    SS_THEN(rc, ss_shelf_build(q->shelf, &r, out, err));
-    ss_request_free(&r);
-    return rc;
-}
-
-/* How a page simulates: on the native engine, whatever level the answer needs. */
-static struct ss_run_options options_of(const struct question *q)
+struct ss_run_options ss_question_options(const struct ss_question *q)
 {
     return (struct ss_run_options){
         .any_engine = 1, .bands = q->page->bands, .cache = q->shelf ? q->shelf->cache : NULL};
 }
 
-static int write_run(const struct question *q, FILE *out, int *status, struct ss_error *err)
-{
-    const struct ss_run_options options = options_of(q);
-    struct ss_scenario *s = NULL;
-    int fits, rc = build(q, status, &s, err);
-
-    SS_THEN(rc, ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err));
-    ss_scenario_free(s);
-    return rc;
-}
-
-static int write_nearest(const struct question *q, FILE *out, int *status, struct ss_error *err)
-{
-    const struct ss_scenario_options how = ss_shelf_how(q->shelf);
-    const struct ss_run_options options = options_of(q);
-    const struct ss_nearest_options near = {.how = &how, .run = &options};
-    struct ss_nearest found = {0};
-    struct ss_request r;
-    int rc = read_job(q, status, &r, err);
-
-    SS_THEN(rc, ss_nearest_find(&r, &near, &found, err));
-    SS_THEN(rc, ss_nearest_write(&found, out, err));
-    ss_nearest_free(&found);
-    ss_request_free(&r);
-    return rc;
-}
-
-static int write_timeline(const struct question *q, FILE *out, int *status, struct ss_error *err)
-{
-    const struct ss_run_options options = options_of(q);
-    struct ss_scenario *s = NULL;
-    struct ss_run run = {0};
-    struct ss_picture_request picture = {.gantt = out, .run = &run};
-    int rc = build(q, status, &s, err);
-
-    SS_THEN(rc, ss_run_scenario(s, &options, &run, err));
-    SS_THEN(rc, ss_pictures_draw(run.program, run.timeline, SS_ENGINE_NATIVE, &picture, err));
-    ss_run_free(&run);
-    ss_scenario_free(s);
-    return rc;
-}
-
-/* Checks each varied value as a word of the job is checked. */
-static int check_varied(const struct question *q, const struct ss_sweep *s, struct ss_error *err)
-{
-    for (int f = 0; f < s->nflags; f++)
-        for (int i = 0; i < s->flags[f].nvalues; i++) {
-            int rc = ss_serve_check(q->page, s->flags[f].name, s->flags[f].value[i], err);
-            if (rc)
-                return rc;
-        }
-    return SS_OK;
-}
-
-static int sweep(const struct question *q, struct ss_sweep *s, const struct ss_request *base, FILE *out,
-                 struct ss_error *err)
-{
-    const struct ss_scenario_options how = ss_shelf_how(q->shelf);
-    const struct ss_run_options options = options_of(q);
-    int total = ss_sweep_size(s, SS_SERVE_ROWS), rc = SS_OK;
-
-    if (!total)
-        return ss_fail(err, SS_ERR_USAGE, NULL, 0, "more than %d combinations", SS_SERVE_ROWS);
-    s->rows = ss_calloc((size_t)total, sizeof *s->rows);
-    if (!s->rows)
-        return ss_nomem(err);
-    for (int i = 0; i < total && !rc; i++) {
-        rc = ss_sweep_predict(s, i, base, &how, &options, &s->rows[i], err);
-        s->nrows += !rc;
-    }
-    struct ss_notes warnings = {0};
-    SS_THEN(rc, ss_sweep_warnings(s, base, &how, &warnings, err));
-    s->warnings = &warnings;
-    SS_THEN(rc, ss_sweep_write(s, 1, out, err));
-    s->warnings = NULL;
-    ss_notes_free(&warnings);
-    return rc;
-}
-
-static int write_sweep(const struct question *q, FILE *out, int *status, struct ss_error *err)
-{
-    const char *vary = argument(q, "vary");
-    struct ss_sweep *s = ss_calloc(1, sizeof *s);
-    struct ss_request base;
-    int rc = read_job(q, status, &base, err);
-
-    if (!rc && !s)
-        rc = ss_nomem(err);
-    SS_THEN(rc, vary ? ss_sweep_vary(s, vary, err) : missing(status, "vary", err));
-    SS_THEN(rc, check_varied(q, s, err));
-    SS_THEN(rc, ss_sweep_check(s, &base, err));
-    SS_THEN(rc, sweep(q, s, &base, out, err));
-    if (s)
-        free(s->rows);
-    free(s);
-    ss_request_free(&base);
-    return rc;
-}
-
-/* A job file: a flag and its values a line. */
-static int write_job(const struct question *q, FILE *out, int *status, struct ss_error *err)
-{
-    struct ss_request r;
-    int rc = read_job(q, status, &r, err);
-
-    for (size_t i = 0; i < r.n && !rc;) {
-        size_t span = ss_request_span(&r, i);
-        for (size_t k = 0; k < span; k++)
-            fprintf(out, "%s%s", k ? " " : "", r.word[i + k].text);
-        fputc('\n', out);
-        i += span;
-    }
-    ss_request_free(&r);
-    return rc;
-}
-
-static int write_choices(const struct question *q, FILE *out, int *status, struct ss_error *err)
+static int write_choices(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
 {
     (void)status;
     (void)err;
@@ -188,7 +44,7 @@ static int write_choices(const struct question *q, FILE *out, int *status, struc
 }
 
 /* The style sheet and the scripts stand where the page names them. */
-static int write_page(const struct question *q, FILE *out, int *status, struct ss_error *err)
+static int write_page(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
 {
     static const struct {
         const char *mark, *const text[3];
@@ -214,15 +70,22 @@ static int write_page(const struct question *q, FILE *out, int *status, struct s
 
 static const struct {
     const char *path, *type, *save_as;
-    answer_fn write;
+    ss_answer *write;
 } addresses[] = {
     {"/", "text/html; charset=utf-8", NULL, write_page},
     {"/choices.json", "application/json", NULL, write_choices},
-    {"/run.json", "application/json", NULL, write_run},
-    {"/sweep.json", "application/json", NULL, write_sweep},
-    {"/nearest.json", "application/json", NULL, write_nearest},
-    {"/timeline.svg", "image/svg+xml", NULL, write_timeline},
-    {"/job.args", "text/plain; charset=utf-8", "job.args", write_job},
+    {"/run.json", "application/json", NULL, ss_answer_run},
+    {"/sweep.json", "application/json", NULL, ss_answer_sweep},
+    {"/sweep.csv", "text/csv; charset=utf-8", "sweep.csv", ss_answer_sweep_csv},
+    {"/sweep.svg", "image/svg+xml", "sweep.svg", ss_answer_sweep_svg},
+    {"/nodes.json", "application/json", NULL, ss_answer_nodes},
+    {"/nodes.csv", "text/csv; charset=utf-8", "nodes.csv", ss_answer_nodes_csv},
+    {"/nearest.json", "application/json", NULL, ss_answer_nearest},
+    {"/fastest.json", "application/json", NULL, ss_answer_fastest},
+    {"/explain.json", "application/json", NULL, ss_answer_explain},
+    {"/timeline.svg", "image/svg+xml", NULL, ss_answer_timeline},
+    {"/report.html", "text/html; charset=utf-8", "report.html", ss_answer_report},
+    {"/job.args", "text/plain; charset=utf-8", "job.args", ss_answer_args},
 };
 
 /* Writes only the name of a file, without its path. */
@@ -237,7 +100,7 @@ static int write_error(const struct ss_error *e, FILE *out)
 }
 
 /* Runs `write`, or tells the error in its place. */
-static int answer(const struct question *q, answer_fn write, struct ss_serve_reply *reply,
+static int answer(const struct ss_question *q, ss_answer *write, struct ss_serve_reply *reply,
                   struct ss_error *err)
 {
     FILE *out = open_memstream(&reply->body, &reply->size);
@@ -260,7 +123,7 @@ static int answer(const struct question *q, answer_fn write, struct ss_serve_rep
     return rc;
 }
 
-static int write_nothing(const struct question *q, FILE *out, int *status, struct ss_error *err)
+static int write_nothing(const struct ss_question *q, FILE *out, int *status, struct ss_error *err)
 {
     (void)q;
     (void)out;
@@ -269,7 +132,7 @@ static int write_nothing(const struct question *q, FILE *out, int *status, struc
 }
 
 /* Answers a question with arguments from the shelf, or puts the answer there. */
-static int answer_from_shelf(struct question *q, const char *path, answer_fn write,
+static int answer_from_shelf(struct ss_question *q, const char *path, ss_answer *write,
                              struct ss_serve_reply *reply, struct ss_error *err)
 {
     int rc = ss_shelf_take(q->page->shelves, &q->page->start, &q->shelf, err);
@@ -288,9 +151,9 @@ static int answer_from_shelf(struct question *q, const char *path, answer_fn wri
 int ss_serve_answer(const struct ss_serve *page, const char *path, const struct ss_serve_argument *arguments,
                     int n, struct ss_serve_reply *reply)
 {
-    struct question q = {page, arguments, n, NULL};
+    struct ss_question q = {page, arguments, n, NULL};
     struct ss_error err = {0};
-    answer_fn write = write_nothing;
+    ss_answer *write = write_nothing;
 
     memset(reply, 0, sizeof *reply);
     reply->status = OK;

@@ -20,7 +20,7 @@ struct ss_near {
     struct ss_summary close_summary;
     int least;     /* GPUs that hold the model's states at least; 0: not known yet */
     int refused;   /* 1: what refuses the layouts has nothing to do with the number of nodes */
-    int rebatched; /* 1: the batch is no longer the job's */
+    int rebatched; /* times that the batch has changed for the GPUs to divide it */
 };
 
 /* ---- nearest_walk.c ---- */
