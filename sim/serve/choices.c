@@ -9,6 +9,7 @@
 #include "report/common.h"
 #include "serve/page.h"
 #include "stepsim/flags.h"
+#include "stepsim/import.h"
 
 /* Flags that have a control, by the name that the page writes. */
 static const char *const controls[] = {
@@ -34,6 +35,12 @@ static const char *const controls[] = {
     "--overlap-grad-reduce",
     "--overlap-param-gather",
     "--tp-comm-overlap",
+    "--schedule",
+    "--etp",
+    "--moe-token-dispatcher-type",
+    "--moe-grouped-gemm",
+    "--moe-permute-fusion",
+    "--overlap-moe-expert-parallel-comm",
 };
 
 static void add_name(void *ctx, const char *name, const char *description)
@@ -84,6 +91,28 @@ static json_t *words(const struct ss_request *start)
     return all;
 }
 
+/* The committed jobs: {"70b-14": [["--tp", "4"], ...]}. */
+static int add_recipes(json_t *o, struct ss_error *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    json_t *all = json_object();
+    int rc = ss_data_list("workloads/jobs", ".args", &names, &n, err);
+
+    for (size_t i = 0; i < n && !rc; i++) {
+        char *job[] = {"--job", names[i]};
+        struct ss_request r;
+        ss_request_init(&r);
+        rc = ss_request_read(&r, 2, job, err);
+        if (!rc)
+            ss_json_set(all, names[i], words(&r));
+        ss_request_free(&r);
+    }
+    ss_names_free(names, n);
+    ss_json_set(o, "recipes", all);
+    return rc;
+}
+
 int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error *err)
 {
     static const char *const lists[] = {"models", "platforms", "stacks", "schedules"};
@@ -92,6 +121,7 @@ int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error
 
     for (size_t i = 0; i < SS_ARRAY_LEN(lists) && !rc; i++)
         rc = add_list(o, lists[i], err);
+    SS_THEN(rc, add_recipes(o, err));
     ss_json_set(o, "controls", names_of_controls());
     ss_json_set(o, "start", words(start));
     *out = !rc && ss_json_is_whole(o) ? json_dumps(o, JSON_COMPACT) : NULL;

@@ -15,8 +15,12 @@ const CONTROLS = [
   {flag: "--tp", group: "layout", label: "Tensor", values: powers(1, 64)},
   {flag: "--pp", group: "layout", label: "Pipeline", values: [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 32, 40, 48, 64]},
   {flag: "--cp", group: "layout", label: "Context", values: powers(1, 64), usual: "1"},
-  {flag: "--ep", group: "layout", label: "Expert", values: powers(1, 512), usual: "1"},
+  {flag: "--ep", group: "experts", label: "Expert parallel", values: powers(1, 512), usual: "1"},
   {flag: "--vp", group: "layout", label: "Chunks a stage", values: [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20], usual: "1", also: ["--num-layers-per-virtual-pipeline-stage"]},
+  {flag: "--schedule", group: "layout", label: "Schedule", list: "schedules", usual: "auto", none: "Megatron's own"},
+  {flag: "--fsdp", group: "layout", label: "Sharding (FSDP)", choices: [["none", "none"], ["grad", "gradients"], ["full", "parameters too"]], usual: "none"},
+  {flag: "--etp", group: "experts", label: "Tensor in experts", values: powers(1, 64), none: "as Tensor"},
+  {flag: "--moe-token-dispatcher-type", group: "experts", label: "Dispatcher", choices: [["", "the stack's usual one"], ["allgather", "all-gather"], ["alltoall", "all-to-all"], ["flex", "flex (DeepEP)"]], usual: ""},
   {flag: "--mbs", group: "batch", label: "Micro batch", values: [1, 2, 3, 4, 6, 8, 12, 16, 32, 64]},
   {flag: "--gbs", group: "batch", label: "Global batch", values: [...powers(1, 65536), 15360, 1536, 768, 2304].sort((a, b) => a - b)},
   {flag: "--seq", group: "batch", label: "Sequence", values: powers(512, 1048576)},
@@ -29,9 +33,18 @@ const CONTROLS = [
   {flag: "--overlap-grad-reduce", group: "switches", label: "Overlap gradient reduction", on: true},
   {flag: "--overlap-param-gather", group: "switches", label: "Overlap parameter gather", on: true},
   {flag: "--tp-comm-overlap", group: "switches", label: "Overlap tensor parallel", on: true},
+  {flag: "--moe-grouped-gemm", group: "routing", label: "Grouped GEMM", on: true},
+  {flag: "--moe-permute-fusion", group: "routing", label: "Permute fusion", on: true},
+  {flag: "--overlap-moe-expert-parallel-comm", group: "routing", label: "Overlap experts' exchange", on: true},
 ];
 const FIRST = "--platform h800 --nodes 8 --model llama3.1-70b --tp 8 --pp 4 --vp 5 --mbs 1 --gbs 512 --seq 8192 --bf16 " +
   "--sequence-parallel --use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather --tp-comm-overlap";
+
+// Flags that say a model's shape: they go when another model is chosen.
+const SHAPE = ["--model-config", "--num-layers", "--hidden-size", "--ffn-hidden-size", "--num-attention-heads", "--num-query-groups", "--group-query-attention",
+  "--kv-channels", "--vocab-size", "--padded-vocab-size", "--extra-vocab-size", "--max-position-embeddings", "--num-experts", "--moe-ffn-hidden-size",
+  "--moe-router-topk", "--mtp-num-layers", "--swiglu", "--untie-embeddings-and-output-weights", "--disable-bias-linear", "--add-qkv-bias", "--qk-layernorm",
+  "--normalization", "--position-embedding-type", "--use-rotary-position-embeddings"];
 
 // Words of a text as flags with their values.
 function unitsOf(text) {
@@ -44,17 +57,20 @@ function unitsOf(text) {
   return units;
 }
 
-// {"--tp": "4", "--bf16": true}, and what has no control; of a flag given twice the later one counts. A measurement is of one job.
+// {"--tp": "4", "--bf16": true}, and what has no control; of a flag given twice the later one counts. A measurement is of these very words.
 function jobOf(units, names) {
-  const job = {set: {}, more: ""}, more = [];
+  const job = {set: {}, more: "", measured: "", like: ""}, more = [];
   for (const unit of units) {
     const control = CONTROLS.find((c) => (names[c.flag] || []).includes(unit[0]) || c.flag === unit[0]);
     const known = control && (control.on ? unit.length === 1 : unit.length === 2) &&
       !(control.choices && !control.choices.some((c) => c[0] === unit[1]));
     if (known) job.set[control.flag] = control.on ? true : unit[1];
-    else if (!/^--measured/.test(unit[0])) more.push(unit.join(" "));
+    else if (/^--measured/.test(unit[0])) job.measured += " " + unit.join(" ");
+    else more.push(unit.join(" "));
   }
   job.more = more.join(" ");
+  const plain = {...job, measured: ""};
+  job.like = textOf(plain);
   return job;
 }
 
@@ -66,17 +82,29 @@ function textOf(job) {
       words.push(c.on ? c.flag : c.flag + " " + value);
   }
   if (job.more.trim()) words.push(job.more.trim().replace(/\s+/g, " "));
-  return words.join(" ");
+  const text = words.join(" ");
+  return text === job.like ? text + job.measured : text;
 }
 
 // Whether the words beside the controls say what this control would.
 const toldBy = (job, c) => (c.also || []).find((f) => job.more.split(/\s+/).includes(f));
 
-// The control is moved: no other flag says the same any more.
+const without = (text, flags) => unitsOf(text).filter((u) => !flags.includes(u[0])).map((u) => u.join(" ")).join(" ");
+
+// The control is moved: no other flag says the same any more, and another model has a shape of its own.
 function setControl(job, c, value) {
   job.set[c.flag] = value;
-  if (toldBy(job, c))
-    job.more = unitsOf(job.more).filter((u) => !c.also.includes(u[0])).map((u) => u.join(" ")).join(" ");
+  if (toldBy(job, c)) job.more = without(job.more, c.also);
+  if (c.flag === "--model") job.more = without(job.more, SHAPE);
+}
+
+// What differs between two jobs, for people: [label, before, after].
+function differences(before, after) {
+  const told = (job, c) => c.on ? (job.set[c.flag] ? "on" : "off") : job.set[c.flag] || c.usual || "\u2013";
+  const all = CONTROLS.filter((c) => told(before, c) !== told(after, c)).map((c) => [c, told(before, c), told(after, c)]);
+  const names = (job) => unitsOf(job.more).map((u) => u.join(" "));
+  const gone = names(before).filter((u) => !names(after).includes(u)), come = names(after).filter((u) => !names(before).includes(u));
+  return {controls: all, gone, come};
 }
 
 // "#job=...&b=..." of texts; blanks are "+" so that a link can be read. A link of before has "a" for "job". `stepsim run --link` writes
