@@ -12,7 +12,19 @@
 int ss_import_find(const char *name, const char *from, char *path, size_t size, struct ss_error *err)
 {
     const char *slash = from ? strrchr(from, '/') : NULL;
+    bool found = false;
 
+    if (ss_import_is_pasted(from)) {
+        int rc = ss_data_is_path(name, ".args") || !strcmp(name, "-")
+                     ? SS_OK
+                     : ss_data_look("workloads/jobs", name, ".args", path, size, &found, err);
+        if (rc || found)
+            return rc;
+        slash = strrchr(name, '/');
+        ss_fail(err, SS_ERR_INPUT, from, 0, "it names the file %.100s, which is not at hand",
+                slash ? slash + 1 : name);
+        return ss_hint(err, SS_ERR_INPUT, "paste its text, or leave the word out");
+    }
     if (slash && name[0] != '/' && strcmp(name, "-")) {
         int n = snprintf(path, size, "%.*s/%s", (int)(slash - from), from, name);
         if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)

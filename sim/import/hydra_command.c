@@ -36,6 +36,8 @@ static bool find_given(struct command *c)
     const char *file = c->words->file, *slash = file ? strrchr(file, '/') : NULL;
     size_t len = slash ? (size_t)(slash - file) : 0;
 
+    if (ss_import_is_pasted(file))
+        return false;
     if (c->folder && try_path(c, c->folder, strlen(c->folder), ""))
         return true;
     if (c->folder && c->folder[0] != '/' && slash && try_path(c, file, len, c->folder))

@@ -13,6 +13,8 @@ static int is_there(const struct ss_reading *r, const char *name, char *path, si
 {
     const char *file = ss_tree_file(r->tree), *slash = strrchr(file, '/');
 
+    if (ss_import_is_pasted(file))
+        return 0;
     if (slash && name[0] != '/') {
         int n = snprintf(path, size, "%.*s/%s", (int)(slash - file), file, name);
         if (n > 0 && (size_t)n < size && access(path, R_OK) == 0)

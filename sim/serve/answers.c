@@ -84,6 +84,7 @@ static const struct {
     {"/fastest.json", "application/json", NULL, ss_answer_fastest},
     {"/explain.json", "application/json", NULL, ss_answer_explain},
     {"/timeline.svg", "image/svg+xml", NULL, ss_answer_timeline},
+    {"/import.json", "application/json", NULL, ss_answer_import},
     {"/report.html", "text/html; charset=utf-8", "report.html", ss_answer_report},
     {"/job.args", "text/plain; charset=utf-8", "job.args", ss_answer_args},
 };

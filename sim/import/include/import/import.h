@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "stepsim/import.h"
 
@@ -46,6 +47,13 @@ struct ss_words {
 };
 int ss_words_add(struct ss_words *words, const char *text, size_t len, int line);
 void ss_words_free(struct ss_words *words);
+
+/* The name of a text that somebody pasted: it names no file that is read but those of the data. */
+#define SS_PASTED "pasted text"
+static inline int ss_import_is_pasted(const char *file)
+{
+    return file && !strcmp(file, SS_PASTED);
+}
 
 /* A kind of file that asks for a job. */
 struct ss_importer {

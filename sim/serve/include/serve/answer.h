@@ -34,4 +34,7 @@ ss_answer ss_answer_run, ss_answer_timeline, ss_answer_report, ss_answer_explain
 ss_answer ss_answer_sweep, ss_answer_sweep_csv, ss_answer_sweep_svg, ss_answer_nodes, ss_answer_nodes_csv,
     ss_answer_nearest, ss_answer_fastest;
 
+/* ---- answers_text.c: a text that was pasted ---- */
+ss_answer ss_answer_import;
+
 #endif

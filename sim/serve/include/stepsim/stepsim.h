@@ -34,6 +34,7 @@
 #include "stepsim/notes.h"
 #include "stepsim/parameters.h"
 #include "stepsim/params.h"
+#include "stepsim/paste.h"
 #include "stepsim/pictures.h"
 #include "stepsim/plan.h"
 #include "stepsim/platform.h"

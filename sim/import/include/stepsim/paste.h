@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A text that somebody has at hand, as the words of a job: flags, a launch command or script, a framework's configuration, or the config.json of
+ * a model. The text is read and never run, and names no file that is read but those of the data. */
+#ifndef STEPSIM_PASTE_H
+#define STEPSIM_PASTE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "stepsim/error.h"
+#include "stepsim/notes.h"
+#include "stepsim/request.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SS_PASTE_MOST 65536 /* bytes of a text */
+
+struct ss_pasted {
+    struct ss_request request; /* words of the job; without --model and --platform where the text says none */
+    struct ss_notes
+        missing; /* names of variables that the text gives no value, and that decide the job; then there are no words */
+    struct ss_notes notes; /* what was assumed */
+};
+
+/* Reads it. `values` says what the text leaves out, "NNODES=4" a line; NULL: nothing. The caller ends *out with ss_pasted_free, unless the call
+ * fails. Errors: SS_ERR_USAGE (too long, a zero byte, no job in it), those of ss_request_read_text. */
+int ss_paste_read(const char *text, size_t len, const char *values, struct ss_pasted *out,
+                  struct ss_error *err);
+void ss_pasted_free(struct ss_pasted *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
