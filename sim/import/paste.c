@@ -306,6 +306,7 @@ static void drop_idle(struct ss_pasted *out)
         enum ss_flag_effect effect = ss_flag_effect(name, NULL);
         if (name[0] != '-' || (effect != SS_FLAG_IS_WITHOUT_EFFECT && !path))
             continue;
+        out->asks_vocabulary |= ss_has_word("--vocab-file --merge-file", name);
         if (effect == SS_FLAG_IS_READ)
             ss_note(&out->notes, "%s is left out: no file is read", name);
         ss_request_remove(r, i, n);
@@ -324,6 +325,20 @@ static int read_words(const char *text, size_t len, struct ss_pasted *out, struc
     if (!out->request.n)
         return ss_fail(err, SS_ERR_INPUT, SS_PASTED, 0, "no word of a job stands in it");
     return SS_OK;
+}
+
+/* Adds what the user says of flags. A vocabulary that only a file tells is asked for. */
+static int complete(const struct ss_shell *s, struct ss_pasted *out, struct ss_error *err)
+{
+    int rc = SS_OK;
+
+    for (size_t i = 0; i < s->n && !rc; i++)
+        if (s->value[i].given && !strncmp(s->value[i].name, "--", 2) &&
+            ss_request_find(&out->request, s->value[i].name) == out->request.n)
+            rc = ss_request_set(&out->request, s->value[i].name, s->value[i].text, err);
+    if (!rc && out->asks_vocabulary && ss_request_find(&out->request, "--vocab-size") == out->request.n)
+        ss_note(&out->missing, "--vocab-size");
+    return rc;
 }
 
 static int read_script(const char *text, size_t len, const char *values, struct ss_pasted *out,
@@ -356,6 +371,7 @@ static int read_script(const char *text, size_t len, const char *values, struct 
         snprintf(number, sizeof number, "%d", batch.nodes);
         if (!rc && batch.nodes && ss_request_find(&out->request, "--nodes") == out->request.n)
             rc = ss_request_set(&out->request, "--nodes", number, err);
+        SS_THEN(rc, complete(&s, out, err));
         if (jobs > 1)
             ss_note(&out->notes, "the text starts %d jobs: this is the one with most flags", jobs);
         ss_notes_add_all(&out->notes, &s.skipped);

@@ -20,11 +20,11 @@ extern "C" {
 struct ss_pasted {
     struct ss_request request; /* words of the job; without --model and --platform where the text says none */
     struct ss_notes
-        missing; /* names of variables that the text gives no value, and that decide the job; then there are no words */
+        missing; /* variables and flags that decide the job and have no value in the text; then the words are no job yet */
     struct ss_notes notes; /* what was assumed */
 };
 
-/* Reads it. `values` says what the text leaves out, "NNODES=4" a line; NULL: nothing. The caller ends *out with ss_pasted_free, unless the call
+/* Reads it. `values` says what the text leaves out, "NNODES=4" or "--vocab-size=50257" a line; NULL: nothing. The caller ends *out with ss_pasted_free, unless the call
  * fails. Errors: SS_ERR_USAGE (too long, a zero byte, no job in it), those of ss_request_read_text. */
 int ss_paste_read(const char *text, size_t len, const char *values, struct ss_pasted *out,
                   struct ss_error *err);
