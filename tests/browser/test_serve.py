@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: test_serve.py PROGRAM [SCREENSHOTS]
 # Opens the page of `stepsim serve` in headless Chromium: controls by mouse and keys, a second job, links, one flag at all its
-# values, a phone, light and dark, names for screen readers; no error on the console and no request but to the page itself.
+# values, repairs of refused jobs, pasted texts, files to save, a phone, light and dark, names for screen readers; no error on the
+# console and no request but to the page itself.
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -115,15 +117,116 @@ class Page(unittest.TestCase):
         self.assertIn("--tp 4", self.find("#answer-a .command").text)
         self.assertEqual(slider.get_attribute("aria-valuetext"), "4")
 
-    def test_a_refusal_is_told_and_the_answer_kept(self):
-        kept = self.headline()
+    def test_a_refusal_has_no_figure_of_another_job(self):
         self.after(lambda: self.find("[data-more]").send_keys("--tp-no-such 1"))
         error = self.find("#job-a .error")
         self.assertTrue(error.is_displayed())
         self.assertIn("unknown flag --tp-no-such", error.text)
-        self.assertEqual(self.headline(), kept)
+        self.assertIn("refused", self.headline())
+        self.assertNotIn(" s an iteration", self.headline())
+        self.assertIn("refused", self.web.title)
+        self.assertIn("last answer", self.find("#answer-a .before").text)
+        self.assertEqual(self.find(".tiles").text, "")
+        self.assertEqual([b.text for b in self.web.find_elements(By.CSS_SELECTOR, ".repair button")], ["Nearest legal layout", "Fastest (search)"])
         self.after(lambda: self.find("[data-more]").send_keys(Keys.CONTROL + "a", Keys.DELETE))
         self.assertFalse(error.is_displayed())
+        self.assertIn(" s an iteration", self.headline())
+
+    def choose(self, control, value):
+        self.after(lambda: Select(self.find(f"#{control}-0")).select_by_value(value))
+
+    def test_a_model_brings_its_layout_along(self):
+        self.choose("model", "qwen3-8b")  # 36 layers, which 4 stages of 5 chunks do not divide
+        self.wait_for(lambda: "fits" in self.headline())
+        self.assertIn("Chunks a stage 5", self.find(".repair").text)
+        self.assertGreater(len(self.web.find_elements(By.CSS_SELECTOR, ".moved")), 0)
+        self.shot("serve-brought")
+        self.after(self.find(".repair button").click)  # Undo
+        self.assertIn("refused", self.headline())
+
+    def test_the_smallest_number_of_nodes(self):
+        self.choose("model", "llama3.1-405b")
+        self.wait_for(lambda: "smallest number" in self.find(".repair").text)
+        self.after(self.find(".repair button").click)
+        self.assertRegex(self.headline(), "fits|near limit")
+        self.assertNotIn("--nodes 8 ", self.find("#answer-a .command").text)
+
+    def test_a_layout_is_repaired(self):
+        self.open(self.url + "#job=" + JOB.replace("--tp 8", "--tp 16").replace("--vp 5", "--vp 7").replace(" ", "+"))
+        self.assertIn("refused", self.headline())
+        self.after(self.find(".repair button").click)
+        self.assertIn("fits", self.headline())
+        nearest = self.web.find_element(By.CSS_SELECTOR, "#answer-a .command").text
+        self.web.get("about:blank")
+        self.open(self.url + "#job=" + JOB.replace("--vp 5", "--vp 7").replace(" ", "+"))
+        self.after(self.web.find_elements(By.CSS_SELECTOR, ".repair button")[1].click)
+        self.assertIn("fits", self.headline())
+        run = [self.run_json(t.replace("stepsim run ", ""))["iteration_ms"] for t in (nearest, self.find("#answer-a .command").text)]
+        self.assertLessEqual(run[1], run[0])
+
+    def test_a_sample_of_choices(self):
+        for control, value in (("model", "mixtral-8x7b"), ("model", "gemma-2-27b"), ("platform", "v100-32g")):
+            self.web.get("about:blank")
+            self.open(self.url)
+            self.choose(control, value)
+            self.wait_for(lambda: "smallest number" in self.find(".repair").text or re.search("fits|near limit", self.headline()))
+
+    def test_a_launch_script_is_read(self):
+        script = "#!/bin/bash\nTP=2\nARGS=(--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096\n" \
+                 "--max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000)\n" \
+                 "torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py ${ARGS[@]} --tensor-model-parallel-size $TP --bf16 --save $OUT"
+        paste = self.find("#paste")
+        paste.find_element(By.TAG_NAME, "summary").click()
+        self.web.execute_script("arguments[0].value = arguments[1]", paste.find_element(By.TAG_NAME, "textarea"), script)
+        paste.find_element(By.TAG_NAME, "button").click()
+        self.wait_for(lambda: paste.find_elements(By.CSS_SELECTOR, ".asked input"))
+        self.assertEqual([i.get_attribute("name") for i in paste.find_elements(By.CSS_SELECTOR, ".asked input")], ["NNODES"])
+        paste.find_element(By.CSS_SELECTOR, ".asked input").send_keys("4")
+        self.after(paste.find_element(By.TAG_NAME, "button").click)
+        words = self.find("#answer-a .command").text.replace("stepsim run ", "")
+        self.assertIn("--nodes 4", words)
+        self.assertIn(f"{self.run_json(words)['iteration_ms'] / 1000:.4g} s an iteration", self.headline())
+
+    def test_nodes_days_and_cost(self):
+        self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=nodes] tr.here"))
+        row = self.find("[data-part=nodes] tr.here").text
+        self.assertIn("USD", row)
+        self.after(self.find("[data-part=nodes] [aria-label='Take 16']").click)
+        self.assertIn("--nodes 16", self.find("#answer-a .command").text)
+
+    def test_explain(self):
+        self.find("[data-part=explain] summary").click()
+        self.wait_for(lambda: "the model at the card's peak" in self.find("[data-part=explain]").text)
+        self.assertIn("1 % more of", self.find("[data-part=explain]").text)
+        self.after(self.find("[data-part=explain] button").click)
+        self.assertIn(" s an iteration", self.headline())
+
+    def test_a_committed_job_with_its_measurement(self):
+        self.after(lambda: Select(self.find("#recipe")).select_by_value("70b-14"))
+        self.assertIn("measured 100 s", self.headline())
+        self.assertIn("imbalance 1", self.find(".tiles").text)
+        self.assertEqual(len(self.web.find_elements(By.CSS_SELECTOR, "[data-part=stages] .stage")), 8)
+        self.after(lambda: self.find("#tp-0").send_keys(Keys.ARROW_LEFT))  # another job, which nobody measured
+        self.assertNotIn("measured", self.headline())
+
+    def test_files_to_save(self):
+        self.wait_for(lambda: len(self.web.find_elements(By.CSS_SELECTOR, ".files a[href]")) == 6)
+        begins = {"job.args": "--", "report.html": "<!doctype html>", "timeline.svg": "<?xml", "nodes.csv": "platform", "sweep.csv": "", "sweep.svg": "<?xml"}
+        for a in self.web.find_elements(By.CSS_SELECTOR, ".files a"):
+            text = self.web.execute_async_script("fetch(arguments[0]).then((r) => r.text()).then(arguments[1])", a.get_attribute("href"))
+            self.assertTrue(text.lower().startswith(begins[a.get_attribute("download")].lower()), (a.get_attribute("download"), text[:60]))
+
+    def test_without_a_server(self):
+        other = subprocess.Popen([PROGRAM, "serve", "--port", "0", *JOB.split()], stdout=subprocess.PIPE, text=True)
+        self.open(other.stdout.readline().split()[0])
+        other.terminate()
+        other.wait()
+        other.stdout.close()
+        self.after(lambda: self.find("#tp-0").send_keys(Keys.ARROW_LEFT))
+        self.assertIn("still running", self.find("#job-a .error").text)
+        self.assertIn("no answer", self.headline())
+        self.web.get_log("browser")  # the browser tells the lost connection, too
+        self.web.get("about:blank")
 
     def test_markup_in_words_is_text(self):
         self.after(lambda: self.find("[data-more]").send_keys("<img src=x onerror=document.title=1>"))
@@ -191,9 +294,12 @@ class Page(unittest.TestCase):
             self.web.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
             colors.append(self.web.execute_script("return getComputedStyle(document.body).backgroundColor"))
         self.assertNotEqual(*colors)
-        self.web.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+        self.web.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 360, "height": 800, "deviceScaleFactor": 2, "mobile": True})
         try:
-            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 390)
+            self.assertLessEqual(self.web.execute_script("return document.documentElement.scrollWidth"), 360)
+            self.wait_for(lambda: self.web.find_elements(By.CSS_SELECTOR, "[data-part=nodes] tr.here"))
+            cut = "return [...document.querySelectorAll('.wide')].filter((e) => e.scrollWidth > e.clientWidth).length"
+            self.assertEqual(self.web.execute_script(cut), 0)
             self.shot("serve-phone-dark")
         finally:
             self.web.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

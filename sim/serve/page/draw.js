@@ -17,7 +17,7 @@ const MOST_STAGES = 32, MUCH_HOST = 0.2;
 function make(tag, attributes, ...children) {
   const e = document.createElement(tag);
   for (const [k, v] of Object.entries(attributes || {}))
-    if (k === "color") e.style.background = v; else if (k === "width" || k === "left") e.style[k] = v; else e.setAttribute(k, v);
+    if (k === "color") e.style.background = v; else if (["width", "left", "marginLeft"].includes(k)) e.style[k] = v; else e.setAttribute(k, v);
   e.append(...children.filter((c) => c !== null));
   return e;
 }
@@ -172,7 +172,7 @@ function drawExplain(at, x, apply) {
     const from = sum;
     sum += ms;
     return make("tr", {}, make("th", {scope: "row"}, TERMS[k] || k), ...cells(seconds(ms), (100 * ms / x.iteration_ms).toFixed(1) + " %"),
-      make("td", {class: "wide-cell"}, make("span", {class: "length", color: COLORS[k] || COLORS.compute, width: 100 * ms / x.iteration_ms + "%", style: "margin-left:" + 100 * from / x.iteration_ms + "%"})));
+      make("td", {class: "wide-cell"}, make("span", {class: "length", color: COLORS[k] || COLORS.compute, width: 100 * ms / x.iteration_ms + "%", marginLeft: 100 * from / x.iteration_ms + "%"})));
   });
   const advice = [...(x.split ? [x.split] : []), ...(x.advice || [])].filter((a, i, all) => all.findIndex((b) => b.change === a.change) === i);
   const helps = advice.map((a) => make("tr", {}, make("th", {scope: "row", class: "words"}, a.change), make("td", {class: verdictClass(a.verdict)}, a.verdict),

@@ -162,7 +162,8 @@ class Panel {
   draw() {
     drawAnswer(this.root, this.run, this.index === 1 && panels[0] ? panels[0].run : null);
     this.good = this.text();
-    this.last = seconds(this.run.iteration_ms) + ", " + this.run.verdict + ", of: " + this.text();
+    const set = this.job.set;
+    this.last = [set["--model"] || "a model by flags", "on", set["--nodes"] || "", "nodes of", (set["--platform"] || "") + ":", seconds(this.run.iteration_ms) + ",", this.run.verdict].join(" ");
     const experts = this.run.inputs.model.num_experts > 0;
     this.$("[data-experts]").hidden = !experts && !CONTROLS.some((c) => /experts|routing/.test(c.group) && this.job.set[c.flag] && this.job.set[c.flag] !== c.usual);
     if (this.index === 0) document.title = seconds(this.run.iteration_ms) + ", " + this.run.verdict + " \u2013 stepsim";
