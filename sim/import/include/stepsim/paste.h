@@ -19,9 +19,10 @@ extern "C" {
 
 struct ss_pasted {
     struct ss_request request; /* words of the job; without --model and --platform where the text says none */
-    struct ss_notes
-        missing; /* variables and flags that decide the job and have no value in the text; then the words are no job yet */
+    /* Variables and flags that decide the job and have no value in the text; where there are some, the words are no job yet. */
+    struct ss_notes missing;
     struct ss_notes notes; /* what was assumed */
+    int asks_vocabulary;   /* 1: a file that is not read has the vocabulary */
 };
 
 /* Reads it. `values` says what the text leaves out, "NNODES=4" or "--vocab-size=50257" a line; NULL: nothing. The caller ends *out with ss_pasted_free, unless the call
