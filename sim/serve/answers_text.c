@@ -76,6 +76,8 @@ int ss_answer_import(const struct ss_question *q, FILE *out, int *status, struct
 
     SS_THEN(rc, text ? SS_OK : ss_question_lacks(status, "text", err));
     SS_THEN(rc, ss_paste_read(text, strlen(text), ss_question_argument(q, "values"), &pasted, err));
+    if (!rc && pasted.request.nplaces && pasted.request.place[pasted.request.nplaces - 1].program)
+        rc = ss_serve_speak(&pasted.request, err); /* a launch command says all; flags may be a part */
     if (!rc && !pasted.missing.n)
         rc = complete(&pasted.request, &job, err);
     SS_THEN(rc, write_words(&pasted, out, err));

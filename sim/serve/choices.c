@@ -104,6 +104,7 @@ static int add_recipes(json_t *o, struct ss_error *err)
         struct ss_request r;
         ss_request_init(&r);
         rc = ss_request_read(&r, 2, job, err);
+        SS_THEN(rc, ss_serve_speak(&r, err));
         if (!rc)
             ss_json_set(all, names[i], words(&r));
         ss_request_free(&r);

@@ -59,7 +59,7 @@ static int said(const struct ss_request *r, struct ss_request *out, struct ss_er
     ss_request_free(&copy);
     if (rc || !from_file)
         return rc;
-    rc = speak(out, err);
+    rc = ss_serve_speak(out, err);
     if (rc)
         ss_request_free(out);
     return rc;

@@ -249,11 +249,21 @@ class Panel {
     if (this.part("explain").open) this.fill("explain", "/explain.json", {job: text}, (at, d) => drawExplain(at, d, (words) => this.apply(words)));
     const flag = this.part("sweep").querySelector("select").value;
     if (this.part("sweep").open) this.fill("sweep", "/sweep.json", this.values(text), (at, d) => drawSweep(at, flag, d.rows, this.now(flag), (v) => this.set(flag, v)));
-    this.$(".files").replaceChildren("Save: ", ...FILES.map(([name, file, path]) => {
-      const a = make("a", {download: file, ...(path === "/job.args" ? {"data-part": "file"} : {})}, name);
-      this.show(a, "href", path, /nodes/.test(path) ? this.nodes(text) : /sweep/.test(path) ? this.values(text) : {job: text});
-      return a;
-    }));
+    this.$(".files").replaceChildren("Save: ", ...FILES.map(([name, file, path]) => this.file(name, file, path,
+      /nodes/.test(path) ? this.nodes(text) : /sweep/.test(path) ? this.values(text) : {job: text})));
+  }
+
+  // A link that saves a file. A page without a server makes the file when it is asked for.
+  file(name, file, path, parameters) {
+    const a = make("a", {download: file, href: "#", ...(path === "/job.args" ? {"data-part": "file"} : {})}, name);
+    if (!globalThis.stepsimAnswers || path === "/job.args") this.show(a, "href", path, parameters);
+    else a.addEventListener("click", async (e) => {
+      if (a.href.startsWith("blob:")) return;
+      e.preventDefault();
+      a.href = await server.url(path, parameters);
+      a.click();
+    });
+    return a;
   }
 
   set(flag, value) {

@@ -26,6 +26,8 @@ extern const char ss_serve_page_html[], ss_serve_style_css[], ss_serve_words_js[
 int ss_serve_read(const struct ss_serve *page, const char *text, struct ss_request *r, struct ss_error *err);
 /* SS_ERR_USAGE where the value of a flag, or a word (`flag` NULL), names a file that the page was not started with. */
 int ss_serve_check(const struct ss_serve *page, const char *flag, const char *value, struct ss_error *err);
+/* Adds what a file among the places of the words means by silence. Error: SS_ERR_NOMEM. */
+int ss_serve_speak(struct ss_request *r, struct ss_error *err);
 /* Writes what the controls of the page may be set to. The caller frees *out. */
 int ss_serve_choices(const struct ss_request *start, char **out, struct ss_error *err);
 
