@@ -32,139 +32,75 @@ static int active(const struct run *r)
     return !r->n || r->frame[r->n - 1].active;
 }
 
-/* ---- conditions ---- */
-
-/* A gap that a comparison needs is asked for. */
-static int ask(struct ss_shell *s, const char *text)
-{
-    const char *gap = strchr(text, SS_GAP);
-    char name[100];
-
-    if (!gap)
-        return 0;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(gap + 1, "\2"), gap + 1);
-    for (unsigned long i = 0; i < s->asked.n; i++)
-        if (!strcmp(s->asked.text[i], name))
-            return 1;
-    if (name[0] != '?')
-        ss_note(&s->asked, "%s", name);
-    return 1;
-}
-
-static int is_number_test(const char *op)
-{
-    return ss_has_word("-eq -ne -lt -le -gt -ge", op);
-}
-
-static int compare(struct ss_shell *s, const char *a, const char *op, const char *b)
-{
-    if (!is_number_test(op) && (strchr(a, '/') || strchr(b, '/')) && (strchr(a, SS_GAP) || strchr(b, SS_GAP)))
-        return !strcmp(op, "!="); /* a path of this machine is no word */
-    if (ask(s, a) || ask(s, b))
-        return 0;
-    if (is_number_test(op)) {
-        long x = strtol(a, NULL, 10), y = strtol(b, NULL, 10);
-        return !strcmp(op, "-eq")   ? x == y
-               : !strcmp(op, "-ne") ? x != y
-               : !strcmp(op, "-lt") ? x < y
-               : !strcmp(op, "-le") ? x <= y
-               : !strcmp(op, "-gt") ? x > y
-                                    : x >= y;
-    }
-    if (!strcmp(op, "<") || !strcmp(op, ">"))
-        return (strcmp(a, b) < 0) == (op[0] == '<');
-    return !fnmatch(b, a, 0) == (strcmp(op, "!=") != 0);
-}
-
-/* One test without "-a" and "-o": of unset names -z and -n tell that they are unset; no file is there. */
-static int test_one(struct ss_shell *s, const struct ss_word *w, size_t n)
-{
-    int no = n > 0 && !strcmp(w[0].text, "!");
-
-    w += no;
-    n -= (size_t)no;
-    int holds = n == 1                               ? w[0].text[0] && w[0].text[0] != SS_GAP
-                : n == 2 && !strcmp(w[0].text, "-z") ? !w[1].text[0] || w[1].text[0] == SS_GAP
-                : n == 2 && !strcmp(w[0].text, "-n") ? w[1].text[0] && w[1].text[0] != SS_GAP
-                : n == 3                             ? compare(s, w[0].text, w[1].text, w[2].text)
-                                                     : 0;
-    return no ? !holds : holds;
-}
-
-static int test_words(struct ss_shell *s, const struct ss_words *words, size_t first, size_t end)
-{
-    int any = 0, all = 1;
-
-    for (size_t i = first, from = first; i <= end; i++) {
-        const char *text = i < end ? words->w[i].text : "-o";
-        int is_or = !strcmp(text, "-o") || !strcmp(text, "||"),
-            is_and = !strcmp(text, "-a") || !strcmp(text, "&&");
-        if (!is_or && !is_and)
-            continue;
-        all = all && test_one(s, words->w + from, i - from);
-        from = i + 1;
-        if (is_or) {
-            any |= all;
-            all = 1;
-        }
-    }
-    return any;
-}
-
 /* ---- commands ---- */
 
+/* Joins words by a character, behind what is there already. */
+static char *join(struct ss_shell *s, const struct ss_words *words, char by)
+{
+    size_t size = 1, used = 0;
+
+    for (size_t i = 0; i < words->n; i++)
+        size += strlen(words->w[i].text) + 1;
+    char *text = calloc(1, size);
+    for (size_t i = 0; text && i < words->n; i++) {
+        if (i)
+            text[used++] = by;
+        used += (size_t)sprintf(text + used, "%s", words->w[i].text);
+    }
+    if (!text)
+        s->rc = SS_ERR_NOMEM;
+    return text;
+}
+
+/* Adds the items of "( ... )" to *out, without comments. */
+static void read_items(struct ss_shell *s, const char *p, const char *end, struct ss_words *out)
+{
+    while (p < end) {
+        const char *behind = p + 1;
+        if (*p == '#') {
+            behind = memchr(p, '\n', (size_t)(end - p));
+            behind = behind ? behind : end;
+        } else if (!isspace((unsigned char)*p)) {
+            behind = ss_shell_word_end(p, end);
+            behind = behind > p ? behind : p + 1;
+            ss_shell_expand(s, p, (size_t)(behind - p), 1, out);
+        }
+        p = behind;
+    }
+}
+
+/* "NAME=VALUE", "NAME+=VALUE", "NAME=( ... )". */
 static void assign(struct ss_shell *s, const char *word, size_t n)
 {
     size_t name = ss_shell_name(word, word + n);
-    int more = word[name] == '+';
+    int more = word[name] == '+', list;
     const char *value = word + name + more + 1, *end = word + n;
-    char *text = NULL, *joined = NULL;
+    struct ss_words parts = {0};
+    char before[90];
 
-    if (value < end && *value == '(') {
-        struct ss_words items = {0};
-        for (const char *p = value + 1; p + 1 < end;) {
-            const char *behind = isspace((unsigned char)*p) ? p + 1
-                                 : *p == '#'                ? memchr(p, '\n', (size_t)(end - p))
-                                                            : ss_shell_word_end(p, end - 1);
-            if (!behind || behind == p)
-                behind = behind ? p + 1 : end;
-            else if (!isspace((unsigned char)*p) && *p != '#')
-                ss_shell_expand(s, p, (size_t)(behind - p), 1, &items);
-            p = behind;
-        }
-        size_t size = 1;
-        for (size_t i = 0; i < items.n; i++)
-            size += strlen(items.w[i].text) + 1;
-        text = calloc(1, size);
-        for (size_t i = 0, used = 0; text && i < items.n; i++)
-            used += (size_t)sprintf(text + used, "%s%s", i ? "\3" : "", items.w[i].text);
-        ss_words_free(&items);
-    } else {
-        text = ss_shell_text(s, value, (size_t)(end - value));
-    }
-    if (text && more) {
-        int list = *value == '(';
-        char before[90];
-        snprintf(before, sizeof before, "${%.*s-}", (int)(name < 80 ? name : 80), word);
-        struct ss_words old = {0};
-        ss_shell_expand(s, before, strlen(before), list, &old);
-        size_t size = strlen(text) + 2;
-        for (size_t i = 0; i < old.n; i++)
-            size += strlen(old.w[i].text) + 1;
-        joined = calloc(1, size);
-        size_t used = 0;
-        for (size_t i = 0; joined && i < old.n; i++)
-            used += (size_t)sprintf(joined + used, "%s%s", i ? "\3" : "", old.w[i].text);
-        if (joined)
-            sprintf(joined + used, "%s%s", list && old.n ? "\3" : "", text);
-        ss_words_free(&old);
-    }
-    if (!text || (more && !joined))
-        s->rc = SS_ERR_NOMEM;
+    list = value < end && *value == '(';
+    snprintf(before, sizeof before, "${%.*s-}", (int)(name < 80 ? name : 80), word);
+    if (more)
+        ss_shell_expand(s, before, strlen(before), list, &parts);
+    if (list)
+        read_items(s, value + 1, end - (end[-1] == ')'), &parts);
     else
-        ss_shell_set(s, word, name, more ? joined : text, 0);
+        ss_shell_expand(s, value, (size_t)(end - value), 0, &parts);
+    char *text = NULL;
+    if (list || parts.n < 2) {
+        text = join(s, &parts, SS_SHELL_ITEM);
+    } else { /* a text behind a text */
+        size_t size = strlen(parts.w[0].text) + strlen(parts.w[1].text) + 1;
+        text = malloc(size);
+        if (text)
+            snprintf(text, size, "%s%s", parts.w[0].text, parts.w[1].text);
+    }
+    if (text)
+        ss_shell_set(s, word, name, text, 0);
+    else
+        s->rc = SS_ERR_NOMEM;
     free(text);
-    free(joined);
+    ss_words_free(&parts);
 }
 
 static int is_assignment(const char *word, size_t n)
@@ -183,16 +119,11 @@ static void add(struct ss_shell *s, const char *text)
 /* Follows the text of "eval" and of "bash -c", whose command stands behind what starts the shell. */
 static void inner(struct ss_shell *s, const struct ss_words *words, size_t first, size_t prefix)
 {
-    size_t before = s->out.n, len = 1;
+    const struct ss_words rest = {.w = words->w + first, .n = words->n > first ? words->n - first : 0};
+    size_t before;
+    char *text = join(s, &rest, ' ');
 
-    for (size_t i = first; i < words->n; i++)
-        len += strlen(words->w[i].text) + 1;
-    char *text = calloc(1, len);
-    for (size_t i = first, used = 0; text && i < words->n; i++)
-        used += (size_t)sprintf(text + used, "%s%s", i > first ? " " : "", words->w[i].text);
-    if (!text)
-        s->rc = SS_ERR_NOMEM;
-    else if (s->depth < MOST_DEPTH) {
+    if (text && s->depth < MOST_DEPTH) {
         for (size_t i = 0; i < prefix; i++)
             add(s, words->w[i].text);
         before = s->out.n;
@@ -232,9 +163,9 @@ static void command(struct run *r, struct ss_words *words)
             return;
     if (!strcmp(name, "[") || !strcmp(name, "[[")) {
         r->status =
-            test_words(s, words, 1, words->n - (words->n > 1 && words->w[words->n - 1].text[0] == ']'));
+            ss_shell_test(s, words, 1, words->n - (words->n > 1 && words->w[words->n - 1].text[0] == ']'));
     } else if (!strcmp(name, "test")) {
-        r->status = test_words(s, words, 1, words->n);
+        r->status = ss_shell_test(s, words, 1, words->n);
     } else if (!strcmp(name, "false") || !strcmp(name, "grep") || !strcmp(name, "command") ||
                !strcmp(name, "which")) {
         r->status = 0;
@@ -376,7 +307,7 @@ static void begin_case(struct run *r)
     if (r->end - r->p > 2 && !strncmp(r->p, "in", 2))
         r->p += 2;
     if (active(r) && subject)
-        ask(r->shell, subject);
+        ss_shell_ask(r->shell, subject);
     push(r, CASE, 0, subject);
 }
 

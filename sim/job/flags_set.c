@@ -35,6 +35,11 @@ SS_FLAG_CALLED(model_config)
 
     if (rc)
         return rc == SS_ERR_NOMEM ? rc : bad(why, "it is no config.json of a model on one line");
+    if (m.residual_streams > 1 || (m.kv_lora_rank > 0 && m.attention_gate > 0))
+        return unsupported(
+            why,
+            "a model of several residual streams, or of latent attention with a gate, is read from a file: "
+            "give it by --model");
     ss_model_overlay(&m, &asked->job.model);
     ss_copy(m.name, sizeof m.name, "config.json");
     asked->job.model = m;

@@ -55,6 +55,7 @@ WORDS = {
     "moe_loads": (["sim/job/moe_loads.c"], []),
     "nccl": (["sim/study/nccl*.c"], []),
     "nsys": (["sim/study/nsys*.c", "sim/study/trace*.c"], []),
+    "paste": (["sim/import/paste.c", "sim/import/shell*.c"], ["flags"]),
     "pictures": (["sim/program/program_*.c"], []),
     "placement": (["sim/plan/placement.c"], []),
     "platform": (XML, ["props"]),

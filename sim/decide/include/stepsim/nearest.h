@@ -55,6 +55,7 @@ int ss_nearest_find(const struct ss_request *base, const struct ss_nearest_optio
  * is the nearest one. Context parallelism goes up to 16 and the micro batch up to 4, or what the job has. */
 int ss_nearest_fastest(const struct ss_request *base, const struct ss_nearest_options *options,
                        struct ss_nearest *out, struct ss_error *err);
+/* Frees what was found. */
 void ss_nearest_free(struct ss_nearest *n);
 /* Writes the words, the verdict and what was left out as JSON. Error: SS_ERR_IO. */
 int ss_nearest_write(const struct ss_nearest *n, FILE *out, struct ss_error *err);

@@ -40,6 +40,11 @@ const char *ss_shell_word_end(const char *p, const char *end);
 /* ---- shell_sum.c ---- */
 /* Computes an expression whose variables are expanded; *gap gets the first gap in it (a pointer into it), NULL: none. */
 long ss_shell_sum(struct ss_shell *s, const char *text, const char **gap);
+/* ---- shell_test.c ---- */
+/* Asks for the name of the first gap of a text, because a branch follows from it. Returns 0 where there is no gap. */
+int ss_shell_ask(struct ss_shell *s, const char *text);
+/* Returns whether the words first .. end - 1 of a condition hold. */
+int ss_shell_test(struct ss_shell *s, const struct ss_words *words, size_t first, size_t end);
 /* ---- shell_run.c ---- */
 /* Follows a text. Returns s->rc: SS_OK or SS_ERR_NOMEM. */
 int ss_shell_run(struct ss_shell *s, const char *text, size_t len);

@@ -29,6 +29,7 @@ struct ss_pasted {
  * fails. Errors: SS_ERR_USAGE (too long, a zero byte, no job in it), those of ss_request_read_text. */
 int ss_paste_read(const char *text, size_t len, const char *values, struct ss_pasted *out,
                   struct ss_error *err);
+/* Frees what was read. */
 void ss_pasted_free(struct ss_pasted *p);
 
 #ifdef __cplusplus
