@@ -363,6 +363,23 @@ static int operator(struct run *r)
     return 1;
 }
 
+/* "(", which begins a shell of its own, or "(( ... ))", whose value is the status. Returns 1 for that. */
+static int bracket(struct run *r)
+{
+    const char *close = memmem(r->p, (size_t)(r->end - r->p), "))", 2), *gap;
+
+    if (r->p + 1 >= r->end || r->p[1] != '(') {
+        r->p++;
+        return 0;
+    }
+    char *text = ss_shell_text(r->shell, r->p + 2, close ? (size_t)(close - r->p - 2) : 0);
+    if (text && active(r) && !r->skip)
+        r->status = ss_shell_sum(r->shell, text, &gap) != 0;
+    free(text);
+    r->p = close ? close + 2 : r->end;
+    return 1;
+}
+
 /* Reads the words of one command and does it. */
 static void one_command(struct run *r)
 {
@@ -382,17 +399,7 @@ static void one_command(struct run *r)
         if (strchr(";\n&|)", *r->p))
             break;
         if (*r->p == '(') {
-            const char *behind = r->p + 1;
-            if (r->p + 1 < r->end && r->p[1] == '(') { /* (( ... )) */
-                const char *close = memmem(r->p, (size_t)(r->end - r->p), "))", 2), *gap;
-                behind = close ? close + 2 : r->end;
-                char *text = ss_shell_text(r->shell, r->p + 2, close ? (size_t)(close - r->p - 2) : 0);
-                if (text && active(r) && !r->skip)
-                    r->status = ss_shell_sum(r->shell, text, &gap) != 0;
-                free(text);
-                begun = 1;
-            }
-            r->p = behind;
+            begun |= bracket(r);
             continue;
         }
         const char *behind = ss_shell_word_end(r->p, r->end);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/base.h"
-#include "model/model_internal.h"
 #include "stepsim/params.h"
 
 static int bad(const char **why, const char *text)
@@ -24,27 +23,6 @@ static int unsupported(const char **why, const char *text)
 SS_FLAG_CALLED(job)
 {
     return bad(why, "only a command line can give it");
-}
-
-/* The text of a config.json; flags that stand before it beat it, too. */
-SS_FLAG_CALLED(model_config)
-{
-    struct ss_error err = {0};
-    struct ss_model m;
-    int rc = ss_model_parse(values[0], strlen(values[0]), "config.json", &m, &err);
-
-    if (rc)
-        return rc == SS_ERR_NOMEM ? rc : bad(why, "it is no config.json of a model on one line");
-    if (m.residual_streams > 1 || (m.kv_lora_rank > 0 && m.attention_gate > 0))
-        return unsupported(
-            why,
-            "a model of several residual streams, or of latent attention with a gate, is read from a file: "
-            "give it by --model");
-    ss_model_overlay(&m, &asked->job.model);
-    ss_copy(m.name, sizeof m.name, "config.json");
-    asked->job.model = m;
-    asked->multi_latent |= m.kv_lora_rank > 0;
-    return SS_OK;
 }
 
 SS_FLAG_CALLED(measured)

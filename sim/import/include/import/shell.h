@@ -37,7 +37,6 @@ char *ss_shell_text(struct ss_shell *s, const char *word, size_t n);
 size_t ss_shell_name(const char *p, const char *end);
 /* Returns the end of the word at p, which is not blank: behind its quotes, substitutions and, of an array, its list. */
 const char *ss_shell_word_end(const char *p, const char *end);
-/* ---- shell_sum.c ---- */
 /* Computes an expression whose variables are expanded; *gap gets the first gap in it (a pointer into it), NULL: none. */
 long ss_shell_sum(struct ss_shell *s, const char *text, const char **gap);
 /* ---- shell_test.c ---- */

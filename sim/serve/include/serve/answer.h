@@ -17,6 +17,7 @@ struct ss_question {
     struct ss_shelf *shelf; /* NULL: an address without arguments */
 };
 
+/* ---- question.c ---- */
 /* Returns the value of an argument; NULL: the address lacks it. */
 const char *ss_question_argument(const struct ss_question *q, const char *name);
 /* Tells that an argument is missing. */
