@@ -23,7 +23,7 @@ static int gives(const struct ss_request *r, const char *flag)
 }
 
 /* Adds what a file means by silence. The page assumes of words what the command line does (job/assume.c). */
-static int speak(struct ss_request *r, struct ss_error *err)
+int ss_serve_speak(struct ss_request *r, struct ss_error *err)
 {
     int rc = SS_OK;
 

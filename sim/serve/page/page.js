@@ -22,7 +22,8 @@ const ask = async (path, parameters, signal) => {
     reply = await server.ask(path, parameters, signal);
     text = await reply.text();
   } catch (e) {
-    throw e.name === "AbortError" ? e : {message: "No answer: is \u201cstepsim serve\u201d still running?", offline: true};
+    if (e.name === "AbortError") throw e;
+    throw {message: globalThis.stepsimAnswers && e.message ? e.message : "No answer: is \u201cstepsim serve\u201d still running?", offline: true};
   }
   const data = reply.json ? JSON.parse(text) : {error: {message: text}};
   if (!reply.ok) throw data.error || {message: "status " + reply.status};
@@ -340,12 +341,7 @@ function beginPaste() {
 const joined = (units) => units.map((u) => u.join(" ")).join(" ");
 
 async function begin() {
-  try {
-    choices = await ask("/choices.json", {});
-  } catch (e) {
-    document.getElementById("jobs").replaceChildren(make("p", {class: "error", role: "alert"}, told(e)));
-    return;
-  }
+  choices = await ask("/choices.json", {});
   const texts = textsOf(location.hash), recipe = document.getElementById("recipe");
   show(texts.length ? texts : [choices.start.length ? joined(choices.start) : FIRST]);
   recipe.append(...Object.keys(choices.recipes).map((n) => new Option(n, n)));
@@ -368,4 +364,4 @@ async function begin() {
   });
   addEventListener("hashchange", () => { const t = textsOf(location.hash); if (t.length) show(t); });
 }
-begin();
+begin().catch((e) => document.getElementById("jobs").replaceChildren(make("p", {class: "error", role: "alert"}, told(e))));
