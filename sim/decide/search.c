@@ -22,9 +22,7 @@
 /* The state of a search: what was predicted so far. */
 struct state {
     const struct ss_find_options *options;
-    struct ss_find_space space;
-    struct ss_bands *bands;
-    struct ss_run_options run;
+    struct ss_find_space *space;
     size_t next;                    /* the next leaf in their order */
     int nwaiting, waiting[WAITING]; /* leaves before it that are not decided yet */
     int nfit, *fit;                 /* the points that surely fit and are beaten by no other */
@@ -53,8 +51,8 @@ static int beats(const struct ss_find_result *f, int point, const struct ss_find
  * front. A bound lies below the true value, so ties need no care. */
 static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 {
-    const struct ss_find_result *f = x->space.found;
-    const struct ss_find_cluster *c = &x->space.clusters[leaf->cluster];
+    const struct ss_find_result *f = x->space->found;
+    const struct ss_find_cluster *c = &x->space->clusters[leaf->cluster];
     int block = ss_find_block_axis(c, leaf->at) >= 0;
     if (block && ss_map_get(&x->roomy, ss_find_block_key(c, leaf)) >= 0)
         return 1;
@@ -71,12 +69,12 @@ static int cannot_win(const struct state *x, const struct ss_find_leaf *leaf)
 /* A doubted point has no time of its own yet, but its memory. */
 static int note_fits(struct state *x, int point, struct ss_error *err)
 {
-    const struct ss_find_point *p = &x->space.found->points[point];
-    const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+    const struct ss_find_point *p = &x->space->found->points[point];
+    const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
     if (p->summary.outcome != SS_OUTCOME_FITS)
         return SS_OK;
     if (p->recompute == SS_RECOMPUTE_NONE &&
-        ss_map_put(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf), 1) < 0)
+        ss_map_put(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf), 1) < 0)
         return ss_nomem(err);
     if (p->summary.doubted)
         return SS_OK;
@@ -86,7 +84,7 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
     const struct ss_find_leaf as = {
         .cluster = p->group, .seconds = p->summary.iteration_s, .bytes = p->summary.peak_device};
     for (int i = 0; i < x->nfit; i++)
-        if (beats(x->space.found, x->fit[i], &as))
+        if (beats(x->space->found, x->fit[i], &as))
             return SS_OK;
     if (ss_grow(&x->fit, &x->cap_fit, (size_t)x->nfit + 1, sizeof *x->fit))
         return ss_nomem(err);
@@ -128,11 +126,11 @@ static void order_leaves(struct ss_find_space *s)
  * it. So it waits until that one is known. */
 static int waits(const struct state *x, const struct ss_find_leaf *leaf, const int *batch, int n)
 {
-    const struct ss_find_group *groups = x->space.found->groups, *b = &groups[leaf->cluster];
+    const struct ss_find_group *groups = x->space->found->groups, *b = &groups[leaf->cluster];
     if (leaf->seconds < x->within[leaf->cluster])
         return 0;
     for (int i = 0; i < n; i++) {
-        const struct ss_find_leaf *other = &x->space.leaves[batch[i]];
+        const struct ss_find_leaf *other = &x->space->leaves[batch[i]];
         const struct ss_find_group *a = &groups[other->cluster];
         if (a->work == b->work && a->gpus <= b->gpus && other->seconds <= leaf->seconds &&
             other->bytes <= leaf->bytes && !other->unsure)
@@ -144,11 +142,11 @@ static int waits(const struct state *x, const struct ss_find_leaf *leaf, const i
 /* Puts the number of a leaf into the batch, or among those that wait, or counts it as one that cannot win. */
 static void take_leaf(struct state *x, int number, int *batch, int *n)
 {
-    const struct ss_find_leaf *leaf = &x->space.leaves[number];
+    const struct ss_find_leaf *leaf = &x->space->leaves[number];
     if (x->options->exhaustive)
         batch[(*n)++] = number;
     else if (cannot_win(x, leaf))
-        x->space.found->groups[leaf->cluster].bounded++;
+        x->space->found->groups[leaf->cluster].bounded++;
     else if (waits(x, leaf, batch, *n))
         x->waiting[x->nwaiting++] = number;
     else
@@ -164,7 +162,7 @@ static int take(struct state *x, int *batch, int most)
         take_leaf(x, x->waiting[i], batch, &n);
     for (; i < before; i++)
         x->waiting[x->nwaiting++] = x->waiting[i];
-    for (; n < most && x->nwaiting < WAITING && x->next < x->space.nleaves; x->next++)
+    for (; n < most && x->nwaiting < WAITING && x->next < x->space->nleaves; x->next++)
         take_leaf(x, (int)x->next, batch, &n);
     return n;
 }
@@ -173,7 +171,7 @@ static int take(struct state *x, int *batch, int most)
  * conditions. */
 static int count_points(struct state *x, int first, struct ss_error *err)
 {
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     int kept = first, rc = SS_OK;
     for (int i = first; i < f->npoints && !rc; i++) {
         struct ss_find_point *p = &f->points[i];
@@ -181,15 +179,19 @@ static int count_points(struct state *x, int first, struct ss_error *err)
             struct ss_error why = {.code = p->summary.code};
             ss_copy(why.message, sizeof why.message, p->summary.reason);
             ss_copy(why.flags, sizeof why.flags, "--schedule");
-            rc = ss_find_refuse(&x->space, p->group, &why, 1, err);
+            rc = x->round ? SS_OK : ss_find_refuse(x->space, p->group, &why, 1, err);
             continue;
         }
         f->groups[p->group].predicted++;
         f->points[kept++] = *p;
     }
     f->npoints = kept;
-    for (int i = first; i < kept && !rc; i++)
+    for (int i = first; i < kept && !rc; i++) {
+        const struct ss_find_point *p = &f->points[i];
+        if (x->round)
+            ss_find_known_point(x->round->known, &x->space->leaves[p->number], p);
         rc = note_fits(x, i, err);
+    }
     return rc;
 }
 
@@ -202,7 +204,7 @@ static int count_points(struct state *x, int first, struct ss_error *err)
  * or one of the front. They take no less than the bound, and just as much memory. */
 static int asks_flows(const struct state *x, const struct ss_find_point *p)
 {
-    struct ss_find_leaf as = x->space.leaves[p->number];
+    struct ss_find_leaf as = x->space->leaves[p->number];
     as.seconds = p->least_s;
     as.bytes = p->summary.peak_device;
     as.unsure = 0;
@@ -224,8 +226,8 @@ static int by_seconds(const void *left, const void *right)
 static int take_doubted(const struct state *x, int *next, int at[FLOWS])
 {
     int n = 0;
-    for (; n < FLOWS && *next < x->space.found->npoints; ++*next)
-        if (asks_flows(x, &x->space.found->points[*next]))
+    for (; n < FLOWS && *next < x->space->found->npoints; ++*next)
+        if (asks_flows(x, &x->space->found->points[*next]))
             at[n++] = *next;
     return n;
 }
@@ -233,14 +235,14 @@ static int take_doubted(const struct state *x, int *next, int at[FLOWS])
 /* Replaces doubted points from `next` on by what flows say. The points are sorted before. */
 static int ask_flows(struct state *x, int next, struct ss_error *err)
 {
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     struct ss_find_point answers[FLOWS];
     int at[FLOWS], items[FLOWS], rc = SS_OK;
 
     qsort(f->points + next, (size_t)(f->npoints - next), sizeof *f->points, by_seconds);
     for (int n; !rc && (n = take_doubted(x, &next, at)) > 0;) {
         for (int i = 0; i < n; i++)
-            items[i] = SS_FIND_FLOWS * (int)x->space.nleaves + f->points[at[i]].number;
+            items[i] = SS_FIND_FLOWS * (int)x->space->nleaves + f->points[at[i]].number;
         rc = ss_find_predict(x->crew, items, n, answers, err);
         for (int i = 0; i < n && !rc; i++) {
             f->points[at[i]] = answers[i];
@@ -253,7 +255,7 @@ static int ask_flows(struct state *x, int next, struct ss_error *err)
 static int predict_all(struct state *x, struct ss_error *err)
 {
     int *batch = malloc(MOST * sizeof *batch);
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     int rc = batch ? SS_OK : ss_nomem(err), size = x->options->exhaustive ? MOST : BATCH;
     while (!rc) {
         int n = take(x, batch, size), first = f->npoints;
@@ -268,7 +270,7 @@ static int predict_all(struct state *x, struct ss_error *err)
         SS_THEN(rc, count_points(x, first, err));
         SS_THEN(rc, ask_flows(x, first, err));
         if (x->options->progress)
-            x->options->progress(x->options->ctx, (int64_t)x->next, (int64_t)x->space.nleaves);
+            x->options->progress(x->options->ctx, (int64_t)x->next, (int64_t)x->space->nleaves);
     }
     free(batch);
     return rc;
@@ -278,14 +280,14 @@ static int predict_all(struct state *x, struct ss_error *err)
  * its error: of these others were not predicted. */
 static void drop_blocks(struct state *x)
 {
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     int kept = 0;
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *p = &f->points[i];
-        const struct ss_find_leaf *leaf = &x->space.leaves[p->number];
+        const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
         if (p->recompute_layers &&
             (p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
-             ss_map_get(&x->roomy, ss_find_block_key(&x->space.clusters[leaf->cluster], leaf)) >= 0)) {
+             ss_map_get(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf)) >= 0)) {
             f->groups[p->group].predicted--;
             f->groups[p->group].bounded++;
         } else {
@@ -298,13 +300,13 @@ static void drop_blocks(struct state *x)
 /* Predicts the winners once more, by SimGrid. */
 static int confirm_all(struct state *x, struct ss_error *err)
 {
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     int *items = ss_calloc((size_t)f->ngroups, sizeof *items), n = 0;
     struct ss_find_point *points = ss_calloc((size_t)f->ngroups, sizeof *points);
     int rc = items && points ? SS_OK : ss_nomem(err);
     for (int g = 0; g < f->ngroups && !rc; g++)
         if (f->groups[g].best >= 0)
-            items[n++] = SS_FIND_CONFIRM * (int)x->space.nleaves + f->points[f->groups[g].best].number;
+            items[n++] = SS_FIND_CONFIRM * (int)x->space->nleaves + f->points[f->groups[g].best].number;
     SS_THEN(rc, ss_find_predict(x->crew, items, n, points, err));
     for (int g = f->ngroups - 1; g >= 0 && !rc; g--)
         if (f->groups[g].best >= 0 && points[--n].summary.outcome != SS_OUTCOME_REFUSED)
@@ -316,9 +318,9 @@ static int confirm_all(struct state *x, struct ss_error *err)
 
 static int item_of(const struct state *x, int point)
 {
-    const struct ss_find_point *p = &x->space.found->points[point];
+    const struct ss_find_point *p = &x->space->found->points[point];
     int way = p->summary.doubted ? SS_FIND_WIDEN_DOUBTED : SS_FIND_WIDEN;
-    return way * (int)x->space.nleaves + p->number;
+    return way * (int)x->space->nleaves + p->number;
 }
 
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
@@ -326,7 +328,7 @@ static int widen_all(struct state *x, const struct ss_request *base, struct ss_e
 {
     struct ss_notes assumed = {0};
     ss_request_list_assumed(base, "", &assumed);
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     int *items = ss_calloc((size_t)f->npoints + 1, sizeof *items), n = 0;
     struct ss_find_point *wide = ss_calloc((size_t)f->npoints + 1, sizeof *wide);
     int rc = items && wide ? SS_OK : ss_nomem(err);
@@ -364,7 +366,7 @@ static int by_count(const void *left, const void *right)
  * that the search chose, which are not the job's fault; among equals, the rule that refused most. */
 static const struct ss_find_rule *to_blame(const struct state *x, const struct ss_request *base)
 {
-    const struct ss_find_result *f = x->space.found;
+    const struct ss_find_result *f = x->space->found;
     int which = 0, most = INT_MIN;
     for (int r = 0; r < f->nrules; r++) {
         int n = ss_find_blames(base, x->options->vary, f->rules[r].flags);
@@ -378,7 +380,7 @@ static const struct ss_find_rule *to_blame(const struct state *x, const struct s
 
 static int check_any(const struct state *x, const struct ss_request *base, struct ss_error *err)
 {
-    const struct ss_find_result *f = x->space.found;
+    const struct ss_find_result *f = x->space->found;
     int64_t refused = 0, layouts = 0;
     for (int g = 0; g < f->ngroups; g++) {
         refused += f->groups[g].refused;
@@ -392,27 +394,19 @@ static int check_any(const struct state *x, const struct ss_request *base, struc
     return ss_hint(err, r->code, "%s%s", r->flags[0] ? "change " : "vary other flags", r->flags);
 }
 
-/* Prepares what workers start from: the space and its bounds. */
-static int prepare(struct state *x, const struct ss_request *base, struct ss_error *err)
+/* Prepares what workers start from: the layouts with their switches, and their bounds. */
+static int prepare(struct state *x, struct ss_error *err)
 {
-    struct ss_files *files = x->options->how->files;
-    int rc = ss_find_space_build(base, x->options, &x->space, err);
-    if (!rc && !x->run.bands) {
-        rc = ss_bands_load(NULL, files, &x->bands, err);
-        x->run.bands = x->bands;
-    }
-    SS_THEN(rc, ss_find_files(&x->space, files, err));
-    for (int c = 0; c < x->space.nclusters && !rc; c++)
-        x->space.clusters[c].room = ss_find_room(&x->space.clusters[c], x->run.bands);
-    SS_THEN(rc, ss_find_bound(&x->space, x->options, err));
+    int rc = ss_find_space_begin(x->space, x->round, err);
+    SS_THEN(rc, ss_find_bound(x->space, x->options, x->round, err));
     if (rc)
         return rc;
-    order_leaves(&x->space);
-    x->within = malloc((size_t)x->space.nclusters * sizeof *x->within);
-    x->fastest = malloc((size_t)x->space.nclusters * sizeof *x->fastest);
+    order_leaves(x->space);
+    x->within = malloc((size_t)x->space->nclusters * sizeof *x->within);
+    x->fastest = malloc((size_t)x->space->nclusters * sizeof *x->fastest);
     if (!x->within || !x->fastest)
         return ss_nomem(err);
-    for (int c = 0; c < x->space.nclusters; c++) {
+    for (int c = 0; c < x->space->nclusters; c++) {
         x->within[c] = x->options->below ? x->options->below[c] : INFINITY;
         x->fastest[c] = x->within[c];
     }
@@ -423,7 +417,7 @@ static int prepare(struct state *x, const struct ss_request *base, struct ss_err
  * that was predicted. */
 static int find_notes(const struct state *x, const struct ss_request *base, struct ss_error *err)
 {
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     char words[sizeof f->groups->flags + sizeof f->points->flags + 1];
     int i = -1, rc = SS_OK;
 
@@ -444,12 +438,12 @@ static int find_notes(const struct state *x, const struct ss_request *base, stru
 
 static int run(struct state *x, const struct ss_request *base, struct ss_error *err)
 {
-    int rc = prepare(x, base, err);
-    SS_THEN(rc, ss_find_crew_open(&x->space, base, x->options, &x->crew, err));
+    int rc = prepare(x, err);
+    SS_THEN(rc, ss_find_crew_open(x->space, base, x->options, &x->crew, err));
     SS_THEN(rc, predict_all(x, err));
     if (rc)
         return rc;
-    struct ss_find_result *f = x->space.found;
+    struct ss_find_result *f = x->space->found;
     if (f->nrules)
         qsort(f->rules, (size_t)f->nrules, sizeof *f->rules, by_count);
     rc = check_any(x, base, err);
@@ -458,29 +452,21 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     drop_blocks(x);
     ss_find_rank(f);
     if (x->round)
-        return x->round->turn(x->round, &x->space, x->crew, err);
+        return x->round->turn(x->round, x->space, x->crew, err);
     rc = x->options->best_only ? SS_OK : widen_all(x, base, err);
     SS_THEN(rc, find_notes(x, base, err));
     return rc || !x->options->confirm ? rc : confirm_all(x, err);
 }
 
 int ss_find_search(const struct ss_request *base, const struct ss_find_options *options,
-                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err)
+                   struct ss_find_space *space, struct ss_find_round *round, struct ss_error *err)
 {
-    struct ss_find_options with = *options;
-    struct state x = {.options = &with, .run = *options->run, .round = round};
-    with.run = &x.run; /* which gets the installed bands where the caller has none */
+    struct state x = {.options = options, .space = space, .round = round};
     int rc = run(&x, base, err);
     ss_find_crew_close(x.crew);
-    ss_bands_free(x.bands);
     free(x.fit);
     free(x.within);
     free(x.fastest);
     ss_map_free(&x.roomy);
-    if (!rc && !round) {
-        *out = x.space.found;
-        x.space.found = NULL;
-    }
-    ss_find_space_free(&x.space);
     return rc;
 }

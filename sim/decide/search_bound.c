@@ -23,9 +23,12 @@
 /* share of a sum, more than its rounding in another order */
 #define ROUNDING 1e-9
 
-struct bounds {
+struct ss_find_bounds {
     double seconds, bytes, least_bytes;
+    double floor; /* s: with one layer, where some are recomputed */
+    unsigned set; /* the switches that are legal together */
     int unsure;
+    int decided; /* 1: in an earlier round, so nothing else is filled in */
     int layers; /* the fewest that block recompute repeats; 0: none is worth a try */
 };
 
@@ -34,6 +37,7 @@ struct bounds {
 struct shared {
     const struct ss_find_space *space;
     const struct ss_bands *bands;
+    const struct ss_find_known *known; /* NULL: whatever was decided before, all bounds are wanted */
     struct ss_cache *cache;
     struct ss_map at;
     int n;
@@ -189,7 +193,7 @@ static double in_flight(const struct ss_job *job, int microbatches, int rank)
 
 /* Adds what a rank of a stage needs, under Megatron's orders with its activations. */
 static void add_memory(const struct ss_stage_bounds *s, const struct ss_stack *stack, double activations,
-                       struct bounds *out)
+                       struct ss_find_bounds *out)
 {
     double held = fmax(activations, s->main_gradients) * (1 + stack->fragmentation);
     double least = fmax(activations - fmin(s->step_bytes, activations), s->main_gradients);
@@ -245,7 +249,7 @@ static double kept_by_order(const struct ss_plan_bounds *l, int i, const struct 
 
 static void memory_of(const struct ss_plan_bounds *l, const struct ss_find_flight *flight,
                       const struct ss_job *job, const struct ss_stack *stack, int microbatches,
-                      struct bounds *out)
+                      struct ss_find_bounds *out)
 {
     int megatrons = is_megatrons(job);
     out->bytes = out->least_bytes = 0;
@@ -281,7 +285,7 @@ static int is_unsure(const struct ss_find_cluster *c, const struct ss_job *job, 
 /* Sets the bounds `least`. */
 static void set_bounds(const struct ss_plan_bounds *least, const struct ss_find_flight *flight,
                        const struct ss_job *job, const struct ss_stack *stack, int microbatches,
-                       struct bounds *out)
+                       struct ss_find_bounds *out)
 {
     out->seconds = seconds_of(least, flight, job, microbatches) * (1 - ROUNDING);
     memory_of(least, flight, job, stack, microbatches, out);
@@ -295,7 +299,7 @@ static void set_bounds(const struct ss_plan_bounds *least, const struct ss_find_
  * fit, and the memory with the most. */
 static int bound_block(const struct ss_find_cluster *c, const struct ss_find_leaf *leaf,
                        const struct ss_job *job, const struct ss_find_flight *flight, struct shared *shared,
-                       struct bounds *out)
+                       struct ss_find_bounds *out)
 {
     /* a flag that is not modelled leaves the error of the memory open */
     const double room = job->unmodelled[0] ? ss_platform_card(c->platform)->device_memory : c->room;
@@ -311,13 +315,14 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
         return rc;
     const struct ss_plan_bounds ends[2] = {shared->entry[e[0]].least, shared->entry[e[1]].least};
     struct ss_plan_bounds least;
-    struct bounds last = {0};
+    struct ss_find_bounds last = {0};
     ss_find_block_between(ends, job, most, &least);
     set_bounds(&least, flight, job, c->stack, microbatches, &last);
     for (int n = 1; n <= most; n++) {
         ss_find_block_between(ends, job, n, &least);
         set_bounds(&least, flight, job, c->stack, microbatches, out);
         out->layers = n;
+        out->floor = n == 1 ? out->seconds : out->floor;
         if (out->bytes <= room)
             break;
     }
@@ -329,16 +334,21 @@ static int bound_block(const struct ss_find_cluster *c, const struct ss_find_lea
 
 /* Sets the bounds of a leaf, which are 0 where nothing is known. Error: SS_ERR_NOMEM, because without
  * memory another set of layouts would be searched. */
-static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct shared *shared,
-                      struct bounds *out)
+static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *plain, struct shared *shared,
+                      struct ss_find_bounds *out)
 {
-    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    const struct ss_find_cluster *c = &s->clusters[plain->cluster];
+    struct ss_find_leaf with = *plain, *leaf = &with;
     struct ss_find_flight flight = {0};
     struct ss_job job;
     memset(out, 0, sizeof *out);
-    int e, rc = ss_find_job(s, leaf, &job, NULL);
+    int e, rc = ss_find_leaf_switch(s, leaf, c->switches, &job, NULL);
     if (rc)
         return rc == SS_ERR_NOMEM ? rc : SS_OK;
+    out->set = ss_find_switches_of(leaf->at);
+    out->decided = shared->known && ss_find_known_decided(shared->known, leaf->walk, out->set);
+    if (out->decided)
+        return SS_OK;
     int microbatches = ss_job_microbatches(&job, c->world_size);
     if (!is_megatrons(&job))
         rc = find_flight(&job, microbatches, shared, &flight);
@@ -347,6 +357,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     SS_THEN(rc, find_shared(c, leaf, &job, shared, &e));
     if (!rc && e >= 0) {
         set_bounds(&shared->entry[e].least, &flight, &job, c->stack, microbatches, out);
+        out->floor = out->seconds;
         out->unsure = is_unsure(c, &job, shared, out->bytes);
     }
     return rc;
@@ -356,7 +367,7 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
 {
     struct shared *shared = ctx; /* each worker has its own copy */
     const struct ss_find_space *s = shared->space;
-    struct bounds *out = answer;
+    struct ss_find_bounds *out = answer;
     size_t first = (size_t)item * RUN;
     int rc = SS_OK;
     for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
@@ -364,46 +375,103 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
 }
 
-int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_error *err)
+/* Fills in the bounds of the present leaves, in their order. */
+static int bound_all(struct ss_find_space *s, const struct ss_find_options *o,
+                     const struct ss_find_known *known, struct ss_find_bounds **out, struct ss_error *err)
 {
-    struct shared shared = {.space = s, .bands = o->run->bands};
+    struct shared shared = {.space = s, .bands = o->run->bands, .known = known};
     const struct ss_pool pool = {.workers = o->workers,
                                  .nitems = (int)((s->nleaves + RUN - 1) / RUN),
-                                 .size = RUN * sizeof(struct bounds),
+                                 .size = RUN * sizeof(struct ss_find_bounds),
                                  .work = bound_run,
                                  .ctx = &shared};
-    size_t kept = 0;
-    if (!s->nleaves)
-        return SS_OK;
-    struct bounds *all = ss_calloc((size_t)pool.nitems * RUN, sizeof *all);
-    if (!all)
-        return ss_nomem(err);
-    int rc = ss_cache_open(&shared.cache, err);
-    SS_THEN(rc, ss_pool_run(&pool, all, err));
-    for (size_t i = 0; i < s->nleaves && !rc; i++) {
-        struct ss_find_leaf leaf = s->leaves[i];
-        int block = ss_find_block_axis(&s->clusters[leaf.cluster], leaf.at) >= 0;
-        if (block && !all[i].layers) { /* all layers are one: full recompute */
-            s->found->groups[leaf.cluster].bounded++;
-            continue;
-        }
-        if (block && !o->exhaustive)
-            leaf.at[SS_FIND_BLOCK_LAYERS] = (unsigned char)all[i].layers;
-        if (!o->exhaustive &&
-            all[i].least_bytes > ss_platform_card(s->clusters[leaf.cluster].platform)->device_memory) {
-            s->found->groups[leaf.cluster].too_large++;
-            continue;
-        }
-        leaf.seconds = all[i].seconds;
-        leaf.bytes = all[i].bytes;
-        leaf.unsure = all[i].unsure;
-        s->leaves[kept++] = leaf;
-    }
-    if (!rc)
-        s->nleaves = kept;
+    *out = ss_calloc((size_t)pool.nitems * RUN, sizeof **out);
+    int rc = *out ? ss_cache_open(&shared.cache, err) : ss_nomem(err);
+    SS_THEN(rc, ss_pool_run(&pool, *out, err));
     ss_cache_close(shared.cache);
     ss_map_free(&shared.at);
     free(shared.entry);
-    free(all);
+    return rc;
+}
+
+/* Returns whether the space has the bounds of all its layouts with their switches. */
+static int has_bounds(const struct ss_find_space *s)
+{
+    int has = s->bounds != NULL;
+    for (int c = 0; c < s->nclusters; c++)
+        has &= s->clusters[c].bounded == s->clusters[c].switches;
+    return has;
+}
+
+/* Sets the switches and bounds of a leaf. Returns whether it stays, after it has counted it where it does not. */
+static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
+                       const struct ss_find_bounds *b, struct ss_find_leaf *leaf)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    struct ss_find_group *g = &s->found->groups[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    ss_find_switches_set(leaf->at, b->set);
+    if (block && !b->layers) { /* all layers are one: full recompute */
+        g->bounded++;
+        return 0;
+    }
+    if (!o->exhaustive && b->least_bytes > ss_platform_card(c->platform)->device_memory) {
+        g->too_large++;
+        return 0;
+    }
+    if (block && !o->exhaustive)
+        leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)b->layers;
+    leaf->seconds = b->seconds;
+    leaf->bytes = b->bytes;
+    leaf->unsure = b->unsure;
+    return 1;
+}
+
+/* Returns whether a round looks at a leaf with these bounds: it may be better than the best, and was not decided before. */
+static int is_wanted(const struct ss_find_space *s, struct ss_find_round *round,
+                     const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    if (ss_find_known_decided(round->known, leaf->walk, ss_find_switches_of(leaf->at)))
+        return 0;
+    if (stays && !round->exact &&
+        ss_find_known_worse(round->known, leaf, block, c->room, round->best[leaf->cluster]))
+        return 0;
+    *rc = ss_find_known_decide(round->known, leaf, err);
+    return stays && !leaf->unsure && leaf->seconds < round->best[leaf->cluster];
+}
+
+int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
+                  struct ss_error *err)
+{
+    int all = !round || round->exact, rc = SS_OK;
+    struct ss_find_bounds *bounds = all && has_bounds(s) ? s->bounds : NULL;
+    size_t kept = 0;
+    if (!s->nleaves)
+        return SS_OK;
+    if (!bounds)
+        rc = bound_all(s, o, all ? NULL : round->known, &bounds, err);
+    for (size_t i = 0; i < s->nleaves && !rc; i++) {
+        struct ss_find_leaf leaf = s->leaves[i];
+        int stays = !bounds[i].decided && take_bounds(s, o, &bounds[i], &leaf);
+        if (round && !bounds[i].decided) {
+            ss_find_known_bound(round->known, leaf.walk, bounds[i].floor);
+            stays = is_wanted(s, round, &leaf, stays, &rc, err);
+        }
+        if (stays)
+            s->leaves[kept++] = leaf;
+    }
+    if (!rc)
+        s->nleaves = kept;
+    if (all && round && !rc) {
+        if (bounds != s->bounds)
+            free(s->bounds);
+        s->bounds = bounds;
+        for (int c = 0; c < s->nclusters; c++)
+            s->clusters[c].bounded = s->clusters[c].switches;
+    } else if (bounds != s->bounds) {
+        free(bounds);
+    }
     return rc;
 }

@@ -62,15 +62,14 @@ int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, 
     return rc || !set ? rc : ss_find_switch_job(s, &s->clusters[leaf->cluster], &asked, set, job, err);
 }
 
-int ss_find_leaf_switch(struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
-                        struct ss_error *err)
+int ss_find_leaf_switch(const struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
+                        struct ss_job *job, struct ss_error *err)
 {
     const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
     struct ss_asked asked;
-    struct ss_job job;
-    int rc = plain_job(s, leaf, &asked, &job, err);
+    int rc = plain_job(s, leaf, &asked, job, err);
     if (!rc)
-        ss_find_switches_set(leaf->at, ss_find_switches_legal(s, c, &asked, &job, set));
+        ss_find_switches_set(leaf->at, ss_find_switches_legal(s, c, &asked, job, set));
     return rc;
 }
 

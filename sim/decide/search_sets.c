@@ -29,8 +29,9 @@ static int try_set(struct ss_find_space *s, struct ss_find_crew *crew, const str
 {
     struct ss_find_leaf with = *leaf;
     struct ss_find_point p = {0};
+    struct ss_job job;
     *seconds = INFINITY;
-    int rc = ss_find_leaf_switch(s, &with, set, err);
+    int rc = ss_find_leaf_switch(s, &with, set, &job, err);
     if (rc || ss_find_switches_of(with.at) == ss_find_switches_of(leaf->at))
         return rc;
     rc = ss_find_predict_here(crew, &with, &p, err);
@@ -43,6 +44,7 @@ static int try_set(struct ss_find_space *s, struct ss_find_crew *crew, const str
 static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_find_leaf *leaf, unsigned *set,
                 double *best, struct ss_error *err)
 {
+    struct ss_job job;
     for (int rc = SS_OK, at = 0; at >= 0;) {
         double least = *best * (1 - LEAST_GAIN);
         at = -1;
@@ -60,7 +62,7 @@ static int turn(struct ss_find_space *s, struct ss_find_crew *crew, struct ss_fi
             break;
         *set ^= 1u << at;
         *best = least;
-        rc = ss_find_leaf_switch(s, leaf, *set, err);
+        rc = ss_find_leaf_switch(s, leaf, *set, &job, err);
         if (rc)
             return rc;
     }
@@ -87,9 +89,9 @@ static int try_sets(struct ss_find_round *r, struct ss_find_space *s, struct ss_
     return rc;
 }
 
-/* Searches from the sets of a start until nothing is better. */
+/* Searches from the sets of a start until nothing is better. The first round is exact if the caller asks for it. */
 static int search_from(const struct ss_request *base, const struct ss_find_options *o, const unsigned *start,
-                       struct ss_find_round *r, struct ss_error *err)
+                       int exact, struct ss_find_space *s, struct ss_find_round *r, struct ss_error *err)
 {
     struct ss_find_options with = *o;
     int rc = SS_OK;
@@ -97,56 +99,90 @@ static int search_from(const struct ss_request *base, const struct ss_find_optio
     with.exhaustive = with.confirm = 0;
     with.workers.journal = NULL;
     with.workers.resume = 0;
-    with.switches = start;
     with.below = r->best;
     r->better = 1;
     for (int i = 0; i < ROUNDS && r->better && !rc; i++) {
+        for (int c = 0; c < s->nclusters; c++)
+            s->clusters[c].switches = start[c];
         r->better = 0;
-        rc = ss_find_search(base, &with, r, NULL, err);
-        with.switches = r->sets;
+        r->exact = exact && i == 0;
+        rc = ss_find_search(base, &with, s, r, err);
+        start = r->sets;
     }
     return rc;
 }
 
-/* Finds the best set of each of n clusters. */
-static int find_sets(const struct ss_request *base, const struct ss_find_options *o, int n, unsigned *sets,
+/* Turns each switch in the best sets, and searches from there, until a pass over all of them finds nothing better. */
+static int turn_all(const struct ss_request *base, const struct ss_find_options *o, unsigned *start,
+                    struct ss_find_space *s, struct ss_find_round *r, struct ss_error *err)
+{
+    int rc = SS_OK;
+    for (int i = 0, last = 0; i - last < ss_find_switches() && !rc; i++) {
+        for (int c = 0; c < s->nclusters; c++)
+            start[c] = r->sets[c] ^ 1u << i % ss_find_switches();
+        r->found = 0;
+        rc = search_from(base, o, start, 0, s, r, err);
+        last = r->found ? i + 1 : last;
+    }
+    return rc;
+}
+
+/* Finds the best set of each cluster. Rounds between leave out what is slow with other switches; the last one, with the
+ * best sets, does not. */
+static int find_sets(const struct ss_request *base, const struct ss_find_options *o, struct ss_find_space *s,
                      struct ss_error *err)
 {
     const unsigned usual = ss_find_switches_usual();
-    unsigned *start = ss_calloc((size_t)n, sizeof *start);
-    double *best = ss_calloc((size_t)n, sizeof *best);
-    struct ss_find_round r = {.sets = sets, .best = best, .turn = try_sets};
-    int rc = start && best ? SS_OK : ss_nomem(err);
-    for (int c = 0; c < n && !rc; c++) {
+    const size_t n = (size_t)s->nclusters;
+    unsigned *sets = ss_calloc(n, sizeof *sets), *start = ss_calloc(n, sizeof *start);
+    double *best = ss_calloc(n, sizeof *best);
+    struct ss_find_round r = {
+        .sets = sets, .best = best, .turn = try_sets, .known = ss_find_known_open(s->nleaves)};
+    int rc = sets && start && best && r.known ? SS_OK : ss_nomem(err);
+    for (size_t c = 0; c < n && !rc; c++) {
         start[c] = sets[c] = usual;
         best[c] = INFINITY;
     }
-    SS_THEN(rc, search_from(base, o, start, &r, err));
-    for (int i = 0, last = 0; i - last < ss_find_switches() && !rc; i++) {
-        for (int c = 0; c < n; c++)
-            start[c] = sets[c] ^ 1u << i % ss_find_switches();
+    SS_THEN(rc, search_from(base, o, start, 1, s, &r, err));
+    for (r.found = 1; r.found && !rc;) {
+        rc = turn_all(base, o, start, s, &r, err);
         r.found = 0;
-        rc = search_from(base, o, start, &r, err);
-        last = r.found ? i + 1 : last;
+        SS_THEN(rc, search_from(base, o, sets, 1, s, &r, err));
     }
+    for (int c = 0; c < s->nclusters && !rc; c++)
+        s->clusters[c].switches = sets[c];
+    ss_find_known_close(r.known);
+    free(sets);
     free(start);
     free(best);
     return rc;
 }
 
-/* Finds the best switches first where they are searched, and then the layouts. */
-static int search_axes(const struct ss_request *base, struct ss_find_options *o, struct ss_find_result **out,
-                       struct ss_error *err)
+/* Enumerates the layouts, finds the best switches where they are searched, and searches the layouts with them. */
+static int search_axes(const struct ss_request *base, const struct ss_find_options *o,
+                       struct ss_find_result **out, struct ss_error *err)
 {
-    int n = ss_find_clusters(o->vary, SS_FIND_CLUSTERS), rc = SS_OK;
-    unsigned *sets = NULL;
-    if (o->axes != SS_FIND_AXES_LAYOUT && !o->switches && n) {
-        sets = ss_calloc((size_t)n, sizeof *sets);
-        rc = sets ? find_sets(base, o, n, sets, err) : ss_nomem(err);
-        o->switches = sets;
+    struct ss_find_options with = *o;
+    struct ss_run_options run = *o->run;
+    struct ss_bands *bands = NULL;
+    struct ss_find_space s;
+    int rc = ss_find_space_build(base, o, &s, err);
+    if (!rc && !run.bands)
+        rc = ss_bands_load(NULL, o->how->files, &bands, err);
+    run.bands = run.bands ? run.bands : bands;
+    with.run = &run;
+    SS_THEN(rc, ss_find_files(&s, o->how->files, err));
+    for (int c = 0; c < s.nclusters && !rc; c++)
+        s.clusters[c].room = ss_find_room(&s.clusters[c], run.bands);
+    if (!rc && o->axes != SS_FIND_AXES_LAYOUT && !o->switches && s.nleaves)
+        rc = find_sets(base, &with, &s, err);
+    SS_THEN(rc, ss_find_search(base, &with, &s, NULL, err));
+    if (!rc) {
+        *out = s.found;
+        s.found = NULL;
     }
-    SS_THEN(rc, ss_find_search(base, o, NULL, out, err));
-    free(sets);
+    ss_find_space_free(&s);
+    ss_bands_free(bands);
     return rc;
 }
 

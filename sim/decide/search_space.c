@@ -222,6 +222,7 @@ static int keep_leaf(struct walk *w, struct ss_error *err)
     struct ss_find_leaf *leaf = &s->leaves[s->nleaves++];
     memset(leaf, 0, sizeof *leaf);
     leaf->cluster = w->cluster;
+    leaf->walk = (int)s->nleaves - 1;
     memcpy(leaf->at, w->at, sizeof leaf->at);
     return SS_OK;
 }
@@ -234,10 +235,8 @@ static int check_leaf(struct walk *w, const struct ss_asked *asked, struct ss_er
     memset(&w->why, 0, sizeof w->why);
     int rc = ss_input_cache_finish(w->space->loaded, asked, c->stack, c->world_size, c->gpus_per_node, NULL,
                                    &job, &w->why);
-    if (!rc) {
-        ss_find_switches_set(w->at, ss_find_switches_legal(w->space, c, asked, &job, c->switches));
+    if (!rc)
         return keep_leaf(w, err);
-    }
     if (!ss_status_refuses(rc)) {
         if (err)
             *err = w->why;
@@ -304,6 +303,47 @@ int ss_find_space_build(const struct ss_request *base, const struct ss_find_opti
     return rc;
 }
 
+/* Takes the layouts of a round that are worth a look. */
+static int take_layouts(struct ss_find_space *s, const struct ss_find_round *round, struct ss_error *err)
+{
+    s->nleaves = 0;
+    if (ss_grow(&s->leaves, &s->cap_leaves, s->nall + 1, sizeof *s->leaves))
+        return ss_nomem(err);
+    for (size_t i = 0; i < s->nall; i++)
+        if (round->exact || !ss_find_known_hopeless(round->known, (int)i, round->best[s->all[i].cluster]))
+            s->leaves[s->nleaves++] = s->all[i];
+    return SS_OK;
+}
+
+int ss_find_space_begin(struct ss_find_space *s, const struct ss_find_round *round, struct ss_error *err)
+{
+    struct ss_find_result *f = s->found;
+    free(f->points);
+    f->points = NULL;
+    f->npoints = 0;
+    for (int i = 0; i < f->ngroups; i++) {
+        struct ss_find_group *g = &f->groups[i];
+        g->best = g->near = -1;
+        g->too_large = g->bounded = g->predicted = 0;
+        g->like_best = 0;
+    }
+    if (round && !s->all) { /* the first of several */
+        s->all = s->leaves;
+        s->nall = s->nleaves;
+        s->leaves = NULL;
+        s->cap_leaves = 0;
+    }
+    if (round)
+        return take_layouts(s, round, err);
+    if (s->all) { /* the last one */
+        free(s->leaves);
+        s->leaves = s->all;
+        s->nleaves = s->nall;
+        s->all = NULL;
+    }
+    return SS_OK;
+}
+
 static int cluster_files(const struct ss_find_space *s, int cluster, struct ss_files *files,
                          struct ss_error *err)
 {
@@ -342,6 +382,8 @@ void ss_find_space_free(struct ss_find_space *s)
         ss_request_free(&s->clusters[i].request);
     free(s->clusters);
     free(s->leaves);
+    free(s->all);
+    free(s->bounds);
     ss_find_free(s->found);
     if (s->loaded)
         ss_input_cache_drop(s->loaded);

@@ -90,18 +90,23 @@ int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_clust
                                       err);
 }
 
-unsigned ss_find_switches_legal(struct ss_find_space *s, const struct ss_find_cluster *c,
-                                const struct ss_asked *asked, const struct ss_job *job, unsigned set)
+unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_find_cluster *c,
+                                const struct ss_asked *asked, struct ss_job *job, unsigned set)
 {
     char words[1024];
-    struct ss_job with = *job;
+    const struct ss_job plain = *job;
+    struct ss_job with = plain;
     unsigned all = ss_find_switch_words(job, ss_job_dp(job, c->world_size), set, words, sizeof words), on = 0;
-    if (!all || !ss_find_switch_job(s, c, asked, all, &with, NULL))
+    if (all && !ss_find_switch_job(s, c, asked, all, &with, NULL)) {
+        *job = with;
         return all;
+    }
     for (int i = 0; all >> i; i++) {
-        with = *job;
-        if (all >> i & 1 && !ss_find_switch_job(s, c, asked, on | 1u << i, &with, NULL))
-            on |= 1u << i;
+        with = plain;
+        if (!(all >> i & 1) || ss_find_switch_job(s, c, asked, on | 1u << i, &with, NULL))
+            continue;
+        on |= 1u << i;
+        *job = with;
     }
     return on;
 }

@@ -59,31 +59,39 @@ struct ss_find_cluster {
     int sequence;      /* 1: sequence parallelism goes with tensor parallelism */
     int experts;       /* 1: experts may be split or whole, because the job does not say */
     unsigned switches; /* a bit each: on where they apply and are legal */
+    unsigned bounded;  /* those for which the space has bounds */
     double room;       /* bytes that a layout which surely fits needs at most */
 };
 
 /* A layout that is not refused. */
 struct ss_find_leaf {
-    int cluster;
+    int cluster, walk; /* walk: its place in the order of the walk */
     unsigned char at[SS_FIND_NUMBERS];
     int place;             /* its place among the layouts of its cluster, where the best bound is first */
     double seconds, bytes; /* lower bounds of the iteration and of the memory */
     int unsure;            /* 1: by that bound of the memory it does not surely fit */
 };
 
+struct ss_find_bounds;
 struct ss_find_space {
     struct ss_input_cache *loaded;
     int nclusters;
     struct ss_find_cluster *clusters;
     size_t nleaves, cap_leaves;
-    struct ss_find_leaf *leaves;
+    struct ss_find_leaf *leaves; /* those of the present search, with their switches */
+    size_t nall;
+    struct ss_find_leaf *all; /* every one, in the order of the walk, where several searches follow; else NULL */
+    struct ss_find_bounds *bounds; /* of every one with the clusters' `bounded` switches; NULL: none yet */
     struct ss_find_result *found; /* the search counts refusals in its groups and rules */
     size_t cap_rules;
 };
 
 /* ---- search_space.c: clusters, their axes, and the layouts that the framework takes ---- */
+struct ss_find_round;
 int ss_find_space_build(const struct ss_request *base, const struct ss_find_options *o,
                         struct ss_find_space *s, struct ss_error *err);
+/* Takes the layouts of a round, or of the last search (NULL), which has all, and forgets what the search before has found. */
+int ss_find_space_begin(struct ss_find_space *s, const struct ss_find_round *round, struct ss_error *err);
 void ss_find_space_free(struct ss_find_space *s);
 /* Adds the files that jobs of the space are read from, without those of platform and stack. */
 int ss_find_files(const struct ss_find_space *s, struct ss_files *files, struct ss_error *err);
@@ -114,9 +122,9 @@ int ss_find_set(const struct ss_find_cluster *c, const unsigned char *at, int ax
 /* Writes the words of a leaf: those of its axes, and of its switches. */
 int ss_find_leaf_words(const struct ss_find_space *s, const struct ss_find_leaf *leaf, char *words,
                        size_t size, struct ss_error *err);
-/* Turns on as many switches of a set as are legal in a leaf. */
-int ss_find_leaf_switch(struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
-                        struct ss_error *err);
+/* Turns on as many switches of a set as are legal in a leaf, and makes its finished job. */
+int ss_find_leaf_switch(const struct ss_find_space *s, struct ss_find_leaf *leaf, unsigned set,
+                        struct ss_job *job, struct ss_error *err);
 /* Makes the finished job of a leaf. */
 int ss_find_job(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_job *job,
                 struct ss_error *err);
@@ -139,10 +147,10 @@ unsigned ss_find_switch_words(const struct ss_job *job, int dp, unsigned set, ch
 unsigned ss_find_switches_of(const unsigned char *at);
 /* Sets them. */
 void ss_find_switches_set(unsigned char *at, unsigned set);
-/* Turns on, of a legal job, as many switches of a set as are legal together: all that apply, or one after the other.
- * `asked` is what the job asks for without them. */
-unsigned ss_find_switches_legal(struct ss_find_space *s, const struct ss_find_cluster *c,
-                                const struct ss_asked *asked, const struct ss_job *job, unsigned set);
+/* Turns on, in a legal job, as many switches of a set as are legal together: all that apply, or one after the other.
+ * `asked` is what the job asks for without them. Returns their bits. */
+unsigned ss_find_switches_legal(const struct ss_find_space *s, const struct ss_find_cluster *c,
+                                const struct ss_asked *asked, struct ss_job *job, unsigned set);
 /* Makes the job that `asked` describes with switches, of which `job` is the finished one without them. */
 int ss_find_switch_job(const struct ss_find_space *s, const struct ss_find_cluster *c,
                        const struct ss_asked *asked, unsigned set, struct ss_job *job, struct ss_error *err);
@@ -194,9 +202,10 @@ struct ss_find_flight {
 int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_flight *out);
 
 /* ---- search_bound.c ---- */
-/* Fills in the bounds of all leaves. Unless the search is exhaustive, it takes out the leaves that
- * cannot fit. */
-int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_error *err);
+/* Turns on the switches of all leaves and fills in their bounds. Unless the search is exhaustive, it takes out the leaves
+ * that cannot fit; for a round also those that do not surely fit or are decided. */
+int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
+                  struct ss_error *err);
 
 /* ---- search_predict.c ---- */
 /* The crew that predicts the leaves of a space. While it lives, the leaves must keep their order, and
@@ -234,15 +243,36 @@ const char *ss_find_group_words(const struct ss_find_group *g, char *buf, size_t
 struct ss_find_round {
     unsigned *sets; /* [cluster] */
     double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
+    struct ss_find_known *known;
+    int exact; /* 1: no layout is left out because of its times with other switches */
     int better;     /* 1: the round has found a better one */
     int found;      /* 1: one was found since the caller set 0 */
     /* Tries further sets on the best layout of each group, when all are predicted. */
     int (*turn)(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
                 struct ss_error *err);
 };
-/* Makes one search. With `round`, which may be NULL, its result is not kept. */
+/* Makes one search over the layouts of a space with the switches of its clusters; space->found has its result. Several
+ * rounds may come before the last search, whose round is NULL. */
 int ss_find_search(const struct ss_request *base, const struct ss_find_options *o,
-                   struct ss_find_round *round, struct ss_find_result **out, struct ss_error *err);
+                   struct ss_find_space *space, struct ss_find_round *round, struct ss_error *err);
+
+/* ---- search_known.c ---- */
+/* Returns what is known of layouts before the first round: nothing; or NULL, out of memory. */
+struct ss_find_known *ss_find_known_open(size_t layouts);
+void ss_find_known_close(struct ss_find_known *k);
+/* Returns whether a layout with these switches was looked at in full. */
+int ss_find_known_decided(const struct ss_find_known *k, int walk, unsigned set);
+int ss_find_known_decide(struct ss_find_known *k, const struct ss_find_leaf *leaf, struct ss_error *err);
+/* Notes a bound of a layout's time, whatever its memory, and a prediction. */
+void ss_find_known_bound(struct ss_find_known *k, int walk, double seconds);
+void ss_find_known_point(struct ss_find_known *k, const struct ss_find_leaf *leaf,
+                         const struct ss_find_point *p);
+/* Returns whether a layout is too slow for the turn of a switch to make it better than `best`, s. */
+int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best);
+/* Returns whether a layout with new switches and bounds is slower than `best`, s, or needs more than `room`, by its last
+ * prediction. */
+int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block, double room,
+                        double best);
 
 /* ---- search_advice.c ---- */
 /* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
