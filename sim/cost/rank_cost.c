@@ -70,7 +70,7 @@ int ss_layers_alike(const struct ss_job *job)
 int ss_stages_alike(const struct ss_cost_input *in, int stage, int other)
 {
     const struct ss_job *job = in->job;
-    if (job->moe.overlap || job->offload.modules || ss_experts_loads_by_layer(job))
+    if ((!in->any_order && (job->moe.overlap || job->offload.modules)) || ss_experts_loads_by_layer(job))
         return 0;
     for (int k = 0; k < in->schedule->chunks; k++)
         if (!places_alike(job, &in->places[stage * in->schedule->chunks + k],
@@ -304,27 +304,63 @@ static void issue_build(const struct ss_cost_input *in, struct ss_rank_cost *out
         chunk_issue(in, out->set, k, &out->chunks[k]);
 }
 
+/* Builds a pair, unless it is there. */
+static int pair_build(const struct ss_cost_context *c, const struct ss_rank_site *site,
+                      struct ss_rank_cost *out, int chunks, int f, int b)
+{
+    double *seconds = out->pairs[f * chunks + b].seconds;
+    struct ss_step_list list;
+    if (ss_label_sum(seconds) > 0)
+        return SS_OK;
+    int status = ss_pair_steps(out->set, f, b, &list);
+    SS_THEN(status, ss_steps_fold(&list, c->slower, seconds));
+    free(list.step);
+    slow_down(seconds, site, waiting_label(site));
+    return status;
+}
+
+/* Returns the first chunk of a stage whose layers and borders are those of chunk k. */
+static int first_alike(const struct ss_cost_input *in, int stage, int k)
+{
+    const struct ss_stage_place *place = &in->places[stage * in->schedule->chunks];
+    int i = 0;
+    while (i < k && !places_alike(in->job, &place[i], &place[k]))
+        i++;
+    return i;
+}
+
+/* Builds the pairs of any two chunks that differ; others stay 0. */
+static int all_pairs_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
+                           const struct ss_rank_site *site, struct ss_rank_cost *out)
+{
+    int chunks = in->schedule->chunks, n = 0, status = SS_OK;
+    int *unlike = ss_calloc((size_t)chunks, sizeof *unlike);
+    if (!unlike)
+        return SS_ERR_NOMEM;
+    for (int k = 0; k < chunks; k++)
+        if (first_alike(in, site->stage, k) == k)
+            unlike[n++] = k;
+    for (int i = 0; i < n * n && !status; i++)
+        status = pair_build(c, site, out, chunks, unlike[i / n], unlike[i % n]);
+    free(unlike);
+    return status;
+}
+
 /* Builds the pairs among the rank's slots. */
 static int pairs_build(const struct ss_cost_input *in, const struct ss_cost_context *c,
                        const struct ss_rank_site *site, struct ss_rank_cost *out, struct ss_error *err)
 {
     const struct ss_schedule *s = in->schedule;
     int status = SS_OK;
-    if (!c->shape.paired)
+    if (!c->shape.paired || (in->any_order && !in->pairs))
         return SS_OK;
     out->pairs = ss_calloc((size_t)s->chunks * (size_t)s->chunks, sizeof *out->pairs);
-    for (int i = 0; out->pairs && !status && i < s->nslots[site->stage]; i++) {
+    if (out->pairs && in->any_order)
+        status = all_pairs_build(in, c, site, out);
+    for (int i = 0; out->pairs && !in->any_order && !status && i < s->nslots[site->stage]; i++) {
         const struct ss_slot *slot = &s->slots[site->stage][i];
-        struct ss_step_list list;
-        if (slot->phase != SS_PHASE_FB)
-            continue;
-        double *seconds = out->pairs[slot->chunk * s->chunks + slot->chunk2].seconds;
-        if (ss_label_sum(seconds) > 0)
-            continue;
-        status = ss_pair_steps(out->set, slot->chunk, slot->chunk2, &list);
-        SS_THEN(status, ss_steps_fold(&list, c->slower, seconds));
-        free(list.step);
-        slow_down(seconds, site, waiting_label(site));
+        if (slot->phase == SS_PHASE_FB)
+            status = pair_build(c, site, out, s->chunks, slot->chunk, slot->chunk2);
     }
     return out->pairs && !status ? SS_OK : ss_nomem(err);
 }

@@ -167,6 +167,35 @@ static int take(struct state *x, int *batch, int most)
     return n;
 }
 
+/* Tightens the bounds of the leaves of a batch that need not be as loose, and drops those that then cannot win. Tight
+ * bounds cost more than the first ones, and less than predictions. */
+static int tighten(struct state *x, int *batch, int *n, struct ss_error *err)
+{
+    int items[MOST], loose = 0, kept = 0;
+    for (int i = 0; i < *n; i++)
+        if (x->space->leaves[batch[i]].loose)
+            items[loose++] = SS_FIND_TIGHTEN * (int)x->space->nleaves + batch[i];
+    if (!loose)
+        return SS_OK;
+    struct ss_find_point *answers = ss_calloc((size_t)loose, sizeof *answers);
+    int rc = answers ? ss_find_predict(x->crew, items, loose, answers, err) : ss_nomem(err);
+    for (int i = 0; i < loose && !rc; i++) {
+        struct ss_find_leaf *leaf = &x->space->leaves[answers[i].number];
+        leaf->seconds = answers[i].least_s;
+        leaf->loose = 0;
+    }
+    free(answers);
+    for (int i = 0; i < *n && !rc; i++) {
+        const struct ss_find_leaf *leaf = &x->space->leaves[batch[i]];
+        if (!x->options->exhaustive && cannot_win(x, leaf))
+            x->space->found->groups[leaf->cluster].bounded++;
+        else
+            batch[kept++] = batch[i];
+    }
+    *n = kept;
+    return rc;
+}
+
 /* Counts the new points. A plan may refuse a layout for what only the plan sees: a schedule's own
  * conditions. */
 static int count_points(struct state *x, int first, struct ss_error *err)
@@ -261,7 +290,8 @@ static int predict_all(struct state *x, struct ss_error *err)
         int n = take(x, batch, size), first = f->npoints;
         if (!n)
             break;
-        if (ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
+        rc = tighten(x, batch, &n, err);
+        if (!rc && ss_grow(&f->points, &x->cap, (size_t)(first + n), sizeof *f->points))
             rc = ss_nomem(err);
         if (rc)
             break;

@@ -92,6 +92,7 @@ static void stage_between(const struct ss_stage_bounds *none, const struct ss_st
 {
     *out = *none;
     out->backward = between(none->backward, full->backward, time);
+    out->exposed = 0; /* the pairs of some recomputed layers are not known */
     out->split = between(none->split, full->split, time);
     out->activations = between(none->activations, full->activations, memory);
     out->layers = between(none->layers, full->layers, memory);

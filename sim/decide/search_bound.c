@@ -27,9 +27,9 @@ struct ss_find_bounds {
     double seconds, bytes, least_bytes;
     double floor; /* s: with one layer, where some are recomputed */
     unsigned set; /* the switches that are legal together */
-    int unsure;
+    int unsure, loose;
     int decided; /* 1: in an earlier round, so nothing else is filled in */
-    int layers; /* the fewest that block recompute repeats; 0: none is worth a try */
+    int layers;  /* the fewest that block recompute repeats; 0: none is worth a try */
 };
 
 /* ---- bounds that layouts share ---- */
@@ -38,6 +38,7 @@ struct shared {
     const struct ss_find_space *space;
     const struct ss_bands *bands;
     const struct ss_find_known *known; /* NULL: whatever was decided before, all bounds are wanted */
+    int pairs;                         /* 1: with pairs of chunks */
     struct ss_cache *cache;
     struct ss_map at;
     int n;
@@ -89,8 +90,8 @@ static int find_shared(const struct ss_find_cluster *c, const struct ss_find_lea
 {
     int is_new, i, rc = entry_at(shared, key_of(c, leaf, job), &is_new, &i);
     if (!rc && is_new) {
-        int found =
-            ss_plan_bounds_find(job, c->stack, c->platform, shared->cache, &shared->entry[i].least, NULL);
+        int found = ss_plan_bounds_find(job, c->stack, c->platform, shared->pairs, shared->cache,
+                                        &shared->entry[i].least, NULL);
         shared->entry[i].known = !found;
         rc = found == SS_ERR_NOMEM ? found : SS_OK;
     }
@@ -126,7 +127,7 @@ static int is_megatrons(const struct ss_job *job)
 /* Returns how long a rank is busy: it runs all its slots one after the other, and its step. */
 static double busy(const struct ss_stage_bounds *s, double microbatches)
 {
-    return s->step + microbatches * (s->forward + s->backward);
+    return s->step + microbatches * (s->forward + s->backward + s->exposed);
 }
 
 /*
@@ -142,7 +143,7 @@ static double seconds_of_stage(const struct ss_plan_bounds *l, const struct ss_s
     double way = 0;
     if (before > 0)
         way = first->forward + first->backward + (before - 1) * (middle->forward + middle->backward);
-    double passing = first->step + way / chunks + microbatches * (s->forward + s->backward);
+    double passing = first->step + way / chunks + busy(s, microbatches) - s->step;
     return fmax(busy(s, microbatches), l->barrier && l->even ? passing : 0);
 }
 
@@ -358,6 +359,7 @@ static int bound_leaf(const struct ss_find_space *s, const struct ss_find_leaf *
     if (!rc && e >= 0) {
         set_bounds(&shared->entry[e].least, &flight, &job, c->stack, microbatches, out);
         out->floor = out->seconds;
+        out->loose = shared->entry[e].least.loose;
         out->unsure = is_unsure(c, &job, shared, out->bytes);
     }
     return rc;
@@ -373,6 +375,25 @@ static int bound_run(void *ctx, int item, void *answer, struct ss_error *err)
     for (size_t i = 0; !rc && i < RUN && first + i < s->nleaves; i++)
         rc = bound_leaf(s, &s->leaves[first + i], shared, &out[i]);
     return rc ? ss_fail(err, rc, NULL, 0, "out of memory for the bounds of %zu layouts", s->nleaves) : rc;
+}
+
+int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_cache *cache,
+                    double *seconds, struct ss_error *err)
+{
+    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
+    struct shared shared = {.space = s, .pairs = 1, .cache = cache};
+    struct ss_find_flight flight = {0};
+    struct ss_find_bounds bounds = {0};
+    struct ss_job job;
+    int e = -1, rc = ss_find_job(s, leaf, &job, err);
+    SS_THEN(rc, find_shared(c, leaf, &job, &shared, &e));
+    if (!rc && e >= 0)
+        set_bounds(&shared.entry[e].least, &flight, &job, c->stack, ss_job_microbatches(&job, c->world_size),
+                   &bounds);
+    *seconds = fmax(leaf->seconds, bounds.seconds);
+    ss_map_free(&shared.at);
+    free(shared.entry);
+    return rc;
 }
 
 /* Fills in the bounds of the present leaves, in their order. */
@@ -421,7 +442,8 @@ static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
     }
     if (block && !o->exhaustive)
         leaf->at[SS_FIND_BLOCK_LAYERS] = (unsigned char)b->layers;
-    leaf->seconds = b->seconds;
+    leaf->seconds = leaf->quick = b->seconds;
+    leaf->loose = b->loose;
     leaf->bytes = b->bytes;
     leaf->unsure = b->unsure;
     return 1;

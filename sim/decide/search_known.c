@@ -62,7 +62,7 @@ int ss_find_known_decided(const struct ss_find_known *k, int walk, unsigned set)
 int ss_find_known_decide(struct ss_find_known *k, const struct ss_find_leaf *leaf, struct ss_error *err)
 {
     return ss_map_put(&k->decided, key_of(leaf->walk, ss_find_switches_of(leaf->at)), 1) < 0 ? ss_nomem(err)
-                                                                                              : SS_OK;
+                                                                                             : SS_OK;
 }
 
 void ss_find_known_bound(struct ss_find_known *k, int walk, double seconds)
@@ -75,7 +75,7 @@ void ss_find_known_point(struct ss_find_known *k, const struct ss_find_leaf *lea
                          const struct ss_find_point *p)
 {
     struct fact *f = &k->fact[leaf->walk];
-    f->bound = (float)leaf->seconds;
+    f->bound = (float)leaf->quick;
     f->time = (float)p->summary.iteration_s;
     f->bytes = (float)leaf->bytes;
     f->memory = (float)p->summary.peak_device;
@@ -86,13 +86,13 @@ int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best)
     return k->fact[walk].floor * (1 - TURNED) >= best;
 }
 
-int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block, double room,
-                        double best)
+int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block,
+                        double room, double best)
 {
     const struct fact *f = &k->fact[leaf->walk];
     if (!(f->bound > 0))
         return 0;
-    if (f->time * (leaf->seconds / f->bound) * (1 - SCALED) >= best)
+    if (f->time * (leaf->quick / f->bound) * (1 - SCALED) >= best)
         return 1;
     return !block && f->memory + (leaf->bytes - f->bytes) > room * (1 + SCALED);
 }

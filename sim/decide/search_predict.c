@@ -188,6 +188,8 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     if (choice != SS_LEVEL_BLIND && (way == SS_FIND_PREDICT || way == SS_FIND_WIDEN_DOUBTED))
         choice = SS_LEVEL_DOUBTS;
     p->number = item % n;
+    if (way == SS_FIND_TIGHTEN)
+        return ss_find_tighten(w->space, &leaf, w->run.cache, &p->least_s, err);
     if (block)
         rc = predict_block(w, &leaf, choice, p, err);
     if (rc)

@@ -22,10 +22,11 @@ int ss_plan_bounds_is_even(const struct ss_job *job)
 }
 
 /* Makes a schedule with few microbatches, for its stages only, so that it costs nothing. */
-static int make_schedule(const struct ss_job *job, int even, struct ss_schedule **out, struct ss_error *err)
+static int make_schedule(const struct ss_job *job, int one_chunk, struct ss_schedule **out,
+                         struct ss_error *err)
 {
     const struct ss_schedule_params params = {
-        .stages = job->pp, .chunks = even ? 1 : ss_job_chunks(job), .microbatches = 1};
+        .stages = job->pp, .chunks = one_chunk ? 1 : ss_job_chunks(job), .microbatches = 1};
     return ss_schedule_build(ss_schedule_undemanding(params.chunks, 0), &params, out, err);
 }
 
@@ -69,25 +70,70 @@ static void add_chunk(const struct ss_chunk_cost *chunk, int kernels, struct ss_
     out->extra = fmax(out->extra, chunk->backward_extra_bytes);
 }
 
-static int find_stage(const struct ss_plan_builder *b, int stage, double pace, struct ss_stage_bounds *out,
-                      double *states, struct ss_error *err)
+/* Returns the seconds of labels that no host's wait is part of. */
+static double without_host(const double *by_label)
+{
+    return ss_label_sum(by_label) - by_label[SS_LABEL_OTHER];
+}
+
+/*
+ * Returns what a rank's forwards take beyond all kernels, at least, however they are paired: a forward alone takes its
+ * exchanges, one beside a backward what the pair takes beyond the kernels of both, with whichever backward that is least.
+ * A backward alone takes no less than its kernels.
+ */
+static double exposed_of(const struct ss_rank_cost *cost, int chunks)
+{
+    double sum = 0, lowest = INFINITY;
+    for (int f = 0; f < chunks && cost->pairs; f++) {
+        const double *forward = cost->chunks[f].forward, kernels = seconds_of(forward, 1);
+        const struct ss_pair_cost *pair = &cost->pairs[f * chunks];
+        double least = INFINITY;
+        for (int b = 0; b < chunks; b++) {
+            double both = without_host(pair[b].seconds);
+            if (both > 0)
+                least = fmin(least, both - kernels - seconds_of(cost->chunks[b].backward, 1));
+        }
+        if (isinf(least)) /* the chunk is like one before it */
+            least = lowest;
+        least = fmax(0, fmin(least, without_host(forward) - kernels));
+        lowest = fmin(lowest, least);
+        sum += least;
+    }
+    return sum;
+}
+
+/* Finds the bounds of a stage. *before is the site that of the stage before it, or has stage -1, and becomes this one's; *out has the
+ * bounds of the stage before it, which hold for one that is alike. */
+static int find_stage(const struct ss_plan_builder *b, int stage, double pace, int pairs,
+                      struct ss_rank_site *before, struct ss_stage_bounds *out, struct ss_plan_bounds *all,
+                      struct ss_error *err)
 {
     const struct ss_plan *plan = b->plan;
-    const struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
+    struct ss_cost_input in = ss_plan_cost_input(plan, &b->net);
     struct ss_rank_site site = ss_plan_site(b, stage * plan->ranks.stride[SS_AXIS_PP], stage);
     struct ss_rank_cost cost;
-    int kernels = plan->experts && (plan->uneven || plan->job->moe.overlap || site.ep.spread.uneven);
+    int unlike = plan->uneven || site.ep.spread.uneven;
+    int kernels = plan->experts && (unlike || plan->job->moe.overlap);
+    in.any_order = 1;
+    in.pairs = pairs && !unlike;
+    all->loose |= kernels && !unlike;
     site.pace = site.own_pace = pace;
+    int alike =
+        before->stage >= 0 && ss_stages_alike(&in, stage, before->stage) && ss_rank_site_equal(&site, before);
+    *before = site;
+    if (alike)
+        return SS_OK;
     memset(out, 0, sizeof *out);
     int rc = ss_rank_cost_build(&in, &site, NULL, &cost, err);
     for (int k = 0; k < plan->schedule->chunks && !rc; k++)
         add_chunk(&cost.chunks[k], kernels, out);
     if (!rc) {
+        out->exposed = exposed_of(&cost, plan->schedule->chunks);
         out->step = cost.optimizer_s + cost.gradients_s + plan->stack->fixed_iteration;
         for (int m = 0; m < SS_MEM_COUNT; m++)
             out->fixed += cost.memory[m];
-        *states = fmax(*states, cost.memory[SS_MEM_WEIGHTS] + cost.memory[SS_MEM_GRADIENTS] +
-                                    cost.memory[SS_MEM_OPTIMIZER]);
+        all->states = fmax(all->states, cost.memory[SS_MEM_WEIGHTS] + cost.memory[SS_MEM_GRADIENTS] +
+                                            cost.memory[SS_MEM_OPTIMIZER]);
         out->step_bytes = cost.step_bytes;
         out->main_gradients = cost.main_gradients;
         out->beside = ss_memory_overhead(plan->job, plan->stack, plan->world_size, cost.parameters);
@@ -99,9 +145,10 @@ static int find_stage(const struct ss_plan_builder *b, int stage, double pace, s
 /* Raises each field to the larger one, and `step` to the smaller. */
 static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
 {
-    if (s->forward + s->backward > to->forward + to->backward) {
+    if (s->forward + s->backward + s->exposed > to->forward + to->backward + to->exposed) {
         to->forward = s->forward;
         to->backward = s->backward;
+        to->exposed = s->exposed;
     }
     to->step = fmin(to->step, s->step);
     if (s->fixed + s->beside > to->fixed + to->beside) {
@@ -112,18 +159,19 @@ static void raise(struct ss_stage_bounds *to, const struct ss_stage_bounds *s)
     }
 }
 
-static int find_stages(struct ss_plan_builder *b, struct ss_plan_bounds *out, struct ss_error *err)
+static int find_stages(struct ss_plan_builder *b, int pairs, struct ss_plan_bounds *out, struct ss_error *err)
 {
     int p = b->plan->schedule->stages, last = p - 1, middle = p > 2 ? 1 : last;
     double pace = pace_of(b);
+    struct ss_rank_site site = {.stage = -1};
+    struct ss_stage_bounds stage;
     int rc = SS_OK;
     for (int s = 0; s < p && !rc; s++) {
-        struct ss_stage_bounds stage;
         if (out->even && s > middle && s < last) {
             out->all += out->stage[1].split;
             continue;
         }
-        rc = find_stage(b, s, pace, &stage, &out->states, err);
+        rc = find_stage(b, s, pace, pairs, &site, &stage, out, err);
         out->all += stage.split;
         if (s == 0)
             out->stage[0] = stage;
@@ -140,7 +188,7 @@ static int find_stages(struct ss_plan_builder *b, struct ss_plan_bounds *out, st
 }
 
 int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
-                        const struct ss_platform *platform, struct ss_cache *cache,
+                        const struct ss_platform *platform, int pairs, struct ss_cache *cache,
                         struct ss_plan_bounds *out, struct ss_error *err)
 {
     const struct ss_plan_options options = {.cache = cache};
@@ -148,12 +196,12 @@ int ss_plan_bounds_find(const struct ss_job *job, const struct ss_stack *stack,
     struct ss_schedule *schedule;
     memset(out, 0, sizeof *out);
     out->even = ss_plan_bounds_is_even(job);
-    int rc = make_schedule(job, out->even, &schedule, err);
+    int rc = make_schedule(job, out->even && !pairs, &schedule, err);
     if (rc)
         return rc;
     rc = ss_plan_begin(&b, job, stack, platform, schedule, &options, err);
     SS_THEN(rc, ss_plan_group(&b, err));
-    SS_THEN(rc, find_stages(&b, out, err));
+    SS_THEN(rc, find_stages(&b, pairs, out, err));
     out->barrier = ss_plan_asks_barrier(job, stack);
     ss_plan_end(&b);
     ss_plan_free(b.plan);

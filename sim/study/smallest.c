@@ -114,7 +114,7 @@ static double least_bytes(const struct ss_scenario *s, struct ss_cache *cache, c
     write_change(s->job, l, words, sizeof words);
     if (changed(s, l, words, &other))
         return INFINITY;
-    if (!ss_plan_bounds_find(other->job, other->stack, other->platform, cache, &bounds, NULL))
+    if (!ss_plan_bounds_find(other->job, other->stack, other->platform, 0, cache, &bounds, NULL))
         least = bounds.states * (1 - ROUNDING);
     ss_scenario_free(other);
     return least;

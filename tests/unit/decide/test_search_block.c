@@ -93,7 +93,7 @@ static struct ss_plan_bounds bounds_of(const struct ss_scenario *s, const struct
 {
     struct ss_plan_bounds b;
 
-    CU_ASSERT_EQUAL_FATAL(ss_plan_bounds_find(job, s->stack, s->platform, NULL, &b, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(ss_plan_bounds_find(job, s->stack, s->platform, 0, NULL, &b, NULL), 0);
     return b;
 }
 

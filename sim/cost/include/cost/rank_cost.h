@@ -28,6 +28,8 @@ struct ss_cost_input {
     const struct ss_net *net;
     int padded_vocab, dp, microbatches;
     int with_steps; /* 1: layer level */
+    /* 1: for whatever order of slots, so these make no stages differ; with `pairs` those of any two chunks are built */
+    int any_order, pairs;
 };
 
 /* Inputs by which the costs of two ranks differ. */

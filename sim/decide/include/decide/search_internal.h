@@ -69,6 +69,8 @@ struct ss_find_leaf {
     unsigned char at[SS_FIND_NUMBERS];
     int place;             /* its place among the layouts of its cluster, where the best bound is first */
     double seconds, bytes; /* lower bounds of the iteration and of the memory */
+    double quick;          /* s: the first bound, which a tighter one may replace */
+    int loose;             /* 1: a tighter one can be found */
     int unsure;            /* 1: by that bound of the memory it does not surely fit */
 };
 
@@ -80,9 +82,10 @@ struct ss_find_space {
     size_t nleaves, cap_leaves;
     struct ss_find_leaf *leaves; /* those of the present search, with their switches */
     size_t nall;
-    struct ss_find_leaf *all; /* every one, in the order of the walk, where several searches follow; else NULL */
+    struct ss_find_leaf
+        *all; /* every one, in the order of the walk, where several searches follow; else NULL */
     struct ss_find_bounds *bounds; /* of every one with the clusters' `bounded` switches; NULL: none yet */
-    struct ss_find_result *found; /* the search counts refusals in its groups and rules */
+    struct ss_find_result *found;  /* the search counts refusals in its groups and rules */
     size_t cap_rules;
 };
 
@@ -207,6 +210,11 @@ int ss_find_flight(const struct ss_job *job, int microbatches, struct ss_find_fl
 int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
                   struct ss_error *err);
 
+struct ss_cache;
+/* Finds a tighter bound of a leaf's time, s, at more cost: with what forwards beside backwards leave of exchanges. */
+int ss_find_tighten(const struct ss_find_space *s, const struct ss_find_leaf *leaf, struct ss_cache *cache,
+                    double *seconds, struct ss_error *err);
+
 /* ---- search_predict.c ---- */
 /* The crew that predicts the leaves of a space. While it lives, the leaves must keep their order, and
  * everything in `o` must stay, also o->run and the files of o->how. */
@@ -220,6 +228,7 @@ enum ss_find_way {
     SS_FIND_CONFIRM, /* the summary by SimGrid at layer level, from the leaf's words */
     SS_FIND_WIDEN,   /* the bands of the summary, widened by what the words leave to be assumed */
     SS_FIND_WIDEN_DOUBTED, /* likewise, by closed forms alone */
+    SS_FIND_TIGHTEN,       /* least_s, tightened */
     SS_FIND_WAYS
 };
 /* Predicts n leaves: the item way * nleaves + i asks for leaf i. */
@@ -244,9 +253,9 @@ struct ss_find_round {
     unsigned *sets; /* [cluster] */
     double *best;   /* [cluster]: s of the fastest layout so far that surely fits */
     struct ss_find_known *known;
-    int exact; /* 1: no layout is left out because of its times with other switches */
-    int better;     /* 1: the round has found a better one */
-    int found;      /* 1: one was found since the caller set 0 */
+    int exact;  /* 1: no layout is left out because of its times with other switches */
+    int better; /* 1: the round has found a better one */
+    int found;  /* 1: one was found since the caller set 0 */
     /* Tries further sets on the best layout of each group, when all are predicted. */
     int (*turn)(struct ss_find_round *r, struct ss_find_space *s, struct ss_find_crew *crew,
                 struct ss_error *err);
@@ -271,8 +280,8 @@ void ss_find_known_point(struct ss_find_known *k, const struct ss_find_leaf *lea
 int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best);
 /* Returns whether a layout with new switches and bounds is slower than `best`, s, or needs more than `room`, by its last
  * prediction. */
-int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block, double room,
-                        double best);
+int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block,
+                        double room, double best);
 
 /* ---- search_advice.c ---- */
 /* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
