@@ -63,7 +63,7 @@ def children(pid):
 
 def interrupted(words, journal, number, at, worker=False):
     """Starts the command and sends a signal when the journal has `at` lines: to it, or to a worker of it."""
-    p = subprocess.Popen([STEPSIM, *words, '--journal', journal], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    p = subprocess.Popen([STEPSIM, *words, '--journal', journal], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while len(lines(journal)) < at and p.poll() is None:
         time.sleep(0.001)
     victims = children(p.pid)[:1] if worker else [p.pid]
@@ -72,7 +72,9 @@ def interrupted(words, journal, number, at, worker=False):
             os.kill(pid, number)
         except ProcessLookupError:
             pass
-    out = p.communicate()[0]
+    out, said = p.communicate()
+    check(worker or number != signal.SIGINT or p.returncode == 0 or f'kept in {journal}: the same command with --resume goes on'.encode() in said,
+          f'{journal}: an interrupt says what is kept')
     return p.returncode, out.decode()
 
 

@@ -24,17 +24,26 @@ static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, str
 
 static void show(void *ctx, int64_t done, int64_t all)
 {
-    cli_meter_show(ctx, (double)done, (double)all);
+    cli_watch_show(ctx, (int)done, (int)all);
+}
+
+static void note_best(void *ctx, const struct ss_find_group *group, const struct ss_find_point *p)
+{
+    char text[sizeof group->flags + sizeof p->flags + 32];
+
+    (void)ctx;
+    snprintf(text, sizeof text, "%.4g s by %s%s%s", p->summary.iteration_s, group->flags,
+             group->flags[0] ? " " : "", p->flags);
+    cli_watch_best(text);
 }
 
 static int search(const struct ss_request *base, const struct ss_sweep *vary, const struct cli_flags *flags,
                   struct ss_find_result **out, struct ss_error *err)
 {
-    struct cli_meter meter = {.what = "searching"};
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     struct ss_run_options run = {.engine = SS_ENGINE_NATIVE};
     struct ss_bands *bands = NULL;
-    int shown = cli_terminal(STDERR_FILENO), rc = ss_bands_load(NULL, cli_files(), &bands, err);
+    int rc = ss_bands_load(NULL, cli_files(), &bands, err);
 
     run.bands = bands;
     const struct ss_find_options options = {.vary = vary,
@@ -46,11 +55,11 @@ static int search(const struct ss_request *base, const struct ss_sweep *vary, co
                                             .brief = !flags->json && !flags->csv[0],
                                             .confirm = !flags->search.unconfirmed &&
                                                        ss_engine_is_built(SS_ENGINE_SIMGRID),
-                                            .progress = shown ? show : NULL,
-                                            .ctx = &meter};
+                                            .progress = show,
+                                            .better = note_best};
+    cli_watch_begin("searching", options.workers.journal);
     SS_THEN(rc, ss_find_run(base, &options, out, err));
-    if (shown)
-        cli_progress_end();
+    cli_watch_end();
     ss_bands_free(bands);
     return rc;
 }

@@ -39,27 +39,17 @@ static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct 
     return rc || s->nflags ? rc : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
 }
 
-static void show(void *ctx, int done, int all)
-{
-    cli_meter_show(ctx, done, all);
-}
-
 static int predict_all(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,
                        struct ss_error *err)
 {
     const struct ss_scenario_options how = {.asker = ss_simgrid_ask_routes, .files = cli_files()};
     const struct ss_run_options run = {.engine = flags->how.options.engine};
-    struct cli_meter meter = {.what = "predicting"};
-    int shown = cli_terminal(STDERR_FILENO);
-    const struct ss_sweep_options options = {.how = &how,
-                                             .run = &run,
-                                             .workers = cli_workers(flags),
-                                             .progress = shown ? show : NULL,
-                                             .ctx = &meter};
-    int rc = ss_sweep_run(s, base, &options, SS_SWEEP_MOST, err);
+    const struct ss_sweep_options options = {
+        .how = &how, .run = &run, .workers = cli_workers(flags), .progress = cli_watch_show};
 
-    if (shown)
-        cli_progress_end();
+    cli_watch_begin("predicting", options.workers.journal);
+    int rc = ss_sweep_run(s, base, &options, SS_SWEEP_MOST, err);
+    cli_watch_end();
     return rc;
 }
 

@@ -86,39 +86,6 @@ void cli_progress(void *ctx, double share)
     fflush(stderr);
 }
 
-/* Writes a rough time: "12 s", "3 min", "1.5 h". Returns buf. */
-static const char *rough(double seconds, char *buf, size_t size)
-{
-    if (seconds < 120)
-        snprintf(buf, size, "%.0f s", seconds);
-    else if (seconds < 7200)
-        snprintf(buf, size, "%.0f min", seconds / 60);
-    else
-        snprintf(buf, size, "%.1f h", seconds / 3600);
-    return buf;
-}
-
-void cli_meter_show(struct cli_meter *m, double done, double all)
-{
-    double now = cli_wall_s(), share = all > 0 ? done / all : 1;
-    char left[32];
-
-    if (m->start == 0) {
-        m->start = now;
-        m->first = done;
-    }
-    if (now - m->shown < 0.1 && done < all)
-        return;
-    m->shown = now;
-    fprintf(stderr, "\r%s: %3.0f %%", m->what, 100 * share);
-    if (now - m->start > 0.5 && done > m->first) {
-        double rate = (done - m->first) / (now - m->start);
-        fprintf(stderr, ", %.3g a second, %s left\033[K", rate,
-                rough((all - done) / rate, left, sizeof left));
-    }
-    fflush(stderr);
-}
-
 void cli_progress_end(void)
 {
     fputs("\r\033[K", stderr);

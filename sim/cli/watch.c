@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -16,9 +17,13 @@
 /* Handlers read these, which change between two signals at most. */
 static struct {
     pid_t owner; /* workers are copies of this process, and say nothing */
-    int terminal;
+    int terminal, silent;
     char what[24], kept[320];
     volatile sig_atomic_t done, all, seconds;
+    int past[QUIET_S],
+        since;         /* done in each of the last seconds; the second from which on they are of one kind */
+    char best[2][640]; /* the one told, and the one that is written */
+    volatile sig_atomic_t told;
 } watched;
 
 static void say(const char *text, int n)
@@ -32,13 +37,47 @@ static void say(const char *text, int n)
     }
 }
 
+/* Writes a count as people do: "4,050". Returns buf, of 16 bytes. */
+static const char *grouped(int n, char *buf)
+{
+    char *at = buf;
+    for (int unit = 1000000000; unit > 0; unit /= 1000)
+        if (n >= unit || unit == 1)
+            at += sprintf(at, at > buf ? "%03d" : "%d", n / unit % 1000),
+                at += unit > 1 ? sprintf(at, ",") : 0;
+    return buf;
+}
+
+/* Writes ", about 12 s left", by the pace of the last seconds; "" where nothing moved. */
+static const char *left(char *buf, size_t size)
+{
+    int now = watched.seconds, span = now - watched.since < QUIET_S ? now - watched.since : QUIET_S - 1;
+    int moved = span > 1 ? watched.done - watched.past[(now - span) % QUIET_S] : 0;
+    double s = moved > 0 ? (double)(watched.all - watched.done) * span / moved : 0;
+
+    buf[0] = '\0';
+    if (moved > 0)
+        snprintf(buf, size, ", about %.*f %s left", s < 7200 ? 0 : 1,
+                 s < 120    ? s
+                 : s < 7200 ? s / 60
+                            : s / 3600,
+                 s < 120    ? "s"
+                 : s < 7200 ? "min"
+                            : "h");
+    return buf;
+}
+
 static void print(void)
 {
-    char text[160];
-    int n =
-        snprintf(text, sizeof text, "%s%s: %3d %%, %d of %d, %d s%s", watched.terminal ? "\r" : "",
-                 watched.what, watched.all ? (int)(100. * watched.done / watched.all) : 0, (int)watched.done,
-                 (int)watched.all, (int)watched.seconds, watched.terminal ? "\033[K" : "\n");
+    char text[200], done[16], all[16], more[40];
+    int n = snprintf(text, sizeof text, "%s%s: ", watched.terminal ? "\r" : "", watched.what);
+
+    if (watched.all)
+        n += snprintf(text + n, sizeof text - (size_t)n, "%3d %%, %s of %s, ",
+                      (int)(100. * watched.done / watched.all), grouped(watched.done, done),
+                      grouped(watched.all, all));
+    n += snprintf(text + n, sizeof text - (size_t)n, "%d s%s%s", (int)watched.seconds,
+                  left(more, sizeof more), watched.terminal ? "\033[K" : "\n");
     say(text, n);
 }
 
@@ -46,22 +85,37 @@ static void tick(int number)
 {
     (void)number;
     watched.seconds++;
-    if (getpid() == watched.owner && (watched.terminal || watched.seconds % QUIET_S == 0))
+    watched.past[watched.seconds % QUIET_S] = watched.done;
+    if (getpid() == watched.owner && !watched.silent && (watched.terminal || watched.seconds % QUIET_S == 0))
         print();
 }
 
 static void end(int number)
 {
-    char text[480];
+    char text[1200], done[16], all[16];
 
     if (getpid() == watched.owner) {
-        int n =
-            snprintf(text, sizeof text, "%sinterrupted: %d of %d done%s\n",
-                     watched.terminal ? "\r\033[K" : "", (int)watched.done, (int)watched.all, watched.kept);
+        int n = snprintf(text, sizeof text, "%sinterrupted", watched.terminal ? "\r\033[K" : "");
+        if (watched.all)
+            n += snprintf(text + n, sizeof text - (size_t)n, ": %s of %s done", grouped(watched.done, done),
+                          grouped(watched.all, all));
+        n += snprintf(text + n, sizeof text - (size_t)n, "; %s\n", watched.kept);
+        if (watched.best[watched.told][0])
+            n += snprintf(text + n, sizeof text - (size_t)n, "best so far: %s\n", watched.best[watched.told]);
         say(text, n);
     }
     signal(number, SIG_DFL);
     raise(number);
+}
+
+/* Handles a signal unless somebody has it ignored, as nohup does. */
+static void handle(int number)
+{
+    struct sigaction action = {.sa_handler = end, .sa_flags = SA_RESTART}, before;
+
+    sigemptyset(&action.sa_mask);
+    if (!sigaction(number, NULL, &before) && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
 }
 
 void cli_watch_begin(const char *what, const char *journal)
@@ -69,30 +123,47 @@ void cli_watch_begin(const char *what, const char *journal)
     const struct itimerval second = {{1, 0}, {1, 0}};
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
 
+    const char *wanted = getenv("STEPSIM_PROGRESS");
+
     memset(&watched, 0, sizeof watched);
     watched.owner = getpid();
+    watched.silent = wanted && !strcmp(wanted, "off");
     watched.terminal = cli_terminal(STDERR_FILENO);
     snprintf(watched.what, sizeof watched.what, "%s", what);
     if (journal)
-        snprintf(watched.kept, sizeof watched.kept,
-                 " and kept in %.200s: the same command with --resume goes on", journal);
+        snprintf(watched.kept, sizeof watched.kept, "kept in %.200s: the same command with --resume goes on",
+                 journal);
     else
-        snprintf(watched.kept, sizeof watched.kept, ", nothing is kept: --journal FILE would keep it");
+        snprintf(watched.kept, sizeof watched.kept, "nothing is kept: --journal FILE keeps it");
     sigemptyset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
-    action.sa_handler = end;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    handle(SIGINT);
+    handle(SIGTERM);
     setitimer(ITIMER_REAL, &second, NULL);
 }
 
 void cli_watch_show(void *ctx, int done, int all)
 {
+    int shown = watched.done * 100. / (watched.all + !watched.all);
+
     (void)ctx;
+    if (all != watched.all || done < watched.done) { /* work of another kind */
+        memset(watched.past, 0, sizeof watched.past);
+        watched.since = watched.seconds;
+        watched.past[watched.seconds % QUIET_S] = done;
+    }
     watched.done = done;
     watched.all = all;
-    if (watched.terminal)
+    if (watched.terminal && !watched.silent && all && (int)(100. * done / all) != shown)
         print();
+}
+
+void cli_watch_best(const char *text)
+{
+    int next = !watched.told;
+
+    snprintf(watched.best[next], sizeof watched.best[next], "%s", text);
+    watched.told = next;
 }
 
 void cli_watch_end(void)
@@ -101,8 +172,12 @@ void cli_watch_end(void)
 
     setitimer(ITIMER_REAL, &never, NULL);
     signal(SIGALRM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
-    if (watched.terminal)
+    for (int i = 0; i < 2; i++) {
+        const int number = i ? SIGTERM : SIGINT;
+        struct sigaction now;
+        if (!sigaction(number, NULL, &now) && now.sa_handler == end)
+            signal(number, SIG_DFL);
+    }
+    if (watched.terminal && !watched.silent)
         say("\r\033[K", (int)strlen("\r\033[K"));
 }

@@ -79,6 +79,8 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
     if (p->summary.doubted)
         return SS_OK;
     double band = !x->options->best_only && p->summary.apart_pct > 0 ? p->summary.apart_pct / 100 : 0;
+    if (p->summary.iteration_s < x->fastest[p->group] && x->options->better)
+        x->options->better(x->options->ctx, &x->space->found->groups[p->group], p);
     x->fastest[p->group] = fmin(x->fastest[p->group], p->summary.iteration_s);
     x->within[p->group] = fmin(x->within[p->group], p->summary.iteration_s * (1 + band));
     const struct ss_find_leaf as = {
@@ -93,34 +95,6 @@ static int note_fits(struct state *x, int point, struct ss_error *err)
 }
 
 /* ---- in the order of their bounds ---- */
-
-static int by_bound(const void *left, const void *right)
-{
-    const struct ss_find_leaf *a = left, *b = right;
-    int d = a->cluster - b->cluster;
-    d = d ? d : a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
-    return d ? d : memcmp(a->at, b->at, sizeof a->at);
-}
-
-static int by_place(const void *left, const void *right)
-{
-    const struct ss_find_leaf *a = left, *b = right;
-    int d = a->place < b->place ? -1 : a->place > b->place;
-    return d ? d : a->cluster - b->cluster;
-}
-
-/* Orders the leaves: the best of each cluster, then the second of each, and so on. So all clusters soon
- * have a layout that fits. */
-static void order_leaves(struct ss_find_space *s)
-{
-    if (s->nleaves == 0)
-        return;
-    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_bound);
-    for (size_t i = 0; i < s->nleaves; i++)
-        s->leaves[i].place =
-            i && s->leaves[i].cluster == s->leaves[i - 1].cluster ? s->leaves[i - 1].place + 1 : 0;
-    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
-}
 
 /* Returns whether a leaf can win on the front alone, where by their bounds a leaf of the batch is likely to beat
  * it. So it waits until that one is known. */
@@ -281,6 +255,12 @@ static int ask_flows(struct state *x, int next, struct ss_error *err)
     return rc;
 }
 
+static void tell(const struct state *x)
+{
+    if (x->options->progress)
+        x->options->progress(x->options->ctx, (int64_t)x->next, x->round ? 0 : (int64_t)x->space->nleaves);
+}
+
 static int predict_all(struct state *x, struct ss_error *err)
 {
     int *batch = malloc(MOST * sizeof *batch);
@@ -299,25 +279,32 @@ static int predict_all(struct state *x, struct ss_error *err)
         f->npoints += rc ? 0 : n;
         SS_THEN(rc, count_points(x, first, err));
         SS_THEN(rc, ask_flows(x, first, err));
-        if (x->options->progress)
-            x->options->progress(x->options->ctx, (int64_t)x->next, (int64_t)x->space->nleaves);
+        tell(x);
     }
     free(batch);
     return rc;
 }
 
-/* Drops the points with block recompute whose layout fits without, or that are slower than the best by more than
- * its error: of these others were not predicted. */
-static void drop_blocks(struct state *x)
+/* Returns whether a point's figures are not those of an exhaustive search: of closed forms that are doubted, which no flows
+ * replaced because by its bound it cannot win; or with block recompute where its layout fits without, or is slower than
+ * the best by more than its error: of these others were not predicted. */
+static int is_half_known(const struct state *x, const struct ss_find_point *p)
+{
+    const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
+    if (p->summary.doubted || !p->recompute_layers)
+        return p->summary.doubted;
+    return p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
+           ss_map_get(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf)) >= 0;
+}
+
+/* Drops points that are half known, and counts them among those that cannot win. */
+static void drop_half_known(struct state *x)
 {
     struct ss_find_result *f = x->space->found;
     int kept = 0;
     for (int i = 0; i < f->npoints; i++) {
         const struct ss_find_point *p = &f->points[i];
-        const struct ss_find_leaf *leaf = &x->space->leaves[p->number];
-        if (p->recompute_layers &&
-            (p->summary.outcome == SS_OUTCOME_TOO_LARGE || p->summary.iteration_s > x->within[p->group] ||
-             ss_map_get(&x->roomy, ss_find_block_key(&x->space->clusters[leaf->cluster], leaf)) >= 0)) {
+        if (is_half_known(x, p)) {
             f->groups[p->group].predicted--;
             f->groups[p->group].bounded++;
         } else {
@@ -348,9 +335,7 @@ static int confirm_all(struct state *x, struct ss_error *err)
 
 static int item_of(const struct state *x, int point)
 {
-    const struct ss_find_point *p = &x->space->found->points[point];
-    int way = p->summary.doubted ? SS_FIND_WIDEN_DOUBTED : SS_FIND_WIDEN;
-    return way * (int)x->space->nleaves + p->number;
+    return SS_FIND_WIDEN * (int)x->space->nleaves + x->space->found->points[point].number;
 }
 
 /* Gives points the bands of their words: those whose bands are told, which is the best of each cluster, or all. */
@@ -431,7 +416,7 @@ static int prepare(struct state *x, struct ss_error *err)
     SS_THEN(rc, ss_find_bound(x->space, x->options, x->round, err));
     if (rc)
         return rc;
-    order_leaves(x->space);
+    ss_find_order(x->space);
     x->within = malloc((size_t)x->space->nclusters * sizeof *x->within);
     x->fastest = malloc((size_t)x->space->nclusters * sizeof *x->fastest);
     if (!x->within || !x->fastest)
@@ -479,7 +464,7 @@ static int run(struct state *x, const struct ss_request *base, struct ss_error *
     rc = check_any(x, base, err);
     if (rc)
         return rc;
-    drop_blocks(x);
+    drop_half_known(x);
     ss_find_rank(f);
     if (x->round)
         return x->round->turn(x->round, x->space, x->crew, err);

@@ -449,21 +449,6 @@ static int take_bounds(struct ss_find_space *s, const struct ss_find_options *o,
     return 1;
 }
 
-/* Returns whether a round looks at a leaf with these bounds: it may be better than the best, and was not decided before. */
-static int is_wanted(const struct ss_find_space *s, struct ss_find_round *round,
-                     const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err)
-{
-    const struct ss_find_cluster *c = &s->clusters[leaf->cluster];
-    int block = ss_find_block_axis(c, leaf->at) >= 0;
-    if (ss_find_known_decided(round->known, leaf->walk, ss_find_switches_of(leaf->at)))
-        return 0;
-    if (stays && !round->exact &&
-        ss_find_known_worse(round->known, leaf, block, c->room, round->best[leaf->cluster]))
-        return 0;
-    *rc = ss_find_known_decide(round->known, leaf, err);
-    return stays && !leaf->unsure && leaf->seconds < round->best[leaf->cluster];
-}
-
 int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, struct ss_find_round *round,
                   struct ss_error *err)
 {
@@ -479,7 +464,7 @@ int ss_find_bound(struct ss_find_space *s, const struct ss_find_options *o, stru
         int stays = !bounds[i].decided && take_bounds(s, o, &bounds[i], &leaf);
         if (round && !bounds[i].decided) {
             ss_find_known_bound(round->known, leaf.walk, bounds[i].floor);
-            stays = is_wanted(s, round, &leaf, stays, &rc, err);
+            stays = ss_find_known_wants(round, &s->clusters[leaf.cluster], &leaf, stays, &rc, err);
         }
         if (stays)
             s->leaves[kept++] = leaf;

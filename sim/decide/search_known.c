@@ -59,7 +59,7 @@ int ss_find_known_decided(const struct ss_find_known *k, int walk, unsigned set)
     return ss_map_get(&k->decided, key_of(walk, set)) >= 0;
 }
 
-int ss_find_known_decide(struct ss_find_known *k, const struct ss_find_leaf *leaf, struct ss_error *err)
+static int decide(struct ss_find_known *k, const struct ss_find_leaf *leaf, struct ss_error *err)
 {
     return ss_map_put(&k->decided, key_of(leaf->walk, ss_find_switches_of(leaf->at)), 1) < 0 ? ss_nomem(err)
                                                                                              : SS_OK;
@@ -86,8 +86,10 @@ int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best)
     return k->fact[walk].floor * (1 - TURNED) >= best;
 }
 
-int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block,
-                        double room, double best)
+/* Returns whether a layout with new switches and bounds is slower than `best`, s, or needs more than `room`, by its last
+ * prediction. */
+static int is_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block, double room,
+                    double best)
 {
     const struct fact *f = &k->fact[leaf->walk];
     if (!(f->bound > 0))
@@ -95,4 +97,17 @@ int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf
     if (f->time * (leaf->quick / f->bound) * (1 - SCALED) >= best)
         return 1;
     return !block && f->memory + (leaf->bytes - f->bytes) > room * (1 + SCALED);
+}
+
+int ss_find_known_wants(struct ss_find_round *round, const struct ss_find_cluster *c,
+                        const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err)
+{
+    const double best = round->best[leaf->cluster];
+    int block = ss_find_block_axis(c, leaf->at) >= 0;
+    if (ss_find_known_decided(round->known, leaf->walk, ss_find_switches_of(leaf->at)))
+        return 0;
+    if (stays && !round->exact && is_worse(round->known, leaf, block, c->room, best))
+        return 0;
+    *rc = decide(round->known, leaf, err);
+    return stays && !leaf->unsure && leaf->seconds < best;
 }

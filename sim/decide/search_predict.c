@@ -185,7 +185,7 @@ static int work(void *ctx, int item, void *answer, struct ss_error *err)
     int block = ss_find_block_axis(&w->space->clusters[leaf.cluster], leaf.at) >= 0;
     int choice = w->run.level_choice;
 
-    if (choice != SS_LEVEL_BLIND && (way == SS_FIND_PREDICT || way == SS_FIND_WIDEN_DOUBTED))
+    if (choice != SS_LEVEL_BLIND && way == SS_FIND_PREDICT)
         choice = SS_LEVEL_DOUBTS;
     p->number = item % n;
     if (way == SS_FIND_TIGHTEN)

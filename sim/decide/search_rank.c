@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds which predicted layouts are best for each number of nodes, and which are on the front. */
+/* The order in which layouts are looked at; which predicted ones are best for each number of nodes, and which are on the front. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decide/search_internal.h"
+
+static int by_bound(const void *left, const void *right)
+{
+    const struct ss_find_leaf *a = left, *b = right;
+    int d = a->cluster - b->cluster;
+    d = d ? d : a->seconds < b->seconds ? -1 : a->seconds > b->seconds;
+    return d ? d : memcmp(a->at, b->at, sizeof a->at);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct ss_find_leaf *a = left, *b = right;
+    int d = a->place < b->place ? -1 : a->place > b->place;
+    return d ? d : a->cluster - b->cluster;
+}
+
+void ss_find_order(struct ss_find_space *s)
+{
+    if (s->nleaves == 0)
+        return;
+    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_bound);
+    for (size_t i = 0; i < s->nleaves; i++)
+        s->leaves[i].place =
+            i && s->leaves[i].cluster == s->leaves[i - 1].cluster ? s->leaves[i - 1].place + 1 : 0;
+    qsort(s->leaves, s->nleaves, sizeof *s->leaves, by_place);
+}
 
 static int order(double a, double b)
 {

@@ -36,7 +36,7 @@ import driver  # noqa: E402
 NEEDS_PROCESS = re.compile(r"\b(kill|mkfifo|ulimit|timeout|serve|wait|doctor|dirname)\b")
 # A slow machine tells how far a long replay is.
 PROGRESS = re.compile(rb"^[a-z]*: [0-9.e+-]* % after [0-9]* s\n", re.M)
-ENVIRONMENT = {"LC_ALL": "C", "STEPSIM_DATA": None, "COLUMNS": None}
+ENVIRONMENT = {"LC_ALL": "C", "STEPSIM_DATA": None, "COLUMNS": None, "STEPSIM_PROGRESS": "off"}
 WORD = re.compile(r"""\s*(?:'([^']*)'|"([^"$`\\]*|\$STEPSIM|\$SRC(?:/[^"$`\\]*)?)"|([A-Za-z0-9_./:,=+@%^-]+))""")
 
 

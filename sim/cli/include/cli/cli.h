@@ -185,20 +185,20 @@ struct ss_workers cli_workers(const struct cli_flags *flags);
 /* Shows "replaying:  37 %" if stderr is a terminal, and rewrites the line at each call. `ctx` is the
  * word, "replaying". */
 void cli_progress(void *ctx, double share);
-/* The state of a line of progress. The caller begins it with {.what = "searching"}. */
+/* What a line of progress is about: {.what = "searching"}, and when it was shown, s. */
 struct cli_meter {
     const char *what;
-    double start, shown; /* s */
-    double first;        /* done before the meter began, by an earlier run */
+    double shown;
 };
-/* Shows "searching:  37 %, 812 a second, 12 s left", at most ten times a second. */
-void cli_meter_show(struct cli_meter *m, double done, double all);
 void cli_progress_end(void);
 /* ---- watch.c ---- */
 /* From here on the process says how far it is: each second on a terminal, a line every ten seconds elsewhere; and what is kept in the
- * journal (NULL: there is none) when it is interrupted. Show tells how much is done, of how much that is known by now. */
+ * journal (NULL: there is none) when it is interrupted. Show tells how much is done, of how much that is known by now (0: of how much
+ * is not known). STEPSIM_PROGRESS=off in the environment: it says how far it is only when it is interrupted. */
 void cli_watch_begin(const char *what, const char *journal);
 void cli_watch_show(void *ctx, int done, int all);
+/* What an interrupt tells as the best so far. */
+void cli_watch_best(const char *text);
 void cli_watch_end(void);
 
 /* Runs the command of these words (argv[0] is the program's name) on the present stdin, stdout and stderr.

@@ -227,8 +227,7 @@ enum ss_find_way {
     SS_FIND_FLOWS,   /* the same, by flows where closed forms are doubted */
     SS_FIND_CONFIRM, /* the summary by SimGrid at layer level, from the leaf's words */
     SS_FIND_WIDEN,   /* the bands of the summary, widened by what the words leave to be assumed */
-    SS_FIND_WIDEN_DOUBTED, /* likewise, by closed forms alone */
-    SS_FIND_TIGHTEN,       /* least_s, tightened */
+    SS_FIND_TIGHTEN, /* least_s, tightened */
     SS_FIND_WAYS
 };
 /* Predicts n leaves: the item way * nleaves + i asks for leaf i. */
@@ -271,17 +270,16 @@ struct ss_find_known *ss_find_known_open(size_t layouts);
 void ss_find_known_close(struct ss_find_known *k);
 /* Returns whether a layout with these switches was looked at in full. */
 int ss_find_known_decided(const struct ss_find_known *k, int walk, unsigned set);
-int ss_find_known_decide(struct ss_find_known *k, const struct ss_find_leaf *leaf, struct ss_error *err);
 /* Notes a bound of a layout's time, whatever its memory, and a prediction. */
 void ss_find_known_bound(struct ss_find_known *k, int walk, double seconds);
 void ss_find_known_point(struct ss_find_known *k, const struct ss_find_leaf *leaf,
                          const struct ss_find_point *p);
 /* Returns whether a layout is too slow for the turn of a switch to make it better than `best`, s. */
 int ss_find_known_hopeless(const struct ss_find_known *k, int walk, double best);
-/* Returns whether a layout with new switches and bounds is slower than `best`, s, or needs more than `room`, by its last
- * prediction. */
-int ss_find_known_worse(const struct ss_find_known *k, const struct ss_find_leaf *leaf, int block,
-                        double room, double best);
+/* Returns whether a round looks at a layout with these switches and bounds, which `stays` if it fits: it may be better than
+ * the best, and was not decided before. From then on it is decided. A failure is set in *rc. */
+int ss_find_known_wants(struct ss_find_round *round, const struct ss_find_cluster *c,
+                        const struct ss_find_leaf *leaf, int stays, int *rc, struct ss_error *err);
 
 /* ---- search_advice.c ---- */
 /* Finds the changes that help the job `base` with these words behind its own and leave its layout as it is. The caller
@@ -290,6 +288,9 @@ int ss_find_advise(const struct ss_request *base, const char *words, const struc
                    struct ss_explanation **out, struct ss_error *err);
 
 /* ---- search_rank.c ---- */
+/* Orders the leaves by their bounds of the time: the best of each cluster, then the second of each, and so on. So all
+ * clusters soon have a layout that fits. */
+void ss_find_order(struct ss_find_space *s);
 /* Sorts the points, and fills in best, near, like_best and front. */
 void ss_find_rank(struct ss_find_result *f);
 

@@ -44,6 +44,8 @@ enum {
 /* Returns the word of one of them. Never NULL. */
 const char *ss_find_axes_word(int axes);
 
+struct ss_find_group;
+struct ss_find_point;
 /* How a search is made. */
 struct ss_find_options {
     const struct ss_sweep *vary;           /* flags that are varied, and their values; NULL: none */
@@ -62,8 +64,11 @@ struct ss_find_options {
     const double
         *below; /* [cluster]: only layouts faster than this, s, are wanted, with best_only; NULL: all */
     /* Called now and then with how much is done of how many layouts are left; may be NULL. */
+    /* `all` is 0 while switches are tried: how often is not known. */
     void (*progress)(void *ctx, int64_t done, int64_t all);
     void *ctx;
+    /* Called for each layout that surely fits and is faster than all before it on its cluster; may be NULL. */
+    void (*better)(void *ctx, const struct ss_find_group *group, const struct ss_find_point *point);
 };
 
 struct ss_explanation;
