@@ -111,7 +111,7 @@ static int bound(struct ss_near *x, struct ss_find_leaf *leaf, int *fits, struct
 
     part.leaves = leaf;
     part.nleaves = 1;
-    rc = ss_find_bound(&part, &x->find, err);
+    rc = ss_find_bound(&part, &x->find, NULL, err);
     *fits = part.nleaves == 1;
     return rc;
 }
