@@ -16,8 +16,6 @@ int ss_ask_sweep(struct ss_ask *a, int n, char **words, FILE *out, int *status, 
     int rc = ss_ask_read(a, n, words, err);
 
     SS_THEN(rc, ss_sweep_open(s, &a->request, err));
-    if (!rc && !s->nflags)
-        rc = ss_fail(err, SS_ERR_USAGE, NULL, 0, "nothing to vary");
     SS_THEN(rc, ss_sweep_check(s, &a->request, err));
     if (!rc) {
         const struct ss_run_options run = {.engine = a->how.options.engine};

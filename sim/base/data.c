@@ -259,6 +259,13 @@ static const char *listed_as(const char *kind)
     return NULL;
 }
 
+static bool is_among(const char *name, char **names, size_t n)
+{
+    while (n > 0 && names[n - 1] != name)
+        n--;
+    return n > 0;
+}
+
 /* "no 'h80' in platforms: did you mean h800? or give a path ending in .xml" */
 static int unknown_name(const char *kind, const char *name, const char *suffix, struct ss_error *err)
 {
@@ -273,6 +280,9 @@ static int unknown_name(const char *kind, const char *name, const char *suffix, 
     ss_fail(err, SS_ERR_IO, NULL, 0, "no '%s' in %s", name, kind);
     if (kept)
         count = keep_beginning(names, n, name, kept, &whole);
+    if (whole && count && near &&
+        !is_among(near, kept, count)) /* qwen3-235b is qwen3-235b-a22b, not qwen3-32b */
+        near = count == 1 ? kept[0] : NULL;
     bool fit = join_names(count ? kept : names, count ? count : n, choices, sizeof choices);
     if (!n)
         ss_hint(err, SS_ERR_IO,

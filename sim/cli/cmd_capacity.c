@@ -50,7 +50,9 @@ static int plan(const struct ss_request *base, const struct ss_sweep *vary, cons
                                     .run = &run,
                                     .workers = cli_workers(flags),
                                     .progress = cli_watch_show};
-    int rc = read_goal(flags, &o, err);
+    int rc = ss_request_check_known(base, err);
+
+    SS_THEN(rc, read_goal(flags, &o, err));
 
     SS_THEN(rc, ss_bands_load(NULL, cli_files(), &bands, err));
     run.bands = bands;

@@ -11,7 +11,7 @@
 static int read_varied(struct ss_sweep *vary, const struct cli_texts *texts, struct ss_request *base,
                        struct ss_error *err)
 {
-    int rc = SS_OK;
+    int rc = ss_request_check_known(base, err);
 
     for (int i = 0; i < texts->n && !rc; i++)
         rc = cli_vary_read(vary, texts->text[i], err);

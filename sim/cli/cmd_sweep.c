@@ -31,12 +31,11 @@ int cli_vary_read(struct ss_sweep *vary, const char *text, struct ss_error *err)
 static int read_varied(struct ss_sweep *s, const struct cli_texts *vary, struct ss_request *base,
                        struct ss_error *err)
 {
-    int rc = SS_OK;
+    int rc = ss_request_check_known(base, err);
 
     for (int i = 0; i < vary->n && !rc; i++)
         rc = cli_vary_read(s, vary->text[i], err);
-    SS_THEN(rc, ss_sweep_open(s, base, err));
-    return rc || s->nflags ? rc : cli_usage(err, "write --vary nodes=8,16", "nothing to vary");
+    return rc ? rc : ss_sweep_open(s, base, err);
 }
 
 static int predict_all(struct ss_sweep *s, const struct ss_request *base, const struct cli_flags *flags,

@@ -64,24 +64,42 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
     return rc;
 }
 
+/* Returns how many words the option at word i is, right or wrong. */
+static int words_of(const struct ss_request *r, size_t i, const struct cli_flags *flags)
+{
+    const struct cli_option *o = cli_option_find(flags->verb, r->word[i].text);
+
+    return o && o->value && i + 1 < r->n && r->word[i + 1].place == r->word[i].place ? 2 : 1;
+}
+
 /* Takes the options of the subcommand out of the words of a job: first the user's, then those of an
- * earlier result. The words that are left are the job's. */
+ * earlier result. The words that are left are the job's. Unknown words are told before a wrong value. */
 static int take_options(struct ss_request *r, struct ss_request *how, struct cli_flags *flags,
                         struct ss_error *err)
 {
+    struct ss_error first = {0};
+
     for (int earlier = 0; earlier < 2; earlier++)
         for (size_t i = 0; i < r->n;) {
             int used = 0, rc = SS_OK;
             if (r->place[r->word[i].place].how == earlier && !r->place[r->word[i].place].program)
                 rc = take_option(r, i, how, flags, &used, err);
-            if (rc)
+            if (rc == SS_ERR_NOMEM)
                 return rc;
+            if (rc && !first.code)
+                first = *err;
+            if (rc)
+                used = words_of(r, i, flags);
             if (used)
                 ss_request_remove(r, i, (size_t)used);
             else
                 i += ss_request_span(r, i);
         }
-    return SS_OK;
+    int rc = first.code ? ss_request_check_known(r, err) : SS_OK;
+    if (rc || !first.code)
+        return rc;
+    *err = first;
+    return first.code;
 }
 
 static int build(struct cli_inputs *in, const struct ss_request *r, struct ss_error *err)

@@ -49,22 +49,13 @@ static int check_varied(const struct ss_capacity_options *o, struct ss_error *er
 
 static int check_options(const struct ss_capacity_options *o, struct ss_error *err)
 {
-    if (!o || !(o->tokens >= 1) || isinf(o->tokens))
-        return usage(err, "add --tokens 1T", "--tokens is missing");
+    if (!o || !(o->tokens >= 0) || isinf(o->tokens))
+        return usage(err, "write --tokens 1T", "no number of tokens");
     if (o->layout != SS_CAPACITY_SEARCH && o->layout != SS_CAPACITY_GIVEN)
         return usage(err, "0 searches, 1 takes the job's own", "unknown way to choose a layout");
     if (!(o->deadline_s >= 0 && o->budget_usd >= 0))
         return usage(err, "0 is none", "a deadline or budget is negative");
     return check_varied(o, err);
-}
-
-/* Returns the values of --platform that are varied; NULL: none. */
-static const struct ss_sweep_flag *platforms_of(const struct ss_capacity_options *o)
-{
-    for (int f = 0; o->vary && f < o->vary->nflags; f++)
-        if (!strcmp(o->vary->flags[f].name, "--platform"))
-            return &o->vary->flags[f];
-    return NULL;
 }
 
 static int copy_varied(struct ss_capacity_planner *x, struct ss_error *err)
@@ -76,6 +67,34 @@ static int copy_varied(struct ss_capacity_planner *x, struct ss_error *err)
         if (strcmp(x->options->vary->flags[f].name, "--platform") != 0)
             x->vary->flags[x->vary->nflags++] = x->options->vary->flags[f];
     return SS_OK;
+}
+
+/* Returns the values of --platform that are varied; NULL: none. */
+static const struct ss_sweep_flag *platforms_of(const struct ss_capacity_options *o)
+{
+    for (int f = 0; o->vary && f < o->vary->nflags; f++)
+        if (!strcmp(o->vary->flags[f].name, "--platform"))
+            return &o->vary->flags[f];
+    return NULL;
+}
+
+/* Checks that the job says all that a plan needs, beside the number of nodes. */
+static int check_job(const struct ss_request *base, const struct ss_capacity_options *o, struct ss_error *err)
+{
+    const unsigned needs = (platforms_of(o) ? 0 : SS_NEED_PLATFORM) | SS_NEED_MODEL | SS_NEED_SEQ |
+                           SS_NEED_GBS | (o->layout == SS_CAPACITY_GIVEN ? SS_NEED_MBS : 0) |
+                           (o->tokens >= 1 ? 0 : SS_NEED_TOKENS);
+    struct ss_request one;
+    struct ss_asked asked;
+    int rc = ss_request_copy(base, &one, err);
+
+    if (rc)
+        return rc;
+    ss_request_drop(&one, "--nodes");
+    rc = ss_asked_read(&asked, &one, err);
+    SS_THEN(rc, ss_asked_check_given(&asked, &one, needs, err));
+    ss_request_free(&one);
+    return rc;
 }
 
 /* ---- platforms ---- */
@@ -251,6 +270,7 @@ static int run(struct ss_capacity_planner *x, const struct ss_request *base,
     struct ss_error first = {0};
     int rc = check_options(o, err);
 
+    SS_THEN(rc, check_job(base, o, err));
     SS_THEN(rc, make_room(x, numbers, err));
     if (rc)
         return rc;

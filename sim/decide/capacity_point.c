@@ -35,18 +35,6 @@ static int usage(struct ss_error *err, const char *hint, const char *what)
     return ss_hint(err, ss_fail(err, SS_ERR_USAGE, NULL, 0, "%s", what), "%s", hint);
 }
 
-static int check_job(const struct ss_job *job, struct ss_error *err)
-{
-    if (!job->platform[0])
-        return usage(err, "add --platform NAME; \"stepsim list platforms\" shows the names",
-                     "no --platform given");
-    if (job->seq_length < 1)
-        return usage(err, "add --seq N", "the tokens of an iteration are not known: the job has no --seq");
-    if (job->global_batch < 1)
-        return usage(err, "add --gbs N", "the tokens of an iteration are not known: the job has no --gbs");
-    return SS_OK;
-}
-
 /* Makes the words of a job on so many nodes, and what they ask for before defaults are filled in. */
 static int open_site(const struct ss_capacity_planner *x, int cluster, int nodes, struct ss_request *r,
                      struct ss_asked *asked, struct ss_error *err)
@@ -57,8 +45,7 @@ static int open_site(const struct ss_capacity_planner *x, int cluster, int nodes
         return rc;
     ss_asked_init(asked);
     rc = set_number(r, "--nodes", nodes, err);
-    SS_THEN(rc, ss_asked_parse(asked, r, NULL, NULL, err));
-    return rc ? rc : check_job(&asked->job, err);
+    return rc ? rc : ss_asked_parse(asked, r, NULL, NULL, err);
 }
 
 /* Does so for the point of an answer, and counts its GPUs. */

@@ -69,26 +69,14 @@ static int find_model(const struct ss_find_space *s, struct ss_find_cluster *c, 
     return rc;
 }
 
-static int check_work(const struct ss_find_cluster *c, struct ss_error *err)
-{
-    if (c->asked.job.global_batch > 0 && c->asked.job.seq_length > 0)
-        return SS_OK;
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "layouts can be compared only on the same work: the job has no %s",
-            c->asked.job.global_batch > 0 ? "--seq" : "--gbs");
-    return ss_hint(err, SS_ERR_USAGE, "add %s N", c->asked.job.global_batch > 0 ? "--seq" : "--gbs");
-}
-
 static int load_cluster(struct ss_find_space *s, struct ss_find_cluster *c, const struct ss_find_options *o,
                         struct ss_error *err)
 {
     struct ss_files *files = o->how ? o->how->files : NULL;
     ss_asked_init(&c->asked);
     int rc = ss_asked_parse(&c->asked, &c->request, NULL, NULL, err);
-    if (!rc && !c->asked.job.platform[0]) {
-        ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
-        rc = ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
-    }
-    SS_THEN(rc, check_work(c, err));
+    SS_THEN(rc, ss_asked_check_given(&c->asked, &c->request, (SS_NEEDS_OF_A_RUN & ~SS_NEED_MBS) | SS_NEED_GBS,
+                                     err));
     SS_THEN(rc, ss_input_cache_find(s->loaded, &c->asked.job, &c->request, o->how ? o->how->asker : NULL,
                                     files, &c->platform, &c->stack, err));
     if (rc)

@@ -61,6 +61,24 @@ int ss_faults_unknown(const struct ss_request *r, size_t i, struct ss_error *err
     return hint_unknown(name, code, place->program, place->file != NULL, err);
 }
 
+int ss_request_check_known(const struct ss_request *r, struct ss_error *err)
+{
+    struct ss_faults faults;
+    struct ss_error why;
+    struct ss_flag f;
+
+    faults.n = 0;
+    if (ss_request_has_what_if(r)) /* it may drop them */
+        return SS_OK;
+    for (size_t i = 0; i < r->n; i += ss_request_extent(r, i)) {
+        if (!ss_is_flag(r->word[i].text) || ss_request_flag(r, i, &f))
+            continue;
+        ss_faults_unknown(r, i, &why);
+        ss_faults_add(&faults, r, i, &why);
+    }
+    return faults.n ? ss_faults_end(&faults, SS_OK, &why, err) : SS_OK;
+}
+
 static const char *file_of(const struct ss_request *r, size_t i)
 {
     const char *file = r->place[r->word[i].place].file;

@@ -296,6 +296,15 @@ int ss_asked_add(struct ss_asked *asked, const struct ss_request *r, struct ss_n
             end++;
         rc = parse_over(&p, first, end);
     }
+    if (rc && rc != SS_ERR_NOMEM && !faults.n) { /* a wrong value: unknown words and names are told before */
+        struct ss_error before;
+        int other = ss_request_check_known(r, &before);
+        SS_THEN(other, ss_request_check_names(r, &before));
+        if (other && err)
+            *err = before;
+        if (other)
+            return other;
+    }
     return rc || faults.n ? ss_faults_end(&faults, rc, &why, err) : SS_OK;
 }
 

@@ -23,12 +23,6 @@ struct whole {
     ss_route_asker asker;
 };
 
-static int no_platform(struct ss_error *err)
-{
-    ss_fail(err, SS_ERR_USAGE, NULL, 0, "no --platform given");
-    return ss_hint(err, SS_ERR_USAGE, "add --platform NAME; \"stepsim list platforms\" shows the names");
-}
-
 static int note_files(const struct whole *w, struct ss_files *files, struct ss_error *err)
 {
     int rc = ss_request_files(&w->request, files, err);
@@ -103,17 +97,6 @@ static int note_dropped(struct whole *w)
                : ss_notes_add(&w->s.notes, "left out, whatever time and memory it takes: %s", list);
 }
 
-/* A file of a platform says how many nodes there are. A name stands for a kind of node, of which any number would be a guess. */
-static int check_nodes(const struct whole *w, struct ss_error *err)
-{
-    const struct ss_job *job = &w->asked.job;
-
-    if (job->nodes || ss_job_is_placed(job) || ss_data_is_path(job->platform, ".xml"))
-        return SS_OK;
-    ss_fail(err, SS_ERR_CONFIG, NULL, 0, "how many GPUs the job has is nowhere said");
-    return ss_hint(err, SS_ERR_CONFIG, "give --nodes or --gpus");
-}
-
 /* Notes a file whose GPUs are not those of the nodes that the command line gives. */
 static int note_nodes(struct whole *w, size_t word, int all, int each)
 {
@@ -171,10 +154,8 @@ static int build(struct whole *w, struct ss_files *files, struct ss_error *err)
     SS_THEN(rc, ss_asked_parse(&w->asked, w->used, &s->notes, &s->ignored, err));
     if (!rc && note_dropped(w))
         rc = ss_nomem(err);
-    if (!rc && !w->asked.job.platform[0])
-        rc = no_platform(err);
+    SS_THEN(rc, ss_asked_check_given(&w->asked, w->used, SS_NEEDS_OF_A_RUN, err));
     SS_THEN(rc, count_nodes(w, files, err));
-    SS_THEN(rc, check_nodes(w, err));
     SS_THEN(rc,
             ss_input_cache_find(w->inputs, &w->asked.job, w->used, w->asker, files, &platform, &stack, err));
     if (rc)

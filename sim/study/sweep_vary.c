@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "job/asked.h"
 #include "stepsim/flags.h"
 #include "stepsim/job.h"
 #include "stepsim/sweep.h"
@@ -187,8 +188,19 @@ int ss_sweep_open(struct ss_sweep *s, struct ss_request *base, struct ss_error *
     return rc ? rc : ss_sweep_note_beaten(s, base, err);
 }
 
+/* Tells what is missing where nothing is varied. */
+static int check_any(const struct ss_request *base, struct ss_error *err)
+{
+    struct ss_asked asked;
+    int rc = ss_asked_read(&asked, base, err);
+
+    return rc ? rc : ss_asked_check_given(&asked, base, SS_NEEDS_OF_A_RUN | SS_NEED_VARY, err);
+}
+
 int ss_sweep_check(const struct ss_sweep *s, const struct ss_request *base, struct ss_error *err)
 {
+    if (!s->nflags)
+        return check_any(base, err);
     for (int f = 0; f < s->nflags; f++) {
         const struct ss_sweep_flag *flag = &s->flags[f];
         int off = 0, value = 0;

@@ -80,7 +80,7 @@ static void test_refusals(void)
     /* options of the program that write files, and those of another command */
     CU_ASSERT(is_error(ASK(2, "run", JOB, "--gantt", "a.svg"), "usage", "--gantt"));
     CU_ASSERT(is_error(ASK(2, "run", JOB, "--vary", "tp=1,2"), "usage", "--vary"));
-    CU_ASSERT(is_error(ASK(2, "sweep", JOB), "usage", "nothing to vary"));
+    CU_ASSERT(is_error(ASK(2, "sweep", JOB), "usage", "missing: --vary FLAG=V1,V2,..."));
     CU_ASSERT(is_error(ASK(2, "sweep", JOB, "--vary", "tp=1,2", "--workers", "0"), "usage", "--workers 0"));
     CU_ASSERT(is_error(ASK(2, "list", "--json"), "usage", "--json"));
     CU_ASSERT(is_error(ASK(2, "compare", JOB), "usage", "1 sides"));

@@ -66,6 +66,22 @@ int ss_asked_add(struct ss_asked *asked, const struct ss_request *r, struct ss_n
                  struct ss_notes *ignored, struct ss_error *err);
 /* Reads a request after each `--without` has taken away what it names. */
 int ss_asked_read(struct ss_asked *asked, const struct ss_request *r, struct ss_error *err);
+/* What a command needs to be given. */
+enum {
+    SS_NEED_PLATFORM = 1,
+    SS_NEED_MODEL = 2,
+    SS_NEED_NODES = 4, /* of a platform that is told by its name */
+    SS_NEED_SEQ = 8,
+    SS_NEED_MBS = 16,
+    SS_NEED_GBS = 32,
+    SS_NEED_TOKENS = 64, /* of no flag of a job: the caller needs it where it is not given */
+    SS_NEED_VARY = 128,  /* likewise */
+    SS_NEEDS_OF_A_RUN = SS_NEED_PLATFORM | SS_NEED_MODEL | SS_NEED_NODES | SS_NEED_SEQ | SS_NEED_MBS
+};
+/* Fails where one of `needs` is not given: SS_ERR_USAGE, which names all of them. A name of the request that nothing has is told before
+ * (SS_ERR_IO). */
+int ss_asked_check_given(const struct ss_asked *asked, const struct ss_request *r, unsigned needs,
+                         struct ss_error *err);
 /* Makes *job. Defaults follow from model and stack; what Megatron or NeMo refuse is refused, with their words
  * as the cause. `world_size` is nodes x GPUs; `gpus_per_node` is for the hybrid group. An error names its
  * place in the request, which may be NULL. *job changes only when everything is right. */

@@ -86,6 +86,9 @@ int ss_job_check_features(struct ss_finish *f);
 int ss_job_check_expert_layout(struct ss_finish *f);
 int ss_job_check_expert_world(struct ss_finish *f);
 int ss_job_check_expert_features(struct ss_finish *f);
+/* ---- missing.c ---- */
+/* Checks that there are what --platform and --model name, and that the model can be read. Errors: SS_ERR_IO, SS_ERR_INPUT. */
+int ss_request_check_names(const struct ss_request *r, struct ss_error *err);
 /* ---- job_hybrid.c ---- */
 /* Whether layers are a mixer or an MLP alone, by a pattern of flags or of a config.json. */
 int ss_job_has_halves(const struct ss_model *m);

@@ -113,6 +113,9 @@ int ss_request_leave_out(const struct ss_request *r, const char *flag, struct ss
 /* Makes *out, which must not be initialised, the words that somebody gave, without notes. The caller frees *out with ss_request_free,
  * unless the call fails. Error: SS_ERR_NOMEM. */
 int ss_request_given(const struct ss_request *r, struct ss_request *out, struct ss_error *err);
+/* Fails where a word is no flag that jobs have, and names all such words: SS_ERR_USAGE (a command line), SS_ERR_INPUT (a file),
+ * SS_ERR_UNSUPPORTED. Words beside --without, --drop and --scale are not checked. */
+int ss_request_check_known(const struct ss_request *r, struct ss_error *err);
 /* Points an error that names no file at the line that gave the first of `flags` ("--tp --pp"), where a file
  * gave it. */
 void ss_request_locate(const struct ss_request *r, const char *flags, struct ss_error *err);
