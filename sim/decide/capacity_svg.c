@@ -283,7 +283,7 @@ int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err
                  "ten such jobs.");
     ss_svg_text(out, LEFT, 28, "title", title);
     draw_legend(c, out);
-    draw_panel(c, DAYS, TOP, "days, with what fails; the band holds nine of ten such jobs", out);
+    draw_panel(c, DAYS, TOP, "days, with what fails; the band holds 90 % of such jobs", out);
     draw_panel(c, COST, TOP + HEIGHT + GAP,
                !in_money(c) ? "GPU-hours"
                : examples   ? "USD, at example prices"

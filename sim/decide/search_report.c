@@ -57,11 +57,11 @@ static void write_counts(const struct ss_find_result *f, FILE *out)
         all.bounded += f->groups[g].bounded;
         all.predicted += f->groups[g].predicted;
     }
-    fprintf(out,
-            "%lld layouts: %lld refused, %lld too large and %lld cannot win by bounds, %lld "
-            "predicted\n",
+    fprintf(out, "%lld layouts: %lld refused, %lld too large, %lld skipped, %lld predicted\n",
             (long long)all.layouts, (long long)all.refused, (long long)all.too_large, (long long)all.bounded,
             (long long)all.predicted);
+    if (all.bounded)
+        fputs("(skipped: a lower bound on their time is above the best)\n", out);
 }
 
 /* Returns the next layout of group g that the text shows, from point i on; -1: none. The last one shown is
@@ -119,7 +119,7 @@ static void write_point(const struct ss_find_result *f, int i, const struct ss_c
     struct ss_row r = {0};
     char verdict[64], layout[200];
     snprintf(verdict, sizeof verdict, "%s%s%s", ss_outcome_word(p->summary.outcome),
-             p->like_best   ? ", not told apart"
+             p->like_best   ? ", too close to call"
              : i == g->best ? ", best"
                             : "",
              p->front ? ", front" : "");
@@ -199,8 +199,13 @@ static void write_front(const struct ss_find_result *f, int g, FILE *out)
     }
     if (!n)
         return;
-    write_name("front", &f->groups[g], out);
-    fprintf(out, ": %d, from %s and %.1f GiB to %s and %.1f GiB\n", n,
+    fprintf(out, "%d layout%s ", n, n == 1 ? "" : "s");
+    write_name(n == 1 ? "is both fastest and smallest" : "trade time for memory", &f->groups[g], out);
+    if (n == 1) {
+        fputc('\n', out);
+        return;
+    }
+    fprintf(out, ": from %s and %.1f GiB to %s and %.1f GiB\n",
             ss_text_time(first->summary.iteration_s, time[0], sizeof time[0]),
             first->summary.peak_device / SS_GIB,
             ss_text_time(last->summary.iteration_s, time[1], sizeof time[1]),
@@ -224,6 +229,8 @@ static void write_advice(const struct ss_find_result *f, FILE *out)
     ss_advice_text(f->advice, out);
 }
 
+#define RULES_SHOWN 3 /* the rules that refused the most */
+
 static int write_text(const struct ss_find_result *f, int top, FILE *out, struct ss_error *err)
 {
     if (f->premises[0])
@@ -239,8 +246,11 @@ static int write_text(const struct ss_find_result *f, int top, FILE *out, struct
     write_advice(f, out);
     if (f->nrules)
         fputs("\nrefused by\n", out);
-    for (int r = 0; r < f->nrules; r++)
+    for (int r = 0; r < f->nrules && r < RULES_SHOWN; r++)
         fprintf(out, "%10lld  %s: %s\n", (long long)f->rules[r].n, f->rules[r].flags, f->rules[r].example);
+    if (f->nrules > RULES_SHOWN)
+        fprintf(out, "            and %d more rule%s: --json has all\n", f->nrules - RULES_SHOWN,
+                f->nrules == RULES_SHOWN + 1 ? "" : "s");
     ss_text_notes("Warnings", &f->warnings, 20, out);
     return ss_report_done(out, err);
 }

@@ -101,7 +101,7 @@ static void draw_band(const struct panel *p, const struct ss_summary *best, FILE
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n",
             from, p->top, fmax(to - from, 0), HEIGHT, fits);
-    ss_svg_text(out, from, p->top - 5, "small muted", "not told apart");
+    ss_svg_text(out, from, p->top - 5, "small muted", "too close to call");
 }
 
 static void draw_point(const struct panel *p, const struct ss_find_point *point, int best, FILE *out)

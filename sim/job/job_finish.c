@@ -180,7 +180,7 @@ static void complete(struct ss_finish *f)
     ss_stack_note(f->stack, f->notes);
     complete_positions(f);
     if (m->not_priced[0])
-        ss_note(f->notes, "the model's config says what is not priced: %s", m->not_priced);
+        ss_note(f->notes, "the model's config.json has %s, which is ignored", m->not_priced);
     complete_attention(f);
     if (drops && job->attention != SS_ATTENTION_UNFUSED)
         ss_note(f->notes,

@@ -80,10 +80,12 @@ void ss_config_missing(const struct ss_config *c)
         return;
     next_word(&at, a);
     next_word(&at, b);
+    int line = c->part ? ss_config_line(c, c->part) : 0;
+    const char *part = c->part ? c->part : "this config";
     if (b[0])
-        ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" (or \"%s\") in this config", a, b);
+        ss_fail(c->err, SS_ERR_INPUT, c->file, line, "no \"%s\" (or \"%s\") in %s", a, b, part);
     else
-        ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"%s\" in this config", a);
+        ss_fail(c->err, SS_ERR_INPUT, c->file, line, "no \"%s\" in %s", a, part);
     ss_hint(c->err, SS_ERR_INPUT, "add it, as in Hugging Face's config.json");
 }
 
@@ -277,9 +279,29 @@ void ss_config_not_priced(struct ss_model *m, const char *key)
         snprintf(m->not_priced + n, sizeof m->not_priced - n, "%s...", n ? ", " : "");
 }
 
+/* Returns the key that an unknown one was meant to be: one or two letters off a key that was asked for and that the file lacks; NULL:
+ * there is none. */
+static const char *meant(const struct ss_config *c, const char *key, char near[64])
+{
+    char word[64];
+
+    for (int i = 0; i < c->nasked && strlen(key) >= 7; i++) {
+        const char *at = c->asked[i];
+        for (next_word(&at, word); word[0]; next_word(&at, word)) {
+            const char *const names[] = {word};
+            if (!ss_config_line(c, word) && ss_nearest_within(key, names, 1, 2)) {
+                ss_copy(near, 64, word);
+                return near;
+            }
+        }
+    }
+    return NULL;
+}
+
 void ss_config_unread(struct ss_config *c, struct ss_model *m)
 {
     const char *key;
+    char near[64];
     json_t *value;
 
     json_object_foreach(c->root, key, value)
@@ -290,7 +312,12 @@ void ss_config_unread(struct ss_config *c, struct ss_model *m)
             known = ss_has_word(c->asked[i], key);
         for (const char *p = key; *p && !known; p++)
             known = *p < ' ' || *p > '~'; /* of no family, and no text for a line of output */
-        if (!known)
-            ss_config_not_priced(m, key);
+        if (known)
+            continue;
+        if (!c->err->code && meant(c, key, near)) {
+            ss_fail(c->err, SS_ERR_INPUT, c->file, ss_config_line(c, key), "\"%.60s\" is not known", key);
+            ss_hint(c->err, SS_ERR_INPUT, "did you mean \"%s\"?", near);
+        }
+        ss_config_not_priced(m, key);
     }
 }

@@ -14,6 +14,8 @@
 static int unknown_family(const struct ss_config *c, const char *type)
 {
     const char *near = ss_family_near(type), *lacks = ss_family_lacks(type);
+    static const char *const experts[] = {"num_experts", "n_routed_experts", "num_local_experts"};
+    int mixture = 0;
 
     if (lacks) {
         ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
@@ -25,13 +27,17 @@ static int unknown_family(const struct ss_config *c, const char *type)
     }
     ss_fail(c->err, SS_ERR_UNSUPPORTED, c->file, ss_config_line(c, "model_type"),
             "model_type \"%.60s\" is not known", type);
-    if (near)
+    if (near && !strncmp(near, type, 3))
         return ss_hint(c->err, SS_ERR_UNSUPPORTED,
                        "did you mean \"%s\"? If it is another family, give the shape with Megatron's flags",
                        near);
+    for (size_t i = 0; i < SS_ARRAY_LEN(experts); i++)
+        mixture |= json_object_get(c->root, experts[i]) != NULL;
     return ss_hint(
         c->err, SS_ERR_UNSUPPORTED,
-        "workloads/README.md lists those that are; give the shape with Megatron's flags instead of --model");
+        "write a family with such layers, as %s, or give the shape with Megatron's flags instead of "
+        "--model; workloads/README.md lists the families",
+        mixture ? "qwen3_moe, deepseek_v3 or mixtral" : "llama, qwen3 or gemma2");
 }
 
 /* Enters the part of Qwen3-Omni that understands. Its heads of speech are named, as Megatron-Bridge leaves them out. */
@@ -52,6 +58,10 @@ static int enter_text(struct ss_config *c, struct ss_model *m)
 {
     char key[64];
     json_t *inner = ss_config_pick(c, "text_config llm_config", key), *tied;
+    if (inner && !json_is_object(inner)) {
+        ss_config_wrong(c, key, "is not an object");
+        return c->err->code;
+    }
     const char *type = json_string_value(json_object_get(c->root, "model_type"));
 
     ss_config_encoders(c, m);
@@ -64,6 +74,7 @@ static int enter_text(struct ss_config *c, struct ss_model *m)
         json_object_set(inner, "tie_word_embeddings", tied))
         return ss_nomem(c->err);
     c->root = inner;
+    c->part = strcmp(key, "text_config") ? "llm_config" : "text_config";
     return SS_OK;
 }
 
@@ -73,7 +84,8 @@ static int read_family(struct ss_config *c)
     const json_t *v = ss_config_pick(c, "model_type", key);
 
     if (!v) {
-        ss_fail(c->err, SS_ERR_INPUT, c->file, 0, "no \"model_type\" in this config");
+        ss_fail(c->err, SS_ERR_INPUT, c->file, c->part ? ss_config_line(c, c->part) : 0,
+                "no \"model_type\" in %s", c->part ? c->part : "this config");
         return ss_hint(c->err, SS_ERR_INPUT, "add it: llama, qwen3, gpt2, mistral, deepseek_v3, ...");
     }
     if (!json_is_string(v)) {

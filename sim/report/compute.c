@@ -57,8 +57,8 @@ static int list_parts(const struct ss_run *run, struct item items[SS_PARTS + 1])
     return n;
 }
 
-/* Writes which stage has longer kernels: "stage 7's kernels run 16.0 % longer than the others': logits
- * and loss +16.0 %", "stage 8's kernels, as those of 13 more stages, run ..."; "": no stage has. */
+/* Writes which stage has longer kernels: "stage 7 computes 16.0 % longer than the others, all of it in logits and loss",
+ * "stage 8 (and 13 more alike) computes ..."; "": no stage has. */
 static const char *longest_text(const struct ss_compute *c, char *buf, size_t size)
 {
     struct item items[SS_PARTS];
@@ -72,9 +72,15 @@ static const char *longest_text(const struct ss_compute *c, char *buf, size_t si
         items[i] = (struct item){ss_part_words(i), c->more[i]};
     qsort(items, SS_PARTS, sizeof items[0], by_value);
     if (c->alike > 0)
-        snprintf(alike, sizeof alike, ", as those of %d more stage%s,", c->alike, c->alike > 1 ? "s" : "");
-    n = snprintf(buf, size, "stage %d's kernels%s run %.1f %% longer than the others':", c->longest, alike,
+        snprintf(alike, sizeof alike, " (and %d more alike)", c->alike);
+    n = snprintf(buf, size, "stage %d%s computes %.1f %% longer than the others", c->longest, alike,
                  100 * c->longer);
+    if (items[0].value > 0.95 * c->longer && items[0].value < 1.05 * c->longer &&
+        items[1].value < c->longer / 10) {
+        snprintf(buf + n, size - (size_t)n, ", all of it in %s", items[0].words);
+        return buf;
+    }
+    n += snprintf(buf + n, size - (size_t)n, ":");
     for (int i = 0; i < 3 && items[i].value > c->longer / 10 && n > 0 && (size_t)n < size; i++)
         n += snprintf(buf + n, size - (size_t)n, "%s %s %+.1f %%", i ? "," : "", items[i].words,
                       100 * items[i].value);

@@ -154,7 +154,7 @@ static int all_notes(const struct ss_page *page)
     ss_notes_free(&list);
     if (rc)
         return rc;
-    section(page, "guessed", "Guessed numbers");
+    section(page, "guessed", "Assumed numbers");
     fputs("<p class=\"lead\">Not measured, or outside the range that was.</p>\n", page->out);
     rc = ss_report_guessed(page->run, &list);
     notes(page, &list, "None.");

@@ -31,12 +31,11 @@ static void time_tile(const struct ss_page *page)
                      ss_text_time(opt->measured_s, time, sizeof time),
                      ss_error_pct(page->timeline->iteration_s, opt->measured_s));
     if (opt && page->run && page->run->summary.band_pct > 0 && page->run->summary.weighed)
-        snprintf(note + n, sizeof note - (size_t)n, "%s%+.1f to %+.1f %% in nine of ten such jobs",
+        snprintf(note + n, sizeof note - (size_t)n, "%s%+.1f to %+.1f %% in 90 %% of such jobs",
                  n ? "; " : "", page->run->summary.time_low_pct, page->run->summary.time_high_pct);
     else if (opt && page->run && page->run->summary.band_pct > 0)
-        snprintf(note + n, sizeof note - (size_t)n,
-                 "%s&plusmn;%.*f %% of the measured in nine of ten such jobs", n ? "; " : "",
-                 page->run->summary.band_pct < 10, page->run->summary.band_pct);
+        snprintf(note + n, sizeof note - (size_t)n, "%s&plusmn;%.*f %% of the measured in 90 %% of such jobs",
+                 n ? "; " : "", page->run->summary.band_pct < 10, page->run->summary.band_pct);
     tile(page->out, "Iteration", value, note, "");
 }
 
@@ -57,7 +56,7 @@ static void memory_tile(const struct ss_page *page, const struct ss_result *r)
         n += snprintf(note + n, sizeof note - (size_t)n, "; measured %.1f, %+.1f %%",
                       opt->measured_bytes / SS_GIB, ss_error_pct(r->peak_device, opt->measured_bytes));
     if (isfinite(u->memory_low_pct))
-        snprintf(note + n, sizeof note - (size_t)n, "; %+.1f to %+.1f %% in nine of ten such jobs",
+        snprintf(note + n, sizeof note - (size_t)n, "; %+.1f to %+.1f %% in 90 %% of such jobs",
                  u->memory_low_pct, u->memory_high_pct);
     snprintf(name, sizeof name, "Memory: %s", ss_outcome_word(u->outcome));
     tile(page->out, name, value, note, kinds[u->outcome]);
@@ -113,11 +112,11 @@ static void fixes(const struct ss_page *page, const struct ss_result *r)
         r->peak_stage, (r->peak_device - r->capacity) / SS_GIB,
         ss_mem_name(ss_result_largest(r, r->peak_stage)));
     if (opt->smallest && opt->smallest->gpus > 0)
-        fprintf(page->out,
-                "<p>Weights, gradients and optimizer states alone take %d of these GPUs (of 1, 2, 4, ...), "
-                "%.1f GiB on "
-                "each: <code>%s</code></p>\n",
-                opt->smallest->gpus, opt->smallest->bytes / SS_GIB, opt->smallest->flags);
+        fprintf(
+            page->out,
+            "<p>At least %d GPUs (1, 2, 4, ... were tried) must hold the weights, gradients and optimizer "
+            "states, %.1f GiB on each, for example with: <code>%s</code></p>\n",
+            opt->smallest->gpus, opt->smallest->bytes / SS_GIB, opt->smallest->flags);
     if (opt->nfixes == 0)
         fputs("<p>No change that was tried, alone or up to three together, makes it fit.</p>\n", page->out);
     for (int i = 0; i < opt->nfixes; i++) {

@@ -226,7 +226,7 @@ static void links(const struct ss_page *page)
     fprintf(page->out,
             "<div class=\"wide\"><table><caption>Links; load is the share of the bandwidth%s</caption>\n",
             page->run && ss_report_links_partial(page->run)
-                ? ", without what tensor, context and expert groups exchange (--level layer has it)"
+                ? "; tensor, context and expert traffic is not counted (--level layer counts it)"
                 : "");
     fputs("<thead><tr><th "
           "scope=\"col\">Link</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">GB/s</th><th "

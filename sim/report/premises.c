@@ -50,6 +50,17 @@ static void find_assumed(const struct ss_request *r, const char **precision, cha
     }
 }
 
+/* Whether somebody gave the number of nodes, which a platform's file may say, too. */
+static int gives_nodes(const struct ss_request *r, const char *varied)
+{
+    static const char *const flags[] = {"--nodes", "--gpus", "--on-nodes", "--cluster-nodes"};
+
+    for (size_t i = 0; r && i < SS_ARRAY_LEN(flags); i++)
+        if (varies(varied, flags[i]) || ss_request_find(r, flags[i]) < r->n)
+            return 1;
+    return !r;
+}
+
 char *ss_report_premises(const struct ss_scenario *s, const char *varied, char *buf, size_t size)
 {
     const struct ss_job *job = s->job;
@@ -69,6 +80,8 @@ char *ss_report_premises(const struct ss_scenario *s, const char *varied, char *
         ss_append(buf, size, ", batch %d", job->global_batch);
     if (!varies(varied, "--platform"))
         ss_append(buf, size, "%s on %s", buf[0] ? "" : ",", ss_platform_name(s->platform));
+    if (!varies(varied, "--platform") && !gives_nodes(s->request, varied))
+        ss_append(buf, size, " (%d nodes, as its file says)", s->world_size / s->gpus_per_node);
     if (!varies(varied, "--stack"))
         ss_append(buf, size, ", stack %s", s->stack->name);
     ss_append(buf, size, "%s", recipe);

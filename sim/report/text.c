@@ -245,8 +245,8 @@ void ss_text_smallest(const struct ss_smallest *s, FILE *out)
         fputs("No layout that was tried holds the weights, gradients and optimizer states alone.\n", out);
     if (s && s->gpus > 0)
         fprintf(out,
-                "Weights, gradients and optimizer states alone take %d of these GPU%s (of 1, 2, 4, ...), "
-                "%.1f GiB on each:\n"
+                "At least %d GPU%s (1, 2, 4, ... were tried) must hold the weights, gradients and\n"
+                "optimizer states, %.1f GiB on each, for example with:\n"
                 "  %s\n",
                 s->gpus, s->gpus > 1 ? "s" : "", s->bytes / SS_GIB, s->flags);
 }
@@ -294,9 +294,10 @@ static void network(const struct ss_run *run, FILE *out)
     fprintf(out, "\nBusiest link: %s", u->link.name);
     if (u->alike > 1)
         fprintf(out, " (and %d alike)", u->alike - 1);
-    fprintf(out, ", %.1f %% used, busy %.1f %% of the time\n", 100 * u->utilisation, 100 * u->busy);
+    fprintf(out, "\n  %.1f %% of its bandwidth is used, and it is busy %.1f %% of the time\n",
+            100 * u->utilisation, 100 * u->busy);
     if (ss_report_links_partial(run))
-        fputs("  without what tensor, context and expert groups exchange: --level layer has it\n", out);
+        fputs("  not counted: tensor, context and expert traffic (--level layer counts it)\n", out);
 }
 
 static void interval(const char *name, struct ss_interval in, FILE *out)
@@ -331,7 +332,7 @@ static void spread(const struct ss_spread *s, FILE *out)
 static void range(double low, double high, FILE *out)
 {
     if (low < 0 && high >= 0)
-        fprintf(out, "%.1f %% less to %.1f %% more", -low, high);
+        fprintf(out, "between %.1f %% less and %.1f %% more", -low, high);
     else if (high < 0)
         fprintf(out, "%.1f to %.1f %% less", -high, -low);
     else
@@ -352,25 +353,40 @@ static void stacks(const struct ss_run *run, FILE *out)
             ss_text_time(last->iteration_s, slow, sizeof slow), last->name);
 }
 
+/* Writes from which runs an error is known, each part of the text on a line of its own. */
+static void from_runs(const char *like, FILE *out)
+{
+    const char *rest = strstr(like, "; ");
+
+    fprintf(out, "  (from %.*s", rest ? (int)(rest - like) : (int)strlen(like), like);
+    if (rest)
+        fprintf(out, ";\n   %s", rest + 2);
+}
+
 /* How far off measured runs like this one were. */
 static void expect(const struct ss_summary *u, FILE *out)
 {
     int time = u->band_pct > 0, memory = isfinite(u->memory_low_pct);
 
     if (time && u->weighed) {
-        fputs("time: ", out);
+        fputs("time: 90 % of such jobs take ", out);
         range(u->time_low_pct, u->time_high_pct, out);
-        fprintf(out,
-                " than this in nine of ten such jobs\n  (by %s;\n"
-                "  told all, within %.1f %%: %d assumption%s may cost the rest)\n",
-                u->time_like, u->band_pct, u->weighed, u->weighed == 1 ? "" : "s");
-    } else if (time)
-        fprintf(out, "time: within %.1f %% of what is measured in nine of ten such jobs\n  (by %s)\n",
-                u->band_pct, u->time_like);
+        fputs(" than this\n", out);
+        from_runs(u->time_like, out);
+        fprintf(out, ";\n   within %.1f %% if all were given: %d assumption%s may cost the rest)\n",
+                u->band_pct, u->weighed, u->weighed == 1 ? "" : "s");
+    } else if (time) {
+        fprintf(out, "time: 90 %% of such jobs are predicted within %.1f %% of what is measured\n",
+                u->band_pct);
+        from_runs(u->time_like, out);
+        fputs(")\n", out);
+    }
     if (memory) {
-        fputs("memory: ", out);
+        fputs("memory: 90 % of such jobs need ", out);
         range(u->memory_low_pct, u->memory_high_pct, out);
-        fprintf(out, " than this in nine of ten such jobs\n  (by %s)\n", u->memory_like);
+        fputs(" than this\n", out);
+        from_runs(u->memory_like, out);
+        fputs(")\n", out);
     }
     if (!time && u->time_like[0])
         fprintf(out, "no error band%s: %s\n", memory ? " of the time" : "", u->time_like);
@@ -413,7 +429,7 @@ int ss_text_run(const struct ss_run *run, const struct ss_report_options *opt, F
     spread(&r->spread, out);
     ss_text_assumed(opt->request, run->assumed, out);
     ss_text_notes("Warnings", &warnings, 20, out);
-    ss_text_notes("Guessed (not measured, or outside what was)", &guessed, GUESSED_SHOWN, out);
+    ss_text_notes("Numbers that are assumed, or outside the measured range", &guessed, GUESSED_SHOWN, out);
     rc = ss_text_ignored(opt, out);
     fprintf(out, "\n%s engine, %s level, %d class%s of ranks, %lld events", ss_engine_name(r->engine),
             ss_level_name(r->level), r->ranks_simulated, r->ranks_simulated == 1 ? "" : "es",

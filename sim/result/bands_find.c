@@ -184,15 +184,16 @@ static void describe(const struct ss_band_job *job, const struct deal *d, char *
         ss_copy(what, sizeof what, "of hybrid models");
     else
         snprintf(what, sizeof what, "%.20s on %.40s", job->family, job->card);
+    int others = d->runs - d->near_runs, sources = d->sources - d->near_sources;
     if (d->near_runs)
-        snprintf(out, size, "%d runs of %d source%s, %s; %d of %d others count less", d->near_runs,
-                 d->near_sources, d->near_sources == 1 ? "" : "s", what, d->runs - d->near_runs,
-                 d->sources - d->near_sources);
+        snprintf(out, size,
+                 "%d runs of %d source%s, %s; %d run%s of %d other source%s also count%s, with less weight",
+                 d->near_runs, d->near_sources, d->near_sources == 1 ? "" : "s", what, others,
+                 others == 1 ? "" : "s", sources, sources == 1 ? "" : "s", others == 1 ? "s" : "");
     else if (d->late)
-        snprintf(out, size, "%d runs of %d sources; of like jobs alone there is none near", d->runs,
-                 d->sources);
+        snprintf(out, size, "%d runs of %d sources; none of like jobs is near this one", d->runs, d->sources);
     else
-        snprintf(out, size, "%d runs of %d sources, none of them %.20s on %.40s", d->runs, d->sources,
+        snprintf(out, size, "%d measured runs of %d sources; none used %.20s on %.40s", d->runs, d->sources,
                  job->family, job->card);
 }
 

@@ -120,7 +120,7 @@ int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err
     double left = left_of(s), most = most_of(s), scale = WIDTH / most, bottom = TOP + shown(s) * STEP + 4;
 
     ss_svg_begin(out, left + WIDTH + RIGHT, bottom + 36, "Iterations of a sweep",
-                 "A bar for the iteration of each combination, with the error that nine of ten such jobs "
+                 "A bar for the iteration of each combination, with the error that 90 % of such jobs "
                  "stay within.");
     ss_svg_text(out, left, 26, "title", "Time of an iteration");
     draw_legend(s, left, out);

@@ -523,8 +523,10 @@ static void test_errors(void)
     struct ss_sweep vary = {0};
     struct ss_error err;
 
-    fails("--platform h800 --model llama3.1-8b --bf16 --seq 4096", "nodes=1", SS_ERR_USAGE, "no --gbs");
-    fails("--platform h800 --model llama3.1-8b --bf16 --gbs 8", "nodes=1", SS_ERR_USAGE, "no --seq");
+    fails("--platform h800 --model llama3.1-8b --bf16 --seq 4096", "nodes=1", SS_ERR_USAGE,
+          "missing: --gbs N; example: --gbs 512");
+    fails("--platform h800 --model llama3.1-8b --bf16 --gbs 8", "nodes=1", SS_ERR_USAGE,
+          "missing: --seq N; example: --seq 4096");
     fails("--platform h100 --model qwen3-30b-a3b --bf16 --seq 4096 --gbs 64 --ep 16", "nodes=3",
           SS_ERR_CONFIG, "world_size (24) is not divisible by expert"); /* not tp 3, its own value */
     fails(small, "nodes=1 tp=x", SS_ERR_USAGE, "x");

@@ -196,7 +196,7 @@ static void test_longest(void)
         c->longer,
         2 * sum(c->stages[1].compute) / (sum(c->stages[0].compute) + sum(c->stages[3].compute)) - 1, 1e-9);
     char *text = text_of(&o.run, ss_text_parts);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "'s kernels, as those of 1 more stage, run "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "(and 1 more alike) computes "));
     free(text);
     close_words(&o);
     open_words(ONE "--gbs 8", &o);
@@ -225,9 +225,18 @@ static void test_text(void)
                                            .flops_share = 0.5,
                                            .bytes_share = 0.25};
     char *text = text_of(&o.run, ss_text_parts);
-    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nStage 1's kernels run 12.5 % longer than the others': logits and "
-                                        "loss +10.0 %, MLP GEMMs +2.5 %\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\nStage 1 computes 12.5 % longer than the others: logits and loss "
+                                        "+10.0 %, MLP GEMMs +2.5 %\n"));
     free(text);
+    c->more[SS_PART_LOSS] = 0.124;
+    c->more[SS_PART_MLP_GEMM] = 0.001;
+    c->alike = 2;
+    text = text_of(&o.run, ss_text_parts);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text,
+                                  "\nStage 1 (and 2 more alike) computes 12.5 % longer than the others, "
+                                  "all of it in logits and loss\n"));
+    free(text);
+    c->alike = 0;
     c->longer = 0.009;
     text = text_of(&o.run, ss_text_parts);
     CU_ASSERT_PTR_NULL(strstr(text, "longer than the others"));

@@ -71,6 +71,7 @@ struct ss_config {
     const char *missing; /* names of the first size that the model needs and the file has not */
     const char *asked[SS_CONFIG_ASKED];
     int nasked;
+    const char *part; /* the key whose value `root` is; NULL: the whole file */
 };
 
 /* Returns the first value that the file has, and that is not null, of the names in "a b c"; its name goes to key[64]. NULL
