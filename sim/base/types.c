@@ -4,6 +4,7 @@
 #include "base/base.h"
 
 SS_NAMES(ss_label_name, SS_LABEL_LIST, SS_SECOND)
+SS_NAMES(ss_label_words, SS_LABEL_LIST, SS_THIRD)
 SS_NAMES(ss_mem_name, SS_MEM_LIST, SS_SECOND)
 SS_NAMES(ss_level_name, SS_LEVEL_LIST, SS_SECOND)
 SS_NAMES(ss_phase_name, SS_PHASE_LIST, SS_SECOND)

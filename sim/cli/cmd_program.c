@@ -107,7 +107,7 @@ static int replay(const struct ss_program *program, const struct cli_flags *flag
         return rc;
     rc = write_exports(program, flags, err);
     SS_THEN(rc, cli_ranks_write(flags, NULL, program, timeline, err));
-    SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, err));
+    SS_THEN(rc, cli_pictures_draw(&drawn, flags, program, timeline, NULL, NULL, NULL, err));
     if (!rc) {
         if (flags->timing)
             opt.wall_s = cli_wall_s();

@@ -8,6 +8,23 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
+/* Explains the run for its card, which heads the page, too. */
+static int explain(const struct ss_run *run, const struct cli_flags *flags, struct ss_card_steps *out,
+                   struct ss_error *err)
+{
+    struct ss_explanation *x = calloc(1, sizeof *x);
+    const struct ss_run_options *o = &flags->how.options;
+    /* A page is made of a run of minutes, too, which is not made again 40 times. */
+    int slow = run->result->level != SS_LEVEL_CHUNK || o->full_replay || o->jitter.sigma > 0;
+    int rc = x ? SS_OK : SS_ERR_NOMEM;
+
+    SS_THEN(rc, slow && !cli_given(flags, "--card") ? ss_explain_terms(run, x) : ss_explain(run, o, x, err));
+    if (!rc)
+        ss_explanation_card(x, run, out);
+    free(x);
+    return rc;
+}
+
 static int report(const struct ss_run *run, const struct cli_inputs *in, const struct cli_flags *flags,
                   const struct ss_fix *fixes, int nfixes, const struct ss_smallest *smallest,
                   struct ss_error *err)
@@ -33,8 +50,12 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
     struct ss_output *output;
     FILE *stream;
     struct cli_drawn drawn;
+    struct ss_card_steps steps = {.n = 0};
+    int card = cli_given(flags, "--card") || cli_given(flags, "--report");
     int rc = cli_ranks_write(flags, run->plan, run->program, run->timeline, err);
-    SS_THEN(rc, cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, &opt, err));
+    SS_THEN(rc, card ? explain(run, flags, &steps, err) : SS_OK);
+    SS_THEN(rc, cli_pictures_draw(&drawn, flags, run->program, run->timeline, run, card ? &steps : NULL, &opt,
+                                  err));
     if (rc)
         return rc;
     rc = cli_output_begin(flags->output, &output, &stream, err);

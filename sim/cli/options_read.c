@@ -47,10 +47,13 @@ int cli_read_window(struct cli_flags *f, const char *name, const char *value, st
     char first[64];
     double from, to;
 
+    f->pictures.whole = !strcmp(value, "all");
+    if (f->pictures.whole)
+        return SS_OK;
     snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - value) : 0, value);
     if (!colon || read_time(first, &from) || read_time(colon + 1, &to) || to <= from)
-        return cli_usage(err, "write it as --window 0s:2s or --window 150ms:200ms", "%s %s: not FROM:TO",
-                         name, value);
+        return cli_usage(err, "write it as --window 0s:2s, --window 150ms:200ms or --window all",
+                         "%s %s: not FROM:TO", name, value);
     if (to - from < 1e-9 * to) /* the window is too narrow for the figures of an axis */
         return cli_usage(err, "take a wider one", "%s %s is narrower than a billionth of its end", name,
                          value);

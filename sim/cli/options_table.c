@@ -34,7 +34,7 @@ _Static_assert(CLI_VERB_COUNT <= 64, "a bit a verb");
 #define SHAPES "shape of the pipeline"
 #define SEARCHES "search"
 #define MEASURED "what was measured (beside --measured and --measured-memory)"
-#define PICTURE_FILES "--report --gantt --memory --trace --kineto-trace"
+#define PICTURE_FILES "--report --gantt --card --memory --trace --kineto-trace"
 
 static const char *engine(int i)
 {
@@ -420,6 +420,9 @@ static const struct cli_option table[] = {
      .offset = AT(pictures.path[CLI_GANTT]), .needs = "--layouts", .doc = "the orders found, on one time axis"},
     {.name = "--gantt", .value = "FILE.svg", .verbs = ORDERS, .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_GANTT]), .doc = "all of them, one below the other on one time axis"},
+    {.name = "--card", .value = "FILE.svg", .verbs = V(RUN) | V(COMPARE), .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
+     .offset = AT(pictures.path[CLI_CARD]), .section = PICTURES,
+     .doc = "one iteration, explained: stages over time, memory, what the time is lost to; of two jobs one above the other"},
     {.name = "--memory", .value = "FILE.svg", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_MEMORY]), .section = PICTURES, .doc = "memory over time, stage by stage"},
     {.name = "--trace", .value = "FILE.json[.gz]", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "{", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
@@ -428,7 +431,10 @@ static const struct cli_option table[] = {
      .offset = AT(pictures.path[CLI_KINETO]), .section = PICTURES,
      .doc = "the same with the names of PyTorch's profiler, to lay beside a real one; kernels with --level layer"},
     {.name = "--window", .value = "FROM:TO", .verbs = DRAW, .kind = CLI_CALL, .call = cli_read_window,
-     .needs = PICTURE_FILES, .section = PICTURES, .doc = "draws only this part of the iteration, as 0s:2s"},
+     .needs = PICTURE_FILES, .section = PICTURES,
+     .doc = "draws only this part of the iteration, as 0s:2s; all: without folding the steady state"},
+    {.name = "--width", .rare = 1, .value = "PX", .verbs = DRAW, .kind = CLI_COUNT, .offset = AT(pictures.width), .low = 600, .high = 20000,
+     .needs = "--gantt", .section = PICTURES, .doc = "width of the Gantt chart; by default as its boxes need"},
     {.name = "--color-by", .rare = 1, .value = "colouring", .verbs = DRAW, .kind = CLI_CHOICE, .offset = AT(pictures.color),
      .choice = color, .needs = "--gantt", .usual = "phase", .section = PICTURES,
      .doc = "boxes of the Gantt chart"},

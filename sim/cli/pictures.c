@@ -14,6 +14,8 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
 
     request->window_start = flags->pictures.window[0];
     request->window_end = flags->pictures.window[1];
+    request->whole = flags->pictures.whole;
+    request->width = flags->pictures.width;
     request->color = flags->pictures.color;
     request->progress = shown ? cli_progress : NULL;
     request->progress_ctx = "drawing";
@@ -25,11 +27,12 @@ static int draw(const struct cli_flags *flags, const struct ss_program *program,
 
 int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
                       const struct ss_program *program, const struct ss_timeline *timeline,
-                      const struct ss_run *run, const struct ss_report_options *report, struct ss_error *err)
+                      const struct ss_run *run, const struct ss_card_steps *steps,
+                      const struct ss_report_options *report, struct ss_error *err)
 {
-    struct ss_picture_request request = {.run = run, .options = report};
-    FILE **const streams[] = {&request.gantt, &request.trace, &request.memory, &request.report,
-                              &request.kineto};
+    struct ss_picture_request request = {.run = run, .steps = steps, .options = report};
+    FILE **const streams[] = {&request.gantt,  &request.trace,  &request.memory,
+                              &request.report, &request.kineto, &request.card};
     int wanted = 0, rc = SS_OK;
 
     memset(drawn, 0, sizeof *drawn);

@@ -48,6 +48,7 @@ int ss_contrast_row(const struct ss_contrast *c, int table, int i, struct ss_con
                                              : "beside_others";
     row->words = table == SS_CONTRAST_KERNELS && i < SS_PARTS ? ss_part_words(i)
                  : table == SS_CONTRAST_KERNELS && i < n      ? "beside others"
+                 : table == SS_CONTRAST_TIME && i < n         ? ss_label_words(i)
                                                               : row->key;
     for (int s = 0; s < c->n; s++)
         row->value[s] = value_of(&c->side[s], table, i, n);

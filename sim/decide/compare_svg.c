@@ -27,9 +27,9 @@ static double most_of(const struct ss_contrast *c, int table)
     return most > 0 ? most : 1;
 }
 
-static const char *color_of(int table, int i)
+static const char *color_of(int table, int i, char buf[40])
 {
-    return table == SS_CONTRAST_MEMORY ? ss_color_memory(i) : ss_color_label(i);
+    return ss_tone_fill(ss_tone(table == SS_CONTRAST_MEMORY ? SS_TONES_MEMORY : SS_TONES_LABEL, i), buf);
 }
 
 static void write_value(int table, double value, char *buf, size_t size)
@@ -58,7 +58,7 @@ void ss_contrast_box(double x, double y, double width, const char *color, const 
 static void draw_bar(const struct ss_contrast *c, int table, int side, double y, double scale, FILE *out)
 {
     struct ss_contrast_row row;
-    char title[160], value[48], name[320];
+    char title[160], value[48], name[320], fill[40];
     double x = LEFT, total = 0;
 
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++) {
@@ -69,7 +69,7 @@ static void draw_bar(const struct ss_contrast *c, int table, int side, double y,
             continue;
         write_value(table, v, value, sizeof value);
         snprintf(title, sizeof title, "%c, %s: %s", 'A' + side, row.words, value);
-        ss_contrast_box(x, y, v * scale, color_of(table, i), title, out);
+        ss_contrast_box(x, y, v * scale, color_of(table, i, fill), title, out);
         x += v * scale;
     }
     write_value(table, total, value, sizeof value);
@@ -119,13 +119,13 @@ static int is_used(const struct ss_contrast *c, const struct ss_contrast_row *ro
 static void draw_legend(const struct ss_contrast *c, int table, double y, FILE *out)
 {
     struct ss_contrast_row row;
-    double x = LEFT;
+    struct ss_legend l;
+    char fill[40];
 
-    fprintf(out, "<g transform=\"translate(0 %.0f)\">\n", y - 46);
+    ss_legend_begin(&l, LEFT, LEFT + WIDTH, y + 10, out);
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++)
         if (is_used(c, &row))
-            x = ss_svg_key(out, x, color_of(table, i), row.words);
-    fputs("</g>\n", out);
+            ss_legend_add(&l, color_of(table, i, fill), row.words);
 }
 
 static double panel_height(int n)
@@ -155,6 +155,8 @@ int ss_contrast_svg(const struct ss_contrast *c, FILE *out, struct ss_error *err
     ss_svg_begin(
         out, LEFT + WIDTH + LEFT, height, "Jobs beside each other",
         "A bar of the iteration by label, and one of the fullest stage's memory by class, for each job.");
+    ss_svg_tones(out, SS_TONES_LABEL);
+    ss_svg_tones(out, SS_TONES_MEMORY);
     ss_svg_text(out, LEFT, 28, "title", "Time of an iteration, and memory of the fullest stage");
     draw_panel(c, SS_CONTRAST_TIME, 56, out);
     draw_panel(c, SS_CONTRAST_MEMORY, 56 + panel_height(c->n), out);

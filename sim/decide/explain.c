@@ -12,7 +12,17 @@
 #include "study/changes.h"
 
 SS_NAMES(ss_term_key, SS_TERM_LIST, SS_SECOND)
-SS_NAMES(ss_term_words, SS_TERM_LIST, SS_THIRD)
+
+const char *ss_term_words(int term)
+{
+    static const char *const words[] = {SS_TERM_LIST(SS_THIRD)};
+
+    if (term < 0 || term >= SS_TERMS)
+        return "unknown";
+    return words[term] ? words[term] : ss_label_words(term - SS_TERM_RECOMPUTE + SS_LABEL_RECOMPUTE);
+}
+
+_Static_assert(SS_TERMS - SS_TERM_RECOMPUTE == SS_LABEL_COUNT - SS_LABEL_RECOMPUTE, "terms end with labels");
 
 static int is_matmul(int part)
 {
@@ -51,23 +61,20 @@ static void split_compute(const struct ss_run *run, const struct ss_side *side, 
 
 static void fill_terms(const struct ss_run *run, const struct ss_side *side, double *term)
 {
-    static const int same[][2] = {{SS_TERM_RECOMPUTE, SS_LABEL_RECOMPUTE},
-                                  {SS_TERM_OPTIMIZER, SS_LABEL_OPTIMIZER},
-                                  {SS_TERM_TP, SS_LABEL_TP},
-                                  {SS_TERM_CP, SS_LABEL_CP},
-                                  {SS_TERM_EP, SS_LABEL_EP},
-                                  {SS_TERM_DP, SS_LABEL_DP},
-                                  {SS_TERM_OFFLOAD, SS_LABEL_OFFLOAD},
-                                  {SS_TERM_PP, SS_LABEL_PP},
-                                  {SS_TERM_BUBBLE, SS_LABEL_BUBBLE},
-                                  {SS_TERM_IMBALANCE, SS_LABEL_IMBALANCE},
-                                  {SS_TERM_SPREAD, SS_LABEL_SPREAD},
-                                  {SS_TERM_OTHER, SS_LABEL_OTHER}};
-
     memset(term, 0, SS_TERMS * sizeof *term);
     split_compute(run, side, term);
-    for (size_t i = 0; i < SS_ARRAY_LEN(same); i++)
-        term[same[i][0]] = side->label[same[i][1]];
+    for (int l = SS_LABEL_RECOMPUTE; l < SS_LABEL_COUNT; l++) /* the last terms are these labels */
+        term[SS_TERM_RECOMPUTE + l - SS_LABEL_RECOMPUTE] = side->label[l];
+}
+
+int ss_explain_terms(const struct ss_run *run, struct ss_explanation *out)
+{
+    memset(out, 0, sizeof *out);
+    ss_side_fill(run, "the job", &out->side);
+    fill_terms(run, &out->side, out->term);
+    out->longest_stage = run->compute && run->compute->nstages > 1 ? run->compute->longest : -1;
+    out->longer = run->compute ? run->compute->longer : 0;
+    return SS_OK;
 }
 
 int ss_explain(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
@@ -76,11 +83,7 @@ int ss_explain(const struct ss_run *run, const struct ss_run_options *options, s
     static const struct ss_run_options usual = {.engine = SS_ENGINE_NATIVE};
 
     options = options ? options : &usual;
-    memset(out, 0, sizeof *out);
-    ss_side_fill(run, "the job", &out->side);
-    fill_terms(run, &out->side, out->term);
-    out->longest_stage = run->compute && run->compute->nstages > 1 ? run->compute->longest : -1;
-    out->longer = run->compute ? run->compute->longer : 0;
+    ss_explain_terms(run, out);
 
     struct ss_run_options quick = {
         .engine = SS_ENGINE_NATIVE, .plan = options->plan, .unchecked = 1, .level_choice = SS_LEVEL_BLIND};

@@ -233,11 +233,11 @@ static int write_csv(const struct ss_measured *m, FILE *out, struct ss_error *er
 /* ---- SVG ---- */
 
 /* Returns the colour of a term: that of a label, each of which is taken once. */
-static const char *color_of(int term)
+static const char *color_of(int term, char buf[40])
 {
     static const int label[SS_REAL_COUNT] = {[SS_REAL_GEMM] = SS_LABEL_COMPUTE,
                                              [SS_REAL_ATTENTION] = SS_LABEL_RECOMPUTE,
-                                             [SS_REAL_ELEMENTWISE] = SS_LABEL_SPREAD,
+                                             [SS_REAL_ELEMENTWISE] = SS_LABEL_RECOMPUTE,
                                              [SS_REAL_OPTIMIZER] = SS_LABEL_OPTIMIZER,
                                              [SS_REAL_TP] = SS_LABEL_TP,
                                              [SS_REAL_CP] = SS_LABEL_CP,
@@ -248,12 +248,12 @@ static const char *color_of(int term)
                                              [SS_REAL_COPY] = SS_LABEL_OFFLOAD,
                                              [SS_REAL_IDLE] = SS_LABEL_BUBBLE};
 
-    return ss_color_label(label[term]);
+    return ss_tone_fill(ss_tone(SS_TONES_LABEL, label[term]), buf);
 }
 
 static void draw_bar(const double *term, const char *name, double y, double scale, FILE *out)
 {
-    char title[160], time[32];
+    char title[160], time[32], fill[40];
     double x = SS_CONTRAST_LEFT;
 
     for (int t = 0; t < SS_REAL_COUNT; t++) {
@@ -261,27 +261,21 @@ static void draw_bar(const double *term, const char *name, double y, double scal
             continue;
         snprintf(title, sizeof title, "%s: %s", ss_real_term_words(t),
                  ss_text_time(term[t], time, sizeof time));
-        ss_contrast_box(x, y, term[t] * scale, color_of(t), title, out);
+        ss_contrast_box(x, y, term[t] * scale, color_of(t, fill), title, out);
         x += term[t] * scale;
     }
     ss_svg_text(out, SS_CONTRAST_LEFT, y - 6, "small", name);
 }
 
-/* Draws two rows, because one row has no room for all terms. */
 static void draw_legend(const struct ss_measured *m, FILE *out)
 {
-    double x = SS_CONTRAST_LEFT;
+    struct ss_legend l;
+    char fill[40];
 
-    fputs("<g>\n", out);
-    for (int t = 0; t < SS_REAL_COUNT; t++) {
-        if (t == SS_REAL_TP) {
-            fputs("</g>\n<g transform=\"translate(0 20)\">\n", out);
-            x = SS_CONTRAST_LEFT;
-        }
+    ss_legend_begin(&l, SS_CONTRAST_LEFT, SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 54, out);
+    for (int t = 0; t < SS_REAL_COUNT; t++)
         if (is_used(m, t, 1e-12))
-            x = ss_svg_key(out, x, color_of(t), ss_real_term_words(t));
-    }
-    fputs("</g>\n", out);
+            ss_legend_add(&l, color_of(t, fill), ss_real_term_words(t));
 }
 
 static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *err)
@@ -291,6 +285,7 @@ static int write_svg(const struct ss_measured *m, FILE *out, struct ss_error *er
 
     ss_svg_begin(out, 2 * SS_CONTRAST_LEFT + SS_CONTRAST_WIDTH, 240, "A real iteration and its prediction",
                  "A bar of the measured iteration by term, and one of the predicted one.");
+    ss_svg_tones(out, SS_TONES_LABEL);
     ss_svg_text(out, SS_CONTRAST_LEFT, 28, "title", "Where the iteration goes");
     draw_legend(m, out);
     ss_svg_time_axis(out, SS_CONTRAST_LEFT, 200, SS_CONTRAST_WIDTH, 84, 0, most, 1);

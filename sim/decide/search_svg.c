@@ -173,9 +173,11 @@ int ss_find_write_svg(const struct ss_find_result *f, FILE *out, struct ss_error
                  "those that the "
                  "error does not tell apart from it, and the front of nodes, time and memory.");
     ss_svg_text(out, LEFT, 28, "title", "Memory over the time of an iteration");
-    double x = ss_svg_key(out, LEFT, front, "on the front of nodes, time and memory");
-    x = ss_svg_key(out, x, fits, ss_outcome_word(SS_OUTCOME_FITS));
-    ss_svg_key(out, x, near_limit, ss_outcome_word(SS_OUTCOME_NEAR_LIMIT));
+    struct ss_legend l;
+    ss_legend_begin(&l, LEFT, LEFT + WIDTH, 50, out);
+    ss_legend_add(&l, front, "on the front of nodes, time and memory");
+    ss_legend_add(&l, fits, ss_outcome_word(SS_OUTCOME_FITS));
+    ss_legend_add(&l, near_limit, ss_outcome_word(SS_OUTCOME_NEAR_LIMIT));
     for (int g = 0; g < f->ngroups; g++) {
         struct panel p = {.f = f, .group = g, .top = HEAD + g * each + PANEL_TOP};
         draw_panel(&p, out);

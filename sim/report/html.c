@@ -26,8 +26,10 @@ static void head(const struct ss_page *page)
           "<link rel=\"icon\" href=\"data:,\">\n<title>",
           out);
     ss_xml_escape(out, page->program->name);
-    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-            page->timeline->iteration_s, ss_page_style_css);
+    fprintf(out, ": %.4g s an iteration</title>\n<style>\n%s", page->timeline->iteration_s,
+            ss_page_style_css);
+    ss_tones_css(SS_TONES_LABEL, out);
+    fputs("</style>\n</head>\n<body>\n", out);
     fputs(
         "<a class=\"skip\" href=\"#breakdown\">Skip to the breakdown</a>\n<main>\n<section id=\"answer\">\n",
         out);

@@ -2,6 +2,7 @@
 /* The page's static parts: answer, breakdown, memory, inputs. Readable without scripts. */
 #include <math.h>
 
+#include "report/card.h"
 #include "report/common.h"
 #include "report/html.h"
 #include "report/names.h"
@@ -174,6 +175,11 @@ void ss_html_answer(const struct ss_page *page)
     if (r)
         result_tiles(page, r);
     fputs("</dl>\n", out);
+    if (r && page->steps) {
+        fputs("<div class=\"wide card\">\n", out);
+        ss_card_write(page->gantt, page->run, page->steps, out);
+        fputs("</div>\n", out);
+    }
     if (r)
         fixes(page, r);
 }
@@ -215,18 +221,16 @@ static void row_name(const struct ss_page *page, int row)
         ss_xml_escape(page->out, page->program->classes[row].name);
 }
 
-/* What is idle recedes in the dark, too: its colours are of the style sheet. */
-static const char *fill_of(int label)
+static const char *fill_of(int label, char buf[160])
 {
-    return label == SS_LABEL_BUBBLE      ? "var(--bubble)"
-           : label == SS_LABEL_IMBALANCE ? "var(--imbalance)"
-                                         : ss_color_label(label);
+    return ss_tone_css(ss_tone(SS_TONES_LABEL, label), buf);
 }
 
 static void bars(const struct ss_page *page)
 {
     FILE *out = page->out;
     double whole = page->timeline->iteration_s;
+    char css[160];
 
     fputs("<div class=\"bars\" aria-hidden=\"true\">\n", out);
     for (int r = 0; r < row_count(page); r++) {
@@ -240,7 +244,7 @@ static void bars(const struct ss_page *page)
             if (share < 0.005)
                 continue;
             fprintf(out, "<i style=\"width:%.3f%%;background:%s\" title=\"%s: %.4g ms, %.2f %%\"></i>", share,
-                    fill_of(l), ss_label_name(l), 1e3 * row_labels(page, r)[l], share);
+                    fill_of(l, css), ss_label_words(l), 1e3 * row_labels(page, r)[l], share);
         }
         fputs("</span></div>\n", out);
     }
@@ -251,11 +255,13 @@ void ss_html_breakdown(const struct ss_page *page)
 {
     FILE *out = page->out;
     unsigned used = used_labels(page);
+    char css[160];
 
     fputs("<div class=\"legend\" aria-hidden=\"true\">", out);
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         if (used & 1u << l)
-            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", fill_of(l), ss_label_name(l));
+            fprintf(out, "<span><i style=\"background:%s\"></i>%s</span>", fill_of(l, css),
+                    ss_label_words(l));
     fputs("</div>\n", out);
     bars(page);
     fputs("<div class=\"wide\"><table><caption>Milliseconds of one iteration; every row sums to "
@@ -264,7 +270,7 @@ void ss_html_breakdown(const struct ss_page *page)
           out);
     for (int l = 0; l < SS_LABEL_COUNT; l++)
         if (used & 1u << l)
-            fprintf(out, "<th scope=\"col\">%s</th>", ss_label_name(l));
+            fprintf(out, "<th scope=\"col\">%s</th>", ss_label_words(l));
     fputs("</tr></thead>\n<tbody>\n", out);
     for (int r = 0; r < row_count(page); r++) {
         if (!row_shown(page, r))
@@ -309,7 +315,7 @@ void ss_html_memory(const struct ss_page *page)
     FILE *out = page->out;
 
     fputs("<div class=\"wide\">\n", out);
-    ss_svg_memory(page->bins, page->timeline, page->extra, out);
+    ss_svg_memory(page->bins, page->timeline, page->extra, page->memory_title, out);
     fputs("</div>\n<div class=\"wide\"><table><caption>GiB on one GPU at the peak</caption>\n<thead><tr><th "
           "scope=\"col\">Class</th><th scope=\"col\">Ranks</th>",
           out);

@@ -123,11 +123,31 @@ static void put_names(FILE *out, const char *key, const char *(*name)(int), cons
     fputs("],", out);
 }
 
-static const char *phase_color(int phase)
+static const char *label_color(int label)
 {
-    static const char *const colors[] = {"#1f5fbf #a9cbf5", "#1d7a4c #a6dcbf", "#0c7b83 #9fdde0",
-                                         "#b07208 #f3d08a", "#5b4bb5 #c6bff0"};
-    return colors[phase];
+    return ss_tone(SS_TONES_LABEL, label)->color;
+}
+
+static const char *memory_color(int mem)
+{
+    return ss_tone(SS_TONES_MEMORY, mem)->color;
+}
+
+/* Writes of each phase its letter, the colours of its first and last chunk, its words, and which part of a row it fills. */
+static void put_phases(FILE *out)
+{
+    char from[8], to[8];
+    double top, bottom;
+
+    for (int i = 0; i < SS_PHASE_COUNT; i++) {
+        ss_phase_part(i, &top, &bottom);
+        fprintf(out, "%s[\"%s\",\"%s %s\",\"%s\",%g,%g]", i ? "," : "\"phases\":[", ss_phase_name(i),
+                ss_color_phase(i, 0, 2, from), ss_color_phase(i, 1, 2, to), ss_phase_words(i), top, bottom);
+    }
+    fputs("],\"series\":[", out);
+    for (int i = 0; i < ss_tones_n(SS_TONES_SERIES); i++)
+        fprintf(out, "%s\"%s\"", i ? "," : "", ss_tone(SS_TONES_SERIES, i)->color);
+    fprintf(out, "],\"outside\":\"%s\",", ss_color_phase(-1, 0, 1, from));
 }
 
 static void put_document(const struct ss_page *page, FILE *out)
@@ -143,9 +163,9 @@ static void put_document(const struct ss_page *page, FILE *out)
     put_value(out, "quantum", page->book->quantum);
     put_value(out, "capacity", page->extra->capacity / SS_MIB);
     put_value(out, "bins", page->bins->n);
-    put_names(out, "phases", ss_phase_name, phase_color, SS_PHASE_COUNT);
-    put_names(out, "labels", ss_label_name, ss_color_label, SS_LABEL_COUNT);
-    put_names(out, "memory", ss_mem_name, ss_color_memory, SS_MEM_COUNT);
+    put_phases(out);
+    put_names(out, "labels", ss_label_words, label_color, SS_LABEL_COUNT);
+    put_names(out, "memory", ss_mem_name, memory_color, SS_MEM_COUNT + 1);
     fputs("\"collectives\":[", out);
     for (int i = 0; i < p->ncollectives; i++) {
         fputs(i ? ",[" : "[", out);

@@ -5,7 +5,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "report/card.h"
 #include "report/common.h"
 #include "report/html.h"
 #include "report/trace.h"
@@ -21,7 +23,8 @@ struct album {
     const struct ss_picture_request *request;
     double makespan; /* s: one body, longer than the iteration where ranks run on into the next one */
     double start, end;
-    struct ss_record_book book;
+    struct ss_record_book book; /* the whole window, for the page */
+    struct ss_gantt gantt;      /* its parts, for the Gantt chart and the card */
     struct ss_bins bins;
     struct ss_trace *trace;
     struct ss_kineto_trace *kineto;
@@ -62,12 +65,14 @@ static void on_memory(void *ctx, int cls, int slot, int event, double time, int 
 static int replay(struct album *a, int engine, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
-    struct ss_observer observers[4];
+    struct ss_observer observers[4 + SS_FOLD_PARTS];
     int n = 0, rc;
 
     observers[n++] = (struct ss_observer){a, r->progress ? on_span : NULL, on_transfer, on_memory};
-    if (r->gantt || r->report)
+    if (r->report)
         observers[n++] = ss_book_observer(&a->book);
+    for (int i = 0; i < a->gantt.fold.n; i++)
+        observers[n++] = ss_book_observer(&a->gantt.part[i].book);
     if (r->trace && ss_trace_begin(a->program, r->run ? r->run->plan : NULL, a->start, a->end, r->trace,
                                    &a->trace, &observers[n++]))
         return ss_nomem(err);
@@ -78,6 +83,8 @@ static int replay(struct album *a, int engine, struct ss_error *err)
     if (rc)
         return rc;
     ss_bins_end(&a->bins);
+    for (int i = 0; i < a->gantt.fold.n; i++)
+        a->book.failed |= a->gantt.part[i].book.failed;
     if (a->book.failed || (a->trace && ss_trace_failed(a->trace)))
         return ss_nomem(err);
     return SS_OK;
@@ -106,20 +113,28 @@ static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
 static int draw(struct album *a, int engine, const struct ss_memory_extra *extra, struct ss_error *err)
 {
     const struct ss_picture_request *r = a->request;
-    FILE *const written[] = {r->gantt, r->memory, r->report, r->trace, r->kineto};
+    FILE *const written[] = {r->gantt, r->memory, r->report, r->trace, r->kineto, r->card};
+    char title[256], memory_title[300];
     int rc = SS_OK;
+
+    ss_picture_title(a->program, a->timeline, r->run, title, sizeof title);
+    snprintf(memory_title, sizeof memory_title, "%s: memory of each stage, GiB", title);
 
     if (r->trace)
         ss_trace_end(a->trace, &a->bins, a->makespan);
     if (r->kineto)
         ss_kineto_trace_end(a->kineto, a->makespan);
-    if (r->gantt)
-        ss_svg_gantt(&a->book, a->timeline, r->color, r->gantt);
+    if (r->gantt) {
+        a->gantt.out = r->gantt;
+        ss_svg_gantt(&a->gantt, title, r->width);
+    }
     if (r->memory)
-        ss_svg_memory(&a->bins, a->timeline, extra, r->memory);
+        ss_svg_memory(&a->bins, a->timeline, extra, memory_title, r->memory);
+    if (r->card)
+        ss_card_write(&a->gantt, r->run, r->steps, r->card);
     if (r->report) {
-        struct ss_page page = {a->program, a->timeline, r->run, r->options, &a->book,
-                               &a->bins,   extra,       engine, r->report};
+        struct ss_page page = {a->program, a->timeline, r->run,    r->options, &a->book, &a->bins,
+                               extra,      engine,      r->report, &a->gantt,  r->steps, memory_title};
         rc = ss_html_page(&page, err);
     }
     for (size_t i = 0; !rc && i < SS_ARRAY_LEN(written); i++)
@@ -128,38 +143,61 @@ static int draw(struct album *a, int engine, const struct ss_memory_extra *extra
     return rc;
 }
 
-static void set_window(struct album *a)
+/* Sets the window that is drawn. Returns 0, or 1 where it is behind the end of the iteration. */
+static int set_window(struct album *a, struct ss_fold *fold)
 {
     const struct ss_picture_request *r = a->request;
 
     a->start = 0;
     a->end = a->makespan;
-    if (r->window_end > r->window_start) {
-        a->start = fmax(0, fmin(r->window_start, a->end));
-        a->end = fmin(r->window_end, a->end);
+    if (!(r->window_end > r->window_start))
+        return 0;
+    a->start = fmax(0, fmin(r->window_start, a->end));
+    a->end = fmin(r->window_end, a->end);
+    memset(fold, 0, sizeof *fold);
+    fold->n = 1;
+    fold->part[0].start = a->start;
+    fold->part[0].end = a->end;
+    return !(a->end > a->start);
+}
+
+static int init(struct album *a, const struct ss_fold *fold)
+{
+    const struct ss_program *p = a->program;
+    const struct ss_picture_request *r = a->request;
+    double bins = CELLS / (p->nclasses + p->nlinks + 1);
+    int rc = ss_bins_init(&a->bins, p, a->start, a->end, bins > BINS ? BINS : bins > 50 ? (int)bins : 50);
+
+    SS_THEN(rc, ss_book_init(&a->book, p, a->start, a->end, a->makespan, BOXES));
+    if (!rc && (r->gantt || r->card || r->steps)) {
+        a->gantt.timeline = a->timeline;
+        a->gantt.color = r->color;
+        a->gantt.row = 24;
+        a->gantt.lanes = r->window_end > r->window_start;
+        rc = ss_gantt_init(&a->gantt, p, fold, a->makespan, BOXES);
+        SS_THEN(rc, ss_gantt_pairs(&a->gantt, r->run ? r->run->schedule : NULL));
     }
+    return rc;
 }
 
 static int draw_all(const struct ss_program *program, const struct ss_timeline *timeline, int engine,
                     const struct ss_picture_request *request, struct ss_error *err)
 {
     struct album a = {.program = program, .timeline = timeline, .request = request};
+    int folded = !request->whole && !(request->window_end > request->window_start) &&
+                 (request->gantt || request->card || request->steps);
     struct ss_memory_extra extra = {0};
-    struct ss_replay_stats stats;
-    int rc = ss_replay(program, SS_ENGINE_NATIVE, NULL, 0, &stats,
-                       err); /* how far time goes, before it is drawn */
+    struct ss_fold fold;
+    int rc =
+        ss_fold_find(program, folded, &fold, &a.makespan, err); /* how far time goes, before it is drawn */
 
     if (rc)
         return rc;
-    a.makespan = stats.makespan;
-    set_window(&a);
-    if (request->window_end > request->window_start && !(a.end > a.start))
+    if (set_window(&a, &fold))
         return ss_fail(err, SS_ERR_USAGE, NULL, 0,
                        "the window begins at %.6g s, behind the iteration's end at %.6g s",
                        request->window_start, a.makespan);
-    double bins = CELLS / (program->nclasses + program->nlinks + 1);
-    rc = ss_bins_init(&a.bins, program, a.start, a.end, bins > BINS ? BINS : bins > 50 ? (int)bins : 50);
-    SS_THEN(rc, ss_book_init(&a.book, program, a.start, a.end, a.makespan, BOXES));
+    rc = init(&a, &fold);
     if (!rc && !(extra.overhead = ss_calloc((size_t)program->nclasses + 1, sizeof *extra.overhead)))
         rc = SS_ERR_NOMEM;
     if (rc) {
@@ -173,6 +211,7 @@ static int draw_all(const struct ss_program *program, const struct ss_timeline *
     ss_trace_free(a.trace);
     ss_kineto_trace_free(a.kineto);
     ss_book_free(&a.book);
+    ss_gantt_free(&a.gantt);
     ss_bins_free(&a.bins);
     return rc;
 }

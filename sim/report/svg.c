@@ -11,17 +11,21 @@
 static const char style[] =
     "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
     "Sans',sans-serif;font-size:12px;fill:#1b2430}"
-    ".title{font-size:17px;font-weight:600}.small{font-size:11px}.muted{fill:#5b6675}.end{text-anchor:end}"
+    ".title{font-size:17px;font-weight:600}.small{font-size:11px}.tiny{font-size:10px}.head{font-size:25px;"
+    "font-weight:700}.say{font-size:13.5px}.part{font-size:15px;font-weight:600}"
+    ".bold{font-weight:700}.total{fill:#c3cad4}.bgfill{fill:#fff}.muted{fill:#5b6675}.end{text-anchor:end}"
     ".mid{text-anchor:middle}.bg{fill:#fff}.track{fill:url(#idle)}.grid{stroke:#d9dee6;stroke-width:1}"
     ".axis{stroke:#8892a0;stroke-width:1}.n{font-size:9.5px;text-anchor:middle;pointer-events:none}"
     ".w{fill:#fff}.k{fill:#10161d}.hatch{stroke:#c3cad4;stroke-width:1.2}.idlebg{fill:#f1f3f6}"
     ".cap{stroke:#c62828;stroke-width:1.5;stroke-dasharray:6 4;fill:none}.capt{fill:#b71c1c}"
+    ".cut{stroke:#fff;stroke-opacity:.6;stroke-width:2}.pair{fill:none;stroke:#10161d;stroke-width:1.2}"
     ".mark{fill:none;stroke:#1b2430;stroke-width:1.5}.frame{fill:none;stroke:#c3cad4}"
     "rect.b{stroke:#fff;stroke-width:.5;stroke-opacity:.75}rect.b:hover{stroke:#000;stroke-width:1.5;stroke-"
     "opacity:1}"
     "@media(prefers-color-scheme:dark){text{fill:#e6eaf0}.muted{fill:#a3afbd}.bg{fill:#12161c}"
     ".grid{stroke:#2b333e}.axis{stroke:#6b7684}.hatch{stroke:#39424e}.idlebg{fill:#1b212a}.w{fill:#fff}"
-    ".k{fill:#10161d}.cap{stroke:#ff6b6b}.capt{fill:#ff8a8a}.mark{stroke:#e6eaf0}.frame{stroke:#39424e}"
+    ".k{fill:#10161d}.cap{stroke:#ff6b6b}.total{fill:#39424e}.bgfill{fill:#12161c}.capt{fill:#ff8a8a}.mark{"
+    "stroke:#e6eaf0}.pair{stroke:#e6eaf0}.frame{stroke:#39424e}"
     "rect.b{stroke:#12161c}rect.b:hover{stroke:#fff}}";
 
 void ss_svg_number(FILE *out, double value)
@@ -47,66 +51,56 @@ void ss_svg_begin(FILE *out, double width, double height, const char *title, con
     fprintf(out, "<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n", width, height);
 }
 
+/* Writes the pattern of a tone. A hatch has its own colour on each ground. */
+static void put_pattern(FILE *out, const struct ss_tone *t)
+{
+    int hatch = t->pattern == SS_HATCH;
+
+    fprintf(out,
+            "<pattern id=\"%s\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+            "patternTransform=\"rotate(%d)\"><rect ",
+            t->id, hatch ? -45 : 45);
+    fprintf(out, hatch ? "class=\"idlebg\"" : "fill=\"%s\"", t->color);
+    fputs(" width=\"6\" height=\"6\"/><line class=\"", out);
+    fprintf(out, hatch ? "h-%s" : "cut", t->id);
+    fputs("\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/></pattern>\n", out);
+}
+
+void ss_svg_tones(FILE *out, enum ss_tones tones)
+{
+    fputs("<defs>", out);
+    for (int i = 0; i < ss_tones_n(tones); i++) {
+        const struct ss_tone *t = ss_tone(tones, i);
+        if (t->pattern == SS_HATCH)
+            fprintf(out,
+                    "<style>.h-%s{stroke:%s;stroke-width:5}@media(prefers-color-scheme:dark){.h-%s{stroke:%s}"
+                    "}</style>",
+                    t->id, t->color, t->id, t->night);
+        if (t->pattern != SS_PLAIN)
+            put_pattern(out, t);
+    }
+    fputs("</defs>\n", out);
+}
+
+/* Advance widths of DejaVu Sans, the widest of the fonts of the style sheet, in hundredths of the size. */
+static const unsigned char advance[] = {
+    32, 40, 46, 84, 64, 95, 78, 27, 39,  39, 50, 84, 32, 36, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64,
+    64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79,
+    60, 79, 69, 63, 61, 73, 68, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
+    63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
+
+double ss_text_width(const char *text, double size)
+{
+    double sum = 0;
+
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        sum += *c >= 32 && *c < 127 ? advance[*c - 32] : (*c & 0xc0) == 0x80 ? 0 : 84;
+    return sum * size / 100;
+}
+
 void ss_svg_end(FILE *out)
 {
     fputs("</svg>\n", out);
-}
-
-static void blend(unsigned from, unsigned to, double share, char buf[8])
-{
-    unsigned mixed = 0;
-
-    for (int shift = 16; shift >= 0; shift -= 8) {
-        double a = (double)(from >> shift & 255), b = (double)(to >> shift & 255);
-        mixed |= (unsigned)lround(a + (b - a) * share) << shift;
-    }
-    snprintf(buf, 8, "#%06x", mixed);
-}
-
-const char *ss_color_phase(int phase, int chunk, int chunks, char buf[8])
-{
-    static const unsigned range[SS_PHASE_COUNT + 1][2] = {
-        {0x1f5fbf, 0xa9cbf5}, {0x1d7a4c, 0xa6dcbf}, {0x0c7b83, 0x9fdde0},
-        {0xb07208, 0xf3d08a}, {0x5b4bb5, 0xc6bff0}, {0x6b7280, 0x6b7280},
-    };
-    const unsigned *r = range[phase < 0 || phase >= SS_PHASE_COUNT ? SS_PHASE_COUNT : phase];
-
-    blend(r[0], r[1], chunks > 1 && chunk >= 0 ? (double)chunk / (chunks - 1) : 0, buf);
-    return buf;
-}
-
-const char *ss_color_microbatch(int microbatch, int backward, char buf[8])
-{
-    static const unsigned wheel[SS_MICROBATCH_COLORS] = {0x3b78d8, 0xd9822b, 0x2f9e6b, 0xc64f7b, 0x7a5cc4,
-                                                         0x9a8a1c, 0x1f9bb0, 0xb5533c, 0x5f8f2f, 0x8a6d5a};
-
-    blend(wheel[microbatch % SS_MICROBATCH_COLORS], 0x000000, backward ? 0.35 : 0, buf);
-    return buf;
-}
-
-const char *ss_color_label(int label)
-{
-    static const char *const colors[] = {"#1f5fbf", "#0c7b83", "#5aa9c9", "#b8860b", "#a0522d",
-                                         "#9d71f4", "#91466c", "#607d3b", "#e07b39", "#d5dae1",
-                                         "#aab4c0", "#c2536b", "#8c8c8c"};
-
-    return label >= 0 && label < SS_LABEL_COUNT ? colors[label] : "#8c8c8c";
-}
-
-const char *ss_color_memory(int mem)
-{
-    static const char *const colors[] = {"#1f5fbf", "#2f9e6b", "#7a5cc4", "#e0923b", "#c64f7b", "#7d8794"};
-
-    return mem >= 0 && mem < SS_MEM_COUNT ? colors[mem] : "#b6bec9";
-}
-
-int ss_color_light(const char *hex)
-{
-    unsigned long rgb = strtoul(hex + 1, NULL, 16);
-
-    return 0.299 * (double)(rgb >> 16 & 255) + 0.587 * (double)(rgb >> 8 & 255) +
-               0.114 * (double)(rgb & 255) >
-           140;
 }
 
 double ss_round_step(double range, int most)
@@ -146,24 +140,57 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
     fputs("</text>\n", out);
 }
 
-double ss_svg_key(FILE *out, double x, const char *fill, const char *text)
+void ss_legend_begin(struct ss_legend *l, double left, double right, double y, FILE *out)
 {
-    if (out) {
-        fprintf(out, "<rect x=\"%.0f\" y=\"46\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x, fill);
-        ss_svg_text(out, x + 19, 56, "small", text);
+    *l = (struct ss_legend){.out = out, .left = left, .right = right, .x = left, .y = y};
+}
+
+void ss_legend_add(struct ss_legend *l, const char *fill, const char *text)
+{
+    double wide = 18 + ss_text_width(text, 11);
+
+    if (l->x > l->left && l->x + wide > l->right) {
+        l->x = l->left;
+        l->y += SS_LEGEND_LINE;
     }
-    return x + 34 + 6.4 * (double)strlen(text);
+    if (l->out) {
+        fputs("<rect x=\"", l->out);
+        ss_svg_number(l->out, l->x);
+        fputs("\" y=\"", l->out);
+        ss_svg_number(l->out, l->y - 10);
+        fprintf(l->out, "\" width=\"13\" height=\"12\" rx=\"2\" fill=\"%s\"/>", fill);
+        ss_svg_text(l->out, l->x + 18, l->y, "small", text);
+    }
+    l->x += wide + 16;
 }
 
-const char *ss_svg_phase(int phase)
+void ss_legend_tone(struct ss_legend *l, const struct ss_tone *t, const char *text)
 {
-    static const char *const phases[] = {"forward", "backward", "input gradient", "weight gradient",
-                                         "forward + backward"};
+    char fill[40];
 
-    return phase >= 0 && phase < SS_PHASE_COUNT ? phases[phase] : "outside the schedule";
+    ss_legend_add(l, ss_tone_fill(t, fill), text);
 }
 
-static void line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
+void ss_svg_mark(FILE *out, int shape, double x, double y, double r)
+{
+    static const char *const paths[] = {NULL,
+                                        "m-1 -1h2v2h-2z",
+                                        "m0 -1.3l1.25 2.2h-2.5z",
+                                        "m0 -1.4l1.4 1.4l-1.4 1.4l-1.4 -1.4z",
+                                        "m0 1.3l1.25 -2.2h-2.5z",
+                                        "m-.4 -1.2h.8v.8h.8v.8h-.8v.8h-.8v-.8h-.8v-.8h.8z"};
+    const char *path = paths[shape % (int)SS_ARRAY_LEN(paths)];
+
+    if (!path)
+        fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%g\"", x, y, r);
+    else
+        fprintf(out,
+                "<path transform=\"translate(%.2f %.2f) scale(%g)\" vector-effect=\"non-scaling-stroke\" "
+                "d=\"M0 0%s\"",
+                x, y, r, path);
+}
+
+void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)
 {
     fprintf(out, "<path class=\"%s\" d=\"M", class_name);
     ss_svg_number(out, x1);
@@ -176,22 +203,30 @@ static void line(FILE *out, const char *class_name, double x1, double y1, double
     fputs("\"/>\n", out);
 }
 
-void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
-                      int seconds)
+void ss_svg_time_axis_in(FILE *out, double x, double y, double width, double top, double start, double end,
+                         int seconds, double room)
 {
     double step = ss_round_step(end - start, (int)(width / 90)), range = end - start,
            first = ceil(start / step - 1e-9);
     int ticks = range > 0 ? (int)fmin(floor(end * (1 + 1e-12) / step) - first + 1, width) : 0;
     char text[48];
 
-    line(out, "axis", x, y, x + width, y);
+    ss_svg_line(out, "axis", x, y, x + width, y);
     for (int n = 0; n < ticks; n++) {
         double i = first + n, at = x + (i * step - start) / range * width;
-        line(out, "grid", at, top, at, y);
+        ss_svg_line(out, "grid", at, top, at, y);
         if (seconds)
             ss_axis_time(i * step, step, end, text, sizeof text);
         else
             snprintf(text, sizeof text, "%.6g", i * step);
-        ss_svg_text(out, at, y + 15, "small muted mid", text);
+        double half = ss_text_width(text, 11) / 2;
+        if (at - half >= x - room && at + half <= x + width + room)
+            ss_svg_text(out, at, y + 15, "small muted mid", text);
     }
+}
+
+void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
+                      int seconds)
+{
+    ss_svg_time_axis_in(out, x, y, width, top, start, end, seconds, INFINITY);
 }

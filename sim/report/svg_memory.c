@@ -87,6 +87,7 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
 {
     const struct ss_bins *b = k->bins;
     double last = -1;
+    char fill[40];
 
     fputs("<path d=\"", k->out);
     put_point(k, 'M', LEFT, bottom);
@@ -106,7 +107,8 @@ static void put_layer(const struct chart *k, int cls, int m, double bottom)
     ss_svg_number(k->out, LEFT + WIDTH);
     fputc('V', k->out);
     ss_svg_number(k->out, bottom);
-    fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n", m < 0 ? "#b6bec9" : ss_color_memory(m),
+    fprintf(k->out, "Z\" fill=\"%s\"><title>%s</title></path>\n",
+            ss_tone_fill(ss_tone(SS_TONES_MEMORY, m < 0 ? SS_MEM_COUNT : m), fill),
             m < 0 ? k->extra->name : ss_mem_name(m));
 }
 
@@ -188,42 +190,38 @@ static void put_panel(const struct chart *k, int cls, double bottom)
 
 static void put_legend(const struct chart *k)
 {
-    double x = LEFT;
+    struct ss_legend l;
     char text[64];
 
-    for (int m = -1; m < SS_MEM_COUNT; m++) {
-        const char *name = m < 0 ? k->extra->name : ss_mem_name(m);
-        fprintf(k->out, "<rect x=\"%.0f\" y=\"38\" width=\"14\" height=\"12\" rx=\"2\" fill=\"%s\"/>", x,
-                m < 0 ? "#b6bec9" : ss_color_memory(m));
-        ss_svg_text(k->out, x + 19, 48, "small", name);
-        x += 36 + 6.2 * (double)strlen(name);
-    }
+    ss_legend_begin(&l, LEFT, LEFT + WIDTH - 160, 48, k->out);
+    for (int m = -1; m < SS_MEM_COUNT; m++)
+        ss_legend_tone(&l, ss_tone(SS_TONES_MEMORY, m < 0 ? SS_MEM_COUNT : m),
+                       m < 0 ? k->extra->name : ss_mem_name(m));
     if (k->extra->capacity > 0) {
-        fprintf(k->out, "<path class=\"cap\" d=\"M%.0f 44h22\"/>", x);
-        snprintf(text, sizeof text, "capacity %.1f GiB", k->extra->capacity / SS_GIB);
-        ss_svg_text(k->out, x + 28, 48, "small capt", text);
+        fprintf(k->out, "<path class=\"cap\" d=\"M%.0f 44h22\"/>", LEFT + WIDTH - 150);
+        snprintf(text, sizeof text, "card, %.1f GiB", k->extra->capacity / SS_GIB);
+        ss_svg_text(k->out, LEFT + WIDTH - 122, 48, "small capt", text);
     }
 }
 
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, FILE *out)
+                   const struct ss_memory_extra *extra, const char *title, FILE *out)
 {
     struct chart k = {bins, t, extra, out, extra->capacity};
     const struct ss_program *p = bins->program;
     int panels = 0;
     double y = TOP;
-    char title[160];
 
     for (int c = 0; c < p->nclasses; c++) {
         k.top_bytes = fmax(k.top_bytes, peak_bytes(&k, c));
         panels += stands_for_stage(&k, c);
     }
     k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
-    snprintf(title, sizeof title, "%s: memory of every stage, GiB", p->name);
     ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + panels * (PANEL + GAP) + 34, title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
                  "stacked by what "
                  "it holds. The dashed line is the card's capacity, the circle the peak.");
+    ss_svg_tones(out, SS_TONES_MEMORY);
     ss_svg_text(out, 16, 26, "title", title);
     put_legend(&k);
     for (int c = 0; c < p->nclasses; c++)

@@ -63,7 +63,7 @@ static void measure(struct sheet *k)
 {
     double typical = typical_slot(k);
 
-    k->height = TOP + 34;
+    k->height = TOP + 50;
     for (int i = 0; i < k->n; i++) {
         const struct ss_schedule_strip *s = &k->strips[i];
         k->height += TITLE + s->stages * (row_height(s) + 1) + GAP;
@@ -81,22 +81,19 @@ static void put_legend(const struct sheet *k)
 {
     unsigned phases = 0;
     int chunks = 1;
-    double x = LEFT;
+    struct ss_legend l;
     char buf[8];
 
+    ss_legend_begin(&l, LEFT, LEFT + k->width, 56, k->out);
     for (int i = 0; i < k->n; i++) {
         chunks = k->strips[i].chunks > chunks ? k->strips[i].chunks : chunks;
         for (size_t j = 0; j < k->strips[i].n; j++)
             phases |= 1u << (k->strips[i].slots[j].phase + 1);
     }
-    for (int i = 0; i < SS_PHASE_COUNT; i++)
-        if (phases & 2u << i)
-            x = ss_svg_key(k->out, x, ss_color_phase(i, 0, chunks, buf), ss_svg_phase(i));
-    if (chunks > 1)
-        x = ss_svg_key(k->out, x, ss_color_phase(SS_PHASE_F, 1, 2, buf), "lighter: later chunks");
+    ss_gantt_legend(&l, phases, chunks);
     if (phases & 1)
-        x = ss_svg_key(k->out, x, ss_color_phase(-1, 0, 1, buf), ss_svg_phase(-1));
-    ss_svg_key(k->out, x, "url(#idle)", "idle");
+        ss_legend_add(&l, ss_color_phase(-1, 0, 1, buf), ss_phase_words(-1));
+    ss_legend_add(&l, "url(#idle)", "idle");
 }
 
 static void put_rect(const struct sheet *k, double x, double y, double width, double height, const char *fill)
@@ -107,26 +104,38 @@ static void put_rect(const struct sheet *k, double x, double y, double width, do
     ss_svg_number(k->out, y);
     fputs("\" width=\"", k->out);
     ss_svg_number(k->out, fmax(width, 0.3));
-    fprintf(k->out, "\" height=\"%.0f\" fill=\"%s\"/>\n", height, fill);
+    fputs("\" height=\"", k->out);
+    ss_svg_number(k->out, height);
+    fprintf(k->out, "\" fill=\"%s\"/>\n", fill);
 }
 
-/* Draws a slot. Slots of the row from i on that are too narrow to tell apart are drawn as one box.
+/* Draws a slot, a pair as its two halves. Slots of the row from i on that are too narrow to tell apart are drawn as one box.
  * Returns the first slot behind the box. */
 static size_t put_slot(const struct sheet *k, const struct ss_schedule_strip *s, size_t i, double y)
 {
     const struct ss_slot_time *slot = &s->slots[i];
-    double x = x_of(k, slot->start), end = slot->end, height = row_height(s);
-    char fill[8], text[16];
+    double x = x_of(k, slot->start), end = slot->end, height = row_height(s), top, bottom;
+    char fill[8];
     size_t next = i + 1;
 
     while (next < s->n && s->slots[next].rank == slot->rank && x_of(k, s->slots[next].end) - x < SMALLEST)
         end = s->slots[next++].end;
-    ss_color_phase(slot->phase, slot->chunk, s->chunks, fill);
-    put_rect(k, x, y, x_of(k, end) - x, height, fill);
-    snprintf(text, sizeof text, "%d", slot->microbatch);
     double width = x_of(k, end) - x;
-    if (next == i + 1 && slot->microbatch >= 0 && height > 12 && width >= 6.2 * (double)strlen(text) + 1)
-        ss_svg_text(k->out, x + width / 2, y + height / 2 + 3.5, ss_color_light(fill) ? "n k" : "n w", text);
+    int pair = slot->phase == SS_PHASE_FB && next == i + 1;
+    ss_phase_part(slot->phase, &top, &bottom);
+    ss_color_phase(slot->phase, slot->chunk, s->chunks, fill);
+    y += top * height;
+    height *= bottom - top;
+    put_rect(k, x, y, pair ? width / 2 : width, height, fill);
+    if (next == i + 1)
+        ss_gantt_number(k->out, slot->microbatch, x, pair ? width / 2 : width, y, height, fill);
+    if (pair) {
+        ss_color_phase(SS_PHASE_B, slot->chunk2, s->chunks, fill);
+        put_rect(k, x + width / 2, y, width / 2, height, fill);
+        ss_gantt_number(k->out, slot->microbatch2, x + width / 2, width / 2, y, height, fill);
+        fprintf(k->out, "<path class=\"pair\" d=\"M%.2f %.2fh%.2fv%.2fh%.2fz\"/>\n", x, y, width, height,
+                -width);
+    }
     return next;
 }
 
@@ -138,8 +147,8 @@ static void put_title(const struct sheet *k, const struct ss_schedule_strip *s, 
         ss_text_time(s->length, time, sizeof time);
     else
         snprintf(time, sizeof time, "%.6g", s->length);
-    snprintf(text, sizeof text, "%s: %s, bubble %.1f %%, activations %.4g%s", s->name, time,
-             100 * s->bubble_fraction, s->kept, k->seconds ? " GiB" : "");
+    snprintf(text, sizeof text, "%s: %s, a rank idles up to %.1f %%, keeps up to %.4g %s", s->name, time,
+             100 * s->bubble_fraction, s->kept, k->seconds ? "GiB of activations" : "microbatches");
     ss_svg_text(k->out, LEFT, y + 16, "", text);
 }
 
@@ -173,17 +182,28 @@ int ss_schedules_svg(const struct ss_schedule_strip *strips, int n, int seconds,
 {
     struct sheet k = {.strips = strips, .n = n, .seconds = seconds, .out = out};
     double y = TOP;
-    char title[64];
+    char title[128];
+    int stages = 0, microbatches = 0;
 
     measure(&k);
-    snprintf(title, sizeof title, "%d schedules on one time axis", n);
+    for (int i = 0; i < n; i++) {
+        stages = strips[i].stages > stages ? strips[i].stages : stages;
+        for (size_t j = 0; j < strips[i].n; j++)
+            if (strips[i].slots[j].microbatch >= microbatches)
+                microbatches = strips[i].slots[j].microbatch + 1;
+    }
+    snprintf(title, sizeof title, "%d schedules of %d ranks and %d microbatches on one time axis", n, stages,
+             microbatches);
     ss_svg_begin(
         out, LEFT + k.width + RIGHT, k.height, title,
         "A panel a schedule, a row a pipeline rank. Numbers are microbatches; the track behind the slots "
         "ends with the iteration.");
     ss_svg_text(out, 16, 26, "title", title);
     put_legend(&k);
-    ss_svg_time_axis(out, LEFT, k.height - 30, k.width, TOP - 8, 0, k.end, seconds);
+    ss_svg_time_axis(out, LEFT, k.height - 46, k.width, TOP - 8, 0, k.end, seconds);
+    ss_svg_text(out, LEFT + k.width / 2, k.height - 12, "small muted mid",
+                seconds ? "time since the iteration began"
+                        : "time, in the unit of --times (1: a forward of a whole stage)");
     for (int i = 0; i < n; i++)
         y = put_strip(&k, &strips[i], y);
     ss_svg_end(out);

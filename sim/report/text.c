@@ -178,7 +178,7 @@ static void breakdown(const struct ss_result *r, FILE *out)
         n = n < 0 ? 0 : n > BAR_WIDTH ? BAR_WIDTH : n;
         memset(bar, '#', (size_t)n);
         bar[n] = '\0';
-        fprintf(out, "  %-10s %11.1f ms %5.1f %%%s%s\n", ss_label_name(l), 1e3 * part[l], 100 * share,
+        fprintf(out, "  %-15s %11.1f ms %5.1f %%%s%s\n", ss_label_words(l), 1e3 * part[l], 100 * share,
                 n ? " " : "", bar);
     }
 }

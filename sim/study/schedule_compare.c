@@ -270,7 +270,7 @@ static int compare_one(struct ss_compare_row *row, const struct ss_scenario *s,
         else
             take_result(row, &run);
         if (!rc && draw)
-            rc = ss_strip_of_program(run.program, row->stages, row->chunks, &row->strip, err);
+            rc = ss_strip_of_program(run.program, run.schedule, row->stages, row->chunks, &row->strip, err);
         ss_run_free(&run);
     }
     ss_scenario_free(own);

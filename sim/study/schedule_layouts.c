@@ -89,7 +89,7 @@ static int replay_order(const struct ss_scenario *s, const struct ss_layout_opti
         row->activation = fmax(row->activation, memory[SS_MEM_ACTIVATIONS] + memory[SS_MEM_LOGITS]);
     }
     if (o->draw)
-        rc = ss_strip_of_program(run.program, row->stages, row->chunks, &row->strip, err);
+        rc = ss_strip_of_program(run.program, run.schedule, row->stages, row->chunks, &row->strip, err);
     ss_run_free(&run);
     return rc;
 }

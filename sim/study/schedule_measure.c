@@ -102,8 +102,9 @@ static double peak_of(const struct ss_search *q, const struct ss_schedule *s, in
 static void note(struct sweep *x, int rank, const struct ss_slot *slot, double start, double end)
 {
     if (x->strip && !x->failed)
-        x->failed = ss_strip_add(x->strip, (struct ss_slot_time){rank, slot->phase, slot->chunk,
-                                                                 slot->microbatch, start, end}) != 0;
+        x->failed =
+            ss_strip_add(x->strip, (struct ss_slot_time){rank, slot->phase, slot->chunk, slot->microbatch,
+                                                         slot->chunk2, slot->microbatch2, start, end}) != 0;
 }
 
 /* Forwards go from the first rank to the last and backwards the other way, and so do the rounds in turn. */

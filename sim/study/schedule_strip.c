@@ -65,7 +65,8 @@ int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration
         for (int i = 0; !rc && i < s->nslots[r]; i++) {
             const struct ss_slot *slot = &s->slots[r][i];
             rc = ss_strip_add(strip, (struct ss_slot_time){r, slot->phase, slot->chunk, slot->microbatch,
-                                                           start[r][i], start[p + (size_t)r][i]});
+                                                           slot->chunk2, slot->microbatch2, start[r][i],
+                                                           start[p + (size_t)r][i]});
         }
     free(room);
     free(start);
@@ -99,7 +100,7 @@ static void on_span(void *ctx, int cls, int slot, int event, double start, doubl
         return;
     }
     x->failed = ss_strip_add(x->strip, (struct ss_slot_time){x->rank[cls], s->phase, s->chunk, s->microbatch,
-                                                             start, end}) != 0;
+                                                             -1, -1, start, end}) != 0;
     x->last_slot[cls] = slot;
     x->last[cls] = x->strip->n - 1;
 }
@@ -118,8 +119,31 @@ static int collect(const struct ss_program *program, struct collector *x, struct
     return !rc && x->failed ? SS_ERR_NOMEM : rc;
 }
 
-int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
-                        struct ss_schedule_strip **out, struct ss_error *err)
+/* Notes the backwards of pairs, of which a program has no number: the n-th pair of a rank is that of the schedule. */
+static int name_pairs(struct ss_schedule_strip *strip, const struct ss_schedule *s)
+{
+    struct ss_schedule *whole = NULL;
+    int rank = -1, at = 0, rc = ss_schedule_copy(s, &whole, NULL);
+
+    for (size_t i = 0; !rc && i < strip->n; i++) {
+        struct ss_slot_time *t = &strip->slots[i];
+        at = t->rank == rank ? at : 0;
+        rank = t->rank;
+        if (t->phase != SS_PHASE_FB || rank >= whole->stages)
+            continue;
+        while (at < whole->nslots[rank] && whole->slots[rank][at].phase != SS_PHASE_FB)
+            at++;
+        if (at < whole->nslots[rank]) {
+            t->chunk2 = whole->slots[rank][at].chunk2;
+            t->microbatch2 = whole->slots[rank][at++].microbatch2;
+        }
+    }
+    ss_schedule_free(whole);
+    return rc;
+}
+
+int ss_strip_of_program(const struct ss_program *program, const struct ss_schedule *schedule, int stages,
+                        int chunks, struct ss_schedule_strip **out, struct ss_error *err)
 {
     size_t n = (size_t)program->nclasses + 1;
     struct collector x = {.program = program, .strip = ss_strip_new(stages, chunks)};
@@ -130,8 +154,10 @@ int ss_strip_of_program(const struct ss_program *program, int stages, int chunks
         x.last_slot = x.rank + n;
         rc = collect(program, &x, err);
     }
-    if (!rc)
+    if (!rc) {
         ss_strip_sort(x.strip);
+        rc = name_pairs(x.strip, schedule);
+    }
     free(x.rank);
     free(x.last);
     if (rc)

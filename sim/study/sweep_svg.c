@@ -106,13 +106,12 @@ static void draw_row(const struct ss_sweep *s, int i, double left, double scale,
 
 static void draw_legend(const struct ss_sweep *s, double left, FILE *out)
 {
-    double x = left;
+    struct ss_legend l;
 
-    fputs("<g transform=\"translate(0 2)\">\n", out);
+    ss_legend_begin(&l, left, left + WIDTH + RIGHT, 56, out);
     for (int outcome = 0; outcome < SS_OUTCOME_REFUSED; outcome++)
         if (ss_sweep_count(s, outcome) > s->left_out[outcome])
-            x = ss_svg_key(out, x, colors[outcome], ss_outcome_word(outcome));
-    fputs("</g>\n", out);
+            ss_legend_add(&l, colors[outcome], ss_outcome_word(outcome));
 }
 
 int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err)

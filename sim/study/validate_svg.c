@@ -15,8 +15,6 @@
 #define HEIGHT 380.0
 #define RIGHT 24.0
 #define MOST_KEYS 32
-#define KEY_ROW 20.0
-#define KEY_Y 46.0 /* at which ss_svg_key draws */
 
 struct view {
     const struct ss_validation *v;
@@ -163,14 +161,14 @@ static void draw_axes(const struct view *w, FILE *out)
     ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* Draws a box for each colour in the order of the rows, over as many lines as they need. Returns the end
- * of the last line. */
+/* Draws a box for each colour in the order of the rows. Returns the end of the last line; without a stream it only
+ * measures. */
 static double draw_legend(const struct view *w, FILE *out)
 {
+    struct ss_legend l;
     char text[96];
-    double x = LEFT, y = TOP + HEIGHT + 50;
 
-    fprintf(out, "<g transform=\"translate(0 %.1f)\">", y - KEY_Y);
+    ss_legend_begin(&l, LEFT, LEFT + WIDTH, TOP + HEIGHT + 60, out);
     for (int i = 0; i < w->nkeys + (w->left_out > 0); i++) {
         if (i < w->nkeys && w->times)
             snprintf(text, sizeof text, "tp %d: %d", w->key[i]->tp, w->runs[i]);
@@ -178,15 +176,9 @@ static double draw_legend(const struct view *w, FILE *out)
             snprintf(text, sizeof text, "%.60s: %d", w->key[i]->gpu, w->runs[i]);
         else
             snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
-        if (x > LEFT + WIDTH - 190) {
-            x = LEFT;
-            y += KEY_ROW;
-            fprintf(out, "</g><g transform=\"translate(0 %.1f)\">", y - KEY_Y);
-        }
-        x = ss_svg_key(out, x, color_of(i < w->nkeys ? i : -1), text);
+        ss_legend_add(&l, color_of(i < w->nkeys ? i : -1), text);
     }
-    fputs("</g>\n", out);
-    return y + KEY_ROW;
+    return l.y + 14;
 }
 
 static void draw_point(const struct view *w, const struct ss_validation_row *r, FILE *out)
@@ -208,13 +200,11 @@ static int draw(struct view *w, const char *description, const char *caption, FI
 {
     const struct ss_validation *v = w->v;
     char title[160];
-    int lines;
 
     measure(w);
-    lines = 1 + (w->nkeys + (w->left_out > 0)) / 3;
     snprintf(title, sizeof title, "%d runs: mean error %.1f %%, median %.1f %%", v->all.time.n,
              v->all.time.mean_abs, v->all.time.median_abs);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + HEIGHT + 56 + lines * KEY_ROW, title, description);
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, draw_legend(w, NULL), title, description);
     ss_svg_text(out, LEFT, 22, "", title);
     fprintf(out, "<text x=\"%g\" y=\"40\" class=\"muted\">%s%s</text>\n", LEFT, caption,
             w->times || w->beyond <= w->most ? "" : "; what is off by more is at the edge");

@@ -133,13 +133,13 @@ function drawMemory(t) {
     g.lineTo(Math.min(width, t.x(d.start + last * wide)), y(0));
     g.fill();
   };
-  for (let m = d.memory.length - 1; m >= 0; m--)
+  for (let m = d.memory.length - 2; m >= 0; m--)
     layer(d.memory[m][1], (i) => {
       let sum = c.overhead;
       for (let k = 0; k <= m; k++) sum += c.fixed[k] + (c.dynamic[k][i] || 0);
       return sum;
     });
-  layer("#b6bec9", () => c.overhead);
+  layer(d.memory[d.memory.length - 1][1], () => c.overhead);
   g.font = "11px system-ui, sans-serif";
   g.textAlign = "right";
   g.textBaseline = "middle";

@@ -78,8 +78,7 @@ function mix(a, b, share) {
     .toString(16).padStart(2, "0")).join("");
 }
 
-const WHEEL = ["#3b78d8", "#d9822b", "#2f9e6b", "#c64f7b", "#7a5cc4", "#9a8a1c", "#1f9bb0", "#b5533c", "#5f8f2f", "#8a6d5a"];
-const MIXED = "#4a7d8c", OUTSIDE = "#6b7280";
+const MIXED = "#4a7d8c", PP = 8;
 
 /* Phase and chunk of a computation's or message's reference; null outside the schedule. */
 function slotOf(d, ref) {
@@ -97,8 +96,8 @@ function boxColor(d, lane, i, by) {
   if (type === WAIT) return d.labels[ref][1];
   if (type === COLLECTIVE) return d.labels[d.collectives[ref][1]][1];
   const slot = slotOf(d, ref);
-  if (!slot) return ref === -2 ? MIXED : type === SEND ? d.labels[d.labels.findIndex((l) => l[0] === "pp")][1] : OUTSIDE;
-  if (by === "microbatch") return mix(WHEEL[lane.mb[i] % WHEEL.length], "#000000", slot.phase === 0 ? 0 : 0.35);
+  if (!slot) return ref === -2 ? MIXED : type === SEND ? d.labels[PP][1] : d.outside;
+  if (by === "microbatch") return d.series[lane.mb[i] % d.series.length];
   return phaseColor(d, slot.phase, slot.chunk);
 }
 
@@ -107,7 +106,7 @@ function describe(d, lane, i) {
   const type = lane.type[i], ref = lane.ref[i], slot = slotOf(d, ref), length = lane.end[i] - lane.start[i];
   let title = "computation";
   if (type === COLLECTIVE) title = d.collectives[ref][0];
-  else if (type === WAIT) title = "waits for " + d.labels[ref][0];
+  else if (type === WAIT) title = "waits: " + d.labels[ref][0];
   else if (slot) title = (type === SEND ? "sends " : "") + d.phases[slot.phase][0] + " of microbatch " + lane.mb[i];
   else if (ref <= -3) title = d.templates[-3 - ref];
   const lines = [lane.cls.name + ", " + lane.name];

@@ -90,7 +90,7 @@ class Timeline {
 
   fill(lane, i) {
     const type = lane.type[i], ref = lane.ref[i];
-    const key = type * 1e7 + (ref + 1e5) * 11 + (this.color === "microbatch" && lane.mb[i] >= 0 ? lane.mb[i] % 10 : 10);
+    const key = type * 1e7 + (ref + 1e5) * 11 + (this.color === "microbatch" && lane.mb[i] >= 0 ? lane.mb[i] % this.d.series.length : 10);
     let color = this.colors.get(key);
     if (!color) this.colors.set(key, color = boxColor(this.d, lane, i, this.color));
     return color;
@@ -172,12 +172,15 @@ class Timeline {
     if (lane.kind === 0) this.drawNumbers(g, row, first, last);
   }
 
+  /* A wait is shallow; of a phase that has a part of its row, or of a backward among colours of microbatches, a part. */
   drawBox(g, row, i) {
-    const lane = row.lane, wait = lane.type[i] === WAIT ? row.height / 4 : 0;
+    const lane = row.lane, slot = lane.type[i] === RUN ? slotOf(this.d, lane.ref[i]) : null, h = row.height;
+    let [top, bottom] = lane.type[i] === WAIT ? [0.25, 0.75] : slot ? this.d.phases[slot.phase].slice(3) : [0, 1];
+    if (slot && slot.phase > 0 && this.color === "microbatch") top = Math.max(top, 0.2);
     const x1 = Math.max(this.x(lane.start[i]), LABELS), x2 = Math.min(this.x(lane.end[i]), this.width);
     const w = Math.max(x2 - x1, 0.6), color = this.fill(lane, i);
     g.fillStyle = color;
-    g.fillRect(x1, row.y + wait, w > 4 ? w - 0.7 : w, row.height - 2 * wait);
+    g.fillRect(x1, row.y + top * h, w > 4 ? w - 0.7 : w, (bottom - top) * h);
   }
 
   /* The microbatch, once for all computations of a slot. */
@@ -300,8 +303,7 @@ class Timeline {
 
   /* What occurs: the schedule's phases first, then the rest in the order of the labels. */
   legend() {
-    const names = { F: "forward", B: "backward", I: "input gradient", W: "weight gradient", FB: "forward + backward" };
-    const kernels = 3, idle = 9, phases = new Set(), labels = new Set(), others = new Set();
+    const phases = new Set(), labels = new Set(), others = new Set();
     for (const c of this.d.classes)
       for (const lane of c.lanes)
         for (let i = 0; i < lane.n; i++) {
@@ -311,14 +313,13 @@ class Timeline {
           else if (lane.type[i] === RUN && slot) phases.add(slot.phase);
           else if (lane.type[i] === RUN) others.add(ref === -2);
         }
-    const items = [...phases].sort().map((p) => [phaseColor(this.d, p, 0), names[this.d.phases[p][0]]]);
+    const items = [...phases].sort().map((p) => [phaseColor(this.d, p, 0), this.d.phases[p][2]]);
     if (this.d.chunks > 1)
       items.push([phaseColor(this.d, 0, this.d.chunks - 1), "lighter: chunk " + (this.d.chunks > 2 ? "1 to " : "") + (this.d.chunks - 1)]);
     if (others.has(true)) items.push([MIXED, "several slots"]);
-    if (others.has(false)) items.push([OUTSIDE, "outside the schedule"]);
+    if (others.has(false)) items.push([this.d.outside, "outside the schedule"]);
     for (const l of [...labels].sort((a, b) => a - b))
-      items.push([this.d.labels[l][1], (l >= kernels && l < idle ? "" : "waits: ") + this.d.labels[l][0] +
-        (l >= kernels && l < idle ? " communication" : "")]);
+      items.push([this.d.labels[l][1], this.d.labels[l][0]]);
     for (const [color, text] of items) {
       const span = document.createElement("span"), i = document.createElement("i");
       i.style.background = color;

@@ -40,7 +40,7 @@ static void test_gantt(void)
 {
     struct drawn d = drawn_of(example());
 
-    HAS(d.gantt, "width=\"1092\" height=\"222\""); /* 78 + 2 x (25 + 10 + 10 + 10) + 34 */
+    HAS(d.gantt, "width=\"1092\" height=\"236\""); /* 78 + 2 x (25 + 10 + 10 + 10) + 48 */
     HAS(d.gantt, "<rect class=\"b\" x=\"128\" y=\"78\" width=\"71.43\" height=\"24\"");    /* 0 to 10 ms */
     HAS(d.gantt, "<rect class=\"b\" x=\"199.43\" y=\"84\" width=\"42.86\" height=\"12\""); /* 10 to 16 ms */
     HAS(d.gantt, "<rect class=\"b\" x=\"199.43\" y=\"103\" width=\"42.86\" height=\"9\""); /* its message */
@@ -60,7 +60,7 @@ static void test_gantt_merges_what_is_narrow(void)
                                     "slot b {\ncompute 1ms\n}\nslot c {\ncompute 897.6ms\n}\n}\n"
                                     "class y {\nslot s {\ncompute 1.4ms\nsend m 0B\n}\n}\n"));
 
-    HAS(d.gantt, "x=\"128\" y=\"78\" width=\"2.4\" height=\"24\" fill=\"#6b7280\" fill-opacity=\"0.83\">"
+    HAS(d.gantt, "x=\"128\" y=\"78\" width=\"2.4\" height=\"24\" fill=\"#353a40\" fill-opacity=\"0.83\">"
                  "<title>a and 1 more");
     HAS(d.gantt, "x=\"130.4\" y=\"78\" width=\"897.6\" height=\"24\"");
     drop(&d);
@@ -102,8 +102,8 @@ static void test_memory(void)
 {
     struct drawn d = drawn_of(example());
 
-    HAS(d.memory, "<text x=\"111\" y=\"48\" class=\"small\">context, NCCL, fragmentation</text>");
-    HAS(d.memory, "<path d=\"M92 180L92 122.31V122.31H1012V180Z\" fill=\"#1f5fbf\"><title>weights</title>");
+    HAS(d.memory, "<text x=\"110\" y=\"48\" class=\"small\">context, NCCL, fragmentation</text>");
+    HAS(d.memory, "<path d=\"M92 180L92 122.31V122.31H1012V180Z\" fill=\"#254093\"><title>weights</title>");
     HAS(d.memory, "L208.53 105V87.69"); /* 130 MB to 160 MB */
     HAS(d.memory, "cx=\"208.83\" cy=\"87.69\" r=\"4\"");
     LACKS(d.memory, "<title>optimizer</title>");
@@ -113,7 +113,7 @@ static void test_memory(void)
 /* 10 units on 900 px from x = 48 on; a rank's row is 16 px. Its number stands in the middle of a slot. */
 static void test_schedules(void)
 {
-    struct ss_slot_time slots[] = {{0, SS_PHASE_F, 0, 0, 0, 1}, {1, SS_PHASE_F, 0, 7, 1, 2}};
+    struct ss_slot_time slots[] = {{0, SS_PHASE_F, 0, 0, -1, -1, 0, 1}, {1, SS_PHASE_F, 0, 7, -1, -1, 1, 2}};
     struct ss_schedule_strip strip = {
         .name = "two", .stages = 2, .chunks = 1, .length = 10, .slots = slots, .n = 2};
     char *text = NULL;
@@ -124,9 +124,9 @@ static void test_schedules(void)
     fclose(out);
     HAS(text, "<rect class=\"track\" x=\"48\" y=\"98\" width=\"900\" height=\"16\"/>\n");
     HAS(text, "<rect class=\"track\" x=\"48\" y=\"115\" width=\"900\" height=\"16\"/>\n");
-    HAS(text, "<rect class=\"b\" x=\"48\" y=\"98\" width=\"90\" height=\"16\" fill=\"#1f5fbf\"/>\n"
+    HAS(text, "<rect class=\"b\" x=\"48\" y=\"98\" width=\"90\" height=\"16\" fill=\"#1c53a1\"/>\n"
               "<text x=\"93\" y=\"109.5\" class=\"n w\">0</text>\n");
-    HAS(text, "<rect class=\"b\" x=\"138\" y=\"115\" width=\"90\" height=\"16\" fill=\"#1f5fbf\"/>\n"
+    HAS(text, "<rect class=\"b\" x=\"138\" y=\"115\" width=\"90\" height=\"16\" fill=\"#1c53a1\"/>\n"
               "<text x=\"183\" y=\"126.5\" class=\"n w\">7</text>\n");
     free(text);
 }
@@ -181,30 +181,88 @@ static void test_network_of_collectives(void)
     drop(&d);
 }
 
-static double linear(unsigned channel)
+/* A rank of F and B 100 times: 1 ms and 2 ms. The period is two slots, and the fold shows one period in the middle, and one before
+ * and behind because nothing warms up: 0 to 3 ms, 147 to 150 ms, 297 to 300 ms. */
+static void test_fold(void)
 {
-    double c = channel / 255.0;
-    return c <= 0.04045 ? c / 12.92 : pow((c + 0.055) / 1.055, 2.4);
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    struct ss_fold fold;
+    double makespan;
+
+    fputs("program long\npath none\nclass x {\n", f);
+    for (int i = 0; i < 100; i++)
+        fprintf(f, "slot - F 0 %d {\ncompute 1ms\n}\nslot - B 0 %d {\ncompute 2ms\n}\n", i, i);
+    fputs("}\n", f);
+    fclose(f);
+    struct ss_program *p = parse(text);
+    struct ss_fold_period q = ss_fold_period(&p->classes[0]);
+    CU_ASSERT_EQUAL(q.from, 0);
+    CU_ASSERT_EQUAL(q.to, 200);
+    CU_ASSERT_EQUAL(q.length, 2);
+    CU_ASSERT_EQUAL_FATAL(ss_fold_find(p, 1, &fold, &makespan, NULL), SS_OK);
+    CU_ASSERT_DOUBLE_EQUAL(makespan, 0.3, 1e-12);
+    CU_ASSERT_EQUAL_FATAL(fold.n, 3);
+    CU_ASSERT_EQUAL(fold.periods, 98);
+    CU_ASSERT_EQUAL(fold.shown, 1);
+    CU_ASSERT_DOUBLE_EQUAL(fold.part[0].end, 0.003, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(fold.part[1].start, 0.147, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(fold.part[1].end, 0.150, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(fold.part[2].start, 0.297, 1e-12);
+    struct drawn d = drawn_of(p), whole;
+    /* 9 ms on 900 px less two gaps of 18 px: 288 px a part from x = 128, 434 and 740 on; a forward is 96 px */
+    HAS(d.gantt, "<rect class=\"b\" x=\"128\" y=\"78\" width=\"96\" height=\"24\" fill=\"#1c53a1\" "
+                 "data-op=\"F\" data-mb=\"0\"");
+    HAS(d.gantt, "<rect class=\"b\" x=\"434\" y=\"78\" width=\"96\" height=\"24\" fill=\"#1c53a1\" "
+                 "data-op=\"F\" data-mb=\"49\"");
+    HAS(d.gantt, "<rect class=\"b\" x=\"740\" y=\"78\" width=\"96\" height=\"24\" fill=\"#1c53a1\" "
+                 "data-op=\"F\" data-mb=\"99\"");
+    HAS(d.gantt, ">1 of about 98 periods</text>");
+    drop(&d);
+    p = parse(text);
+    whole = draw(p, SS_ENGINE_NATIVE, (struct ss_picture_request){.whole = 1}, 0);
+    LACKS(whole.gantt, "periods</text>");
+    HAS(whole.gantt, "data-op=\"F\" data-mb=\"20\"");
+    drop(&whole);
+    ss_program_free(p);
+    free(text);
 }
 
-/* The contrast of WCAG 2, from 1: of lightness alone, which all eyes see. */
-static double contrast(const char *a, const char *b)
+/* What does not repeat is not folded: all forwards before all backwards. */
+static void test_no_fold(void)
 {
-    unsigned x = (unsigned)strtoul(a + 1, NULL, 16), y = (unsigned)strtoul(b + 1, NULL, 16);
-    double of_a = 0.2126 * linear(x >> 16) + 0.7152 * linear(x >> 8 & 255) + 0.0722 * linear(x & 255);
-    double of_b = 0.2126 * linear(y >> 16) + 0.7152 * linear(y >> 8 & 255) + 0.0722 * linear(y & 255);
-    return of_a > of_b ? (of_a + 0.05) / (of_b + 0.05) : (of_b + 0.05) / (of_a + 0.05);
+    char text[8192] = "program all\npath none\nclass x {\n";
+    struct ss_fold fold;
+    double makespan;
+
+    for (int i = 0; i < 40; i++)
+        sprintf(text + strlen(text), "slot - %c 0 %d {\ncompute 1ms\n}\n", i < 20 ? 'F' : 'B', i % 20);
+    strcat(text, "}\n");
+    struct ss_program *p = parse(text);
+    CU_ASSERT_EQUAL(ss_fold_find(p, 1, &fold, &makespan, NULL), SS_OK);
+    CU_ASSERT_EQUAL(fold.n, 1);
+    CU_ASSERT_DOUBLE_EQUAL(fold.part[0].end, 0.04, 1e-12);
+    ss_program_free(p);
 }
 
-/* Exchanges of experts and of data parallelism lie side by side: told apart by their lightness, and from both backgrounds. */
-static void test_colors(void)
+/* A pair is its two halves: the forward of microbatch 3 and the backward of 1, 90 px each of 2 of 10 units. */
+static void test_pair(void)
 {
-    const char *ep = ss_color_label(SS_LABEL_EP), *dp = ss_color_label(SS_LABEL_DP);
+    struct ss_slot_time slots[] = {{0, SS_PHASE_FB, 0, 3, 0, 1, 0, 2}};
+    struct ss_schedule_strip strip = {
+        .name = "pair", .stages = 1, .chunks = 1, .length = 10, .slots = slots, .n = 1};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
 
-    CU_ASSERT_DOUBLE_EQUAL(contrast("#000000", "#ffffff"), 21, 1e-9);
-    CU_ASSERT(contrast(ep, dp) > 1.7);
-    CU_ASSERT(contrast(ep, "#ffffff") > 2.8 && contrast(ep, "#12161c") > 2.8);
-    CU_ASSERT(contrast(dp, "#ffffff") > 2.8 && contrast(dp, "#12161c") > 2.8);
+    CU_ASSERT_EQUAL(ss_schedules_svg(&strip, 1, 0, out, NULL), SS_OK);
+    fclose(out);
+    HAS(text, "<rect class=\"b\" x=\"48\" y=\"98\" width=\"90\" height=\"16\" fill=\"#1c53a1\"/>\n"
+              "<text x=\"93\" y=\"109.5\" class=\"n w\">3</text>\n"
+              "<rect class=\"b\" x=\"138\" y=\"98\" width=\"90\" height=\"16\" fill=\"#ef963e\"/>\n"
+              "<text x=\"183\" y=\"109.5\" class=\"n k\">1</text>\n");
+    free(text);
 }
 
 SUITE(charts)
@@ -218,7 +276,9 @@ SUITE(charts)
                            {"a schedule in letters", test_schedule_in_letters},
                            {"network", test_network},
                            {"network of collectives", test_network_of_collectives},
-                           {"colors", test_colors},
+                           {"fold", test_fold},
+                           {"no fold", test_no_fold},
+                           {"pair", test_pair},
                            CU_TEST_INFO_NULL};
     return suite_run("charts", NULL, NULL, tests);
 }

@@ -14,23 +14,23 @@ extern "C" {
  * kernels run. tp, cp, ep, dp, offload and pp: the rank waits for communication of that kind. The rank idles
  * because of the schedule (bubble), because other ranks have more work (imbalance), because other GPUs are
  * slower than the mean GPU (spread; the kernels of a slow GPU take longer, too), or because of the host
- * (other). X(symbol, name in JSON) */
+ * (other). X(symbol, name in JSON, words for people: text, pictures and pages have the same) */
 #define SS_LABEL_LIST(X)                                                                                     \
-    X(SS_LABEL_COMPUTE, "compute")                                                                           \
-    X(SS_LABEL_RECOMPUTE, "recompute")                                                                       \
-    X(SS_LABEL_OPTIMIZER, "optimizer")                                                                       \
-    X(SS_LABEL_TP, "tp")                                                                                     \
-    X(SS_LABEL_CP, "cp")                                                                                     \
-    X(SS_LABEL_EP, "ep")                                                                                     \
-    X(SS_LABEL_DP, "dp")                                                                                     \
-    X(SS_LABEL_OFFLOAD, "offload")                                                                           \
-    X(SS_LABEL_PP, "pp")                                                                                     \
-    X(SS_LABEL_BUBBLE, "bubble")                                                                             \
-    X(SS_LABEL_IMBALANCE, "imbalance")                                                                       \
-    X(SS_LABEL_SPREAD, "spread")                                                                             \
-    X(SS_LABEL_OTHER, "other")
+    X(SS_LABEL_COMPUTE, "compute", "compute")                                                                \
+    X(SS_LABEL_RECOMPUTE, "recompute", "recompute")                                                          \
+    X(SS_LABEL_OPTIMIZER, "optimizer", "optimizer step")                                                     \
+    X(SS_LABEL_TP, "tp", "exposed TP")                                                                       \
+    X(SS_LABEL_CP, "cp", "exposed CP")                                                                       \
+    X(SS_LABEL_EP, "ep", "exposed EP")                                                                       \
+    X(SS_LABEL_DP, "dp", "exposed DP")                                                                       \
+    X(SS_LABEL_OFFLOAD, "offload", "exposed offload")                                                        \
+    X(SS_LABEL_PP, "pp", "exposed PP")                                                                       \
+    X(SS_LABEL_BUBBLE, "bubble", "pipeline bubble")                                                          \
+    X(SS_LABEL_IMBALANCE, "imbalance", "slower stages")                                                      \
+    X(SS_LABEL_SPREAD, "spread", "slower GPUs")                                                              \
+    X(SS_LABEL_OTHER, "other", "host (launches)")
 enum ss_label {
-#define X(sym, name) sym,
+#define X(sym, name, words) sym,
     SS_LABEL_LIST(X)
 #undef X
         SS_LABEL_COUNT
@@ -79,6 +79,8 @@ enum ss_level {
 
 /* Returns the name of a label (enum ss_label), "compute", or "unknown". Never NULL. */
 const char *ss_label_name(int label);
+/* Returns the words of a label for people, "exposed TP". Never NULL. */
+const char *ss_label_words(int label);
 /* Returns the sum over all labels. */
 double ss_label_sum(const double by_label[SS_LABEL_COUNT]);
 /* Returns the name of a class of memory (enum ss_mem), "weights", or "unknown". Never NULL. */

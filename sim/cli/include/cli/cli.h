@@ -7,10 +7,12 @@
 #include "stepsim/stepsim.h"
 
 /* "" = not wanted */
-enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_NPICTURES };
+enum cli_picture { CLI_GANTT, CLI_TRACE, CLI_MEMORY, CLI_REPORT, CLI_KINETO, CLI_CARD, CLI_NPICTURES };
 struct cli_pictures {
     char path[CLI_NPICTURES][CLI_PATH_SIZE];
     double window[2]; /* begin and end of what pictures show, s; 0, 0: the whole iteration */
+    int whole;        /* 1: --window all */
+    int width;        /* px of the Gantt chart; 0: as its boxes need */
     int color;        /* enum ss_picture_color */
 };
 
@@ -146,10 +148,11 @@ int cli_terminal(int fd);
 /* Returns 1 when text on stdout may be coloured. */
 int cli_color(const struct cli_flags *flags);
 
-/* Draws what the flags ask for; run and report may be NULL. A failure leaves no file. */
+/* Draws what the flags ask for; run, steps and report may be NULL. A failure leaves no file. */
 int cli_pictures_draw(struct cli_drawn *drawn, const struct cli_flags *flags,
                       const struct ss_program *program, const struct ss_timeline *timeline,
-                      const struct ss_run *run, const struct ss_report_options *report, struct ss_error *err);
+                      const struct ss_run *run, const struct ss_card_steps *steps,
+                      const struct ss_report_options *report, struct ss_error *err);
 /* Puts the drawn files in their places if rc, the status of the answer, is 0, and throws them away if
  * not. Returns rc, or the error of a file that could not be put in its place. */
 int cli_pictures_end(struct cli_drawn *drawn, int rc, struct ss_error *err);

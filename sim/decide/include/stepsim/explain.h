@@ -11,6 +11,7 @@
 
 #include "stepsim/compare.h"
 #include "stepsim/error.h"
+#include "stepsim/pictures.h"
 #include "stepsim/result.h"
 #include "stepsim/scenario.h"
 
@@ -44,25 +45,26 @@ const char *ss_elasticity_words(int elasticity);
 int ss_elasticities_find(const struct ss_scenario *s, const struct ss_run_options *options,
                          double percent[SS_ELASTICITIES], struct ss_error *err);
 
-/* Terms of the time of the busiest stage against an ideal; they sum to the iteration. X(symbol, key, words) */
+/* Terms of the time of the busiest stage against an ideal; they sum to the iteration. The label compute is opened,
+ * the others are labels (enum ss_label). X(symbol, key, words; NULL: those of the label of this key) */
 #define SS_TERM_LIST(X)                                                                                      \
     X(IDEAL, "ideal", "FLOP of the model at the card's peak")                                                \
     X(BELOW_PEAK, "below_peak", "GEMMs and attention below the peak")                                        \
     X(MEMORY_BOUND, "memory_bound", "norms, casts and other elementwise kernels")                            \
     X(BESIDE, "beside_others", "kernels slowed by what runs beside them")                                    \
     X(UNEQUAL, "unequal", "more work than an average stage")                                                 \
-    X(RECOMPUTE, "recompute", "recompute")                                                                   \
-    X(OPTIMIZER, "optimizer", "optimizer step")                                                              \
-    X(TP, "tp", "exposed tensor parallelism")                                                                \
-    X(CP, "cp", "exposed context parallelism")                                                               \
-    X(EP, "ep", "exposed exchange of experts")                                                               \
-    X(DP, "dp", "exposed data parallelism")                                                                  \
-    X(OFFLOAD, "offload", "exposed offload")                                                                 \
-    X(PP, "pp", "exposed pipeline transfers")                                                                \
-    X(BUBBLE, "bubble", "pipeline bubble")                                                                   \
-    X(IMBALANCE, "imbalance", "waiting for slower stages")                                                   \
-    X(SPREAD, "spread", "waiting for slower GPUs")                                                           \
-    X(OTHER, "other", "host work and the rest")
+    X(RECOMPUTE, "recompute", NULL)                                                                          \
+    X(OPTIMIZER, "optimizer", NULL)                                                                          \
+    X(TP, "tp", NULL)                                                                                        \
+    X(CP, "cp", NULL)                                                                                        \
+    X(EP, "ep", NULL)                                                                                        \
+    X(DP, "dp", NULL)                                                                                        \
+    X(OFFLOAD, "offload", NULL)                                                                              \
+    X(PP, "pp", NULL)                                                                                        \
+    X(BUBBLE, "bubble", NULL)                                                                                \
+    X(IMBALANCE, "imbalance", NULL)                                                                          \
+    X(SPREAD, "spread", NULL)                                                                                \
+    X(OTHER, "other", NULL)
 enum ss_term {
 #define X(symbol, key, words) SS_TERM_##symbol,
     SS_TERM_LIST(X)
@@ -113,6 +115,10 @@ struct ss_explanation {
  * ss_run_scenario. */
 int ss_explain(const struct ss_run *run, const struct ss_run_options *options, struct ss_explanation *out,
                struct ss_error *err);
+/* Fills the side and the terms alone, without a simulation. Returns 0. */
+int ss_explain_terms(const struct ss_run *run, struct ss_explanation *out);
+/* Fills *out, of which `of` may be given, for the card of the run (pictures.h). */
+void ss_explanation_card(const struct ss_explanation *x, const struct ss_run *run, struct ss_card_steps *out);
 /* Writes an explanation as text or as JSON; `run` is the run that was explained. Error: SS_ERR_IO. */
 int ss_explanation_write(const struct ss_explanation *x, const struct ss_run *run, int json, FILE *out,
                          struct ss_error *err);

@@ -15,6 +15,9 @@ struct ss_page {
     const struct ss_memory_extra *extra;
     int engine;
     FILE *out;
+    struct ss_gantt *gantt;            /* for the card */
+    const struct ss_card_steps *steps; /* NULL: no card */
+    const char *memory_title;
 };
 int ss_html_page(const struct ss_page *page, struct ss_error *err);
 

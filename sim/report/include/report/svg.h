@@ -4,31 +4,43 @@
 #define SS_REPORT_SVG_H
 
 #include "report/bins.h"
+#include "report/gantt.h"
+#include "report/palette.h"
 #include "report/record.h"
 #include "stepsim/pictures.h"
-
-#define SS_MICROBATCH_COLORS 10
 
 /* Opens the document with a title and a description for screen readers, and with the style sheet for
  * light and dark. */
 void ss_svg_begin(FILE *out, double width, double height, const char *title, const char *description);
 void ss_svg_end(FILE *out);
-/* Returns the colour of a phase as "#rrggbb"; -1: outside the schedule. Higher chunks are lighter. */
-const char *ss_color_phase(int phase, int chunk, int chunks, char buf[8]);
-const char *ss_color_microbatch(int microbatch, int backward, char buf[8]);
-const char *ss_color_label(int label);
-const char *ss_color_memory(int mem);
-/* Returns 1 if black text reads better on a colour than white. */
-int ss_color_light(const char *hex);
 /* Draws a time axis below y with ticks at round times and grid lines up to `top`. seconds 0: the times
  * have no unit. */
 void ss_svg_time_axis(FILE *out, double x, double y, double width, double top, double start, double end,
                       int seconds);
-/* Draws a box of the legend and its text. Returns the x at which the next box begins. With out NULL
- * nothing is drawn. */
-double ss_svg_key(FILE *out, double x, const char *fill, const char *text);
-/* Returns what a phase is called in a legend. */
-const char *ss_svg_phase(int phase);
+/* Does so with labels that stick out at the ends by `room` px at most; others are left out. */
+void ss_svg_time_axis_in(FILE *out, double x, double y, double width, double top, double start, double end,
+                         int seconds, double room);
+/* Writes the patterns of a legend's tones, which ss_tone_fill names. */
+void ss_svg_tones(FILE *out, enum ss_tones tones);
+
+/* A legend: boxes with texts from left to right, in as many lines as they need. `y` is the base of the line. With out NULL
+ * nothing is drawn, so that a caller can measure. */
+#define SS_LEGEND_LINE 18.0
+struct ss_legend {
+    FILE *out;
+    double left, right, x, y;
+};
+void ss_legend_begin(struct ss_legend *l, double left, double right, double y, FILE *out);
+void ss_legend_add(struct ss_legend *l, const char *fill, const char *text);
+void ss_legend_tone(struct ss_legend *l, const struct ss_tone *t, const char *text);
+
+/* Begins a marker around (x, y): circle, square, triangle, diamond, triangle on its tip or cross. The caller writes attributes and
+ * closes the element. */
+void ss_svg_mark(FILE *out, int shape, double x, double y, double r);
+#define SS_MARKS 6
+void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2);
+/* Returns a width that a text does not exceed at a font size in any font of the style sheet. */
+double ss_text_width(const char *text, double size);
 /* Returns the step between round values of which about `most` fit into a range. */
 double ss_round_step(double range, int most);
 /* Writes a time: "12.5 ms". The unit fits times up to `most`, and the decimals tell apart times that
@@ -39,7 +51,10 @@ void ss_svg_text(FILE *out, double x, double y, const char *class_name, const ch
 void ss_svg_number(FILE *out, double value);
 
 /* ---- one file each ---- */
-void ss_svg_gantt(const struct ss_record_book *book, const struct ss_timeline *t, int color, FILE *out);
+/* Draws to k->out; width 0: as wide as the boxes need to carry numbers. */
+void ss_svg_gantt(struct ss_gantt *k, const char *title, double width);
+/* Adds the phases that occur (bit phase + 1) to a legend. Returns its last line. */
+double ss_gantt_legend(struct ss_legend *l, unsigned phases, int chunks);
 /* Bytes beside the tensors of a program. */
 struct ss_memory_extra {
     double capacity;  /* bytes of a GPU, 0: not known */
@@ -48,6 +63,6 @@ struct ss_memory_extra {
         [64]; /* what these bytes are, with the name of the library of collectives that holds some of them */
 };
 void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
-                   const struct ss_memory_extra *extra, FILE *out);
+                   const struct ss_memory_extra *extra, const char *title, FILE *out);
 
 #endif

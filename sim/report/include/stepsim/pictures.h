@@ -17,6 +17,28 @@ extern "C" {
 
 enum ss_picture_color { SS_COLOR_PHASE, SS_COLOR_MICROBATCH };
 
+/* From an ideal to the answer, for the card. */
+#define SS_CARD_STEPS 24
+#define SS_CARD_CHANGES 2
+struct ss_card_steps {
+    int n, stage; /* stage: the busiest one, whose time is opened */
+    struct {
+        char words[64];
+        double seconds;
+        int tone; /* enum ss_step_tone of report/palette.h */
+    } step[SS_CARD_STEPS];
+    int nchanges; /* what helps most, best first */
+    struct {
+        char words[256]; /* flags */
+        double seconds;  /* of the iteration with them */
+        int outcome;     /* enum ss_outcome */
+    } change[SS_CARD_CHANGES];
+    /* of several cards in one file: which this is and of how many; the longest time of all; how it compares with the first */
+    int index, of;
+    double longest;
+    char against[96];
+};
+
 struct ss_picture_request {
     /* Where each goes; NULL = not wanted. */
     FILE *gantt;  /* SVG: stages x time */
@@ -24,8 +46,12 @@ struct ss_picture_request {
     FILE *report; /* HTML: one page that needs nothing else */
     FILE *trace;  /* JSON in the Trace Event Format, written while the replay goes on, in bounded memory */
     FILE *kineto; /* the same with the names, categories and streams of a trace of PyTorch's profiler */
+    FILE *card;   /* SVG: one iteration, explained; needs `run` and `steps` */
     double window_start, window_end; /* s: what is drawn; end <= start: the whole iteration */
-    int color;                       /* enum ss_picture_color: boxes of the Gantt chart */
+    int whole;                       /* 1: Gantt chart and card are not folded */
+    double width; /* px of the Gantt chart; 0: as wide as its boxes need to carry numbers */
+    int color;    /* enum ss_picture_color: boxes of the Gantt chart */
+    const struct ss_card_steps *steps; /* for the card, which heads the page, too; NULL: none */
     /* NULL: a program without a model, so without capacity and answer */
     const struct ss_run *run;
     const struct ss_report_options *options; /* notes, measured values and fixes for the page; NULL = none */
@@ -43,6 +69,7 @@ int ss_pictures_draw(const struct ss_program *program, const struct ss_timeline 
 /* When a rank ran a slot, or work outside the schedule (phase, chunk and microbatch -1); times in s or in the unit of the slots. */
 struct ss_slot_time {
     int rank, phase, chunk, microbatch;
+    int chunk2, microbatch2; /* the backward of a pair (SS_PHASE_FB); -1: not known */
     double start, end;
 };
 /* What a schedule did; by rank, and of a rank by time. */

@@ -12,10 +12,10 @@
  * frees *out with ss_strip_free, and fills in its name and figures. */
 int ss_strip_of_times(const struct ss_schedule *s, const double *const *duration,
                       struct ss_schedule_strip **out, struct ss_error *err);
-/* Makes a strip from a replay of a program. Each stage shows its first class. A slot lasts from its
+/* Makes a strip from a replay of a program of this schedule. Each stage shows its first class. A slot lasts from its
  * first computation to its last. */
-int ss_strip_of_program(const struct ss_program *program, int stages, int chunks,
-                        struct ss_schedule_strip **out, struct ss_error *err);
+int ss_strip_of_program(const struct ss_program *program, const struct ss_schedule *schedule, int stages,
+                        int chunks, struct ss_schedule_strip **out, struct ss_error *err);
 /* For callers that fill a strip themselves. The first returns a strip without slots, or NULL where
  * memory ran out; the second adds a slot and returns SS_OK or SS_ERR_NOMEM; the third sorts the slots by
  * rank, then time. */
