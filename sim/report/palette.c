@@ -44,9 +44,9 @@ static const struct ss_tone outcomes[] = {
     [SS_OUTCOME_REFUSED] = {"best", ONE("#8a182b"), SS_PLAIN},
 };
 static const struct ss_tone series[] = {
-    {"s0", ONE("#2762b6"), SS_PLAIN},       {"s1", ONE("#f4b074"), SS_PLAIN},
+    {"s0", ONE("#2762b6"), SS_PLAIN}, {"s1", ONE("#f4b074"), SS_PLAIN},
     {"s2", ONE("#5d347a"), SS_PLAIN}, {"s3", ONE("#3eafba"), SS_PLAIN},
-    {"s4", ONE("#ca5f79"), SS_PLAIN},       {"s5", "#3b4047", "#e1e1c2", SS_STRIPES},
+    {"s4", ONE("#ca5f79"), SS_PLAIN}, {"s5", "#3b4047", "#e1e1c2", SS_STRIPES},
 };
 static const struct ss_tone links[] = {
     [SS_LINK_FABRIC] = {"fabric", ONE("#309178"), SS_PLAIN},

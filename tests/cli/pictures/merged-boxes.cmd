@@ -9,4 +9,4 @@ awk 'BEGIN {
         print "}"
     }
 }' > turns.prog
-"$STEPSIM" program read turns.prog --gantt g.svg > answer.txt; grep -o 'fill-opacity="[0-9.]*"' g.svg | sort | uniq -c | awk '{ print ($1 > 20 ? "many" : "few"), $2 }'
+"$STEPSIM" program read turns.prog --gantt g.svg --window all > answer.txt; grep -o 'fill-opacity="[0-9.]*"' g.svg | sort | uniq -c | awk '{ print ($1 > 20 ? "many" : "few"), $2 }'

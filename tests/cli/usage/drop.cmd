@@ -17,4 +17,4 @@ grep -E 'refused|dropped' made.args
 run --drop no-such-flag
 "$STEPSIM" explain --platform h100 --job job.cmd --drop-unknown --drop ampipe-degree --drop muon-scalar-optimizer 2>&1 | grep -E 'left out|error'
 "$STEPSIM" sweep --platform h100 --job job.cmd --drop-unknown --drop ampipe-degree --drop muon-scalar-optimizer --vary tp=1,2 2>&1 | grep -c -E '^ *[12] '
-"$STEPSIM" run --platform h100 --nodes 1 --model llama3-8b --seq 4096 --mbs 1 --gbs 8 --drop-unknown --foo 3 --tp 2 --bar --json | grep -A3 '"dropped"'
+"$STEPSIM" run --platform h100 --nodes 1 --model llama3-8b --seq 4096 --mbs 1 --gbs 8 --drop-unknown --foo 3 --tp 2 --quux --json | grep -A3 '"dropped"'

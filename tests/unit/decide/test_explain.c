@@ -199,8 +199,8 @@ static void test_largest(void)
     CU_ASSERT_EQUAL_FATAL(ss_run_scenario(s, &options, &run, NULL), 0);
     CU_ASSERT_EQUAL(ss_explanation_write(&x, &run, 0, out, NULL), 0);
     fclose(out);
-    CU_ASSERT_PTR_NOT_NULL(strstr(
-        text, "\nMost is lost to pipeline bubble (15.0 %) and exposed tensor parallelism (10.0 %).\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(text, "\nMost is lost to pipeline bubble (15.0 %) and exposed TP (10.0 %).\n"));
     free(text);
     ss_run_free(&run);
     ss_scenario_free(s);
