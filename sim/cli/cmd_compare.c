@@ -18,6 +18,7 @@ struct sides {
     const char *traced; /* its file, NULL: none */
     struct ss_kineto trace;
     struct ss_measured measured;
+    FILE *card; /* where each side draws its card, once all are predicted; NULL: not now */
 };
 
 static int too_few_or_many(int n, struct ss_error *err)
@@ -56,6 +57,26 @@ static int fill(struct sides *c, int i, const char *name, const struct ss_run *r
     return ss_side_warn(run, &c->warnings[i], err);
 }
 
+/* Draws the card of a side below that of the sides before it, on one scale of time. */
+static int draw(struct sides *c, int i, const struct ss_run *run, const struct ss_run_options *options,
+                struct ss_error *err)
+{
+    struct ss_card_steps steps = {.index = i, .of = 2};
+    struct ss_picture_request request = {.card = c->card, .run = run, .steps = &steps};
+    struct ss_explanation *x = calloc(1, sizeof *x);
+    double first = c->side[0].summary.iteration_s, second = c->side[1].summary.iteration_s;
+    int rc = x ? ss_explain(run, options, x, err) : SS_ERR_NOMEM;
+
+    steps.longest = first > second ? first : second;
+    if (i > 0)
+        snprintf(steps.against, sizeof steps.against, "%+.1f %% against A, %s", 100 * (second / first - 1),
+                 c->apart[1].apart ? "a clear difference" : "too close to call");
+    if (!rc)
+        ss_explanation_card(x, run, &steps);
+    free(x);
+    return rc ? rc : ss_pictures_draw(run->program, run->timeline, options->engine, &request, err);
+}
+
 /* Predicts the job of these words. A job that is refused is an answer on every side but the first. */
 static int predict(void *ctx, int i, const char *name, int argc, char *const *argv, struct ss_error *err)
 {
@@ -63,7 +84,7 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
     struct cli_flags flags;
     struct cli_inputs in;
     struct ss_error why = {0};
-    struct ss_run run;
+    struct ss_run run = {0};
 
     cli_flags_init(&flags, CLI_COMPARE);
     int rc = cli_inputs_load(&in, &flags, argc, argv, &why);
@@ -72,16 +93,17 @@ static int predict(void *ctx, int i, const char *name, int argc, char *const *ar
         flags.how.options.bands = c->bands;
         flags.how.options.open_compute = 1;
         SS_THEN(rc, ss_run_widened(in.scenario, &flags.how.options, &run, &why));
-        if (!rc && c->traced)
+        if (!rc && c->card)
+            rc = draw(c, i, &run, &flags.how.options, &why);
+        else if (!rc && c->traced)
             ss_measured_fill(&run, &c->trace, name, c->traced, &c->measured);
         else if (!rc)
             rc = fill(c, i, name, &run, &why);
-        if (!rc)
-            ss_run_free(&run);
+        ss_run_free(&run);
         cli_inputs_free(&in);
     }
     cli_flags_free(&flags);
-    if (i > 0 && ss_status_refuses(rc)) {
+    if (i > 0 && !c->card && ss_status_refuses(rc)) {
         ss_side_refuse(&why, name, &c->side[i]);
         return SS_OK;
     }
@@ -112,6 +134,26 @@ static int write_page(const struct sides *c, struct ss_error *err)
     int rc = cli_output_begin(c->flags.sweep.report, &output, &stream, err);
 
     return rc ? rc : cli_output_end(output, ss_measured_page(&c->measured, stream, err), err);
+}
+
+static int write_card(struct sides *c, struct ss_error *err)
+{
+    struct ss_output *output;
+    int rc;
+
+    if (c->n != 2)
+        return cli_usage(err, "give two", "--card %s: a card is of two jobs, and these are %d",
+                         c->flags.pictures.path[CLI_CARD], c->n);
+    if (c->side[1].summary.outcome == SS_OUTCOME_REFUSED)
+        return cli_usage(err, "give one that is not", "--card %s: the second job is refused",
+                         c->flags.pictures.path[CLI_CARD]);
+    rc = cli_output_begin(c->flags.pictures.path[CLI_CARD], &output, &c->card, err);
+    if (rc)
+        return rc;
+    for (int i = 0; !rc && i < c->n; i++)
+        rc = ss_side_tell(&c->told, i, predict, c, err);
+    c->card = NULL;
+    return cli_output_end(output, rc, err);
 }
 
 static int write_all(const struct sides *c, struct ss_error *err)
@@ -146,6 +188,8 @@ int cmd_compare(int argc, char **argv, struct ss_error *err)
         rc = ss_sides_judge(&c->side[0], &c->side[i], c->bands, &c->apart[i], err);
         refused += c->side[i].summary.outcome == SS_OUTCOME_REFUSED;
     }
+    if (!rc && c->flags.pictures.path[CLI_CARD][0])
+        rc = write_card(c, err);
     SS_THEN(rc, write_all(c, err));
     int status = rc || c->n == 1 || refused < c->n - 1 ? rc : ss_status_exit(SS_ERR_CONFIG);
     ss_bands_free(c->bands);

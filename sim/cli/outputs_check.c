@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One guard for all files that the options of a command write. */
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "cli/cli.h"
@@ -21,6 +22,25 @@ static int is_stdout(const char *path)
     return !strcmp(path, "-") || ss_output_same(path, "-");
 }
 
+/* Refuses a name that says another kind of picture than is written, and one that no program here can make. */
+static int check_ending(const struct cli_option *o, const char *path, struct ss_error *err)
+{
+    static const char *const others[] = {".jpg", ".jpeg", ".gif", ".webp", ".eps",
+                                         ".ps",  ".bmp",  ".tif", ".tiff"};
+    const char *dot = strrchr(path, '.');
+    int draws = o->starts && !strcmp(o->starts, "<svg");
+
+    if (ss_convert_wanted(path))
+        return draws ? ss_convert_check(path, err)
+                     : cli_usage(err, "give a name without that ending", "%s %s: no picture is written to it",
+                                 o->name, path);
+    for (size_t i = 0; dot && draws && i < sizeof others / sizeof others[0]; i++)
+        if (!strcasecmp(dot, others[i]))
+            return cli_usage(err, "pictures are .svg, .png or .pdf", "%s %s: no such kind of picture",
+                             o->name, path);
+    return SS_OK;
+}
+
 /* Checks, before the work that may take minutes, that the file can be written, is of the kind that the
  * option writes, and is no input. */
 static int check_file(const struct cli_option *o, const char *path, int json, struct ss_error *err)
@@ -30,8 +50,12 @@ static int check_file(const struct cli_option *o, const char *path, int json, st
     struct ss_output *output;
     struct stat st;
     FILE *stream;
-    int rc =
-        ss_output_check(path, n > 3 && !strcmp(path + n - 3, ".gz") ? "\x1f\x8b" : starts, cli_files(), err);
+    int rc = check_ending(o, path, err);
+
+    if (ss_convert_wanted(path))
+        starts = !strcasecmp(path + n - 4, ".png") ? "\x89PNG" : "%PDF";
+    SS_THEN(rc, ss_output_check(path, n > 3 && !strcmp(path + n - 3, ".gz") ? "\x1f\x8b" : starts,
+                                cli_files(), err));
 
     if (rc || is_stdout(path) || (!stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return rc; /* a pipe is not opened: that would wait for its reader */

@@ -13,8 +13,9 @@
 #define WIDTH 760.0
 #define HEIGHT 250.0
 #define RIGHT 30.0
-#define TOP 70.0
-#define GAP 78.0
+#define TOP 112.0 /* below title, answers and legend; with each further platform an answer more */
+#define GAP 92.0
+#define LINE 17.0
 
 enum quantity { DAYS, COST, QUANTITIES };
 
@@ -28,11 +29,9 @@ struct panel {
     FILE *out;
 };
 
-/* Colours of platforms, told apart by all eyes; further platforms repeat them. */
 static const char *colour_of(int cluster)
 {
-    static const char *const colours[] = {"#1b6ca8", "#d95f02", "#6a4c93", "#444444"};
-    return colours[cluster % 4];
+    return ss_tone(SS_TONES_SERIES, cluster)->color;
 }
 
 /* Returns 1 where all platforms have prices. */
@@ -75,6 +74,18 @@ static double y_of(const struct panel *p, double value)
     return p->y + HEIGHT * (p->hi - log10(value)) / (p->hi - p->lo);
 }
 
+/* Returns the log10 of the next 1, 2 or 5 of a decade at or below a value, or above it, so that an axis ends with a tick. */
+static double tick_beyond(double log, int above)
+{
+    const double digits[] = {0, log10(2), log10(5), 1};
+    double decade = floor(log), part = log - decade;
+    int i = 0;
+
+    while (i < 3 && part > digits[i] + 1e-9)
+        i++;
+    return decade + digits[above || part >= digits[i] - 1e-9 ? i : i - 1];
+}
+
 static void scale(struct panel *p)
 {
     p->lo = p->from = INFINITY;
@@ -90,8 +101,8 @@ static void scale(struct panel *p)
         p->to = fmax(p->to, log2(p->plan->points[i].nodes));
     }
     double edge = fmax(0.05, 0.06 * (p->hi - p->lo));
-    p->lo -= edge;
-    p->hi += edge;
+    p->lo = tick_beyond(p->lo - edge, 0);
+    p->hi = tick_beyond(p->hi + edge, 1);
 }
 
 /* Writes the label of a tick: "500k". */
@@ -117,7 +128,7 @@ static void draw_values(const struct panel *p)
     for (double decade = floor(p->lo); decade <= p->hi; decade++)
         for (int k = 0; k < n; k++) {
             double value = (n == 3 ? wide : narrow)[k] * pow(10, decade), at = log10(value);
-            if (at < p->lo || at > p->hi)
+            if (at < p->lo - 1e-9 || at > p->hi + 1e-9)
                 continue;
             fprintf(p->out, "<path class=\"grid\" d=\"M%.2f %.2fH%.2f\"/>\n", LEFT, y_of(p, value),
                     LEFT + WIDTH);
@@ -156,7 +167,7 @@ static void draw_band(const struct panel *p)
         if (!is_on(p, i) || isnan(r.low) || isnan(r.high))
             continue;
         if (!n++)
-            fprintf(p->out, "<path fill=\"%s\" fill-opacity=\"0.16\" d=\"M", colour_of(p->cluster));
+            fprintf(p->out, "<path fill=\"%s\" fill-opacity=\"0.3\" d=\"M", colour_of(p->cluster));
         else
             fputc('L', p->out);
         fprintf(p->out, "%.2f %.2f", x_of(p, c->points[i].nodes), y_of(p, r.high));
@@ -199,16 +210,19 @@ static void draw_points(const struct panel *p)
         const struct ss_capacity_point *q = &c->points[i];
         if (!is_on(p, i))
             continue;
-        fprintf(p->out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%d\" fill=\"%s\"><title>", x_of(p, q->nodes),
-                y_of(p, range_at(c, p->what, i).value), i == k->knee || i == k->chosen ? 6 : 4,
-                !ss_capacity_holds(q) ? "#c62828"
-                : i == k->chosen      ? "#2a9d54"
-                                      : colour_of(p->cluster));
+        double x = x_of(p, q->nodes), y = y_of(p, range_at(c, p->what, i).value);
+        int square = q->batch != c->asked_batch;
+        ss_svg_mark(p->out, square, x, y, 4);
+        fprintf(p->out,
+                ss_capacity_holds(q) ? " fill=\"%s\"><title>" : " class=\"bgfill\" stroke=\"%s\"><title>",
+                colour_of(p->cluster));
         fprintf(p->out, "%d nodes: %.4g days, %.4g GPU-hours, goodput %.1f %%, %s; ", q->nodes,
                 q->time_s.value / 86400, q->gpu_hours.value, 100 * q->goodput,
                 ss_outcome_word(q->summary.outcome));
         ss_xml_escape(p->out, q->layout);
-        fputs("</title></circle>\n", p->out);
+        fprintf(p->out, "</title></%s>\n", square ? "path" : "circle");
+        if (i == k->chosen)
+            fprintf(p->out, "<circle class=\"mark\" cx=\"%.2f\" cy=\"%.2f\" r=\"8\"/>\n", x, y);
     }
     if (k->chosen < 0)
         return;
@@ -216,7 +230,11 @@ static void draw_points(const struct panel *p)
     struct ss_capacity_range r = range_at(c, p->what, k->chosen);
     snprintf(text, sizeof text, p->what == DAYS ? "%d nodes, %.3g days" : "%d nodes, %.3g M", q->nodes,
              p->what == DAYS ? r.value : r.value / 1e6);
-    ss_svg_text(p->out, x_of(p, q->nodes) + 9, y_of(p, r.value) - 8, "small", text);
+    int right = x_of(p, q->nodes) + 12 + ss_text_width(text, 11) < LEFT + WIDTH, below = 0;
+    for (int o = 0; o < c->nclusters; o++) /* labels stand on both sides of the lines */
+        below |= c->clusters[o].chosen >= 0 && range_at(c, p->what, c->clusters[o].chosen).value > r.value;
+    ss_svg_text(p->out, x_of(p, q->nodes) + (right ? 12 : -12), y_of(p, r.value) + (below ? 20 : -12),
+                right ? "small bold halo" : "small bold halo end", text);
 }
 
 /* Draws the deadline or budget as a line, and the knee of a plan of one platform. */
@@ -251,6 +269,7 @@ static void draw_panel(const struct ss_capacity *c, int what, double y, const ch
     }
     draw_grid(&p);
     draw_marks(&p);
+    ss_svg_text(out, LEFT + WIDTH / 2, y + HEIGHT + 34, "small muted mid", "nodes");
     for (p.cluster = 0; p.cluster < c->nclusters; p.cluster++) {
         draw_band(&p);
         draw_line(&p);
@@ -258,38 +277,59 @@ static void draw_panel(const struct ss_capacity *c, int what, double y, const ch
     }
 }
 
-/* Names the platforms in their colours. */
-static void draw_legend(const struct ss_capacity *c, FILE *out)
+/* Writes the answers, one a platform, and what marks mean. Returns the line of the legend; without a stream it only measures. */
+static double draw_answers(const struct ss_capacity *c, FILE *out)
 {
-    for (int k = 0; k < c->nclusters && c->nclusters > 1; k++) {
-        fprintf(out, "<circle cx=\"%.2f\" cy=\"42\" r=\"5\" fill=\"%s\"/>\n", LEFT + 5 + 130. * k,
-                colour_of(k));
-        ss_svg_text(out, LEFT + 14 + 130. * k, 46, "small", c->clusters[k].platform);
+    char text[256], money[32];
+    double y = 48;
+    struct ss_legend l;
+
+    for (int k = 0; k < c->nclusters; k++) {
+        const struct ss_capacity_cluster *m = &c->clusters[k];
+        if (m->chosen < 0)
+            continue;
+        const struct ss_capacity_point *q = &c->points[m->chosen];
+        snprintf(text, sizeof text,
+                 "%s: %d nodes (%d GPUs) take %.3g days (%.3g to %.3g in 90 %% of such jobs), %s GPU-hours",
+                 m->platform, q->nodes, q->gpus, q->time_s.value / 86400, q->time_s.low / 86400,
+                 q->time_s.high / 86400, ss_report_count(q->gpu_hours.value, money, sizeof money));
+        if (q->usd.value > 0)
+            ss_append(text, sizeof text, ", %.3g M USD", q->usd.value / 1e6);
+        if (out)
+            ss_svg_text(out, LEFT, y, "say", text);
+        y += LINE;
     }
+    ss_legend_begin(&l, LEFT, LEFT + WIDTH, y + 4, out);
+    for (int k = 0; k < c->nclusters; k++)
+        ss_legend_add(&l, colour_of(k), c->clusters[k].platform);
+    if (out)
+        ss_svg_text(out, l.x, l.y, "small muted",
+                    "ring: the answer; hollow: does not fit; square: another batch than asked");
+    return l.y;
 }
 
 int ss_capacity_svg(const struct ss_capacity *c, FILE *out, struct ss_error *err)
 {
     char title[256], tokens[32];
     int examples = 0;
+    double top = draw_answers(c, NULL) + TOP - 64;
 
     for (int k = 0; k < c->nclusters; k++)
         examples |= c->clusters[k].price_is_example;
     snprintf(title, sizeof title, "%s, %s tokens%s%s", c->model,
              ss_report_count(c->tokens, tokens, sizeof tokens), c->nclusters > 1 ? "" : " on ",
              c->nclusters > 1 ? "" : c->clusters[0].platform);
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + 2 * HEIGHT + GAP + 58, title,
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, top + 2 * HEIGHT + GAP + 46, title,
                  "Days of training and what they cost over the number of nodes, with the range of nine of "
                  "ten such jobs.");
     ss_svg_text(out, LEFT, 28, "title", title);
-    draw_legend(c, out);
-    draw_panel(c, DAYS, TOP, "days, with what fails; the band holds 90 % of such jobs", out);
-    draw_panel(c, COST, TOP + HEIGHT + GAP,
+    draw_answers(c, out);
+    draw_panel(c, DAYS, top, "days, with what fails; the band holds 90 % of such jobs", out);
+    draw_panel(c, COST, top + HEIGHT + GAP,
                !in_money(c) ? "GPU-hours"
                : examples   ? "USD, at example prices"
                             : "USD",
                out);
-    ss_svg_text(out, LEFT + WIDTH / 2, TOP + 2 * HEIGHT + GAP + 40, "small muted mid", "nodes");
     ss_svg_end(out);
     return ss_report_done(out, err);
 }

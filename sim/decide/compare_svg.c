@@ -13,17 +13,31 @@
 #define WIDTH SS_CONTRAST_WIDTH
 #define BAR 22.0
 #define STEP 46.0 /* height of a bar with its name above it */
-#define PANEL_TOP 34.0
+#define PANEL_TOP 52.0
 #define AXIS 34.0
+
+/* Gives the range of 90 % of such jobs; NaN where it is not known. */
+static void range_of(const struct ss_summary *u, int table, double *low, double *high)
+{
+    int memory = table == SS_CONTRAST_MEMORY;
+    double value = memory ? u->peak_device : u->iteration_s;
+
+    *low = value * (1 + (memory ? u->memory_low_pct : u->time_low_pct) / 100);
+    *high = value * (1 + (memory ? u->memory_high_pct : u->time_high_pct) / 100);
+}
 
 static double most_of(const struct ss_contrast *c, int table)
 {
-    double most = 0;
+    double most = 0, low, high;
 
-    for (int i = 0; i < c->n; i++)
-        if (ss_contrast_has(&c->side[i], table))
-            most = fmax(most, table == SS_CONTRAST_MEMORY ? c->side[i].summary.peak_device
-                                                          : c->side[i].summary.iteration_s);
+    for (int i = 0; i < c->n; i++) {
+        const struct ss_summary *u = &c->side[i].summary;
+        if (!ss_contrast_has(&c->side[i], table))
+            continue;
+        range_of(u, table, &low, &high);
+        most = fmax(most, table == SS_CONTRAST_MEMORY ? fmax(u->peak_device, u->capacity) : u->iteration_s);
+        most = fmax(most, isfinite(high) ? high : 0);
+    }
     return most > 0 ? most : 1;
 }
 
@@ -59,12 +73,14 @@ static void draw_bar(const struct ss_contrast *c, int table, int side, double y,
 {
     struct ss_contrast_row row;
     char title[160], value[48], name[320], fill[40];
-    double x = LEFT, total = 0;
+    double x = LEFT, total = 0, first = 0, low, high;
 
     for (int i = 0; ss_contrast_row(c, table, i, &row); i++) {
         double v = row.value[side];
-        if (row.is_total)
+        if (row.is_total) {
             total = v;
+            first = row.value[0];
+        }
         if (row.is_total || !(v > 0))
             continue;
         write_value(table, v, value, sizeof value);
@@ -73,25 +89,35 @@ static void draw_bar(const struct ss_contrast *c, int table, int side, double y,
         x += v * scale;
     }
     write_value(table, total, value, sizeof value);
-    if (isnan(total))
-        snprintf(name, sizeof name, "%c: %s (%s)", 'A' + side, c->side[side].name,
-                 ss_outcome_word(SS_OUTCOME_REFUSED));
-    else
-        snprintf(name, sizeof name, "%c: %s (%s)", 'A' + side, c->side[side].name, value);
+    snprintf(name, sizeof name, "%c: %s (%s", 'A' + side, c->side[side].name,
+             isnan(total) ? ss_outcome_word(SS_OUTCOME_REFUSED) : value);
+    if (side > 0 && first > 0 && total > 0)
+        ss_append(name, sizeof name, ", %+.1f %% against A%s", 100 * (total / first - 1),
+                  table == SS_CONTRAST_TIME && !c->apart[side].apart ? ", too close to call" : "");
+    if (table == SS_CONTRAST_MEMORY && !isnan(total))
+        ss_append(name, sizeof name, ", %s", ss_outcome_word(c->side[side].summary.outcome));
+    ss_append(name, sizeof name, ")");
     ss_svg_text(out, LEFT, y - 6, "small", name);
+    if (total > 0) {
+        range_of(&c->side[side].summary, table, &low, &high);
+        ss_svg_whisker(out, LEFT + low * scale, LEFT + high * scale, y + BAR / 2);
+    }
 }
 
 /* Draws the card's memory, where it is the same on all sides. */
 static void draw_capacity(const struct ss_contrast *c, double y, double height, double scale, FILE *out)
 {
     double capacity = c->side[0].summary.capacity;
+    char text[48];
 
     for (int i = 1; i < c->n; i++)
         if (ss_contrast_has(&c->side[i], SS_CONTRAST_MEMORY) && c->side[i].summary.capacity != capacity)
             return;
-    if (capacity * scale > WIDTH)
+    if (capacity * scale > WIDTH * (1 + 1e-9))
         return;
-    fprintf(out, "<path class=\"cap\" d=\"M%.2f %.2fv%.2f\"/>\n", LEFT + capacity * scale, y, height);
+    ss_svg_line(out, "cap", LEFT + capacity * scale, y, LEFT + capacity * scale, y + height);
+    snprintf(text, sizeof text, "card %.1f GiB", capacity / SS_GIB);
+    ss_svg_text(out, LEFT + capacity * scale - 5, y + 10, "small capt end", text);
 }
 
 static void draw_memory_axis(double y, double top, double most, double scale, FILE *out)
@@ -157,7 +183,8 @@ int ss_contrast_svg(const struct ss_contrast *c, FILE *out, struct ss_error *err
         "A bar of the iteration by label, and one of the fullest stage's memory by class, for each job.");
     ss_svg_tones(out, SS_TONES_LABEL);
     ss_svg_tones(out, SS_TONES_MEMORY);
-    ss_svg_text(out, LEFT, 28, "title", "Time of an iteration, and memory of the fullest stage");
+    ss_svg_text(out, LEFT, 28, "title",
+                "Time of an iteration, and memory of the fullest stage; whiskers: 90 % of such jobs");
     draw_panel(c, SS_CONTRAST_TIME, 56, out);
     draw_panel(c, SS_CONTRAST_MEMORY, 56 + panel_height(c->n), out);
     ss_svg_end(out);

@@ -21,7 +21,23 @@
 /* Layouts that are slower than this many times the best are not drawn. */
 #define SLOWEST 2.5
 
-static const char fits[] = "#1f5fbf", front[] = "#e07b39", near_limit[] = "#b8860b";
+enum mark { FITS, NEAR_LIMIT, FRONT }; /* shapes: circle, triangle, diamond */
+
+static const char *color_of(enum mark m)
+{
+    return ss_tone(SS_TONES_OUTCOME, m == FITS         ? SS_OUTCOME_FITS
+                                     : m == NEAR_LIMIT ? SS_OUTCOME_NEAR_LIMIT
+                                                       : SS_OUTCOME_REFUSED)
+        ->color;
+}
+
+static void put_mark(FILE *out, enum mark m, double x, double y, double r)
+{
+    static const int shapes[] = {0, 2, 3};
+
+    ss_svg_mark(out, shapes[m], x, y, r);
+    fprintf(out, " fill=\"%s\"", color_of(m));
+}
 
 /* A panel: one number of nodes, with its points and place. */
 struct panel {
@@ -30,6 +46,7 @@ struct panel {
     double top;            /* y of the frame's top */
     double start, end;     /* s: range of the time axis */
     double most, capacity; /* bytes: top of the memory axis, memory of the card */
+    double slowest;        /* s: slower points are not drawn */
     int n, hidden;         /* points that are drawn, and points too slow to draw */
 };
 
@@ -49,34 +66,29 @@ static double y_of(const struct panel *p, double bytes)
     return p->top + HEIGHT * (1 - bytes / p->most);
 }
 
-/* Sets the axes of a panel: time runs from a little before the fastest point to the slowest that is
- * drawn. */
-static void measure(struct panel *p)
+/* Finds what a panel draws: points up to SLOWEST times its fastest. Widens `all`, which has the axes of every panel, so that
+ * numbers of nodes can be held against each other. */
+static void measure(struct panel *p, struct panel *all)
 {
-    double fastest = INFINITY, slowest = 0;
-    p->most = 0;
+    double fastest = INFINITY;
     for (int i = 0; i < p->f->npoints; i++)
         if (is_drawn(p, i))
             fastest = fmin(fastest, p->f->points[i].summary.iteration_s);
+    p->slowest = SLOWEST * fastest;
     for (int i = 0; i < p->f->npoints; i++) {
         const struct ss_summary *u = &p->f->points[i].summary;
         if (!is_drawn(p, i))
             continue;
-        if (u->iteration_s > SLOWEST * fastest) {
+        if (u->iteration_s > p->slowest) {
             p->hidden++;
             continue;
         }
         p->n++;
-        slowest = fmax(slowest, u->iteration_s);
         p->capacity = u->capacity;
-        p->most = fmax(p->most, fmax(u->capacity, u->peak_device));
+        all->start = fmin(all->start, u->iteration_s);
+        all->end = fmax(all->end, u->iteration_s);
+        all->most = fmax(all->most, 1.05 * fmax(u->capacity, u->peak_device));
     }
-    if (p->n == 0)
-        return;
-    double room = 0.04 * (slowest > fastest ? slowest - fastest : fastest);
-    p->start = fastest - room;
-    p->end = slowest + room;
-    p->most *= 1.05;
 }
 
 static void draw_memory_axis(const struct panel *p, FILE *out)
@@ -89,8 +101,11 @@ static void draw_memory_axis(const struct panel *p, FILE *out)
         snprintf(text, sizeof text, "%g GiB", at);
         ss_svg_text(out, LEFT - 6, y + 4, "small muted end", text);
     }
-    if (p->capacity > 0)
+    if (p->capacity > 0) {
         fprintf(out, "<path class=\"cap\" d=\"M%g %.2fh%g\"/>\n", LEFT, y_of(p, p->capacity), WIDTH);
+        snprintf(text, sizeof text, "card %.1f GiB", p->capacity / SS_GIB);
+        ss_svg_text(out, LEFT + WIDTH - 4, y_of(p, p->capacity) + 13, "small capt end", text);
+    }
 }
 
 /* Draws where the layouts end that cannot be told apart from the best. */
@@ -100,24 +115,26 @@ static void draw_band(const struct panel *p, const struct ss_summary *best, FILE
     to = fmin(to, LEFT + WIDTH);
     fprintf(out,
             "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\" fill-opacity=\".12\"/>\n",
-            from, p->top, fmax(to - from, 0), HEIGHT, fits);
+            from, p->top, fmax(to - from, 0), HEIGHT, color_of(FITS));
     ss_svg_text(out, from, p->top - 5, "small muted", "too close to call");
 }
 
 static void draw_point(const struct panel *p, const struct ss_find_point *point, int best, FILE *out)
 {
     const struct ss_summary *u = &point->summary;
-    const char *color = point->front ? front : u->outcome == SS_OUTCOME_FITS ? fits : near_limit;
+    enum mark m = point->front ? FRONT : u->outcome == SS_OUTCOME_FITS ? FITS : NEAR_LIMIT;
+    double x = x_of(p, u->iteration_s), y = y_of(p, u->peak_device);
     char time[32], layout[200];
-    fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"%g\" fill=\"%s\" fill-opacity=\"%g\"%s><title>",
-            x_of(p, u->iteration_s), y_of(p, u->peak_device),
-            best           ? 6.0
-            : point->front ? 4.5
-                           : 2.5,
-            color, point->front ? 1.0 : 0.55, best ? " class=\"mark\" style=\"fill:#e07b39\"" : "");
+    if (best && isfinite(u->memory_low_pct))
+        fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fV%.2fm-4 0h8M%.2f %.2fh8\"/>\n", x,
+                y_of(p, u->peak_device * (1 + u->memory_low_pct / 100)),
+                fmax(p->top, y_of(p, u->peak_device * (1 + u->memory_high_pct / 100))), x - 4,
+                y_of(p, u->peak_device * (1 + u->memory_low_pct / 100)));
+    put_mark(out, m, x, y, best ? 6.5 : point->front ? 4.5 : 2.8);
+    fprintf(out, " fill-opacity=\"%g\"><title>", point->front ? 1.0 : 0.55);
     ss_xml_escape(out, ss_find_layout(point, layout, sizeof layout));
-    fprintf(out, ": %s, %.1f GiB, %s</title></circle>\n", ss_text_time(u->iteration_s, time, sizeof time),
-            u->peak_device / SS_GIB, ss_outcome_word(u->outcome));
+    fprintf(out, ": %s, %.1f GiB, %s</title></%s>\n", ss_text_time(u->iteration_s, time, sizeof time),
+            u->peak_device / SS_GIB, ss_outcome_word(u->outcome), m == FITS ? "circle" : "path");
 }
 
 static void draw_points(const struct panel *p, FILE *out)
@@ -126,7 +143,7 @@ static void draw_points(const struct panel *p, FILE *out)
     for (int fronts = 0; fronts < 2; fronts++) /* the front is drawn last, above the others */
         for (int i = 0; i < p->f->npoints; i++) {
             const struct ss_find_point *point = &p->f->points[i];
-            if (is_drawn(p, i) && point->front == fronts && point->summary.iteration_s <= p->end)
+            if (is_drawn(p, i) && point->front == fronts && point->summary.iteration_s <= p->slowest)
                 draw_point(p, point, i == g->best, out);
         }
 }
@@ -139,7 +156,7 @@ static void draw_heading(const struct panel *p, FILE *out)
     int at = snprintf(text, sizeof text, "%d node%s, %d GPUs%s%s", g->nodes, g->nodes == 1 ? "" : "s",
                       g->gpus, words[0] ? ", " : "", words);
     if (g->best >= 0)
-        at += snprintf(text + at, sizeof text - (size_t)at, "; best (ring): %s, %s",
+        at += snprintf(text + at, sizeof text - (size_t)at, "; best (large): %s, %s",
                        ss_find_layout(&p->f->points[g->best], layout, sizeof layout),
                        ss_text_time(p->f->points[g->best].summary.iteration_s, time, sizeof time));
     else
@@ -152,7 +169,6 @@ static void draw_heading(const struct panel *p, FILE *out)
 static void draw_panel(struct panel *p, FILE *out)
 {
     const struct ss_find_group *g = &p->f->groups[p->group];
-    measure(p);
     draw_heading(p, out);
     if (p->n) {
         draw_memory_axis(p, out);
@@ -165,23 +181,48 @@ static void draw_panel(struct panel *p, FILE *out)
             WIDTH, HEIGHT);
 }
 
+static void draw_legend(FILE *out)
+{
+    static const char *const words[] = {[FITS] = "fits",
+                                        [NEAR_LIMIT] = "near limit",
+                                        [FRONT] = "no layout is better in nodes, time and memory"};
+    double x = LEFT;
+
+    for (int m = FRONT; m >= FITS; m--) {
+        put_mark(out, (enum mark)m, x + 5, 52, 4.5);
+        fputs("/>", out);
+        ss_svg_text(out, x + 16, 56, "small", words[m]);
+        x += 34 + ss_text_width(words[m], 11);
+    }
+    ss_svg_text(out, x, 56, "small muted", "whisker: memory of 90 % of such jobs");
+}
+
 int ss_find_write_svg(const struct ss_find_result *f, FILE *out, struct ss_error *err)
 {
-    double each = PANEL_TOP + HEIGHT + PANEL_BOTTOM;
-    ss_svg_begin(out, LEFT + WIDTH + RIGHT, HEAD + f->ngroups * each, "Layouts that were found",
-                 "For each number of nodes the memory of layouts over the time of an iteration: the best, "
-                 "those that the "
-                 "error does not tell apart from it, and the front of nodes, time and memory.");
-    ss_svg_text(out, LEFT, 28, "title", "Memory over the time of an iteration");
-    struct ss_legend l;
-    ss_legend_begin(&l, LEFT, LEFT + WIDTH, 50, out);
-    ss_legend_add(&l, front, "on the front of nodes, time and memory");
-    ss_legend_add(&l, fits, ss_outcome_word(SS_OUTCOME_FITS));
-    ss_legend_add(&l, near_limit, ss_outcome_word(SS_OUTCOME_NEAR_LIMIT));
+    double each = PANEL_TOP + HEIGHT + PANEL_BOTTOM, room;
+    struct panel all = {.start = INFINITY}, p;
+
     for (int g = 0; g < f->ngroups; g++) {
-        struct panel p = {.f = f, .group = g, .top = HEAD + g * each + PANEL_TOP};
+        p = (struct panel){.f = f, .group = g};
+        measure(&p, &all);
+    }
+    room = 0.04 * (all.end > all.start ? all.end - all.start : all.start);
+    ss_svg_begin(out, LEFT + WIDTH + RIGHT, HEAD + f->ngroups * each + 18, "Layouts that were found",
+                 "For each number of nodes the memory of layouts over the time of an iteration: the best, "
+                 "those that are too close to it to call, and the front of nodes, time and memory. All "
+                 "panels have one axis of time.");
+    ss_svg_text(out, LEFT, 28, "title", "Memory over the time of an iteration");
+    draw_legend(out);
+    for (int g = 0; g < f->ngroups; g++) {
+        p = (struct panel){.f = f, .group = g, .top = HEAD + g * each + PANEL_TOP};
+        measure(&p, &(struct panel){.start = INFINITY});
+        p.start = all.start - room;
+        p.end = all.end + room;
+        p.most = all.most;
         draw_panel(&p, out);
     }
+    ss_svg_text(out, LEFT + WIDTH / 2, HEAD + f->ngroups * each + 4, "small muted mid",
+                "time of an iteration");
     ss_svg_end(out);
     return ss_report_done(out, err);
 }

@@ -18,11 +18,12 @@
 #define TIME_WIDTH 700.0
 #define MEMORY_LEFT 880.0 /* memory of the same stages */
 #define MEMORY_WIDTH 280.0
-#define ROWS_TOP 142.0
+#define ROWS_TOP 146.0
 #define ROWS_HEIGHT 214.0
 #define MOST_ROWS 16
-#define STEPS_TOP 444.0 /* from the ideal to the answer */
-#define STEPS_HEIGHT 190.0
+#define STEPS_TOP 448.0 /* from the ideal to the answer */
+#define STEPS_HEIGHT 192.0
+#define FOOT_LINE 14.0 /* of long changes, below the steps */
 #define STEPS_LEFT 356.0
 #define STEPS_WIDTH 560.0
 #define LONG_WORDS 34    /* flags of a change that get a line of their own */
@@ -67,7 +68,7 @@ static void put_title(const struct card *c)
              plan->job->model.name[0] ? plan->job->model.name : "model", plan->world_size,
              ss_platform_card(plan->platform)->name, ss_text_time(u->iteration_s, time, sizeof time),
              ss_outcome_word(u->outcome));
-    ss_svg_text(c->out, MARGIN, c->y + 44, "head", text);
+    ss_svg_text(c->out, MARGIN, c->y + 40, "head", text);
 }
 
 static void put_answer(const struct card *c)
@@ -88,12 +89,12 @@ static void put_answer(const struct card *c)
                   -u->time_low_pct, u->time_high_pct);
     ss_append(text, sizeof text, "MFU %.0f %%; ", 100 * u->mfu);
     ss_append(text, sizeof text, "%.1f of %.1f GiB", u->peak_device / SS_GIB, u->capacity / SS_GIB);
-    ss_svg_text(c->out, MARGIN, c->y + 68, "say", text);
+    ss_svg_text(c->out, MARGIN, c->y + 62, "say", text);
     snprintf(text, sizeof text, "%s, %s, %s, %d microbatches of %d, sequence %d, stack %s",
              ss_report_precision(plan->job, precision, sizeof precision),
              ss_report_layout(plan, more, sizeof more), plan->schedule->name, plan->microbatches,
              plan->job->micro_batch, plan->job->seq_length, plan->stack->name);
-    ss_svg_text(c->out, MARGIN, c->y + 87, "small muted", text);
+    ss_svg_text(c->out, MARGIN, c->y + 79, "small muted", text);
 }
 
 /* ---- the folded iteration ---- */
@@ -120,20 +121,33 @@ static void choose_rows(struct card *c)
     c->height = floor(fmax(c->pitch - 3, 3));
 }
 
+/* Draws the legend of the folded iteration, whose lines end above the rows; `more`: height of the lines behind the first. Returns its
+ * last line. */
+static double put_time_legend(const struct card *c, unsigned phases, double more, FILE *out)
+{
+    struct ss_legend l;
+    char buf[8];
+
+    ss_legend_begin(&l, TIME_LEFT, TIME_LEFT + TIME_WIDTH, c->y + ROWS_TOP - 8 - more, out);
+    ss_gantt_legend(&l, phases, c->k->chunks);
+    if (phases & 1)
+        ss_legend_add(&l, ss_color_phase(-1, 0, 1, buf), "optimizer, start");
+    ss_legend_add(&l, ss_tone(SS_TONES_LABEL, SS_LABEL_TP)->color, "exposed communication");
+    ss_legend_add(&l, "url(#idle)", "idle");
+    return l.y;
+}
+
 static void put_timeline(const struct card *c)
 {
     struct ss_gantt *k = c->k;
-    struct ss_legend l;
     unsigned phases = 0;
-    char text[64], buf[8];
+    char text[64];
     double bottom = c->y + ROWS_TOP + c->nrows * c->pitch;
 
     k->out = c->out;
     k->bare = 1;
     k->smallest = 0.9;
     ss_gantt_place(k, TIME_LEFT, TIME_WIDTH);
-    ss_svg_text(c->out, MARGIN, c->y + ROWS_TOP - 26, "part",
-                k->fold.n > 1 ? "The iteration, folded" : "The iteration");
     for (int i = 0; i < k->fold.n; i++)
         for (int r = 0; r < c->nrows; r++) {
             const struct ss_lane *lane = &k->part[i].book.lanes[k->part[i].book.first_lane[c->cls[r]]];
@@ -141,12 +155,10 @@ static void put_timeline(const struct card *c)
                 if (lane->boxes[b].kind == SS_BOX_RUN)
                     phases |= 1u << (k->program->classes[lane->cls].slots[lane->boxes[b].slot].phase + 1);
         }
-    ss_legend_begin(&l, TIME_LEFT, TIME_LEFT + TIME_WIDTH, c->y + ROWS_TOP - 8, c->out);
-    ss_gantt_legend(&l, phases, k->chunks);
-    if (phases & 1)
-        ss_legend_add(&l, ss_color_phase(-1, 0, 1, buf), "optimizer, start");
-    ss_legend_add(&l, ss_tone(SS_TONES_LABEL, SS_LABEL_TP)->color, "exposed communication");
-    ss_legend_add(&l, "url(#idle)", "idle");
+    double more = put_time_legend(c, phases, 0, NULL) - put_time_legend(c, 0, 0, NULL);
+    put_time_legend(c, phases, more, c->out);
+    ss_svg_text(c->out, MARGIN, c->y + ROWS_TOP - 26 - more, "part",
+                k->fold.n > 1 ? "The iteration, folded" : "The iteration");
     for (int r = 0; r < c->nrows; r++) {
         double y = floor(c->y + ROWS_TOP + r * c->pitch);
         snprintf(text, sizeof text, "stage %d", k->program->classes[c->cls[r]].stage);
@@ -307,11 +319,47 @@ static void put_change(const struct card *c, int i, double y, double scale)
     ss_svg_text(c->out, STEPS_LEFT + whole * scale + 8, y + 12, "small capt", text);
 }
 
+/* Writes the changes that have no room beside their bars, over as many lines as they need. Returns the number of lines; without a
+ * stream it only counts them. */
+static int put_long_changes(const struct card *c, FILE *out)
+{
+    int lines = 0, all = out ? put_long_changes(c, NULL) : 0;
+
+    for (int i = 0; i < c->steps->nchanges; i++) {
+        const char *at = c->steps->change[i].words;
+        char text[400], one[400];
+        if (strlen(at) <= LONG_WORDS)
+            continue;
+        snprintf(text, sizeof text, "change %d:", i + 1);
+        while (*at) {
+            size_t n = strcspn(at, " ");
+            ss_copy(one, sizeof one, text);
+            ss_append(one, sizeof one, " %.*s", (int)n, at);
+            if (ss_text_width(one, 11) > WIDTH - 2 * MARGIN - 90) {
+                if (out)
+                    ss_svg_text(out, MARGIN, c->y + HEIGHT - 14 - FOOT_LINE * (all - 1 - lines),
+                                "small muted", text);
+                lines++;
+                one[0] = '\0';
+                ss_append(one, sizeof one, "    %.*s", (int)n, at);
+            }
+            ss_copy(text, sizeof text, one);
+            at += n;
+            at += strspn(at, " ");
+        }
+        if (out)
+            ss_svg_text(out, MARGIN, c->y + HEIGHT - 14 - FOOT_LINE * (all - 1 - lines), "small muted", text);
+        lines++;
+    }
+    return lines;
+}
+
 static void put_steps(const struct card *c)
 {
     const struct ss_card_steps *s = c->steps;
     double whole = c->run->summary.iteration_s, rest = 0, at = 0, y = c->y + STEPS_TOP + 12;
-    double scale = STEPS_WIDTH / fmax(whole, s->longest);
+    double high = c->run->summary.time_high_pct,
+           scale = STEPS_WIDTH / fmax(whole * (1 + (high > 0 ? high / 100 : 0)), s->longest);
     int rows = 1 + s->nchanges;
     char text[400];
 
@@ -326,7 +374,8 @@ static void put_steps(const struct card *c)
         rest += small ? s->step[i].seconds : 0;
         rows += !small;
     }
-    double pitch = fmin(22, STEPS_HEIGHT / (rows + (fabs(rest) > 1e-4 * whole)));
+    double pitch = fmin(22, (STEPS_HEIGHT - FOOT_LINE * put_long_changes(c, NULL)) /
+                                (rows + (fabs(rest) > 1e-4 * whole)));
     for (int i = 0; i < s->n; i++)
         if (fabs(s->step[i].seconds) >= LEAST_STEP * whole) {
             at = put_step(c, s->step[i].words, at, s->step[i].seconds, s->step[i].tone, y, scale);
@@ -339,11 +388,7 @@ static void put_steps(const struct card *c)
     put_total(c, y, scale);
     for (int i = 0; i < s->nchanges; i++)
         put_change(c, i, y += pitch, scale);
-    for (int i = 0, line = 0; i < s->nchanges; i++)
-        if (strlen(s->change[i].words) > LONG_WORDS) {
-            snprintf(text, sizeof text, "change %d: %s", i + 1, s->change[i].words);
-            ss_svg_text(c->out, MARGIN, c->y + HEIGHT - 30 + 15 * line++, "small muted", text);
-        }
+    put_long_changes(c, c->out);
 }
 
 void ss_card_write(struct ss_gantt *k, const struct ss_run *run, const struct ss_card_steps *steps, FILE *out)

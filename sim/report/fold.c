@@ -91,8 +91,8 @@ static void fold(const struct ss_program *p, const struct clock *k, double makes
                     times;
     if (!(period > 0) || cool - warm < LEAST_TIMES * period)
         return;
-    warm += warm < period ? period : 0; /* a part of no length could not be drawn */
-    cool -= makespan - cool < period ? period : 0;
+    warm += warm < period / 4 ? period : 0; /* a part of hardly any length could not be read */
+    cool -= makespan - cool < period / 4 ? period : 0;
     int shown = (int)fmax(1, ceil((warm + makespan - cool) / 2 / period - 1e-6)),
         at = own.from + (times - shown) / 2 * own.length;
     if (shown > times || warm + shown * period + makespan - cool > WORTH * makespan)

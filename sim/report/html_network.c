@@ -29,11 +29,6 @@ static void link_load(const struct ss_bins *b, int link, double *mean, double *m
     }
 }
 
-static const char *load_color(double load)
-{
-    return load < 0.25 ? "#2f9e6b" : load < 0.6 ? "#d9a21b" : "#d1493f";
-}
-
 /* Returns the class whose traffic starts, or whose collectives run, on this link; -1: none. */
 static int link_class(const struct ss_page *page, int link)
 {
@@ -51,6 +46,24 @@ static int link_class(const struct ss_page *page, int link)
             return p->channels[c].to;
     }
     return -1;
+}
+
+/* Returns 1 where a link has no figures: what tensor, context and expert groups exchange is not counted at this level, and that is
+ * most of what the fabric carries. */
+static int is_partial(const struct ss_page *page, int link)
+{
+    return page->run && ss_report_links_partial(page->run) &&
+           page->program->links[link].kind == SS_LINK_FABRIC;
+}
+
+/* Returns the word for a kind of link. A link of a fabric other than NVLink has the fabric's name. */
+static const char *kind_of(const struct ss_page *page, const struct ss_link *link)
+{
+    const struct ss_platform *p = page->run && page->run->plan ? page->run->plan->platform : NULL;
+
+    return p && link->kind == SS_LINK_FABRIC && strcmp(ss_platform_fabric(p), "NVLink") != 0
+               ? ss_platform_fabric(p)
+               : ss_link_kind_name(link->kind);
 }
 
 /* Writes at most `most` bytes of a name. */
@@ -76,6 +89,7 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
 {
     double x = box_x(cls), y = box_y(cls), mean, most;
     FILE *out = page->out;
+    char words[24];
     int shown = 0;
 
     fprintf(out, "<g class=\"node\"><rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"6\"/>", x,
@@ -84,7 +98,7 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
     put_short(out, page->program->classes[cls].name, 14);
     fputs("</text>", out);
     for (int l = 0; l < page->program->nlinks && shown < LINKS_SHOWN; l++) {
-        if (owner[l] != cls || !(page->bins->link_bytes[l] > 0))
+        if (owner[l] != cls || !(page->bins->link_bytes[l] > 0) || is_partial(page, l))
             continue;
         link_load(page->bins, l, &mean, &most);
         double at = y + 25 + 12 * shown++;
@@ -93,13 +107,17 @@ static void put_box(const struct ss_page *page, int cls, const int *owner)
         ss_xml_escape(out, name);
         fprintf(out, ": mean load %.1f %%, peak %.1f %%</title>", 100 * mean, 100 * most);
         fprintf(out, "<text x=\"%.0f\" y=\"%.0f\" class=\"linkname\">", x + 8, at + 8);
-        put_short(out, dot ? dot + 1 : name, 11);
+        if (page->program->links[l].kind != SS_LINK_OTHER && dot)
+            snprintf(words, sizeof words, "%.4s %.8s", kind_of(page, &page->program->links[l]), dot + 1);
+        else
+            snprintf(words, sizeof words, "%.11s", dot ? dot + 1 : name);
+        put_short(out, words, 11);
         fprintf(out, "</text><text x=\"%.0f\" y=\"%.0f\" class=\"linkload\">%.1f %%</text>", x + BOX_W - 8,
                 at + 8, 100 * mean);
         fprintf(out, "<rect class=\"linkbg\" x=\"%.0f\" y=\"%.0f\" width=\"26\" height=\"8\"/>", x + 66, at);
         fprintf(out,
                 "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.1f\" height=\"8\" fill=\"%s\" stroke=\"none\"/></g>",
-                x + 66, at, 26 * fmin(1, mean), load_color(mean));
+                x + 66, at, 26 * fmin(1, mean), ss_tone(SS_TONES_LINK, page->program->links[l].kind)->color);
     }
     fputs("</g>\n", out);
 }
@@ -125,7 +143,7 @@ static void put_channel(const struct ss_page *page, int channel, double most)
             "stroke=\"%s\" "
             "marker-end=\"url(#arrow)\"><title>",
             x1 + (x2 > x1 ? 14 : -14), y1, x1, y1 - bend, x2, y2 - bend, x2 + (x2 > x1 ? -14 : 14),
-            y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1f5fbf" : "#1d7a4c");
+            y2 + (forward ? -3 : 3), 1 + 3 * bytes / most, forward ? "#1c53a1" : "#ef963e");
     ss_xml_escape(page->out, page->program->classes[c->from].name);
     fputs(" to ", page->out);
     ss_xml_escape(page->out, page->program->classes[c->to].name);
@@ -183,51 +201,88 @@ static void spark(const struct ss_page *page, int link, double peak)
     fputs("L120 18z\"/></svg></td>", page->out);
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
+/* A row: a link, and those of its kind that carry the same. */
+struct link_row {
+    int link, alike;
+    double mean, most;
+};
 
-    return (x < y) - (x > y);
+static int busier(const void *a, const void *b)
+{
+    const struct link_row *x = a, *y = b;
+
+    return x->mean != y->mean ? (x->mean < y->mean) - (x->mean > y->mean)
+                              : (x->link > y->link) - (x->link < y->link);
 }
 
-/* Returns the bytes that a link must have carried to be among the busiest, which the table lists. */
-static double least_listed(const struct ss_page *page)
+static int is_alike(const struct ss_page *page, const struct link_row *row, int link)
 {
-    size_t n = (size_t)page->program->nlinks;
-    double *bytes = ss_calloc(n + 1, sizeof *bytes), least = 0;
+    const struct ss_link *a = &page->program->links[row->link], *b = &page->program->links[link];
+    double x = page->bins->link_bytes[row->link], y = page->bins->link_bytes[link];
 
-    if (!bytes || n <= LINKS_LISTED) {
-        free(bytes);
-        return 0;
+    return a->kind == b->kind && a->bandwidth == b->bandwidth && fabs(x - y) <= 1e-3 * x;
+}
+
+/* Finds the rows, busiest first. Returns how many, or -1 where memory ran out. */
+static int find_rows(const struct ss_page *page, struct link_row **out)
+{
+    int n = 0;
+
+    *out = ss_calloc((size_t)page->program->nlinks + 1, sizeof **out);
+    for (int l = 0; *out && l < page->program->nlinks; l++) {
+        int row = 0;
+        if (!(page->bins->link_bytes[l] > 0) || is_partial(page, l))
+            continue;
+        while (row < n && !is_alike(page, &(*out)[row], l))
+            row++;
+        if (row < n) {
+            (*out)[row].alike++;
+            continue;
+        }
+        (*out)[n].link = l;
+        link_load(page->bins, l, &(*out)[n].mean, &(*out)[n].most);
+        n++;
     }
-    memcpy(bytes, page->bins->link_bytes, n * sizeof *bytes);
-    qsort(bytes, n, sizeof *bytes, compare_bytes);
-    least = bytes[LINKS_LISTED - 1];
-    free(bytes);
-    return least;
+    if (n)
+        qsort(*out, (size_t)n, sizeof **out, busier);
+    return *out ? n : -1;
 }
 
-/* Returns the word for a kind of link. A link of a fabric other than NVLink has the fabric's name. */
-static const char *kind_of(const struct ss_page *page, const struct ss_link *link)
+static void put_link(const struct ss_page *page, const struct link_row *row)
 {
-    const struct ss_platform *p = page->run && page->run->plan ? page->run->plan->platform : NULL;
+    const struct ss_link *link = &page->program->links[row->link];
 
-    return p && link->kind == SS_LINK_FABRIC && strcmp(ss_platform_fabric(p), "NVLink") != 0
-               ? ss_platform_fabric(p)
-               : ss_link_kind_name(link->kind);
+    fputs("<tr><th scope=\"row\">", page->out);
+    ss_xml_escape(page->out, link->name);
+    if (row->alike)
+        fprintf(page->out, " and %d alike", row->alike);
+    fprintf(page->out,
+            "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
+            kind_of(page, link), link->bandwidth / 1e9, page->bins->link_bytes[row->link] / 1e9,
+            100 * row->mean, 100 * row->most);
+    if (page->timeline->link_busy && page->timeline->iteration_s > 0)
+        fprintf(page->out, "<td>%.2f %%</td>",
+                100 * page->timeline->link_busy[row->link] / page->timeline->iteration_s);
+    else
+        fputs("<td></td>", page->out);
+    spark(page, row->link, row->most);
+    fputs("</tr>\n", page->out);
 }
 
 static void links(const struct ss_page *page)
 {
-    const struct ss_program *p = page->program;
-    double mean, most, least = least_listed(page);
-    int listed = 0;
+    struct link_row *rows;
+    int n = find_rows(page, &rows);
 
     fprintf(page->out,
-            "<div class=\"wide\"><table><caption>Links; load is the share of the bandwidth%s</caption>\n",
+            "<div class=\"wide\"><table><caption>Links, the busiest first; load is the share of the "
+            "bandwidth%s%s%s</caption>\n",
             page->run && ss_report_links_partial(page->run)
-                ? "; tensor, context and expert traffic is not counted (--level layer counts it)"
-                : "");
+                ? ". Not counted: tensor, context and expert traffic, and so no "
+                : "",
+            page->run && ss_report_links_partial(page->run) ? ss_platform_fabric(page->run->plan->platform)
+                                                            : "",
+            page->run && ss_report_links_partial(page->run) ? " (--level layer counts it)" : "");
     fputs("<thead><tr><th "
           "scope=\"col\">Link</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">GB/s</th><th "
           "scope=\"col\">GB an "
@@ -235,25 +290,9 @@ static void links(const struct ss_page *page)
           "scope=\"col\">in use</th>"
           "<th scope=\"col\">up to the peak, over time</th></tr></thead>\n<tbody>\n",
           page->out);
-    for (int l = 0; l < p->nlinks && listed < LINKS_LISTED; l++) {
-        if (!(page->bins->link_bytes[l] > 0) || page->bins->link_bytes[l] < least)
-            continue;
-        listed++;
-        link_load(page->bins, l, &mean, &most);
-        fputs("<tr><th scope=\"row\">", page->out);
-        ss_xml_escape(page->out, p->links[l].name);
-        fprintf(page->out,
-                "</th><td class=\"text\">%s</td><td>%.4g</td><td>%.4g</td><td>%.2f %%</td><td>%.1f %%</td>",
-                kind_of(page, &p->links[l]), p->links[l].bandwidth / 1e9, page->bins->link_bytes[l] / 1e9,
-                100 * mean, 100 * most);
-        if (page->timeline->link_busy && page->timeline->iteration_s > 0)
-            fprintf(page->out, "<td>%.2f %%</td>",
-                    100 * page->timeline->link_busy[l] / page->timeline->iteration_s);
-        else
-            fputs("<td></td>", page->out);
-        spark(page, l, most);
-        fputs("</tr>\n", page->out);
-    }
+    for (int i = 0; i < n && i < LINKS_LISTED; i++)
+        put_link(page, &rows[i]);
+    free(rows);
     fputs("</tbody></table></div>\n", page->out);
 }
 

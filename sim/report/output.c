@@ -7,12 +7,15 @@
 
 #include "base/base.h"
 #include "base/gzip.h"
+#include "report/convert.h"
 #include "stepsim/report.h"
 #include "stepsim/text.h"
 
 struct ss_output {
     struct ss_file_writer *writer; /* NULL: the output is stdout */
     FILE *stream, *packed;         /* packed: what is gzipped to the stream; NULL: nothing */
+    FILE *drawn;                   /* an SVG that becomes a PNG or PDF; NULL: none */
+    char path[1024];               /* whose ending says which */
 };
 
 static int is_named(const char *path)
@@ -69,7 +72,15 @@ int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, str
         ss_output_abort(o);
         return rc;
     }
-    *stream = o->packed ? o->packed : o->stream;
+    if (named && ss_convert_wanted(path)) {
+        ss_copy(o->path, sizeof o->path, path);
+        if (!(o->drawn = tmpfile())) {
+            rc = ss_fail(err, SS_ERR_IO, path, 0, "no temporary file: %s", strerror(errno));
+            ss_output_abort(o);
+            return rc;
+        }
+    }
+    *stream = o->drawn ? o->drawn : o->packed ? o->packed : o->stream;
     *out = o;
     return SS_OK;
 }
@@ -82,6 +93,16 @@ int ss_output_commit(struct ss_output *o, struct ss_error *err)
         failed = fclose(o->packed) != 0;
         why = errno;
         o->packed = NULL;
+    }
+    if (o->drawn) {
+        rc = ferror(o->drawn) ? ss_text_written(o->drawn, o->path, err)
+                              : ss_convert(o->drawn, o->path, o->stream, err);
+        fclose(o->drawn);
+        o->drawn = NULL;
+        if (rc) {
+            ss_output_abort(o);
+            return rc;
+        }
     }
     if (failed && !ferror(o->stream)) { /* else the file has its own error */
         ss_output_abort(o);
@@ -98,7 +119,7 @@ int ss_output_commit(struct ss_output *o, struct ss_error *err)
 /* Commits even where the stream has failed: the commit then fails, and knows the reason. */
 int ss_output_end(struct ss_output *o, int rc, struct ss_error *err)
 {
-    if (!rc || (rc == SS_ERR_IO && ferror(o->packed ? o->packed : o->stream)))
+    if (!rc || (rc == SS_ERR_IO && ferror(o->drawn ? o->drawn : o->packed ? o->packed : o->stream)))
         return ss_output_commit(o, err);
     ss_output_abort(o);
     return rc;
@@ -110,6 +131,8 @@ void ss_output_abort(struct ss_output *o)
         return;
     if (o->packed)
         fclose(o->packed);
+    if (o->drawn)
+        fclose(o->drawn);
     if (o->writer)
         ss_file_abort(o->writer);
     free(o);

@@ -99,6 +99,8 @@ static void fill_extra(const struct album *a, struct ss_memory_extra *extra)
 
     snprintf(extra->name, sizeof extra->name, "context, %s, fragmentation",
              run && run->plan ? ss_platform_library(run->plan->platform)->name : "NCCL");
+    extra->low_pct = run ? run->summary.memory_low_pct : NAN;
+    extra->high_pct = run ? run->summary.memory_high_pct : NAN;
     extra->capacity = run && run->result ? run->result->capacity : 0;
     for (int c = 0; c < a->program->nclasses; c++) {
         double dynamic = 0;

@@ -13,7 +13,8 @@ static const char style[] =
     "Sans',sans-serif;font-size:12px;fill:#1b2430}"
     ".title{font-size:17px;font-weight:600}.small{font-size:11px}.tiny{font-size:10px}.head{font-size:25px;"
     "font-weight:700}.say{font-size:13.5px}.part{font-size:15px;font-weight:600}"
-    ".bold{font-weight:700}.total{fill:#c3cad4}.bgfill{fill:#fff}.muted{fill:#5b6675}.end{text-anchor:end}"
+    ".bold{font-weight:700}.halo{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}."
+    "total{fill:#c3cad4}.bgfill{fill:#fff}.muted{fill:#5b6675}.end{text-anchor:end}"
     ".mid{text-anchor:middle}.bg{fill:#fff}.track{fill:url(#idle)}.grid{stroke:#d9dee6;stroke-width:1}"
     ".axis{stroke:#8892a0;stroke-width:1}.n{font-size:9.5px;text-anchor:middle;pointer-events:none}"
     ".w{fill:#fff}.k{fill:#10161d}.hatch{stroke:#c3cad4;stroke-width:1.2}.idlebg{fill:#f1f3f6}"
@@ -24,7 +25,8 @@ static const char style[] =
     "opacity:1}"
     "@media(prefers-color-scheme:dark){text{fill:#e6eaf0}.muted{fill:#a3afbd}.bg{fill:#12161c}"
     ".grid{stroke:#2b333e}.axis{stroke:#6b7684}.hatch{stroke:#39424e}.idlebg{fill:#1b212a}.w{fill:#fff}"
-    ".k{fill:#10161d}.cap{stroke:#ff6b6b}.total{fill:#39424e}.bgfill{fill:#12161c}.capt{fill:#ff8a8a}.mark{"
+    ".k{fill:#10161d}.cap{stroke:#ff6b6b}.total{fill:#39424e}.halo{stroke:#12161c}.bgfill{fill:#12161c}.capt{"
+    "fill:#ff8a8a}.mark{"
     "stroke:#e6eaf0}.pair{stroke:#e6eaf0}.frame{stroke:#39424e}"
     "rect.b{stroke:#12161c}rect.b:hover{stroke:#fff}}";
 
@@ -188,6 +190,13 @@ void ss_svg_mark(FILE *out, int shape, double x, double y, double r)
                 "<path transform=\"translate(%.2f %.2f) scale(%g)\" vector-effect=\"non-scaling-stroke\" "
                 "d=\"M0 0%s\"",
                 x, y, r, path);
+}
+
+void ss_svg_whisker(FILE *out, double x1, double x2, double y)
+{
+    if (isfinite(x1) && isfinite(x2))
+        fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fH%.2fM%.2f %.2fv8M%.2f %.2fv8\"/>\n", x1, y, x2, x1,
+                y - 4, x2, y - 4);
 }
 
 void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2)

@@ -137,7 +137,16 @@ static void put_peak(const struct chart *k, int cls, double bottom)
     if (b->program->classes[cls].nslots > 0 && dynamic > 0)
         ss_slot_name(b->program, cls, k->timeline->peak_slot[cls], slot, sizeof slot);
     snprintf(text, sizeof text, "peak %.2f GiB at %s%s%s", peak / SS_GIB,
-             ss_text_time(time, when, sizeof when), slot[0] ? ", " : "", slot);
+             ss_text_time(time, when, sizeof when), slot[0] ? ", in " : "", slot);
+    if (isfinite(k->extra->low_pct) && isfinite(k->extra->high_pct)) {
+        double at = LEFT + WIDTH - 12, low = y_of(k, bottom, peak * (1 + k->extra->low_pct / 100)),
+               high = fmax(bottom - PANEL, y_of(k, bottom, peak * (1 + k->extra->high_pct / 100)));
+        fprintf(k->out,
+                "<path class=\"mark\" d=\"M%.2f %.2fV%.2fm-4 0h8M%.2f %.2fh8\"><title>90 %% of such jobs: "
+                "%.1f to %.1f GiB</title></path>\n",
+                at, low, high, at - 4, low, peak * (1 + k->extra->low_pct / 100) / SS_GIB,
+                peak * (1 + k->extra->high_pct / 100) / SS_GIB);
+    }
     ss_svg_text(k->out, LEFT + WIDTH, bottom - PANEL - 5, "small muted end", text);
     if (x < LEFT || x > LEFT + WIDTH)
         return;
@@ -213,14 +222,16 @@ void ss_svg_memory(const struct ss_bins *bins, const struct ss_timeline *t,
     double y = TOP;
 
     for (int c = 0; c < p->nclasses; c++) {
-        k.top_bytes = fmax(k.top_bytes, peak_bytes(&k, c));
+        k.top_bytes =
+            fmax(k.top_bytes, peak_bytes(&k, c) * (1 + (extra->high_pct > 0 ? extra->high_pct / 100 : 0)));
         panels += stands_for_stage(&k, c);
     }
     k.top_bytes = k.top_bytes > 0 ? 1.04 * k.top_bytes : 1;
     ss_svg_begin(out, LEFT + WIDTH + RIGHT, TOP + panels * (PANEL + GAP) + 34, title,
                  "A panel for each pipeline stage, the class of ranks that needs most there; memory is "
                  "stacked by what "
-                 "it holds. The dashed line is the card's capacity, the circle the peak.");
+                 "it holds. The dashed line is the card's capacity, the circle the peak, the whisker what 90 "
+                 "% of such jobs need.");
     ss_svg_tones(out, SS_TONES_MEMORY);
     ss_svg_text(out, 16, 26, "title", title);
     put_legend(&k);

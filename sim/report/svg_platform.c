@@ -8,6 +8,7 @@
 #include "report/common.h"
 #include "report/drawing.h"
 #include "report/svg.h"
+#include "stepsim/params.h"
 
 #define LEFT 24.0
 #define TOP 92.0
@@ -33,19 +34,17 @@ struct rate {
 
 static const char *color_of(int kind)
 {
-    static const char *const colors[SS_LINK_KIND_COUNT] = {"#2f9e6b", "#3b78d8", "#d9822b", "#7d8794"};
-
-    return colors[kind];
+    return ss_tone(SS_TONES_LINK, kind)->color;
 }
 
 static const char *fill_of(const struct ss_drawing *d, const struct ss_drawn_vertex *v)
 {
     if (v->level == 0)
         return "#d5dae1";
-    return v->role == d->fabric_switch ? "#2f9e6b"
-           : !strcmp(v->role, "host")  ? "#aab4c0"
-           : v->level == 1             ? "#1f5fbf"
-                                       : "#b5533c";
+    return v->role == d->fabric_switch ? color_of(SS_LINK_FABRIC)
+           : !strcmp(v->role, "host")  ? color_of(SS_LINK_OTHER)
+           : v->level == 1             ? color_of(SS_LINK_NIC)
+                                       : color_of(SS_LINK_UPLINK);
 }
 
 /* Writes a rate: "900 GB/s", "400 Gb/s (50 GB/s)". For networks bits come first. */
@@ -251,12 +250,33 @@ static void put_rect(struct sheet *s, double x, double y, double width, double h
             height, attributes);
 }
 
+/* Returns the rail of a leaf: the place of its NICs among those of a node; -1: it is none, or joins several. */
+static int rail_of(const struct ss_drawing *d, int v)
+{
+    int nics = ss_platform_nics_per_node(d->p), gpus = gpus_of(d), rail = -1;
+
+    if (nics < 2 || d->vertices[v].node >= 0 || d->vertices[v].level != 1 ||
+        strcmp(d->vertices[v].role, "leaf") != 0)
+        return -1;
+    for (size_t e = 0; e < d->nedges; e++) {
+        int gpu = d->edges[e].a;
+        if (d->edges[e].b != v || d->vertices[gpu].level > 0)
+            continue;
+        int own = gpu % gpus * nics / gpus;
+        if (rail >= 0 && own != rail)
+            return -1;
+        rail = own;
+    }
+    return rail;
+}
+
 static void put_box(struct sheet *s, int v)
 {
     const struct ss_drawing *d = &s->d;
     const struct ss_drawn_vertex *x = &d->vertices[v];
     char text[64], fill[64];
     double width = x->level > 0 || is_folded(d, v) ? WIDE : BOX;
+    int rail = rail_of(d, v);
     int folded = is_folded(d, v), shown = 0;
 
     for (int like = 0; like < d->nvertices; like++)
@@ -265,7 +285,10 @@ static void put_box(struct sheet *s, int v)
     if (x->level == 0)
         snprintf(text, sizeof text, folded ? "%d GPUs" : "%d", folded ? shown : v % gpus_of(d));
     else if (folded)
-        snprintf(text, sizeof text, "%lld x %s", (long long)x->equal, x->role);
+        snprintf(text, sizeof text, strcmp(x->role, "leaf") ? "%lld x %s" : "%lld %s", (long long)x->equal,
+                 strcmp(x->role, "leaf") ? x->role : "leaves");
+    else if (rail >= 0)
+        snprintf(text, sizeof text, "%s, rail %d", x->role, rail);
     else
         snprintf(text, sizeof text, "%s", x->role);
     put_rect(s, x->x - width / 2, x->y - BOX / 2, width, BOX, fill);
@@ -406,11 +429,29 @@ static double put_key(struct sheet *s, double y)
     return 20 * ((n + 1) / 2);
 }
 
+/* Writes how much of what enters a leaf its uplinks carry; nothing where a file does not say. */
+static void over_text(const struct sheet *s, char *buf, size_t size)
+{
+    double over = ss_platform_leaf_nodes(s->d.p) > 0 ? ss_platform_get(s->d.p, SS_PROP_OVERSUBSCRIPTION) : 0;
+
+    buf[0] = '\0';
+    if (over > 1)
+        snprintf(buf, size,
+                 "Oversubscribed %g:1: %g times as much enters a leaf from its NICs as its uplinks carry.",
+                 over, over);
+    else if (over > 0)
+        snprintf(buf, size, "Not oversubscribed (%g:1): uplinks carry all that enters a leaf from its NICs.",
+                 over);
+    if (over > 0 && ss_platform_nics_per_node(s->d.p) > 1)
+        ss_append(buf, size, " %d rails: leaf r joins NIC r of its nodes.",
+                  ss_platform_nics_per_node(s->d.p));
+}
+
 static void put_sheet(struct sheet *s)
 {
     const struct ss_platform *p = s->d.p;
     int domains = ss_platform_nodes(p), nodes = ss_platform_file_nodes(p), kinds = 0;
-    char unit[40], title[200], text[200];
+    char unit[40], title[200], text[200], over[240];
 
     snprintf(unit, sizeof unit, "%s domain", ss_platform_fabric(p));
     for (int i = 0; i < s->d.nnodes; i++)
@@ -423,9 +464,11 @@ static void put_sheet(struct sheet *s)
                  nodes > domains ? unit : "node", kinds > 1 ? "of each kind is drawn" : "stands for all");
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s",
              "Links are full duplex: rates are those of one direction.");
+    over_text(s, over, sizeof over);
     ss_svg_begin(s->out, s->width, s->height, title, text);
     ss_svg_text(s->out, LEFT, 30, "title", title);
     ss_svg_text(s->out, LEFT, 50, "small muted", text);
+    ss_svg_text(s->out, LEFT, 68, "small", over);
     for (int i = 0; i < s->d.nnodes; i++)
         if (s->d.nodes[i].drawn)
             put_frame(s, i);

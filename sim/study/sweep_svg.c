@@ -11,14 +11,10 @@
 #include "study/study_internal.h"
 
 #define WIDTH 620.0
-#define RIGHT 190.0 /* width of the text behind a bar */
-#define TOP 76.0
+#define TOP 92.0
 #define STEP 24.0
 #define BAR 15.0
 #define MOST 400 /* the most bars that a browser still shows well */
-
-static const char *const colors[SS_OUTCOME_COUNT] = {
-    [SS_OUTCOME_FITS] = "#2a7fb8", [SS_OUTCOME_NEAR_LIMIT] = "#e08e0b", [SS_OUTCOME_TOO_LARGE] = "#b3bac4"};
 
 static int shown(const struct ss_sweep *s)
 {
@@ -39,16 +35,30 @@ static void name_row(const struct ss_sweep *s, const struct ss_sweep_row *row, c
                              s->flags[f].name + strspn(s->flags[f].name, "-"), s->flags[f].value[row->at[f]]);
 }
 
-static double left_of(const struct ss_sweep *s)
+/* Writes what stands behind a bar: "13.47 s, 67.5 GiB, MFU 13.7 %". */
+static const char *figures_of(const struct ss_summary *u, char *buf, size_t size)
 {
-    char name[640];
-    size_t most = 0;
+    char time[32], mfu[64];
 
+    snprintf(buf, size, "%s, %.1f GiB, %s", ss_text_time(u->iteration_s, time, sizeof time),
+             u->peak_device / SS_GIB, ss_text_mfu(u, 1, mfu, sizeof mfu));
+    return buf;
+}
+
+/* Finds how much room names need before the bars, and figures behind them. */
+static void room_of(const struct ss_sweep *s, double *left, double *right)
+{
+    char text[640];
+
+    *left = *right = 60;
     for (int i = 0; i < shown(s); i++) {
-        name_row(s, &s->rows[i], name, sizeof name);
-        most = strlen(name) > most ? strlen(name) : most;
+        name_row(s, &s->rows[i], text, sizeof text);
+        *left = fmax(*left, ss_text_width(text, 11));
+        if (s->rows[i].summary.outcome != SS_OUTCOME_REFUSED)
+            *right = fmax(*right, ss_text_width(figures_of(&s->rows[i].summary, text, sizeof text), 11));
     }
-    return 24 + 6.3 * (double)(most < 90 ? most : 90); /* of a character, on average */
+    *left += 24;
+    *right += 20;
 }
 
 /* Returns the upper end of a row's bar and band, s. */
@@ -69,21 +79,11 @@ static double most_of(const struct ss_sweep *s)
     return most > 0 ? most : 1;
 }
 
-static void draw_band(const struct ss_summary *u, double x, double y, double scale, FILE *out)
-{
-    double from = x + u->iteration_s * (1 + u->time_low_pct / 100) * scale,
-           wide = x + upper(u) * scale - from;
-
-    if (!(u->band_pct > 0))
-        return;
-    fprintf(out, "<path class=\"mark\" d=\"M%.2f %.2fh%.2fm0 -4v8m%.2f -8v8\"/>\n", from, y, wide, -wide);
-}
-
 static void draw_row(const struct ss_sweep *s, int i, double left, double scale, FILE *out)
 {
     const struct ss_summary *u = &s->rows[i].summary;
     double y = TOP + i * STEP;
-    char name[640], time[32], text[1024], mfu[64];
+    char name[640], text[1024], fill[40];
 
     name_row(s, &s->rows[i], name, sizeof name);
     ss_svg_text(out, left - 8, y + 12, "small end", name);
@@ -91,39 +91,43 @@ static void draw_row(const struct ss_sweep *s, int i, double left, double scale,
         ss_svg_text(out, left, y + 12, "small muted", ss_outcome_word(u->outcome));
         return;
     }
-    ss_text_time(u->iteration_s, time, sizeof time);
     fprintf(out, "<rect class=\"b\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%g\" fill=\"%s\"><title>",
-            left, y, u->iteration_s * scale, BAR, colors[u->outcome]);
+            left, y, u->iteration_s * scale, BAR, ss_tone_fill(ss_tone(SS_TONES_OUTCOME, u->outcome), fill));
     snprintf(text, sizeof text, "%s: %s%s%s", name, ss_outcome_word(u->outcome), u->reason[0] ? ", " : "",
              u->reason);
     ss_xml_escape(out, text);
     fputs("</title></rect>\n", out);
-    draw_band(u, left, y + BAR / 2, scale, out);
-    snprintf(text, sizeof text, "%s, %.1f GiB, %s", time, u->peak_device / SS_GIB,
-             ss_text_mfu(u, 1, mfu, sizeof mfu));
-    ss_svg_text(out, left + upper(u) * scale + 8, y + 12, "small", text);
+    if (u->band_pct > 0)
+        ss_svg_whisker(out, left + u->iteration_s * (1 + u->time_low_pct / 100) * scale,
+                       left + upper(u) * scale, y + BAR / 2);
+    ss_svg_text(out, left + upper(u) * scale + 8, y + 12, "small", figures_of(u, text, sizeof text));
 }
 
-static void draw_legend(const struct ss_sweep *s, double left, FILE *out)
+static void draw_legend(const struct ss_sweep *s, double left, double right, FILE *out)
 {
     struct ss_legend l;
 
-    ss_legend_begin(&l, left, left + WIDTH + RIGHT, 56, out);
+    ss_legend_begin(&l, left, right, 72, out);
     for (int outcome = 0; outcome < SS_OUTCOME_REFUSED; outcome++)
         if (ss_sweep_count(s, outcome) > s->left_out[outcome])
-            ss_legend_add(&l, colors[outcome], ss_outcome_word(outcome));
+            ss_legend_tone(&l, ss_tone(SS_TONES_OUTCOME, outcome), ss_outcome_word(outcome));
+    ss_svg_text(out, l.x, l.y, "small muted", "whisker: 90 % of such jobs");
 }
 
 int ss_sweep_write_svg(const struct ss_sweep *s, FILE *out, struct ss_error *err)
 {
-    double left = left_of(s), most = most_of(s), scale = WIDTH / most, bottom = TOP + shown(s) * STEP + 4;
+    double left, right, most = most_of(s), scale = WIDTH / most, bottom = TOP + shown(s) * STEP + 4, width;
 
-    ss_svg_begin(out, left + WIDTH + RIGHT, bottom + 36, "Iterations of a sweep",
-                 "A bar for the iteration of each combination, with the error that 90 % of such jobs "
+    room_of(s, &left, &right);
+    width = fmax(left + WIDTH + right, ss_text_width(s->premises, 11) + 48);
+    ss_svg_begin(out, width, bottom + 50, "Iterations of a sweep",
+                 "A bar for the iteration of each combination, with the error that nine of ten such jobs "
                  "stay within.");
-    ss_svg_text(out, left, 26, "title", "Time of an iteration");
-    draw_legend(s, left, out);
+    ss_svg_text(out, 24, 28, "title", "Time of an iteration");
+    ss_svg_text(out, 24, 48, "small muted", s->premises);
+    draw_legend(s, left, width, out);
     ss_svg_time_axis(out, left, bottom, WIDTH, TOP - 6, 0, most, 1);
+    ss_svg_text(out, left + WIDTH / 2, bottom + 36, "small muted mid", "time of an iteration");
     for (int i = 0; i < shown(s); i++)
         draw_row(s, i, left, scale, out);
     ss_svg_end(out);

@@ -118,13 +118,32 @@ static double up_time(const struct view *w, double log_ms)
     return TOP + HEIGHT * (w->hi - log_ms) / (w->hi - w->lo);
 }
 
-/* Returns the colour of card i; -1: the colour of runs that do not count. */
-static const char *color_of(int i)
+/* Returns which architecture a card is of, by the letter of its name: Hopper, Blackwell, Volta, Ampere, CDNA, another. */
+static int architecture_of(const char *card)
 {
-    static const char *const colors[] = {"#1f5fbf", "#d1495b", "#2a9d54", "#8e5ea2", "#e08e0b",
-                                         "#1f9bb0", "#9a8a1c", "#c64f7b", "#5b4bb5", "#7a6a5a"};
+    static const char letters[] = "HBVAM";
+    const char *at = strchr(letters, card[0] == 'G' ? card[1] : card[0]);
 
-    return i < 0 ? "#aab4c0" : colors[i % (int)SS_ARRAY_LEN(colors)];
+    return at && *at ? (int)(at - letters) : (int)strlen(letters);
+}
+
+/* A hue an architecture and a shape a card of it, or a hue a number of tensor ranks; -1: runs that do not count. */
+static const char *color_of(const struct view *w, int i)
+{
+    return i < 0      ? "#aab4c0"
+           : w->times ? ss_tone(SS_TONES_SERIES, i)->color
+                      : ss_tone(SS_TONES_SERIES, architecture_of(w->key[i]->gpu))->color;
+}
+
+static int shape_of(const struct view *w, int i)
+{
+    int shape = 0;
+
+    if (w->times)
+        return i < 0 ? 0 : i / ss_tones_n(SS_TONES_SERIES);
+    for (int k = 0; k < i; k++)
+        shape += architecture_of(w->key[k]->gpu) == architecture_of(w->key[i]->gpu);
+    return shape;
 }
 
 static void draw_errors(const struct view *w, FILE *out)
@@ -161,39 +180,49 @@ static void draw_axes(const struct view *w, FILE *out)
     ss_svg_text(out, LEFT + WIDTH / 2, TOP + HEIGHT + 38, "mid muted", "measured iteration");
 }
 
-/* Draws a box for each colour in the order of the rows. Returns the end of the last line; without a stream it only
- * measures. */
+/* Draws a mark for each key in the order of the rows. Returns the end of the last line; without a stream it only measures. */
 static double draw_legend(const struct view *w, FILE *out)
 {
-    struct ss_legend l;
     char text[96];
+    double x = LEFT, y = TOP + HEIGHT + 62;
 
-    ss_legend_begin(&l, LEFT, LEFT + WIDTH, TOP + HEIGHT + 60, out);
     for (int i = 0; i < w->nkeys + (w->left_out > 0); i++) {
-        if (i < w->nkeys && w->times)
+        int key = i < w->nkeys ? i : -1;
+        if (key >= 0 && w->times)
             snprintf(text, sizeof text, "tp %d: %d", w->key[i]->tp, w->runs[i]);
-        else if (i < w->nkeys)
+        else if (key >= 0)
             snprintf(text, sizeof text, "%.60s: %d", w->key[i]->gpu, w->runs[i]);
         else
             snprintf(text, sizeof text, "not counted in the mean: %d", w->left_out);
-        ss_legend_add(&l, color_of(i < w->nkeys ? i : -1), text);
+        double wide = 18 + ss_text_width(text, 11);
+        if (x > LEFT && x + wide > LEFT + WIDTH) {
+            x = LEFT;
+            y += SS_LEGEND_LINE;
+        }
+        if (out) {
+            ss_svg_mark(out, shape_of(w, key), x + 6, y - 4, 4.5);
+            fprintf(out, " fill=\"%s\"/>", color_of(w, key));
+            ss_svg_text(out, x + 16, y, "small", text);
+        }
+        x += wide + 14;
     }
-    return l.y + 14;
+    return y + 14;
 }
 
 static void draw_point(const struct view *w, const struct ss_validation_row *r, FILE *out)
 {
     double error = ss_validation_time_error(r);
 
-    fprintf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\" fill-opacity=\"0.75\"><title>",
-            across(w, log10(1e3 * r->measured_s)),
-            w->times ? up_time(w, log10(1e3 * r->summary.iteration_s)) : up(w, error),
-            color_of(r->counted ? color_index(w, r) : -1));
+    int key = r->counted ? color_index(w, r) : -1, shape = shape_of(w, key);
+
+    ss_svg_mark(out, shape, across(w, log10(1e3 * r->measured_s)),
+                w->times ? up_time(w, log10(1e3 * r->summary.iteration_s)) : up(w, error), 3.5);
+    fprintf(out, " fill=\"%s\" fill-opacity=\"0.8\"><title>", color_of(w, key));
     ss_xml_escape(out, r->id);
     if (w->times)
         fprintf(out, ", %s", r->layout);
-    fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></circle>\n", 1e3 * r->measured_s,
-            1e3 * r->summary.iteration_s, error);
+    fprintf(out, ": %.1f ms, predicted %.1f ms, %+.1f %%</title></%s>\n", 1e3 * r->measured_s,
+            1e3 * r->summary.iteration_s, error, shape % SS_MARKS ? "path" : "circle");
 }
 
 static int draw(struct view *w, const char *description, const char *caption, FILE *out, struct ss_error *err)

@@ -225,10 +225,13 @@ static void test_search_picture(void)
     points[1].summary = (struct ss_summary){.outcome = SS_OUTCOME_TOO_LARGE, .iteration_s = 5};
     CU_ASSERT_EQUAL(ss_find_write_svg(&f, begin(&m), NULL), 0);
     char *text = finish(&m);
-    HAS(text, "<circle cx=\"500.00\" cy=\"218.00\" r=\"6\"");
+    HAS(text, "<circle cx=\"500.00\" cy=\"218.00\" r=\"6.5\"");
     HAS(text, "d=\"M70 127.52h860\""); /* 80 of 84 GiB: 118 + 200 / 21 */
     HAS(text, ">2 nodes, 16 GPUs: none surely fits<");
-    CU_ASSERT_PTR_NULL(strstr(strstr(text, "<circle") + 1, "<circle")); /* what is too large is not drawn */
+    const char *key = strstr(text, "<circle"), *point = key ? strstr(key + 1, "<circle") : NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(point);
+    CU_ASSERT_PTR_NULL(strstr(point + 1, "<circle")); /* what is too large is not drawn */
+    HAS(text, ">card 80.0 GiB<");
     LACKS(text, "nan");
     free(text);
 }

@@ -38,6 +38,8 @@ void ss_legend_tone(struct ss_legend *l, const struct ss_tone *t, const char *te
  * closes the element. */
 void ss_svg_mark(FILE *out, int shape, double x, double y, double r);
 #define SS_MARKS 6
+/* Draws the range of such jobs beside a horizontal bar: from x1 to x2 at height y. Nothing where one is not finite. */
+void ss_svg_whisker(FILE *out, double x1, double x2, double y);
 void ss_svg_line(FILE *out, const char *class_name, double x1, double y1, double x2, double y2);
 /* Returns a width that a text does not exceed at a font size in any font of the style sheet. */
 double ss_text_width(const char *text, double size);
@@ -59,6 +61,8 @@ double ss_gantt_legend(struct ss_legend *l, unsigned phases, int chunks);
 struct ss_memory_extra {
     double capacity;  /* bytes of a GPU, 0: not known */
     double *overhead; /* [class]: bytes */
+    /* per cent that 90 % of such jobs take less or more; NaN: not known */
+    double low_pct, high_pct;
     char name
         [64]; /* what these bytes are, with the name of the library of collectives that holds some of them */
 };

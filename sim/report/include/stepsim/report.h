@@ -95,6 +95,10 @@ int ss_output_same(const char *a, const char *b);
 /* Would writing it destroy an input? SS_ERR_INPUT for one of `inputs`, and, `start` not NULL, for a file that begins
  * otherwise or, `start` "", that is no text: a slip of who means to read it. */
 int ss_output_check(const char *path, const char *start, const struct ss_files *inputs, struct ss_error *err);
+/* Returns 1 where a path ends in .png or .pdf: what is written to it is an SVG, which a program converts when the output ends. */
+int ss_convert_wanted(const char *path);
+/* Checks that such a program is installed. Error: SS_ERR_UNSUPPORTED. */
+int ss_convert_check(const char *path, struct ss_error *err);
 /* *stream belongs to the output, which closes it. */
 int ss_output_begin(const char *path, struct ss_output **out, FILE **stream, struct ss_error *err);
 /* Puts the finished file in its place and frees the output, also when it fails: SS_ERR_IO, and there is no file. */
