@@ -17,7 +17,6 @@ job --num-layers-per-virtual-pipeline-stage 4 --gantt $out/interleaved.svg
 job --schedule zb-h1 --gantt $out/zb-h1.svg
 "$program" run --platform h800 --nodes 8 --job workloads/jobs/70b-14.args --engine native \
     --gantt $out/70b-start.svg --window 0s:0.5s > /dev/null
-"$program" run --job 70b-14 --engine native --gantt $out/70b-folded.svg > /dev/null
 "$program" program read docs/guide/examples/two-ranks.prog --gantt $out/two-ranks.svg > /dev/null
 "$program" schedule compare --schedules 1f1b,zb-h1,zb-v,v-half,v-min,dualpipev --pp 4 --microbatches 8 \
     --gantt $out/schedules.svg > /dev/null

@@ -80,6 +80,22 @@ static void load_tile(const struct ss_page *page)
     tile(page->out, "Hottest rank of experts", value, note, "");
 }
 
+/* Says how long GPUs wait in the pipeline: the mean over the stages, of which the busiest alone hardly waits. */
+static void idle_tile(const struct ss_page *page, const struct ss_result *r)
+{
+    double bubble = 0, stages = 0, whole = r->nstages * r->iteration_s;
+    char value[64], note[96];
+
+    for (int s = 0; s < r->nstages; s++) {
+        bubble += r->stages[s].breakdown[SS_LABEL_BUBBLE];
+        stages += r->stages[s].breakdown[SS_LABEL_IMBALANCE];
+    }
+    snprintf(value, sizeof value, "%.1f %%", 100 * (bubble + stages) / whole);
+    snprintf(note, sizeof note, "of GPU time: %s %.1f, %s %.1f", ss_label_words(SS_LABEL_IMBALANCE),
+             100 * stages / whole, ss_label_words(SS_LABEL_BUBBLE), 100 * bubble / whole);
+    tile(page->out, "Idle in the pipeline", value, note, "");
+}
+
 static void result_tiles(const struct ss_page *page, const struct ss_result *r)
 {
     const struct ss_summary *u = &page->run->summary;
@@ -94,8 +110,7 @@ static void result_tiles(const struct ss_page *page, const struct ss_result *r)
     snprintf(value, sizeof value, "%.0f tokens/s", u->tokens_per_s_per_gpu);
     tile(page->out, "Throughput", value, "a GPU", "");
     if (r->nstages > 1) {
-        snprintf(value, sizeof value, "%.2f %%", 100 * u->bubble_fraction);
-        tile(page->out, "Pipeline bubble", value, "of the iteration", "");
+        idle_tile(page, r);
     }
     load_tile(page);
 }

@@ -83,7 +83,7 @@ static void test_many(void)
     static const char *const parts[] = {">64 nodes of 8 GPUs<",          ">6 nodes of 8 GPUs<",
                                         ">leaf: 16 of 24 drawn<",        ">spine<",
                                         ">uplink 12.8 Tb/s (1.6 TB/s)<", NULL};
-    static const char *const racks[] = {">40 NVLink domains of 18 nodes<", ">72 GPUs<", ">2880 x leaf<",
+    static const char *const racks[] = {">40 NVLink domains of 18 nodes<", ">72 GPUs<", ">2880 leaves<",
                                         NULL};
     struct ss_platform *p = load("h800", 70);
     struct ss_drawing d;
