@@ -2,6 +2,7 @@
 /* The page's static parts: answer, breakdown, memory, inputs. Readable without scripts. */
 #include <math.h>
 
+#include "base/base64.h"
 #include "report/card.h"
 #include "report/common.h"
 #include "report/html.h"
@@ -167,6 +168,25 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
     ss_xml_escape(out, plan->stack->name);
 }
 
+/* Embeds the card as an image, so that its names and styles are its own. */
+static void card(const struct ss_page *page)
+{
+    char title[256];
+    FILE *svg;
+
+    fputs("<div class=\"wide\"><img class=\"card\" width=\"1200\" height=\"675\" alt=\"One iteration, "
+          "explained: ",
+          page->out);
+    ss_xml_escape(page->out, ss_picture_title(page->program, page->timeline, page->run, title, sizeof title));
+    fputs("; the tables below have its figures\" src=\"data:image/svg+xml;base64,", page->out);
+    svg = ss_base64_open(page->out);
+    if (svg) {
+        ss_card_write(page->gantt, page->run, page->steps, svg);
+        fclose(svg); /* a failure shows as an error of page->out */
+    }
+    fputs("\"></div>\n", page->out);
+}
+
 void ss_html_answer(const struct ss_page *page)
 {
     const struct ss_result *r = page->run ? page->run->result : NULL;
@@ -190,11 +210,8 @@ void ss_html_answer(const struct ss_page *page)
     if (r)
         result_tiles(page, r);
     fputs("</dl>\n", out);
-    if (r && page->steps) {
-        fputs("<div class=\"wide card\">\n", out);
-        ss_card_write(page->gantt, page->run, page->steps, out);
-        fputs("</div>\n", out);
-    }
+    if (r && page->steps)
+        card(page);
     if (r)
         fixes(page, r);
 }

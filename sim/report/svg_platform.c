@@ -278,7 +278,6 @@ static void put_box(struct sheet *s, int v)
     double width = x->level > 0 || is_folded(d, v) ? WIDE : BOX;
     int rail = rail_of(d, v);
     int folded = is_folded(d, v), shown = 0;
-
     for (int like = 0; like < d->nvertices; like++)
         shown += d->vertices[like].shows == v;
     snprintf(fill, sizeof fill, "class=\"b\" fill=\"%s\"", fill_of(&s->d, x));
@@ -312,10 +311,9 @@ static void put_frame(struct sheet *s, int node)
 
     for (int v = 0; v < d->nvertices; v++)
         if (is_drawn(d, v) && d->vertices[v].node == node) {
-            low = fmin(low,
-                       d->vertices[v].x - (d->vertices[v].level > 0 || is_folded(d, v) ? WIDE / 2 : BOX / 2));
-            high = fmax(high, d->vertices[v].x +
-                                  (d->vertices[v].level > 0 || is_folded(d, v) ? WIDE / 2 : BOX / 2));
+            double half = d->vertices[v].level > 0 || is_folded(d, v) ? WIDE / 2 : BOX / 2;
+            low = fmin(low, d->vertices[v].x - half);
+            high = fmax(high, d->vertices[v].x + half);
         }
     if (high - low < 150 - GAP) {
         double middle = (low + high) / 2;
@@ -362,7 +360,6 @@ static int by_rate(const void *a, const void *b)
 static void put_count(struct sheet *s, const char *role, int64_t all, int drawn, double x, double y)
 {
     char text[96];
-
     snprintf(text, sizeof text, "%s: %d of %lld drawn", role, drawn, (long long)all);
     ss_svg_text(s->out, x, y, "small muted", text);
 }
@@ -433,25 +430,23 @@ static double put_key(struct sheet *s, double y)
 static void over_text(const struct sheet *s, char *buf, size_t size)
 {
     double over = ss_platform_leaf_nodes(s->d.p) > 0 ? ss_platform_get(s->d.p, SS_PROP_OVERSUBSCRIPTION) : 0;
+    int rails = over > 0 ? ss_platform_nics_per_node(s->d.p) : 0;
 
-    buf[0] = '\0';
-    if (over > 1)
-        snprintf(buf, size,
-                 "Oversubscribed %g:1: %g times as much enters a leaf from its NICs as its uplinks carry.",
-                 over, over);
-    else if (over > 0)
-        snprintf(buf, size, "Not oversubscribed (%g:1): uplinks carry all that enters a leaf from its NICs.",
-                 over);
-    if (over > 0 && ss_platform_nics_per_node(s->d.p) > 1)
-        ss_append(buf, size, " %d rails: leaf r joins NIC r of its nodes.",
-                  ss_platform_nics_per_node(s->d.p));
+    if (over > 0)
+        ss_append(
+            buf, size,
+            over > 1 ? "Oversubscribed %g:1: so much more enters a leaf from its NICs than its uplinks carry."
+                     : "Not oversubscribed (%g:1): uplinks carry all that enters a leaf from its NICs.",
+            over);
+    if (rails > 1)
+        ss_append(buf, size, " %d rails: leaf r joins NIC r of its nodes.", rails);
 }
 
 static void put_sheet(struct sheet *s)
 {
     const struct ss_platform *p = s->d.p;
     int domains = ss_platform_nodes(p), nodes = ss_platform_file_nodes(p), kinds = 0;
-    char unit[40], title[200], text[200], over[240];
+    char unit[40], title[200], text[200], over[240] = "";
 
     snprintf(unit, sizeof unit, "%s domain", ss_platform_fabric(p));
     for (int i = 0; i < s->d.nnodes; i++)

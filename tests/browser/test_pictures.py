@@ -42,7 +42,7 @@ class Pictures(unittest.TestCase):
         cls.dir = tempfile.mkdtemp(prefix="stepsim-browser-")
         path = lambda name: os.path.join(cls.dir, name)
         subprocess.run([PROGRAM, *JOB, "--report", path("report.html"), "--gantt", path("gantt.svg"), "--memory",
-                        path("memory.svg")], check=False, stdout=subprocess.DEVNULL)
+                        path("memory.svg"), "--window", "all"], check=False, stdout=subprocess.DEVNULL)
         subprocess.run([PROGRAM, *JOB, "--gantt", path("window.svg"), "--window", "0s:1s"], check=False,
                        stdout=subprocess.DEVNULL)
         subprocess.run([PROGRAM, "program", "read", os.path.join(SOURCE, "docs/guide/examples/two-ranks.prog"), "--report",

@@ -2,7 +2,7 @@
 job="--platform h800 --nodes 1 --model llama3.1-8b --num-layers 4 --bf16 --tp 2 --pp 2 --seq 4096 --mbs 1 --gbs 64 --engine native"
 "$STEPSIM" run $job --card c.svg > answer.txt && grep -c '^<svg.*width="1200" height="675"' c.svg
 grep -o 'class="head">[^:]*' c.svg; grep -o '>this iteration<\|>FLOP of the model at the card.s peak<\|>warm-up<\|>cool-down<\|>card 79.6 GiB<' c.svg
-"$STEPSIM" run $job --report r.html > answer.txt && grep -c 'class="head">llama3.1-8b on 8 x H800-80GB' r.html
+"$STEPSIM" run $job --report r.html > answer.txt && grep -o 'alt="One iteration, explained: llama3.1-8b on 8 x H800-80GB' r.html
 "$STEPSIM" compare $job --with "--tp 4" --card two.svg > answer.txt && grep -c '^<svg.*width="1200" height="1350"' two.svg
 grep -o 'class="head">.: llama3.1-8b' two.svg; grep -c ' against A, ' two.svg
 "$STEPSIM" compare $job --with "--tp 4" --with "--tp 1" --card three.svg; ls three.svg
