@@ -11,8 +11,8 @@ Row = Dict[str, Any]
 
 # Pictures of a command: the option of the program that writes it. The first is the usual one.
 PICTURES = {
-    'run': {'gantt': '--gantt', 'memory': '--memory'},
-    'compare': {'picture': '--svg'}, 'sweep': {'picture': '--svg'}, 'search': {'picture': '--svg'},
+    'run': {'gantt': '--gantt', 'memory': '--memory', 'card': '--card'},
+    'compare': {'picture': '--svg', 'card': '--card'}, 'sweep': {'picture': '--svg'}, 'search': {'picture': '--svg'},
     'capacity': {'picture': '--svg'}, 'validate': {'picture': '--svg'},
     'schedule compare': {'gantt': '--gantt'}, 'schedule search': {'gantt': '--gantt'},
 }
@@ -45,7 +45,7 @@ class _Drawn:
     _texts: Mapping[str, str] = {}
 
     def svg(self, picture: Optional[str] = None) -> Svg:
-        """A picture as text of SVG: of a run "gantt" (the usual one) or "memory"; of the others they have one."""
+        """A picture as text of SVG: of a run "gantt" (the usual one), "memory" or "card"; of compare "picture" or "card"; of the others they have one."""
         kinds = PICTURES.get(command_of(self._words), {}) if self._words else {}
         if not kinds:
             raise usage('this answer has no picture', 'run, compare, sweep, search, capacity, validate and schedules have')

@@ -19,8 +19,8 @@ task-data-path task test-data-path tiktoken-special-tokens tokenizer-name-or-pat
 valid-data-path valid-data validation-set-names virtual-optimizer'''.split())
 # Flags of the program that write files, by command; `picture` is the first.
 FILES = {
-    'run': ('gantt', 'memory', 'report', 'trace', 'kineto-trace', 'ranks-csv', 'window', 'color-by'),
-    'compare': ('svg', 'report', 'csv'), 'sweep': ('svg', 'report', 'csv'), 'search': ('svg', 'csv'),
+    'run': ('gantt', 'memory', 'card', 'width', 'report', 'trace', 'kineto-trace', 'ranks-csv', 'window', 'color-by'),
+    'compare': ('svg', 'card', 'report', 'csv'), 'sweep': ('svg', 'report', 'csv'), 'search': ('svg', 'csv'),
     'capacity': ('svg', 'report', 'csv'), 'validate': ('svg', 'csv'),
 }
 # Those of them whose values are NAME=VALUE.
