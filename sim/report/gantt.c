@@ -60,10 +60,12 @@ int ss_gantt_pairs(struct ss_gantt *k, const struct ss_schedule *s)
         return SS_OK;
     rc = ss_schedule_copy(s, &whole, NULL);
     k->second = rc ? NULL : ss_calloc((size_t)p->nclasses + 1, sizeof *k->second);
+    rc = k->second ? SS_OK : SS_ERR_NOMEM;
     for (int c = 0; k->second && c < p->nclasses; c++) {
         const struct ss_program_class *cls = &p->classes[c];
         int stage = cls->stage, at = 0;
         k->second[c] = ss_calloc((size_t)cls->nslots + 1, sizeof **k->second);
+        rc = k->second[c] ? rc : SS_ERR_NOMEM;
         for (int i = 0; k->second[c] && i < cls->nslots; i++) {
             k->second[c][i] = -1;
             if (cls->slots[i].phase != SS_PHASE_FB || stage < 0 || stage >= whole->stages)
@@ -75,7 +77,7 @@ int ss_gantt_pairs(struct ss_gantt *k, const struct ss_schedule *s)
         }
     }
     ss_schedule_free(whole);
-    return SS_OK;
+    return rc;
 }
 
 static double length_of(const struct ss_gantt *k, int part)

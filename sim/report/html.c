@@ -175,7 +175,7 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err)
     int rc;
 
     head(page);
-    ss_html_answer(page);
+    rc = ss_html_answer(page);
     section(page, "breakdown", "Where the time goes");
     ss_html_breakdown(page);
     ss_html_compute(page);
@@ -183,8 +183,8 @@ int ss_html_page(const struct ss_page *page, struct ss_error *err)
     section(page, "memory", "Memory");
     ss_html_memory(page);
     section(page, "network", "Network");
-    ss_html_network(page);
-    rc = all_notes(page);
+    SS_THEN(rc, ss_html_network(page));
+    SS_THEN(rc, all_notes(page));
     if (!rc && page->run) {
         section(page, "inputs", "Configuration");
         rc = ss_html_inputs(page);

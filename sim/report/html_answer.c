@@ -169,7 +169,7 @@ static void describe_job(const struct ss_plan *plan, FILE *out)
 }
 
 /* Embeds the card as an image, so that its names and styles are its own. */
-static void card(const struct ss_page *page)
+static int card(const struct ss_page *page)
 {
     char title[256];
     FILE *svg;
@@ -185,14 +185,16 @@ static void card(const struct ss_page *page)
         fclose(svg); /* a failure shows as an error of page->out */
     }
     fputs("\"></div>\n", page->out);
+    return svg ? SS_OK : SS_ERR_NOMEM;
 }
 
-void ss_html_answer(const struct ss_page *page)
+int ss_html_answer(const struct ss_page *page)
 {
     const struct ss_result *r = page->run ? page->run->result : NULL;
     FILE *out = page->out;
     const char *verdict = r ? ss_outcome_word(page->run->summary.outcome) : "";
     char time[32];
+    int rc = SS_OK;
 
     fprintf(out,
             "<p class=\"eyebrow\">Predicted training iteration</p>\n<h1>%s an iteration%s%s</h1>\n<p "
@@ -211,9 +213,10 @@ void ss_html_answer(const struct ss_page *page)
         result_tiles(page, r);
     fputs("</dl>\n", out);
     if (r && page->steps)
-        card(page);
+        rc = card(page);
     if (r)
         fixes(page, r);
+    return rc;
 }
 
 /* ---- where the time goes ---- */

@@ -269,7 +269,7 @@ static void put_link(const struct ss_page *page, const struct link_row *row)
     fputs("</tr>\n", page->out);
 }
 
-static void links(const struct ss_page *page)
+static int links(const struct ss_page *page)
 {
     struct link_row *rows;
     int n = find_rows(page, &rows);
@@ -294,6 +294,7 @@ static void links(const struct ss_page *page)
         put_link(page, &rows[i]);
     free(rows);
     fputs("</tbody></table></div>\n", page->out);
+    return n < 0 ? SS_ERR_NOMEM : SS_OK;
 }
 
 static void messages(const struct ss_page *page)
@@ -319,15 +320,17 @@ static void messages(const struct ss_page *page)
     fputs("</tbody></table></div></details>\n", page->out);
 }
 
-void ss_html_network(const struct ss_page *page)
+int ss_html_network(const struct ss_page *page)
 {
-    int *owner = ss_calloc((size_t)page->program->nlinks + 1, sizeof *owner);
+    int *owner = ss_calloc((size_t)page->program->nlinks + 1, sizeof *owner),
+        rc = owner ? SS_OK : SS_ERR_NOMEM;
 
     for (int l = 0; owner && l < page->program->nlinks; l++)
         owner[l] = link_class(page, l);
     if (owner)
         topology(page, owner);
     free(owner);
-    links(page);
+    SS_THEN(rc, links(page));
     messages(page);
+    return rc;
 }
