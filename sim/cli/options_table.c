@@ -413,7 +413,7 @@ static const struct cli_option table[] = {
     /* ---- pictures ---- */
     {.name = "--report", .value = "FILE.html", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "<!doctype html>", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_REPORT]), .section = PICTURES,
-     .doc = "one page with everything: answer, timeline, memory, network, inputs"},
+     .doc = "one page: answer, timeline, memory, network, inputs"},
     {.name = "--gantt", .value = "FILE.svg", .verbs = DRAW, .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
      .offset = AT(pictures.path[CLI_GANTT]), .section = PICTURES, .doc = "who computes, sends and waits when"},
     {.name = "--gantt", .value = "FILE.svg", .verbs = SEARCH, .writes = CLI_BESIDE, .starts = "<svg", .kind = CLI_NEW_FILE, .several = CLI_ONCE,
