@@ -147,7 +147,7 @@ def check_bubble():
     page = open("page.html", encoding="utf-8").read()
     found = {
         "run": re.search(r"^  pipeline bubble .*ms +([\d.]+) %", text, re.M).group(1),
-        "HTML": re.search(r"of GPU time: .*, pipeline bubble ([\d.]+)", page).group(1),
+        "HTML": re.search(r"\(busiest\)</span>.*?pipeline bubble: [^,]*, ([\d.]+) %", page, re.S).group(1),
         "schedule compare": re.search(r"^  1f1b .* % +([\d.]+) % +[\d.]+ % .* ms", run(*compare), re.M).group(1),
         "schedule compare --json": 100 * json.loads(run(*compare, "--json"))["schedules"][0]["bubble_fraction"],
         "sweep": re.search(r"^4 .*", run(*sweep), re.M).group().split()[6],
