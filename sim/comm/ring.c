@@ -6,7 +6,12 @@
 static struct ss_traffic traffic(const struct ss_net *net, int kind, double bytes,
                                  const struct ss_group_shape *g)
 {
-    double n = g->n, far = ss_ring_far(g), rounds = kind == SS_COLL_ALL_REDUCE ? 2 : 1;
+    double n = g->n, far = ss_ring_far(g);
+    int rounds = kind == SS_COLL_ALL_REDUCE ? 2 : 1;
+    if (ss_net_is_inside(net, g))
+        return ss_traffic_inside(net, rounds * (n - 1) / n,
+                                 ss_inside_ring(net->card, ss_inside_fabric(net, g), rounds, n, bytes), bytes,
+                                 g);
     return ss_traffic_nccl(net, 1, 1, rounds * (n - 1) / n, rounds * (n - 1 - far), rounds * far, bytes, g);
 }
 

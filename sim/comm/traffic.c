@@ -25,6 +25,9 @@ void ss_net_init(struct ss_net *net, const struct ss_platform *p)
     net->exchange_busbw = ss_platform_fabric_bandwidth(p) * card->fabric_exchange;
     net->fabric_step = card->fabric_latency;
     net->fabric_half = card->fabric_half_size;
+    net->fabric = ss_platform_fabric_bandwidth(p);
+    if (net->fabric > 0 && net->library->protocol[SS_PROTOCOL_LL128].line > 0)
+        net->card = card;
     if (ss_net_has(net, SS_LIBRARY_NVLS))
         net->nvls_busbw = ss_platform_fabric_bandwidth(p) * card->nvls_efficiency;
     net->nvls_latency = card->nvls_latency;
@@ -78,6 +81,7 @@ void ss_net_user_buffers(struct ss_net *net, double busbw)
         return;
     net->fabric_busbw *= busbw;
     net->fabric_half = 0;
+    net->card = NULL;
     net->nccl = 0;
 }
 

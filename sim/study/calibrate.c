@@ -176,7 +176,7 @@ static int default_props(struct ss_calibration *c, struct ss_observations *o)
     if (runs || o->nccl)
         add_prop(c, SS_PROP_fabric_efficiency, &lost);
     if (!runs && o->nccl)
-        add_prop(c, SS_PROP_fabric_latency, &lost);
+        add_prop(c, o->nccl_nodes > 1 ? SS_PROP_fabric_latency : SS_PROP_fabric_half_size, &lost);
     if (o->nccl && o->nccl_nodes <= 1 && ss_nccl_kind(o->nccl->operation) == SS_COLL_ALL_REDUCE &&
         ss_platform_card(o->machine)->nvls_efficiency > 0) { /* the switch may have summed */
         add_prop(c, SS_PROP_nvls_efficiency, &lost);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "comm/collective.h"
 #include "cost/curve.h"
 #include "study/curves.h"
 
@@ -52,18 +53,21 @@ static const char *check(const struct ss_bench_row *row, const struct ss_card *c
 /* ---- NCCL: the shape is the bytes alone ---- */
 
 enum { BYTES, GPUS };
+/* GPUs of a node from which on NCCL sums in the switch: rows of 2 and 4 reach what a ring does, 8 of Hopper more than their links carry. */
+#define SWITCH 8
 
 static const char *read_collective(const struct ss_bench_row *row, const struct ss_card *card, double *s)
 {
     char *end;
 
-    (void)card;
     s[BYTES] = strtod(row->shape, &end);
     if (*end || end == row->shape || !(s[BYTES] > 0) || s[BYTES] > 1e12)
         return SS_BENCH_NO_SIZES;
     s[GPUS] = strtod(row->ranks, &end);
     if (strcmp(end, " GPUs") != 0 || s[GPUS] < 2)
         return "ranks and nodes that are not said, or not alike";
+    if (!strcmp(row->kind, "all_reduce") && s[GPUS] >= SWITCH && card->nvls_efficiency > 0)
+        return "an all-reduce that the switch sums: ss.nvls.efficiency and ss.nvls.latency price it";
     if (!strcmp(row->precision,
                 "int8")) /* the table counts 2 bytes an element: with 1 no link was exceeded */
         s[BYTES] /= 2;
@@ -72,26 +76,28 @@ static const char *read_collective(const struct ss_bench_row *row, const struct 
 
 static double gather(const struct ss_curve_site *site, const double *s)
 {
-    return ss_curve_ring(site->card, site->fabric, 1, s[GPUS], s[BYTES]);
+    return ss_inside_ring(site->card, site->fabric, 1, s[GPUS], s[BYTES]);
 }
 
 static double reduce(const struct ss_curve_site *site, const double *s)
 {
-    return ss_curve_ring(site->card, site->fabric, 2, s[GPUS], s[BYTES]);
+    return ss_inside_ring(site->card, site->fabric, 2, s[GPUS], s[BYTES]);
 }
 
 static double alltoall(const struct ss_curve_site *site, const double *s)
 {
-    return ss_curve_alltoall(site->card, site->fabric, s[GPUS], s[BYTES]);
+    double latency;
+
+    return ss_inside_alltoall(site->card, site->fabric, s[GPUS], s[BYTES], &latency);
 }
 
 #define RING                                                                                                 \
     SS_PROP_curve_ring_launch, SS_PROP_curve_ring_step, SS_PROP_curve_ring_small,                            \
-        SS_PROP_curve_ring_latency, SS_PROP_curve_ring_large
+        SS_PROP_curve_ring_middle_latency, SS_PROP_curve_ring_middle, SS_PROP_curve_ring_copy
 #define ALLTOALL                                                                                             \
     SS_PROP_curve_alltoall_launch, SS_PROP_curve_alltoall_step, SS_PROP_curve_alltoall_small,                \
         SS_PROP_curve_alltoall_middle_latency, SS_PROP_curve_alltoall_middle,                                \
-        SS_PROP_curve_alltoall_latency, SS_PROP_curve_alltoall_large
+        SS_PROP_curve_alltoall_latency, SS_PROP_curve_alltoall_large, SS_PROP_curve_alltoall_copy
 #define COLLECTIVE(word, law, group, ...)                                                                    \
     {                                                                                                        \
         .family = group, .kind = word, .words = "", .more = read_collective, .seconds = law, .prop = {       \

@@ -294,7 +294,10 @@ static int collective_props(const struct ss_card *card, const struct ss_bench_po
 
     props[n++] = SS_PROP_fabric_efficiency;
     props[n++] = SS_PROP_fabric_half_size;
-    props[n++] = SS_PROP_fabric_latency;
+    if (p->group.nodes > 1)
+        props[n++] = SS_PROP_fabric_latency;
+    else if (p->collective != SS_COLL_ALL_REDUCE || card->nvls_efficiency <= 0)
+        props[n++] = SS_PROP_curve_ring_middle_latency;
     if (p->collective == SS_COLL_ALL_REDUCE && card->nvls_efficiency > 0) {
         props[n++] = SS_PROP_nvls_efficiency;
         props[n++] = SS_PROP_nvls_latency;

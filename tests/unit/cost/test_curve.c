@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "comm/collective.h"
 #include "cost/curve_sparse.h"
 #include "cost/kernel.h"
 #include "stepsim/platform.h"
@@ -118,6 +119,7 @@ static void test_experts(void)
 static void test_links(void)
 {
     struct ss_card c = make();
+    double once;
     struct ss_exchange_call call = {.tokens = 1000, .bytes = 2000, .copies = 4, .gpus = 8, .sms = 20};
 
     c.curve_dispatch_launch = 1e-6;
@@ -131,20 +133,29 @@ static void test_links(void)
     c.curve_ring_launch = 5e-6;
     c.curve_ring_step = 1e-6;
     c.curve_ring_small = 0.1;
-    c.curve_ring_latency = 20e-6;
-    c.curve_ring_large = 0.5;
-    /* 8 MB, 7 of them sent: 12 us and 70 at a tenth of 1 TB/s, or 20 and 14; an all-reduce sends and steps twice. */
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_ring(&c, 1e12, 1, 8, 8e6), 34e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_ring(&c, 1e12, 2, 8, 8e3), 5e-6 + 14e-6 + 0.14e-6, 1e-12);
+    c.curve_ring_middle_latency = 20e-6;
+    c.curve_ring_middle = 0.5;
+    c.curve_ring_copy = 0.5;
+    c.fabric_efficiency = 0.8;
+    c.fabric_half_size = 32e6;
+    /* 7 steps. 8 MB, of which 7 are sent and half of one is copied: 5 us and 75 at a tenth of 1 TB/s, 20 and 15, or 5 and 35 as long as
+     * the start and 9.375. Of 80 MB these are 755, 170 and 133.75. An all-reduce of 8 kB steps and sends twice, and copies nothing. */
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_ring(&c, 1e12, 1, 8, 8e6), 7e-6 + 35e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_ring(&c, 1e12, 1, 8, 8e7), 7e-6 + 133.75e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_ring(&c, 1e12, 2, 8, 8e3), 14e-6 + 5e-6 + 0.14e-6, 1e-12);
     c.curve_alltoall_launch = 6e-6;
     c.curve_alltoall_small = 0.01;
     c.curve_alltoall_middle_latency = 10e-6;
     c.curve_alltoall_middle = 0.2;
     c.curve_alltoall_latency = 20e-6;
     c.curve_alltoall_large = 0.5;
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e3), 6e-6 + 0.7e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e5), 10e-6 + 3.5e-6, 1e-12);
-    CU_ASSERT_DOUBLE_EQUAL(ss_curve_alltoall(&c, 1e12, 8, 8e7), 20e-6 + 140e-6, 1e-12);
+    c.curve_alltoall_copy = 1; /* a GPU moves as much as it has */
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_alltoall(&c, 1e12, 8, 8e3, &once), 6e-6 + 0.8e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(once, 6e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_alltoall(&c, 1e12, 8, 8e5, &once), 10e-6 + 4e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(once, 10e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_inside_alltoall(&c, 1e12, 8, 8e7, &once), 20e-6 + 160e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(once, 20e-6, 1e-12);
 }
 
 static void test_sparse(void)

@@ -259,8 +259,8 @@ static double exchange_seconds(int hidden, const char *load)
  * and all wait for it. What does not grow with the bytes is the same in both. */
 static void test_hottest(void)
 {
-    double even = exchange_seconds(8192, "balanced") - exchange_seconds(4096, "balanced"),
-           drawn = exchange_seconds(8192, "uniform") - exchange_seconds(4096, "uniform");
+    double even = exchange_seconds(16384, "balanced") - exchange_seconds(8192, "balanced"),
+           drawn = exchange_seconds(16384, "uniform") - exchange_seconds(8192, "uniform");
     CU_ASSERT(even > 0);
     CU_ASSERT_DOUBLE_EQUAL(drawn / even, 1 + sqrt(2 / (M_PI * 2048)), 1e-4);
 }

@@ -496,8 +496,9 @@ static void test_both_ways(void)
         struct ss_run run;
         char job[400];
         snprintf(job, sizeof job,
-                 BOTH_WAYS " 1 ss.nvlink.half_size=0B ss.nvlink.bandwidth=%s;" COMMON
-                           "--num-layers 4 --tp 4 --gbs 1",
+                 BOTH_WAYS
+                 " 1 ss.nvlink.half_size=0B ss.curve.ring.middle_latency=9ms ss.nvlink.bandwidth=%s;" COMMON
+                 "--num-layers 4 --tp 4 --gbs 1",
                  bandwidths[k]);
         CU_ASSERT_FATAL(scale_open(&s, job) == 0);
         CU_ASSERT_FATAL(run_way(&s, 0, &run) == 0);
@@ -506,7 +507,7 @@ static void test_both_ways(void)
         scale_close(&s);
     }
     double once = 2 * 1.5 * buffer / (600e9 * efficiency);
-    CU_ASSERT_DOUBLE_EQUAL(tp[0] - tp[1], 9 * (once - once / 2), 1e-5 * once);
+    CU_ASSERT_DOUBLE_EQUAL(tp[0] - tp[1], 9 * (once - once / 2), 1e-3 * once); /* and the loss's of 16 KiB */
 }
 
 /* Tensor groups that lie unlike each other, and the slowest rank is in one that waits little for its own: what the others wait for

@@ -79,6 +79,9 @@ struct ss_net {
     double fabric_busbw, fabric_step; /* bytes/s, s */
     double exchange_busbw;            /* bytes/s of a dispatcher's copies over the fabric; 0: fabric_busbw */
     double fabric_half;               /* bytes at the start of a buffer that move at half the busbw */
+    /* Whose curves NCCL has inside a node (NULL: it has none), and bytes/s of a GPU's links there, one direction */
+    const struct ss_card *card;
+    double fabric;
     /* bytes/s in and out of the switch (0: it cannot reduce); latency in s, paid once */
     double nvls_busbw, nvls_latency;
     double nic_busbw, nic_step; /* of one NIC */
@@ -265,6 +268,20 @@ int ss_tree_flows(int nodes);
 /* ss_tree_hop returns where the group's trees send to, ss_tree_lower their traffic as flows. */
 int ss_tree_hop(const struct ss_group_shape *g);
 struct ss_collective_flows ss_tree_lower(struct ss_traffic t, const struct ss_group_shape *g, int local);
+/* ---- inside.c: NCCL inside a node, by curves that NVIDIA's tables were fitted to (docs/design/curves.md) ---- */
+/* Returns the seconds of NCCL's all-gather, reduce-scatter (passes 1) or all-reduce (2) of `bytes` on GPUs of one node by a ring: the
+ * fastest of small, middle and large messages. fabric: bytes/s of a GPU's links, one direction. */
+double ss_inside_ring(const struct ss_card *card, double fabric, int passes, double gpus, double bytes);
+/* Returns those of its all-to-all, of which a GPU has `bytes`; *latency is the part that no byte takes. */
+double ss_inside_alltoall(const struct ss_card *card, double fabric, double gpus, double bytes,
+                          double *latency);
+/* Returns 1 if the group's collectives follow these curves: NCCL's, with all members on one node. */
+int ss_net_is_inside(const struct ss_net *net, const struct ss_group_shape *g);
+/* Returns what a GPU's links to the group carry, as those functions need it. */
+double ss_inside_fabric(const struct ss_net *net, const struct ss_group_shape *g);
+/* Returns traffic of factor x bytes that takes `seconds` where nothing is in its way, and at least what the links need. */
+struct ss_traffic ss_traffic_inside(const struct ss_net *net, double factor, double seconds, double bytes,
+                                    const struct ss_group_shape *g);
 /* Returns the steps of a ring that leave a node. */
 double ss_ring_far(const struct ss_group_shape *g);
 /* Returns the latency of a ring's steps round all members, with plain messages. */

@@ -69,10 +69,4 @@ struct ss_exchange_call {
 double ss_curve_exchange(const struct ss_card *card, double fabric, int back,
                          const struct ss_exchange_call *call);
 
-/* Returns the seconds of NCCL's all-gather, reduce-scatter (passes 1) or all-reduce (2) of `bytes` on GPUs of one node: the faster of
- * small messages, whose steps follow one another, and large ones. */
-double ss_curve_ring(const struct ss_card *card, double fabric, int passes, double gpus, double bytes);
-/* Returns those of its all-to-all, of which a GPU has `bytes`. */
-double ss_curve_alltoall(const struct ss_card *card, double fabric, double gpus, double bytes);
-
 #endif

@@ -30,6 +30,33 @@
       "cycles that the state takes from one chunk of 64 tokens to the next one")                             \
     X(curve_mamba_conv_cycles, "ss.curve.mamba_conv.cycles", NONE, 0, 0.308, 1e-3, 100,                      \
       "cycles of an SM that one channel of a token takes in it")                                             \
+    X(curve_ring_launch, "ss.curve.ring.launch", TIME, 0, 7.91e-06, 0, 1e-3,                                 \
+      "latency of a collective of NCCL inside a node, beside its steps")                                     \
+    X(curve_ring_step, "ss.curve.ring.step", TIME, 0, 9.61e-07, 0, 1e-3, "what each step of a ring takes")   \
+    X(curve_ring_small, "ss.curve.ring.small", FRACTION, 0, 0.309, 1e-3, 1,                                  \
+      "share of the fabric's bandwidth that small messages reach")                                           \
+    X(curve_ring_middle_latency, "ss.curve.ring.middle_latency", TIME, 0, 2e-05, 0, 1e-2,                    \
+      "latency of messages between small ones and those of ss.fabric.efficiency")                            \
+    X(curve_ring_middle, "ss.curve.ring.middle", FRACTION, 0, 0.579, 1e-2, 1,                                \
+      "share of the fabric's bandwidth that they reach")                                                     \
+    X(curve_ring_copy, "ss.curve.ring.copy", FRACTION, 0, 0.441, 0, 1,                                       \
+      "part of its own share that a GPU moves in an all-gather or reduce-scatter beside what it sends")      \
+    X(curve_alltoall_launch, "ss.curve.alltoall.launch", TIME, 0, 9.45e-06, 0, 1e-3,                         \
+      "latency of NCCL's all-to-all inside a node, beside its steps")                                        \
+    X(curve_alltoall_step, "ss.curve.alltoall.step", TIME, 0, 9.43e-08, 0, 1e-3,                             \
+      "what each further GPU adds to it for small messages")                                                 \
+    X(curve_alltoall_small, "ss.curve.alltoall.small", FRACTION, 0, 0.0229, 1e-4, 1,                         \
+      "share of the fabric's bandwidth that small messages reach")                                           \
+    X(curve_alltoall_middle_latency, "ss.curve.alltoall.middle_latency", TIME, 0, 1.39e-05, 0, 1e-2,         \
+      "latency of messages between small and large")                                                         \
+    X(curve_alltoall_middle, "ss.curve.alltoall.middle", FRACTION, 0, 0.521, 1e-3, 1,                        \
+      "share of the fabric's bandwidth that they reach")                                                     \
+    X(curve_alltoall_latency, "ss.curve.alltoall.latency", TIME, 0, 3.91e-05, 0, 1e-2,                       \
+      "latency of large messages")                                                                           \
+    X(curve_alltoall_large, "ss.curve.alltoall.large", FRACTION, 0, 0.726, 1e-2, 1,                          \
+      "share of the fabric's bandwidth that they reach")                                                     \
+    X(curve_alltoall_copy, "ss.curve.alltoall.copy", FRACTION, 0, 0.319, 0, 1,                               \
+      "part of its own share that a GPU moves beside what it sends")                                         \
     SS_BENCH_CURVE_PROPS(X)
 
 /* Those that no prediction of a run reads: `calibrate --microbench` alone does, and --set refuses them. A mixer that reads one moves it up. */
@@ -156,31 +183,7 @@
     X(curve_combine_rate, "ss.curve.combine.rate", BANDWIDTH, 0, 29100000000, 1e8, 1e13,                     \
       "bytes a second that one SM moves in it")                                                              \
     X(curve_combine_link, "ss.curve.combine.link", FRACTION, 0, 0.677, 0.05, 1,                              \
-      "share of the fabric's bandwidth that it reaches at most")                                             \
-    X(curve_ring_launch, "ss.curve.ring.launch", TIME, 0, 8.08e-06, 0, 1e-3,                                 \
-      "latency of a collective of NCCL inside a node, beside its steps")                                     \
-    X(curve_ring_step, "ss.curve.ring.step", TIME, 0, 8.75e-07, 0, 1e-3,                                     \
-      "what each step of a ring of small messages takes")                                                    \
-    X(curve_ring_small, "ss.curve.ring.small", FRACTION, 0, 0.252, 1e-3, 1,                                  \
-      "share of the fabric's bandwidth that small messages reach")                                           \
-    X(curve_ring_latency, "ss.curve.ring.latency", TIME, 0, 2.75e-05, 0, 1e-2,                               \
-      "latency of a collective of large messages")                                                           \
-    X(curve_ring_large, "ss.curve.ring.large", FRACTION, 0, 0.642, 1e-2, 1,                                  \
-      "share of the fabric's bandwidth that large messages reach")                                           \
-    X(curve_alltoall_launch, "ss.curve.alltoall.launch", TIME, 0, 9.56e-06, 0, 1e-3,                         \
-      "latency of NCCL's all-to-all inside a node, beside its steps")                                        \
-    X(curve_alltoall_step, "ss.curve.alltoall.step", TIME, 0, 5.34e-08, 0, 1e-3,                             \
-      "what each further GPU adds to it for small messages")                                                 \
-    X(curve_alltoall_small, "ss.curve.alltoall.small", FRACTION, 0, 0.0187, 1e-4, 1,                         \
-      "share of the fabric's bandwidth that small messages reach")                                           \
-    X(curve_alltoall_middle_latency, "ss.curve.alltoall.middle_latency", TIME, 0, 1.39e-05, 0, 1e-2,         \
-      "latency of messages between small and large")                                                         \
-    X(curve_alltoall_middle, "ss.curve.alltoall.middle", FRACTION, 0, 0.44, 1e-3, 1,                         \
-      "share of the fabric's bandwidth that they reach")                                                     \
-    X(curve_alltoall_latency, "ss.curve.alltoall.latency", TIME, 0, 3.34e-05, 0, 1e-2,                       \
-      "latency of large messages")                                                                           \
-    X(curve_alltoall_large, "ss.curve.alltoall.large", FRACTION, 0, 0.651, 1e-2, 1,                          \
-      "share of the fabric's bandwidth that they reach")
+      "share of the fabric's bandwidth that it reaches at most")
 
 /* How many numbers curves have. */
 enum {
