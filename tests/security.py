@@ -37,6 +37,7 @@ LIMITS = [
     ("import/hydra_command.c", "MAX_BYTES", "a Hydra configuration", "bytes"),
     ("import/hydra.c", "MAX_PATH_BYTES", "a name in a Hydra configuration", "bytes"),
     ("import/hydra_resolve.c", "MAX_DEPTH", "interpolations inside one another", ""),
+    ("import/shell.c", "MOST_DEPTH", "values inside one another in a pasted launch text", ""),
     ("import/command_files.c", "MAX_FILE_BYTES", "a file that a launch script writes for its launcher", "bytes"),
     ("import/launch_files.c", "MAX_BYTES", "a file of the machine that is held against what a launcher was given", "bytes"),
     ("import/launch.c", "MAX_SCRIPT_BYTES", "a launch script", "bytes"),
