@@ -37,6 +37,8 @@ LIMITS = [
     ("import/hydra_command.c", "MAX_BYTES", "a Hydra configuration", "bytes"),
     ("import/hydra.c", "MAX_PATH_BYTES", "a name in a Hydra configuration", "bytes"),
     ("import/hydra_resolve.c", "MAX_DEPTH", "interpolations inside one another", ""),
+    ("import/shell.c", "MOST_BYTES", "a word of a pasted launch text", "bytes"),
+    ("import/shell_run.c", "MOST_DEPTH", "eval and bash -c inside one another there", ""),
     ("import/shell.c", "MOST_DEPTH", "values inside one another in a pasted launch text", ""),
     ("import/command_files.c", "MAX_FILE_BYTES", "a file that a launch script writes for its launcher", "bytes"),
     ("import/launch_files.c", "MAX_BYTES", "a file of the machine that is held against what a launcher was given", "bytes"),
