@@ -425,7 +425,8 @@ class Launch(unittest.TestCase):
         self.assertIn("it asks for 4 nodes, of which deepspeed takes 2", said)
 
     def test_variables_of_libraries(self):
-        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + " ".join(FLAGS + ["--tensor-model-parallel-size", "8"]) + "\n"
+        flags = " ".join(FLAGS + ["--tensor-model-parallel-size", "8"]).replace("2048", "8192")  # large enough for the switch
+        job = "torchrun --nproc_per_node 8 pretrain_gpt.py " + flags + "\n"
         want = self.result("--set", "ss.nccl.nvls=0", "--launch", self.script(job))["iteration_ms"]
         got = self.result("--launch", self.script("export NCCL_NVLS_ENABLE=0 NCCL_IB_DISABLE=1\n" + job))
         self.assertEqual(got["iteration_ms"], want)
