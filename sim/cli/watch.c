@@ -56,7 +56,7 @@ static const char *left(char *buf, size_t size)
     double s = moved > 0 ? (double)(watched.all - watched.done) * span / moved : 0;
 
     buf[0] = '\0';
-    if (moved > 0)
+    if (moved > 0 && watched.all > watched.done) /* not where nobody knows yet how much there is */
         snprintf(buf, size, ", about %.*f %s left", s < 7200 ? 0 : 1,
                  s < 120    ? s
                  : s < 7200 ? s / 60

@@ -242,7 +242,8 @@ static int ask_flows(struct state *x, int next, struct ss_error *err)
     struct ss_find_point answers[FLOWS];
     int at[FLOWS], items[FLOWS], rc = SS_OK;
 
-    qsort(f->points + next, (size_t)(f->npoints - next), sizeof *f->points, by_seconds);
+    if (next < f->npoints)
+        qsort(f->points + next, (size_t)(f->npoints - next), sizeof *f->points, by_seconds);
     for (int n; !rc && (n = take_doubted(x, &next, at)) > 0;) {
         for (int i = 0; i < n; i++)
             items[i] = SS_FIND_FLOWS * (int)x->space->nleaves + f->points[at[i]].number;
