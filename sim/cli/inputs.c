@@ -50,9 +50,10 @@ static int take_option(struct ss_request *r, size_t i, struct ss_request *how, s
     if (place->how && is_superfluous(r, i, flags, used))
         return SS_OK;
     const struct cli_option *o = place->file ? cli_option_find(flags->verb, words[0]) : NULL;
-    *used = o && o->writes ? cli_usage(err, "give it on the command line",
-                                       "%s in a file: a job names no file to write", o->name)
-                           : cli_option_take(flags, n, words, err);
+    *used = o && o->writes && !cli_option_is_jobs(o, n > 1 ? words[1] : NULL)
+                ? cli_usage(err, "give it on the command line", "%s in a file: a job names no file to write",
+                            o->name)
+                : cli_option_take(flags, n, words, err);
     if (*used < 0 && !err->file[0] && place->file) {
         snprintf(err->file, sizeof err->file, "%s", place->file);
         err->line = r->word[i].line;

@@ -38,6 +38,26 @@ const struct cli_option *cli_option_named(const char *name)
     return NULL;
 }
 
+int cli_option_is_jobs(const struct cli_option *o, const char *value)
+{
+    const char *name = value && strrchr(value, '/') ? strrchr(value, '/') : value,
+               *dot = name ? strrchr(name, '.') : NULL;
+
+    return value && *value && o->starts && ss_flag_known(o->name) && strcmp(value, "-") != 0 &&
+           (!dot || !strcmp(dot, ".xml"));
+}
+
+/* Returns 1 if a word is a flag of a job here, whose value says that a picture of other verbs is meant. */
+static int is_picture_of_others(const char *word, const char *value)
+{
+    const struct cli_option *o;
+
+    for (int i = 0; (o = cli_option_at(i)) != NULL; i++)
+        if (value && is_named(o, word) && o->starts && ss_flag_known(word) && !cli_option_is_jobs(o, value))
+            return 1;
+    return 0;
+}
+
 int cli_option_is_how(int verb, const char *word)
 {
     char name[64];
@@ -195,8 +215,8 @@ static int read_value(struct cli_flags *f, const struct cli_option *o, const cha
     return SS_ERR_USAGE;
 }
 
-/* Names the commands that have the option: "stepsim capacity has it". */
-static void who_has(const char *word, char *hint, size_t size)
+/* Names the commands that have the option, with drawn 1 as a picture: "stepsim capacity has it". */
+static void who_has(const char *word, int drawn, char *hint, size_t size)
 {
     const char *before = NULL;
     int found = 0;
@@ -204,7 +224,8 @@ static void who_has(const char *word, char *hint, size_t size)
     hint[0] = 0;
     for (int v = 0; v < CLI_VERB_COUNT; v++) {
         const char *command = cli_verb_command(v);
-        if (!cli_option_find(v, word) || (before && !strcmp(before, command)))
+        const struct cli_option *o = cli_option_find(v, word);
+        if (!o || (drawn && !o->starts) || (before && !strcmp(before, command)))
             continue;
         size_t n = strlen(hint);
         snprintf(hint + n, size - n, "%s`stepsim %s`", found ? ", " : "", command);
@@ -235,7 +256,7 @@ static int refuse(const struct cli_flags *f, const char *word, struct ss_error *
                          cli_verb_command(other), cli_verb_name(other), word,
                          other < f->verb ? "beside" : "without");
     if (known) {
-        who_has(word, hint, sizeof hint);
+        who_has(word, 0, hint, sizeof hint);
         return cli_usage(err, ss_flag_known(word) ? "only commands that take a job have it" : hint,
                          "this command has no option %s", word);
     }
@@ -254,7 +275,13 @@ int cli_option_take(struct cli_flags *flags, int n, char *const *words, struct s
 
     snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), words[0]);
     const struct cli_option *o = cli_option_find(flags->verb, word);
-    if (!o)
+    const char *value = equal ? equal + 1 : n > 1 ? words[1] : NULL;
+    if (!o && is_picture_of_others(word, value)) {
+        char hint[320];
+        who_has(word, 1, hint, sizeof hint);
+        return cli_usage(err, hint, "this command draws no %s %s", word, value);
+    }
+    if (!o || cli_option_is_jobs(o, value))
         return cli_verb_has_job(flags->verb) && ss_flag_known(word) ? 0 : refuse(flags, word, err);
     if (!o->value && equal)
         return cli_usage(err, "", "%s takes no value", o->name);

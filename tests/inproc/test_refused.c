@@ -139,7 +139,7 @@ static void misuse(const struct row *verb, const struct row *own)
     if (strcmp(own->cell[SEVERAL], "once"))
         return;
     snprintf(again, sizeof again, "%s is given twice", option);
-    ask("given twice", verb, option, again, (char *[4]){option, "a", option, "a"});
+    ask("given twice", verb, option, again, (char *[4]){option, "a.svg", option, "a.svg"});
 }
 
 /* With a job these two verbs have another form, which --job and --platform choose. */

@@ -106,6 +106,9 @@ const struct cli_option *cli_option_at(int i);
 const struct cli_option *cli_option_find(int verb, const char *name);
 /* Returns the first row of that name, whatever its verbs are. */
 const struct cli_option *cli_option_named(const char *name);
+/* Returns 1 if a word that is an option and a flag of a job, too, is the job's by its value: "--card h100" is a GPU's, "--card x.svg" a
+ * picture. value may be NULL. */
+int cli_option_is_jobs(const struct cli_option *o, const char *value);
 /* Returns 1 if the option of a word ("--level=layer" or "--level") says how a job is simulated. */
 int cli_option_is_how(int verb, const char *word);
 /* Reads the option of flags->verb that stands at words[0], of n words. Returns how many words it took (1 or 2), 0: no option
