@@ -3,6 +3,7 @@
  * Says how far long work is, by the clock and not by the work: each second on a terminal, a line every ten seconds elsewhere. An interrupt
  * says what is kept and how to go on.
  */
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +49,8 @@ static const char *grouped(int n, char *buf)
     return buf;
 }
 
-/* Writes ", about 12 s left", by the pace of the last seconds; "" where nothing moved. */
+/* Writes ", about 12 s left", by the pace of the last seconds; "" where nothing moved. Handlers write whole numbers alone: those need
+ * no memory. */
 static const char *left(char *buf, size_t size)
 {
     int now = watched.seconds, span = now - watched.since < QUIET_S ? now - watched.since : QUIET_S - 1;
@@ -56,14 +58,15 @@ static const char *left(char *buf, size_t size)
     double s = moved > 0 ? (double)(watched.all - watched.done) * span / moved : 0;
 
     buf[0] = '\0';
-    if (moved > 0 && watched.all > watched.done) /* not where nobody knows yet how much there is */
-        snprintf(buf, size, ", about %.*f %s left", s < 7200 ? 0 : 1,
-                 s < 120    ? s
-                 : s < 7200 ? s / 60
-                            : s / 3600,
-                 s < 120    ? "s"
-                 : s < 7200 ? "min"
-                            : "h");
+    if (moved > 0 && watched.all > watched.done) { /* not where nobody knows yet how much there is */
+        int whole = (int)fmin(s, 1e9), tenths = whole / 360;
+        if (whole < 120)
+            snprintf(buf, size, ", about %d s left", whole);
+        else if (whole < 7200)
+            snprintf(buf, size, ", about %d min left", whole / 60);
+        else
+            snprintf(buf, size, ", about %d.%d h left", tenths / 10, tenths % 10);
+    }
     return buf;
 }
 
