@@ -271,6 +271,42 @@ static void test_slow_start(void)
                            1e-15);
 }
 
+/* A run's ring and all-to-all inside a node are the card's curves. 16 MB on 8 GPUs of 200 GB/s: a ring sends 14 and moves 15; 7 steps of
+ * 1 us beside 755 us as a small message, 20 + 150 as a middle and 5 + (28 + 15) MB / 160 GB/s as a large one. An all-to-all moves all 16:
+ * 20 + 160 us as a large message. Flows carry what is sent at the fabric's busbw; the rest is latency. */
+static void test_inside(void)
+{
+    const struct ss_card card = {.fabric_efficiency = 0.8,
+                                 .fabric_half_size = 32e6,
+                                 .curve_ring_launch = 5e-6,
+                                 .curve_ring_step = 1e-6,
+                                 .curve_ring_small = 0.1,
+                                 .curve_ring_middle_latency = 20e-6,
+                                 .curve_ring_middle = 0.5,
+                                 .curve_ring_copy = 0.5,
+                                 .curve_alltoall_launch = 6e-6,
+                                 .curve_alltoall_step = 1e-6,
+                                 .curve_alltoall_small = 0.01,
+                                 .curve_alltoall_middle_latency = 10e-6,
+                                 .curve_alltoall_middle = 0.2,
+                                 .curve_alltoall_latency = 20e-6,
+                                 .curve_alltoall_large = 0.5,
+                                 .curve_alltoall_copy = 1};
+    struct ss_net in = net;
+    in.card = &card;
+    in.fabric = 200e9;
+    in.nccl = 1;
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&in, SS_COLL_ALL_GATHER, 16e6, &node), 177e-6, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&in, SS_COLL_ALL_TO_ALL, 16e6, &node), 180e-6, 1e-12);
+    struct ss_collective_flows f = ss_collective_choose(&in, SS_COLL_ALL_GATHER, 16e6, &node)
+                                       ->flows(&in, SS_COLL_ALL_GATHER, 16e6, &node, 8);
+    CU_ASSERT_DOUBLE_EQUAL(f.bytes[SS_HOP_INTRA_NODE], 14e6, 1e-3);
+    CU_ASSERT_DOUBLE_EQUAL(f.latency, 177e-6 - 87.5e-6, 1e-12);
+    ss_net_user_buffers(&in, 1);
+    CU_ASSERT_DOUBLE_EQUAL(ss_collective_seconds(&in, SS_COLL_ALL_GATHER, 16e6, &node),
+                           7 * in.fabric_step + 14e6 / 160e9, 1e-12);
+}
+
 /* 24 channels of NCCL within a node, 16 across nodes, of 96 SMs; never more than half of them. */
 static void test_sm_share(void)
 {
@@ -583,6 +619,7 @@ SUITE(collective)
                            {"rate of copies", test_exchange_rate},
                            {"step of a ring", test_ring_step},
                            {"slow start and user buffers", test_slow_start},
+                           {"inside a node", test_inside},
                            {"SMs of channels", test_sm_share},
                            {"what they take of GEMMs", test_sm_share_taken},
                            {"what they take beside the host", test_sm_share_diluted},
