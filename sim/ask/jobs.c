@@ -11,8 +11,10 @@
 #include "stepsim/schedule.h"
 
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,
-                     struct ss_report_options report, int *fits, FILE *out, struct ss_error *err)
+                     const struct ss_request *how, const struct ss_files *files, int *fits, FILE *out,
+                     struct ss_error *err)
 {
+    struct ss_report_options report = ss_report_of(s);
     struct ss_run_options opened = *options;
     struct ss_smallest smallest = {0};
     struct ss_run run = {0};
@@ -20,13 +22,8 @@ int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *o
 
     opened.open_compute = 1;
     report.json = 1;
-    report.wall_s = -1;
-    report.measured_s = s->measured_s;
-    report.measured_bytes = s->measured_bytes;
-    report.notes = &s->notes;
-    report.ignored = &s->ignored;
-    report.dropped = &s->dropped;
-    report.request = s->request;
+    report.how = how;
+    report.files = files;
     report.fixes = fixes;
     report.smallest = &smallest;
     int rc = ss_run_weighed(s, &opened, &run, err);
@@ -57,9 +54,7 @@ int ss_ask_run(struct ss_ask *a, int n, char **words, FILE *out, int *status, st
     struct ss_scenario *s = NULL;
     int fits = 1, rc = begin(a, n, words, &s, err);
 
-    SS_THEN(rc, ss_ask_write_run(s, &a->how.options,
-                                 (struct ss_report_options){.how = &a->told, .files = &a->files}, &fits, out,
-                                 err));
+    SS_THEN(rc, ss_ask_write_run(s, &a->how.options, &a->told, &a->files, &fits, out, err));
     *status = fits ? 0 : ss_status_exit(SS_ERR_OOM);
     ss_scenario_free(s);
     return rc;
@@ -75,14 +70,10 @@ int ss_ask_plan(struct ss_ask *a, int n, char **words, FILE *out, int *status, s
     (void)status;
     SS_THEN(rc, ss_run_scenario(s, &options, &run, err));
     if (!rc) {
-        const struct ss_report_options report = {.json = 1,
-                                                 .wall_s = -1,
-                                                 .notes = &s->notes,
-                                                 .ignored = &s->ignored,
-                                                 .dropped = &s->dropped,
-                                                 .request = s->request,
-                                                 .how = &a->told,
-                                                 .files = &a->files};
+        struct ss_report_options report = ss_report_of(s);
+        report.json = 1;
+        report.how = &a->told;
+        report.files = &a->files;
         rc = ss_report_plan(&run, &report, out, err);
     }
     ss_run_free(&run);

@@ -7,17 +7,13 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                   struct ss_error *err)
 {
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
-    struct ss_report_options opt = {.json = flags->json,
-                                    .color = cli_color(flags),
-                                    .wall_s = -1,
-                                    .notes = &in->scenario->notes,
-                                    .ignored = &in->scenario->ignored,
-                                    .dropped = &in->scenario->dropped,
-                                    .request = in->scenario->request,
-                                    .how = &in->how,
-                                    .files = &files};
+    struct ss_report_options opt = ss_report_of(in->scenario);
     struct ss_output *output;
     FILE *stream;
+    opt.json = flags->json;
+    opt.color = cli_color(flags);
+    opt.how = &in->how;
+    opt.files = &files;
     int rc = cli_output_begin(flags->output, &output, &stream, err);
 
     if (rc)

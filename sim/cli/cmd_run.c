@@ -30,27 +30,20 @@ static int report(const struct ss_run *run, const struct cli_inputs *in, const s
                   struct ss_error *err)
 {
     const struct ss_files files = {.n = in->nfiles, .path = cli_files()->path};
-    struct ss_report_options opt = {
-        .json = flags->json,
-        .brief = flags->brief,
-        .color = cli_color(flags),
-        .measured_s = in->scenario->measured_s,
-        .measured_bytes = in->scenario->measured_bytes,
-        .wall_s = flags->timing ? cli_wall_s() : -1,
-        .notes = &in->scenario->notes,
-        .ignored = &in->scenario->ignored,
-        .dropped = &in->scenario->dropped,
-        .request = in->scenario->request,
-        .how = &in->how,
-        .files = &files,
-        .fixes = fixes,
-        .nfixes = nfixes,
-        .smallest = smallest,
-    };
+    struct ss_report_options opt = ss_report_of(in->scenario);
     struct ss_output *output;
     FILE *stream;
     struct cli_drawn drawn;
     struct ss_card_steps steps = {.n = 0};
+    opt.json = flags->json;
+    opt.brief = flags->brief;
+    opt.color = cli_color(flags);
+    opt.wall_s = flags->timing ? cli_wall_s() : -1;
+    opt.how = &in->how;
+    opt.files = &files;
+    opt.fixes = fixes;
+    opt.nfixes = nfixes;
+    opt.smallest = smallest;
     int card = cli_given(flags, "--card") || cli_given(flags, "--report");
     int rc = cli_ranks_write(flags, run->plan, run->program, run->timeline, err);
     SS_THEN(rc, card ? explain(run, flags, &steps, err) : SS_OK);

@@ -4,6 +4,7 @@
 #include "stepsim/job.h"
 #include "stepsim/model.h"
 #include "stepsim/parameters.h"
+#include "stepsim/scenario.h"
 #include "stepsim/text.h"
 
 #include <errno.h>
@@ -148,4 +149,15 @@ int ss_report_guessed(const struct ss_run *run, struct ss_notes *out)
 int ss_report_done(FILE *out, struct ss_error *err)
 {
     return ss_text_written(out, "the output", err);
+}
+
+struct ss_report_options ss_report_of(const struct ss_scenario *s)
+{
+    return (struct ss_report_options){.measured_s = s->measured_s,
+                                      .measured_bytes = s->measured_bytes,
+                                      .wall_s = -1,
+                                      .notes = &s->notes,
+                                      .ignored = &s->ignored,
+                                      .dropped = &s->dropped,
+                                      .request = s->request};
 }

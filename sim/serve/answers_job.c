@@ -25,7 +25,7 @@ int ss_answer_run(const struct ss_question *q, FILE *out, int *status, struct ss
     struct ss_scenario *s = NULL;
     int fits, rc = build(q, status, &s, err);
 
-    SS_THEN(rc, ss_ask_write_run(s, &options, (struct ss_report_options){0}, &fits, out, err));
+    SS_THEN(rc, ss_ask_write_run(s, &options, NULL, NULL, &fits, out, err));
     ss_scenario_free(s);
     return rc;
 }
@@ -35,7 +35,7 @@ static int draw(const struct ss_question *q, int whole, FILE *out, int *status, 
 {
     struct ss_run_options options = ss_question_options(q);
     struct ss_picture_request picture = {.gantt = whole ? NULL : out, .report = whole ? out : NULL};
-    struct ss_report_options report = {.wall_s = -1};
+    struct ss_report_options report;
     struct ss_smallest smallest = {0};
     struct ss_scenario *s = NULL;
     struct ss_run run = {0};
@@ -45,12 +45,7 @@ static int draw(const struct ss_question *q, int whole, FILE *out, int *status, 
     options.open_compute = whole;
     SS_THEN(rc, whole ? ss_run_weighed(s, &options, &run, err) : ss_run_scenario(s, &options, &run, err));
     if (!rc && whole) {
-        report.measured_s = s->measured_s;
-        report.measured_bytes = s->measured_bytes;
-        report.notes = &s->notes;
-        report.ignored = &s->ignored;
-        report.dropped = &s->dropped;
-        report.request = s->request;
+        report = ss_report_of(s);
         report.fixes = fixes;
         picture.options = &report;
         if (!run.result->fits) {

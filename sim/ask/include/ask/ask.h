@@ -70,10 +70,11 @@ int ss_ask_scenario(struct ss_ask *a, struct ss_scenario **out, struct ss_error 
 /* Completes a->how for it. */
 int ss_ask_how(struct ss_ask *a, struct ss_scenario *s, struct ss_error *err);
 
-/* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `report` may have `how` and `files`; the
- * rest is filled here. *fits tells the verdict. */
+/* Runs a scenario and writes the document of `run`, with what makes the job fit where it does not. `how`: options that say how it was simulated, `files`: that the job was read from; both may be NULL. *fits
+ * tells the verdict. */
 int ss_ask_write_run(const struct ss_scenario *s, const struct ss_run_options *options,
-                     struct ss_report_options report, int *fits, FILE *out, struct ss_error *err);
+                     const struct ss_request *how, const struct ss_files *files, int *fits, FILE *out,
+                     struct ss_error *err);
 
 /* The commands: words behind the name; *status begins as 0. */
 typedef int ss_ask_answer(struct ss_ask *a, int n, char **words, FILE *out, int *status,

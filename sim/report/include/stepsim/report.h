@@ -36,6 +36,9 @@ struct ss_report_options {
     const struct ss_files *files;     /* that the job was read from; those of the words are left out */
     const struct ss_notes *dropped;   /* names of flags of the real job that this one lacks; may be NULL */
 };
+struct ss_scenario;
+/* Returns the options that a scenario knows: what was measured, its notes and its words, which stay the scenario's; text, no wall time. */
+struct ss_report_options ss_report_of(const struct ss_scenario *s);
 /* Writes what `stepsim run` prints of a run: answer first, breakdown, memory, warnings. `opt` may be NULL: text. Error: SS_ERR_IO, as of all reports. */
 int ss_report_run(const struct ss_run *run, const struct ss_report_options *opt, FILE *out,
                   struct ss_error *err);
