@@ -72,14 +72,15 @@ build() {
     logged cmake --build --preset release ${1:+--target "$1"}
 }
 
-# build_static TARGET...: in build-static/, of fewer packages: no SimGrid, no web server
+# build_static TARGET...: in build-static/, of fewer packages: no SimGrid
 build_static() {
     packages="build-essential cmake ninja-build pkg-config libhwloc-dev libxml2-dev libicu-dev"
-    packages="$packages libjansson-dev zlib1g-dev libyaml-dev ${packages_of_door:-}"
+    packages="$packages libjansson-dev libcminpack-dev libmicrohttpd-dev zlib1g-dev libyaml-dev ${packages_of_door:-}"
     mkdir -p build
     : > "$log"
     install_packages
     echo "setup.sh: building in build-static/, which is told in $log"
+    logged sh cmake/static/cminpack.sh build-static/libraries
     logged cmake --preset static
     logged cmake --build --preset static --target "$@"
     cp build-static/installed/stepsim build-static/stepsim.new

@@ -113,8 +113,8 @@ or a launch script in, milliseconds and an answer out. `stepsim run --job 8b-16`
     import stepsim
     stepsim.run(platform="h800", nodes=4, model="llama3.1-8b", bf16=True, tp=2, seq=8192, mbs=1, gbs=256)
 
-This wheel has the native engine; the SimGrid engine, `stepsim serve`, `stepsim calibrate` and searches by MPI are parts of the
-Debian packages and of a build of the sources. Both engines have the same times.
+This wheel has the native engine and every command; the SimGrid engine and searches by MPI are parts of the Debian packages and of
+a build of the sources. Both engines have the same times.
 '''.encode()
 
 

@@ -1,31 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # usage: libraries.sh FOLDER
-# Builds jansson, zlib and libyaml for WebAssembly in FOLDER/prefix, of the sources that Debian has for this release; apt's
-# lists of sources are FOLDER's own. What is there already stays.
+# Builds jansson, zlib and libyaml for WebAssembly in FOLDER/prefix, of the sources that Debian has for this release. What is
+# there already stays.
 set -eu
 folder=$(realpath -m "$1")
 prefix=$folder/prefix
 [ ! -e "$prefix/made" ] || exit 0
 rm -rf "$folder"
-mkdir -p "$folder/parts" "$folder/lists/partial" "$folder/cache/archives/partial" "$folder/source" "$prefix/lib/pkgconfig"
-
-# The machine's own addresses, asked for sources.
-for list in /etc/apt/sources.list.d/*.sources; do
-    [ ! -e "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" > "$folder/parts/$(basename "$list")"
-done
-cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2> /dev/null | sed -n 's/^deb /deb-src /p' > "$folder/parts/all.list" || true
-cat > "$folder/apt.conf" << EOF
-Dir::Etc::sourcelist "/dev/null";
-Dir::Etc::sourceparts "$folder/parts";
-Dir::State::lists "$folder/lists";
-Dir::Cache "$folder/cache";
-APT::Sandbox::User "";
-EOF
-export APT_CONFIG="$folder/apt.conf"
-apt-get -q update
+mkdir -p "$prefix/lib/pkgconfig"
+sh "$(dirname "$0")/../sources.sh" "$folder" libxml2 jansson zlib libyaml
 cd "$folder/source"
-apt-get -q source libxml2 jansson zlib libyaml
 
 # made LIBRARY PACKAGE OPTION... FILE...: compiles and archives files of a package's source; NAME is for NAME.c
 made() {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What Debian's static libraries call of ICU, liblzma and libudev, without 32 MB of tables. libxml2 opens a converter of ICU for
+ * What Debian's static libraries call of ICU, liblzma, libudev and GnuTLS, without 32 MB of tables. libxml2 opens a converter of ICU for
  * rare encodings: there is none, and it refuses the file. It unpacks xz files that it opens itself: it is handed texts alone.
- * hwloc asks udev about the disks of this machine: it is handed descriptions of others.
+ * hwloc asks udev about the disks of this machine: it is handed descriptions of others. libmicrohttpd calls GnuTLS for HTTPS, which stepsim
+ * serve does not speak.
  */
 #include <stdlib.h>
 
@@ -76,6 +77,53 @@ NEVER(udev_device_get_property_value)
 NEVER(udev_device_new_from_subsystem_sysname)
 NEVER(udev_device_unref)
 NEVER(udev_unref)
+NEVER(gnutls_alpn_set_protocols)
+NEVER(gnutls_bye)
+NEVER(gnutls_certificate_allocate_credentials)
+NEVER(gnutls_certificate_free_credentials)
+NEVER(gnutls_certificate_server_set_request)
+NEVER(gnutls_certificate_set_dh_params)
+NEVER(gnutls_certificate_set_retrieve_function2)
+NEVER(gnutls_certificate_set_retrieve_function3)
+NEVER(gnutls_certificate_set_x509_key_mem)
+NEVER(gnutls_certificate_set_x509_key_mem2)
+NEVER(gnutls_certificate_set_x509_trust_mem)
+NEVER(gnutls_cipher_get)
+NEVER(gnutls_credentials_set)
+NEVER(gnutls_deinit)
+NEVER(gnutls_dh_params_deinit)
+NEVER(gnutls_dh_params_import_pkcs3)
+NEVER(gnutls_dh_params_init)
+NEVER(gnutls_handshake)
+NEVER(gnutls_init)
+NEVER(gnutls_priority_deinit)
+NEVER(gnutls_priority_init)
+NEVER(gnutls_priority_set)
+NEVER(gnutls_protocol_get_version)
+NEVER(gnutls_psk_allocate_server_credentials)
+NEVER(gnutls_psk_free_server_credentials)
+NEVER(gnutls_psk_set_server_credentials_function)
+NEVER(gnutls_record_check_pending)
+NEVER(gnutls_record_get_direction)
+NEVER(gnutls_record_recv)
+NEVER(gnutls_record_send)
+NEVER(gnutls_session_get_ptr)
+NEVER(gnutls_session_set_ptr)
+NEVER(gnutls_strerror)
+NEVER(gnutls_transport_set_int2)
+void *gnutls_malloc; /* a variable */
+
+/* MHD_init calls these two. */
+int gnutls_global_init(void);
+int gnutls_global_init(void)
+{
+    return 0;
+}
+
+void gnutls_global_deinit(void);
+void gnutls_global_deinit(void)
+{
+}
 
 void *udev_new(void);
 void *udev_new(void)

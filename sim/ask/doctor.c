@@ -187,7 +187,7 @@ static void check_module(struct ss_doctor *d, const struct module *m)
     if (access(path, R_OK) && simgrid) /* which is looked for in both */
         snprintf(path, sizeof path, "%s/%s", home, m->file);
     if (open_in_child(m, path, text, sizeof text))
-        tell(c, 1, "%s%s%s", text, text[0] ? ", " : "", path);
+        tell(c, 1, "%s%s%s", text, text[0] ? ", " : "", access(path, R_OK) ? "inside the program" : path);
     else
         tell(c, 0, "%.300s (without it no %s)", text, m->without);
 }

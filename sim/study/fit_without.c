@@ -8,5 +8,7 @@ int ss_fit_solve(const struct ss_fit_problem *p, double *x, struct ss_fit_answer
 {
     (void)p, (void)x, (void)answer;
     ss_fail(err, SS_ERR_UNSUPPORTED, NULL, 0, "this stepsim is built without cminpack, which fits numbers");
-    return ss_hint(err, SS_ERR_UNSUPPORTED, "build one with it");
+    return ss_hint(
+        err, SS_ERR_UNSUPPORTED,
+        "the Debian packages, the wheel and the static program have it, and so has \"sh setup.sh build\"");
 }

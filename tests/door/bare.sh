@@ -9,7 +9,7 @@ built=$(cd "${1:-$source/build-static}" && pwd)
 INCLUDE=python3,python3-venv
 . "$source/tests/bare-root.sh"
 bare_root bare.sh "$@"
-cp "$built"/*.whl "$built/stepsim" "$source/tests/door/use_wheel.py" "$root/root/"
+cp "$built"/*.whl "$built/stepsim" "$source/tests/door/use_wheel.py" "$source/tests/door/page.py" "$root/root/"
 echo "== $(inside sh -c '. /etc/os-release; echo "$PRETTY_NAME"'), $(inside /lib/x86_64-linux-gnu/libc.so.6 | head -n 1)"
 inside /root/stepsim run --job 8b-16 --brief
 inside python3 -m venv /root/venv

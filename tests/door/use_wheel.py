@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usage: use_wheel.py, copied to an empty folder, by the Python of a venv that has the wheel and nothing else.
+"""usage: use_wheel.py, copied to an empty folder with page.py, by the Python of a venv that has the wheel and nothing else.
 
-What a user does with an installed wheel: run, search, capacity, validate, a picture, a page, a schedule, the command.
+What a user does with an installed wheel: run, search, capacity, validate, a picture, a page, a schedule, the command, its page and its fits.
 """
 import os
 import shutil
 import subprocess
 import sys
 
+import page
 import stepsim
 
 JOB = dict(platform='h800', model='llama3.1-8b', bf16=True, use_distributed_optimizer=True, seq=4096, mbs=1, gbs=64)
@@ -40,6 +41,13 @@ def main():
     check(stepsim.doctor()['healthy'], 'doctor')
     said = subprocess.run(['stepsim', 'run', '--job', '8b-16', '--json'], stdout=subprocess.PIPE, check=True).stdout.decode()
     check('"engine": "native"' in said, 'the command')
+    check(page.look(['stepsim']) == 'fits', 'serve')
+    with open('kernels.csv', 'w', encoding='ascii') as table:
+        table.write('kind,gpu,shape_or_bytes,ranks/nodes,precision,measured value,unit,source\n'
+                    'attention,H100,FA2 fwd seq=8192 d=128 causal,1 GPU,bf16,330,TFLOP/s,x\n')
+    if not os.environ.get('STEPSIM_NO_CALIBRATE'):
+        fitted = subprocess.run(['stepsim', 'calibrate', '--platform', 'h100', '--stack', 'megatron-2407', '--microbench', 'kernels.csv'], stdout=subprocess.PIPE, check=True)
+        check(b'ss.attention.flash.forward' in fitted.stdout, 'calibrate')
     line = subprocess.run(['stepsim', 'run', '--job', '8b-16', '--brief'], stdout=subprocess.PIPE, check=True).stdout.decode()
     print(f'stepsim {stepsim.__version__}, Python {sys.version.split()[0]}: {line.split(",")[0]}')
 
